@@ -16,6 +16,7 @@ namespace {
 std::atomic<bool> forked_child{false};
 std::atomic<bool> shutting_down{false};
 std::atomic<std::uint64_t> last_context_id{0};
+thread_local bool is_in_host_function = false;
 
 std::size_t MemoryPerDevice(const Environment& environment) {
   if (environment.cpu_memory_mib > 0) return static_cast<std::size_t>(environment.cpu_memory_mib) << 20;
@@ -130,7 +131,11 @@ CUresult FindCurrentContext(std::shared_ptr<Context>* context) {
   return alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
+HostFunctionScope::HostFunctionScope() { is_in_host_function = true; }
+HostFunctionScope::~HostFunctionScope() { is_in_host_function = false; }
+
 CUresult CheckProcess() {
+  if (is_in_host_function) return CUDA_ERROR_NOT_PERMITTED;
   if (forked_child.load()) return CUDA_ERROR_NOT_INITIALIZED;  // Streams' threads did not survive the fork.
   if (shutting_down.load()) return CUDA_ERROR_DEINITIALIZED;
   return CUDA_SUCCESS;

@@ -113,7 +113,18 @@ ContextStack& ThreadContexts();
 /// The current context, whether or not it had a fault. Errors: 201 (none), 709 (destroyed).
 CUresult FindCurrentContext(std::shared_ptr<Context>* context);
 
-/// CUDA_SUCCESS, or why nothing works in this process: not initialized (also in a forked child), shutting down.
+/// While it lives the calling thread runs a function of cuLaunchHostFunc. Such a function may not call the driver: it
+/// could wait for the stream that waits for it.
+class HostFunctionScope {
+ public:
+  HostFunctionScope();
+  ~HostFunctionScope();
+  HostFunctionScope(const HostFunctionScope&) = delete;
+  HostFunctionScope& operator=(const HostFunctionScope&) = delete;
+};
+
+/// CUDA_SUCCESS, or why nothing works: not initialized (also in a forked child), shutting down; 800 in a function of
+/// cuLaunchHostFunc.
 CUresult CheckProcess();
 /// Sets *context to the current context. Errors: those of CheckProcess, 201 (none), 709 (destroyed), or its fault.
 CUresult CurrentContext(std::shared_ptr<Context>* context);

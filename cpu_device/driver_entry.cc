@@ -36,17 +36,13 @@ const Entry kEntries[] = {
 #define TUNEONCE_CPU_ENTRY(name, version, need) \
   {"cu" #name, version,                         \
    reinterpret_cast<void*>(static_cast<PFN_cu##name##_v##version>(&Exported<&driver::name>::Call))},
-    TUNEONCE_DRIVER_FUNCTIONS(TUNEONCE_CPU_ENTRY)
+    TUNEONCE_DRIVER_FUNCTIONS(TUNEONCE_CPU_ENTRY) TUNEONCE_CPU_FUNCTIONS_FOR_PROGRAMS(TUNEONCE_CPU_ENTRY)
 #undef TUNEONCE_CPU_ENTRY
 };
 
 }  // namespace
 
-#undef cuGetProcAddress
-
-/// As the CUDA driver's cuGetProcAddress of version 11.3.
-extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress(const char* symbol, void** address,
-                                                                            int version, cuuint64_t) {
+CUresult tuneonce::cpu_device::driver::GetProcAddress(const char* symbol, void** address, int version, cuuint64_t) {
   if (symbol == nullptr || address == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *address = nullptr;
   for (const Entry& entry : kEntries) {
@@ -56,6 +52,14 @@ extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress(cons
     }
   }
   return CUDA_ERROR_NOT_FOUND;
+}
+
+#undef cuGetProcAddress
+
+/// As the CUDA driver's cuGetProcAddress of version 11.3.
+extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress(const char* symbol, void** address,
+                                                                            int version, cuuint64_t flags) {
+  return driver::GetProcAddress(symbol, address, version, flags);
 }
 
 /// Says that this driver is the CPU device, and which kernel ABI it speaks.

@@ -124,6 +124,20 @@ CUresult StreamEndCapture(CUstream handle, CUgraph* graph) {
   return CUDA_SUCCESS;
 }
 
+CUresult LaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  std::shared_ptr<Stream> stream;
+  TUNEONCE_CPU_RETURN_IF_ERROR(FindStream(handle, &stream));
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  auto command = std::make_shared<Command>();
+  command->kind = CU_GRAPH_NODE_TYPE_HOST;
+  command->run = [=] {
+    const HostFunctionScope scope;
+    function(data);
+    return CUDA_SUCCESS;
+  };
+  return Submit(stream, {std::move(command)});
+}
+
 CUresult ThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   std::swap(*mode, ThreadCaptureMode());
   return CUDA_SUCCESS;

@@ -15,7 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 @dataclasses.dataclass(frozen=True)
 class PublicKernel:
     """A line of the list. root: the list's folder, with the declarations and cases. options: of the exporter. stubs:
-    modules that the kernel's file only names when it is imported, and that need not be installed to export it."""
+    modules that the kernel's file only names when it is imported, and that need not be installed to export it. seed: of
+    what cases hold."""
     name: str
     package: str
     language: str
@@ -28,6 +29,7 @@ class PublicKernel:
     root: pathlib.Path
     options: Sequence[str] = ()
     stubs: Sequence[str] = ()
+    seed: int = 0
 
     @property
     def id(self) -> str:
@@ -58,7 +60,7 @@ class PublicKernel:
         """A Case with the same contents each time."""
         with contextlib.suppress(ImportError):
             import torch
-            torch.manual_seed(0)
+            torch.manual_seed(self.seed)
         for folder in (str(HERE), str(self.root)):
             if folder not in sys.path:
                 sys.path.insert(0, folder)

@@ -38,6 +38,7 @@ class Measuring:
         result: Dict[str, Any] = {"shape": shape}
         self.stage = "our search"
         result["cold_s"] = seconds(lambda: self._ours.warmup_with(*arguments), self._device)
+        result["incorrect"] = self.incorrect()
         self.stage = "our launch"
         seconds(lambda: self._ours(*arguments), self._device)
         self.stage = "home's search"
@@ -54,6 +55,13 @@ class Measuring:
         # On the same tensors: where they lie is worth some percent of a kernel of 3 us.
         result.update(self.race(lambda: self._ours(*arguments), self._home.launcher(case)))
         return result
+
+    def incorrect(self) -> List[str]:
+        """Configs of all searches so far whose output differed from the baseline's, and by how much."""
+        import tuneonce
+        return [f"{candidate['config']}: {candidate.get('message', '')}"
+                for record in tuneonce.records(self._scratch / "ours.sqlite") for candidate in record["candidates"]
+                if candidate["outcome"] == "wrong_result"]
 
     def arguments(self, case: Case) -> List[Any]:
         """What the bundle takes, by its parameters' names. Raises KeyError for one that the case has not."""

@@ -4,6 +4,7 @@ one_kernel.py --list LIST --kernel PACKAGE/NAME --work FOLDER --result FILE --ti
 """
 import argparse
 import contextlib
+import dataclasses
 import fcntl
 import hashlib
 import importlib.util
@@ -119,10 +120,12 @@ def main() -> None:
     parser.add_argument("--time-limit", type=float, required=True, metavar="SECONDS",
                         help="of exporting, and again of measuring: then SIGALRM ends this process, whatever it does")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--export-only", action="store_true")
     arguments = parser.parse_args()
     signal.setitimer(signal.ITIMER_REAL, arguments.time_limit)
     kernel = next(k for k in read(arguments.list) if k.id == arguments.kernel)
+    kernel = dataclasses.replace(kernel, seed=arguments.seed)
     result: Dict[str, Any] = {"kernel": kernel.id, "family": kernel.family, "language": kernel.language}
 
     def save(more: Dict[str, Any]) -> None:  # As it comes: a crash leaves what was found before.

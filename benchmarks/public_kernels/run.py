@@ -68,7 +68,7 @@ class Runner:
         with tempfile.TemporaryDirectory() as caches:
             found = pathlib.Path(caches) / "result.json"
             paths = {"list": options.list, "kernel": kernel.id, "work": options.work, "result": found}
-            paths["time-limit"] = options.time_limit
+            paths["time-limit"], paths["seed"] = options.time_limit, options.seed
             command = [sys.executable, str(HERE / "one_kernel.py"), "--device", options.device]
             command += [word for name, value in paths.items() for word in (f"--{name}", str(value))]
             command += ["--export-only"] if options.export_only else []
@@ -135,6 +135,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[], metavar="PART", help="of PACKAGE/NAME; default: all")
     parser.add_argument("--export-only", action="store_true", help="needs no GPU")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--seed", type=int, default=0, help="of the data (default: 0)")
     parser.add_argument("--results", type=pathlib.Path, help="default: WORK/results.jsonl, or WORK/exports.jsonl")
     parser.add_argument("--again", action="store_true", help="run what the results have, too")
     parser.add_argument("--jobs", type=int, default=JOBS)

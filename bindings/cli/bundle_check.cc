@@ -55,7 +55,9 @@ Result<std::vector<BundleFinding>> BundleChecker::Run() {
   TUNEONCE_ASSIGN_OR_RETURN(problems_, ProblemsOf(folder_.definition, folder_.bundle.example(), options_.dtypes));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Target> targets, Targets());
   for (const Target& target : targets) TUNEONCE_RETURN_IF_ERROR(CheckTarget(target));
-  if (Status sources = folder_.bundle.CheckSources(); !sources.ok()) Find(true, sources.message());
+  std::vector<std::string> warnings;
+  if (Status sources = folder_.bundle.CheckSources(&warnings); !sources.ok()) Find(true, sources.message());
+  for (std::string& warning : warnings) Find(false, std::move(warning));
   for (const std::string& file : UnreadFiles(folder_)) Find(false, "nothing reads the file '" + file + "'");
   if (!options_.device.empty()) TUNEONCE_RETURN_IF_ERROR(RunOnDevice());
   return std::move(findings_);

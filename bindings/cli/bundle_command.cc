@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "numbers.h"
 #include "output.h"
+#include "report/config_json.h"
 #include "store/shipped_decisions.h"
 #include "tuneonce/tuning_record.h"
 
@@ -138,7 +139,7 @@ Result<Json> Shown(const BundleFolder& folder) {
   for (const TuningRecord& record : records) {
     json["decisions"].push_back({{"device", record.key.device_name},
                                  {"key", record.key.key_text},
-                                 {"config", record.config.ToString()},
+                                 {"config", ConfigJson(record.config)},
                                  {"variant", record.variant}});
   }
   return json;
@@ -168,7 +169,7 @@ Status Show(const BundleArguments& arguments) {
   if (!json["has_sources"].get<bool>()) PrintLine("  its sources stayed where it was compiled");
   for (const Json& decision : json["decisions"]) {
     PrintLine("  decided on %s: %s -> {%s}", decision["device"].get<std::string>().c_str(),
-              decision["key"].get<std::string>().c_str(), decision["config"].get<std::string>().c_str());
+              decision["key"].get<std::string>().c_str(), SettingsText(decision["config"]).c_str());
   }
   return Status();
 }

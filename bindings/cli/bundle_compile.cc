@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "bundle_writer.h"
 #include "compile/compile_pool.h"
 #include "compile/host_toolchain.h"
+#include "loose_header.h"
 #include "records_store.h"
 #include "store/shipped_decisions.h"
 #include "target_argument.h"
@@ -173,6 +175,12 @@ Status BundleCompiler::Compile(const std::vector<BundleWay>& ways, const Target&
 }
 
 Status BundleCompiler::Take(const BundleWay& way, CompiledJob compiled, const Target& target, CompiledTarget* report) {
+  if (std::optional<std::string> loose = FindLooseHeader(folder_.path, way.source, compiled.artifact)) {
+    return FailedPreconditionError("variant '" + way.variant->name + "' for " + target.name() + ": " + way.source.file +
+                                   " includes '" + *loose + "', which the manifest does not name; " +
+                                   (way.source.kind == SourceKind::kCudaCpp ? "name it in `headers`, or " : "") +
+                                   "put it into the source");
+  }
   if (compiled.artifact.ok()) {
     ++report->num_compiled;
     writer_.AddImage(way, target.name(), *compiled.artifact);

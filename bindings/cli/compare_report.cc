@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "output.h"
+#include "report/config_json.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 ComparedSide SideOf(const ComparedRun& run) {
-  ComparedSide side{run.config.ToString(), run.variant, std::nullopt, run.memory_bytes};
+  ComparedSide side{ConfigJson(run.config), run.variant, std::nullopt, run.memory_bytes};
   if (run.measurement.num_samples > 0) side.measurement = run.measurement;
   return side;
 }
@@ -32,7 +33,7 @@ std::string VerdictText(Verdict verdict, bool is_certain) {
 /// "12.34 us by {TILE=64}, cuda".
 std::string SideText(const ComparedSide& side) {
   std::string text = side.measurement ? absl::StrFormat("%.3f us by ", side.measurement->mean_us) : "";
-  return text + "{" + side.config + "}" + (side.variant.empty() ? "" : ", " + side.variant);
+  return text + "{" + SettingsText(side.config) + "}" + (side.variant.empty() ? "" : ", " + side.variant);
 }
 
 /// What a line is about: the shape, with its kernel where others are compared, too.
@@ -79,10 +80,13 @@ Json SideJson(const ComparedSide& side) {
   return json;
 }
 
-Json ShapeJson(const ComparedShape& shape) {
-  Json json = {{"kernel", shape.kernel}, {"shape", shape.shape}};
-  json["error"] = shape.status.ok() ? Json(nullptr) : Json(shape.status.ToString());
-  if (!shape.status.ok()) return json;
+Json ComparedJson(const ComparedShape& shape) {
+  Json json = {{"kernel", shape.kernel}};
+  const bool is_compared = shape.status.ok();  // Else its label may be that of a line, or a key.
+  json["shape"] = is_compared ? ShapeJson(shape.shape) : Json(nullptr);
+  const std::string label = shape.shape.empty() ? "" : shape.shape + ": ";
+  json["error"] = is_compared ? Json(nullptr) : Json(label + shape.status.ToString());
+  if (!is_compared) return json;
   json["verdict"] = std::string(VerdictName(shape.verdict));
   json["is_certain"] = shape.is_certain;
   json["speedup"] = SpeedupJson(shape.speedup);
@@ -106,7 +110,7 @@ Json ShapeJson(const ComparedShape& shape) {
 
 Json ReportJson(const CompareReport& report, const CompareSummary& summary) {
   Json json = {{"a", report.a}, {"b", report.b}, {"device", report.device}, {"shapes", Json::array()}};
-  for (const ComparedShape& shape : report.shapes) json["shapes"].push_back(ShapeJson(shape));
+  for (const ComparedShape& shape : report.shapes) json["shapes"].push_back(ComparedJson(shape));
   Json& all = json["summary"];
   all["verdict"] = std::string(VerdictName(summary.verdict));
   all["is_certain"] = summary.is_certain;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace tuneonce::cli {
 
 /// How one of the two ran at a shape, as it is shown.
 struct ComparedSide {
-  std::string config;  ///< "TILE=64, occupancy=2"
+  nlohmann::ordered_json config;  ///< By ConfigJson.
   std::string variant;
   std::optional<Measurement> measurement;     ///< Empty if it failed, or was not measured since the other did.
   std::optional<std::uint64_t> memory_bytes;  ///< Empty: not known.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "report/config_json.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -34,22 +35,12 @@ std::string TextAt(const Json& json, const char* name) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// {"TILE": 64, "backend": "tile"} as "TILE=64, backend=tile". What is no number, text or truth value is left out.
-std::string Settings(const Json& json) {
-  std::string text;
-  for (const auto& [name, value] : json.items()) {
-    if (value.is_structured()) continue;
-    const std::string value_text = value.is_string() ? value.get<std::string>() : value.dump();
-    absl::StrAppend(&text, text.empty() ? "" : ", ", name, "=", value_text);
-  }
-  return text;
-}
-
 Result<ComparedSide> BestOf(const std::string& path, const Json& json) {
   auto best = json.find("best");
   if (best == json.end() || !best->is_object()) return IsNone(path, "it has no 'best'");
   auto mean = best->find("mean_us"), config = best->find("config");
-  if (mean == best->end() || !mean->is_number() || !(mean->get<double>() > 0) || config == best->end()) {
+  if (mean == best->end() || !mean->is_number() || !(mean->get<double>() > 0) || config == best->end() ||
+      !config->is_object()) {
     return IsNone(path, "its best has no config and time");
   }
   auto margin = best->find("error_margin_us");
@@ -58,7 +49,9 @@ Result<ComparedSide> BestOf(const std::string& path, const Json& json) {
                                 " has a time without an interval (of a store, or of one sample): compare bundles");
   }
   ComparedSide side;
-  side.config = config->is_object() ? Settings(*config) : TextAt(*best, "config");
+  for (const auto& [axis, value] : config->items()) {
+    if (!value.is_structured()) side.config[axis] = value;
+  }
   side.variant = TextAt(*best, "variant");
   side.measurement.emplace();
   side.measurement->mean_us = mean->get<double>();
@@ -86,7 +79,7 @@ Result<TuneResult> ReadResult(const std::string& path) {
   result.device = TextAt(json, "device");
   result.timer = TextAt(json, "timer");
   auto shape = json.find("shape");
-  if (shape != json.end()) result.shape = shape->is_object() ? Settings(*shape) : TextAt(json, "shape");
+  if (shape != json.end() && shape->is_object()) result.shape = SettingsText(*shape);
   TUNEONCE_ASSIGN_OR_RETURN(result.best, BestOf(path, json));
   return result;
 }

@@ -6,6 +6,7 @@
 #include "output.h"
 #include "records_arguments.h"
 #include "records_store.h"
+#include "report/config_json.h"
 #include "store/record_keys.h"
 #include "store/stored_enums.h"
 #include "tuneonce/fingerprint.h"
@@ -55,7 +56,7 @@ Difference Compare(WholeStore a, WholeStore b, const std::string& kernel) {
 
 Json RecordJson(const std::optional<TuningRecord>& record) {
   if (!record) return nullptr;
-  return {{"config", record->config.ToString()},
+  return {{"config", ConfigJson(record->config)},
           {"variant", record->variant},
           {"mean_us", record->measurement.mean_us},
           {"num_samples", record->measurement.num_samples},
@@ -93,7 +94,7 @@ Status DiffRecords(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(WholeStore b, ReadWhole(arguments.stores[1]));
   std::vector<std::string> problems;
   for (const WholeStore* store : {&a, &b}) {
-    for (const std::string& problem : store->problems) problems.push_back(store->path + ": " + problem);
+    for (const std::string& problem : RecordProblems(*store)) problems.push_back(store->path + ": " + problem);
   }
   Difference difference = Compare(std::move(a), std::move(b), arguments.kernel);
   Json differences = Json::array();

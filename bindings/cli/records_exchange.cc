@@ -25,7 +25,7 @@ Result<std::vector<RecordedCode>> CodeOf(AnyStore& store, const std::vector<Tuni
   auto add = [&](const Fingerprint& key) -> Result<bool> {
     if (key == Fingerprint()) return false;
     if (seen.count(key.ToString()) > 0) return true;
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, store.artifacts()->Get(key));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, ReadCode(store, key));
     if (!artifact) return false;
     seen.insert(key.ToString());
     code.push_back({key, *std::move(artifact)});

@@ -10,6 +10,7 @@
 #include "numbers.h"
 #include "output.h"
 #include "records_store.h"
+#include "report/config_json.h"
 #include "report_page/record_entry.h"
 #include "store/stored_enums.h"
 #include "tuneonce/bundle.h"
@@ -67,14 +68,6 @@ std::string Origin(const TuningRecord& record) {
 double Slower(const CandidateOutcome& candidate, const TuningRecord& record) {
   double chosen_us = record.measurement.mean_us;
   return chosen_us > 0 ? candidate.mean_us / chosen_us - 1 : 0;
-}
-
-Json ConfigJson(const Config& config) {
-  Json json = Json::object();
-  for (std::size_t i = 0; i < config.values().size(); ++i) {
-    std::visit([&](const auto& value) { json[config.AxisName(i)] = value; }, config.values()[i]);
-  }
-  return json;
 }
 
 Json AlternativesJson(const TuningRecord& record) {

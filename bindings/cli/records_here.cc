@@ -7,6 +7,7 @@
 #include "cuda/driver_api.h"
 #include "numbers.h"
 #include "output.h"
+#include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/bundle.h"
@@ -91,7 +92,7 @@ nlohmann::ordered_json ChoiceHereJson(const ChoiceHere& here) {
   std::string miss(RecordMissName(choice.miss));
   std::replace(miss.begin(), miss.end(), ' ', '_');
   json["miss"] = miss.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(miss);
-  json["config"] = choice.config ? nlohmann::ordered_json(choice.config->ToString()) : nullptr;
+  json["config"] = choice.config ? ConfigJson(*choice.config) : nlohmann::ordered_json(nullptr);
   json["detail"] = choice.detail;
   return json;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bundle_compile.h"
@@ -13,6 +14,7 @@
 #include "output.h"
 #include "records_arguments.h"
 #include "records_store.h"
+#include "report/config_json.h"
 #include "store/default_store.h"
 #include "store/record_keys.h"
 #include "store/record_preference.h"
@@ -58,10 +60,13 @@ Status WriteStore(const SqliteStore& store, const std::string& output, mode_t mo
   return UnavailableError("cannot set the mode of " + output + ": " + std::strerror(errno));
 }
 
-/// What cannot be read is an error, or left out and told.
-Status CheckProblems(const std::vector<WholeStore>& stores, bool skip_damaged, std::vector<std::string>* skipped) {
+/// What cannot be read is an error, or left out and told. `needs_code`: so is code; else damaged code is noted.
+Status CheckProblems(const std::vector<WholeStore>& stores, bool needs_code, bool skip_damaged,
+                     std::vector<std::string>* skipped) {
   for (const WholeStore& each : stores) {
-    for (const std::string& problem : each.problems) skipped->push_back(each.path + ": " + problem);
+    for (const std::string& problem : needs_code ? each.problems : RecordProblems(each)) {
+      skipped->push_back(each.path + ": " + problem);
+    }
   }
   if (skipped->empty() || skip_damaged) return Status();
   return FailedPreconditionError(absl::StrCat(skipped->size(), " rows cannot be read, the first in ", skipped->front(),
@@ -77,36 +82,50 @@ struct Decided {
   const char* why;
 };
 
+/// A record, and the number of the store that it is from.
+struct Held {
+  TuningRecord record;
+  std::size_t from;
+};
+
 struct Merged {
-  std::vector<TuningRecord> records;
-  std::vector<std::size_t> from;  ///< Of each record.
+  std::vector<Held> records;
   std::vector<Decided> decided;
 };
 
-Merged Merge(const std::vector<WholeStore>& stores, PreferRecord by) {
-  Merged merged;
+/// Of records that have the same name keeps one, in the place of the first.
+std::vector<Held> KeepOneOfEach(std::vector<Held> records, std::string (*name)(const TuningRecord&), PreferRecord by,
+                                std::vector<Decided>* decided) {
+  std::vector<Held> kept;
   std::map<std::string, std::size_t> places;
-  for (std::size_t i = 0; i < stores.size(); ++i) {
-    for (const TuningRecord& record : stores[i].records) {
-      auto [it, is_new] = places.emplace(FullKey(record.key).ToString(), merged.records.size());
-      if (is_new) {
-        merged.records.push_back(record);
-        merged.from.push_back(i);
-        continue;
-      }
-      TuningRecord& there = merged.records[it->second];
-      std::size_t& from = merged.from[it->second];
-      if (EncodeRecord(there) == EncodeRecord(record)) continue;
-      RecordPreference preference = PreferOf(there, record, by);
-      if (preference.takes_second) {
-        merged.decided.push_back({i, from, record, there, preference.why});
-        there = record;
-        from = i;
-      } else {
-        merged.decided.push_back({from, i, there, record, preference.why});
-      }
+  for (Held& held : records) {
+    auto [it, is_new] = places.emplace(name(held.record), kept.size());
+    if (is_new) {
+      kept.push_back(std::move(held));
+      continue;
     }
+    Held& there = kept[it->second];
+    if (EncodeRecord(there.record) == EncodeRecord(held.record)) continue;
+    RecordPreference preference = PreferOf(there.record, held.record, by);
+    if (preference.takes_second) std::swap(there, held);
+    decided->push_back({there.from, held.from, there.record, held.record, preference.why});
   }
+  return kept;
+}
+
+std::string KeyOf(const TuningRecord& record) { return FullKey(record.key).ToString(); }
+std::string KeyAndShapeOf(const TuningRecord& record) { return absl::StrCat(KeyOf(record), " ", record.tuned_at); }
+
+/// Records of one shape are compared before those of several, whose times say nothing of each other: so the order of
+/// the stores does not matter.
+Merged Merge(const std::vector<WholeStore>& stores, PreferRecord by) {
+  std::vector<Held> all;
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    for (const TuningRecord& record : stores[i].records) all.push_back({record, i});
+  }
+  Merged merged;
+  merged.records = KeepOneOfEach(std::move(all), KeyAndShapeOf, by, &merged.decided);
+  merged.records = KeepOneOfEach(std::move(merged.records), KeyOf, by, &merged.decided);
   return merged;
 }
 
@@ -118,7 +137,7 @@ Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& 
     if (there) return true;
   }
   for (const WholeStore& each : stores) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, each.store->artifacts()->Get(key));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, ReadCode(*each.store, key));
     if (!artifact) continue;
     TUNEONCE_RETURN_IF_ERROR(into.artifacts()->Put(key, *artifact));
     return true;
@@ -146,7 +165,8 @@ PreferRecord PreferenceNamed(const std::string& by) {
 Json DecidedJson(const Decided& each, const std::vector<WholeStore>& stores) {
   auto side = [&](const TuningRecord& record, std::size_t from) {
     return Json{{"store", stores[from].path},
-                {"config", record.config.ToString()},
+                {"config", ConfigJson(record.config)},
+                {"tuned_at", record.tuned_at},
                 {"mean_us", record.measurement.mean_us},
                 {"unix_seconds", record.unix_seconds}};
   };
@@ -181,8 +201,11 @@ namespace {
 /// The candidates' code, too: what was compiled once is not compiled again.
 Status CopyAllCode(const std::vector<WholeStore>& stores, RecordStore& into) {
   for (const WholeStore& each : stores) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> keys, each.store->ArtifactKeys());
-    for (const Fingerprint& key : keys) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, key, into, /*anew=*/false).status());
+    Result<std::vector<Fingerprint>> keys = each.store->ArtifactKeys();
+    // The list of a damaged file's artifacts is lost; the code that records name was copied by its keys.
+    if (keys.status().code() == StatusCode::kInternal) continue;
+    TUNEONCE_RETURN_IF_ERROR(keys.status());
+    for (const Fingerprint& key : *keys) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, key, into, /*anew=*/false).status());
   }
   return Status();
 }
@@ -214,10 +237,12 @@ Status MergeRecords(const RecordsArguments& arguments) {
     stores.push_back(std::move(whole));
   }
   std::vector<std::string> skipped;
-  TUNEONCE_RETURN_IF_ERROR(CheckProblems(stores, arguments.skip_damaged, &skipped));
-  Merged merged = Merge(stores, PreferenceNamed(arguments.by));
+  TUNEONCE_RETURN_IF_ERROR(CheckProblems(stores, /*needs_code=*/false, arguments.skip_damaged, &skipped));
+  const Merged merged = Merge(stores, PreferenceNamed(arguments.by));
+  std::vector<TuningRecord> records;
+  for (const Held& held : merged.records) records.push_back(held.record);
   int without_code = 0;
-  TUNEONCE_RETURN_IF_ERROR(WriteMerged(stores, merged.records, arguments.output, &without_code));
+  TUNEONCE_RETURN_IF_ERROR(WriteMerged(stores, records, arguments.output, &without_code));
   if (!arguments.json) {
     Print(merged, stores, arguments);
     PrintRest(without_code, skipped);
@@ -242,7 +267,8 @@ Status PackStore(const RecordsArguments& arguments) {
   TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, {stores[0].store->path()}));
   stores[0].path = stores[0].store->path();
   std::vector<std::string> skipped;
-  TUNEONCE_RETURN_IF_ERROR(CheckProblems(stores, arguments.skip_damaged, &skipped));
+  TUNEONCE_RETURN_IF_ERROR(
+      CheckProblems(stores, /*needs_code=*/!arguments.skip_damaged, arguments.skip_damaged, &skipped));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> of_kernel, Records(*stores[0].store, arguments.kernel));
   std::vector<TuningRecord> records;
   std::set<std::string> devices;
@@ -279,9 +305,8 @@ Status PackStore(const RecordsArguments& arguments) {
 Status PackIntoBundle(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
   TUNEONCE_ASSIGN_OR_RETURN(WholeStore store, ReadWhole(arguments.store));
-  if (!store.problems.empty()) {
-    return FailedPreconditionError(absl::StrCat(store.problems.size(),
-                                                " rows cannot be read, the first: ", store.problems.front(),
+  if (const std::vector<std::string> problems = RecordProblems(store); !problems.empty()) {
+    return FailedPreconditionError(absl::StrCat(problems.size(), " rows cannot be read, the first: ", problems.front(),
                                                 ": pack what can be (records pack "
                                                 "--skip-damaged), and that into the bundle"));
   }

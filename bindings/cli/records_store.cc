@@ -3,7 +3,10 @@
 #include <ctime>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "base/environment.h"
+#include "output.h"
+#include "store/damaged_code.h"
 #include "store/default_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
@@ -38,6 +41,11 @@ Result<std::shared_ptr<AnyStore>> OpenFleet(const std::string& address, bool) {
                             address.substr(0, address.find("://")) + "://...");
 }
 #endif
+
+void NoteDamagedCode(const AnyStore& store) {
+  const std::string note = absl::StrCat("cannot read all of ", store.path(), ": ", kDamagedCode);
+  if (store.IsNews(note)) PrintNote(note);
+}
 
 }  // namespace
 
@@ -83,7 +91,21 @@ Result<WholeStore> ReadWhole(const std::string& path) {
   TUNEONCE_ASSIGN_OR_RETURN(whole.records, whole.store->List());
   TUNEONCE_ASSIGN_OR_RETURN(StoreReport report, whole.store->Verify());
   whole.problems = std::move(report.problems);
+  whole.are_records_whole = report.are_records_whole;
   return whole;
+}
+
+std::vector<std::string> RecordProblems(const WholeStore& whole) {
+  if (!whole.are_records_whole) return whole.problems;
+  if (!whole.problems.empty()) NoteDamagedCode(*whole.store);
+  return {};
+}
+
+Result<std::optional<Artifact>> ReadCode(AnyStore& store, const Fingerprint& key) {
+  Result<std::optional<Artifact>> artifact = store.artifacts()->Get(key);
+  if (artifact.status().code() != StatusCode::kInternal) return artifact;  // SqliteStore's of a damaged file.
+  NoteDamagedCode(store);
+  return std::optional<Artifact>();
 }
 
 std::string KeyLine(const TuningKey& key) {

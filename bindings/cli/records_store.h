@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "any_store.h"
+#include "tuneonce/artifact.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
@@ -23,8 +26,16 @@ struct WholeStore {
   std::shared_ptr<AnyStore> store;  ///< Open for reading.
   std::vector<TuningRecord> records;
   std::vector<std::string> problems;  ///< One line each.
+  bool are_records_whole = true;      ///< StoreReport's.
 };
 Result<WholeStore> ReadWhole(const std::string& path);
+
+/// What a command that needs the store's records alone cannot read of them, one line each. Where only code is damaged
+/// there is none, and a note is printed.
+std::vector<std::string> RecordProblems(const WholeStore& whole);
+
+/// The code under `key`; none where it is damaged. Damage of the file is noted once for each store.
+Result<std::optional<Artifact>> ReadCode(AnyStore& store, const Fingerprint& key);
 
 /// "vector_add  N=4096  NVIDIA H200, driver 13.0".
 std::string KeyLine(const TuningKey& key);

@@ -10,6 +10,7 @@
 #include "numbers.h"
 #include "output.h"
 #include "records_store.h"
+#include "report/config_json.h"
 #include "runtime/recorded_result.h"
 #include "search_timeline.h"
 #include "store/memory_store.h"
@@ -50,9 +51,10 @@ struct TuneArguments : MeasuringArguments {
 void PrintStored(const std::string& name, const BundleReport& report, bool json) {
   const TuningRecord& record = *report.run.record;
   if (json) {
-    Json all = {{"kernel", name}, {"device", report.device_name}, {"shape", report.shape}, {"from", "store"}};
+    Json all = {
+        {"kernel", name}, {"device", report.device_name}, {"shape", ShapeJson(report.shape)}, {"from", "store"}};
     all["key"] = report.run.key;
-    all["best"] = {{"config", record.config.ToString()},
+    all["best"] = {{"config", ConfigJson(record.config)},
                    {"variant", record.variant},
                    {"mean_us", record.measurement.mean_us},
                    {"num_samples", record.measurement.num_samples}};

@@ -90,10 +90,22 @@ Result<double> ScalarValue(const Parameter& parameter, const std::string& text) 
                                 std::string(DTypeName(parameter.dtype)) + (parsed ? ", and a double," : "") + " holds");
   };
   switch (parameter.dtype) {
+    case DType::kFloat8E4M3:
+    case DType::kFloat8E5M2:
+    case DType::kFloat16:
+    case DType::kBFloat16:
     case DType::kFloat32:
       return parse(float{});
     case DType::kFloat64:
       return parse(double{});
+    case DType::kInt8:
+      return parse(std::int8_t{});
+    case DType::kUInt8:
+      return parse(std::uint8_t{});
+    case DType::kInt16:
+      return parse(std::int16_t{});
+    case DType::kUInt16:
+      return parse(std::uint16_t{});
     case DType::kInt32:
       return parse(std::int32_t{});
     case DType::kUInt32:
@@ -105,9 +117,10 @@ Result<double> ScalarValue(const Parameter& parameter, const std::string& text) 
     case DType::kBool:
       if (text == "0" || text == "1") return text == "1" ? 1 : 0;
       return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is neither 0 nor 1");
-    default:
-      return UnimplementedError("the command cannot make a " + std::string(DTypeName(parameter.dtype)) + " scalar");
+    case DType::kAny:
+      break;
   }
+  return InternalError("scalar '" + parameter.name + "' has no dtype");
 }
 
 /// The values of `scalars`, else of the example, put behind the shape's; others are what the bundle declares.

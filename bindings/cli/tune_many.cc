@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "output.h"
+#include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
@@ -34,7 +35,8 @@ struct Row {
   State state = State::kFailed;
   bool is_complete = true;
   Status status;
-  std::string config;
+  std::string config;  ///< As text; empty: not known.
+  Json axes;           ///< The config by ConfigJson; null: not known.
   double mean_us = 0;  ///< 0: not known.
   std::optional<double> speedup;
 };
@@ -43,15 +45,16 @@ struct Row {
 struct Findings : AutotuneObserver {
   struct Found {
     std::string config;
+    Json axes;  ///< Null of what was stored.
     double mean_us = 0;
     std::optional<double> speedup;
   };
   void OnTuned(const std::string& kernel, const std::string& key, const TuningResult& result) override {
-    by_key[{kernel, key}] = {result.best.config.ToString(), result.best.measurement.mean_us,
-                             result.speedup_over_baseline};
+    by_key[{kernel, key}] = {result.best.config.ToString(), ConfigJson(result.best.config),
+                             result.best.measurement.mean_us, result.speedup_over_baseline};
   }
   void OnStoredHit(const std::string& kernel, const std::string& key, const std::string& config) override {
-    by_key[{kernel, key}] = {config, 0, std::nullopt};
+    by_key[{kernel, key}] = {config, nullptr, 0, std::nullopt};
   }
   std::map<std::pair<std::string, std::string>, Found> by_key;
 };
@@ -133,7 +136,7 @@ class ManyRun {
         }
       }
       if (!status.ok()) {
-        rows_.push_back(Row{{each.line}, each.bundle, "", State::kFailed, true, std::move(status), "", 0, {}});
+        rows_.push_back(Row{{each.line}, each.bundle, "", State::kFailed, true, std::move(status), "", {}, 0, {}});
         continue;
       }
       kernels_[place->second].shapes.push_back(each.job.shape);
@@ -157,6 +160,7 @@ class ManyRun {
     auto found = findings_->by_key.find({kernels_[key.kernel].kernel->definition().name(), key.key});
     if (found != findings_->by_key.end() && key.status.ok()) {
       rows_.back().config = found->second.config;
+      rows_.back().axes = found->second.axes;
       rows_.back().mean_us = found->second.mean_us;
       rows_.back().speedup = found->second.speedup;
     }
@@ -173,6 +177,7 @@ class ManyRun {
     if (!choice.ok() || choice->record == nullptr) return;
     for (Row& row : rows_) {
       if (row.bundle != names_[key.kernel] || row.key != key.key) continue;
+      if (choice->config) row.axes = ConfigJson(*choice->config);
       row.mean_us = choice->record->measurement.mean_us;
       row.speedup = choice->record->speedup_over_baseline;
       row.is_complete = choice->record->is_complete;
@@ -204,7 +209,7 @@ class ManyRun {
     json["bundle"] = row.bundle;
     json["key"] = row.key;
     json["state"] = StateText(row.state);
-    json["config"] = row.config.empty() ? Json(nullptr) : Json(row.config);
+    json["config"] = row.axes;
     json["mean_us"] = row.mean_us > 0 ? Json(row.mean_us) : Json(nullptr);
     json["speedup_over_baseline"] = row.speedup ? Json(*row.speedup) : Json(nullptr);
     json["is_complete"] = row.is_complete;

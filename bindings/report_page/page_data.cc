@@ -4,13 +4,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <unordered_map>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/number_text.h"
 
 namespace tuneonce::report {
 namespace {
@@ -26,9 +26,8 @@ std::string ScriptText(const Json& json) {
 /// To six digits, beyond which no time is known; null for what is no finite number.
 Json Number(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.6g", *value);
-  const double rounded = std::strtod(text, nullptr);
+  double rounded = 0;
+  (void)absl::SimpleAtod(RealText(*value, 'g', 6), &rounded);
   if (rounded == std::floor(rounded) && std::abs(rounded) < 1e15) return static_cast<std::int64_t>(rounded);
   return rounded;
 }

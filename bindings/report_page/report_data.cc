@@ -16,6 +16,7 @@
 #include "record_entry.h"
 #include "report/records_json.h"
 #include "result_entry.h"
+#include "store/damaged_code.h"
 #include "store/default_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
@@ -93,6 +94,7 @@ Status ReportData::AddStore(const std::string& path) {
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(options));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, store->List());
   TUNEONCE_ASSIGN_OR_RETURN(StoreReport verified, store->Verify());
+  if (verified.are_records_whole && !verified.problems.empty()) verified.problems = {kDamagedCode};
   Add(options.path, "store", records, std::move(verified.problems));
   return Status();
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "base/number_text.h"
 
 namespace tuneonce::report {
 namespace {
@@ -28,7 +29,7 @@ std::string CsvLine(std::vector<std::string> cells) {
 }
 
 std::string NumberText(const std::optional<double>& number) {
-  return number ? absl::StrFormat("%.6g", *number) : std::string();
+  return number ? RealText(*number, 'g', 6) : std::string();
 }
 
 std::string DriverText(int version) {

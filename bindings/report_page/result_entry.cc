@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "base/printable.h"
 #include "record_entry.h"
 #include "store/stored_enums.h"
@@ -61,23 +60,9 @@ Json Shown(const Json& json) {
   return shown;
 }
 
-/// "TILE=64, backend=tile" as {"TILE": 64, "backend": "tile"}.
-Json AxesOf(const std::string& text) {
-  Json axes = Json::object();
-  for (absl::string_view part : absl::StrSplit(text, ", ", absl::SkipEmpty())) {
-    const std::pair<std::string, std::string> setting = absl::StrSplit(part, absl::MaxSplits('=', 1));
-    Json value = Json::parse(setting.second, nullptr, /*allow_exceptions=*/false);
-    axes[setting.first] = value.is_number() || value.is_boolean() ? std::move(value) : Json(setting.second);
-  }
-  return axes;
-}
-
-/// A config is an object; of what a store had, `tune --json` writes text.
 std::optional<ConfigId> ConfigAt(const Json& json, const char* name, ReportData* data) {
   const Json& config = At(json, name);
-  if (config.is_object()) return data->Intern(config);
-  if (config.is_string()) return data->Intern(AxesOf(config.get<std::string>()));
-  return std::nullopt;
+  return config.is_object() ? std::optional(data->Intern(config)) : std::nullopt;
 }
 
 Json Picked(const Json& json, std::initializer_list<const char*> names) {
@@ -147,8 +132,8 @@ void AddBest(const Json& result, ReportData* data, ReportEntry* entry) {
 
 /// "M=64, N=32".
 std::string ShapeText(const Json& shape) {
-  if (shape.is_string()) return Printable(shape.get<std::string>());
   std::string text;
+  if (!shape.is_object()) return text;
   for (const auto& [name, value] : shape.items()) {
     if (value.is_structured()) continue;
     absl::StrAppend(&text, text.empty() ? "" : ", ", Printable(name), "=",

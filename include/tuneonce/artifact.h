@@ -37,10 +37,14 @@ struct Artifact {
   double seconds = 0;                ///< Wall time of the compile.
   std::string toolchain;             ///< Toolchain::Version of what made it.
   ResourceUse resources;             ///< Of `symbol`.
-  /// The files that it was made of beside its source, as the compiler lists them (headers): a cached artifact is served
-  /// only while all of them are there with the same content. Not covered: a file that was not there, and would now be
-  /// found before one of these.
+  /// The files that it was made of besides its source, as the compiler lists them (headers), and those that a text
+  /// asked for by `__has_include`: a cached artifact is served only while all of them exist with the same content.
   std::vector<Dependency> dependencies;
+  /// Paths at which the compiler found no file, and would read another header, or answer `__has_include` differently,
+  /// if it found one: a cached artifact is served only while none of them exists. One that ends in "/" is a folder of
+  /// which everything is missing; any other is a file, and a folder of its name does not count. Relative ones are
+  /// relative to the working directory.
+  std::vector<std::string> absent;
   /// False if nobody can say all that it was made of: then no cache keeps it. Not part of its encoded form.
   bool cacheable = true;
   /// Of the code, its constants, resources and launch metadata; not of debug or line sections, notes or names: two

@@ -67,11 +67,14 @@ class TUNEONCE_API Bundle {
   };
   const Example& example() const { return example_; }
 
-  /// Looks into every artifact without a device: that it has the kernel that the manifest names, with as many
-  /// parameters of such sizes (Tile IR, PTX) or such names (C++) as the manifest declares. For who makes bundles: a
-  /// candidate's own artifact is looked into before it runs, so that Load need not do it for all. Errors:
+  /// Looks into every artifact without a device or a compiler: Tile IR and PTX must have the kernel that the manifest
+  /// names, with as many parameters of the declared sizes. The text of a C++ artifact is only guessed at: what looks as
+  /// if it had no such kernel, or parameters of other names or in another order, is added to `*warnings`, one line
+  /// each. For authors of bundles: a search checks each candidate's compiled code before it runs. Errors:
   /// InvalidArgument "variant 'tile_ir': k.tileir: ...", for the first that is wrong.
-  Status CheckSources() const { return check_sources_ ? check_sources_(*definition_) : Status(); }
+  Status CheckSources(std::vector<std::string>* warnings = nullptr) const {
+    return check_sources_ ? check_sources_(*definition_, warnings) : Status();
+  }
 
  private:
   friend class BundleReader;
@@ -83,7 +86,7 @@ class TUNEONCE_API Bundle {
 
   std::shared_ptr<const KernelDefinition> definition_;  // With the kernels that are made of it.
   Example example_;
-  std::function<Status(const KernelDefinition&)> check_sources_;
+  std::function<Status(const KernelDefinition&, std::vector<std::string>*)> check_sources_;
 };
 
 }  // namespace v0

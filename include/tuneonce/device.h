@@ -52,6 +52,13 @@ class TUNEONCE_API Device {
   Result<DeviceIdentity> Identity() const;
   Result<int> Attribute(CUdevice_attribute attribute) const;
 
+  /// The address of a function of the device's driver, for calls of the program's own: DriverFunction(
+  /// "cuStreamBeginCapture", 10010) is a PFN_cuStreamBeginCapture_v10010 of cudaTypedefs.h. A program does not
+  /// link the CPU device's driver; it finds that driver's functions by this call. `version` is the CUDA version of the
+  /// function's signature, 1000 * major + 10 * minor, as cuGetProcAddress takes it. The address stays valid until the
+  /// process ends. Errors: NotFound if the driver has no such function of that version.
+  Result<void*> DriverFunction(const std::string& name, int version) const;
+
  private:
   Device(const DriverApi& api, CUdevice device) : api_(&api), device_(device) {}
 

@@ -85,6 +85,12 @@ class TUNEONCE_API Term {
   bool IsOfConfig() const;
   /// The same for one config, with a constant in place of each part that IsOfConfig.
   Term For(const Config& config) const;
+  /// A number that divides the term's value for `config`, whatever the dims and scalars are, as far as its form shows
+  /// it: 16 of 16 * CeilDiv("M", 16). At least 1.
+  std::int64_t Divisor(const Config& config) const { return For(config).KnownDivisor(); }
+  /// The term has this value or a greater one for `config`, whatever the dims and scalars are, as far as its form shows
+  /// it; kNoValue if it shows nothing.
+  std::int64_t LeastValue(const Config& config) const { return For(config).KnownLeast(); }
   /// Whether it is made of what dims and scalars decide: no axis, nothing of the device.
   bool IsOfArguments() const;
 
@@ -106,6 +112,10 @@ class TUNEONCE_API Term {
  private:
   enum class Kind { kConstant, kAxis, kDim, kNamed, kScalar, kNumSms, kSum, kProduct, kQuotient, kCeilDiv, kMin, kMax };
   struct Operands;
+
+  // Divisor and LeastValue of a term without axes.
+  std::int64_t KnownDivisor() const;
+  std::int64_t KnownLeast() const;
   /// What few terms have.
   Term(Kind kind, Term a, Term b);
 

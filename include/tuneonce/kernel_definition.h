@@ -58,10 +58,13 @@ struct Assumption {
     kStrideFitsInt32,    ///< Where it takes a stride as an int32.
     kStrideNotNegative,  ///< Where it takes one as an int64.
     kExtentFitsInt32,
+    // Declared. A kernel's identity has these numbers, so that new kinds come last.
+    kExtentAtLeast,
+    kScalarAtLeast,
   };
 
   Kind kind = Kind::kAligned;
-  std::string tensor;      ///< Of kScalarIs and kScalarDivisibleBy the scalar.
+  std::string tensor;      ///< Of kScalarIs, kScalarDivisibleBy and kScalarAtLeast the scalar.
   int dimension = 0;       ///< Of `tensor`; not for kAligned, kNoOverlap, kContiguous and scalars.
   std::int64_t value = 1;  ///< Bytes for kAligned, elements for strides, extents and divisors; kScalarIs: the number.
   std::string other;       ///< kNoOverlap: the other tensor.
@@ -86,6 +89,10 @@ inline Assumption ExtentIs(std::string tensor, int dimension, std::int64_t eleme
 }
 inline Assumption ExtentDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kExtentDivisibleBy, std::move(tensor), dimension, divisor, ""};
+}
+/// The extent of a dimension is this or more. Code for which an extent of 0 is undefined assumes at least 1.
+inline Assumption ExtentAtLeast(std::string tensor, int dimension, std::int64_t elements) {
+  return Assumption{Assumption::Kind::kExtentAtLeast, std::move(tensor), dimension, elements, ""};
 }
 /// The tensor is row-major without gaps; the stride of a dimension of extent 1 may be any. Goes without saying where
 /// the kernel takes a bare pointer (CallingConvention).
@@ -119,6 +126,10 @@ Assumption ScalarIs(std::string scalar, T value) {
 /// The scalar, of whole numbers, is a multiple of `divisor`.
 inline Assumption ScalarDivisibleBy(std::string scalar, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kScalarDivisibleBy, std::move(scalar), 0, divisor, ""};
+}
+/// The scalar, of whole numbers, is this or more.
+inline Assumption ScalarAtLeast(std::string scalar, std::int64_t value) {
+  return Assumption{Assumption::Kind::kScalarAtLeast, std::move(scalar), 0, value, ""};
 }
 
 /// Where a matrix product has its parts: C[M, N] = A[M, K] * B[K, N], by the names that the kernel gives them. With it
@@ -317,8 +328,9 @@ TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol);
 
 /// CUDA Tile IR bytecode in files, as Cubins has its own: one for each combination of structural values, as exporters
 /// write them. `symbol` may be empty where each file has one kernel. For GPUs, named "tile", called as cuTile calls its
-/// kernels (CallingConvention::kCutilePython). What the code was exported to assume must be declared:
-/// Variant::Assuming.
+/// kernels (CallingConvention::kCutilePython). What the code was exported to assume must be declared by
+/// Variant::Assuming. The library reads what the bytecode assumes of its parameters (`assume` operations), and passes
+/// over a variant that assumes more than is declared.
 TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = "");
 /// CUDA C++, compiled by NVRTC, in which each structural axis is a macro of its name (not `backend`). `symbol`: the
 /// kernel's name, or an instance of a template, `ns::reduce<BLOCK, float>`, in which axes stand for their values, and
@@ -420,9 +432,11 @@ class TUNEONCE_API KernelDefinition {
   Result<std::vector<const Variant*>> VariantsFor(const Target& target) const;
   /// What names in terms mean: dims and scalars.
   TermNames term_names() const;
-  /// `problem` with the values of those scalars alone that the key names: what a function may read whose result serves
-  /// all launches of a key.
+  /// `problem` as a function may see it whose result serves all launches of a key: without the values of scalars that
+  /// the key does not name, with dims that the key rounds at their bound, and with those that it omits at 1.
   Problem DecidedByKey(const Problem& problem) const;
+  /// The dims that differ between launches of one key: those that the key rounds (NextPow2, Buckets, Nearest) or omits.
+  std::vector<Dim> DimsUndecidedByKey() const;
   /// The handle of the dim `name`. REQUIRES: it is one of dims().
   Dim DimOf(const std::string& name) const;
   /// The index of the parameter `name`; empty if there is none.

@@ -81,11 +81,7 @@ struct TUNEONCE_API KernelSource {
   static KernelSource FromFile(SourceKind kind, const std::string& path, std::string symbol);
   /// No source, for the reason `why`, which compiling says: where a source function finds none for its config.
   /// REQUIRES: `why` is an error.
-  static KernelSource None(SourceKind kind, Status why) {
-    KernelSource source = Make(kind, "", "");
-    source.mistake_ = std::move(why);
-    return source;
-  }
+  static KernelSource None(SourceKind kind, Status why);
 
   /// Adds the macro `name` as the literal that is exactly `value`: `64`; `0.5`, or `0.5f` of a float, with as many
   /// digits as that takes; 1 or 0 for a truth value; a string as it is (a type's name, say). `value` may be an

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -111,8 +112,9 @@ struct Parameter {
   ParameterKind kind = ParameterKind::kTensor;
   std::string name;
   DType dtype = DType::kAny;
-  Access access = Access::kIn;       ///< kTensor
-  std::vector<std::string> dims;     ///< kTensor: one name per dimension; empty: raw memory of any shape.
+  Access access = Access::kIn;  ///< kTensor
+  /// kTensor: one entry per dimension, the name of a dim or a constant extent ("=4"); empty: raw memory of any shape.
+  std::vector<std::string> dims;
   bool by_pointers = false;          ///< kTensor: see ByPointers.
   std::vector<std::string> varying;  ///< Of a tensor by pointers: dims in which its slices may differ.
   std::string same_dtype_as;         ///< kTensor: the other tensor that has the same dtype; empty: `dtype` says.
@@ -182,38 +184,59 @@ struct DeclaredDType {
   std::string same_as;
 };
 
-/// A tensor that the kernel only reads: In("x", kFloat16, {"M", "N"}). `dims`: one name per dimension, outermost first;
-/// a name that occurs twice, in any parameters, must have the same extent each time. None: raw memory. The dtype is
-/// checked at each launch; without one each dtype is taken, and is part of the key.
-inline Parameter In(std::string name, DeclaredDType dtype, std::vector<std::string> dims) {
+/// What a tensor parameter declares of one dimension: the name of a dim, or a constant extent.
+struct DeclaredExtent {
+  DeclaredExtent(std::string name) : text(std::move(name)) {}              // NOLINT(google-explicit-constructor)
+  DeclaredExtent(const char* name) : DeclaredExtent(std::string(name)) {}  // NOLINT(google-explicit-constructor)
+  template <typename T,
+            typename = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>>>
+  DeclaredExtent(T constant) : text("=" + std::to_string(constant)) {}  // NOLINT(google-explicit-constructor)
+  std::string text;                                                     ///< As Parameter::dims has it.
+};
+
+/// What a tensor parameter declares of its shape: {"M", 4}.
+struct DeclaredShape {
+  DeclaredShape(std::initializer_list<DeclaredExtent> extents) {
+    for (const DeclaredExtent& extent : extents) dims.push_back(extent.text);
+  }
+  DeclaredShape(std::vector<std::string> names)  // NOLINT(google-explicit-constructor)
+      : dims(std::move(names)) {}
+  std::vector<std::string> dims;  ///< As Parameter::dims has them.
+};
+
+/// A tensor that the kernel only reads: In("x", kFloat16, {"M", "N"}). `shape`: one extent per dimension, outermost
+/// first. A name that occurs twice, in any parameters, must have the same extent each time. A number, as in
+/// {"N", 4}, is an extent that every launch must have; it is no dim and not part of the key. No extents: raw memory.
+/// The dtype is checked at each launch; without one each dtype is taken, and is part of the key.
+inline Parameter In(std::string name, DeclaredDType dtype, DeclaredShape shape) {
   Parameter parameter;
   parameter.name = std::move(name);
-  parameter.dims = std::move(dims);
+  parameter.dims = std::move(shape.dims);
   parameter.dtype = dtype.dtype;
   parameter.same_dtype_as = std::move(dtype.same_as);
   return parameter;
 }
 /// A tensor that the kernel writes and does not read.
-inline Parameter Out(std::string name, DeclaredDType dtype, std::vector<std::string> dims) {
-  Parameter parameter = In(std::move(name), std::move(dtype), std::move(dims));
+inline Parameter Out(std::string name, DeclaredDType dtype, DeclaredShape shape) {
+  Parameter parameter = In(std::move(name), std::move(dtype), std::move(shape));
   parameter.access = Access::kOut;
   return parameter;
 }
 /// A tensor that the kernel reads and writes.
-inline Parameter InOut(std::string name, DeclaredDType dtype, std::vector<std::string> dims) {
-  Parameter parameter = In(std::move(name), std::move(dtype), std::move(dims));
+inline Parameter InOut(std::string name, DeclaredDType dtype, DeclaredShape shape) {
+  Parameter parameter = In(std::move(name), std::move(dtype), std::move(shape));
   parameter.access = Access::kInOut;
   return parameter;
 }
 /// The same for tensors of any dtype: In("x", {"M", "N"}).
-inline Parameter In(std::string name, std::vector<std::string> dims) {
-  return In(std::move(name), DType::kAny, std::move(dims));
+inline Parameter In(std::string name, DeclaredShape shape) {
+  return In(std::move(name), DType::kAny, std::move(shape));
 }
-inline Parameter Out(std::string name, std::vector<std::string> dims) {
-  return Out(std::move(name), DType::kAny, std::move(dims));
+inline Parameter Out(std::string name, DeclaredShape shape) {
+  return Out(std::move(name), DType::kAny, std::move(shape));
 }
-inline Parameter InOut(std::string name, std::vector<std::string> dims) {
-  return InOut(std::move(name), DType::kAny, std::move(dims));
+inline Parameter InOut(std::string name, DeclaredShape shape) {
+  return InOut(std::move(name), DType::kAny, std::move(shape));
 }
 /// A number that the caller passes; exactly this dtype.
 inline Parameter Scalar(std::string name, DType dtype) {

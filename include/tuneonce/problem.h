@@ -16,7 +16,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Most parameters that a kernel can declare.
-inline constexpr int kMaxParameters = 24;
+inline constexpr int kMaxParameters = 128;
 
 /// What a definition's functions may depend on besides the config: the values of the dims and of the scalars, the
 /// arguments' dtypes, and the target. A plain value on the stack, which points into the caller's arguments.

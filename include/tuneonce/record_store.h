@@ -43,6 +43,9 @@ struct RecordLookup {
   std::optional<TuningRecord> record;  ///< The best fit; empty for kNotFound.
   bool is_shipped = false;             ///< It lies in a store under the user's (MakeLayeredStore).
   bool serves_any_driver = false;      ///< It came along with the kernel (KernelDefinition::ShippedDecisions).
+  /// Where `record` is of a search that was cut short: the best complete record of another driver of the same device;
+  /// null if there is none.
+  std::shared_ptr<const RecordLookup> complete;
   /// Of kNotFound: what there is instead, kNoRecord, kOtherSource or kRefused.
   RecordMiss instead = RecordMiss::kNoRecord;
   std::string detail;  ///< Of kRefused: why.
@@ -53,9 +56,12 @@ struct RecordLookup {
   bool IsPinned() const { return record && match <= RecordMatch::kOtherDriver && record->is_pinned; }
   /// Notes what there is instead of a record, unless what is noted says more.
   TUNEONCE_API void NoteInstead(RecordMiss what, std::string why = "");
-  /// Takes `found`, if that fits better than what is here; of two that fit alike one that was measured goes before one
-  /// that was imported. Of what there is instead it takes what says most.
+  /// Takes `found`, if that fits better than what is here. Of two that fit alike a complete record goes before one of a
+  /// search that was cut short, and both before one that was imported; else the one that is here stays. Of what there
+  /// is instead it takes what says most.
   TUNEONCE_API void Improve(RecordLookup found);
+  /// This lookup, or `complete` where a policy that accepts matches up to `weakest` may use that.
+  TUNEONCE_API const RecordLookup& BestFor(RecordMatch weakest) const;
 };
 
 /// What a store's Verify found.
@@ -64,6 +70,9 @@ struct StoreReport {
   std::int64_t num_artifacts = 0;
   std::int64_t artifact_bytes = 0;
   std::vector<std::string> problems;  ///< One line each; empty if all is well.
+  /// True if no record is damaged or lost: all `problems`, if there are any, concern artifacts, which can be compiled
+  /// again.
+  bool are_records_whole = true;
 };
 
 /// The right to tune one key, until it is destroyed. May be held and released on different threads.
@@ -104,7 +113,8 @@ class TUNEONCE_API RecordStore {
 };
 
 /// The user's store over stores that an application ships: what is looked up is the best match of all, the upper
-/// store's among equals; what is written goes to the user's. `shipped`: the first lies over the others.
+/// store's among equals (RecordLookup::Improve); what is written goes to the user's. The code of all layers serves;
+/// where the user's store keeps none, what is compiled is kept in memory. `shipped`: the first lies over the others.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
                                                            std::vector<std::shared_ptr<RecordStore>> shipped);
 

@@ -69,10 +69,16 @@ struct SearchOptions {
   /// are stopped (NVRTC, which cannot be, ends its compile first). The baseline, or without one what compiles cheapest,
   /// is compiled and measured all the same, so that there is a result. Default 0: no limit.
   double wall_budget_ms = 0;
-  /// Device memory that the search may hold at a time (TuningCost::peak_bytes). Where it does not suffice inputs are
-  /// not copied; where that does not either, candidates fail (FailureKind::kResources). Default 0: half of what is free
-  /// when the search begins. Set it lower where the host allocates while others tune.
+  /// Device memory that the search may hold at a time (TuningCost::peak_bytes). Where it does not suffice for copies of
+  /// the inputs, the baseline is selected without trying others (`allow_trials_in_place`); where it does not suffice
+  /// for a candidate's own memory, that candidate fails (FailureKind::kResources). Default 0: half of what is free when
+  /// the search begins. Set it lower where the host allocates while others tune.
   std::size_t memory_budget_bytes = 0;
+  /// Try candidates on the caller's own inputs where these cannot be copied for lack of memory, and detect by checksums
+  /// whether one was overwritten. That is an error of the search, and of the launch or warm-up that made it
+  /// (StatusCode::kDataLoss), which names the tensor; nothing is stored then. Default false: only the baseline runs on
+  /// them, the others are TuningResult::not_measured, and TuningResult::notes states which tensor was too large.
+  bool allow_trials_in_place = false;
   /// Where candidates are run. A worker's context takes device memory of its own while searches follow each other.
   /// Default kOff; the command and Python have kPreferred.
   Isolation isolation = Isolation::kOff;

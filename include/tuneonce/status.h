@@ -24,6 +24,7 @@ enum class StatusCode {
   kUnimplemented,
   kInternal,     ///< A driver or tool failed in a way that the caller did not cause.
   kUnavailable,  ///< A driver, library or tool is missing; the message says where we looked.
+  kDataLoss,     ///< Data of the caller's were overwritten and cannot be put back; the message names them.
 };
 
 /// "InvalidArgument", "Unavailable", ...
@@ -72,6 +73,7 @@ TUNEONCE_API Status FailedPreconditionError(std::string message);
 TUNEONCE_API Status UnimplementedError(std::string message);
 TUNEONCE_API Status InternalError(std::string message);
 TUNEONCE_API Status UnavailableError(std::string message);
+TUNEONCE_API Status DataLossError(std::string message);
 
 }  // namespace v0
 }  // namespace tuneonce

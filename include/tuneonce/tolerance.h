@@ -6,9 +6,19 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// By how much a candidate's output may differ from the reference: by absolute * (largest magnitude of the reference) +
-/// relative * |reference element| + ulps * (the step between the dtype's neighbouring values there). The first part is
-/// for sums whose terms cancel: their error goes with the terms. The last is for what is rounded to a coarse dtype.
+/// By how much a candidate's output may differ from the reference: by absolute * scale + relative * |reference element|
+/// + ulps * (the step between the dtype's neighbouring values there).
+///
+/// The scale of an element is the largest finite |reference| in its block: 256 elements that follow each other in
+/// row-major order; the last block of an output takes the rest, and has 511 at most. Elements that a partial output
+/// leaves unwritten do not count.
+///
+/// The absolute part is for sums whose terms cancel: the error of a sum goes with the sum of its terms' magnitudes
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1), not with the sum itself, and
+/// neighbouring elements tell how large these are. A scale of the whole output would not: rows of another size, or one
+/// outlier, would hide every error. Where it is not 0 it allows at least what number formats cannot express: the
+/// smallest normal number for dtypes with 8 exponent bits or more (code may flush smaller ones to 0), else `absolute`
+/// times it. The last part is for what is rounded to a coarse dtype.
 struct Tolerance {
   double absolute = 0;
   double relative = 0;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tuneonce/api.h"
 #include "tuneonce/config.h"
@@ -77,6 +78,43 @@ struct Failure {
   std::string message;  ///< The tool's or driver's own words.
   /// The reason may pass (IsTransient): no memory, no process, no compiler, no time. Another search may measure it.
   bool is_transient = false;
+};
+
+/// What a selected config was verified under. Testing proves nothing about what was not tested: this says what was. A
+/// value.
+struct TUNEONCE_API Verification {
+  enum class Level {
+    kNone,       ///< It was not run: a person pinned it, or it was decided elsewhere.
+    kMemory,     ///< It wrote nothing but its outputs (Verify::kOff), and all of them where there is no reference.
+    kReference,  ///< Its outputs were compared with the baseline's, or with a given reference.
+  };
+  /// By how much one output may have differed: Tolerance, by the output's place among the kernel's outputs.
+  struct Output {
+    double absolute = 0;
+    double relative = 0;
+    double ulps = 0;
+    bool may_be_partial = false;
+  };
+  /// Extents of a dim that the key rounds or omits: one number for each class of extents that was verified
+  /// (docs/verification.md says what a class is).
+  struct Extents {
+    std::string dim;
+    std::vector<std::uint64_t> classes;
+  };
+
+  Level level = Level::kNone;
+  std::vector<Output> outputs;
+  /// False if the data that the config was verified on could not have shown an error: constant, zero, of one sign, not
+  /// finite. The selection then serves this process and is not stored.
+  bool is_data_sufficient = true;
+  bool has_generated_data = false;  ///< It was verified on generated data too.
+  std::vector<Extents> extents;     ///< Empty where the key decides all dims.
+  /// What could not be verified, one line each: "M=65: not enough memory".
+  std::vector<std::string> gaps;
+
+  /// True if this offers what `demanded` asks for: as high a level, tolerances that are no larger, and no output that
+  /// may be partial where it must not be.
+  bool Covers(const Verification& demanded) const;
 };
 
 /// What a device was doing while it measured, as far as it is known: what is empty is not.

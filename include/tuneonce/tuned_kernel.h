@@ -76,6 +76,8 @@ struct Choice {
     kStored,      ///< Of kChoice: a record of the store serves the key; the launch loads it.
     kNoRecord,    ///< No record serves the key: of kSearch; of kStandIn where the mode does not search.
     kGuard,       ///< Of kStandIn, as all below: a guard of the choice's config does not hold for these dims.
+    kUnverified,  ///< The choice's config was not verified at extents like these: it is as soon as a search may be
+                  ///< made.
     kWaits,       ///< The key waits for a safe point.
     kNotAgreed,   ///< The ranks of AutotunePolicy::ranks have not agreed on it.
     kFailedTune,  ///< The key could not be tuned, and is not tried again yet: `detail` says why.
@@ -163,8 +165,8 @@ class TUNEONCE_API TunedKernel {
   /// Python's) can prepare for a search first.
   Status LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
 
-  /// True if the next Launch with such arguments in the current context is a hit, so that a caller may free what it
-  /// keeps for tuning. Errors: those of arguments, and FailedPrecondition without a context.
+  /// True if the next Launch with such arguments in the current context is a hit of a selected config, so that a caller
+  /// may free what it keeps for tuning. Always false in the mode kBaselineOnly. Errors: those of arguments, and FailedPrecondition without a context.
   template <typename... Arguments>
   Result<bool> IsTuned(const Arguments&... arguments) const {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
@@ -271,9 +273,11 @@ class TUNEONCE_API TunedKernel {
   /// A safe point: what must not disturb anything else is done now. Keys that wait for one are tuned on what the launch
   /// that met them read (AutotunePolicy::kept_inputs_bytes), else on tensors that hold what the definition declares
   /// (WarmupInputs) and its scalars, or looked up in the store again (kStoredOnly); another process's are left for the
-  /// next time, and so are failures whose pause is not over. Keys beyond AutotunePolicy::max_resident_keys are dropped.
-  /// After Seal only that. Cheap where nothing waits: call it between two steps. REQUIRES: no stream of the process
-  /// captures, and no launch of the host's is in flight: what runs beside a search would be measured with it. Errors:
+  /// next time, and so are failures whose pause is not over. At most
+  /// AutotunePolicy::max_resident_keys keys, and as many remembered failures, are kept; the oldest are dropped, and their
+  /// memory is freed two safe points later. After Seal only that. Cheap where nothing waits: call it between two steps.
+  /// REQUIRES: no stream of the process captures, and no launch of the host's is in flight: what runs beside a search
+  /// would be measured with it. Every Launch that began before the previous safe point has returned. Errors:
   /// FailedPrecondition (no context, the stream is capturing); of the keys that were tried the first failure.
   Status AtSafePoint(CUstream stream);
 
@@ -362,8 +366,8 @@ struct WarmupAllOptions {
 /// then stand-ins, then the other keys are searched in the order given, one measured at a time. All are compiled by one
 /// pool of workers, those of later keys while earlier ones are measured; on the CPU device, whose cores measure,
 /// before. Shapes of one bucket are one key. A key that another process tunes comes last, and is waited for while there
-/// is time. What fails, a wrong shape too, stops nothing else. A safe point, but that keys which wait already go on
-/// waiting.
+/// is time. What fails, a wrong shape too, stops nothing else. It is a safe point (TunedKernel::AtSafePoint), with the
+/// same requirements, but keys that wait already go on waiting.
 ///
 /// Returns each key, in the order given. Errors: InvalidArgument for a null kernel; FailedPrecondition (no context, the
 /// stream is capturing, called from inside a callback).

@@ -18,7 +18,7 @@ inline namespace v0 {
 /// What a tuning record is found by. A value.
 struct TuningKey {
   std::string kernel;                    ///< Name, for people.
-  Fingerprint kernel_fingerprint;        ///< KernelFingerprint.
+  Fingerprint kernel_fingerprint;        ///< The definition's identity: all but its configs and tolerances.
   std::vector<std::uint64_t> key_words;  ///< Dims (by bucket), dtypes, flags; variants left out.
   std::string key_text;                  ///< The same for people: "M<=4096, N=1024, x:float32".
   std::string device_name;
@@ -56,6 +56,7 @@ enum class ChoiceReason {
   kBaselineByMargin,     ///< The baseline: something was faster, but not by the margin.
   kPinned,               ///< A person or a host said so (TunedKernel::Pin).
   kImported,             ///< Decided elsewhere (`tuneonce records import --decisions`).
+  kPredicted,            ///< A model ranked it first; it was not measured for this key.
 };
 
 /// What became of one candidate of a search.
@@ -64,6 +65,7 @@ struct CandidateOutcome {
     kMeasured,
     kDuplicate,    ///< Its code is `same_as`'s, which stands for it.
     kNotMeasured,  ///< The search was cut short before it.
+    kPredicted,    ///< `mean_us` is what a model expects of it; it was not measured for this key.
     // It failed: see FailureKind.
     kCompile,
     kLoad,
@@ -78,10 +80,14 @@ struct CandidateOutcome {
     kCrash,
     kTimeout,
     kProtocol,
+    kQuarantined,  ///< It failed in production, and must not run: `message` says how.
   };
 
   Config config;
   Kind kind = Kind::kNotMeasured;
+  /// The code and launch that this is about, so that a list of configs that changes keeps what is known of the others.
+  /// Zero if it was not compiled.
+  Fingerprint identity;
   std::string variant;                    ///< What it was built by; empty if it was not measured.
   double mean_us = 0;                     ///< kMeasured.
   std::optional<double> error_margin_us;  ///< kMeasured: half of the 95 % confidence interval.
@@ -119,6 +125,13 @@ struct TuningRecord {
   std::string variant;  ///< What it was built by.
   Measurement measurement;
   std::optional<double> speedup_over_baseline;
+  /// The winner's CandidateOutcome::identity: another code under the same config was not verified. Zero if it did not
+  /// run.
+  Fingerprint identity;
+  /// The list of configs that the record was made for; zero of a record that no search made.
+  Fingerprint configs;
+  /// What the winner was verified under.
+  Verification verification;
   /// Under which an ArtifactCache keeps the winner's code, so that it is served without a compiler; zero if it is not
   /// kept.
   Fingerprint artifact;

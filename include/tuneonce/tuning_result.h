@@ -31,6 +31,7 @@ struct Success {
   Geometry geometry;
   ResourceUse resources;
   Fingerprint artifact;   ///< Artifact::key.
+  Fingerprint identity;   ///< CandidateOutcome::identity.
   std::string toolchain;  ///< Artifact::toolchain.
   /// False if it is surely slower than the fastest, by more than 1 %.
   bool ties_with_fastest = true;
@@ -102,6 +103,8 @@ struct TuningResult {
   /// The device right before the race that decided and right after it. Empty where nothing is known: without NVML, and
   /// on the CPU device.
   std::optional<DeviceReading> device_before, device_after;
+  /// What `best` was verified under.
+  Verification verification;
   /// What the user should know about how was measured, one line each: another timer than usual, outputs not verified.
   std::vector<std::string> notes;
   TuningCost cost;

@@ -39,16 +39,15 @@ class Variables {
   }
 
   /// Leaves `*number` as it is unless there is one within the bounds. Of the process's environment, which other
-  /// programs share, what is no such number is passed over; of what was given it is an error.
+  /// programs share, what is no such number is passed over with a warning; of what was given it is an error.
   void GetNumber(const std::string& name, std::int64_t least, std::int64_t most, std::int64_t* number) {
     std::string text = Get(name);
     std::int64_t value = 0;
     if (text.empty()) return;
     if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) {
       *number = value;
-    } else if (instead_.count(name) > 0 && error_.ok()) {
-      error_ =
-          InvalidArgumentError(absl::StrCat(name, " is '", text, "': it takes a number from ", least, " to ", most));
+    } else {
+      NoteMistake(name, absl::StrCat(name, " is '", text, "': it takes a number from ", least, " to ", most));
     }
   }
 
@@ -58,9 +57,7 @@ class Variables {
     if (text.empty() || std::find(words.begin(), words.end(), text) != words.end()) {
       return text.empty() ? words.front() : text;
     }
-    if (instead_.count(name) > 0 && error_.ok()) {
-      error_ = InvalidArgumentError(absl::StrCat(name, " is '", text, "': it takes ", absl::StrJoin(words, ", ")));
-    }
+    NoteMistake(name, absl::StrCat(name, " is '", text, "': it takes ", absl::StrJoin(words, ", ")));
     return words.front();
   }
 
@@ -86,17 +83,41 @@ class Variables {
 
   Status Check() const {
     for (const auto& [name, value] : instead_) {
-      if (asked_.count(name) > 0) continue;
-      return InvalidArgumentError(
-          absl::StrCat("'", name, "' is no variable that this library reads; docs/cli.md lists them"));
+      if (asked_.count(name) == 0) return InvalidArgumentError(NotRead(name));
     }
     return error_;
   }
 
+  /// What looks like a mistake in the process's own variables, one line each: a name "TUNEONCE_..." that was not asked
+  /// for, a value that was passed over.
+  std::vector<std::string> Warnings() const {
+    std::vector<std::string> warnings = warnings_;
+    constexpr std::string_view kOurs = "TUNEONCE_";
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+      std::string_view text = *variable;
+      const std::string name(text.substr(0, text.find('=')));
+      if (name.compare(0, kOurs.size(), kOurs) == 0 && asked_.count(name) == 0) warnings.push_back(NotRead(name));
+    }
+    return warnings;
+  }
+
  private:
+  static std::string NotRead(const std::string& name) {
+    return absl::StrCat("'", name, "' is no variable that this library reads; docs/cli.md lists them");
+  }
+
+  void NoteMistake(const std::string& name, std::string what) {
+    if (instead_.count(name) == 0) {
+      warnings_.push_back(what + "; the default is used");
+    } else if (error_.ok()) {
+      error_ = InvalidArgumentError(std::move(what));
+    }
+  }
+
   const std::map<std::string, std::string>& instead_;
   std::set<std::string> asked_;
   Status error_;
+  std::vector<std::string> warnings_;
 };
 
 bool IsOfWorker(std::string_view name) {
@@ -168,13 +189,16 @@ Environment ReadAll(Variables* variables) {
 Environment Environment::Read() {
   const std::map<std::string, std::string> none;
   Variables variables(none);
-  return ReadAll(&variables);
+  Environment environment = ReadAll(&variables);
+  environment.warnings = variables.Warnings();
+  return environment;
 }
 
 Result<Environment> Environment::Read(const std::map<std::string, std::string>& instead) {
   Variables variables(instead);
   Environment environment = ReadAll(&variables);
   TUNEONCE_RETURN_IF_ERROR(variables.Check());
+  environment.warnings = variables.Warnings();
   return environment;
 }
 

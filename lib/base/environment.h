@@ -87,6 +87,9 @@ struct TUNEONCE_API Environment {
   int cpu_devices = 1;
   /// `TUNEONCE_CPU_MEMORY_MIB`: memory of each CPU device in MiB. Default 0: half of the machine's memory.
   std::int64_t cpu_memory_mib = 0;
+  /// What looks like a mistake in the process's variables, one line each: a variable `TUNEONCE_...` that is none of the
+  /// above, a value that its variable does not take, in whose place the default counts. Runtime::Default() logs them.
+  std::vector<std::string> warnings;
 
   /// What the process's environment says now. REQUIRES: no other thread sets variables meanwhile.
   static Environment Read();

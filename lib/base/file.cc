@@ -119,8 +119,7 @@ Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes) {
   if (stat(path.c_str(), &info) != 0) return FileError("read", path, errno);
   TUNEONCE_RETURN_IF_ERROR(CheckReadable(info, path, most_bytes));
   // O_NONBLOCK: what became a pipe meanwhile must not block.
-  FileDescriptor file(
-      Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); }));
+  FileDescriptor file(Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); }));
   if (!file.is_open()) return FileError("read", path, errno);
   if (fstat(file.get(), &info) != 0) return FileError("read", path, errno);
   TUNEONCE_RETURN_IF_ERROR(CheckReadable(info, path, most_bytes));
@@ -142,6 +141,12 @@ Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes) {
   }
   content.resize(size);
   return content;
+}
+
+std::string_view WithoutByteOrderMark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.substr(0, kMark.size()) == kMark) text.remove_prefix(kMark.size());
+  return text;
 }
 
 }  // namespace v0

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tuneonce/api.h"
@@ -34,6 +35,9 @@ inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
 /// Errors, with the path and the reason: NotFound; InvalidArgument for what is no regular file (directory, pipe,
 /// device, or a link to one) or has more than `most_bytes`; ResourceExhausted; Unavailable for a read that failed.
 TUNEONCE_API Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes = kMostFileBytes);
+
+/// `text` behind the byte-order mark (UTF-8) that some editors begin a file with; not every compiler takes it.
+std::string_view WithoutByteOrderMark(std::string_view text);
 
 }  // namespace v0
 }  // namespace tuneonce

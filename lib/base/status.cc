@@ -34,6 +34,8 @@ std::string_view StatusCodeName(StatusCode code) {
       return "Internal";
     case StatusCode::kUnavailable:
       return "Unavailable";
+    case StatusCode::kDataLoss:
+      return "DataLoss";
   }
   return "Unknown";
 }
@@ -87,6 +89,7 @@ Status FailedPreconditionError(std::string message) {
 Status UnimplementedError(std::string message) { return Status(StatusCode::kUnimplemented, std::move(message)); }
 Status InternalError(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
 Status UnavailableError(std::string message) { return Status(StatusCode::kUnavailable, std::move(message)); }
+Status DataLossError(std::string message) { return Status(StatusCode::kDataLoss, std::move(message)); }
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 
 namespace tuneonce {
@@ -30,7 +30,7 @@ std::string ValueJson(const std::variant<std::int64_t, double, std::string>& val
   if (const auto* text = std::get_if<std::string>(&value)) return Quoted(*text);
   if (const auto* number = std::get_if<std::int64_t>(&value)) return absl::StrCat(*number);
   double real = std::get<double>(value);
-  return std::isfinite(real) ? absl::StrFormat("%.17g", real) : "null";
+  return std::isfinite(real) ? ShortestText(real) : "null";
 }
 
 std::string ArgumentsJson(const Trace::Arguments& arguments) {
@@ -99,9 +99,8 @@ std::string Trace::End() {
   for (const Event& event : events_) {
     absl::StrAppend(
         &json, ",\n{\"ph\":\"X\",\"name\":", Quoted(event.name), ",\"cat\":\"", event.category, "\",\"pid\":", getpid(),
-        ",\"tid\":", event.track,
-        absl::StrFormat(",\"ts\":%.3f,\"dur\":%.3f", Microseconds(event.begin - began_), Microseconds(event.duration)),
-        ",\"args\":", ArgumentsJson(event.arguments), "}");
+        ",\"tid\":", event.track, ",\"ts\":", RealText(Microseconds(event.begin - began_), 'f', 3),
+        ",\"dur\":", RealText(Microseconds(event.duration), 'f', 3), ",\"args\":", ArgumentsJson(event.arguments), "}");
   }
   absl::StrAppend(&json, "\n]}\n");
   events_ = {};

@@ -178,15 +178,32 @@ class BundleReader {
     return Status();
   }
 
+  /// ["N", 4]: a dim's name or a constant for each dimension.
+  Result<std::vector<std::string>> ReadShape(const ManifestNode& node) const {
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(kMaxRank));
+    if (list->empty()) return node.Error("a tensor has at least one dim");
+    std::vector<std::string> shape;
+    for (const ManifestNode& each : *list) {
+      if (each.kind() == ManifestNode::Kind::kInt) {
+        TUNEONCE_ASSIGN_OR_RETURN(std::int64_t constant, each.Int());
+        if (constant < 1) return each.Error("a constant extent is a whole number from 1 on");
+        shape.push_back(DeclaredExtent(constant).text);
+        continue;
+      }
+      TUNEONCE_ASSIGN_OR_RETURN(std::string dim, each.String());
+      TUNEONCE_RETURN_IF_ERROR(space_.FindDim(node, dim).status());
+      shape.push_back(std::move(dim));
+    }
+    return shape;
+  }
+
   Result<Parameter> ReadTensor(const ManifestNode& node, DType dtype) const {
     TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "access", "dtype", "same_dtype_as", "dims",
                                                "by_pointers", "varying", "may_be_partial", "tolerance", "warmup"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims_node, node.Get("dims"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> dims, dims_node->Strings(kMaxRank));
-    if (dims.empty()) return dims_node->Error("a tensor has at least one dim");
-    for (const std::string& dim : dims) TUNEONCE_RETURN_IF_ERROR(space_.FindDim(*dims_node, dim).status());
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> dims, ReadShape(*dims_node));
     DeclaredDType declared = dtype;
     if (const ManifestNode* same = node.Find("same_dtype_as")) {
       if (dtype != DType::kAny) return same->Error("a tensor has a dtype or another's, not both");
@@ -301,17 +318,28 @@ class BundleReader {
   }
 
   /// Bundle::CheckSources.
-  std::function<Status(const KernelDefinition&)> SourcesCheck() const {
+  std::function<Status(const KernelDefinition&, std::vector<std::string>*)> SourcesCheck() const {
     std::vector<std::shared_ptr<const BundleArtifacts>> all;
     for (const BundleVariant& variant : variants_) all.push_back(variant.artifacts);
-    return [all](const KernelDefinition& definition) -> Status {
+    return [all](const KernelDefinition& definition, std::vector<std::string>* warnings) -> Status {
       for (std::size_t i = 0; i < all.size(); ++i) {
         const Variant& variant = definition.variants()[i];
         TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                                   ParameterLayout::Create(definition, variant.convention, variant.parameters));
         for (const BundleArtifact& artifact : all[i]->list()) {
-          TUNEONCE_RETURN_IF_ERROR(
-              CheckSource(layout, all[i]->SourceOf(artifact)).WithPrefix("variant '" + variant.name + "'"));
+          const std::string where = "variant '" + variant.name + "'";
+          const KernelSource source = all[i]->SourceOf(artifact);
+          TUNEONCE_RETURN_IF_ERROR(CheckSource(layout, source).WithPrefix(where));
+          if (warnings == nullptr || source.withheld != nullptr) continue;
+          if (!MentionsKernel(source)) {
+            warnings->push_back(absl::StrCat(where, ": ", source.file, ": its text does not mention the kernel '",
+                                             source.symbol,
+                                             "'; unless a macro or an included file defines it, it does "
+                                             "not compile"));
+          }
+          if (Status names = CompareNamesInCpp(layout, source); !names.ok()) {
+            warnings->push_back(absl::StrCat(where, ": ", names.message()));
+          }
         }
       }
       return Status();

@@ -15,9 +15,9 @@ constexpr std::size_t kMostAssumptions = 1024;
 /// Most dtypes that one names.
 constexpr std::size_t kMostDTypes = 32;
 
-/// {"scalar": "causal", "is": true}, {"scalar": "n", "divisible_by": 16}.
+/// {"scalar": "causal", "is": true}, {"scalar": "n", "divisible_by": 16}, {"scalar": "n", "at_least": 0}.
 Status ReadScalarAssumption(const ManifestNode& node, std::vector<Assumption>* read) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"scalar", "is", "divisible_by"}));
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"scalar", "is", "divisible_by", "at_least"}));
   TUNEONCE_ASSIGN_OR_RETURN(std::string scalar, node.Find("scalar")->String());
   std::size_t before = read->size();
   if (const ManifestNode* is = node.Find("is")) {
@@ -35,6 +35,10 @@ Status ReadScalarAssumption(const ManifestNode& node, std::vector<Assumption>* r
   if (const ManifestNode* divisor = node.Find("divisible_by")) {
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, divisor->Int());
     read->push_back(ScalarDivisibleBy(scalar, value));
+  }
+  if (const ManifestNode* least = node.Find("at_least")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, least->Int());
+    read->push_back(ScalarAtLeast(scalar, value));
   }
   return read->size() == before ? node.Error("it assumes nothing") : Status();
 }
@@ -62,12 +66,13 @@ Result<std::vector<DType>> ReadDTypes(const ManifestNode& node) {
 Status ReadTensorAssumption(const ManifestNode& node, std::vector<Assumption>* read) {
   TUNEONCE_RETURN_IF_ERROR(
       node.CheckFields({"tensor", "aligned", "contiguous", "dimension", "stride", "stride_divisible_by", "extent",
-                        "extent_divisible_by", "no_overlap", "dtype"}));
+                        "extent_divisible_by", "extent_at_least", "no_overlap", "dtype"}));
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, node.Get("tensor"));
   TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
   int dimension = 0;
   bool is_of_dimension = node.Find("stride") != nullptr || node.Find("stride_divisible_by") != nullptr ||
-                         node.Find("extent") != nullptr || node.Find("extent_divisible_by") != nullptr;
+                         node.Find("extent") != nullptr || node.Find("extent_divisible_by") != nullptr ||
+                         node.Find("extent_at_least") != nullptr;
   const ManifestNode* dimension_node = node.Find("dimension");
   if (dimension_node != nullptr && !is_of_dimension) return dimension_node->Error("nothing is assumed of it");
   if (is_of_dimension) {
@@ -90,6 +95,8 @@ Status ReadTensorAssumption(const ManifestNode& node, std::vector<Assumption>* r
   TUNEONCE_RETURN_IF_ERROR(add("extent", [&](std::int64_t v) { return ExtentIs(tensor, dimension, v); }));
   TUNEONCE_RETURN_IF_ERROR(
       add("extent_divisible_by", [&](std::int64_t v) { return ExtentDivisibleBy(tensor, dimension, v); }));
+  TUNEONCE_RETURN_IF_ERROR(
+      add("extent_at_least", [&](std::int64_t v) { return ExtentAtLeast(tensor, dimension, v); }));
   if (const ManifestNode* contiguous_node = node.Find("contiguous")) {
     TUNEONCE_ASSIGN_OR_RETURN(bool is_contiguous, contiguous_node->Bool());
     if (is_contiguous) read->push_back(Contiguous(tensor));

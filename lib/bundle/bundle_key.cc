@@ -7,7 +7,7 @@ inline namespace v0 {
 namespace {
 
 // Beyond what a kernel has: a part is at most each dim, dtype and value.
-constexpr std::size_t kMostKeyParts = kMaxDims + 2 * kMaxParameters;
+constexpr std::size_t kMostKeyParts = kMaxDims + kMaxParameters;
 
 /// [1, 2, 4]
 Result<std::vector<std::int64_t>> ReadValues(const ManifestNode& node) {

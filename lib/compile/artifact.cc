@@ -6,7 +6,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-constexpr std::uint64_t kVersion = 0x74756e656f310003;  // "tuneo1", format 3.
+constexpr std::uint64_t kVersion = 0x74756e656f310004;  // "tuneo1", format 4.
 
 }  // namespace
 
@@ -19,6 +19,8 @@ std::string EncodeArtifact(const Artifact& artifact) {
   encoder.Add(artifact.resources.shared_bytes).Add(artifact.resources.local_bytes).Add(artifact.code_fingerprint);
   encoder.Add(static_cast<std::uint64_t>(artifact.dependencies.size()));
   for (const Dependency& each : artifact.dependencies) encoder.Add(std::string_view(each.path)).Add(each.content);
+  encoder.Add(static_cast<std::uint64_t>(artifact.absent.size()));
+  for (const std::string& path : artifact.absent) encoder.Add(std::string_view(path));
   return encoder.Finish();
 }
 
@@ -44,6 +46,8 @@ Result<Artifact> DecodeArtifact(std::string_view bytes) {
     dependency.content = decoder.ReadFingerprint();
     artifact.dependencies.push_back(std::move(dependency));
   }
+  std::uint64_t num_absent = decoder.Word();
+  for (std::uint64_t i = 0; i < num_absent && decoder.remaining() > 0; ++i) artifact.absent.push_back(decoder.Text());
   if (!decoder.Ended()) return InvalidArgumentError("a stored artifact is not well formed");
   return artifact;
 }

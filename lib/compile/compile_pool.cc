@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "base/span.h"
 #include "compile/compile_cached.h"
+#include "compile/missing_header.h"
 #include "compile/precompiled.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
@@ -43,15 +44,16 @@ struct CompilePool::Impl {
   Trace* const trace;  // May be null.
   const Clock::time_point start = Clock::now();
   std::atomic<bool> stopped{false};  // By the destructor, or because `options.cancelled` was seen.
-  Mutex mutex;
+  mutable Mutex mutex;
   Condition changed;
   std::vector<std::vector<std::size_t>> groups;          // Jobs that ask for the same; the cheapest first.
   std::size_t cheap_end TUNEONCE_GUARDED_BY(mutex) = 0;  // Groups from here on...
   std::size_t dear_end TUNEONCE_GUARDED_BY(mutex) = 0;   // ... and before here are still to be started.
   std::queue<CompiledJob> finished TUNEONCE_GUARDED_BY(mutex);
   std::size_t num_handed_out TUNEONCE_GUARDED_BY(mutex) = 0;
-  const std::atomic<bool>* cancelled = &stopped;  // What compiles look at.
-  std::vector<std::thread> workers;               // None if no thread could be made: then Next compiles.
+  mutable std::map<Fingerprint, Status> lacking TUNEONCE_GUARDED_BY(mutex);  // See LackedBy.
+  const std::atomic<bool>* cancelled = &stopped;                             // What compiles look at.
+  std::vector<std::thread> workers;  // None if no thread could be made: then Next compiles.
 
   Impl(CompileSlots& its_slots, const ToolchainSet& its_toolchains, const Target& its_target,
        std::vector<CompileJob> its_jobs, const CompileOptions& its_options, Order its_order, Trace* its_trace)
@@ -79,6 +81,7 @@ struct CompilePool::Impl {
     std::map<std::pair<ArtifactCache*, Fingerprint>, std::size_t> group_of;
     for (std::size_t job : by_order) {
       Fingerprinter content;
+      content.Add(std::uint64_t{jobs[job].may_compile});
       for (const CompileJob::Alternative& alternative : jobs[job].alternatives) {
         content.Add(alternative.source.Fingerprint());
         if (UsesHints(alternative)) content.Add(alternative.hints.Fingerprint());
@@ -124,10 +127,9 @@ struct CompilePool::Impl {
     std::int64_t left = TimeLeft(deadline);
     if (left <= 0) {
       const bool is_own = options.total_timeout_ms == 0 || TimeLeft(Clock::time_point::max()) > 0;
-      return DeadlineExceededError(
-          is_own ? "it was not compiled within the search's time"
-                 : absl::StrCat("it was not compiled within the search's ", options.total_timeout_ms,
-                                " ms for compiling"));
+      return DeadlineExceededError(is_own ? "it was not compiled within the search's time"
+                                          : absl::StrCat("it was not compiled within the search's ",
+                                                         options.total_timeout_ms, " ms for compiling"));
     }
     limits.timeout_ms = static_cast<int>(std::min<std::int64_t>(options.timeout_ms, left));
     return limits;
@@ -144,7 +146,7 @@ struct CompilePool::Impl {
            (status.code() == StatusCode::kDeadlineExceeded && TimeLeft(deadline) <= 0);
   }
 
-  Result<Artifact> Compile(const CompileJob::Alternative& alternative, ArtifactCache& cache, Clock::time_point deadline,
+  Result<Artifact> Compile(const CompileJob::Alternative& alternative, std::size_t job, Clock::time_point deadline,
                            bool* from_cache) const {
     TUNEONCE_RETURN_IF_ERROR(Limits(deadline).status());
     // A toolchain and a cache may be the host's. What they throw is this candidate's failure, on whatever thread.
@@ -152,13 +154,38 @@ struct CompilePool::Impl {
       PrecompiledLookup ahead = FindPrecompiled(alternative.source, alternative.hints, target);
       *from_cache = ahead.found.has_value();
       if (ahead.found) return *std::move(ahead.found);
-      Result<Artifact> compiled = CompileNow(alternative, cache, deadline, from_cache);
+      Result<Artifact> compiled = CompileNow(alternative, job, deadline, from_cache);
       return compiled.ok() ? std::move(compiled) : WithReason(compiled.status(), ahead);
     });
   }
 
-  Result<Artifact> CompileNow(const CompileJob::Alternative& alternative, ArtifactCache& cache,
-                              Clock::time_point deadline, bool* from_cache) const {
+  /// What sources have in common that differ in the values of their macros, and in what these are to the kernel's name.
+  static Fingerprint WithoutValues(const KernelSource& source) {
+    Fingerprinter fingerprinter;
+    fingerprinter.Add(static_cast<std::uint64_t>(source.kind)).Add(source.TextFingerprint()).Add(source.file);
+    for (const std::string& option : source.options) fingerprinter.Add(option);
+    for (const std::string& define : source.defines) fingerprinter.Add(define.substr(0, define.find('=')));
+    return fingerprinter.Finish();
+  }
+
+  /// The failure of a source before that lacked a header and differs from this one in values that do not decide which
+  /// headers are read: it would fail to compile, too. OK if it is not known.
+  Status LackedBy(const KernelSource& source) const {
+    MutexLock lock(mutex);
+    if (lacking.empty()) return Status();
+    auto known = lacking.find(WithoutValues(source));
+    return known == lacking.end() ? Status() : known->second;
+  }
+
+  void NoteFailure(const KernelSource& source, const Status& failure) const {
+    if (!LacksHeader(failure) || MacrosMayDecideHeaders(source)) return;
+    MutexLock lock(mutex);
+    lacking.emplace(WithoutValues(source), failure);
+  }
+
+  Result<Artifact> CompileNow(const CompileJob::Alternative& alternative, std::size_t job, Clock::time_point deadline,
+                              bool* from_cache) const {
+    ArtifactCache& cache = CacheOf(job);
     if (alternative.source.withheld != nullptr) {
       return FailedPreconditionError("its sources stayed where it was compiled (--no-sources)");
     }
@@ -168,20 +195,24 @@ struct CompilePool::Impl {
       *from_cache = true;
       return *std::move(found);
     }
+    const bool is_machine_code = alternative.source.kind == SourceKind::kCubin;
+    if (!jobs[job].may_compile && !is_machine_code) return UnavailableError("it was not compiled before");
     // Before a lease, never after one: who holds the lease must not wait for those who wait for it.
     CompileSlots::Slot slot = WaitForSlot(deadline);
     TUNEONCE_ASSIGN_OR_RETURN(WaitLimits limits, Limits(deadline));
+    TUNEONCE_RETURN_IF_ERROR(LackedBy(alternative.source));
     Result<Artifact> artifact =
         CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
-    if (!*from_cache && alternative.source.kind != SourceKind::kCubin) slots.CountCompile();
+    if (!*from_cache && !is_machine_code) slots.CountCompile();
+    if (!artifact.ok()) NoteFailure(alternative.source, artifact.status());
     return artifact;
   }
 
   /// Compile, as a span of time.
-  Result<Artifact> CompileTraced(const CompileJob::Alternative& alternative, std::size_t job, Clock::time_point deadline,
-                                 bool* from_cache) const {
+  Result<Artifact> CompileTraced(const CompileJob::Alternative& alternative, std::size_t job,
+                                 Clock::time_point deadline, bool* from_cache) const {
     Span span(trace, "compile", "compile {" + jobs[job].label + "}");
-    Result<Artifact> artifact = Compile(alternative, CacheOf(job), deadline, from_cache);
+    Result<Artifact> artifact = Compile(alternative, job, deadline, from_cache);
     span.Note("from_cache", std::int64_t{*from_cache});
     if (artifact.ok()) span.Note("compile_s", artifact->seconds);
     if (!artifact.ok()) span.Note("failure", artifact.status().message());

@@ -30,6 +30,9 @@ struct CompileJob {
   std::vector<Alternative> alternatives;
   std::string label;               ///< What it is, for traces: the config.
   ArtifactCache* cache = nullptr;  ///< In place of the options'; null: theirs. Outlives the pool.
+  /// False: what is neither cached nor compiled ahead is Unavailable, and no compiler, slot or lease is asked for.
+  /// Machine code is taken as it is all the same.
+  bool may_compile = true;
   /// How long it takes compared with the others, in any unit. The first worker starts with the least costly, so that
   /// measuring can begin, the others with the most costly, so that none of these is waited for alone at the end. One
   /// worker starts jobs of equal cost in their order.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/file.h"
 #include "tuneonce/fingerprint.h"
@@ -25,6 +26,13 @@ bool WasChangedSince(const std::string& path, const timespec& then) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return true;
   return std::tie(info.st_ctim.tv_sec, info.st_ctim.tv_nsec) >= std::tie(then.tv_sec, then.tv_nsec);
+}
+
+/// Whether what was missing exists: see Artifact::absent.
+bool Exists(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return false;
+  return !S_ISDIR(info.st_mode) || (!path.empty() && path.back() == '/');
 }
 
 }  // namespace
@@ -74,18 +82,25 @@ void SetDependencies(std::vector<std::string> names, const timespec& started, Ar
   }
 }
 
-Status SetDependencies(const std::string& dependency_file, const std::string& folder, const timespec& started,
-                       Artifact* artifact) {
+Result<std::vector<std::string>> NamesInRuleFile(const std::string& dependency_file, const std::string& folder) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string rule, ReadFile(dependency_file));
   std::vector<std::string> names = NamesInRule(rule);
   auto is_ours = [&](const std::string& name) { return name.rfind(folder + "/", 0) == 0; };
   names.erase(std::remove_if(names.begin(), names.end(), is_ours), names.end());
-  SetDependencies(std::move(names), started, artifact);
-  return Status();
+  return names;
+}
+
+void SetDependencies(std::vector<std::string> read, HeaderSearch* search, const timespec& started, Artifact* artifact) {
+  HeaderSearch::Findings findings = search->Find();
+  read.insert(read.end(), findings.files.begin(), findings.files.end());
+  SetDependencies(std::move(read), started, artifact);
+  artifact->absent = std::move(findings.absent);
+  artifact->cacheable = artifact->cacheable && findings.is_complete;
 }
 
 bool DependenciesHold(const Artifact& artifact) {
-  return std::all_of(artifact.dependencies.begin(), artifact.dependencies.end(),
+  return std::none_of(artifact.absent.begin(), artifact.absent.end(), Exists) &&
+         std::all_of(artifact.dependencies.begin(), artifact.dependencies.end(),
                      [](const Dependency& dependency) { return ContentOf(dependency.path) == dependency.content; });
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/header_search.h"
 #include "tuneonce/artifact.h"
 #include "tuneonce/result.h"
 
@@ -20,11 +21,14 @@ timespec FileClock();
 /// Sets what `artifact` was made of: the files `names`, each of which may be named several times. It is not cacheable
 /// then if a file is gone, or was changed since `started`: nobody knows which content was compiled.
 void SetDependencies(std::vector<std::string> names, const timespec& started, Artifact* artifact);
-/// The same from the rule in `dependency_file`, without what lies in `folder`. Errors: the file cannot be read.
-Status SetDependencies(const std::string& dependency_file, const std::string& folder, const timespec& started,
-                       Artifact* artifact);
+/// The file names of the rule in `dependency_file`, without those in `folder`. Errors: the file cannot be read.
+Result<std::vector<std::string>> NamesInRuleFile(const std::string& dependency_file, const std::string& folder);
 
-/// Whether all files that `artifact` was made of are there with the content that they had.
+/// Sets what `artifact` was made of: the files `read`, and what `search` finds besides them and finds missing.
+void SetDependencies(std::vector<std::string> read, HeaderSearch* search, const timespec& started, Artifact* artifact);
+
+/// Whether all files that `artifact` was made of exist with the content that they had, and none of those that were
+/// missing exists.
 bool DependenciesHold(const Artifact& artifact);
 
 }  // namespace v0

@@ -1,18 +1,19 @@
 #include "compile/host_toolchain.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/elf_image.h"
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "compile/dependency_file.h"
+#include "compile/host_headers.h"
 #include "compile/tool.h"
 #include "cpu_kernel_prelude.h"  // Generated from cpu_device/include/tuneonce/cpu_device/kernel.h.
 #include "tuneonce/fingerprint.h"
@@ -24,6 +25,33 @@ namespace {
 std::string CpuModel() {
   Result<std::string> info = ReadFile("/proc/cpuinfo");
   return info.ok() ? CpuModelIn(*info) : "";
+}
+
+/// The first value of a field of /proc/cpuinfo, whose lines are "name<tab>: value"; empty if it is absent.
+std::string_view CpuInfoField(std::string_view cpu_info, std::string_view name) {
+  for (std::size_t begin = 0; begin < cpu_info.size();) {
+    const std::size_t end = std::min(cpu_info.find('\n', begin), cpu_info.size());
+    std::string_view line = cpu_info.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t colon = line.find(':');
+    std::string_view field = line.substr(0, colon);
+    field = field.substr(0, field.find_last_not_of(" \t") + 1);
+    if (colon == std::string_view::npos || field != name) continue;
+    line.remove_prefix(colon + 1);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    return line;
+  }
+  return "";
+}
+
+/// A short name of a list of features, whatever its order: kernels list them differently.
+std::string FeaturesOf(std::string_view flags) {
+  std::vector<std::string> words =
+      absl::StrSplit(absl::string_view(flags.data(), flags.size()), ' ', absl::SkipEmpty());
+  std::sort(words.begin(), words.end());
+  Fingerprinter fingerprinter;
+  for (const std::string& word : words) fingerprinter.Add(word);
+  return fingerprinter.Finish().ToString().substr(0, 12);
 }
 
 /// The words of a command, split at blanks; quotes keep blanks. Errors: InvalidArgument, a quote that does not end.
@@ -82,37 +110,17 @@ bool IsClang(const std::vector<std::string>& command) {
                      [](const std::string& word) { return word.find("clang") != std::string::npos; });
 }
 
-bool StartsWithAny(const std::string& text, std::initializer_list<const char*> prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return text.rfind(prefix, 0) == 0; });
-}
-
-/// Whether the compiler's list of headers names every file that it reads. Options that are not known here may hand over
-/// others (libraries, plugins, profiles, files of options); a source may ask for files that are not there, or have the
-/// assembler read one.
-bool HeadersAreAllThatIsRead(const KernelSource& source) {
-  for (const char* word : {"__has_include", ".incbin"}) {
-    if (source.content.find(word) != std::string::npos) return false;
-  }
-  bool is_argument = false;  // Of the option before.
-  for (const std::string& option : source.options) {
-    if (std::exchange(is_argument, false)) continue;
-    for (const char* name : {"-I", "-D", "-U", "-isystem", "-iquote", "-idirafter", "-include", "-imacros"}) {
-      is_argument |= option == name;
-    }
-    bool is_known =
-        StartsWithAny(option, {"-I", "-D", "-U", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-O",
-                               "-g", "-m", "-f", "-W", "-w", "-std=", "-pthread", "-pipe"});
-    bool reads_more = StartsWithAny(option, {"-fplugin", "-fpass-plugin", "-fprofile", "-fauto-profile", "-fmodule",
-                                             "-fsanitize", "-fuse-ld", "-Wl,", "-Wa,", "-Wp,"});
-    if (!is_known || reads_more) return false;
-  }
-  return true;
-}
-
 /// The source's file, where its name fits a #line; else one made of the symbol.
 std::string NameInMessages(const KernelSource& source) {
   bool fits = !source.file.empty() && source.file.find_first_of("\"\\\r\n") == std::string::npos;
   return fits ? source.file : source.symbol + ".cc";
+}
+
+/// Whether the shared object has the kernel; true if it was stripped of its symbols.
+bool HasKernel(const ElfImage& image, const std::string& kernel) {
+  const std::string symbol = "tuneonce_kernel_" + kernel;
+  return image.symbols().empty() || std::any_of(image.symbols().begin(), image.symbols().end(),
+                                                [&](const ElfImage::Symbol& each) { return each.name == symbol; });
 }
 
 }  // namespace
@@ -123,15 +131,13 @@ const std::string& HostCpuModel() {
 }
 
 std::string CpuModelIn(std::string_view cpu_info) {
-  std::string model;
-  for (std::string_view name : {"model name", "CPU implementer", "CPU variant", "CPU part", "Features"}) {
-    std::size_t at = cpu_info.find(name);
-    if (at == std::string_view::npos) continue;
-    std::string_view line = cpu_info.substr(at, cpu_info.find('\n', at) - at);
-    std::string_view value = line.substr(std::min(line.find(':'), line.size() - 1) + 1);
-    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-    if (name == "model name") return std::string(value);
-    model.append(model.empty() ? "" : ", ").append(name).append(" ").append(value);
+  const std::string name(CpuInfoField(cpu_info, "model name"));
+  const std::string_view flags = CpuInfoField(cpu_info, "flags");
+  if (!name.empty() && !flags.empty()) return absl::StrCat(name, ", features ", FeaturesOf(flags));
+  std::string model = name;
+  for (std::string_view field : {"CPU implementer", "CPU variant", "CPU part", "Features"}) {
+    std::string_view value = CpuInfoField(cpu_info, field);
+    if (!value.empty()) model.append(model.empty() ? "" : ", ").append(field).append(" ").append(value);
   }
   return model;
 }
@@ -156,27 +162,35 @@ Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hint
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> arguments, FindCompiler(tools_->environment()));
   const bool is_clang = IsClang(arguments);
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());
-  TUNEONCE_ASSIGN_OR_RETURN(
-      std::string input, folder.WriteFile("kernel.cc", absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"",
-                                                                    NameInMessages(source), "\"\n", source.content)));
+  HostCompile compile;
+  compile.compiler = arguments;
+  compile.defines = source.defines;
+  compile.text = absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"", NameInMessages(source), "\"\n",
+                              std::string(WithoutByteOrderMark(source.content)));
+  compile.dependency_file = folder.path() + "/kernel.d";
+  TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile("kernel.cc", compile.text));
   std::string output = folder.path() + "/kernel.so";
-  std::string headers = folder.path() + "/kernel.d";
   // -fno-gnu-unique: a unique symbol would keep the module loaded for ever, and be shared between candidates.
   arguments.insert(arguments.end(), {"-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC",
                                      "-fvisibility=hidden"});
   if (!is_clang) arguments.push_back("-fno-gnu-unique");
   for (const std::string& define : source.defines) arguments.push_back("-D" + define);
   arguments.insert(arguments.end(), source.options.begin(), source.options.end());
-  arguments.insert(arguments.end(), {"-MD", "-MF", headers, "-MT", "kernel", input, "-o", output});
-  const timespec started = FileClock();
+  arguments.insert(arguments.end(), {"-MD", "-MF", compile.dependency_file, "-MT", "kernel", input, "-o", output});
+  compile.options = source.options;
+  compile.started = FileClock();
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact,
                             CompileToFile(arguments, output, folder, limits, tools_->VariablesForTools()));
-  if (Result<ElfImage> image = ElfImage::Parse(artifact.image); !image.ok()) {
+  Result<ElfImage> image = ElfImage::Parse(artifact.image);
+  if (!image.ok()) {
     return InternalError(absl::StrCat(
         arguments[0], " ended well, but what it made is no whole shared object: ", image.status().message()));
   }
-  TUNEONCE_RETURN_IF_ERROR(SetDependencies(headers, folder.path(), started, &artifact).WithPrefix(arguments[0]));
-  if (!HeadersAreAllThatIsRead(source)) artifact.cacheable = false;
+  if (!HasKernel(*image, source.symbol)) {
+    return InvalidArgumentError(absl::StrCat(NameInMessages(source), ": it has no kernel '", source.symbol,
+                                             "'; define it and add TUNEONCE_CPU_KERNEL(", source.symbol, ")"));
+  }
+  TUNEONCE_RETURN_IF_ERROR(SetHostDependencies(compile, *tools_, folder, limits, &artifact).WithPrefix(arguments[0]));
   artifact.symbol = source.symbol;
   // The build id is the linker's hash of the content, so equal code gives equal bytes.
   artifact.code_fingerprint = Fingerprinter().Add(artifact.image).Add(artifact.symbol).Finish();

@@ -12,11 +12,13 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// "AMD EPYC 9654": what code for this machine's CPU device runs on (-march=native); "" where the system does not say.
+/// "AMD EPYC 9654, features 0f3a51c2d4e6": what code for this machine's CPU device runs on (-march=native); "" where
+/// the system does not say.
 TUNEONCE_API const std::string& HostCpuModel();
 
-/// What -march=native depends on, of the text of /proc/cpuinfo: the model's name, or where there is none, as on aarch64,
-/// the numbers of its maker and part and its list of features.
+/// What -march=native depends on, of the text of /proc/cpuinfo: the model's name and a fingerprint of its features,
+/// since clouds give CPUs of several generations one name; where there are no such, as on aarch64, the numbers of its
+/// maker and part and its list of features.
 TUNEONCE_API std::string CpuModelIn(std::string_view cpu_info);
 
 /// C++ -> shared object for the CPU device, by the system's compiler: `Environment::cxx` (a program, or a command such
@@ -24,7 +26,7 @@ TUNEONCE_API std::string CpuModelIn(std::string_view cpu_info);
 /// that tile sizes do not change the sum of a product by rounding), then the source's own. Hints do not apply. The text
 /// of tuneonce/cpu_device/kernel.h comes before every source. An artifact is cacheable if its options are such that the
 /// compiler can list all that it read: none that hands over libraries, plugins, profiles or files of options; and if
-/// the source does not ask __has_include.
+/// what it looked for in vain can be computed (HeaderSearch).
 class TUNEONCE_API HostToolchain final : public Toolchain {
  public:
   explicit HostToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}

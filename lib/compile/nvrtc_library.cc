@@ -1,12 +1,19 @@
 #include "compile/nvrtc_library.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/stat.h>
 
+#include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/file.h"
 #include "base/mutex.h"
 #include "cuda/dynamic_library.h"
@@ -45,11 +52,56 @@ bool FindAll(void* handle, NvrtcLibrary* nvrtc) {
          Find(handle, "nvrtcGetCUBINSize", &nvrtc->GetCUBINSize) && Find(handle, "nvrtcGetCUBIN", &nvrtc->GetCUBIN);
 }
 
-std::string FolderOf(const NvrtcLibrary& nvrtc) {
+/// The file that the library was loaded from, without links; empty if the loader does not know it.
+std::string FileOf(const NvrtcLibrary& nvrtc) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(nvrtc.Version), &info) == 0 || info.dli_fname == nullptr) return "";
-  std::string file = RealPath(info.dli_fname);
-  return file.substr(0, file.rfind('/') == std::string::npos ? 0 : file.rfind('/'));
+  return RealPath(info.dli_fname);
+}
+
+/// What FindBuildId looks for, and what it finds.
+struct BuildIdSearch {
+  std::uintptr_t address;  ///< In the library.
+  std::string id;          ///< In hexadecimal.
+};
+
+/// For dl_iterate_phdr: sets the build id of the library that has the address.
+int FindBuildId(dl_phdr_info* library, std::size_t /*size*/, void* data) {
+  auto* search = static_cast<BuildIdSearch*>(data);
+  bool has_address = false;
+  for (int i = 0; i < library->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = library->dlpi_phdr[i];
+    const std::uintptr_t begin = library->dlpi_addr + segment.p_vaddr;
+    has_address |= segment.p_type == PT_LOAD && search->address - begin < segment.p_memsz;
+  }
+  for (int i = 0; has_address && i < library->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = library->dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    const auto* notes = reinterpret_cast<const char*>(library->dlpi_addr + segment.p_vaddr);
+    for (std::size_t at = 0; at + sizeof(ElfW(Nhdr)) <= segment.p_memsz;) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, notes + at, sizeof(note));
+      const std::size_t name = at + sizeof(note);
+      const std::size_t content = name + (note.n_namesz + 3) / 4 * 4;
+      const std::size_t end = content + (note.n_descsz + 3) / 4 * 4;
+      if (end > segment.p_memsz) break;
+      if (note.n_type == NT_GNU_BUILD_ID &&
+          absl::string_view(notes + name, note.n_namesz) == absl::string_view("GNU", 4)) {
+        search->id = absl::BytesToHexString(absl::string_view(notes + content, note.n_descsz));
+        return 1;
+      }
+      at = end;
+    }
+  }
+  return has_address ? 1 : 0;
+}
+
+std::string BuildOf(const NvrtcLibrary& nvrtc, const std::string& file) {
+  BuildIdSearch search{reinterpret_cast<std::uintptr_t>(nvrtc.Version), ""};
+  dl_iterate_phdr(FindBuildId, &search);
+  if (!search.id.empty()) return search.id;
+  struct stat status {};
+  return stat(file.c_str(), &status) == 0 ? absl::StrCat(status.st_size, " bytes") : "unknown";
 }
 
 }  // namespace
@@ -65,7 +117,9 @@ Result<const NvrtcLibrary*> NvrtcLibrary::Load(const Environment& environment) {
   if (!FindAll(library.handle, nvrtc.get())) {
     return UnavailableError(absl::StrCat(library.path, " is not NVRTC: functions are missing"));
   }
-  nvrtc->folder = FolderOf(*nvrtc);
+  const std::string file = FileOf(*nvrtc);
+  nvrtc->folder = file.substr(0, file.rfind('/') == std::string::npos ? 0 : file.rfind('/'));
+  nvrtc->build = BuildOf(*nvrtc, file);
   return (*loaded)[library.handle] = nvrtc.release();
 }
 

@@ -16,6 +16,7 @@ struct NvrtcLibrary {
 
   std::string path;    ///< As it was asked for.
   std::string folder;  ///< In which the file lies, without links.
+  std::string build;   ///< The file's GNU build id, or its size: versions that `Version` calls alike differ in it.
   int (*Version)(int* major, int* minor);
   const char* (*GetErrorString)(int result);
   int (*CreateProgram)(Program*, const char* source, const char* name, int num_headers, const char* const* headers,

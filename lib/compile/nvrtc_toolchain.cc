@@ -12,10 +12,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "base/file.h"
 #include "compile/cubin.h"
 #include "compile/cuda_headers.h"
 #include "compile/dependency_file.h"
+#include "compile/header_search.h"
 #include "compile/header_trace.h"
 #include "compile/nvrtc_library.h"
 #include "compile/nvrtc_log.h"
@@ -47,12 +49,37 @@ bool ReadsNoFile(const KernelSource& source) {
   });
 }
 
-/// Whether the headers that were read are all that the code depends on: not where the source asks which files there
-/// are. That toolkit headers ask each other so is passed by, as for host_cpp.
-bool HeadersSayAll(const KernelSource& source) {
-  auto asks = [](const std::string& text) { return Mentions(text, "__has_include") || Mentions(text, "embed"); };
-  return !asks(source.content) && !OptionsNameFiles(source.options) &&
-         std::none_of(source.headers.begin(), source.headers.end(), [&](const auto& h) { return asks(h.second); });
+/// What the options say of headers.
+struct HeaderOptions {
+  std::vector<std::string> folders;   ///< In the order of the path.
+  std::vector<std::string> included;  ///< Before the text.
+  bool is_known = true;               ///< False if there is an option of headers that is not known here.
+};
+
+HeaderOptions HeaderOptionsIn(const std::vector<std::string>& options) {
+  HeaderOptions found;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    absl::string_view option = options[i];
+    auto take = [&](const char* name) { return absl::ConsumePrefix(&option, name); };
+    std::vector<std::string>* list = nullptr;
+    if (take("--include-path") || take("-include-path") || take("-I")) {
+      list = &found.folders;
+    } else if (take("--pre-include") || take("-pre-include") || take("-include")) {
+      list = &found.included;
+    } else {
+      const bool is_macro = absl::StartsWith(option, "-D") || absl::StartsWith(option, "--define-macro");
+      const bool names_header = absl::StrContains(option, "include") && option != "--no-source-include";
+      if (absl::StrContains(option, "__has_") || (names_header && !is_macro)) found.is_known = false;
+    }
+    if (list == nullptr) continue;
+    if (option.empty() && i + 1 < options.size()) {
+      option = options[++i];
+    } else {
+      absl::ConsumePrefix(&option, "=");
+    }
+    list->push_back(std::string(option));
+  }
+  return found;
 }
 
 /// Whether one of the options begins so.
@@ -60,17 +87,6 @@ bool Gives(const std::vector<std::string>& options, const char* one_way, const c
   return std::any_of(options.begin(), options.end(), [&](const std::string& option) {
     return absl::StartsWith(option, one_way) || absl::StartsWith(option, other_way);
   });
-}
-
-/// The folders among the options, for messages.
-std::vector<std::string> FoldersIn(const std::vector<std::string>& options) {
-  std::vector<std::string> folders;
-  for (const std::string& option : options) {
-    for (const char* prefix : {"-I", "--include-path="}) {
-      if (absl::StartsWith(option, prefix)) folders.push_back(option.substr(std::string(prefix).size()));
-    }
-  }
-  return folders;
 }
 
 /// A macro as a line of the text: "#define TILE 64"; empty for what is none.
@@ -87,7 +103,7 @@ std::string DefineLine(const std::string& define) {
 std::string WithMacros(const KernelSource& source, const std::string& file, std::vector<std::string>* defines) {
   // A header that is read before the text has to see the macros, too.
   if (Gives(source.options, "-include", "--pre-include") || file.find_first_of("\"\\\r\n") != std::string::npos)
-    return source.content;
+    return std::string(WithoutByteOrderMark(source.content));
   std::string text;
   std::vector<std::string> left;
   for (std::string& define : *defines) {
@@ -97,7 +113,7 @@ std::string WithMacros(const KernelSource& source, const std::string& file, std:
   }
   *defines = std::move(left);
   if (!text.empty()) absl::StrAppend(&text, "#line 1 \"", file, "\"\n");
-  return text + source.content;
+  return text.append(WithoutByteOrderMark(source.content));
 }
 
 /// What messages call the source.
@@ -121,7 +137,7 @@ class NvrtcProgram {
     std::vector<const char*> names;
     for (const auto& [name, header] : source_.headers) {
       names.push_back(name.c_str());
-      texts.push_back(header.c_str());
+      texts.push_back(WithoutByteOrderMark(header).data());  // The end of the header is its own.
     }
     int result = nvrtc_.CreateProgram(&program_, text.c_str(), FileOf(source_).c_str(), static_cast<int>(texts.size()),
                                       texts.data(), names.data());
@@ -143,7 +159,7 @@ class NvrtcProgram {
     if (nvrtc_.GetProgramLogSize(program_, &size) != 0 || size <= 1) return "";
     std::string log(size, '\0');
     nvrtc_.GetProgramLog(program_, log.data());
-    log.resize(size - 1);  // Its last byte is a NUL.
+    log.resize(log.find_last_not_of('\0') + 1);  // It ends with one NUL, or with two.
     return log;
   }
 
@@ -209,22 +225,31 @@ Result<std::unique_ptr<NvrtcProgram>> CompileAsKnown(const NvrtcLibrary& nvrtc, 
   return program;
 }
 
-/// Sets what `artifact` was made of by the trace that was asked for in `folder`.
-void SetTracedDependencies(const KernelSource& source, const std::string& folder, const timespec& started,
-                           Artifact* artifact) {
+/// Sets what `artifact` was made of by the trace that was asked for in `folder`. `text` and `options` are what was
+/// compiled.
+void SetTracedDependencies(const KernelSource& source, const std::string& text, const std::vector<std::string>& options,
+                           const std::string& folder, const timespec& started, Artifact* artifact) {
   std::optional<std::vector<std::string>> headers;
   for (const char* name : {"/trace.json", "/trace"}) {  // NVRTC 13.0 adds the extension.
     Result<std::string> trace = ReadFile(folder + name);
     if (trace.ok()) headers = HeadersInTrace(*trace);
     if (headers) break;
   }
-  artifact->cacheable = headers.has_value() && HeadersSayAll(source);
-  if (!headers) return;
+  HeaderOptions given = HeaderOptionsIn(options);
+  const bool is_asked = std::any_of(source.defines.begin(), source.defines.end(),
+                                    [](const std::string& define) { return absl::StrContains(define, "__has_"); });
+  artifact->cacheable = headers.has_value() && given.is_known && !is_asked && !OptionsNameFiles(options);
+  if (!artifact->cacheable) return;
   auto is_in_memory = [&](const std::string& name) {
     return std::any_of(source.headers.begin(), source.headers.end(), [&](const auto& h) { return h.first == name; });
   };
   headers->erase(std::remove_if(headers->begin(), headers->end(), is_in_memory), headers->end());
-  SetDependencies(*std::move(headers), started, artifact);
+  HeaderSearch search(HeaderPath{{}, std::move(given.folders)}, *headers, started);
+  const std::string file = FileOf(source);
+  search.AddText(text, file.substr(0, file.rfind('/') == std::string::npos ? 0 : file.rfind('/')));
+  for (const auto& [name, header] : source.headers) search.AddHeaderInMemory(name, header);
+  for (const std::string& name : given.included) search.AddInclude(name, /*is_quoted=*/true, /*folder=*/"");
+  SetDependencies(*std::move(headers), &search, started, artifact);
 }
 
 }  // namespace
@@ -241,7 +266,7 @@ Result<std::string> NvrtcToolchain::Version() const {
   nvrtc->Version(&major, &minor);
   const CudaHeaders headers = Headers();
   // The option is named so that code of before is not found any more: it may be of other options.
-  std::string version = absl::StrCat("nvrtc ", major, ".", minor, " --no-cache");
+  std::string version = absl::StrCat("nvrtc ", major, ".", minor, " build ", nvrtc->build, " --no-cache");
   for (const std::string& folder : headers.folders) absl::StrAppend(&version, " -I", folder);
   return version;
 }
@@ -279,8 +304,9 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
   artifact.log = program->Log();
   if (result != 0) {
     std::string code = result == NvrtcLibrary::kCompilation ? "" : absl::StrCat(nvrtc->GetErrorString(result), ": ");
-    return InvalidArgumentError(absl::StrCat("NVRTC for ", target.name(), ": ", code,
-                                             ExplainNvrtcLog(artifact.log, source, FoldersIn(options), headers)));
+    return InvalidArgumentError(
+        absl::StrCat("NVRTC for ", target.name(), ": ", code,
+                     ExplainNvrtcLog(artifact.log, source, HeaderOptionsIn(options).folders, headers)));
   }
   TUNEONCE_ASSIGN_OR_RETURN(artifact.image, program->Cubin());
   artifact.symbol = source.symbol;
@@ -288,7 +314,7 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
     TUNEONCE_ASSIGN_OR_RETURN(artifact.symbol, program->LoweredName(expression.text));
   }
   artifact.cacheable = ReadsNoFile(source);
-  if (folder) SetTracedDependencies(source, folder->path(), started, &artifact);
+  if (folder) SetTracedDependencies(source, text, options, folder->path(), started, &artifact);
   artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix("NVRTC"));
   return artifact;

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "compile/cubin.h"
 #include "compile/tool.h"
 
@@ -39,7 +40,8 @@ Result<Artifact> PtxasToolchain::DoCompile(const KernelSource& source, const Hin
   if (target.is_cpu_device) return InvalidArgumentError("a ptx source cannot run on the CPU device");
   TUNEONCE_ASSIGN_OR_RETURN(Tool ptxas, FindPtxas(*tools_));
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());
-  TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile("kernel.ptx", source.content));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string input,
+                            folder.WriteFile("kernel.ptx", std::string(WithoutByteOrderMark(source.content))));
   std::string output = folder.path() + "/kernel.cubin";
   std::vector<std::string> arguments = {ptxas.path, "--verbose", "--gpu-name", ArchitectureFor(source.content, target)};
   arguments.insert(arguments.end(), source.options.begin(), source.options.end());

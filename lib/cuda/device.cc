@@ -60,6 +60,15 @@ Result<int> Device::Attribute(CUdevice_attribute attribute) const {
   return value;
 }
 
+Result<void*> Device::DriverFunction(const std::string& name, int version) const {
+  RelaxedDriver driver(*api_);
+  void* address = nullptr;
+  const CUresult result = driver->GetProcAddress(name.c_str(), &address, version, CU_GET_PROC_ADDRESS_DEFAULT);
+  if (result == CUDA_SUCCESS && address != nullptr) return address;
+  return NotFoundError(absl::StrFormat("cannot find '%s': %s has no function of that name for CUDA %d.%d", name,
+                                       api_->library_path(), version / 1000, version % 1000 / 10));
+}
+
 Result<DeviceIdentity> Device::Identity() const {
   RelaxedDriver driver(*api_);
   DeviceIdentity identity;

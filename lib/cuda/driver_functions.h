@@ -8,6 +8,7 @@
   /* initialization and devices */                              \
   X(Init, 2000, kRequired)                                      \
   X(DriverGetVersion, 2020, kRequired)                          \
+  X(GetProcAddress, 11030, kRequired)                           \
   X(GetErrorName, 6000, kRequired)                              \
   X(GetErrorString, 6000, kRequired)                            \
   X(DeviceGet, 2000, kRequired)                                 \

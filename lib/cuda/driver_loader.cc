@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/environment.h"
-#include "base/mutex.h"
 #include "cuda/driver_api.h"
 #include "cuda/dynamic_library.h"
 #include "tuneonce/context.h"
@@ -95,13 +94,30 @@ Status RunsOtherwise(const DriverApi& api, const Environment& environment) {
                    ": make the Runtime that wants the most the first that opens it"));
 }
 
-/// Loads each library once for the whole process, for ever. `environment`: what the CPU device is to offer; null where
-/// it may not be the CPU device.
+/// A loaded driver. It is never freed.
+struct LoadedDriver {
+  LoadedDriver(void* its_handle, const DriverTable& table, const std::string& path, bool is_cpu_device)
+      : handle(its_handle), api(table, path, is_cpu_device) {}
+
+  void* const handle;  // The loader's.
+  const DriverApi api;
+  const LoadedDriver* next = nullptr;
+};
+
+/// The driver with this handle, of those from `first` on; null if there is none.
+const DriverApi* FindLoaded(const LoadedDriver* first, const void* handle) {
+  for (; first != nullptr; first = first->next) {
+    if (first->handle == handle) return &first->api;
+  }
+  return nullptr;
+}
+
+/// Loads each library once for the whole process, for ever. It takes no lock, which a child of fork() could find locked
+/// for ever: of threads that load a library at a time the first that is done counts. `environment`: what the CPU device
+/// is to offer; null where it may not be the CPU device.
 Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const std::string& what,
                                   const Environment* environment) {
-  static Mutex* const mutex = new Mutex;
-  static auto* const loaded = new std::map<void*, const DriverApi*>;  // By the loader's handle.
-  MutexLock lock(*mutex);
+  static std::atomic<const LoadedDriver*> all{nullptr};
   TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(paths, what));
   auto configure = reinterpret_cast<ConfigureCpuDriver*>(dlsym(library.handle, kConfigureCpuDriver));
   bool is_cpu_device = dlsym(library.handle, kCpuDeviceMark) != nullptr;
@@ -110,15 +126,23 @@ Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const s
     configured =
         configure(environment->cpu_devices, environment->cpu_memory_mib, environment->temporary_folder.c_str());
   }
-  auto it = loaded->find(library.handle);
-  if (it == loaded->end()) {
+  const LoadedDriver* first = all.load();
+  const DriverApi* api = FindLoaded(first, library.handle);
+  if (api == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(DriverTable table, FillTable(library.handle, library.path));
-    const auto* api = new DriverApi(table, library.path, is_cpu_device);
-    if (is_cpu_device) cpu_driver = api;
-    it = loaded->emplace(library.handle, api).first;
+    auto made = std::make_unique<LoadedDriver>(library.handle, table, library.path, is_cpu_device);
+    while (api == nullptr) {
+      made->next = first;
+      if (all.compare_exchange_weak(first, made.get())) {
+        api = &made.release()->api;
+      } else {
+        api = FindLoaded(first, library.handle);
+      }
+    }
   }
-  if (configured != CUDA_SUCCESS) return RunsOtherwise(*it->second, *environment);
-  return it->second;
+  if (is_cpu_device) cpu_driver = api;
+  if (configured != CUDA_SUCCESS) return RunsOtherwise(*api, *environment);
+  return api;
 }
 
 }  // namespace
@@ -143,7 +167,10 @@ Result<const DriverApi*> LoadCpuDriver(const Environment& environment) {
         if (std::find(paths.begin(), paths.end(), place) == paths.end()) paths.push_back(std::move(place));
       }
     }
-    paths.push_back(kName);  // By the run path, LD_LIBRARY_PATH, and the system's folders.
+    // By the run path, LD_LIBRARY_PATH, and the system's folders. The loader takes the run path of whoever calls
+    // dlopen, which is a sanitizer's library where that stands before it: so each folder is named.
+    for (const std::string& folder : FoldersOfLibraries()) paths.push_back(absl::StrCat(folder, "/", kName));
+    paths.push_back(kName);
   }
   TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, LoadOnce(paths, "the CPU device", &environment));
   if (api->is_cpu_device()) return api;

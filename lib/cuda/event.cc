@@ -45,5 +45,19 @@ Result<double> Event::MicrosecondsSince(const Event& start) const {
   return static_cast<double>(milliseconds) * 1000.0;
 }
 
+Status OrderBehind(StreamView stream, CUstream producer) {
+  auto named = [](CUstream handle) { return handle == nullptr ? CU_STREAM_LEGACY : handle; };
+  if (named(stream.get()) == named(producer)) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, stream.IsCapturing());
+  if (is_capturing) {
+    return FailedPreconditionError(
+        "a tensor's values come from another stream than the capturing one, whose graph cannot wait for them: "
+        "synchronize before the capture and pass tensors that name no stream, or capture on theirs");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Event event, Event::Create(stream.api(), Event::Timing::kDisabled));
+  TUNEONCE_RETURN_IF_ERROR(event.Record(producer));
+  return stream.Wait(event);
+}
+
 }  // namespace v0
 }  // namespace tuneonce

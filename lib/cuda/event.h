@@ -7,6 +7,7 @@
 
 #include "cuda/driver_api.h"
 #include "tuneonce/result.h"
+#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -40,6 +41,11 @@ class TUNEONCE_API Event {
   const DriverApi* api_;
   CUevent event_;
 };
+
+/// Work put into `stream` from now on waits for all that is in `producer` now; nullptr is the legacy default stream.
+/// Nothing is done if both are one stream. Errors: FailedPrecondition while `stream` captures, since no graph can hold
+/// another stream's work; the driver's.
+TUNEONCE_API Status OrderBehind(StreamView stream, CUstream producer);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -62,6 +62,7 @@ Result<KernelHandle> Library::GetKernel(const std::string& symbol) const {
   CUfunction function = nullptr;
   CUresult result = driver->LibraryGetKernel(&kernel, library_, symbol.c_str());
   if (result == CUDA_SUCCESS) result = driver->KernelGetFunction(&function, kernel);
+  if (result == CUDA_ERROR_NOT_FOUND) return NotFoundError("the code has no kernel '" + symbol + "'");
   if (result != CUDA_SUCCESS) {
     return CudaStatus(*api_, result, "cuLibraryGetKernel").WithPrefix("kernel '" + symbol + "'");
   }

@@ -6,8 +6,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/encoding.h"
+#include "base/number_text.h"
 #include "definition/axis_table.h"
 
 namespace tuneonce {
@@ -26,11 +26,11 @@ StoredKind Stored(AxisKind kind) { return static_cast<StoredKind>(static_cast<in
 std::string FewestDigits(double value) {
   constexpr int kMostDigits = 17;
   for (int digits = 6; digits < kMostDigits; ++digits) {
-    std::string text = absl::StrFormat("%.*g", digits, value);
+    std::string text = RealText(value, 'g', digits);
     double again = 0;
     if (absl::SimpleAtod(text, &again) && again == value) return text;
   }
-  return absl::StrFormat("%.*g", kMostDigits, value);
+  return RealText(value, 'g', kMostDigits);
 }
 
 void AddValue(const AxisValue& value, Encoder* encoder) {

@@ -7,13 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "definition/scalar_value.h"
 
 namespace tuneonce {
 inline namespace v0 {
 namespace {
-
-/// Random numbers made for one tensor at most: more than any cache line or row cares for, made in milliseconds.
-constexpr std::size_t kMostRandomBytes = std::size_t{4} << 20;
 
 /// Of WarmupFill::Offsets: with more, the first group would have all rows anyway.
 constexpr double kMostSkew = 16;
@@ -21,27 +19,50 @@ constexpr double kMostSkew = 16;
 /// What floating-point tensors get that declare nothing: as normalized activations and weights are.
 WarmupFill DefaultFill() { return WarmupFill::Uniform(-1, 1); }
 
-/// The layout of a floating-point type of 8 or 16 bits, and its largest number.
+bool Repeats(const WarmupFill& fill) {
+  return fill.kind == WarmupFill::Kind::kConstant || fill.kind == WarmupFill::Kind::kUniform;
+}
+
+/// True if the number is the same at all dims.
+bool IsGiven(const FillNumber& number) { return number.dim.empty() && !number.term; }
+
+/// The layout of a floating-point type of 8 or 16 bits.
 struct SmallFloat {
   int exponent_bits;
   int mantissa_bits;
-  double largest;
+  std::uint64_t largest;  // The bits of its largest number.
 };
 
+/// Rounds to the nearest, to even between two.
 template <typename Word>
 bool EncodeSmallFloat(const SmallFloat& format, double value, void* to) {
-  double size = std::fabs(value);
-  if (!(size <= format.largest)) return false;
-  int bias = (1 << (format.exponent_bits - 1)) - 1;
-  int exponent = 0;
-  (void)std::frexp(size, &exponent);                                   // size = [0.5, 1) * 2^exponent,
-  exponent = size == 0 ? 1 - bias : std::max(exponent - 1, 1 - bias);  // [1, 2) * 2^exponent, or subnormal.
-  auto mantissa = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, format.mantissa_bits - exponent)));
-  // A mantissa that was rounded up to 2 carries into the exponent by itself.
-  auto biased = static_cast<std::uint32_t>(exponent + bias - 1) << format.mantissa_bits;
-  auto bits = static_cast<Word>(biased + mantissa);
-  if (std::signbit(value)) bits = static_cast<Word>(bits | Word{1} << (8 * sizeof(Word) - 1));
-  std::memcpy(to, &bits, sizeof(bits));
+  if (!std::isfinite(value)) return false;
+  const double size = std::fabs(value);
+  const int bias = (1 << (format.exponent_bits - 1)) - 1;
+  constexpr int kBias = 1023, kMantissaBits = 52;  // A double has these.
+  std::uint64_t bits;
+  std::memcpy(&bits, &size, sizeof(bits));
+  if (bits >> kMantissaBits > static_cast<std::uint64_t>(kBias - bias)) {
+    // A normal number of the format. A mantissa that is rounded up to 2 carries into the exponent by itself.
+    const int dropped = kMantissaBits - format.mantissa_bits;
+    bits += (std::uint64_t{1} << (dropped - 1)) - 1 + (bits >> dropped & 1);
+    bits = (bits >> dropped) - (static_cast<std::uint64_t>(kBias - bias) << format.mantissa_bits);
+  } else {
+    bits = static_cast<std::uint64_t>(std::nearbyint(std::ldexp(size, bias - 1 + format.mantissa_bits)));
+  }
+  if (bits > format.largest) return false;
+  bits |= static_cast<std::uint64_t>(std::signbit(value)) << (8 * sizeof(Word) - 1);
+  const auto word = static_cast<Word>(bits);
+  std::memcpy(to, &word, sizeof(word));
+  return true;
+}
+
+/// Writes an infinity or NaN of a type of these bits for them.
+template <typename Word>
+bool EncodeNonFinite(Word infinity, Word nan, double value, void* to) {
+  const auto sign = static_cast<Word>(Word{std::signbit(value)} << (8 * sizeof(Word) - 1));
+  const auto word = static_cast<Word>((std::isnan(value) ? nan : infinity) | sign);
+  std::memcpy(to, &word, sizeof(word));
   return true;
 }
 
@@ -80,7 +101,7 @@ double RandomAt(std::uint64_t i) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   z ^= z >> 31;
-  return std::ldexp(static_cast<double>(z >> 11), -53);
+  return static_cast<double>(z >> 11) * 0x1p-53;
 }
 
 /// See WarmupFill::Offsets.
@@ -108,19 +129,7 @@ Status NoFill(const Parameter& parameter, DType dtype) {
 
 }  // namespace
 
-bool IsFloatingPoint(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat8E4M3:
-    case DType::kFloat8E5M2:
-    case DType::kFloat16:
-    case DType::kBFloat16:
-    case DType::kFloat32:
-    case DType::kFloat64:
-      return true;
-    default:
-      return false;
-  }
-}
+bool IsFloatingPoint(DType dtype) { return dtype != DType::kAny && !IsWhole(dtype); }
 
 bool EncodeElement(DType dtype, double value, void* to) {
   switch (dtype) {
@@ -145,16 +154,16 @@ bool EncodeElement(DType dtype, double value, void* to) {
     case DType::kUInt64:
       return EncodeInteger<std::uint64_t>(value, to);
     case DType::kFloat8E4M3:
-      return EncodeSmallFloat<std::uint8_t>({4, 3, 448}, value, to);
+      return EncodeSmallFloat<std::uint8_t>({4, 3, 0x7e}, value, to);
     case DType::kFloat8E5M2:
-      return EncodeSmallFloat<std::uint8_t>({5, 2, 57344}, value, to);
+      return EncodeSmallFloat<std::uint8_t>({5, 2, 0x7b}, value, to);
     case DType::kFloat16:
-      return EncodeSmallFloat<std::uint16_t>({5, 10, 65504}, value, to);
+      return EncodeSmallFloat<std::uint16_t>({5, 10, 0x7bff}, value, to);
     case DType::kBFloat16:
-      return EncodeSmallFloat<std::uint16_t>({8, 7, 3.3895313892515355e38}, value, to);
+      return EncodeSmallFloat<std::uint16_t>({8, 7, 0x7f7f}, value, to);
     case DType::kFloat32: {
-      if (!(std::fabs(value) <= std::numeric_limits<float>::max())) return false;
       auto single = static_cast<float>(value);
+      if (!std::isfinite(single)) return false;
       std::memcpy(to, &single, sizeof(single));
       return true;
     }
@@ -162,6 +171,37 @@ bool EncodeElement(DType dtype, double value, void* to) {
       if (!std::isfinite(value)) return false;
       std::memcpy(to, &value, sizeof(value));
       return true;
+  }
+  return false;
+}
+
+bool EncodeScalar(DType dtype, double value, void* to) {
+  if (std::isfinite(value)) return EncodeElement(dtype, value, to);
+  switch (dtype) {
+    case DType::kFloat8E4M3:  // It has no infinity.
+      return std::isnan(value) && EncodeNonFinite<std::uint8_t>(0x7f, 0x7f, value, to);
+    case DType::kFloat8E5M2:
+      return EncodeNonFinite<std::uint8_t>(0x7c, 0x7e, value, to);
+    case DType::kFloat16:
+      return EncodeNonFinite<std::uint16_t>(0x7c00, 0x7e00, value, to);
+    case DType::kBFloat16:
+      return EncodeNonFinite<std::uint16_t>(0x7f80, 0x7fc0, value, to);
+    case DType::kFloat32:
+      return EncodeNonFinite<std::uint32_t>(0x7f800000, 0x7fc00000, value, to);
+    case DType::kFloat64:
+      std::memcpy(to, &value, sizeof(value));
+      return true;
+    case DType::kAny:
+    case DType::kBool:
+    case DType::kInt8:
+    case DType::kUInt8:
+    case DType::kInt16:
+    case DType::kUInt16:
+    case DType::kInt32:
+    case DType::kUInt32:
+    case DType::kInt64:
+    case DType::kUInt64:
+      return false;
   }
   return false;
 }
@@ -176,8 +216,7 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
   if (!is_scalar && parameter.access == Access::kOut) {
     return InvalidArgumentError("an output that the kernel does not read needs no values for a warm-up");
   }
-  const bool is_same_anywhere = fill.kind == WarmupFill::Kind::kConstant || fill.kind == WarmupFill::Kind::kUniform;
-  if (parameter.by_pointers && !is_same_anywhere) {
+  if (parameter.by_pointers && !Repeats(fill)) {
     return InvalidArgumentError("tensors by pointers are filled with a constant, or with numbers of a range");
   }
   if (is_scalar && fill.kind != WarmupFill::Kind::kConstant) {
@@ -206,8 +245,7 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
     return InvalidArgumentError(
         absl::StrCat("its value for a warm-up, ", number->value, ", is no ", std::string(DTypeName(parameter.dtype))));
   }
-  auto is_given = [](const FillNumber& number) { return number.dim.empty() && !number.term; };
-  bool is_empty = fill.kind == WarmupFill::Kind::kUniform && is_given(fill.first) && is_given(fill.second) &&
+  bool is_empty = fill.kind == WarmupFill::Kind::kUniform && IsGiven(fill.first) && IsGiven(fill.second) &&
                   !(fill.first.value < fill.second.value);
   return is_empty ? InvalidArgumentError(absl::StrCat("its range for a warm-up, [", fill.first.value, ", ",
                                                       fill.second.value, "), is empty"))
@@ -227,12 +265,16 @@ std::optional<double> OffsetsEnd(const KernelDefinition& definition, const Param
   return ValueAt(parameter.warmup->first, definition, dims);
 }
 
+bool RepeatsAtAllDims(const Parameter& parameter) {
+  if (!parameter.warmup) return true;  // DefaultFill.
+  return Repeats(*parameter.warmup) && IsGiven(parameter.warmup->first) && IsGiven(parameter.warmup->second);
+}
+
 Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
                                       const TensorView& tensor) {
   if (!parameter.warmup && !IsFloatingPoint(tensor.dtype)) return NoFill(parameter, tensor.dtype);
   const WarmupFill fill = parameter.warmup ? *parameter.warmup : DefaultFill();
-  bool repeats = fill.kind == WarmupFill::Kind::kConstant || fill.kind == WarmupFill::Kind::kUniform;
-  std::vector<char> bytes(repeats ? std::min(tensor.bytes, kMostRandomBytes) : tensor.bytes);
+  std::vector<char> bytes(Repeats(fill) ? std::min(tensor.bytes, kMostRepeatedBytes) : tensor.bytes);
   if (fill.kind == WarmupFill::Kind::kFunction) {
     TensorView host = tensor;
     host.data = bytes.data();
@@ -258,10 +300,13 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
     }
     offsets = OffsetsOf(first, second, bytes.size() / size);
   }
+  const bool is_whole = !IsFloatingPoint(tensor.dtype);
+  // Each parameter has numbers of its own: a kernel that reads one input in place of another computes other values.
+  const std::uint64_t sequence = std::uint64_t{definition.FindParameter(parameter.name).value_or(0)} << 32;
   for (std::size_t i = 0; i * size < bytes.size(); ++i) {
     double value = first;
-    if (is_uniform) value = first + RandomAt(i) * (second - first);
-    if (is_uniform && !IsFloatingPoint(tensor.dtype)) value = std::floor(value);
+    if (is_uniform) value = first + RandomAt(sequence + i) * (second - first);
+    if (is_uniform && is_whole) value = std::floor(value);
     if (!offsets.empty()) value = offsets[i];
     if (fill.kind == WarmupFill::Kind::kIota) value = first + static_cast<double>(i) * second;
     if (!EncodeElement(tensor.dtype, value, bytes.data() + i * size)) {

@@ -12,8 +12,11 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Writes `value` as an element of `dtype`; floating-point types round to the nearest. False, and nothing written, if
-/// the type cannot hold it: not whole, too large, no number.
+/// the type cannot hold it: it is not whole, rounds beyond the type's largest number, or is not finite.
 bool EncodeElement(DType dtype, double value, void* to);
+
+/// Writes a scalar's `value` as EncodeElement does, and also an infinity or NaN where `dtype` has such a value.
+TUNEONCE_API bool EncodeScalar(DType dtype, double value, void* to);
 
 /// True for types whose values stand for numbers on a scale, not for indices, lengths or flags: such tensors need no
 /// declared fill.
@@ -29,8 +32,17 @@ TUNEONCE_API Result<std::uint64_t> WarmupScalar(const KernelDefinition& definiti
 /// Where offsets end that the parameter declares (WarmupFill::Offsets), at these dims; empty if it declares none.
 std::optional<double> OffsetsEnd(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims);
 
-/// What a tensor of this shape is filled with: its bytes, or the first ones, to be repeated. Floating-point tensors
-/// without a declared fill get numbers from [-1, 1). Errors: InvalidArgument, naming the parameter; the function's.
+/// The most bytes of values that repeat. A prime number of 8 bytes, so that rows of no usual length are the same: a
+/// kernel that reads another row or tile then computes other values.
+inline constexpr std::size_t kMostRepeatedBytes = std::size_t{8} * 131071;
+
+/// True if the parameter's values repeat, and those of a smaller tensor are the first ones of a larger one's, whatever
+/// the dims are.
+bool RepeatsAtAllDims(const Parameter& parameter);
+
+/// What a tensor of this shape is filled with: its bytes, or the first kMostRepeatedBytes of them, to be repeated.
+/// Floating-point tensors without a declared fill get numbers from [-1, 1). The pseudo-random numbers of two parameters
+/// differ. Errors: InvalidArgument that names the parameter; the errors of the fill's function.
 Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
                                       const TensorView& tensor);
 

@@ -5,8 +5,10 @@
 #include <set>
 #include <tuple>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
 
 namespace tuneonce {
@@ -37,6 +39,9 @@ Status CheckPointers(const Parameter& parameter) {
     return InvalidArgumentError("ByPointers needs a dim that counts the tensors, and at least one dim of theirs");
   }
   for (const std::string& dim : parameter.varying) {
+    if (ConstantExtent(dim)) {
+      return InvalidArgumentError(absl::StrCat("ByPointers lets the extent '", dim, "' vary, which is a constant"));
+    }
     if (std::find(parameter.dims.begin() + 1, parameter.dims.end(), dim) != parameter.dims.end()) continue;
     return InvalidArgumentError(
         absl::StrCat("ByPointers lets the dim '", dim, "' vary, which its tensors do not have"));
@@ -80,7 +85,7 @@ void KernelDefinition::NameDims() {
   dims_.clear();
   for (const Parameter& parameter : parameters_) {
     for (const std::string& dim : parameter.dims) {
-      if (!Contains(dims_, dim)) dims_.push_back(dim);
+      if (!ConstantExtent(dim) && !Contains(dims_, dim)) dims_.push_back(dim);
     }
   }
 }
@@ -122,6 +127,12 @@ Status KernelDefinition::CheckNames() const {
   for (const std::string& dim : dims_) {
     if (dim.empty()) return InvalidArgumentError("a dim has no name");
     TUNEONCE_RETURN_IF_ERROR(CheckName("a dim's name", dim));
+    const auto first = static_cast<unsigned char>(dim[0]);
+    if (first < 0x80 && !absl::ascii_isalpha(first) && first != '_') {
+      return InvalidArgumentError("the dim '" + dim +
+                                  "' is no name: names start with a letter; a constant extent is a number, as in "
+                                  "{\"N\", 4}");
+    }
   }
   for (const Parameter& parameter : parameters_) {
     TUNEONCE_RETURN_IF_ERROR(CheckName("a parameter's name", parameter.name));
@@ -151,7 +162,14 @@ Status KernelDefinition::CheckParameters() const {
                                                "': ", parameter.may_be_partial ? "MayBePartial" : "Within",
                                                " is for outputs, and it is none"));
     }
-    for (const std::string& dim : parameter.dims) {
+    for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
+      const std::string& dim = parameter.dims[d];
+      if (const std::optional<std::int64_t> constant = ConstantExtent(dim)) {
+        if (*constant > 0) continue;
+        return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "', dimension ", d,
+                                                 ": the constant extent '", dim.substr(1),
+                                                 "' is no whole number from 1 on"));
+      }
       if (!Contains(dims_, dim)) {
         return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' names the dim '", dim,
                                                  "', which is none of: ", absl::StrJoin(dims_, ", ")));
@@ -223,7 +241,26 @@ Problem KernelDefinition::DecidedByKey(const Problem& problem) const {
     });
     if (parameters_[i].kind == ParameterKind::kScalar && !is_named) decided.values[i] = nullptr;
   }
+  for (Dim dim : DimsUndecidedByKey()) {
+    const std::string& name = dims_[static_cast<std::size_t>(dim.index)];
+    const auto part = std::find_if(key_.begin(), key_.end(), [&](const KeyPart& each) {
+      return each.kind == KeyPart::Kind::kDim && each.name == name;
+    });
+    decided.dims[dim] = part == key_.end() ? 1 : part->Round(problem.dims[dim]);
+  }
   return decided;
+}
+
+std::vector<Dim> KernelDefinition::DimsUndecidedByKey() const {
+  std::vector<Dim> undecided;
+  for (int i = 0; i < static_cast<int>(dims_.size()); ++i) {
+    const bool is_exact = std::any_of(key_.begin(), key_.end(), [&](const KeyPart& part) {
+      return part.kind == KeyPart::Kind::kDim && part.bucket == KeyPart::Bucket::kExact &&
+             part.name == dims_[static_cast<std::size_t>(i)];
+    });
+    if (!is_exact) undecided.push_back(Dim{i});
+  }
+  return undecided;
 }
 
 Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {

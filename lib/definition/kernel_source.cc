@@ -125,6 +125,12 @@ KernelSource KernelSource::FromFile(SourceKind kind, const std::string& path, st
   return source;
 }
 
+KernelSource KernelSource::None(SourceKind kind, Status why) {
+  KernelSource source = Make(kind, "", "");
+  source.mistake_ = std::move(why);
+  return source;
+}
+
 KernelSource& KernelSource::DefineType(const std::string& name, DType dtype) {
   std::string_view type = CppType(dtype, kind == SourceKind::kHostCpp);
   if (!type.empty()) return DefineText(name, type);

@@ -40,9 +40,16 @@ std::int64_t WholeScalar(DType dtype, const void* bytes) {
       return Load<std::int64_t>(bytes);
     case DType::kUInt64:
       return Load<std::uint64_t>(bytes);
-    default:
-      return kNoWholeNumber;
+    case DType::kAny:
+    case DType::kFloat8E4M3:
+    case DType::kFloat8E5M2:
+    case DType::kFloat16:
+    case DType::kBFloat16:
+    case DType::kFloat32:
+    case DType::kFloat64:
+      break;
   }
+  return kNoWholeNumber;
 }
 
 bool IsWhole(DType dtype) {
@@ -57,9 +64,16 @@ bool IsWhole(DType dtype) {
     case DType::kInt64:
     case DType::kUInt64:
       return true;
-    default:
+    case DType::kAny:
+    case DType::kFloat8E4M3:
+    case DType::kFloat8E5M2:
+    case DType::kFloat16:
+    case DType::kBFloat16:
+    case DType::kFloat32:
+    case DType::kFloat64:
       return false;
   }
+  return false;
 }
 
 }  // namespace v0

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -91,6 +93,45 @@ Term Term::For(const Config& config) const {
   if (IsOfConfig()) return Term(Value(config, Problem()));
   if (!IsOperation()) return *this;
   return Term(kind_, operands_->a.For(config), operands_->b.For(config));
+}
+
+std::int64_t Term::KnownDivisor() const {
+  if (kind_ == Kind::kConstant && constant_ != kNoValue) return std::max<std::int64_t>(1, std::abs(constant_));
+  if (!IsOperation()) return 1;
+  const std::int64_t a = operands_->a.KnownDivisor(), b = operands_->b.KnownDivisor();
+  std::int64_t product = 0;
+  switch (kind_) {
+    case Kind::kProduct:
+      return __builtin_mul_overflow(a, b, &product) ? std::max(a, b) : product;
+    case Kind::kSum:
+    case Kind::kMin:
+    case Kind::kMax:
+      return std::gcd(a, b);
+    default:
+      return 1;
+  }
+}
+
+std::int64_t Term::KnownLeast() const {
+  if (kind_ == Kind::kConstant) return constant_;
+  if (kind_ == Kind::kDim) return 0;
+  if (kind_ == Kind::kNumSms) return 1;
+  if (!IsOperation()) return kNoValue;
+  const std::int64_t a = operands_->a.KnownLeast(), b = operands_->b.KnownLeast();
+  std::int64_t least = 0;
+  switch (kind_) {
+    case Kind::kQuotient:
+    case Kind::kCeilDiv:
+      return 0;  // Of others there is no quotient.
+    case Kind::kMax:
+      return std::max(a, b);
+    case Kind::kMin:
+      return std::min(a, b);
+    case Kind::kProduct:
+      return a >= 0 && b >= 0 && !__builtin_mul_overflow(a, b, &least) ? least : kNoValue;
+    default:
+      return a != kNoValue && b != kNoValue && !__builtin_add_overflow(a, b, &least) ? least : kNoValue;
+  }
 }
 
 bool Term::IsOfArguments() const {

@@ -29,9 +29,15 @@ KernelSource WithMacros(KernelSource source, const Config& config,
 
 Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
               std::optional<std::vector<std::string>> axes) {
-  Variant variant([source = std::move(source), axes = std::move(axes)](const Config& config) {
-    return WithMacros(source, config, axes);
-  });
+  Fingerprinter identity;
+  identity.Add(source.Fingerprint()).Add(std::uint64_t{axes ? 1u : 0u});
+  for (const std::string& axis : axes.value_or(std::vector<std::string>())) identity.Add(axis);
+  Variant variant;
+  variant.source =
+      IdentifiedSource{[source = std::move(source), axes = std::move(axes)](const Config& config, const Problem&) {
+                         return WithMacros(source, config, axes);
+                       },
+                       [fingerprint = identity.Finish()] { return fingerprint; }};
   return variant.Named(name).On(std::move(targets));
 }
 
@@ -140,12 +146,12 @@ Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>
     }
   }
   if (of_axes != nullptr) fingerprinter.Add(std::uint64_t{of_axes->are_taken ? 1u : 0u});
-  if (identified != nullptr && of_axes != nullptr) return fingerprinter.Finish();
+  const bool has_hints_of_config = of_axes != nullptr || !variant.hints;  // The config decides them.
+  if (identified != nullptr && has_hints_of_config) return fingerprinter.Finish();
   for (const Config& config : configs) {
     if (!variant.IsBackendOf(config)) continue;
     if (identified == nullptr) fingerprinter.Add(variant.MakeSource(config, problem).Fingerprint());
-    if (of_axes != nullptr) continue;
-    fingerprinter.Add((variant.hints ? variant.hints(config) : Hints::OfConfig(config)).Fingerprint());
+    if (!has_hints_of_config) fingerprinter.Add(variant.hints(config).Fingerprint());
   }
   return fingerprinter.Finish();
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
 #include "definition/scalar_value.h"
 
@@ -93,7 +94,8 @@ Status AssumptionChecks::CheckOfTable(const Parameter& parameter, const Assumpti
     case Assumption::Kind::kDTypeIn:
       return Status();
     case Assumption::Kind::kExtentIs:
-    case Assumption::Kind::kExtentDivisibleBy: {
+    case Assumption::Kind::kExtentDivisibleBy:
+    case Assumption::Kind::kExtentAtLeast: {
       const std::string& dim = parameter.dims[static_cast<std::size_t>(assumption.dimension)];
       if (std::find(parameter.varying.begin(), parameter.varying.end(), dim) == parameter.varying.end())
         return Status();
@@ -140,6 +142,10 @@ Result<AssumptionChecks::Check> AssumptionChecks::ScalarCheck(const KernelDefini
   check.dtype = dtype;
   check.value = assumption.value;
   std::string what = absl::StrCat("'", assumption.tensor, "', a ", std::string(DTypeName(dtype)));
+  if (assumption.kind == Assumption::Kind::kScalarAtLeast) {
+    if (IsWhole(dtype)) return check;
+    return InvalidArgumentError("it assumes a least value of " + what + "; only whole numbers have one");
+  }
   if (assumption.kind == Assumption::Kind::kScalarDivisibleBy) {
     if (!IsWhole(dtype)) return InvalidArgumentError("it assumes a divisor of " + what);
     if (assumption.value >= 1) return check;
@@ -152,7 +158,39 @@ Result<AssumptionChecks::Check> AssumptionChecks::ScalarCheck(const KernelDefini
   return check;
 }
 
+void AssumptionChecks::AddConstantExtents() {
+  for (std::size_t i = 0; i < definition_->parameters().size(); ++i) {
+    const Parameter& parameter = definition_->parameters()[i];
+    if (parameter.kind != ParameterKind::kTensor) continue;
+    for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
+      const std::optional<std::int64_t> constant = ConstantExtent(parameter.dims[d]);
+      if (!constant) continue;
+      Check check{};
+      check.kind = Assumption::Kind::kExtentIs;
+      check.parameter = static_cast<std::uint8_t>(i);
+      check.dimension = static_cast<std::uint8_t>(d);
+      check.value = *constant;
+      Add(check);
+    }
+  }
+}
+
+Status AssumptionChecks::CheckConstantExtents(const KernelDefinition& definition, const BoundCall& call) {
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    if (parameter.kind != ParameterKind::kTensor) continue;
+    for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
+      const std::optional<std::int64_t> constant = ConstantExtent(parameter.dims[d]);
+      const std::int64_t extent = constant ? call.tensor(i).shape[d] : 0;
+      if (!constant || extent == *constant) continue;
+      return OtherConstantExtent(definition.name(), parameter.name, d, extent, *constant);
+    }
+  }
+  return Status();
+}
+
 void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
+  AddConstantExtents();
   for (const ParameterLayout::Narrowed& narrowed : layout.narrowed()) {
     Check check{};
     check.kind = narrowed.is_stride ? Assumption::Kind::kStrideFitsInt32 : Assumption::Kind::kExtentFitsInt32;
@@ -185,11 +223,15 @@ void AssumptionChecks::Add(Check check) {
   check.rank = static_cast<std::uint8_t>(definition_->parameters()[check.parameter].dims.size());
   check.is_table = definition_->parameters()[check.parameter].by_pointers;
   bool is_of_extent = check.kind == Assumption::Kind::kExtentIs || check.kind == Assumption::Kind::kExtentDivisibleBy ||
+                      check.kind == Assumption::Kind::kExtentAtLeast ||
                       check.kind == Assumption::Kind::kExtentFitsInt32;
   if (check.kind == Assumption::Kind::kDTypeIn) {
     dtypes_.Add(check);
     return;
   }
+  // No key names a constant extent, so that each launch is checked for it.
+  const std::vector<std::string>& dims = definition_->parameters()[check.parameter].dims;
+  if (is_of_extent) is_of_extent = !ConstantExtent(dims[check.dimension]);
   const bool is_decided = IsOfScalar(check.kind) && PartOf(check) != nullptr;
   (is_of_extent || is_decided ? extents_ : others_).Add(check);
 }

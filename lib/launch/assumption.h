@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "definition/code_assumption.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
 #include "tuneonce/result.h"
@@ -20,7 +21,8 @@ inline namespace v0 {
 
 /// Of a scalar's value, not of a tensor.
 inline bool IsOfScalar(Assumption::Kind kind) {
-  return kind == Assumption::Kind::kScalarIs || kind == Assumption::Kind::kScalarDivisibleBy;
+  return kind == Assumption::Kind::kScalarIs || kind == Assumption::Kind::kScalarDivisibleBy ||
+         kind == Assumption::Kind::kScalarAtLeast;
 }
 
 /// Evaluates the assumptions of one variant. Thread rule: immutable; any thread.
@@ -48,8 +50,15 @@ class TUNEONCE_API AssumptionChecks {
   /// False if they hold for no call of this one's key: as a dtype is another one; as an extent is, and the key's dim
   /// exact; or as no extent in its bucket is a multiple.
   bool MayHoldForKey(const BoundCall& call) const;
+  /// OK if the tensors have the constant extents that their parameters declare, {"N", 4}. Each variant assumes them.
+  /// Errors: InvalidArgument that names the parameter, the dimension and both numbers.
+  static Status CheckConstantExtents(const KernelDefinition& definition, const BoundCall& call);
   /// OK if all hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
   Status Verify(const BoundCall& call) const;
+  /// OK if what the code of `config` assumes of a kernel's parameter follows from these assumptions, or from the term
+  /// of a derived parameter. Errors: InvalidArgument that names what the variant has to declare. REQUIRES: `layout` is
+  /// the variant's and has such a parameter.
+  Status Cover(const ParameterLayout& layout, const Config& config, const CodeAssumption& of_code) const;
   /// The same for code of which several forms exist: OK if one suits. Else names what the nearest was compiled
   /// for; where none is for the right dtypes, the tensor and all that there are; where none has the right constants,
   /// the dim or scalar and all values.
@@ -90,6 +99,8 @@ class TUNEONCE_API AssumptionChecks {
     bool is_table;               // The parameter is by pointers: what is assumed is of each tensor.
 
     bool Holds(const BoundCall& call) const;
+    /// kScalarAtLeast.
+    [[gnu::cold]] bool IsAtLeast(const void* scalar) const;
     /// REQUIRES: is_table.
     const PointerTable& TableIn(const BoundCall& call) const {
       return *static_cast<const PointerTable*>(call.problem.values[parameter]);
@@ -171,6 +182,16 @@ class TUNEONCE_API AssumptionChecks {
   };
 
   void Add(Check check);
+  /// The numbers that divide an extent, or a stride, of each call for which all assumptions hold: their least common
+  /// multiple, as far as it is known.
+  std::int64_t DivisorOfExtent(const std::string& dim) const;
+  std::int64_t DivisorOfStride(std::size_t parameter, std::size_t dimension) const;
+  /// The stride of a tensor that is contiguous, where its inner extents are constants; empty elsewhere.
+  std::optional<std::int64_t> DenseStride(std::size_t parameter, std::size_t dimension) const;
+  bool CoversAddress(std::size_t parameter, std::int64_t divisor) const;
+  bool CoversExtent(const std::string& dim, const CodeAssumption& of_code) const;
+  bool CoversStride(std::size_t parameter, std::size_t dimension, const CodeAssumption& of_code) const;
+  bool CoversScalar(std::size_t parameter, const CodeAssumption& of_code) const;
   /// The part of the key that an extent, or a scalar, is in; null if it is in none.
   const KeyPart* PartOf(const Check& check) const;
   /// The first that does not hold of those about an extent, or a scalar of whole numbers, that is a constant of the
@@ -191,7 +212,8 @@ class TUNEONCE_API AssumptionChecks {
   static Status NoneOfDType(const std::vector<const AssumptionChecks*>& any, const BoundCall& call);
   /// Errors: InvalidArgument for what cannot be known of tensors by pointers, which need not be alike.
   static Status CheckOfTable(const Parameter& parameter, const Assumption& assumption);
-  /// What follows from how the kernel takes its parameters.
+  void AddConstantExtents();
+  /// What follows from the parameters' declarations, and from how the kernel takes them.
   void AddImplied(const ParameterLayout& layout);
   Status Broken(const Check& check, const BoundCall& call) const;
   std::string OtherScalar(const Check& check, const BoundCall& call) const;

@@ -87,7 +87,9 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
     case Assumption::Kind::kNoOverlap:
     case Assumption::Kind::kScalarIs:  // A scalar may have less bytes than a masked compare reads.
     case Assumption::Kind::kScalarDivisibleBy:
-    case Assumption::Kind::kDTypeIn:  // Not part of a launch.
+    case Assumption::Kind::kScalarAtLeast:
+    case Assumption::Kind::kExtentAtLeast:  // No compare of some bits shows it.
+    case Assumption::Kind::kDTypeIn:        // Not part of a launch.
       break;
   }
   return std::nullopt;
@@ -124,7 +126,7 @@ bool AssumptionChecks::Checks::HoldOneByOne(const BoundCall& call) const {
 }
 
 bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
-  if (IsOfScalar(kind)) {
+  if (kind == Assumption::Kind::kScalarIs || kind == Assumption::Kind::kScalarDivisibleBy) {
     const void* bytes = call.problem.values[parameter];
     std::uint64_t word = 0;
     std::memcpy(&word, bytes, DTypeBytes(dtype));
@@ -145,10 +147,12 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
       return tensor.shape[dimension] == value;
     case Assumption::Kind::kExtentDivisibleBy:
       return tensor.shape[dimension] % value == 0;
+    case Assumption::Kind::kExtentAtLeast:
+      return tensor.shape[dimension] >= value;
     case Assumption::Kind::kStrideFitsInt32:
-      // Negative along one element, where no step is taken, does no harm.
-      return ParameterLayout::Narrowed::Fits(tensor.strides[dimension]) &&
-             (tensor.strides[dimension] >= 0 || tensor.shape[dimension] == 1);
+      // Along one element, where no step is taken, a stride may be any.
+      return tensor.shape[dimension] == 1 ||
+             (tensor.strides[dimension] >= 0 && ParameterLayout::Narrowed::Fits(tensor.strides[dimension]));
     case Assumption::Kind::kStrideNotNegative:
       return tensor.strides[dimension] >= 0 || tensor.shape[dimension] == 1;
     case Assumption::Kind::kExtentFitsInt32:
@@ -159,11 +163,20 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
       return !Overlap(tensor, call.tensor(other));
     case Assumption::Kind::kDTypeIn:
       return (value >> static_cast<int>(tensor.dtype) & 1) != 0;
+    case Assumption::Kind::kScalarAtLeast:
+      return IsAtLeast(call.problem.values[parameter]);
     case Assumption::Kind::kScalarIs:
     case Assumption::Kind::kScalarDivisibleBy:
       break;
   }
   return false;
+}
+
+bool AssumptionChecks::Check::IsAtLeast(const void* scalar) const {
+  if (dtype != DType::kUInt64) return WholeScalar(dtype, scalar) >= value;
+  std::uint64_t number;
+  std::memcpy(&number, scalar, sizeof(number));
+  return value <= 0 || number >= static_cast<std::uint64_t>(value);
 }
 
 std::optional<AssumptionChecks::Check::Gap> AssumptionChecks::Check::FindGap(const TensorView& tensor) const {

@@ -38,6 +38,8 @@ std::string AssumptionChecks::OtherScalar(const Check& check, const BoundCall& c
   std::string is = IsWhole(check.dtype) && value != kNoWholeNumber ? absl::StrCat(" is ", value) : " has another value";
   std::string not_what = check.kind == Assumption::Kind::kScalarDivisibleBy
                              ? absl::StrCat(", which ", check.value, " does not divide")
+                         : check.kind == Assumption::Kind::kScalarAtLeast
+                             ? absl::StrCat(", less than ", check.value)
                          : IsWhole(check.dtype) ? absl::StrCat(", not ", WholeScalar(check.dtype, &check.value))
                                                 : "";
   return absl::StrCat("the scalar '", parameter.name, "'", is, not_what);
@@ -76,6 +78,9 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
       what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which ", check.value,
                           " does not divide");
       break;
+    case Assumption::Kind::kExtentAtLeast:
+      what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", less than ", check.value);
+      break;
     case Assumption::Kind::kStrideFitsInt32:
     case Assumption::Kind::kStrideNotNegative:
       what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension],
@@ -97,6 +102,7 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
       break;
     case Assumption::Kind::kScalarIs:
     case Assumption::Kind::kScalarDivisibleBy:
+    case Assumption::Kind::kScalarAtLeast:
       break;
   }
   return refuse(what);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "definition/constant_extent.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -71,6 +72,7 @@ CallBinder::CallBinder(const KernelDefinition& definition)
       expected.type = TypeWord(type);
       expected.type_mask = TypeMask(parameter);
       for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
+        if (ConstantExtent(parameter.dims[d])) continue;  // An assumption of each variant (AssumptionChecks).
         int dim = definition.DimOf(parameter.dims[d]).index;
         Extent extent{static_cast<std::uint8_t>(expected_.size()), static_cast<std::uint8_t>(d),
                       static_cast<std::uint8_t>(dim)};
@@ -213,6 +215,12 @@ Status CallBinder::Refusal(const Argument* arguments, std::size_t count, bool* i
     const std::size_t known = arguments[i].is_table() && arguments[i].table().count == 0 ? 1 : parameter.dims.size();
     for (std::size_t d = 0; d < known; ++d) {
       const std::string& dim = parameter.dims[d];
+      if (const std::optional<std::int64_t> constant = ConstantExtent(dim)) {
+        if (tensor.shape[d] != *constant) {
+          return OtherConstantExtent(definition_->name(), parameter.name, d, tensor.shape[d], *constant);
+        }
+        continue;
+      }
       std::optional<std::int64_t>& value = bound[static_cast<std::size_t>(definition_->DimOf(dim).index)];
       std::int64_t extent = tensor.shape[d];
       std::string there = absl::StrCat(where, ", dimension ", d, " ('", dim, "'): extent ", extent);

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "definition/constant_extent.h"
 #include "launch/tensor_map.h"
 
 namespace tuneonce {
@@ -61,7 +62,7 @@ void ParameterLayout::AddNarrowedDim(Dim dim) {
   for (std::size_t i = 0; i < definition_->parameters().size(); ++i) {
     const std::vector<std::string>& dims = definition_->parameters()[i].dims;
     for (std::size_t d = 0; d < dims.size(); ++d) {
-      if (definition_->DimOf(dims[d]).index != dim.index) continue;
+      if (ConstantExtent(dims[d]) || definition_->DimOf(dims[d]).index != dim.index) continue;
       Narrowed extent{static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(d), false};
       bool is_known = std::any_of(narrowed_.begin(), narrowed_.end(), [&](const Narrowed& known) {
         return !known.is_stride && known.parameter == extent.parameter && known.dimension == extent.dimension;
@@ -125,8 +126,13 @@ void ParameterLayout::AddTensor(std::size_t index) {
   }
   spread_tensors_.push_back(SpreadTensor{to, from, static_cast<std::uint8_t>(parameter.dims.size())});
   for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
-    AddNarrowedDim(definition_->DimOf(parameter.dims[d]));
-    narrowed_.push_back(Narrowed{from, static_cast<std::uint8_t>(d), true});
+    const auto dimension = static_cast<std::uint8_t>(d);
+    if (ConstantExtent(parameter.dims[d])) {
+      narrowed_.push_back(Narrowed{from, dimension, false});
+    } else {
+      AddNarrowedDim(definition_->DimOf(parameter.dims[d]));
+    }
+    narrowed_.push_back(Narrowed{from, dimension, true});
   }
   sizes_.insert(sizes_.end(), 2 * parameter.dims.size(), Size{from, sizeof(std::int32_t)});
 }
@@ -137,6 +143,40 @@ void ParameterLayout::AddStride(std::size_t index) {
   const auto dimension = static_cast<std::uint8_t>(parameter.dimension);
   stride_arguments_.push_back(StrideArgument{static_cast<std::uint8_t>(sizes_.size()), tensor, dimension});
   if (DTypeBytes(parameter.dtype) < sizeof(std::int64_t)) narrowed_.push_back(Narrowed{tensor, dimension, true});
+}
+
+ParameterLayout::Meaning ParameterLayout::MeaningOf(std::size_t at) const {
+  const std::size_t index = sizes_[at].parameter;
+  const Parameter& parameter = definition_->parameters()[index];
+  switch (parameter.kind) {
+    case ParameterKind::kTensor: {
+      auto spread = std::find_if(spread_tensors_.begin(), spread_tensors_.end(), [&](SpreadTensor tensor) {
+        return tensor.to < at && at <= tensor.to + 2u * tensor.rank;
+      });
+      if (spread == spread_tensors_.end()) return Meaning{Meaning::Of::kAddress, index, 0, ""};
+      const std::size_t nth = at - spread->to - 1;
+      if (nth >= spread->rank) return Meaning{Meaning::Of::kStride, index, nth - spread->rank, ""};
+      return Meaning{Meaning::Of::kExtent, index, nth, parameter.dims[nth]};
+    }
+    case ParameterKind::kDim:
+      return Meaning{Meaning::Of::kExtent, index, 0, parameter.dim};
+    case ParameterKind::kStride:
+      return Meaning{Meaning::Of::kStride, *definition_->FindParameter(parameter.tensor),
+                     static_cast<std::size_t>(parameter.dimension), ""};
+    case ParameterKind::kScalar:
+      return Meaning{Meaning::Of::kScalar, index, 0, ""};
+    case ParameterKind::kDerived:
+    case ParameterKind::kWorkspace:
+    case ParameterKind::kDescriptor:
+      break;
+  }
+  return Meaning{Meaning::Of::kOther, index, 0, ""};
+}
+
+std::optional<std::size_t> ParameterLayout::RankOfSpreadTensor(std::size_t at) const {
+  auto spread = std::find_if(spread_tensors_.begin(), spread_tensors_.end(),
+                             [&](SpreadTensor tensor) { return tensor.to == at; });
+  return spread == spread_tensors_.end() ? std::nullopt : std::optional<std::size_t>(spread->rank);
 }
 
 std::string ParameterLayout::Describe(std::size_t at) const {
@@ -207,10 +247,9 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
                              ParameterBlock* block, const TensorMaps* maps) const {
   const std::vector<Parameter>& parameters = definition_->parameters();
   for (const Narrowed& narrowed : narrowed_) {
-    std::int64_t value = narrowed.ValueIn(call);
-    if (Narrowed::Fits(value)) continue;
+    if (narrowed.FitsIn(call)) continue;
     return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '",
-                                             parameters[narrowed.parameter].name, "': ", value,
+                                             parameters[narrowed.parameter].name, "': ", narrowed.ValueIn(call),
                                              " does not fit the kernel's int32"));
   }
   FillPointers(call, block->pointers());
@@ -261,6 +300,15 @@ Result<std::uint64_t> ParameterLayout::DerivedWord(const Parameter& parameter, c
   TUNEONCE_RETURN_IF_ERROR(parameter.term->Evaluate(config, problem).status().WithPrefix(where));
   return InvalidArgumentError(
       absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", value, ", which is no int32"));
+}
+
+Status ParameterLayout::CheckDerived(const Config& config, const Problem& problem) const {
+  for (Single computed : computed_) {
+    const Parameter& parameter = definition_->parameters()[computed.parameter];
+    if (parameter.kind != ParameterKind::kDerived) continue;
+    TUNEONCE_RETURN_IF_ERROR(DerivedWord(parameter, config, problem).status());
+  }
+  return Status();
 }
 
 Result<std::vector<std::size_t>> ParameterLayout::WorkspaceBytes(const Config& config, const Problem& problem) const {

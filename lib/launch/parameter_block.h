@@ -106,6 +106,11 @@ class TUNEONCE_API ParameterLayout {
       const TensorView& tensor = call.tensor(parameter);
       return is_stride ? tensor.strides[dimension] : tensor.shape[dimension];
     }
+    /// Whether the kernel reads the right number, or one that it multiplies by index 0 alone: along one element a
+    /// stride may be any.
+    bool FitsIn(const BoundCall& call) const {
+      return Fits(ValueIn(call)) || (is_stride && call.tensor(parameter).shape[dimension] == 1);
+    }
     static bool Fits(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
   };
   /// Each dim's extent once: that of the first tensor that has it.
@@ -127,13 +132,29 @@ class TUNEONCE_API ParameterLayout {
   };
   const std::vector<StrideArgument>& stride_arguments() const { return stride_arguments_; }
 
+  /// What the kernel's parameter `at` gets. REQUIRES: it is a declared one, not one that the convention hides.
+  struct Meaning {
+    enum class Of { kAddress, kExtent, kStride, kScalar, kOther };
+    Of of;
+    std::size_t parameter;      ///< The definition's: of kStride the tensor.
+    std::size_t dimension = 0;  ///< Of kStride, and of kExtent where the tensor is spread.
+    std::string dim;            ///< Of kExtent.
+  };
+  Meaning MeaningOf(std::size_t at) const;
+  /// The rank of a tensor whose pointer is the kernel's parameter `at`, and whose extents and strides come behind it;
+  /// empty elsewhere.
+  std::optional<std::size_t> RankOfSpreadTensor(std::size_t at) const;
   /// Bytes that each workspace parameter needs, in order; empty if there is none. Errors: InvalidArgument for a term
   /// without a value, or a negative one.
   Result<std::vector<std::size_t>> WorkspaceBytes(const Config& config, const Problem& problem) const;
   /// The value of a derived parameter. Errors: InvalidArgument for one that does not fit.
   Result<std::uint64_t> DerivedWord(const Parameter& parameter, const Config& config, const Problem& problem) const;
+  /// OK if each derived parameter has a value. Errors: those of DerivedWord.
+  Status CheckDerived(const Config& config, const Problem& problem) const;
   /// Of the kernel itself, with those that the convention hides.
   std::size_t num_parameters() const { return sizes_.size() + static_cast<std::size_t>(num_hidden_); }
+  /// The same without these.
+  std::size_t num_declared() const { return sizes_.size(); }
   bool has_workspace() const { return num_workspaces_ > 0; }
   /// Of the definition's parameters, those that are tensor maps and that the kernel takes, in its order.
   const std::vector<std::uint8_t>& map_parameters() const { return map_parameters_; }

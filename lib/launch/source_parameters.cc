@@ -10,7 +10,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "definition/name_expression.h"
 #include "tile_ir/tile_ir.h"
 
@@ -19,30 +18,6 @@ inline namespace v0 {
 namespace {
 
 bool IsWord(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-/// The text with comments and the insides of literals blanked, so that brackets and names can be counted.
-std::string WithoutComments(std::string_view text) {
-  std::string plain(text);
-  for (std::size_t i = 0; i < plain.size();) {
-    std::size_t end = i + 1;
-    if (text.compare(i, 2, "//") == 0) {
-      end = std::min(text.find('\n', i), text.size());
-    } else if (text.compare(i, 2, "/*") == 0) {
-      std::size_t close = text.find("*/", i + 2);
-      end = close == std::string_view::npos ? text.size() : close + 2;
-    } else if (text[i] == '"' || (text[i] == '\'' && (i == 0 || !IsWord(text[i - 1])))) {  // 1'000 is a number.
-      while (end < text.size() && text[end] != text[i] && text[end] != '\n') end += text[end] == '\\' ? 2 : 1;
-      end = std::min(end + 1, text.size());
-    } else {
-      i = end;
-      continue;
-    }
-    for (; i < end; ++i) {
-      if (plain[i] != '\n') plain[i] = ' ';
-    }
-  }
-  return plain;
-}
 
 /// Index of the bracket that closes the one at `open`; npos if there is none.
 std::size_t Closing(std::string_view text, std::size_t open) {
@@ -55,13 +30,13 @@ std::size_t Closing(std::string_view text, std::size_t open) {
 }
 
 /// "const float* x = nullptr" and "float x[4]" give "x"; "float*" gives "". Nothing for what has brackets of its own:
-/// a function pointer, a macro.
+/// a function pointer, a macro; nor for what holds a line of the preprocessor.
 std::optional<std::string> NameOf(absl::string_view parameter) {
   parameter = absl::StripAsciiWhitespace(parameter.substr(0, parameter.find('=')));
   if (absl::EndsWith(parameter, "]")) {
     parameter = absl::StripTrailingAsciiWhitespace(parameter.substr(0, parameter.find('[')));
   }
-  if (parameter.empty() || parameter.find_first_of("()[]") != absl::string_view::npos) return std::nullopt;
+  if (parameter.empty() || parameter.find_first_of("()[]#") != absl::string_view::npos) return std::nullopt;
   std::size_t begin = parameter.size();
   while (begin > 0 && IsWord(parameter[begin - 1])) --begin;
   std::string name(parameter.substr(begin));
@@ -118,22 +93,104 @@ std::size_t TileIrBytes(const std::string& type) {
   return 1;
 }
 
-/// Of one parameter, without ".param": ".u64 .ptr .global .align 1 name", ".align 64 .b8 name[128]". 0: unknown.
-std::size_t PtxBytes(absl::string_view parameter) {
-  std::size_t bytes = 0;
-  for (absl::string_view word : absl::StrSplit(parameter, absl::ByAnyChar(" \t\r\n,"), absl::SkipEmpty())) {
-    int number = 0;
-    std::size_t digits = word.find_first_of("0123456789");
-    std::size_t bracket = word.find('[');
-    if (word[0] == '.') {  // .u64, .bf16: at most three letters, then bits.
-      bool is_type = bytes == 0 && digits != absl::string_view::npos && digits <= 3;
-      if (is_type && absl::SimpleAtoi(word.substr(digits), &number)) bytes = static_cast<std::size_t>(number) / 8;
-    } else if (bracket != absl::string_view::npos && word.back() == ']' &&
-               absl::SimpleAtoi(word.substr(bracket + 1, word.size() - bracket - 2), &number) && number > 0) {
-      bytes *= static_cast<std::size_t>(number);
+/// The words of a PTX text, in order: names, directives with their dot (".entry"), numbers, and single other
+/// characters. Skips blanks, comments and quoted text, which may hold anything.
+class PtxWords {
+ public:
+  explicit PtxWords(absl::string_view text) : text_(text) {}
+
+  /// The next word; empty at the end.
+  absl::string_view Next() {
+    Skip();
+    const std::size_t begin = at_;
+    if (at_ < text_.size()) ++at_;
+    const bool is_long = begin < text_.size() && (text_[begin] == '.' || IsPtxWord(text_[begin]));
+    while (is_long && at_ < text_.size() && IsPtxWord(text_[at_])) ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
+
+ private:
+  static bool IsPtxWord(char c) { return IsWord(c) || c == '$' || c == '%'; }
+
+  void Skip() {
+    while (at_ < text_.size()) {
+      absl::string_view rest = text_.substr(at_);
+      if (absl::StartsWith(rest, "//")) {
+        SkipThrough("\n", 2);
+      } else if (absl::StartsWith(rest, "/*")) {
+        SkipThrough("*/", 2);
+      } else if (rest[0] == '"') {
+        SkipThrough("\"", 1);
+      } else if (absl::ascii_isspace(static_cast<unsigned char>(rest[0]))) {
+        ++at_;
+      } else {
+        return;
+      }
     }
   }
+  void SkipThrough(absl::string_view end, std::size_t opening) {
+    const std::size_t found = text_.find(end, at_ + opening);
+    at_ = found == absl::string_view::npos ? text_.size() : found + end.size();
+  }
+
+  absl::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// Bits of a PTX type: 64 of ".u64", 16 of ".bf16"; 0 for other words and for types that have no size here (".texref").
+int PtxTypeBits(absl::string_view word) {
+  static constexpr absl::string_view kLetters[] = {".bf", ".b", ".u", ".s", ".f"};
+  for (absl::string_view letters : kLetters) {
+    int bits = 0;
+    if (absl::StartsWith(word, letters) && absl::SimpleAtoi(word.substr(letters.size()), &bits)) return bits;
+  }
+  return 0;
+}
+
+/// Bytes of a parameter whose words are `words`, as `.param .align 64 .b8 name[128]`; 0: unknown.
+std::size_t PtxBytes(const std::vector<absl::string_view>& words) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    int count = 0;
+    if (bytes == 0) bytes = static_cast<std::size_t>(PtxTypeBits(words[i])) / 8;
+    if (words[i] != "[") continue;
+    const bool is_number = i + 2 < words.size() && words[i + 2] == "]" && absl::SimpleAtoi(words[i + 1], &count);
+    if (!is_number || count <= 0) return 0;
+    bytes *= static_cast<std::size_t>(count);
+  }
   return bytes;
+}
+
+/// The words of each parameter of a PTX entry. Nothing if there is no such entry.
+std::optional<std::vector<std::vector<absl::string_view>>> PtxParameters(const std::string& ptx,
+                                                                         const std::string& symbol) {
+  PtxWords words(ptx);
+  for (absl::string_view word = words.Next(); !word.empty(); word = words.Next()) {
+    if (word != ".entry" || words.Next() != symbol) continue;
+    std::vector<std::vector<absl::string_view>> parameters;
+    if (words.Next() != "(") return parameters;
+    std::vector<absl::string_view> parameter;
+    for (word = words.Next(); !word.empty(); word = words.Next()) {
+      if (word != "," && word != ")") {
+        parameter.push_back(word);
+        continue;
+      }
+      if (!parameter.empty()) parameters.push_back(parameter);
+      parameter.clear();
+      if (word == ")") break;
+    }
+    return parameters;
+  }
+  return std::nullopt;
+}
+
+/// The number behind ".align" in `.param .u64 .ptr .global .align 16 x`; 1 if there is none, or no pointer.
+std::int64_t PtxAlignment(const std::vector<absl::string_view>& words) {
+  if (std::find(words.begin(), words.end(), ".ptr") == words.end()) return 1;
+  auto align = std::find(words.begin(), words.end(), ".align");
+  std::int64_t bytes = 1;
+  const bool is_stated = align != words.end() && ++align != words.end() && absl::SimpleAtoi(*align, &bytes);
+  return is_stated && bytes >= 1 ? bytes : 1;
 }
 
 Status CheckTileIr(const ParameterLayout& layout, const KernelSource& source) {
@@ -158,6 +215,29 @@ Status CheckPtx(const ParameterLayout& layout, const KernelSource& source) {
 
 }  // namespace
 
+std::string WithoutComments(std::string_view text) {
+  std::string plain(text);
+  for (std::size_t i = 0; i < plain.size();) {
+    std::size_t end = i + 1;
+    if (text.compare(i, 2, "//") == 0) {
+      end = std::min(text.find('\n', i), text.size());
+    } else if (text.compare(i, 2, "/*") == 0) {
+      std::size_t close = text.find("*/", i + 2);
+      end = close == std::string_view::npos ? text.size() : close + 2;
+    } else if (text[i] == '"' || (text[i] == '\'' && (i == 0 || !IsWord(text[i - 1])))) {  // 1'000 is a number.
+      while (end < text.size() && text[end] != text[i] && text[end] != '\n') end += text[end] == '\\' ? 2 : 1;
+      end = std::min(end + 1, text.size());
+    } else {
+      i = end;
+      continue;
+    }
+    for (; i < end; ++i) {
+      if (plain[i] != '\n') plain[i] = ' ';
+    }
+  }
+  return plain;
+}
+
 std::optional<std::vector<std::string>> ParameterNamesInCpp(const KernelSource& source) {
   const bool has_block = source.kind == SourceKind::kHostCpp;
   const std::string text = WithoutComments(source.content);
@@ -181,57 +261,44 @@ std::optional<std::vector<std::string>> ParameterNamesInCpp(const KernelSource& 
 }
 
 std::optional<std::vector<std::size_t>> ParameterSizesInPtx(const std::string& ptx, const std::string& symbol) {
-  for (std::size_t at = ptx.find(".entry"); at != std::string::npos; at = ptx.find(".entry", at + 1)) {
-    std::size_t name = ptx.find_first_not_of(" \t\r\n", at + 6);
-    std::size_t end = name == std::string::npos ? name : ptx.find_first_of(" \t\r\n({", name);
-    if (end == std::string::npos || ptx.compare(name, end - name, symbol) != 0) continue;
-    std::vector<std::size_t> sizes;
-    std::size_t stop = std::min(ptx.find('{', end), ptx.find(')', end));
-    absl::string_view list = absl::string_view(ptx).substr(end, stop == std::string::npos ? stop : stop - end);
-    std::vector<absl::string_view> parameters = absl::StrSplit(list, ".param");
-    for (std::size_t i = 1; i < parameters.size(); ++i) sizes.push_back(PtxBytes(parameters[i]));
-    return sizes;
+  const std::optional<std::vector<std::vector<absl::string_view>>> parameters = PtxParameters(ptx, symbol);
+  if (!parameters) return std::nullopt;
+  std::vector<std::size_t> sizes;
+  for (const std::vector<absl::string_view>& words : *parameters) sizes.push_back(PtxBytes(words));
+  return sizes;
+}
+
+std::vector<CodeAssumption> AssumptionsInPtx(const std::string& ptx, const std::string& symbol) {
+  std::vector<CodeAssumption> assumed;
+  const std::optional<std::vector<std::vector<absl::string_view>>> parameters = PtxParameters(ptx, symbol);
+  for (std::size_t i = 0; parameters && i < parameters->size(); ++i) {
+    const std::int64_t alignment = PtxAlignment((*parameters)[i]);
+    if (alignment > 1) assumed.push_back({CodeAssumption::Kind::kDivisibleBy, i, alignment});
   }
-  return std::nullopt;
+  return assumed;
 }
-
-namespace {
-
-/// Whether the kernel's name occurs in a C++ source or a header; also where headers are in folders, which nobody looks
-/// through.
-bool MayHaveKernel(const KernelSource& source) {
-  const std::string_view kernel = KernelNameIn(source.symbol);
-  return source.content.find(kernel) != std::string::npos ||
-         std::any_of(source.headers.begin(), source.headers.end(),
-                     [&](const auto& header) { return header.second.find(kernel) != std::string::npos; }) ||
-         std::any_of(source.options.begin(), source.options.end(),
-                     [](const std::string& option) { return option.rfind("-I", 0) == 0; });
-}
-
-Status CheckShown(const ParameterLayout& layout, const KernelSource& source) {
-  switch (source.kind) {
-    case SourceKind::kTileIr:
-      return CheckTileIr(layout, source);
-    case SourceKind::kPtx:
-      return CheckPtx(layout, source);
-    case SourceKind::kCudaCpp:
-    case SourceKind::kHostCpp: {
-      if (!MayHaveKernel(source)) return InvalidArgumentError("it has no kernel '" + source.symbol + "'");
-      std::optional<std::vector<std::string>> names = ParameterNamesInCpp(source);
-      return names ? layout.CheckNames(*names) : Status();
-    }
-    case SourceKind::kCubin:
-      break;  // Its sizes are known when it is loaded.
-  }
-  return Status();
-}
-
-}  // namespace
 
 Status CheckSource(const ParameterLayout& layout, const KernelSource& source) {
   if (source.withheld != nullptr) return Status();  // The code shows them when it is loaded.
   TUNEONCE_RETURN_IF_ERROR(source.Check());
-  Status status = CheckShown(layout, source);
+  Status status;
+  if (source.kind == SourceKind::kTileIr) status = CheckTileIr(layout, source);
+  if (source.kind == SourceKind::kPtx) status = CheckPtx(layout, source);
+  return source.file.empty() ? status : status.WithPrefix(source.file);
+}
+
+bool MentionsKernel(const KernelSource& source) {
+  if (source.kind != SourceKind::kCudaCpp && source.kind != SourceKind::kHostCpp) return true;
+  const std::string_view kernel = KernelNameIn(source.symbol);
+  return source.content.find(kernel) != std::string::npos ||
+         std::any_of(source.headers.begin(), source.headers.end(),
+                     [&](const auto& header) { return header.second.find(kernel) != std::string::npos; });
+}
+
+Status CompareNamesInCpp(const ParameterLayout& layout, const KernelSource& source) {
+  if (source.kind != SourceKind::kCudaCpp && source.kind != SourceKind::kHostCpp) return Status();
+  std::optional<std::vector<std::string>> names = ParameterNamesInCpp(source);
+  Status status = names ? layout.CheckNames(*names) : Status();
   return source.file.empty() ? status : status.WithPrefix(source.file);
 }
 

@@ -4,18 +4,32 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "definition/code_assumption.h"
 #include "launch/parameter_block.h"
 #include "tuneonce/kernel_source.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// Checks what a source shows of its kernel before it is compiled against what `layout` passes: Tile IR and PTX show
-/// that the kernel exists, and number and sizes of its parameters; C++ shows their names and order, where its text is
-/// plain enough to be read without a compiler. Errors: InvalidArgument, naming the source's file and the parameter.
+/// Compares the kernel that Tile IR or PTX declares with what `layout` passes: that it exists, and the number and sizes
+/// of its parameters. Other kinds show this only after they are compiled, and pass. Errors: InvalidArgument, naming the
+/// source's file and the parameter.
 Status CheckSource(const ParameterLayout& layout, const KernelSource& source);
+
+/// Whether the kernel's name occurs in the text of a C++ source, or of its headers in memory; true for other kinds. A
+/// kernel that is defined in a file that the text includes, or by a macro, need not occur.
+bool MentionsKernel(const KernelSource& source);
+
+/// Compares the names of a C++ kernel's parameters, where its text can be read without a compiler, with those that
+/// `layout` passes. It may misread text that a compiler accepts: callers warn of an error (InvalidArgument, naming the
+/// source's file and the parameter) and go on.
+Status CompareNamesInCpp(const ParameterLayout& layout, const KernelSource& source);
+
+/// A C++ text with comments and the insides of literals blanked; wrong behind a raw string that holds a quote.
+std::string WithoutComments(std::string_view text);
 
 /// The names of a C++ kernel's parameters, in order, without the CPU device's block; "" for one that shows no name.
 /// Nothing if the text has no such function, several that differ, or one that macros or function types make unclear.
@@ -23,6 +37,10 @@ std::optional<std::vector<std::string>> ParameterNamesInCpp(const KernelSource& 
 
 /// Bytes of each parameter of a PTX entry, 0 for a type of unknown size. Nothing if there is no such entry.
 std::optional<std::vector<std::size_t>> ParameterSizesInPtx(const std::string& ptx, const std::string& symbol);
+
+/// What the PTX entry assumes of its parameters: `.align` of a pointer (PTX ISA, "Kernel Parameter Attribute: .ptr").
+/// Nothing if there is no such entry.
+std::vector<CodeAssumption> AssumptionsInPtx(const std::string& ptx, const std::string& symbol);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -75,6 +75,9 @@ Status AssumptionChecks::NoneOfDType(const std::vector<const AssumptionChecks*>&
 }
 
 Status AssumptionChecks::VerifyAny(const std::vector<const AssumptionChecks*>& of_any_dtype, const BoundCall& call) {
+  if (!of_any_dtype.empty()) {
+    TUNEONCE_RETURN_IF_ERROR(CheckConstantExtents(*of_any_dtype.front()->definition_, call));
+  }
   std::vector<const AssumptionChecks*> any;
   std::copy_if(of_any_dtype.begin(), of_any_dtype.end(), std::back_inserter(any),
                [&](const AssumptionChecks* checks) { return checks->WrongDType(call) == nullptr; });

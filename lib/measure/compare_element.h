@@ -92,9 +92,23 @@ TUNEONCE_EVERYWHERE inline unsigned long long ElementPlace(unsigned long long i,
   return place;
 }
 
+/// Elements that are compared by one scale: so many that follow each other in row-major order.
+constexpr unsigned long long kScaleElements = 256;
+
+/// How many blocks an array is compared in: the last one takes what is left, and so does the only one of an array that
+/// is smaller. REQUIRES: `count` > 0.
+TUNEONCE_EVERYWHERE inline unsigned long long NumScaleBlocks(unsigned long long count) {
+  return count < kScaleElements ? 1 : count / kScaleElements;
+}
+/// The element behind the last of block `b`, which begins at `b * kScaleElements`.
+TUNEONCE_EVERYWHERE inline unsigned long long ScaleBlockEnd(unsigned long long b, unsigned long long count) {
+  return b + 1 == NumScaleBlocks(count) ? count : (b + 1) * kScaleElements;
+}
+
 /// By how much elements may differ, and what the memory held before the runs.
 struct ElementRule {
-  double absolute;
+  double absolute;            ///< To the scale of the element's block.
+  double least_absolute;      ///< What `absolute` comes to at least: scales too small to be exact are not told apart.
   double relative;            ///< To the reference's magnitude.
   double ulps;                ///< Steps between neighbouring values of the format, at the reference's magnitude.
   bool is_poisoned;           ///< The candidate's memory held `poison` before its run.
@@ -124,11 +138,29 @@ TUNEONCE_EVERYWHERE inline double ElementUlp(unsigned long long bits, const Elem
   return ulp;
 }
 
+/// True if differences are measured against the scales of blocks.
+TUNEONCE_EVERYWHERE inline bool NeedsScales(const ElementFormat& format, const ElementRule& rule) {
+  return format.exponent_bits > 0 && rule.absolute > 0;
+}
+
+/// What a reference's element says about its block's scale, which is the largest of these: its magnitude; 0 for what is
+/// not finite or was not written.
+TUNEONCE_EVERYWHERE inline double ScaleOfElement(unsigned long long reference, const ElementFormat& format,
+                                                 const ElementRule& rule) {
+  constexpr double kLargest = 1.7976931348623157e308;
+  if (rule.reference_is_partial && reference == rule.reference_poison) return 0;
+  double value = ElementValue(reference, format);
+  double magnitude = value < 0 ? -value : value;
+  return magnitude <= kLargest ? magnitude : 0;
+}
+
 /// Compares a candidate's element with the reference's. NaN equals NaN, infinity the same infinity; else they are the
-/// same if |candidate - reference| <= absolute + relative * |reference| + ulps * (the reference's ulp). What is not the
-/// same and holds the poison was not written: a kernel may compute the poison's value, but only where it is right.
+/// same if |candidate - reference| <= absolute * scale + relative * |reference| + ulps * (the reference's ulp). What is
+/// not the same and holds the poison was not written: a kernel may compute the poison's value, but only where it is
+/// right.
 TUNEONCE_EVERYWHERE inline ElementComparison CompareElement(unsigned long long reference, unsigned long long candidate,
-                                                            const ElementFormat& format, const ElementRule& rule) {
+                                                            const ElementFormat& format, const ElementRule& rule,
+                                                            double scale) {
   constexpr double kLargest = 1.7976931348623157e308;
   const double infinity = DoubleOfBits(0x7ffull << 52);
   if (rule.reference_is_partial && reference == rule.reference_poison) return {kSame, 0, 0};
@@ -144,12 +176,48 @@ TUNEONCE_EVERYWHERE inline ElementComparison CompareElement(unsigned long long r
   double difference = a < b ? b - a : a - b;
   // Infinities: the difference is infinite, or no number, and no tolerance makes it right.
   if (!(difference <= kLargest)) return beyond_numbers;
-  double allowed = rule.absolute + rule.relative * magnitude;
+  double allowed = rule.absolute * scale;
+  if (allowed < rule.least_absolute) allowed = rule.least_absolute;
+  allowed += rule.relative * magnitude;
   if (rule.ulps > 0) allowed += rule.ulps * ElementUlp(reference, format);
   if (difference == 0) return {kSame, 0, 0};  // 0 and -0.
   double share = allowed > 0 ? difference / allowed : infinity;
   if (difference <= allowed) return {kSame, difference, share};
   return is_poison ? ElementComparison{kMissing, 0, 0} : ElementComparison{kWrong, difference, share};
+}
+
+/// What an element is to someone who counts them. The numbers are places in what tuneonce_describe counts.
+enum ElementClass { kZeroElement, kNotFiniteElement, kNegativeElement, kPositiveElement };
+
+/// The class of an element: of floating point by its value, -0 is zero, NaN and infinity are not finite; else of the
+/// integer that its bits are, which has a sign if `is_signed`.
+TUNEONCE_EVERYWHERE inline ElementClass ClassifyElement(unsigned long long bits, const ElementFormat& format,
+                                                        bool is_signed) {
+  constexpr double kLargest = 1.7976931348623157e308;
+  if (format.exponent_bits == 0) {
+    if (bits == 0) return kZeroElement;
+    return is_signed && (bits >> (8 * format.bytes - 1)) != 0 ? kNegativeElement : kPositiveElement;
+  }
+  double value = ElementValue(bits, format);
+  if (value == 0) return kZeroElement;
+  if (!(value <= kLargest && value >= -kLargest)) return kNotFiniteElement;
+  return value < 0 ? kNegativeElement : kPositiveElement;
+}
+
+/// Memory of which a part must stay as it is, in granules of so many bytes.
+struct MaskedGranules {
+  int bytes;  ///< 1, 2, 4 or 8.
+  unsigned long long count;
+  unsigned long long fill;  ///< What a granule must still be, unless it must be what an original is.
+};
+
+/// True if granule `k` is other than it must be. `mask`: bit k % 32 of word k / 32 is set if it may be anything.
+/// `original`: null: it must be `fill`.
+TUNEONCE_EVERYWHERE inline bool IsChanged(const void* data, const void* original, const unsigned int* mask,
+                                          unsigned long long k, const MaskedGranules& granules) {
+  if ((mask[k / 32] >> (k % 32) & 1) != 0) return false;
+  unsigned long long expected = original == nullptr ? granules.fill : ElementBits(original, k, granules.bytes);
+  return ElementBits(data, k, granules.bytes) != expected;
 }
 
 /// The 8 bytes of memory from `8 * k - misaligned` bytes on, zero where that is outside of `bytes`, mixed with `first +

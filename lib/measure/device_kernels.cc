@@ -9,10 +9,11 @@ inline namespace v0 {
 Result<DeviceKernels> DeviceKernels::Load(const DriverApi& api) {
   TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, kVerifyKernelsPtx));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle empty, library.GetKernel("tuneonce_empty"));
-  TUNEONCE_ASSIGN_OR_RETURN(KernelHandle largest, library.GetKernel("tuneonce_largest"));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle compare, library.GetKernel("tuneonce_compare"));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle checksum, library.GetKernel("tuneonce_checksum"));
-  return DeviceKernels{std::move(library), empty, largest, compare, checksum};
+  TUNEONCE_ASSIGN_OR_RETURN(KernelHandle describe, library.GetKernel("tuneonce_describe"));
+  TUNEONCE_ASSIGN_OR_RETURN(KernelHandle find_changes, library.GetKernel("tuneonce_find_changes"));
+  return DeviceKernels{std::move(library), empty, compare, checksum, find_changes, describe};
 }
 
 }  // namespace v0

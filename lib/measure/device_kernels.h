@@ -10,10 +10,11 @@ inline namespace v0 {
 /// Not for the CPU device, which has no use for them. Move-only.
 struct DeviceKernels {
   Library library;
-  KernelHandle empty;     ///< Does nothing.
-  KernelHandle largest;   ///< Largest magnitude of an array.
-  KernelHandle compare;   ///< Compares two arrays.
-  KernelHandle checksum;  ///< Adds up memory.
+  KernelHandle empty;         ///< Does nothing.
+  KernelHandle compare;       ///< Compares two arrays.
+  KernelHandle checksum;      ///< Adds up memory.
+  KernelHandle find_changes;  ///< Looks for what was written beside some elements.
+  KernelHandle describe;      ///< Counts an array's elements by what they are.
 
   /// Errors: as Library::Load.
   static Result<DeviceKernels> Load(const DriverApi& api);

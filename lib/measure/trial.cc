@@ -1,5 +1,7 @@
 #include "tuneonce/trial.h"
 
+#include <algorithm>
+
 namespace tuneonce {
 inline namespace v0 {
 
@@ -33,6 +35,16 @@ std::string_view FailureKindName(FailureKind kind) {
       return "protocol";
   }
   return "unknown";
+}
+
+bool Verification::Covers(const Verification& demanded) const {
+  if (level < demanded.level) return false;
+  if (demanded.level != Level::kReference) return true;
+  return std::equal(outputs.begin(), outputs.end(), demanded.outputs.begin(), demanded.outputs.end(),
+                    [](const Output& offered, const Output& wanted) {
+                      return offered.absolute <= wanted.absolute && offered.relative <= wanted.relative &&
+                             offered.ulps <= wanted.ulps && (!offered.may_be_partial || wanted.may_be_partial);
+                    });
 }
 
 }  // namespace v0

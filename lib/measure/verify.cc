@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/cuda_status.h"
@@ -33,9 +34,23 @@ ElementFormat FormatOf(DType dtype) {
       return {4, 8, 23, true};
     case DType::kFloat64:
       return {8, 11, 52, true};
-    default:
-      return {static_cast<int>(DTypeBytes(dtype)), 0, 0, false};
+    case DType::kAny:
+    case DType::kBool:
+    case DType::kInt8:
+    case DType::kUInt8:
+    case DType::kInt16:
+    case DType::kUInt16:
+    case DType::kInt32:
+    case DType::kUInt32:
+    case DType::kInt64:
+    case DType::kUInt64:
+      break;
   }
+  return {static_cast<int>(DTypeBytes(dtype)), 0, 0, false};
+}
+
+bool IsSignedInteger(DType dtype) {
+  return dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
 }
 
 /// An element each of whose bytes is `poison`.
@@ -54,9 +69,21 @@ ElementLayout LayoutOf(const ArrayLayout& layout) {
   return result;
 }
 
-ElementRule RuleOf(const ElementCheck& check, int bytes) {
+/// What the absolute part of a tolerance comes to at least. Below the smallest normal number steps do not shrink any
+/// more, so that a smaller scale would ask for more bits than the format has. Formats with float32's exponents have
+/// such numbers flushed to 0 by some code (-use_fast_math, ftz), and all of them differ by less than that.
+double LeastAbsolute(double absolute, const ElementFormat& format) {
+  constexpr int kExponentBitsOfFloat32 = 8;
+  if (format.exponent_bits == 0 || absolute <= 0) return 0;
+  const double smallest_normal = std::ldexp(1.0, 2 - (1 << (format.exponent_bits - 1)));
+  return format.exponent_bits >= kExponentBitsOfFloat32 ? smallest_normal : absolute * smallest_normal;
+}
+
+ElementRule RuleOf(const ElementCheck& check, const ElementFormat& format) {
+  const int bytes = format.bytes;
   ElementRule rule{};
   rule.absolute = check.tolerance.absolute;
+  rule.least_absolute = LeastAbsolute(rule.absolute, format);
   rule.relative = check.tolerance.relative;
   rule.ulps = check.tolerance.ulps;
   rule.is_poisoned = check.poison.has_value();
@@ -72,12 +99,27 @@ std::size_t BytesSpanned(const ArrayLayout& layout) {
   return (ElementPlace(layout.count - 1, LayoutOf(layout)) + 1) * DTypeBytes(layout.dtype);
 }
 
+/// True if a tensor's elements are as many as the places from its first to its last, each at another one.
+bool HasNoGaps(const ArrayLayout& layout, std::uint64_t room) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> dims;  // Stride and extent.
+  for (std::size_t d = 0; d < static_cast<std::size_t>(layout.rank); ++d) {
+    if (layout.shape[d] > 1) dims.emplace_back(layout.strides[d], layout.shape[d]);
+  }
+  std::sort(dims.begin(), dims.end());
+  std::int64_t dense = 1;
+  for (const auto& [stride, extent] : dims) {
+    if (stride != dense) return false;
+    dense *= extent;
+  }
+  return layout.count == room;
+}
+
 /// Words of 8 bytes that a range touches: the parts of its checksum.
 std::uint64_t ChecksumParts(const MemoryRange& range) { return (range.address % 8 + range.bytes + 7) / 8; }
 
 /// Enough blocks to fill any GPU; each strides over the array.
 Geometry CompareGeometry(std::uint64_t count) {
-  constexpr std::int64_t kThreads = 256;
+  constexpr std::int64_t kThreads = kScaleElements;  // As tuneonce_compare wants them.
   constexpr std::int64_t kMostBlocks = 2048;
   Geometry geometry;
   geometry.block.x = kThreads;
@@ -137,8 +179,7 @@ Result<ArrayLayout> ArrayLayout::Of(const TensorView& tensor) {
   if (!is_inside || BytesSpanned(layout) > tensor.bytes) {
     return InvalidArgumentError("its strides lead out of the " + std::to_string(tensor.bytes) + " bytes it spans");
   }
-  // As many elements as there is room for: no gaps, whatever the order of dimensions, or a scalar's worth of them.
-  return layout.count == room ? Dense(tensor.dtype, room) : Result<ArrayLayout>(layout);
+  return HasNoGaps(layout, room) ? Dense(tensor.dtype, room) : Result<ArrayLayout>(layout);
 }
 
 struct ArrayComparer::Kernels {
@@ -182,32 +223,6 @@ bool ArrayComparer::OnDevice() {
   return kernels_ != nullptr;
 }
 
-Result<double> ArrayComparer::Largest(CUdeviceptr data, const ArrayLayout& layout,
-                                      std::optional<unsigned char> poison) {
-  ElementFormat format = FormatOf(layout.dtype);
-  if (format.exponent_bits == 0 || layout.count == 0) return 0.0;
-  ElementLayout places = LayoutOf(layout);
-  bool is_poisoned = poison.has_value();
-  std::uint64_t poison_bits = PoisonBits(poison.value_or(0), format.bytes);
-  std::uint64_t count = layout.count;
-  if (OnDevice()) {
-    auto launch = [&](CUdeviceptr words) {
-      void* parameters[] = {&data, &count, &format, &places, &is_poisoned, &poison_bits, &words};
-      return Kernels::Launch(stream_, kernels_->code.largest, count, parameters);
-    };
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> found, kernels_->Run(stream_, {0}, launch));
-    return DoubleOf(found[0]);
-  }
-  double largest = 0;
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> host, ReadDeviceMemory(stream_, data, BytesSpanned(layout)));
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::uint64_t bits = ElementBits(host.data(), ElementPlace(i, places), format.bytes);
-    double magnitude = std::abs(ElementValue(bits, format));
-    if (!(is_poisoned && bits == poison_bits) && std::isfinite(magnitude)) largest = std::max(largest, magnitude);
-  }
-  return largest;
-}
-
 Result<Comparison> ArrayComparer::Compare(CUdeviceptr reference, CUdeviceptr candidate, const ArrayLayout& layout,
                                           const ElementCheck& check) {
   Comparison comparison;
@@ -215,7 +230,7 @@ Result<Comparison> ArrayComparer::Compare(CUdeviceptr reference, CUdeviceptr can
   if (count == 0) return comparison;
   ElementFormat format = FormatOf(layout.dtype);
   ElementLayout places = LayoutOf(layout);
-  ElementRule rule = RuleOf(check, format.bytes);
+  ElementRule rule = RuleOf(check, format);
   if (OnDevice()) {
     auto launch = [&](CUdeviceptr words) {
       void* parameters[] = {&reference, &candidate, &count, &format, &places, &rule, &words};
@@ -227,17 +242,85 @@ Result<Comparison> ArrayComparer::Compare(CUdeviceptr reference, CUdeviceptr can
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> a, ReadDeviceMemory(stream_, reference, BytesSpanned(layout)));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> b, ReadDeviceMemory(stream_, candidate, BytesSpanned(layout)));
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::uint64_t place = ElementPlace(i, places);
-    ElementComparison element = CompareElement(ElementBits(a.data(), place, format.bytes),
-                                               ElementBits(b.data(), place, format.bytes), format, rule);
-    comparison.largest_difference = std::max(comparison.largest_difference, element.difference);
-    comparison.largest_share = std::max(comparison.largest_share, element.share);
-    if (element.verdict == kSame) continue;
-    if (comparison.num_wrong + comparison.num_missing == 0) comparison.first = i;
-    ++(element.verdict == kWrong ? comparison.num_wrong : comparison.num_missing);
+  for (std::uint64_t block = 0; block < NumScaleBlocks(count); ++block) {
+    const std::uint64_t begin = block * kScaleElements, end = ScaleBlockEnd(block, count);
+    double scale = 0;
+    for (std::uint64_t i = begin; NeedsScales(format, rule) && i < end; ++i) {
+      std::uint64_t bits = ElementBits(a.data(), ElementPlace(i, places), format.bytes);
+      scale = std::max(scale, ScaleOfElement(bits, format, rule));
+    }
+    for (std::uint64_t i = begin; i < end; ++i) {
+      std::uint64_t place = ElementPlace(i, places);
+      ElementComparison element = CompareElement(ElementBits(a.data(), place, format.bytes),
+                                                 ElementBits(b.data(), place, format.bytes), format, rule, scale);
+      comparison.largest_difference = std::max(comparison.largest_difference, element.difference);
+      comparison.largest_share = std::max(comparison.largest_share, element.share);
+      if (element.verdict == kSame) continue;
+      if (comparison.num_wrong + comparison.num_missing == 0) comparison.first = i;
+      ++(element.verdict == kWrong ? comparison.num_wrong : comparison.num_missing);
+    }
   }
   return comparison;
+}
+
+Result<ArrayFacts> ArrayComparer::Describe(CUdeviceptr data, const ArrayLayout& layout) {
+  std::uint64_t count = layout.count;
+  if (count == 0) return ArrayFacts();
+  ElementFormat format = FormatOf(layout.dtype);
+  ElementLayout places = LayoutOf(layout);
+  bool is_signed = IsSignedInteger(layout.dtype);
+  std::vector<std::uint64_t> found(5, 0);  // By ElementClass, and how many differ from the first.
+  if (OnDevice()) {
+    auto launch = [&](CUdeviceptr words) {
+      void* parameters[] = {&data, &count, &format, &places, &is_signed, &words};
+      return Kernels::Launch(stream_, kernels_->code.describe, count, parameters);
+    };
+    TUNEONCE_ASSIGN_OR_RETURN(found, kernels_->Run(stream_, std::move(found), launch));
+  } else {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> host, ReadDeviceMemory(stream_, data, BytesSpanned(layout)));
+    const std::uint64_t first = ElementBits(host.data(), ElementPlace(0, places), format.bytes);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::uint64_t bits = ElementBits(host.data(), ElementPlace(i, places), format.bytes);
+      ++found[ClassifyElement(bits, format, is_signed)];
+      found[4] += bits != first ? 1 : 0;
+    }
+  }
+  return ArrayFacts{
+      count,        found[kZeroElement], found[kNotFiniteElement], found[kNegativeElement], found[kPositiveElement],
+      found[4] == 0};
+}
+
+Result<ChangedMemory> ArrayComparer::FindChanges(const MaskedMemory& memory, CUdeviceptr original, unsigned char fill) {
+  if (memory.count == 0) return ChangedMemory();
+  MaskedGranules granules{memory.granule, memory.count, PoisonBits(fill, memory.granule)};
+  const auto bytes = static_cast<std::uint64_t>(memory.granule);
+  std::uint64_t changed = 0;
+  std::uint64_t first = 0;
+  if (OnDevice()) {
+    auto launch = [&](CUdeviceptr words) {
+      CUdeviceptr data = memory.address, mask = memory.mask;
+      void* parameters[] = {&data, &original, &mask, &granules, &words};
+      return Kernels::Launch(stream_, kernels_->code.find_changes, granules.count, parameters);
+    };
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> found, kernels_->Run(stream_, {0, ~0ull}, launch));
+    changed = found[0];
+    first = found[1];
+  } else {
+    const std::size_t size = memory.count * bytes, mask_size = (memory.count + 31) / 32 * sizeof(std::uint32_t);
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> data, ReadDeviceMemory(stream_, memory.address, size));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> read, ReadDeviceMemory(stream_, memory.mask, mask_size));
+    std::vector<char> expected;
+    if (original != 0) {
+      TUNEONCE_ASSIGN_OR_RETURN(expected, ReadDeviceMemory(stream_, original, size));
+    }
+    std::vector<std::uint32_t> mask(mask_size / sizeof(std::uint32_t));
+    std::memcpy(mask.data(), read.data(), mask_size);
+    for (std::uint64_t k = 0; k < memory.count; ++k) {
+      if (!IsChanged(data.data(), original == 0 ? nullptr : expected.data(), mask.data(), k, granules)) continue;
+      if (changed++ == 0) first = k;
+    }
+  }
+  return changed == 0 ? ChangedMemory() : ChangedMemory{changed * bytes, first * bytes};
 }
 
 Result<std::vector<std::uint64_t>> ArrayComparer::Checksums(const std::vector<MemoryRange>& ranges) {

@@ -31,7 +31,7 @@ struct TUNEONCE_API ArrayLayout {
 
 /// When an element counts as the reference's.
 struct ElementCheck {
-  Tolerance tolerance;  ///< Its absolute part in the array's units, not relative to the largest.
+  Tolerance tolerance;
   /// The byte that the candidate's memory was filled with before it ran. Empty: none.
   std::optional<unsigned char> poison;
   /// Where every byte of a reference's element is this one nothing is asked. Empty: all of the reference counts.
@@ -49,9 +49,34 @@ struct Comparison {
   double largest_share = 0;
 };
 
+/// What the elements of an array are, so that a caller can tell whether these data can show an error. Each element is
+/// counted once: count = num_zero + num_not_finite + num_negative + num_positive.
+struct ArrayFacts {
+  std::uint64_t count = 0;
+  std::uint64_t num_zero = 0;        ///< 0 and -0.
+  std::uint64_t num_not_finite = 0;  ///< NaN and infinities; 0 for types other than floating point.
+  std::uint64_t num_negative = 0;    ///< Finite and below 0; 0 for unsigned types, bool and kAny.
+  std::uint64_t num_positive = 0;    ///< Finite and above 0. For kAny, bytes other than 0.
+  bool is_constant = true;           ///< All elements have the same bits; true for an empty array.
+};
+
 struct MemoryRange {
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
+};
+
+/// Memory of which some parts may be written and all others must stay as they are. It is looked at in granules, each of
+/// which may be written as a whole or not at all.
+struct MaskedMemory {
+  CUdeviceptr address = 0;
+  int granule = 1;          ///< Bytes: 1, 2, 4 or 8. It divides `address`.
+  std::uint64_t count = 0;  ///< Granules.
+  CUdeviceptr mask = 0;     ///< Words of 32 bits: bit k % 32 of word k / 32 is set if granule k may be written.
+};
+/// What was written of it that must not be.
+struct ChangedMemory {
+  std::uint64_t bytes = 0;  ///< In whole granules. 0: nothing.
+  std::uint64_t first = 0;  ///< The first of them, in bytes from the memory's address on.
 };
 
 /// Looks at arrays on the device: by kernels of our own on a GPU, on this machine's cores for the CPU device (or if the
@@ -68,12 +93,17 @@ class TUNEONCE_API ArrayComparer {
   ~ArrayComparer();
   ArrayComparer(ArrayComparer&&) noexcept;
 
-  /// Largest magnitude in a floating-point array, apart from NaN, infinity and poison; 0 for other types.
-  Result<double> Largest(CUdeviceptr data, const ArrayLayout& layout, std::optional<unsigned char> poison);
   /// Compares two arrays of the same layout, in the stream's order, and waits. Types other than floating point, and
   /// kAny, must be equal.
   Result<Comparison> Compare(CUdeviceptr reference, CUdeviceptr candidate, const ArrayLayout& layout,
                              const ElementCheck& check);
+  /// Counts an array's elements by what they are, in the stream's order, with one launch on a GPU, and waits. The dtype
+  /// decides how bits are read; elements of kAny are bytes. Errors: the driver's.
+  Result<ArrayFacts> Describe(CUdeviceptr data, const ArrayLayout& layout);
+  /// Finds what is other than it must be in the part of `memory` that may not be written: each byte as at the same
+  /// place behind `original`, or `fill` where that is 0. In the stream's order, with one launch on a GPU; waits.
+  /// REQUIRES: the granule divides `original`. Errors: the driver's.
+  Result<ChangedMemory> FindChanges(const MaskedMemory& memory, CUdeviceptr original, unsigned char fill);
   /// A checksum of each range, in the stream's order; waits. It depends on the bytes and on the address modulo 8.
   Result<std::vector<std::uint64_t>> Checksums(const std::vector<MemoryRange>& ranges);
 

@@ -1,6 +1,7 @@
 #include "ranks/agreement.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -167,6 +168,18 @@ bool Agreement::IsOfMyKind(int rank) const {
   const std::optional<Vote>& vote = votes_[static_cast<std::size_t>(rank)];
   // Who has no device has no key either: of all kinds.
   return vote && (vote->kind == vote_.kind || vote->kind.empty() || vote_.kind.empty());
+}
+
+std::vector<Fingerprint> Agreement::KeysOfOthersAlone() const {
+  std::set<Fingerprint> names;
+  for (int rank = 0; rank < options_.size; ++rank) {
+    if (rank == options_.rank || !IsOfMyKind(rank)) continue;
+    for (const KeyVote& vote : votes_[static_cast<std::size_t>(rank)]->keys) {
+      if (vote.state != KeyVote::kServed) names.insert(vote.key);  // Else it asks for nothing.
+    }
+  }
+  for (const KeyVote& mine : vote_.keys) names.erase(mine.key);
+  return {names.begin(), names.end()};
 }
 
 bool Agreement::NobodyHasKeys() const {

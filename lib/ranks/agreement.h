@@ -94,6 +94,8 @@ class TUNEONCE_API Agreement {
   /// ranks have it in their lists, that is why, and nobody's fault.
   const Status& outcome(std::size_t key) const { return plans_[key].status; }
   bool IsInAllLists(std::size_t key) const { return plans_[key].is_in_all_lists; }
+  /// The keys that other ranks of this one's kind have in their lists, as far as they were heard, and this one has not.
+  std::vector<Fingerprint> KeysOfOthersAlone() const;
   std::size_t num_keys() const { return plans_.size(); }
 
  private:

@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
+#include "report/config_json.h"
 #include "report/doctor.h"
 #include "report/reading_fields.h"
 #include "runtime/recorded_result.h"
@@ -14,14 +13,6 @@ inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json ToJson(const Config& config) {
-  Json json = Json::object();
-  for (std::size_t i = 0; i < config.values().size(); ++i) {
-    std::visit([&](const auto& value) { json[config.AxisName(i)] = value; }, config.values()[i]);
-  }
-  return json;
-}
 
 Json ToJson(const Roofline& roofline) {
   Json json;
@@ -36,7 +27,7 @@ Json ToJson(const Roofline& roofline) {
 Json ToJson(const Success& success) {
   const Measurement& m = success.measurement;
   Json json;
-  json["config"] = ToJson(success.config);
+  json["config"] = ConfigJson(success.config);
   if (!success.variant.empty()) json["variant"] = success.variant;
   json["mean_us"] = m.mean_us;
   json["error_margin_us"] = m.error_margin_us ? Json(*m.error_margin_us) : Json(nullptr);
@@ -67,17 +58,6 @@ Json ToJson(const std::optional<DeviceReading>& reading) {
   return json;
 }
 
-/// "M=64, N=32" as {"M": 64, "N": 32}.
-Json ShapeJson(const std::string& shape) {
-  Json json = Json::object();
-  for (const auto& item : absl::StrSplit(shape, ", ", absl::SkipEmpty())) {
-    std::pair<std::string, std::string> entry = absl::StrSplit(item, absl::MaxSplits('=', 1));
-    std::int64_t value = 0;
-    if (absl::SimpleAtoi(entry.second, &value)) json[entry.first] = value;
-  }
-  return json;
-}
-
 }  // namespace
 
 std::string ResultJson(const TuningResult& result, const std::string& device, const std::string& shape) {
@@ -91,19 +71,20 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
   for (const Success& success : result.successes) json["successes"].push_back(ToJson(success));
   json["failures"] = Json::array();
   for (const Failure& failure : result.failures) {
-    json["failures"].push_back({{"config", ToJson(failure.config)},
+    json["failures"].push_back({{"config", ConfigJson(failure.config)},
                                 {"kind", std::string(FailureKindName(failure.kind))},
                                 {"message", failure.message}});
   }
   json["duplicates"] = Json::array();
   for (const Duplicate& duplicate : result.duplicates) {
-    json["duplicates"].push_back({{"config", ToJson(duplicate.config)}, {"same_as", ToJson(duplicate.same_as)}});
+    json["duplicates"].push_back(
+        {{"config", ConfigJson(duplicate.config)}, {"same_as", ConfigJson(duplicate.same_as)}});
   }
   json["not_measured"] = Json::array();
-  for (const Config& config : result.not_measured) json["not_measured"].push_back(ToJson(config));
+  for (const Config& config : result.not_measured) json["not_measured"].push_back(ConfigJson(config));
   json["substitutions"] = Json::array();
   for (const VariantSubstitution& substitution : result.substitutions) {
-    json["substitutions"].push_back({{"config", ToJson(substitution.config)},
+    json["substitutions"].push_back({{"config", ConfigJson(substitution.config)},
                                      {"variant", substitution.variant},
                                      {"instead_of", substitution.instead_of.variant},
                                      {"reason", substitution.instead_of.reason}});

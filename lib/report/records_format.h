@@ -6,10 +6,8 @@ inline namespace v0 {
 
 /// What a file of records says that it is.
 inline constexpr char kRecordsFormat[] = "tuneonce-records";
-/// Version 1, of before the first release, had its configs as text. Later versions are read for ever: version 2 had no
-/// `nearest_dim` and `rows`.
-inline constexpr int kRecordsVersion = 3;
-inline constexpr int kOldestRecordsVersion = 2;
+/// Files of other versions are refused: before the first release no version is read but the current one.
+inline constexpr int kRecordsVersion = 4;
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -144,6 +144,10 @@ class FieldReader {
       values->push_back(*word);
     }
   }
+  void Read(const char* name, const Json& json, std::vector<std::string>* values) {
+    if (!json.is_array()) return Fail(name, "must be an array");
+    for (const Json& each : json) Read(name, each, &values->emplace_back());
+  }
   void Read(const char* name, const Json& json, Config* value) {
     if (!json.is_array()) return Fail(name, "must be an array of axes");
     std::vector<Config::Setting> settings;
@@ -231,29 +235,23 @@ class RecordsReader {
     }
     version_ = json.value("version", Json());
     if (!IsKnown(version_)) {
-      bool is_older = version_.is_number_integer() && version_ < kOldestRecordsVersion;
-      return InvalidArgumentError(absl::StrCat(
-          "\"version\" is ", version_.dump(), "; this program knows version ", kRecordsVersion,
-          is_older ? ": tune again, and export that; the older files do not say which config is meant" : ""));
+      bool is_older = version_.is_number_integer() && version_ < kRecordsVersion;
+      return InvalidArgumentError(
+          absl::StrCat("\"version\" is ", version_.dump(), "; this program knows version ", kRecordsVersion,
+                       is_older ? ": tune again, and export that; the older files do not say what was verified" : ""));
     }
     auto list = json.find("records");
     if (list == json.end() || !list->is_array()) return InvalidArgumentError("\"records\" must be an array");
-    for (Json each : *list) Add(each);
+    for (const Json& each : *list) Add(each);
     TUNEONCE_RETURN_IF_ERROR(status_);
     return std::move(records_);
   }
 
  private:
-  static bool IsKnown(const Json& version) {
-    return version.is_number_integer() && version >= kOldestRecordsVersion && version <= kRecordsVersion;
-  }
+  static bool IsKnown(const Json& version) { return version.is_number_integer() && version == kRecordsVersion; }
 
-  void Add(Json& json) {
+  void Add(const Json& json) {
     if (!status_.ok()) return;
-    if (version_ < kRecordsVersion && json.is_object()) {
-      json.emplace("nearest_dim", "");
-      json.emplace("rows", Json::array());
-    }
     FieldReader reader(json, records_.size());
     VisitFields(reader, records_.emplace_back());
     status_ = reader.Finish();

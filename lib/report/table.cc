@@ -1,5 +1,3 @@
-#include "tuneonce/report.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -7,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/number_text.h"
 #include "base/printable.h"
+#include "tuneonce/report.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
@@ -41,8 +41,9 @@ std::string RooflineLine(const Roofline& roofline) {
 }
 
 std::string DifferenceLine(const OutputDifference& largest) {
-  return absl::StrFormat("the best differs from the reference by %.3g at most in '%s', %.0f %% of the tolerance\n",
-                         largest.absolute, Printable(largest.output), 100 * largest.share_of_tolerance);
+  return absl::StrFormat("the best differs from the reference by %s at most in '%s', %s %% of the tolerance\n",
+                         RealText(largest.absolute, 'g', 3), Printable(largest.output),
+                         RealText(100 * largest.share_of_tolerance, 'f', 0));
 }
 
 /// One line for each variant and reason, however many configs it is about.
@@ -105,7 +106,8 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
   }
   absl::StrAppend(&text, Substitutions(result));
   if (result.speedup_over_baseline) {
-    absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline, round by round\n", *result.speedup_over_baseline);
+    absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline, round by round\n",
+                          *result.speedup_over_baseline);
   }
   if (result.best.roofline) absl::StrAppend(&text, RooflineLine(*result.best.roofline));
   if (result.best.largest_difference) absl::StrAppend(&text, DifferenceLine(*result.best.largest_difference));
@@ -121,7 +123,8 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
       result.cost.num_rounds, Printable(result.timer), result.cost.num_launches,
       static_cast<double>(result.cost.peak_bytes) / (1 << 20));
   if (result.is_isolated) {
-    absl::StrAppend(&text, "candidates ran in a worker process, workers replaced: ", result.cost.workers_replaced, "\n");
+    absl::StrAppend(&text, "candidates ran in a worker process, workers replaced: ", result.cost.workers_replaced,
+                    "\n");
   }
   return text;
 }

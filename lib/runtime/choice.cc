@@ -82,6 +82,7 @@ Status TunedKernel::Impl::PutStored(CUstream stream, TuningCall& call, const Res
 }
 
 Result<Choice> TunedKernel::Impl::ChoiceOf(CUstream stream, TuningCall& call) {
+  const Residency::Reader reader(residency);
   TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, residency.CurrentDevice());
   call.SetTarget(device->target);
   Choice choice;
@@ -114,6 +115,13 @@ Result<Choice> TunedKernel::Impl::ChoiceOf(CUstream stream, TuningCall& call) {
     return choice;
   }
   // A call that other variants suit has a key of its own; of one that none suits PutStandIn says so.
+  if (!entry->kernel->IsVerifiedAt(bound.problem.dims)) {
+    choice.because = Because::kUnverified;
+    choice.detail = "{" + entry->kernel->config.ToString() + "} was not verified at extents like " +
+                    definition->DimsString(bound.problem.dims);
+    TUNEONCE_RETURN_IF_ERROR(PutStandIn(stream, call.call(), &choice));
+    return choice;
+  }
   choice.because = Because::kGuard;
   choice.detail = entry->kernel->space->CheckGuards(entry->kernel->config, call.call().problem).message();
   TUNEONCE_RETURN_IF_ERROR(PutStandIn(stream, call.call(), &choice));
@@ -161,6 +169,7 @@ Result<std::optional<TuningCall>> TunedKernel::Impl::CallToPin(const Shape& shap
 }
 
 Status TunedKernel::Impl::Pin(const Shape& shape, const NamedConfig& config, PinFor how_long) {
+  const Residency::Reader reader(residency);
   ResidentKey key;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallToPin(shape, "pin", &key));
   if (!call) {
@@ -173,6 +182,7 @@ Status TunedKernel::Impl::Pin(const Shape& shape, const NamedConfig& config, Pin
 }
 
 Status TunedKernel::Impl::Unpin(const Shape& shape) {
+  const Residency::Reader reader(residency);
   ResidentKey key;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallToPin(shape, "unpin", &key));
   if (!call) return NotFoundError("kernel '" + definition->name() + "', unpin: a shape of 0 elements is not pinned");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -26,10 +27,12 @@ namespace {
 
 using DeviceState = Residency::DeviceState;
 
-/// Whether a stored record is kept although a new search ended: a person chose it, or it measured as much.
+/// Whether a stored record is kept although a new search ended: a person chose it, or it measured as much of the same
+/// configs, and was verified as well.
 bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
   bool measured_as_much = stored.is_complete || stored.num_not_measured <= found.num_not_measured;
-  return stored.is_pinned || (!found.is_complete && measured_as_much);
+  bool is_as_good = stored.configs == found.configs && stored.verification.Covers(found.verification);
+  return stored.is_pinned || (!found.is_complete && measured_as_much && is_as_good);
 }
 
 /// The search may take its share of the time. It need not: the next key's share grows by what is left.
@@ -116,7 +119,7 @@ Result<Chooser::KeyInStore> Chooser::IdentifyHere(TuningCall& call, const Reside
 
 Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const BoundCall& call, VariantSet left_out) {
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, to_.residency.ConfigsOn(device));
-  KeyInStore in_store{device, *configs, left_out, {}};
+  KeyInStore in_store{device, *configs, left_out, {}, {}, {}};
   TuningKey& key = in_store.key;
   key.kernel = to_.definition->name();
   key.key_words.resize(to_.binder.num_key_words());
@@ -133,6 +136,8 @@ Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const B
     key.kernel = to_.policy.shared_choice;
     key.kernel_fingerprint = SharedChoiceFingerprint(to_.policy.shared_choice, *configs);
   }
+  in_store.configs_identity = ConfigsFingerprint(*configs);
+  in_store.demanded = DemandedVerification(*to_.definition, call.problem, to_.policy.search);
   return in_store;
 }
 
@@ -195,12 +200,16 @@ Result<SearchPlan> Chooser::PlanAt(const TuneRequest& request, const KeyInStore&
                             space.Fitting(in_store.configs, call.problem.target, call.problem));
   if (only != nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
-    configs.erase(
-        std::remove_if(configs.begin(), configs.end(),
-                       [&](const Config& config) { return !(config == *only) && !(baseline && config == *baseline); }),
-        configs.end());
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> at_launch, space.BaselineFor(request.call.call().problem));
+    auto is_needed = [&](const Config& config) {
+      return config == *only || (baseline && config == *baseline) || (at_launch && config == *at_launch);
+    };
+    configs.erase(std::remove_if(configs.begin(), configs.end(), std::not_fn(is_needed)), configs.end());
   }
-  const SearchScope scope{in_store.key.key_text, configs, in_store.left_out, LethalAt(in_store.key)};
+  SearchScope scope{in_store.key.key_text, configs, in_store.left_out, LethalAt(in_store.key)};
+  scope.launched = &request.call.call();
+  scope.is_on_fills = request.call.inputs() == TunedInputs::kFill;
+  scope.classes.emplace(in_store.configs);
   return PlanSearch(to_.definition, StreamView(to_.api, request.stream), call, scope, options);
 }
 
@@ -234,6 +243,7 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
     TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall at_bound, request.call.AtBound(*to_.definition, to_.binder,
                                                                         StreamView(to_.api, request.stream), memory));
+    at_bound.AddOwnInputs(*to_.definition, memory);
     on->inputs = at_bound.inputs();
     // What may run for this call must be what is measured: a bound that 16 does not divide, of a shape that it does.
     if (!in_store.device.LeftOutBy(at_bound.call()).IsWithin(in_store.left_out)) {
@@ -251,6 +261,7 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
   on->dims = request.call.call().problem.dims;
   on->inputs = request.call.inputs();
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
+  request.call.AddOwnInputs(*to_.definition, memory);
   return SearchAt(request, in_store, only, request.call.call(), begin, std::move(memory));
 }
 
@@ -269,7 +280,7 @@ Result<Chooser::Searched> Chooser::SearchForKey(const TuneRequest& request, cons
   to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
   to_.counters.workers_replaced += result.cost.workers_replaced;
   to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
-  TuningRecord record = RecordOf(result, in_store.key, measured_on);
+  TuningRecord record = RecordOf(result, in_store, measured_on);
   return Searched{*std::move(found), std::move(record)};
 }
 
@@ -295,19 +306,27 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
     return {searched.status()};
   }
   const TuningRecord& record = searched->record;
-  if (Status published = PublishFound(searched->found, in_store.device, call, key, place, record); !published.ok()) {
+  const std::optional<Decision> in_use = to_.residency.decisions().Find(key);
+  const bool stays =
+      place == Residency::Place::kInstead && in_use && in_use->record != nullptr && MustStay(*in_use->record, record);
+  if (stays) {
+    to_.announcer.Warn(absl::StrCat(record.key.key_text, ": the search was cut short; the selected {",
+                                    in_use->record->config.ToString(), "} stays: raise the search's budget"));
+  } else if (Status published = PublishFound(searched->found, in_store.device, call, key, place, record);
+             !published.ok()) {
     return {published};
   }
   RememberSearched(*searched);
   TuneOutcome outcome;
   outcome.from = TuneOutcome::From::kSearch;
-  outcome.is_complete = record.is_complete;
+  outcome.is_complete = stays ? in_use->record->is_complete : record.is_complete;
   return outcome;
 }
 
-TuningRecord Chooser::RecordOf(const TuningResult& result, TuningKey key, const MeasuredOn& on) const {
+TuningRecord Chooser::RecordOf(const TuningResult& result, const KeyInStore& in_store, const MeasuredOn& on) const {
   TuningRecord record;
-  record.key = std::move(key);
+  record.key = in_store.key;
+  record.configs = in_store.configs_identity;
   RecordResult(result, &record);
   record.tuned_at = to_.definition->DimsString(on.dims);
   record.inputs = on.inputs;
@@ -329,6 +348,13 @@ void Chooser::Remember(const TuningRecord& record) const {
   if (std::string profiler = to_.policy.search.runtime->environment().profiler;
       !profiler.empty() && !to_.policy.store_under_profiler) {
     return to_.announcer.Warn("tuned under a profiler (" + profiler + "): the choice is used, but not stored");
+  }
+  if (!record.verification.is_data_sufficient) {
+    return to_.announcer.Warn(absl::StrCat(
+        record.key.key_text,
+        ": its inputs could not show an incorrect result (constant, zero, of one sign, or not finite), and "
+        "there are no others: the selection holds for this process; declare values with ForWarmup, or tune "
+        "on other data"));
   }
   Result<RecordLookup> there = to_.policy.store->Lookup(record.key);
   if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;

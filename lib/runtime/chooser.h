@@ -59,6 +59,9 @@ struct TuneRequest {
 struct StoreMiss {
   RecordMiss reason = RecordMiss::kNone;
   std::string detail;  ///< May be empty.
+  /// A record is there that may serve once its config was compared with the baseline: it was imported, or the code
+  /// under its config is not what was verified.
+  bool is_to_check = false;
 };
 
 /// Finds what a key is to run, and makes it resident: from the store, under a lease of the key, else by a search, which
@@ -84,6 +87,9 @@ class Chooser {
   /// Searches although the key may have a choice, and puts what is found in its place. Errors: FailedPrecondition for a
   /// pinned key.
   TuneOutcome ChooseAnew(const TuneRequest& request, const ResidentKey& key, bool may_wait);
+  /// Verifies the key's resident choice at extents like the call's: a search of it and the baseline. What was verified
+  /// is remembered; a choice that is incorrect there gives way to what a search finds. Ranks do not come here.
+  TuneOutcome VerifyAt(const TuneRequest& request, const ResidentKey& key, bool may_wait);
   /// Makes the host's choice resident, in place of what the key runs: TunedKernel::Pin and Unpin.
   Status Pin(TuningCall& call, const ResidentKey& key, const TunedKernel::NamedConfig& named,
              TunedKernel::PinFor how_long);
@@ -118,6 +124,9 @@ class Chooser {
   };
   Result<std::optional<StoredChoice>> FindStoredChoice(TuningCall& call, const ResidentKey& key, bool may_compile,
                                                        StoreMiss* miss);
+  /// OK if some config can be launched for the call, as far as that shows without its code. Errors: InvalidArgument for
+  /// a call without one, whose grid of a scalar has no blocks, say: the error of each of its launches.
+  Status CheckLaunchable(const BoundCall& call);
   /// What runs if the choice may not.
   Result<Config> StandInConfig(const Residency::DeviceState& device, const BoundCall& call);
   /// Makes what stands in for a choice resident, under the `key` that Residency::FindStandIn gave. With limits that are
@@ -139,6 +148,8 @@ class Chooser {
     const std::vector<Config>& configs;  // The whole space, whatever the guards say at the dims at hand.
     VariantSet left_out;
     TuningKey key;
+    Fingerprint configs_identity;  // ConfigsFingerprint.
+    Verification demanded;         // Of a record that serves.
   };
   Result<KeyInStore> Identify(const Residency::DeviceState& device, const BoundCall& call, VariantSet left_out);
   /// On the current device, whose target the call gets.
@@ -167,12 +178,23 @@ class Chooser {
                                     StoreMiss* miss) const;
   /// An imported table's nearest row. The record is of the key, which leaves no variant out.
   std::optional<Found> FindNearest(const TuningKey& key, const KeyInStore& in_store) const;
-  /// Why policy does not let it serve, if so.
-  StoreMiss MissOf(const RecordLookup& lookup, const Serving& serving) const;
+  /// Why policy, or what the kernel demands of it, does not let it serve, if so.
+  StoreMiss MissOf(const RecordLookup& lookup, const KeyInStore& in_store, const Serving& serving) const;
   /// Counts it, and says it.
   void NoteMiss(const TuningKey& key, const StoreMiss& miss) const;
   /// The space's config that a record names; a record brings none of its own.
   static std::optional<Config> ConfigOf(const KeyInStore& in_store, const Config& config);
+  /// True if the loaded code of a record's config is what was verified for it. A person's word, and what another system
+  /// decided, needs no verification.
+  static bool IsVerifiedCode(const TuningRecord& record, const Fingerprint& identity);
+  /// The code of a record's config: the stored artifact if the record `is_own` of this device, else compiled.
+  Result<std::shared_ptr<const LoadedKernel>> LoadCodeOf(const TuningRecord& record, bool is_own, const Config& config,
+                                                         const BoundCall& call, VariantSet left_out,
+                                                         bool may_compile_now, const std::function<bool()>& interrupted,
+                                                         Fingerprint* identity) const;
+  /// True if the record may serve as it is, and its code is what was verified.
+  bool IsVerifiedHere(const Found& found, const KeyInStore& in_store, const BoundCall& call,
+                      const Serving& serving) const;
   /// The stored choice made resident, if there is one that policy lets serve.
   bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving,
                       StoreMiss* miss);
@@ -209,12 +231,12 @@ class Chooser {
   TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
                                 Residency::Place place);
   /// A record of what a search found, for the key.
-  TuningRecord RecordOf(const TuningResult& result, TuningKey key, const MeasuredOn& on) const;
+  TuningRecord RecordOf(const TuningResult& result, const KeyInStore& in_store, const MeasuredOn& on) const;
   /// Makes what a search found resident: its choice and, as the stand-in, its baseline.
   Status PublishFound(const SearchOutcome& found, const Residency::DeviceState& device, const BoundCall& call,
                       const ResidentKey& key, Residency::Place place, const TuningRecord& record);
-  /// Of an imported decision that did not run here yet: compares it with the baseline, and remembers it unless it is
-  /// wrong or slower.
+  /// Of a record that StoreMiss::is_to_check: compares its config with the baseline, as a search of the two, and
+  /// remembers it unless it is incorrect or slower.
   std::optional<Agreed> CheckImported(const TuneRequest& request, const KeyInStore& in_store, StoreMiss* miss);
   /// The same, and makes it resident.
   bool ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key, StoreMiss* miss);

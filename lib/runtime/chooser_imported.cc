@@ -1,5 +1,7 @@
-// What a Chooser does with a decision that was made elsewhere and did not run here yet.
+// What a Chooser does with a config that did not run here yet, whose code is not what was verified, or that was not
+// verified at extents like a launch's.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "runtime/chooser.h"
@@ -9,6 +11,23 @@
 
 namespace tuneonce {
 inline namespace v0 {
+
+namespace {
+
+/// Adds the extents that `fresh` covers to those of `known`.
+void AddExtents(const Verification& fresh, Verification* known) {
+  for (const Verification::Extents& added : fresh.extents) {
+    auto place = std::find_if(known->extents.begin(), known->extents.end(),
+                              [&](const Verification::Extents& each) { return each.dim == added.dim; });
+    if (place == known->extents.end()) place = known->extents.insert(place, Verification::Extents{added.dim, {}});
+    std::vector<std::uint64_t> both;
+    std::set_union(place->classes.begin(), place->classes.end(), added.classes.begin(), added.classes.end(),
+                   std::back_inserter(both));
+    place->classes = std::move(both);
+  }
+}
+
+}  // namespace
 
 bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key,
                            StoreMiss* miss) {
@@ -22,8 +41,10 @@ bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_stor
 
 std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request, const KeyInStore& in_store,
                                                       StoreMiss* miss) {
+  if (!miss->is_to_check) return std::nullopt;
   std::optional<Found> found = FindRecord(in_store, ServingOf(/*may_compile=*/true, request.limits), miss);
-  if (!found || !found->is_unchecked()) return std::nullopt;
+  if (!found) return std::nullopt;
+  const bool is_imported = found->record.is_imported();
   const BoundCall& call = request.call.call();
   auto is_it = [&](const Success& success) { return success.config == found->config; };
   MeasuredOn on;
@@ -42,27 +63,80 @@ std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request
     } else if (result.baseline && it->measurement.mean_us > most_us) {
       why = "it is slower than the baseline";
     } else {
-      TuningRecord record = RecordOf(result, in_store.key, on);
+      TuningRecord record = RecordOf(result, in_store, on);
       record.config = it->config;
       record.variant = it->variant;
       record.measurement = it->measurement;
       record.artifact = it->artifact;
-      record.reason = ChoiceReason::kImported;
-      Remember(record);
+      record.identity = it->identity;
+      record.reason = is_imported ? ChoiceReason::kImported : found->record.reason;
+      if (!is_imported) record.candidates = found->record.candidates;  // Of the others it knows no less.
+      // Another kernel's record stays that kernel's.
+      if (to_.policy.shared_choice.empty()) Remember(record);
       Result<std::shared_ptr<const LoadedKernel>> loaded =
           is_it(result.best) ? searched->best
                              : loader_.Compile(it->config, call, in_store.left_out, it->variant, /*may_compile=*/true,
                                                InterruptOf(request.limits));
       if (loaded.ok()) {
-        Decision decision = DecisionOf(record, Choice::From::kImported);
+        Decision decision = DecisionOf(record, is_imported ? Choice::From::kImported : Choice::From::kStore);
         return Agreed{it->config, *std::move(loaded), std::move(record), std::move(decision)};
       }
       why = loaded.status().message();
     }
   }
-  to_.announcer.Warn(in_store.key.key_text + ": the imported {" + found->config.ToString() + "} is not used: " + why);
+  to_.announcer.Warn(in_store.key.key_text + ": the " + (is_imported ? "imported" : "stored") + " {" +
+                     found->config.ToString() + "} is not used: " + why);
   *miss = {RecordMiss::kRefused, why};
   return std::nullopt;
+}
+
+TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
+  Result<KeyInStore> in_store = IdentifyHere(request.call, key);
+  if (!in_store.ok()) return {in_store.status()};
+  std::optional<Decision> decision = to_.residency.decisions().Find(key);
+  if (!decision || decision->record == nullptr) return {UnavailableError("what the key runs is changed just now")};
+  const TuningRecord& known = *decision->record;
+  std::optional<Config> config = ConfigOf(*in_store, known.config);
+  if (!config) return {InternalError("what the key runs is none of the kernel's configs")};
+  to_.announcer.Inform(in_store->key.key_text, [&] {
+    return "{" + config->ToString() + "} is verified at " +
+           to_.definition->DimsString(request.call.call().problem.dims);
+  });
+  MeasuredOn on;
+  Result<SearchOutcome> searched = Search(request, *in_store, &*config, &on);
+  if (!searched.ok() && (searched.status().sticky() || IsTransient(searched.status().code()) ||
+                         searched.status().code() == StatusCode::kCancelled)) {
+    return {searched.status()};
+  }
+  const Success* verified = nullptr;
+  if (searched.ok()) {
+    for (const Success& success : searched->result.successes) {
+      if (success.config == *config) verified = &success;
+    }
+  }
+  if (verified == nullptr) return ChooseAnew(request, key, may_wait);
+  const Verification& fresh = searched->result.verification;
+  Result<std::shared_ptr<const LoadedKernel>> loaded =
+      LoadCodeOf(known, /*is_own=*/true, *config, request.call.call(), in_store->left_out, /*may_compile_now=*/true,
+                 InterruptOf(request.limits), nullptr);
+  if (!loaded.ok()) return {loaded.status()};
+  TuningRecord record = known;
+  AddExtents(fresh, &record.verification);
+  to_.residency.PublishChoice(in_store->device, key, request.call.call(), *config, *std::move(loaded),
+                              Residency::Place::kInstead, DecisionOf(record, decision->from));
+  // The stored record knows the other candidates, too.
+  Result<RecordLookup> there = to_.policy.store->Lookup(in_store->key);
+  const bool is_stored = there.ok() && there->match == RecordMatch::kExact && !there->is_shipped &&
+                         there->record->config.IsSame(known.config) && !there->record->is_pinned;
+  if (is_stored) {
+    AddExtents(fresh, &there->record->verification);
+    if (Status put = to_.policy.store->Put(*there->record); !put.ok()) {
+      to_.announcer.WarnOfStore(put, "; what was verified now is verified again by the next process");
+    }
+  }
+  if (to_.residency.HasVerifiedChoice(key, request.call.call())) return TuneOutcome();
+  return {FailedPreconditionError(in_store->key.key_text + ": {" + config->ToString() + "} could not be verified at " +
+                                  to_.definition->DimsString(request.call.call().problem.dims))};
 }
 
 }  // namespace v0

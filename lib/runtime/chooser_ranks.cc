@@ -26,8 +26,8 @@ Result<Chooser::Brought> Chooser::Bring(TuningCall& call, const ResidentKey& key
   const Serving serving = ServingOf(/*may_compile_now=*/true, nullptr);
   StoreMiss miss;
   std::optional<Found> found = FindRecord(in_store, serving, &miss);
-  // What was imported is compared with the baseline first: by the rank that searches.
-  if (!found || (found->is_unchecked() && !serving.accept_unchecked)) return brought;
+  // What is to be compared with the baseline first is compared by the rank that searches.
+  if (!found || !IsVerifiedHere(*found, in_store, call.call(), serving)) return brought;
   brought.decision = DecisionOf(found->record, found->match, found->is_shipped);
   brought.record = std::move(found->record);
   return brought;
@@ -40,7 +40,8 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Res
     Serving serving = ServingOf(/*may_compile_now=*/true, request.limits);
     serving.accept_incomplete |= accept_incomplete;
     std::optional<Found> found = FindRecord(in_store, serving, &miss);
-    const bool serves = found && (!found->is_unchecked() || serving.accept_unchecked);
+    const bool serves = found && IsVerifiedHere(*found, in_store, request.call.call(), serving);
+    if (found && !serves) miss = {RecordMiss::kRefused, "it is compared with the baseline before it serves", true};
     return serves ? std::optional<TuningRecord>(std::move(found->record)) : std::nullopt;
   };
   // Another key of this list may have the same record.
@@ -74,7 +75,9 @@ Status Chooser::HelpSearch(const TuneRequest& request, const ResidentKey& key, c
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall made, request.call.AtBound(*to_.definition, to_.binder, stream, memory));
     at_bound.emplace(std::move(made));
   }
-  const BoundCall& call = at_bound ? at_bound->call() : request.call.call();
+  const TuningCall& tuning_call = at_bound ? *at_bound : request.call;
+  tuning_call.AddOwnInputs(*to_.definition, memory);
+  const BoundCall& call = tuning_call.call();
   SearchOptions options = OptionsOf(request, begin);
   TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, /*only=*/nullptr, call, options));
   to_.announcer.Inform(in_store.key.key_text, [&] {
@@ -93,12 +96,15 @@ Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const Re
     return FailedPreconditionError("{" + record.config.ToString() + "} is none of the kernel's configs here");
   }
   const BoundCall& call = request.call.call();
-  std::shared_ptr<const LoadedKernel> loaded;
-  if (MatchKeys(record.key, in_store.key) <= RecordMatch::kOtherDriver && to_.policy.shared_choice.empty())
-    loaded = loader_.LoadStored(record.artifact, record.variant, *config, call);
-  if (loaded == nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(*config, call, in_store.left_out, record.variant, may_compile(),
-                                                      InterruptOf(request.limits)));
+  const bool is_own = MatchKeys(record.key, in_store.key) <= RecordMatch::kOtherDriver;
+  Fingerprint identity;
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded,
+                            LoadCodeOf(record, is_own, *config, call, in_store.left_out, may_compile(),
+                                       InterruptOf(request.limits), &identity));
+  if (!IsVerifiedCode(record, identity)) {
+    return FailedPreconditionError(
+        "the code of {" + config->ToString() +
+        "} on this rank is not what was verified: see that all ranks have the same compiler");
   }
   return Agreed{*std::move(config), std::move(loaded), std::move(record), std::move(decision)};
 }

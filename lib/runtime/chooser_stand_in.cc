@@ -3,6 +3,7 @@
 
 #include "base/callback.h"
 #include "base/environment.h"
+#include "launch/parameter_block.h"
 #include "runtime/chooser.h"
 #include "search/candidate.h"
 #include "tuneonce/record_store.h"
@@ -10,6 +11,21 @@
 
 namespace tuneonce {
 inline namespace v0 {
+namespace {
+
+/// The errors of a launch of the config by this variant that follow from numbers: its geometry, its workspaces and its
+/// derived parameters.
+Status CheckNumbers(const Variant& variant, const ParameterLayout& layout, const Config& config,
+                    const Problem& problem) {
+  TUNEONCE_RETURN_IF_ERROR(
+      CallUser("a workspace function", [&] { return layout.WorkspaceBytes(config, problem); }).status());
+  if (variant.launcher) return Status();
+  TUNEONCE_RETURN_IF_ERROR(CallUser("the geometry function", [&] { return variant.geometry.Check(config, problem); }));
+  return CallUser("a derived parameter's function", [&] { return layout.CheckDerived(config, problem); });
+}
+
+}  // namespace
+
 Result<Config> Chooser::StandInConfig(const Residency::DeviceState& device, const BoundCall& call) {
   const SearchSpace& space = to_.definition->space();
   // Also says what is wrong with the space, if anything is.
@@ -20,6 +36,29 @@ Result<Config> Chooser::StandInConfig(const Residency::DeviceState& device, cons
   Config config = space.stand_in() ? *space.stand_in() : configs.front();
   TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The stand-in's.
   return config;
+}
+
+Status Chooser::CheckLaunchable(const BoundCall& bound) {
+  TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, to_.residency.CurrentDevice());
+  BoundCall call = bound;
+  call.problem.target = device->target;
+  Result<const std::vector<Config>*> whole = to_.residency.ConfigsOn(*device);
+  if (!whole.ok()) return Status();  // A search states what is wrong with the space, and a key's failure that is.
+  const SearchSpace& space = to_.definition->space();
+  Status first;
+  bool has_fitting = false;
+  for (const Config& config : **whole) {
+    if (!space.CheckGuards(config, call.problem).ok()) continue;
+    has_fitting = true;
+    for (const auto& [variant, state] : device->variants) {
+      if (!variant->IsBackendOf(config) || !state.assumptions.Hold(call)) continue;
+      Status launchable = CheckNumbers(*variant, *state.layout, config, call.problem);
+      if (launchable.ok()) return Status();
+      if (first.ok()) first = std::move(launchable);
+    }
+  }
+  if (!has_fitting) return space.Fitting(**whole, device->target, call.problem).status();
+  return first;
 }
 
 Result<std::vector<CompileJob>> Chooser::CompileJobs(TuningCall& at_hand, TuningCall& at_bound) {

@@ -17,6 +17,8 @@ namespace {
 using DeviceState = Residency::DeviceState;
 
 constexpr char kIsToCheck[] = "it was imported, and is compared with the baseline before it serves";
+constexpr char kHasOtherCode[] =
+    "its code is not what was verified, and is compared with the baseline before it serves";
 
 /// Whatever a record holds: without overflow.
 std::uint64_t Distance(std::int64_t a, std::int64_t b) {
@@ -32,7 +34,7 @@ Chooser::Serving Chooser::ServingOf(bool may_compile_now, const TuneLimits* limi
   return {to_.policy.accept_incomplete || is_last, may_compile_now, is_last, limits};
 }
 
-StoreMiss Chooser::MissOf(const RecordLookup& lookup, const Serving& serving) const {
+StoreMiss Chooser::MissOf(const RecordLookup& lookup, const KeyInStore& in_store, const Serving& serving) const {
   if (!lookup.record) return {lookup.Miss(), lookup.detail};
   // What a person said, or what was decided elsewhere, is not of a driver.
   bool is_decreed = lookup.record->is_pinned || lookup.record->is_imported();
@@ -40,6 +42,11 @@ StoreMiss Chooser::MissOf(const RecordLookup& lookup, const Serving& serving) co
                             ? std::max(to_.policy.weakest_match, RecordMatch::kOtherDriver)
                             : to_.policy.weakest_match;
   if (lookup.match > weakest) return {lookup.Miss(), ""};
+  // What a person or another system said names a config, and was measured for no list of them.
+  if (!is_decreed && lookup.record->configs != in_store.configs_identity) return {RecordMiss::kOtherSource, ""};
+  if (!is_decreed && !lookup.record->verification.Covers(in_store.demanded)) {
+    return {RecordMiss::kRefused, "it was verified with less than this kernel demands"};
+  }
   bool is_complete_enough = lookup.record->is_complete || is_decreed || serving.accept_incomplete;
   return {is_complete_enough ? RecordMiss::kNone : RecordMiss::kIncomplete, ""};
 }
@@ -83,15 +90,16 @@ std::optional<Chooser::Found> Chooser::FindRecordOf(const TuningKey& key, const 
     *miss = {RecordMiss::kRefused, lookup.status().message()};
     return std::nullopt;
   }
-  *miss = MissOf(*lookup, serving);
+  const RecordLookup& best = lookup->BestFor(to_.policy.weakest_match);
+  *miss = MissOf(best, in_store, serving);
   if (miss->reason != RecordMiss::kNone) return std::nullopt;
-  TuningRecord& record = *lookup->record;
+  TuningRecord record = *best.record;
   std::optional<Config> config = ConfigOf(in_store, record.config);
   if (!config) {
     *miss = {RecordMiss::kRefused, "its {" + record.config.ToString() + "} is none of the kernel's configs"};
     return std::nullopt;
   }
-  return Found{std::move(record), lookup->match, lookup->is_shipped, *std::move(config)};
+  return Found{std::move(record), best.match, best.is_shipped, *std::move(config)};
 }
 
 std::optional<Chooser::Found> Chooser::FindNearest(const TuningKey& key, const KeyInStore& in_store) const {
@@ -135,8 +143,40 @@ Result<std::optional<Chooser::StoredChoice>> Chooser::FindStoredChoice(TuningCal
       return std::optional<StoredChoice>();
     }
   }
+  // A record of the key of all variants may name one that does not suit this call.
+  std::string variant = is_to_check
+                            ? found->record.variant
+                            : loader_.VariantOf(found->record.variant, found->config, call.call(), in_store.left_out);
   return std::optional<StoredChoice>(StoredChoice{
-      found->config, found->record.variant, DecisionOf(found->record, found->match, found->is_shipped), is_to_check});
+      found->config, std::move(variant), DecisionOf(found->record, found->match, found->is_shipped), is_to_check});
+}
+
+bool Chooser::IsVerifiedCode(const TuningRecord& record, const Fingerprint& identity) {
+  return record.is_pinned || record.is_imported() || record.identity == identity;
+}
+
+Result<std::shared_ptr<const LoadedKernel>> Chooser::LoadCodeOf(const TuningRecord& record, bool is_own,
+                                                                const Config& config, const BoundCall& call,
+                                                                VariantSet left_out, bool may_compile_now,
+                                                                const std::function<bool()>& interrupted,
+                                                                Fingerprint* identity) const {
+  // Another device's code need not run here, and another kernel's code is not this one's.
+  if (is_own && to_.policy.shared_choice.empty()) {
+    std::shared_ptr<const LoadedKernel> stored =
+        loader_.LoadStored(record.artifact, record.variant, config, call, identity);
+    if (stored != nullptr) return stored;
+  }
+  return loader_.Compile(config, call, left_out, record.variant, may_compile_now, interrupted, nullptr, identity);
+}
+
+bool Chooser::IsVerifiedHere(const Found& found, const KeyInStore& in_store, const BoundCall& call,
+                             const Serving& serving) const {
+  if (found.is_unchecked()) return serving.accept_unchecked;
+  Fingerprint identity;
+  Result<std::shared_ptr<const LoadedKernel>> loaded =
+      LoadCodeOf(found.record, found.match != RecordMatch::kOtherDevice, found.config, call, in_store.left_out,
+                 serving.may_compile, InterruptOf(serving.limits), &identity);
+  return !loaded.ok() || IsVerifiedCode(found.record, identity);  // Who loads it finds out what is wrong with it.
 }
 
 bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving,
@@ -144,25 +184,23 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
   std::optional<Found> found = FindRecord(in_store, serving, miss);
   if (!found) return false;
   if (found->is_unchecked() && !serving.accept_unchecked) {
-    *miss = {RecordMiss::kRefused, kIsToCheck};
+    *miss = {RecordMiss::kRefused, kIsToCheck, /*is_to_check=*/true};
     return false;
   }
   const TuningRecord& record = found->record;
-  std::shared_ptr<const LoadedKernel> loaded;
-  // Another device's code need not run here, and another kernel's code is not this one's.
-  if (found->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
-    loaded = loader_.LoadStored(record.artifact, record.variant, found->config, call);
-  if (loaded == nullptr) {
-    Result<std::shared_ptr<const LoadedKernel>> compiled =
-        loader_.Compile(found->config, call, in_store.left_out, record.variant, serving.may_compile,
-                        InterruptOf(serving.limits));
-    if (!compiled.ok()) {  // A search finds out what does work, and says why if nothing does.
-      *miss = {RecordMiss::kRefused, compiled.status().message()};
-      return false;
-    }
-    loaded = *std::move(compiled);
+  Fingerprint identity;
+  Result<std::shared_ptr<const LoadedKernel>> loaded =
+      LoadCodeOf(record, found->match != RecordMatch::kOtherDevice, found->config, call, in_store.left_out,
+                 serving.may_compile, InterruptOf(serving.limits), &identity);
+  if (!loaded.ok()) {  // A search finds out what does work, and says why if nothing does.
+    *miss = {RecordMiss::kRefused, loaded.status().message()};
+    return false;
   }
-  to_.residency.PublishChoice(in_store.device, key, call, found->config, std::move(loaded), Residency::Place::kIfFree,
+  if (!IsVerifiedCode(record, identity)) {
+    *miss = {RecordMiss::kRefused, kHasOtherCode, /*is_to_check=*/true};
+    return false;
+  }
+  to_.residency.PublishChoice(in_store.device, key, call, found->config, *std::move(loaded), Residency::Place::kIfFree,
                               DecisionOf(record, found->match, found->is_shipped));
   ++to_.counters.stored_hits;
   to_.announcer.Inform(in_store.key.key_text,

@@ -9,49 +9,14 @@
 #include "compile/compile_cached.h"
 #include "compile/compile_pool.h"
 #include "search/candidate.h"
+#include "search/candidate_identity.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {
-namespace {
-
-/// Knows an artifact's name in the cache, and makes none.
-class CachedOnlyToolchain final : public Toolchain {
- public:
-  explicit CachedOnlyToolchain(const Toolchain& toolchain) : toolchain_(toolchain) {}
-  SourceKind source_kind() const override { return toolchain_.source_kind(); }
-  bool uses_hints() const override { return toolchain_.uses_hints(); }
-  Result<std::string> Version() const override { return toolchain_.Version(); }
-  std::string Description() const override { return toolchain_.Description(); }
-
- protected:
-  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const WaitLimits& limits) const override {
-    // Machine code is there already.
-    if (source.kind == SourceKind::kCubin) return toolchain_.Compile(source, hints, target, limits);
-    return UnavailableError("it was not compiled before");
-  }
-
- private:
-  const Toolchain& toolchain_;
-};
-
-ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
-  std::vector<std::shared_ptr<const Toolchain>> cached;
-  for (SourceKind kind :
-       {SourceKind::kCubin, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCudaCpp, SourceKind::kHostCpp}) {
-    Result<const Toolchain*> toolchain = toolchains.For(kind);
-    if (toolchain.ok()) cached.push_back(std::make_shared<CachedOnlyToolchain>(**toolchain));
-  }
-  return ToolchainSet(std::move(cached));
-}
-
-}  // namespace
-
 Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call, VariantSet left_out,
                                     const std::string& preferred, bool may_compile,
                                     const std::function<bool()>& interrupted) const {
@@ -62,19 +27,22 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
   if (!planned.needs_compiling()) return planned.alternatives.front();
   const Runtime& runtime = *policy_.search.runtime;
-  const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(runtime.toolchains());
   CompileOptions options = policy_.search.compile;
   // What is there is loaded, however late it is: only a compile takes time.
   if (may_compile) options.interrupted = interrupted;
-  CompilePool pool(runtime.compile_slots(), may_compile ? runtime.toolchains() : cached, call.problem.target,
-                   {CompileJobOf(planned)}, options, CompilePool::Order::kByCost, &runtime.trace());
+  CompileJob job = CompileJobOf(planned);
+  job.may_compile = may_compile;
+  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), call.problem.target, {std::move(job)}, options,
+                   CompilePool::Order::kByCost, &runtime.trace());
   CompiledJob compiled = *pool.Next();
   if (!compiled.artifact.ok() && planned.ends_with_callable()) return planned.alternatives.back();
   if (!compiled.artifact.ok() && !may_compile) {
+    const bool store_keeps_code = policy_.store->artifacts() != nullptr;
     return compiled.artifact.status().WithPrefix(
-        "kernel '" + definition_->name() +
-        "': AutotunePolicy::Mode::kStoredOnly compiles nothing, and the store has no code for {" + config.ToString() +
-        "}: ship a store in which it was warmed up, or take another mode");
+        "kernel '" + definition_->name() + "': AutotunePolicy::Mode::kStoredOnly compiles nothing, and the store " +
+        (store_keeps_code ? "has no code for {" + config.ToString() + "}: ship a store in which it was warmed up"
+                          : "keeps no code: take a SqliteStore in which {" + config.ToString() + "} was warmed up") +
+        ", or take another mode");
   }
   Candidate& candidate = planned.alternatives[compiled.alternative];
   TUNEONCE_ASSIGN_OR_RETURN(candidate.artifact, std::move(compiled.artifact));
@@ -85,16 +53,19 @@ Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& co
                                                                 VariantSet left_out, const std::string& preferred,
                                                                 bool may_compile,
                                                                 const std::function<bool()>& interrupted,
-                                                                Fingerprint* artifact) const {
+                                                                Fingerprint* artifact, Fingerprint* identity) const {
   TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, Built(config, call, left_out, preferred, may_compile, interrupted));
   if (artifact != nullptr) *artifact = candidate.artifact.key;
+  if (identity != nullptr) *identity = CandidateIdentity(candidate);
   return LoadCandidate(api_, candidate);
 }
 
 std::shared_ptr<const LoadedKernel> CodeLoader::LoadStored(const Fingerprint& artifact_key, const std::string& variant,
-                                                           const Config& config, const BoundCall& call) const {
+                                                           const Config& config, const BoundCall& call,
+                                                           Fingerprint* identity) const {
   std::optional<Candidate> candidate = Stored(artifact_key, variant, config, call);
   if (!candidate) return nullptr;
+  if (identity != nullptr) *identity = CandidateIdentity(*candidate);
   Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(api_, *candidate);
   return loaded.ok() ? *std::move(loaded) : nullptr;
 }
@@ -103,6 +74,18 @@ bool CodeLoader::HasCode(const Fingerprint& artifact, const std::string& variant
                          const BoundCall& call, VariantSet left_out) const {
   return Stored(artifact, variant, config, call) ||
          Built(config, call, left_out, variant, /*may_compile=*/false, nullptr).ok();
+}
+
+std::string CodeLoader::VariantOf(const std::string& preferred, const Config& config, const BoundCall& call,
+                                  VariantSet left_out) const {
+  const bool enable_tile = policy_.search.runtime->environment().enable_tile;
+  Result<PlannedConfig> planned = PlanConfig(definition_, config, call, enable_tile, left_out);
+  if (!planned.ok()) return "";
+  const std::vector<Candidate>& ways = planned->alternatives;
+  if (ways.size() == 1) return ways.front().variant->name;
+  const bool has_preferred = std::any_of(
+      ways.begin(), ways.end(), [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
+  return has_preferred ? preferred : "";
 }
 
 std::optional<Candidate> CodeLoader::Stored(const Fingerprint& artifact_key, const std::string& variant,

@@ -16,7 +16,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Loads the code of a config that was chosen already: the store's artifact as it is, or what the toolchains make.
-/// Where nothing may be compiled, the toolchains only say what an artifact is called in the cache.
+/// Where nothing may be compiled, the toolchains only name the artifact in the cache.
 /// REQUIRES: what it is made of outlives it; calls have a target. Thread-safe.
 class CodeLoader {
  public:
@@ -26,17 +26,24 @@ class CodeLoader {
 
   /// By the variant named `preferred` if it compiles, else by the first that does and is not `left_out`. `interrupted`:
   /// as SearchOptions::interrupted. `artifact` (may be null) gets the name under which the cache keeps the code; zero
-  /// of a launcher. Errors: where nothing may be compiled and the code is in no cache, what to do about it.
+  /// of a launcher; `identity` (may be null) its CandidateIdentity. Errors: where nothing may be compiled and the code
+  /// is in no cache, what to do about it.
   Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call, VariantSet left_out,
                                                       const std::string& preferred, bool may_compile,
                                                       const std::function<bool()>& interrupted,
-                                                      Fingerprint* artifact = nullptr) const;
-  /// Without a compiler; null if the store does not have the artifact, or it does not load.
+                                                      Fingerprint* artifact = nullptr,
+                                                      Fingerprint* identity = nullptr) const;
+  /// Without a compiler; null if the store does not have the artifact, or it does not load. `identity`: as Compile.
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
-                                                 const Config& config, const BoundCall& call) const;
+                                                 const Config& config, const BoundCall& call,
+                                                 Fingerprint* identity = nullptr) const;
   /// True if LoadStored or Compile would find the code without a compiler. Loads nothing.
   bool HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config, const BoundCall& call,
                VariantSet left_out) const;
+  /// The variant that builds the config for the call: the one named `preferred` if it suits. Empty where that shows
+  /// only when it is compiled.
+  std::string VariantOf(const std::string& preferred, const Config& config, const BoundCall& call,
+                        VariantSet left_out) const;
 
  private:
   Result<Candidate> Built(const Config& config, const BoundCall& call, VariantSet left_out,

@@ -18,6 +18,9 @@ int FailedTunes::Add(const TuneOnce::Key& key, const TuneOutcome& outcome, Clock
   MutexLock lock(mutex_);
   Failed& failed = failed_[key];
   failed.outcome = outcome;
+  by_age_.erase(failed.place);
+  failed.place = ++last_place_;
+  by_age_.emplace(failed.place, key);
   std::chrono::milliseconds pause = std::min(first_pause_, kLongestPause);
   for (int i = 0; i < failed.attempts && pause < kLongestPause; ++i) pause = std::min(2 * pause, kLongestPause);
   failed.again = now + pause;
@@ -26,7 +29,18 @@ int FailedTunes::Add(const TuneOnce::Key& key, const TuneOutcome& outcome, Clock
 
 void FailedTunes::Remove(const TuneOnce::Key& key) {
   MutexLock lock(mutex_);
-  failed_.erase(key);
+  auto found = failed_.find(key);
+  if (found == failed_.end()) return;
+  by_age_.erase(found->second.place);
+  failed_.erase(found);
+}
+
+void FailedTunes::DropOldest(std::size_t max_keys) {
+  MutexLock lock(mutex_);
+  while (failed_.size() > max_keys) {
+    failed_.erase(by_age_.begin()->second);
+    by_age_.erase(by_age_.begin());
+  }
 }
 
 }  // namespace v0

@@ -2,6 +2,8 @@
 #define TUNEONCE_LIB_RUNTIME_FAILED_TUNES_H_
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -28,17 +30,22 @@ class FailedTunes {
   int Add(const TuneOnce::Key& key, const TuneOutcome& outcome, Clock::time_point now);
   /// Forgets the key: it was tuned.
   void Remove(const TuneOnce::Key& key);
+  /// Forgets the keys that failed longest ago, until there are `max_keys`.
+  void DropOldest(std::size_t max_keys);
 
  private:
   struct Failed {
     TuneOutcome outcome;
     int attempts = 0;
     Clock::time_point again;  // When it may be tried; unused if it never is.
+    std::uint64_t place = 0;  // In by_age_.
   };
 
   const std::chrono::milliseconds first_pause_;
   mutable Mutex mutex_;
   std::map<TuneOnce::Key, Failed> failed_ TUNEONCE_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, TuneOnce::Key> by_age_ TUNEONCE_GUARDED_BY(mutex_);  // The last failure is the last one.
+  std::uint64_t last_place_ TUNEONCE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace v0

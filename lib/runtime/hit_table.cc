@@ -27,8 +27,8 @@ HitTable::Slots::Slots(std::size_t its_count, std::size_t num_words)
 }
 
 HitTable::HitTable(std::size_t num_words) : num_words_(num_words) {
-  all_slots_.push_back(std::make_unique<const Slots>(kInitialSlots, num_words));
-  slots_.store(all_slots_.back().get(), std::memory_order_release);
+  generations_.push_back(Generation{std::make_unique<const Slots>(kInitialSlots, num_words), {}});
+  slots_.store(generations_.back().slots.get(), std::memory_order_release);
 }
 
 HitTable::Slot* HitTable::Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const {
@@ -43,7 +43,7 @@ HitTable::Slot* HitTable::Place(const Slots& slots, const ResidentKey& key, cons
 }
 
 HitTable::Slot* HitTable::SlotOf(const ResidentKey& key) const {
-  const Slots& slots = *all_slots_.back();
+  const Slots& slots = *generations_.back().slots;
   for (std::size_t at = key.hash;; at += slots.stride) {
     Slot* slot = slots.At(at);
     std::uint64_t first = slot->words()[0].load(std::memory_order_relaxed);
@@ -69,15 +69,19 @@ void HitTable::MoveTo(const Slots& slots, std::deque<Inserted>* inserted) const 
   *inserted = std::move(moved);
 }
 
-void HitTable::Rebuild() {
+std::size_t HitTable::WantedSlots() const {
   std::size_t count = kInitialSlots;
   while (count < 6 * (size_ + 1)) count *= 2;
-  auto slots = std::make_unique<const Slots>(count, num_words_);
-  all_slots_.reserve(all_slots_.size() + 1);
-  MoveTo(*slots, &kept_);
-  MoveTo(*slots, &inserted_);
-  slots_.store(slots.get(), std::memory_order_release);
-  all_slots_.push_back(std::move(slots));
+  return count;
+}
+
+void HitTable::Rebuild() {
+  Generation next{std::make_unique<const Slots>(WantedSlots(), num_words_), {}};
+  generations_.reserve(generations_.size() + 1);
+  MoveTo(*next.slots, &kept_);
+  MoveTo(*next.slots, &inserted_);
+  slots_.store(next.slots.get(), std::memory_order_release);
+  generations_.push_back(std::move(next));
   used_slots_ = size_;
 }
 
@@ -99,13 +103,13 @@ const HitTable::Entry* HitTable::Replace(const ResidentKey& key, const Entry& en
 }
 
 const HitTable::Entry* HitTable::Put(const ResidentKey& key, const Entry& entry, bool replaces) {
-  if (3 * (used_slots_ + 1) > all_slots_.back()->count) Rebuild();
+  if (3 * (used_slots_ + 1) > generations_.back().slots->count) Rebuild();
   Slot* slot = SlotOf(key);
   std::deque<Inserted>& list = entry.is_pinned ? kept_ : inserted_;
   bool is_new = slot->words()[0].load(std::memory_order_relaxed) == 0;
   if (is_new) {
     list.push_back(Inserted{key.hash, slot, &slot->first});
-    Place(*all_slots_.back(), key, entry);
+    Place(*generations_.back().slots, key, entry);
     ++used_slots_;
     ++size_;
     return &slot->first;
@@ -113,8 +117,9 @@ const HitTable::Entry* HitTable::Put(const ResidentKey& key, const Entry& entry,
   const Entry* existing = slot->current.load(std::memory_order_relaxed);
   if (existing != nullptr && !existing->is_provisional && !replaces) return existing;
   if (existing != nullptr && existing->is_pinned && !entry.is_pinned) return existing;
-  later_entries_.push_back(std::make_unique<const Entry>(entry));
-  const Entry* later = later_entries_.back().get();
+  std::vector<std::unique_ptr<const Entry>>& later_entries = generations_.back().later_entries;
+  later_entries.push_back(std::make_unique<const Entry>(entry));
+  const Entry* later = later_entries.back().get();
   list.push_back(Inserted{key.hash, slot, later});
   slot->current.store(later, std::memory_order_release);
   if (existing == nullptr) ++size_;
@@ -167,11 +172,34 @@ std::vector<const ResidentKernel*> HitTable::Kernels() const {
   return kernels;
 }
 
+// Under the lock of ReleaseOutgrown: who begins after it finds the last generation.
+void HitTable::BeginReading() const {
+  MutexLock lock(mutex_);
+  ++num_reading_;
+}
+
+void HitTable::EndReading() const {
+  MutexLock lock(mutex_);
+  --num_reading_;
+}
+
+void HitTable::ReleaseOutgrown() {
+  MutexLock lock(mutex_);
+  if (num_reading_ > 1) return;
+  generations_.erase(generations_.begin(), generations_.begin() + static_cast<std::ptrdiff_t>(num_outgrown_before_));
+  num_outgrown_before_ = 0;  // Whatever Rebuild throws.
+  // A key that comes and goes uses its slot again, and an entry each time. After many keys there may be few.
+  const Generation& last = generations_.back();
+  const std::size_t wanted = WantedSlots();
+  if (last.later_entries.size() > wanted || last.slots->count > 2 * wanted) Rebuild();
+  num_outgrown_before_ = generations_.size() - 1;
+}
+
 void HitTable::ReleaseRetired() {
   MutexLock lock(mutex_);
   Rebuild();
-  all_slots_.erase(all_slots_.begin(), all_slots_.end() - 1);
-  later_entries_.clear();
+  generations_.erase(generations_.begin(), generations_.end() - 1);
+  num_outgrown_before_ = 0;
 }
 
 }  // namespace v0

@@ -19,8 +19,8 @@ inline namespace v0 {
 /// or dropped by one atomic pointer. Find takes no lock, writes nothing shared, and as a rule touches one cache line:
 /// what a key ran first lies beside its words, which fit up to four (the device, and three parts of a recipe).
 ///
-/// A reader never meets freed memory: outgrown slots, and entries that were replaced or dropped, live until
-/// ReleaseRetired. Thread-safe but for that.
+/// Outgrown slots, and entries that were replaced or dropped, live on, since readers may be on their way to them, until
+/// ReleaseOutgrown was called twice, or ReleaseRetired. Thread-safe but for these.
 class HitTable {
  public:
   /// What a key runs.
@@ -98,7 +98,15 @@ class HitTable {
   std::size_t size() const;
   /// What the keys run, in the order in which it was inserted.
   std::vector<const ResidentKernel*> Kernels() const;
-  /// Frees what readers may have met before. REQUIRES: no Find is under way, and no entry that one returned is in use.
+  /// Counts calls of which a Find may be under way, or an entry in use, at any time until they end. A hit is not
+  /// counted.
+  void BeginReading() const;
+  void EndReading() const;
+  /// Frees what was outgrown, replaced or dropped before the last call already, so that keys that come and go leave
+  /// nothing behind; nothing while others than the caller are reading. REQUIRES: the caller is counted; every uncounted
+  /// Find that began before the previous call has returned, and its entry is no longer used.
+  void ReleaseOutgrown();
+  /// Frees all of it. REQUIRES: no Find is under way, and no entry that one returned is in use.
   void ReleaseRetired();
 
  private:
@@ -127,6 +135,11 @@ class HitTable {
     const std::size_t mask;    // Of a hash: its slot's offset in bytes.
     const std::unique_ptr<Line[]> lines;
   };
+  /// Slots, and the entries that took another's place while these were the table's.
+  struct Generation {
+    std::unique_ptr<const Slots> slots;
+    std::vector<std::unique_ptr<const Entry>> later_entries;
+  };
 
   [[gnu::always_inline]] bool HasOtherWords(const Slot& slot, const ResidentKey& key) const {
     for (std::size_t i = 1; i < num_words_; ++i) {
@@ -138,7 +151,9 @@ class HitTable {
   Slot* SlotOf(const ResidentKey& key) const TUNEONCE_REQUIRES(mutex_);
   const Entry* Put(const ResidentKey& key, const Entry& entry, bool replaces) TUNEONCE_REQUIRES(mutex_);
   Slot* Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const;
-  /// Moves what the keys run to new slots, at most a sixth full with one more.
+  /// How many slots there are after a Rebuild.
+  std::size_t WantedSlots() const TUNEONCE_REQUIRES(mutex_);
+  /// Moves what the keys run to a new generation, whose slots are at most a sixth full with one more key.
   void Rebuild() TUNEONCE_REQUIRES(mutex_);
 
   /// What is current is in order of insertion, among what was replaced or dropped since.
@@ -153,14 +168,14 @@ class HitTable {
 
   const std::size_t num_words_;
   mutable Mutex mutex_;  // Of writers.
-  std::vector<std::unique_ptr<const Slots>> all_slots_ TUNEONCE_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<const Entry>> later_entries_
-      TUNEONCE_GUARDED_BY(mutex_);                         // Those that took another's place.
+  std::vector<Generation> generations_ TUNEONCE_GUARDED_BY(mutex_);  // What is current is all in the last one.
+  mutable std::size_t num_reading_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  std::size_t num_outgrown_before_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Generations, at the last ReleaseOutgrown.
   std::deque<Inserted> kept_ TUNEONCE_GUARDED_BY(mutex_);  // Before them all: by Keep.
   std::deque<Inserted> inserted_ TUNEONCE_GUARDED_BY(mutex_);
-  std::size_t used_slots_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the last of all_slots_.
+  std::size_t used_slots_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the last generation.
   std::size_t size_ TUNEONCE_GUARDED_BY(mutex_) = 0;
-  std::atomic<const Slots*> slots_;  // The last of all_slots_.
+  std::atomic<const Slots*> slots_;  // The last generation's.
 };
 
 }  // namespace v0

@@ -37,12 +37,23 @@ MissPolicy::MissPolicy(const Chooser::Context& context, Chooser& chooser)
       keeper_(*context.definition, context.policy.kept_inputs_bytes),
       waiting_(context.policy.max_resident_keys) {}
 
-Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
+Status MissPolicy::CheckMayMiss() const {
   TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
-  TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
-  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
-  if (capturing) return LaunchCaptureMiss(stream, call, key);
+  return CheckContext(to_.api);
+}
+
+std::optional<Status> MissPolicy::LaunchWhereNothingIsTuned(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  Result<bool> capturing = StreamView(to_.api, stream).IsCapturing();
+  if (!capturing.ok()) return capturing.status();
+  if (*capturing) return LaunchCaptureMiss(stream, call, key);
   if (sealed_.load(std::memory_order_relaxed)) return LaunchSealedMiss(stream, call, key);
+  return std::nullopt;
+}
+
+Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(CheckMayMiss());
+  const Residency::Reader reader(to_.residency);
+  if (std::optional<Status> launched = LaunchWhereNothingIsTuned(stream, call, key)) return *launched;
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     Status launched = LaunchInstead(stream, call, key, *failed);
     if (waiting_.Has(key)) MakeStandInKnown(call, key);  // It may have been loaded only now.
@@ -50,6 +61,23 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKe
   }
   if (to_.policy.ranks.group != nullptr) return LaunchNotAgreed(stream, call, key);
   return to_.policy.mode == Mode::kTune ? LaunchTuned(stream, call, key) : LaunchStored(stream, call, key);
+}
+
+Status MissPolicy::LaunchUnverified(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(CheckMayMiss());
+  const Residency::Reader reader(to_.residency);
+  if (std::optional<Status> launched = LaunchWhereNothingIsTuned(stream, call, key)) return *launched;
+  if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
+    return LaunchInstead(stream, call, key, *failed);
+  }
+  const bool may_verify = to_.policy.ranks.group == nullptr;  // Ranks agree on what all of them verified.
+  if (may_verify && to_.policy.mode == Mode::kTune) return LaunchTuned(stream, call, key);
+  std::shared_ptr<const KeptInputs> inputs;
+  const bool waits = may_verify && to_.policy.mode == Mode::kTuneInBackground;
+  if (waits) inputs = KeepInputs(stream, call, key);  // Before the launch changes them.
+  Status launched = LaunchStandIn(stream, call);
+  if (waits) Wait(call, key, std::move(inputs));
+  return launched;
 }
 
 Status MissPolicy::LaunchTuned(CUstream stream, BoundCall& call, const ResidentKey& key) {
@@ -63,6 +91,8 @@ Status MissPolicy::LaunchTuned(CUstream stream, BoundCall& call, const ResidentK
   // Whoever interrupts wants this call to end.
   if (tuned.status.sticky() || IsInterrupted(to_.policy.search.interrupted)) return tuned.status;
   if (to_.policy.on_tune_error == AutotunePolicy::OnTuneError::kReturn) return tuned.status;
+  // Whatever ran now would compute on data that this launch's search damaged; other launches have data of their own.
+  if (tuned.status.code() == StatusCode::kDataLoss && tuned.is_news) return tuned.status;
   return LaunchInstead(stream, call, key, tuned);
 }
 
@@ -127,6 +157,7 @@ Status MissPolicy::LaunchStandIn(CUstream stream, BoundCall& call, bool* missed)
   }
   if (entry == nullptr) {
     TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
+    const Residency::Reader reader(to_.residency);
     TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
     TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
     if (capturing) {
@@ -165,6 +196,7 @@ Status MissPolicy::CheckOutsideTrial() const {
 Status MissPolicy::CheckTunable(CUstream stream, TuningCall& call) {
   TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call.call()));
   TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*to_.definition, call.call()));
+  TUNEONCE_RETURN_IF_ERROR(chooser_.CheckLaunchable(call.call()));
   TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, StreamView(to_.api, stream).Context());
   if (owner == current.get()) return call.CheckTables(*to_.definition, StreamView(to_.api, stream));
@@ -177,13 +209,16 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
       effort.asks_store || to_.policy.mode == Mode::kStoredOnly || (effort.is_launch && to_.policy.mode != Mode::kTune);
   TuneOutcome landed = tune_once_.Run(flight, waited, chooser_.InterruptOf(request.limits), [&] {
     // The thread before this one may have landed between the caller's Find and here, or failed.
-    if (to_.residency.HasChoice(key)) return TuneOutcome();
+    if (to_.residency.HasVerifiedChoice(key, request.call.call())) return TuneOutcome();
     if (!effort.tries_again) {
       if (std::optional<TuneOutcome> failed = failed_.Find(flight, FailedTunes::Clock::now())) return *failed;
     }
     TuneOutcome outcome;
     try {
-      outcome = only_serves ? chooser_.Serve(request.call, key) : chooser_.Choose(request, key, effort.may_wait);
+      if (!to_.residency.HasChoice(key)) {
+        outcome = only_serves ? chooser_.Serve(request.call, key) : chooser_.Choose(request, key, effort.may_wait);
+      }
+      if (outcome.status.ok()) outcome = VerifyResident(request, key, effort, only_serves, outcome);
     } catch (...) {  // What others wrote was caught where it is called.
       outcome.status = StatusOfException("kernel '" + to_.definition->name() + "': tuning", StatusCode::kInternal);
     }
@@ -202,6 +237,12 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
   });
   if (*waited) landed.is_news = false;  // The thread that it waited for has it.
   return landed;
+}
+
+TuneOutcome MissPolicy::VerifyResident(const TuneRequest& request, const ResidentKey& key, Effort effort,
+                                       bool only_serves, const TuneOutcome& so_far) {
+  if (only_serves || to_.residency.HasVerifiedChoice(key, request.call.call())) return so_far;
+  return chooser_.VerifyAt(request, key, effort.may_wait);
 }
 
 bool MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome) {

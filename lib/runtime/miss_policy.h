@@ -28,6 +28,9 @@ class MissPolicy {
 
   /// A launch whose key is not resident.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
+  /// A launch whose key's config was not verified at extents like its own: verified now, or at a safe point, where the
+  /// mode lets searches be made; the fallback runs elsewhere, and until then.
+  Status LaunchUnverified(CUstream stream, BoundCall& call, const ResidentKey& key);
   /// Launches what stands in for the choice. `missed`: null, or where to say that it is not loaded, instead of loading
   /// it.
   Status LaunchStandIn(CUstream stream, BoundCall& call, bool* missed = nullptr);
@@ -62,6 +65,9 @@ class MissPolicy {
   TuneOutcome WarmChoice(const TuneRequest& request, Effort effort);
   Status WarmStandIn(const BoundCall& bound, const TuneLimits* limits = nullptr);
   Status LetWait(const BoundCall& call);
+  /// The key of the call with what it takes to make another call of it later. `inputs` may be null.
+  WaitingKeys::Waiting WaitingOf(const BoundCall& call, const ResidentKey& key,
+                                 std::shared_ptr<const KeptInputs> inputs) const;
   /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
   Status CheckTunable(CUstream stream, TuningCall& call);
   /// The keys that are to be tuned at a safe point of the current device, now.
@@ -70,7 +76,7 @@ class MissPolicy {
   Status OnInputs(CUstream stream, const WaitingKeys::Waiting& waiting, const std::function<Status(TuningCall&)>& tune);
   /// Counts, tells the observer and remembers that the key could not be tuned. True: TuneOutcome::is_news.
   bool NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
-  /// Drops what max_resident_keys leaves no room for. REQUIRES: a safe point.
+  /// Drops what max_resident_keys leaves no room for, failures too. REQUIRES: a safe point.
   void DropOldest();
   bool is_sealed() const { return sealed_; }
   /// True if Warm may make a search.
@@ -93,6 +99,10 @@ class MissPolicy {
  private:
   /// Errors: FailedPrecondition inside a trial, which holds what another thread's tune of the key may wait for.
   Status CheckOutsideTrial() const;
+  /// The same, and the errors of CheckContext. Takes no lock: a child of fork() is refused by it.
+  Status CheckMayMiss() const;
+  /// The launch in a capture, or of a kernel that compiles nothing any more; empty elsewhere. REQUIRES: CheckMayMiss.
+  std::optional<Status> LaunchWhereNothingIsTuned(CUstream stream, BoundCall& call, const ResidentKey& key);
   Status LaunchCaptureMiss(CUstream stream, BoundCall& call, const ResidentKey& missed);
   Status LaunchSealedMiss(CUstream stream, BoundCall& call, const ResidentKey& missed);
   /// kTune: after a search now, or after another's.
@@ -114,6 +124,10 @@ class MissPolicy {
   /// Makes the key's choice resident, as the mode lets it be made, or waits for the thread that does. `*waited` says
   /// which.
   TuneOutcome MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited);
+  /// The key's choice being resident: sees to it that it is verified at the call's extents too. `so_far`: how it came
+  /// to be resident.
+  TuneOutcome VerifyResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool only_serves,
+                             const TuneOutcome& so_far);
   /// A call of the key: on the inputs that were kept, else on fills.
   Result<TuningCall> CallOf(CUstream stream, const WaitingKeys::Waiting& waiting);
   /// One key's part of a safe point.

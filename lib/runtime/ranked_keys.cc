@@ -84,6 +84,10 @@ Status RankedKeys::Bring(Entry& entry) {
       vote.state = KeyVote::kStandIn;
       return Status();
     }
+    if (Status launchable = impl.chooser.CheckLaunchable(call.call()); !launchable.ok()) {
+      entry.is_in_all_lists = false;  // What is wrong is the call: nothing is remembered of its key.
+      return launchable;
+    }
     const bool may_search =
         impl.misses.may_search() && !(entry.key.limits && v0::IsInterrupted(entry.key.limits().is_over));
     vote.state = may_search ? KeyVote::kNothing : KeyVote::kMayNotSearch;
@@ -199,7 +203,9 @@ void RankedKeys::FinishFailed(Entry& entry, Status why) {
   if (entry.key.is_waiting && !entry.is_in_all_lists) {
     return impl.announcer.Inform(entry.key.text, [&] { return "it goes on waiting: " + why.message(); });
   }
-  if (entry.is_in_all_lists) impl.misses.NoteFailure(FlightOf(entry.key.key), entry.key.text, {why});
+  // Who was cancelled found out nothing about the key: it is due at the next safe point.
+  const bool is_verdict = entry.is_in_all_lists && why.code() != StatusCode::kCancelled;
+  if (is_verdict) impl.misses.NoteFailure(FlightOf(entry.key.key), entry.key.text, {why});
   Status loaded = why.sticky() ? why : LoadStandIns(entry, nullptr);
   if (policy_.may_differ && loaded.ok()) {
     return impl.announcer.Warn(entry.key.text +
@@ -220,18 +226,20 @@ void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_stand_in) {
       return Status();
     }
     outcome.state = State::kResident;
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
     if (entry.ready) {
       const Choice::From from = entry.ready->decision.from;
       outcome.state = from == Choice::From::kSearch  ? State::kTuned
                       : from == Choice::From::kRanks ? State::kFromRanks
                                                      : State::kFromStore;
       outcome.is_complete = from != Choice::From::kSearch || entry.ready->record.is_complete;
-      TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
       TUNEONCE_RETURN_IF_ERROR(impl.chooser.ServeAgreed(call, entry.key.key, *std::exchange(entry.ready, {})));
     }
     impl.misses.Forget(entry.key.key);
     // Dropped in one rank, it would run something else there than in the others.
     impl.residency.Keep();
+    impl.agreed.Add(NameOf(impl.definition->name(), entry.brought.key, 0),
+                    impl.misses.WaitingOf(call.call(), entry.key.key, /*inputs=*/nullptr));
     return Status();
   });
   if (!done.ok()) FinishFailed(entry, done);
@@ -275,6 +283,7 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device,
   Agreement agreement(options, MakeVote(of_device));
   if (!known.ok()) agreement.Broken(known);
   v0::Agree(*policy_.group, std::max(1, policy_.silence_ms), Work(), &agreement, &turn.silent());
+  of_others_ = agreement.KeysOfOthersAlone();
   for (std::size_t i = 0; i < voted_.size(); ++i) {
     voted_[i]->is_in_all_lists = agreement.IsInAllLists(i);
     Finish(*voted_[i], agreement.outcome(i), agreement.RunsStandIn(i));

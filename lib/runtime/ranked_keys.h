@@ -67,6 +67,8 @@ class RankedKeys {
   /// All of it; the stand-ins are loaded, too. Also without keys: the other ranks count on every rank's turn.
   /// `of_device`: of what rank this is, where there is no key; may be null.
   std::vector<Outcome> Agree(TunedKernel::Impl* of_device, Patience patience = Patience::kForAll);
+  /// After Agree: Agreement::KeysOfOthersAlone.
+  std::vector<Fingerprint> TakeKeysOfOthersAlone() { return std::move(of_others_); }
 
  private:
   struct Entry {
@@ -76,7 +78,7 @@ class RankedKeys {
     std::optional<Chooser::Agreed> ready;  // Not resident yet.
     std::size_t added = 0;                 // In the order of Add.
     bool is_in_vote = false;
-    bool is_in_all_lists = true;
+    bool is_in_all_lists = true;  // False too where this rank's call of the key cannot be launched.
     Outcome outcome;
   };
 
@@ -105,6 +107,7 @@ class RankedKeys {
   const RankPolicy& policy_;
   std::deque<Entry> entries_;  // Addresses stay.
   std::vector<Entry*> voted_;  // By the agreement's places.
+  std::vector<Fingerprint> of_others_;
   AheadFn ahead_;              // May be null, and is so once it was called.
   std::uint64_t round_ = 0;
   std::map<int, SearchBoard> boards_;  // Of searches that are shared out, by leader.

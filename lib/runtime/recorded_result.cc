@@ -54,6 +54,7 @@ CandidateOutcome OutcomeOf(const Config& config, CandidateOutcome::Kind kind) {
 CandidateOutcome OutcomeOf(const Success& success) {
   CandidateOutcome outcome = OutcomeOf(success.config, CandidateOutcome::Kind::kMeasured);
   outcome.variant = success.variant;
+  outcome.identity = success.identity;
   outcome.mean_us = success.measurement.mean_us;
   outcome.error_margin_us = success.measurement.error_margin_us;
   outcome.num_samples = success.measurement.num_samples;
@@ -99,6 +100,8 @@ void RecordResult(const TuningResult& result, TuningRecord* record) {
   record->measurement = result.best.measurement;
   record->speedup_over_baseline = result.speedup_over_baseline;
   record->artifact = result.best.artifact;
+  record->identity = result.best.identity;
+  record->verification = result.verification;
   if (result.baseline) {
     record->baseline = RecordedBaseline{result.baseline->config, result.baseline->variant, result.baseline->artifact};
   }

@@ -132,14 +132,18 @@ std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, co
 }
 
 const HitTable::Entry* Residency::Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
-                                          const Config& config, std::shared_ptr<const LoadedKernel> loaded,
-                                          Place place) {
+                                          const Config& config, std::shared_ptr<const LoadedKernel> loaded, Place place,
+                                          std::shared_ptr<const VerifiedExtents> verified) {
   const VariantState& of_variant = device.variants.at(loaded->variant);
   std::optional<Geometry> geometry = GeometryOfKey(of_variant, call, config, *loaded);
   MutexLock lock(kernels_mutex_);
   // One library per device, config and code, however many keys chose it: the one just loaded goes if there is one.
-  KernelId id{ResidentKey::DeviceAndRole(key.words[0]), config.Canonical(), loaded->variant, loaded->code,
-              loaded->shared_memory_bytes};
+  KernelId id{ResidentKey::DeviceAndRole(key.words[0]),
+              config.Canonical(),
+              loaded->variant,
+              loaded->code,
+              loaded->shared_memory_bytes,
+              verified != nullptr ? verified->id() : std::string()};
   std::unique_ptr<ResidentKernel>& resident = kernels_[id];
   if (resident == nullptr) {
     resident = std::make_unique<ResidentKernel>();
@@ -151,6 +155,7 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     resident->space = &definition_.space();
     resident->api = &api_;
     resident->function = loaded->function;
+    resident->verified_extents = std::move(verified);
     resident->definition = &definition_;
     if (std::size_t maps = resident->layout->map_parameters().size(); maps > 0) {
       resident->remembered_maps = std::make_unique<TensorMapCache>(maps);
@@ -174,8 +179,15 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
 void Residency::PublishChoice(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
                               const Config& config, std::shared_ptr<const LoadedKernel> loaded, Place place,
                               Decision decision) {
+  std::shared_ptr<const VerifiedExtents> verified;
+  const TuningRecord* record = decision.record.get();
+  const bool is_reference = record != nullptr && record->baseline && config.IsSame(record->baseline->config);
+  if (record != nullptr && !record->is_pinned && !is_reference && place != Place::kAndStays) {
+    Result<const std::vector<Config>*> configs = ConfigsOn(device);  // Known: the choice is one of them.
+    if (configs.ok()) verified = VerifiedExtents::Of(definition_, record->verification, call.problem.dims, **configs);
+  }
   MutexLock lock(choices_mutex_);
-  const HitTable::Entry* entry = Publish(device, key, call, config, std::move(loaded), place);
+  const HitTable::Entry* entry = Publish(device, key, call, config, std::move(loaded), place, std::move(verified));
   if (entry->is_pinned == (place == Place::kAndStays)) decisions_.Note(key, std::move(decision));
 }
 
@@ -214,6 +226,7 @@ std::vector<ResidentKey> Residency::Evict(std::size_t max_keys) {
       table_.Drop(stand_in);
     }
   }
+  table_.ReleaseOutgrown();
   return dropped;
 }
 

@@ -50,6 +50,19 @@ class Residency {
     VariantSet LeftOutBy(const BoundCall& call) const;
   };
 
+  /// A call that looks up keys and is no hit. While it lives Evict on other threads frees nothing that it may look at.
+  /// A thread has one at a time.
+  class Reader {
+   public:
+    explicit Reader(const Residency& residency) : table_(residency.table_) { table_.BeginReading(); }
+    ~Reader() { table_.EndReading(); }
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+
+   private:
+    const HitTable& table_;
+  };
+
   Residency(const KernelDefinition& definition, const CallBinder& binder, const DriverApi& api);
 
   /// Fills `key` for the current context's device. An out parameter: a key is 400 bytes that a Result would copy.
@@ -93,8 +106,10 @@ class Residency {
   /// Makes `loaded` what `key` runs. `call` has the key's dims, and a target.
   const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
                                  const Config& config, std::shared_ptr<const LoadedKernel> loaded,
-                                 Place place = Place::kIfFree);
-  /// The same of a key's choice, with where it is from.
+                                 Place place = Place::kIfFree,
+                                 std::shared_ptr<const VerifiedExtents> verified = nullptr);
+  /// The same of a key's choice, with where it is from. What its record says of the extents at which it was verified
+  /// holds for its launches.
   void PublishChoice(const DeviceState& device, const ResidentKey& key, const BoundCall& call, const Config& config,
                      std::shared_ptr<const LoadedKernel> loaded, Place place, Decision decision);
   /// The key runs nothing from now on; what it ran retires.
@@ -105,7 +120,8 @@ class Residency {
   /// Drops the key, if it is provisional.
   void DropProvisional(const ResidentKey& key);
   /// Drops the keys that have been there longest, each with its stand-ins, until there are `max_keys`; no pinned one.
-  /// Returns them.
+  /// Returns them. What they were kept in is freed by the next call but one, if no other Reader lives then. REQUIRES:
+  /// the caller has a Reader, and no hit has been under way since before the last call.
   std::vector<ResidentKey> Evict(std::size_t max_keys);
   /// Those that are there now are not dropped by Evict.
   void Keep() { table_.Keep(); }
@@ -117,6 +133,12 @@ class Residency {
   bool HasChoice(const ResidentKey& key) const {
     const HitTable::Entry* entry = table_.Find(key);
     return entry != nullptr && !entry->is_provisional;
+  }
+
+  /// The key's choice is resident, and was verified at extents of the call's class.
+  bool HasVerifiedChoice(const ResidentKey& key, const BoundCall& call) const {
+    const HitTable::Entry* entry = table_.Find(key);
+    return entry != nullptr && !entry->is_provisional && entry->kernel->IsVerifiedAt(call.problem.dims);
   }
 
   /// Of the current context. It lives as long as this object.
@@ -141,9 +163,9 @@ class Residency {
     return result == CUDA_SUCCESS ? Status() : ContextStatus(api_, result, "cuCtxGetDevice");
   }
 
-  /// What tells loaded kernels apart: device and role, config (Canonical), variant, code, and the dynamic shared memory
-  /// it was prepared for.
-  using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t>;
+  /// What tells loaded kernels apart: device and role, config (Canonical), variant, code, the dynamic shared memory it
+  /// was prepared for, and the extents that it was verified at.
+  using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t, std::string>;
 
   /// What depends on nothing but the key: the geometry of its launches; or nothing, if each computes its own.
   std::optional<Geometry> GeometryOfKey(const VariantState& variant, const BoundCall& call, const Config& config,

@@ -60,6 +60,10 @@ void ResidentKernel::SetUp(const std::optional<Geometry>& of_key) {
                    return of_terms != nullptr && !of_terms->ReadsScalar();  // A function is asked at each launch.
                  });
   }
+  if (verified_extents != nullptr) {  // Asked like a guard, so that a hit of other kernels does not know of it.
+    guards.emplace_back(
+        [extents = verified_extents](const Config&, const Problem& problem) { return extents->Cover(problem.dims); });
+  }
   setup_geometry = all_but_grid ? all_but_grid : of_key;
   if (setup_geometry) setup.emplace(*setup_geometry);
 }

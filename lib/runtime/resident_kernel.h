@@ -16,6 +16,7 @@
 #include "launch/launch.h"
 #include "launch/parameter_block.h"
 #include "launch/tensor_map_cache.h"
+#include "runtime/verified_extents.h"
 #include "search/candidate.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/kernel_definition.h"
@@ -35,7 +36,9 @@ struct ResidentKernel {
   std::optional<LaunchSetup> setup;
   std::optional<Geometry> setup_geometry;    // What `setup` was made of.
   GeometryFn shape;                          // The variant's, for this config.
-  std::vector<SearchSpace::GuardFn> guards;  // The space's, for this config.
+  std::vector<SearchSpace::GuardFn> guards;  // The space's, for this config, and that of verified_extents.
+  /// Where it may run; null: at all extents of its keys.
+  std::shared_ptr<const VerifiedExtents> verified_extents;
   Config config;
   Target target;
   const Variant* variant = nullptr;
@@ -50,6 +53,8 @@ struct ResidentKernel {
   /// or by the variant's launcher. A pointer, so that a hit asks for nothing.
   Status (*launch)(const ResidentKernel& self, CUstream stream, BoundCall& call) = &ResidentKernel::LaunchCode;
 
+  /// False if the config was not verified at extents of the call's class.
+  bool IsVerifiedAt(const Dims& dims) const { return verified_extents == nullptr || verified_extents->Cover(dims); }
   /// True if the config may run for the call. Sets the call's target, if a guard may ask for it.
   bool GuardsHold(BoundCall& call) const {
     if (guards.empty()) return true;

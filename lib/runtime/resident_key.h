@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +14,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Most words of a key: one for device and role, and the recipe's parts.
-inline constexpr std::size_t kMaxKeyWords = 1 + 2 * static_cast<std::size_t>(kMaxParameters);
+/// Most words of a key: one for device and role, and the recipe's parts. A launch's stack frame stays below 4 KiB for
+/// it: stores and loads that are 4 KiB apart wait for each other on some CPUs.
+inline constexpr std::size_t kMaxKeyWords = 1 + static_cast<std::size_t>(kMaxDims + kMaxParameters);
 
 /// Odd multipliers for KeyWriter, one per word: random numbers (splitmix64 from seed 1), made odd.
 struct KeyMultipliers {
@@ -38,6 +40,16 @@ struct ResidentKey {
   std::array<std::uint64_t, kMaxKeyWords> words;  // The first `count` are set.
   std::size_t count;
   std::uint64_t hash;
+
+  ResidentKey() = default;
+  /// Copies the words that are set: few, where there is room for many.
+  ResidentKey(const ResidentKey& other) { *this = other; }
+  ResidentKey& operator=(const ResidentKey& other) {
+    count = other.count;
+    hash = other.hash;
+    std::copy_n(other.words.begin(), count, words.begin());
+    return *this;
+  }
 
   /// kStandIn + i: the i-th stand-in, for calls that those before it do not suit.
   enum Role : std::uint64_t { kTuned = 1, kStandIn };

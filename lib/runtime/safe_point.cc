@@ -20,7 +20,8 @@ std::shared_ptr<const KeptInputs> MissPolicy::KeepInputs(CUstream stream, const 
   return nullptr;
 }
 
-void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key, std::shared_ptr<const KeptInputs> inputs) {
+WaitingKeys::Waiting MissPolicy::WaitingOf(const BoundCall& call, const ResidentKey& key,
+                                           std::shared_ptr<const KeptInputs> inputs) const {
   WaitingKeys::Waiting waiting{
       key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call, key.left_out()), std::move(inputs)};
   const std::vector<Parameter>& parameters = to_.definition->parameters();
@@ -30,7 +31,12 @@ void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key, std::shared
     if (parameters[i].kind != ParameterKind::kScalar) continue;
     std::memcpy(&waiting.shape.scalars[i].emplace(0), call.problem.values[i], DTypeBytes(parameters[i].dtype));
   }
-  if (waiting_.Add(std::move(waiting))) MakeStandInKnown(call, key);
+  return waiting;
+}
+
+void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key, std::shared_ptr<const KeptInputs> inputs) {
+  if (!chooser_.CheckLaunchable(call).ok()) return;  // No search can be made on it: the key waits for another call.
+  if (waiting_.Add(WaitingOf(call, key, std::move(inputs)))) MakeStandInKnown(call, key);
 }
 
 void MissPolicy::MakeStandInKnown(const BoundCall& bound, const ResidentKey& key) {
@@ -57,6 +63,7 @@ Status MissPolicy::LetWait(const BoundCall& call) {
 void MissPolicy::DropOldest() {
   // What was dropped waits no more: its next launch is a miss, and keeps its own inputs.
   for (const ResidentKey& dropped : to_.residency.Evict(to_.policy.max_resident_keys)) waiting_.Remove(dropped);
+  failed_.DropOldest(to_.policy.max_resident_keys);
 }
 
 Result<TuningCall> MissPolicy::CallOf(CUstream stream, const WaitingKeys::Waiting& waiting) {

@@ -1,12 +1,13 @@
 // The hot path: from arguments to a launch, when the key is resident.
 #include "tuneonce/tuned_kernel.h"
 
+#include <atomic>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/environment.h"
-#include "base/mutex.h"
 #include "cuda/driver_api.h"
 #include "launch/assumption.h"
 #include "runtime/context_status.h"
@@ -66,23 +67,48 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       chooser({definition, binder, api, policy, announcer, residency, counters}),
       misses({definition, binder, api, policy, announcer, residency, counters}, chooser) {}
 
-/// What a TunedKernel is made of, before and after its driver is known.
+/// What a TunedKernel is made of, before and after its driver is known. It has no lock: in a child of fork() one that
+/// another thread of the parent held would be held for ever.
 struct TunedKernel::Origin {
   std::shared_ptr<const KernelDefinition> definition;
-  Mutex mutex;
   AutotunePolicy policy;
   std::shared_ptr<RecordStore> shipped;
-  bool is_sealed TUNEONCE_GUARDED_BY(mutex) = false;      // Before there was an `impl` to seal.
-  std::unique_ptr<Impl> impl TUNEONCE_GUARDED_BY(mutex);  // Made once.
 
-  Result<Impl*> Bind(const Device& device) TUNEONCE_REQUIRES(mutex) {
+  Origin() = default;
+  Origin(const Origin&) = delete;
+  Origin& operator=(const Origin&) = delete;
+  ~Origin() { delete impl(); }
+
+  /// Null before the first use.
+  Impl* impl() const {
+    Impl* made = state_.load();
+    return made == Sealed() ? nullptr : made;
+  }
+  /// The impl. Threads that meet none each make one; the first that is done counts.
+  Result<Impl*> Bind(const Device& device) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
     TUNEONCE_RETURN_IF_ERROR(definition->VariantsFor(Target::Of(identity)).status());
-    impl =
-        std::make_unique<Impl>(definition, device.api(), policy, shipped);  // A copy: what throws here is tried again.
-    if (is_sealed) impl->misses.Seal();
-    return impl.get();
+    auto made = std::make_unique<Impl>(definition, device.api(), policy, shipped);  // Of copies: it is tried again.
+    for (Impl* before = state_.load(); before == nullptr || before == Sealed();) {
+      if (before != nullptr) made->misses.Seal();
+      if (state_.compare_exchange_strong(before, made.get())) return made.release();
+    }
+    return state_.load();
   }
+  void Seal() {
+    Impl* before = nullptr;
+    if (state_.compare_exchange_strong(before, Sealed()) || before == Sealed()) return;
+    before->misses.Seal();
+  }
+
+ private:
+  /// Stands for an impl that is to be made, and sealed at once.
+  static Impl* Sealed() {
+    static char mark;
+    return reinterpret_cast<Impl*>(&mark);
+  }
+
+  std::atomic<Impl*> state_{nullptr};  // Owned. Null, Sealed(), or the impl, which never changes.
 };
 
 TunedKernel::TunedKernel(std::unique_ptr<Origin> origin) : origin_(std::move(origin)) {}
@@ -128,7 +154,6 @@ Result<TunedKernel> TunedKernelOn::FromBundle(const Device& device, const Bundle
 }
 
 Status TunedKernelOn::Bind(const Device& device, TunedKernel* kernel) {
-  MutexLock lock(kernel->origin_->mutex);
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel::Impl * impl, kernel->origin_->Bind(device));
   kernel->impl_ = impl;
   return Status();
@@ -137,21 +162,20 @@ Status TunedKernelOn::Bind(const Device& device, TunedKernel* kernel) {
 Result<TunedKernel::Impl*> TunedKernel::Bound() const {
   Impl* bound = impl_.load(std::memory_order_acquire);
   if (bound != nullptr) return bound;
-  std::string kernel = "kernel '" + origin_->definition->name() + "'";
-  MutexLock lock(origin_->mutex);
-  if (origin_->impl == nullptr) {
+  bound = origin_->impl();
+  if (bound == nullptr) {
     try {
       TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
                                 DriverOfCurrentContext(origin_->policy.search.runtime->environment()));
       TUNEONCE_RETURN_IF_ERROR(CheckContext(*api));
       TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(*api));
-      TUNEONCE_RETURN_IF_ERROR(origin_->Bind(device).status());
+      TUNEONCE_ASSIGN_OR_RETURN(bound, origin_->Bind(device));
     } catch (...) {
-      return StatusOfException(kernel, StatusCode::kInternal);
+      return StatusOfException("kernel '" + origin_->definition->name() + "'", StatusCode::kInternal);
     }
   }
-  impl_.store(origin_->impl.get(), std::memory_order_release);
-  return origin_->impl.get();
+  impl_.store(bound, std::memory_order_release);
+  return bound;
 }
 
 Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder_or_name, AutotunePolicy policy) {
@@ -222,6 +246,11 @@ Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, Resident
     return Status();
   }
   return LaunchIfSuits(*entry, stream, call, [&] {
+    if (!entry->is_provisional && !entry->kernel->IsVerifiedAt(call.problem.dims)) {
+      if (missed == nullptr) return misses.LaunchUnverified(stream, call, key);
+      *missed = true;
+      return Status();
+    }
     Status launched = misses.LaunchStandIn(stream, call, missed);
     if (missed == nullptr || !*missed) hits.Add();
     return launched;
@@ -266,7 +295,8 @@ Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_
   TUNEONCE_RETURN_IF_ERROR(bound);
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(impl->residency.ChoiceKeyOf(call, &key));
-  return impl->residency.HasChoice(key);
+  const Residency::Reader reader(impl->residency);  // Behind what a child of fork() is refused by.
+  return !impl->is_baseline_only && impl->residency.HasVerifiedChoice(key, call);
 }
 
 Counters TunedKernel::counters() const {
@@ -302,11 +332,7 @@ Counters TunedKernel::counters() const {
   return counters;
 }
 
-void TunedKernel::Seal() {
-  MutexLock lock(origin_->mutex);
-  origin_->is_sealed = true;
-  if (origin_->impl != nullptr) origin_->impl->misses.Seal();
-}
+void TunedKernel::Seal() { origin_->Seal(); }
 
 void TunedKernel::ReleaseRetired() {
   if (Impl* impl = impl_.load(std::memory_order_acquire); impl != nullptr) impl->residency.ReleaseRetired();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cuda/driver_api.h"
+#include "runtime/agreed_keys.h"
 #include "runtime/announcer.h"
 #include "runtime/chooser.h"
 #include "runtime/guarded_store.h"
@@ -85,6 +86,7 @@ struct TunedKernel::Impl {
   Residency residency;
   Chooser chooser;
   MissPolicy misses;
+  AgreedKeys agreed;  // In a group of ranks.
 };
 
 }  // namespace v0

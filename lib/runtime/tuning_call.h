@@ -11,6 +11,7 @@
 #include "runtime/kept_inputs.h"
 #include "runtime/warmup_inputs.h"
 #include "search/trial_memory.h"
+#include "search/varied_call.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -37,10 +38,7 @@ class TuningCall {
   /// The dims that the definition's key rounds this call's to: up, or to those that are nearest.
   Dims BoundOf(const KernelDefinition& definition) const;
   /// A call of the same key at these dims. Its tensors are row-major memory of its own. On fills it is on fills again,
-  /// made for the bound: offsets that are repeated would fall. On arguments, inputs hold the arguments' elements,
-  /// repeated, so that indices stay indices: all of them, or of a tensor with gaps the first ones. Behind whole numbers
-  /// of one dimension that never decrease, which may be offsets, the last one is repeated; declared offsets that end
-  /// with the call's rows are scaled to the bound's, if they are the only numbers that it reads. Where a dim is less
+  /// made for the bound: offsets that are repeated would fall. On arguments it is a VariedCall; where a dim is less
   /// than this call's, and integers may be indices beyond it, it is on the fills that are declared.
   /// Errors: ResourceExhausted if `memory`, or the device's, does not allow it; those of OnFills.
   Result<TuningCall> AtBound(const KernelDefinition& definition, const CallBinder& binder, StreamView stream,
@@ -48,6 +46,9 @@ class TuningCall {
 
   /// CheckTables, once, of what the caller gave: only that has memory in any case, and tables that are not ours.
   Status CheckTables(const KernelDefinition& definition, StreamView stream);
+
+  /// States in `memory` that this call's tensors are not the caller's, if it is on fills.
+  void AddOwnInputs(const KernelDefinition& definition, TrialMemory& memory) const;
 
   const BoundCall& call() const { return call_; }
   TunedInputs inputs() const { return inputs_; }
@@ -58,10 +59,6 @@ class TuningCall {
   Status PlaceKept(StreamView stream);
   /// Makes a table of views_[parameter] in memory of its own, in the order of `stream`.
   Result<const PointerTable*> AddTable(std::size_t parameter, StreamView stream);
-  Status Repeat(const KernelDefinition& definition, const BoundCall& of, StreamView stream, TrialMemory& memory);
-  /// Adds to views_[index] memory of its own like `view`, with the elements of `given`, a tensor of `of`, repeated.
-  Status AddRepeated(const KernelDefinition& definition, const BoundCall& of, std::size_t index, TensorView view,
-                     const TensorView& given, StreamView stream, TrialMemory& memory);
   /// What a launch at fewer elements than this call's is made on: its scalars, but for numbers that are declared.
   Result<std::vector<std::optional<std::uint64_t>>> ScalarsAt(const Dims& dims,
                                                               const KernelDefinition& definition) const;
@@ -78,12 +75,12 @@ class TuningCall {
   std::shared_ptr<const KeptInputs> kept_;
   std::vector<std::uint64_t> scalars_;
   std::vector<DeviceBuffer> outputs_;
-  // On these, and on repeated elements. What call_ points to, by parameter: of one by pointers the tensors of its
-  // table, else one. Never grows after OnKept or Repeat.
+  // On these. What call_ points to, by parameter: of one by pointers the tensors of its table, else one. Never grows
+  // after OnKept.
   std::vector<std::vector<TensorView>> views_;
   std::vector<std::unique_ptr<DeviceTable>> tables_;
   // On repeated elements.
-  std::vector<TrialMemory::Block> blocks_;
+  std::optional<VariedCall> repeated_;
 };
 
 }  // namespace v0

@@ -32,6 +32,7 @@ Result<std::optional<TuningCall>> TunedKernel::Impl::CallOf(CUstream stream, con
 }
 
 Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
+  const Residency::Reader reader(residency);
   TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
   WarmupInputs::Use use = misses.may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallOf(stream, shape, use, "warm-up"));
@@ -39,6 +40,7 @@ Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
 }
 
 Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  const Residency::Reader reader(residency);
   TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
   BoundCall bound;
   bool is_empty = false;
@@ -90,6 +92,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
 }
 
 Status TunedKernel::Impl::RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  const Residency::Reader reader(residency);
   TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "retune", "retune"));
   BoundCall bound;
   bool is_empty = false;
@@ -110,6 +113,7 @@ Status TunedKernel::Retune(CUstream stream, const Shape& shape) {
   if (InsideCallback()) return InsideCallbackError("Retune");
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   return impl->Guarded([&]() -> Status {
+    const Residency::Reader reader(impl->residency);
     TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "retune", "retune"));
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
                               impl->CallOf(stream, shape, WarmupInputs::Use::kSearch, "retune"));
@@ -125,6 +129,7 @@ Status TunedKernel::AtSafePoint(CUstream stream) {
   Impl* impl = *bound;
   if (ranks().group != nullptr) return impl->SafePointInRanks(stream);
   return impl->Guarded([&]() -> Status {
+    const Residency::Reader reader(impl->residency);
     TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "safe point", "call it"));
     return impl->misses.AtSafePoint(stream);
   });

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
 #include "definition/open_dtype.h"
 #include "tuneonce/device_buffer.h"
@@ -22,7 +23,7 @@ Result<std::vector<std::int64_t>> ExtentsOf(const KernelDefinition& definition, 
   std::vector<std::int64_t> extents;
   std::int64_t count = 1;
   for (const std::string& dim : parameter.dims) {
-    extents.push_back(dims[definition.DimOf(dim)]);
+    extents.push_back(ExtentAt(definition, dim, dims));
     if (__builtin_mul_overflow(count, extents.back(), &count) || count > kMostElements) {
       return InvalidArgumentError(absl::StrCat(
           "parameter '", parameter.name, "' is larger than any device's memory at ", definition.DimsString(dims)));

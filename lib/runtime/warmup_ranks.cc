@@ -1,7 +1,6 @@
 // What a group of ranks agrees on in a warm-up and at a safe point: the lists of keys.
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "base/callback.h"
@@ -48,6 +47,7 @@ Status TunedKernel::TakeTurn(CUstream stream, Status why) const {
 }
 
 Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* arguments, std::size_t count) {
+  auto reader = std::make_unique<const Residency::Reader>(residency);  // Until the safe point, which frees.
   if (InsideTrial()) return misses.CheckSafe(stream, "warm-up", "warm up");
   BoundCall bound;
   bool is_empty = false;
@@ -78,17 +78,25 @@ Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* 
     (void)RankedKeys(stream, policy.ranks).Agree(this, RankedKeys::Patience::kNotForSilent);
     return known;
   }
+  reader.reset();
   Status rest = SafePointInRanks(stream);
   return known.ok() || is_empty ? rest : known;
 }
 
 Status TunedKernel::Impl::SafePointInRanks(CUstream stream) {
+  const Residency::Reader reader(residency);
   if (InsideTrial()) return misses.CheckSafe(stream, "safe point", "call it");
   Result<std::vector<WaitingKeys::Waiting>> due = std::vector<WaitingKeys::Waiting>();
   RankedKeys keys(stream, policy.ranks);
   Status safe = Guarded([&]() -> Status {
     TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "safe point", "call it"));
     TUNEONCE_ASSIGN_OR_RETURN(due, misses.Due());
+    // A rank that asks for one of these did not hear the end of the agreement on it.
+    TUNEONCE_ASSIGN_OR_RETURN(const std::uint64_t device_word, residency.DeviceWord(ResidentKey::kTuned));
+    for (AgreedKeys::Key& asked : agreed.Asked()) {
+      const bool is_here = ResidentKey::DeviceAndRole(asked.key.words[0]) == device_word;
+      if (is_here && residency.HasChoice(asked.key)) due->push_back(std::move(asked));
+    }
     return Status();
   });
   for (const WaitingKeys::Waiting& waiting : *due) {
@@ -109,6 +117,7 @@ Status TunedKernel::Impl::SafePointInRanks(CUstream stream) {
   for (const RankedKeys::Outcome& outcome : keys.Agree(this)) {
     if (first_failure.ok()) first_failure = outcome.status;
   }
+  agreed.SetAsked(keys.TakeKeysOfOthersAlone());
   misses.DropOldest();
   return first_failure;
 }

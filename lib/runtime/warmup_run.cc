@@ -50,6 +50,7 @@ void WarmupRun::End(Entry& entry, State state, Status status) {
 Status WarmupRun::Add(std::size_t place, const KernelShapes& kernel) {
   if (kernel.kernel == nullptr) return InvalidArgumentError(absl::StrCat("kernel ", place, " of a warm-up is null"));
   Result<TunedKernel::Impl*> impl = kernel.kernel->Bound();
+  if (impl.ok()) kernels_.try_emplace(*impl, (*impl)->residency);
   NoteGroup(*kernel.kernel, impl.ok() ? *impl : nullptr);
   if (!impl.ok() && impl.status().code() == StatusCode::kFailedPrecondition) return impl.status();
   if (impl.ok()) TUNEONCE_RETURN_IF_ERROR((*impl)->misses.CheckSafe(stream_, "warm-up", "warm up"));
@@ -281,10 +282,8 @@ std::vector<WarmedKey> WarmupRun::Run() {
     Finish(entry);
   }
   std::vector<WarmedKey> all;
-  for (Entry& entry : entries_) {
-    if (entry.impl != nullptr) entry.impl->misses.DropOldest();
-    all.push_back(std::move(entry.warmed));
-  }
+  for (Entry& entry : entries_) all.push_back(std::move(entry.warmed));
+  for (const auto& [kernel, reader] : kernels_) kernel->misses.DropOldest();
   return all;
 }
 

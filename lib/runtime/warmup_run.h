@@ -44,7 +44,7 @@ class WarmupRun {
   /// A key of a kernel on this device.
   struct Entry {
     TunedKernel::Impl* impl = nullptr;
-    ResidentKey key;
+    ResidentKey key{};  // Of no words, where the shape is wrong: a copy of one that was not set reads anything.
     WarmedKey warmed;
     std::vector<InputShape> shapes;  ///< The first is the one that is tuned.
     std::optional<TuningCall> call;  ///< Of the first, without memory.
@@ -84,6 +84,7 @@ class WarmupRun {
   const WarmupAllOptions& options_;
   const Clock::time_point start_ = Clock::now();
   const Clock::time_point end_;
+  std::map<TunedKernel::Impl*, Residency::Reader> kernels_;         // Those of the list.
   std::vector<Group> groups_;                                       // In the order in which the list names them first.
   std::deque<Entry> entries_;                                       // Addresses stay.
   std::map<std::pair<std::size_t, TuneOnce::Key>, Entry*> by_key_;  // With the kernel's place.

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
 
 namespace tuneonce {
@@ -39,7 +40,7 @@ std::optional<std::uint64_t> EncodeScalar(DType dtype, const Value& value) {
     if (!EncodeElement(dtype, static_cast<double>(*whole), &word)) return std::nullopt;
     return word;
   }
-  if (!EncodeElement(dtype, std::get<double>(value.what), &word)) return std::nullopt;
+  if (!EncodeScalar(dtype, std::get<double>(value.what), &word)) return std::nullopt;
   return word;
 }
 
@@ -146,7 +147,7 @@ Result<bool> IsEmptyAt(const KernelDefinition& definition, const Dims& dims) {
   for (const Parameter& parameter : definition.parameters()) {
     if (parameter.kind != ParameterKind::kTensor || parameter.access == Access::kIn) continue;
     bool has_elements = std::all_of(parameter.dims.begin(), parameter.dims.end(),
-                                    [&](const std::string& name) { return dims[definition.DimOf(name)] > 0; });
+                                    [&](const std::string& dim) { return ExtentAt(definition, dim, dims) > 0; });
     if (!has_elements) continue;
     return InvalidArgumentError(absl::StrCat("dim ", *zero, " is 0, which leaves nothing to compute '", parameter.name,
                                              "' from, which has elements"));

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "base/callback.h"
+#include "definition/decided_source.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -54,9 +54,7 @@ Result<VariantSet> WithoutStandIns(const KernelDefinition& definition, VariantSe
     if (left_out.Has(i)) continue;
     SourceKind its_kind = SourceKind::kHostCpp;
     if (!variant.launcher) {
-      TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("the source function", [&] {
-                                  return variant.MakeSource(config, definition.DecidedByKey(problem));
-                                }));
+      TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, MakeDecidedSource(definition, variant, config, problem));
       its_kind = source.kind;
     }
     const bool is_first = !kind;

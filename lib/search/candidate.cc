@@ -8,7 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "cuda/library.h"
+#include "definition/decided_source.h"
 #include "launch/assumption.h"
+#include "launch/code_assumptions.h"
 #include "launch/source_parameters.h"
 
 namespace tuneonce {
@@ -52,9 +54,7 @@ Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& d
   candidate.definition = definition;
   candidate.variant = &variant;
   if (candidate.is_callable()) return candidate;
-  TUNEONCE_ASSIGN_OR_RETURN(candidate.source, CallUser("the source function" + where, [&] {
-                              return variant.MakeSource(config, definition->DecidedByKey(call.problem));
-                            }));
+  TUNEONCE_ASSIGN_OR_RETURN(candidate.source, MakeDecidedSource(*definition, variant, config, call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.hints, CallUser("the hints function" + where, [&] {
                               return variant.hints ? variant.hints(config) : Hints::OfConfig(config);
                             }));
@@ -88,7 +88,9 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
       planned.passed_over.push_back(PassedOver{variant->name, "the arguments do not suit it"});
       continue;
     }
-    TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionChecks::Create(*definition, *variant));
+    TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
+                              ParameterLayout::Create(*definition, variant->convention, variant->parameters));
+    TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionChecks::Create(*definition, *variant, layout));
     if (Status suits = assumptions.Verify(call); !suits.ok()) {
       planned.passed_over.push_back(PassedOver{variant->name, suits.message()});
       continue;
@@ -99,6 +101,8 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
       break;  // It needs nothing that could be missing.
     } else if (candidate.source.kind == SourceKind::kTileIr && !enable_tile) {
       planned.passed_over.push_back(PassedOver{variant->name, "Tile IR is switched off (ENABLE_TILE=0)"});
+    } else if (Status covered = CheckAssumptionsOfCode(assumptions, layout, config, candidate.source); !covered.ok()) {
+      planned.passed_over.push_back(PassedOver{variant->name, covered.message()});
     } else {
       planned.alternatives.push_back(std::move(candidate));
     }

@@ -84,7 +84,7 @@ TUNEONCE_API Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t b
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
 /// checking the kernel's parameters against the definition's: count and sizes as the driver gives them (from CUDA 12.4
-/// on), what the source shows of them, names too. Of one that the host launches nothing is loaded. Errors: as
+/// on), and as Tile IR and PTX declare them. Of one that the host launches nothing is loaded. Errors: as
 /// Library::Load; InvalidArgument, naming the parameter that differs.
 TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api,
                                                                        const Candidate& candidate);

@@ -17,6 +17,12 @@ inline namespace v0 {
 /// A candidate that was loaded, run and checked; or why it cannot be.
 struct PreparedTrial {
   std::optional<Failure> failure;
+  /// With a failure: it did not run, since it would have had to run on the caller's own inputs, and must not
+  /// (SearchOptions::allow_trials_in_place). It counts as not measured.
+  bool is_not_tried = false;
+  /// How many candidates of different code, this one included, have computed this one's output so far, which differs
+  /// from the reference's. 0: it does not, or is not known.
+  int num_dissenting = 0;
   /// For Sample. Valid without a failure.
   std::size_t trial = 0;
   /// How long that run took. Valid without a failure.
@@ -26,6 +32,14 @@ struct PreparedTrial {
   /// The code as it was run, to be launched from now on; null if it ran in another process.
   std::shared_ptr<const LoadedKernel> kernel;
   /// Not OK: the context was lost, and no further trial is possible.
+  Status fatal;
+};
+
+/// What a verification of several candidates on one call found.
+struct VerifiedTogether {
+  /// By candidate, in the order in which they were given; empty for one that is correct.
+  std::vector<std::optional<Failure>> failures;
+  /// Not OK: the context was lost, or the search was cancelled, and no further trial is possible.
   Status fatal;
 };
 
@@ -48,6 +62,14 @@ class TUNEONCE_API CandidateRunner {
   static constexpr int kLaunchesToCheckAgain = 6;
   /// Checks again what a trial computes, after it ran many times: `prepared` as it was, or with a failure.
   virtual PreparedTrial CheckAgain(PreparedTrial prepared) { return prepared; }
+  /// Runs compiled candidates on a call that is not the one which is measured, twice each, untimed, and checks what
+  /// they wrote. All have the same call. `first_is_reference`: the others' outputs are compared with the first one's;
+  /// if that fails, the others fail as not verified. Else each is checked by itself: that it writes all of its outputs
+  /// and nothing else. Keeps nothing. REQUIRES: at least one candidate.
+  virtual VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates,
+                                          bool /*first_is_reference*/) {
+    return VerifiedTogether{std::vector<std::optional<Failure>>(candidates.size()), Status()};
+  }
   /// The trial will not run again: frees what is its alone, its code above all.
   virtual void Release(std::size_t /*trial*/) {}
 

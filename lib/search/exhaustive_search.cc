@@ -121,6 +121,7 @@ Result<TuningResult> SearchDefinition(const KernelDefinition& definition, Stream
   TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(*shared));
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(CallBinder(*shared).Bind(arguments.data(), arguments.size(), &call));
+  TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::CheckConstantExtents(*shared, call));
   TUNEONCE_ASSIGN_OR_RETURN(call.problem.target, CurrentTarget(stream.api()));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, SearchCall(std::move(shared), stream, call, options));
   return std::move(outcome.result);

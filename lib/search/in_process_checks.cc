@@ -1,6 +1,9 @@
 // InProcessRunner's checks: runs of a trial in poisoned memory, and what they wrote, before the race and after it.
+#include <algorithm>
 #include <initializer_list>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "base/span.h"
 #include "search/candidate.h"
 #include "search/in_process_runner.h"
@@ -16,6 +19,10 @@ namespace {
 constexpr std::initializer_list<int> kFirstRuns = {1, 1};
 constexpr std::initializer_list<int> kFirstRunsUnordered = {1, 1, 1};
 constexpr std::initializer_list<int> kOneRun = {1};  // Nothing is compared.
+/// The poison for the reference in runs at other dims and data, which launch each config once. Elements that a
+/// candidate leaves unwritten then hold the first poison, a NaN, which differs from every value. After a failure
+/// kFirstRuns tell whose fault it is.
+constexpr int kQuickPoison = 1;
 /// The same for what the host launches: once more before it is timed, in a capture perhaps, since what it loads,
 /// compiles or allocates at its first launch is its own business.
 constexpr std::initializer_list<int> kFirstRunsOfCallable = {2, 1};
@@ -59,48 +66,177 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::Run(Trial& tria
     TUNEONCE_RETURN_IF_ERROR(times.status());
     trial.warmup_us = times->front();
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<TrialTensors::Trespass> trespass,
-                            trial.tensors().FindTrespass(has_workspaces ? &*workspaces_ : nullptr));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Trespass> trespass,
+                            trial.tensors().FindTrespass(has_workspaces ? &*workspaces_ : nullptr, byte));
   if (!trespass) return std::optional<Finding>();
   return std::optional<Finding>({trespass->kind, std::move(trespass->message)});
 }
 
 Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Trial& trial,
                                                                              std::initializer_list<int> bursts,
-                                                                             bool timed, bool makes_reference) {
+                                                                             bool timed, Against against,
+                                                                             OutputCheck& check, int first_poison) {
   Span span(trace_, "verify", "run and verify");
-  bool compares = options_.verify == Verify::kAgainstBaseline;
-  // Without any reference: a first run of its own shows what the second does not write either.
-  bool is_alone = compares && options_.reference.empty() && !has_baseline_;
-  OutputCheck alone(stream_, memory_, comparer_);
-  OutputCheck& check = is_alone ? alone : check_;
+  const bool makes_reference = against == Against::kFirstRun;
   for (std::size_t i = 0; i < bursts.size(); ++i) {
-    int poison = static_cast<int>(i % ArrayComparer::kPoisons.size());
+    int poison = static_cast<int>((static_cast<std::size_t>(first_poison) + i) % ArrayComparer::kPoisons.size());
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<Finding> finding, Run(trial, bursts.begin()[i], poison, timed));
     if (finding) return finding;
-    if (!compares) continue;
-    if (i == 0 && (makes_reference || is_alone)) {
+    if (against == Against::kNothing) continue;
+    if (i == 0 && against != Against::kReference) {
       Status kept = WithRoom([&] { return check.Keep(trial.definition(), trial.tensors()); });
-      if (is_alone && kept.code() == StatusCode::kResourceExhausted) {
+      if (against == Against::kItself && kept.code() == StatusCode::kResourceExhausted) {
         Note("elements that nobody writes were not looked for: there is no memory for a copy of the outputs");
       } else if (!kept.ok()) {
         return kept.WithPrefix("the reference");
       }
-    } else if (is_alone) {
+    } else if (against == Against::kItself) {
       if (i == 1) {
-        TUNEONCE_ASSIGN_OR_RETURN(finding, alone.FindUnwritten(trial.definition(), trial.tensors()));
+        TUNEONCE_ASSIGN_OR_RETURN(finding, check.FindUnwritten(trial.definition(), trial.tensors()));
       }
     } else {
       TUNEONCE_ASSIGN_OR_RETURN(finding,
-                                check_.Check(trial.definition(), trial.tensors(), poison,
-                                             makes_reference ? "its own first run" : "the reference", &trial.largest));
+                                check.Check(trial.definition(), trial.tensors(), poison,
+                                            makes_reference ? "its own first run" : "the reference", &trial.largest));
     }
-    if (finding) return finding;
+    if (finding) {
+      const bool is_compared = against == Against::kReference && finding->kind == FailureKind::kWrongResult;
+      // The copies are of first runs, whose scratch is poisoned alike.
+      if (timed && i == 0 && is_compared) TUNEONCE_RETURN_IF_ERROR(NoteDissent(trial));
+      return finding;
+    }
     if (makes_reference && i == 1) {
-      TUNEONCE_RETURN_IF_ERROR(WithRoom([&] { return check_.KeepPartial(trial.definition(), trial.tensors()); }));
+      TUNEONCE_RETURN_IF_ERROR(WithRoom([&] { return check.KeepPartial(trial.definition(), trial.tensors()); }));
     }
   }
   return std::optional<Finding>();
+}
+
+Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Trial& trial,
+                                                                             std::initializer_list<int> bursts,
+                                                                             bool timed, bool makes_reference) {
+  if (options_.verify == Verify::kOff) return RunAndCheck(trial, bursts, timed, Against::kNothing, check_);
+  if (makes_reference) return RunAndCheck(trial, bursts, timed, Against::kFirstRun, check_);
+  if (has_baseline_ || !options_.reference.empty()) {
+    return RunAndCheck(trial, bursts, timed, Against::kReference, check_);
+  }
+  // Without any reference: a first run of its own shows what the second does not write either.
+  OutputCheck alone(stream_, memory_, comparer_);
+  return RunAndCheck(trial, bursts, timed, Against::kItself, alone);
+}
+
+Result<std::optional<InProcessRunner::Finding>> InProcessRunner::VerifyOne(const Candidate& candidate,
+                                                                           const std::shared_ptr<Scratch>& scratch,
+                                                                           Against against, bool is_quick,
+                                                                           OutputCheck& check) {
+  TUNEONCE_RETURN_IF_ERROR(CheckGeometry(candidate));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded, LoadOnce(candidate));
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<Trial> trial, MakeTrial(candidate, scratch));
+  trial->loaded = std::move(loaded);
+  const int first_poison = is_quick && against == Against::kFirstRun ? kQuickPoison : 0;
+  Result<std::optional<Finding>> found =
+      RunAndCheck(*trial, is_quick ? kOneRun : kFirstRuns, /*timed=*/false, against, check, first_poison);
+  // The trial's code may be unloaded with it: nothing may run any more.
+  Status finished = stream_.Synchronize();
+  return found.ok() && !finished.ok() ? Result<std::optional<Finding>>(finished) : found;
+}
+
+VerifiedTogether InProcessRunner::VerifyTogether(const std::vector<const Candidate*>& candidates,
+                                                 bool first_is_reference) {
+  VerifiedTogether verified;
+  verified.failures.resize(candidates.size());
+  const Candidate& first = *candidates.front();
+  InputCopies inputs(memory_, comparer_, stream_);
+  auto make_scratch = [&] {
+    return TrialTensors::Create(*first.definition, first.call, memory_, inputs, comparer_, stream_);
+  };
+  // What lacks memory here is a gap of the verification: the trials' copies stay.
+  const bool may_drop_copies = std::exchange(may_drop_copies_, false);
+  absl::Cleanup restore = [&] { may_drop_copies_ = may_drop_copies; };
+  Result<TrialTensors> tensors = make_scratch();
+  if (tensors.ok() && inputs.lacks_copies()) {
+    tensors = ResourceExhaustedError("there is no memory for copies of the inputs");
+  }
+  if (!tensors.ok()) {
+    PreparedTrial failed = Fail(first, FailureKind::kResources, tensors.status());
+    verified.fatal = failed.fatal;
+    std::fill(verified.failures.begin(), verified.failures.end(), failed.failure);
+    return verified;
+  }
+  auto scratch = std::make_shared<Scratch>(Scratch{first.definition, first.call, *std::move(tensors)});
+  const std::vector<Parameter>& parameters = first.definition->parameters();
+  const bool has_partial_outputs =
+      std::any_of(parameters.begin(), parameters.end(), [](const Parameter& each) { return each.may_be_partial; });
+  const bool is_compared = first_is_reference && options_.verify == Verify::kAgainstBaseline;
+  const bool may_be_quick = is_compared && !has_partial_outputs && !first.definition->is_unordered();
+  const bool is_passed =
+      may_be_quick && VerifyAll(candidates, first_is_reference, scratch, /*is_quick=*/true, &verified);
+  if (!is_passed && verified.fatal.ok()) {
+    std::vector<std::optional<Failure>> found = std::exchange(verified.failures, {});
+    VerifyAll(candidates, first_is_reference, scratch, /*is_quick=*/false, &verified);
+    // A result that was incorrect once remains so, unless the fault is the reference's.
+    const bool has_reference = first_is_reference && !verified.failures.front();
+    for (std::size_t i = 1; has_reference && i < found.size(); ++i) {
+      if (!verified.failures[i]) verified.failures[i] = std::move(found[i]);
+    }
+  }
+  scratch = nullptr;
+  FreeUnused();
+  return verified;
+}
+
+bool InProcessRunner::VerifyAll(const std::vector<const Candidate*>& candidates, bool first_is_reference,
+                                const std::shared_ptr<Scratch>& scratch, bool is_quick, VerifiedTogether* verified) {
+  OutputCheck check(stream_, memory_, comparer_);
+  const bool compares = options_.verify == Verify::kAgainstBaseline;
+  verified->failures.assign(candidates.size(), std::nullopt);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = *candidates[i];
+    if (i > 0 && first_is_reference && compares && verified->failures.front()) {
+      verified->failures[i] = Failure{candidate.config, FailureKind::kNotVerified,
+                                      "the reference failed: " + verified->failures.front()->message};
+      continue;
+    }
+    Against against = first_is_reference ? Against::kReference : Against::kItself;
+    if (i == 0 && first_is_reference) against = Against::kFirstRun;
+    if (!compares) against = Against::kNothing;
+    OutputCheck alone(stream_, memory_, comparer_);
+    Result<std::optional<Finding>> found =
+        VerifyOne(candidate, scratch, against, is_quick, against == Against::kItself ? alone : check);
+    if (!found.ok()) {
+      PreparedTrial failed = Fail(candidate, FailureKind::kRun, found.status());
+      verified->failures[i] = std::move(failed.failure);
+      verified->fatal = failed.fatal;
+      if (!verified->fatal.ok()) return false;
+    } else if (*found) {
+      verified->failures[i] = Failure{candidate.config, (*found)->kind, (*found)->message};
+    }
+    if (is_quick && verified->failures[i]) return false;
+  }
+  return true;
+}
+
+Result<std::shared_ptr<const LoadedKernel>> InProcessRunner::LoadOnce(const Candidate& candidate) {
+  for (const std::unique_ptr<Trial>& trial : trials_) {
+    if (trial == nullptr || trial->loaded == nullptr || candidate.is_callable()) continue;
+    const Candidate& other = *trial->candidate;
+    const bool is_same = other.variant_name() == candidate.variant_name() &&
+                         other.artifact.symbol == candidate.artifact.symbol &&
+                         other.geometry.shared_memory_bytes == candidate.geometry.shared_memory_bytes &&
+                         other.artifact.image == candidate.artifact.image;
+    if (is_same) return trial->loaded;
+  }
+  return LoadCandidate(stream_.api(), candidate);
+}
+
+Status InProcessRunner::NoteDissent(Trial& trial) {
+  if (has_agreement_) return Status();
+  const Candidate& candidate = *trial.candidate;
+  Fingerprinter code;
+  code.Add(candidate.artifact.image);
+  if (candidate.is_callable()) code.Add(candidate.config.Canonical());  // What the host does cannot be compared.
+  TUNEONCE_ASSIGN_OR_RETURN(trial.num_dissenting, dissents_.Add(trial.definition(), trial.tensors(), code.Finish()));
+  return Status();
 }
 
 Status InProcessRunner::SeeToReference(const Trial& trial) {
@@ -139,7 +275,11 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunFirst(Trial&
 PreparedTrial InProcessRunner::Checked(const Trial& trial, const Result<std::optional<Finding>>& checked) const {
   FailureKind kind = trial.launch_refused ? FailureKind::kLaunch : FailureKind::kRun;
   if (!checked.ok()) return Fail(*trial.candidate, kind, checked.status());
-  if (*checked) return Fail(*trial.candidate, (*checked)->kind, InternalError((*checked)->message));
+  if (*checked) {
+    PreparedTrial failed = Fail(*trial.candidate, (*checked)->kind, InternalError((*checked)->message));
+    failed.num_dissenting = trial.num_dissenting;
+    return failed;
+  }
   PreparedTrial result;
   result.warmup_us = trial.warmup_us;
   result.largest_difference = trial.largest;
@@ -155,11 +295,12 @@ PreparedTrial InProcessRunner::CheckAgain(PreparedTrial prepared) {
     if (!no_reference_.empty()) return std::optional<Finding>();  // It was compared before.
     return RunAndCheck(trial, kLastRuns, /*timed=*/false, /*makes_reference=*/false);
   };
-  PreparedTrial checked = Checked(trial, check());
+  PreparedTrial checked = WithDamage(Checked(trial, check()), "in the race or after it");
   if (checked.failure) {
     checked.failure->message = "after the race: " + checked.failure->message;
     return checked;
   }
+  prepared.fatal = checked.fatal;
   prepared.largest_difference = trial.largest;
   return prepared;
 }

@@ -48,7 +48,9 @@ InProcessRunner::InProcessRunner(StreamView stream, const SearchOptions& options
       memory_(memory),
       comparer_(stream),
       inputs_(memory, comparer_, stream),
+      may_drop_copies_(options.allow_trials_in_place),
       check_(stream, memory, comparer_),
+      dissents_(stream, memory, comparer_),
       timer_(stream, options, memory),
       has_baseline_(has_baseline),
       wants_baseline_(options.verify == Verify::kAgainstBaseline && options.reference.empty() && has_baseline) {
@@ -77,7 +79,9 @@ void InProcessRunner::Note(const std::string& line) {
 std::vector<std::string> InProcessRunner::notes() const {
   std::vector<std::string> notes = notes_;
   if (!timer_.note().empty()) notes.push_back(timer_.note());
-  if (inputs_.lacks_copies()) {
+  if (!why_not_tried_.empty()) {
+    notes.push_back(why_not_tried_);
+  } else if (inputs_.lacks_copies()) {
     notes.push_back(
         "inputs were not copied, for lack of memory: trials ran on the tensors themselves, between two "
         "checksums");
@@ -95,6 +99,10 @@ std::string InProcessRunner::damage() const {
 bool InProcessRunner::DropInputCopies() {
   std::size_t bytes = inputs_.copied_bytes();
   if (bytes == 0 || bytes < memory_.missing_bytes()) return false;  // It would not help.
+  if (!may_drop_copies_ && !inputs_.CallersInputs(/*at_risk=*/false).empty()) {
+    was_drop_refused_ = true;
+    return false;
+  }
   inputs_.Drop();
   for (const auto& scratch : scratches_) scratch->tensors.FollowInputs();
   ++placing_;
@@ -119,10 +127,11 @@ Result<std::shared_ptr<InProcessRunner::Scratch>> InProcessRunner::ScratchFor(co
   return scratches_.back();
 }
 
-Result<std::unique_ptr<InProcessRunner::Trial>> InProcessRunner::MakeTrial(const Candidate& candidate) {
+Result<std::unique_ptr<InProcessRunner::Trial>> InProcessRunner::MakeTrial(const Candidate& candidate,
+                                                                           std::shared_ptr<Scratch> scratch) {
   auto trial = std::make_unique<Trial>();
   trial->candidate = &candidate;
-  TUNEONCE_ASSIGN_OR_RETURN(trial->scratch, ScratchFor(candidate));
+  trial->scratch = std::move(scratch);
   trial->call = candidate.call;
   const std::vector<Parameter>& parameters = candidate.definition->parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {  // Scalars are each candidate's own.
@@ -212,7 +221,46 @@ Result<std::vector<double>> InProcessRunner::SampleInSession(const std::vector<T
   return finished.sticky() ? Result<std::vector<double>>(finished) : times;
 }
 
+Status InProcessRunner::CheckInputs() {
+  TUNEONCE_RETURN_IF_ERROR(inputs_.FindDamage());
+  return damage().empty() ? Status() : DataLossError(damage());
+}
+
+bool InProcessRunner::MayRunInPlace(bool is_baseline) const {
+  if (options_.allow_trials_in_place) return true;
+  // The baseline alone: it is what the launch runs on them if nothing is selected.
+  return is_baseline && std::all_of(trials_.begin(), trials_.end(),
+                                    [&](const auto& trial) { return trial == nullptr || trial.get() == baseline_; });
+}
+
+PreparedTrial InProcessRunner::NotTried(const Candidate& candidate, const std::string& inputs) {
+  if (why_not_tried_.empty()) {
+    why_not_tried_ = inputs +
+                     " cannot be copied within the memory budget: candidates were not tried; raise "
+                     "SearchOptions::memory_budget_bytes, or set SearchOptions::allow_trials_in_place";
+  }
+  PreparedTrial result = Fail(candidate, FailureKind::kResources, ResourceExhaustedError(why_not_tried_));
+  result.is_not_tried = true;
+  return result;
+}
+
+PreparedTrial InProcessRunner::WithDamage(PreparedTrial prepared, const std::string& when) const {
+  if (!inputs_.damaged().empty() && prepared.fatal.ok()) prepared.fatal = DataLossError(when + ": " + damage());
+  return prepared;
+}
+
 PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_baseline) {
+  may_drop_copies_ = MayRunInPlace(is_baseline);
+  was_drop_refused_ = false;
+  PreparedTrial result = Try(candidate, is_baseline);
+  may_drop_copies_ = options_.allow_trials_in_place;
+  const bool lacks_memory = result.failure && result.failure->kind == FailureKind::kResources;
+  if (lacks_memory && was_drop_refused_) return NotTried(candidate, inputs_.CallersInputs(/*at_risk=*/false));
+  return WithDamage(std::move(result),
+                    "kernel '" + candidate.definition->name() + "', candidate {" + candidate.config.ToString() + "}");
+}
+
+PreparedTrial InProcessRunner::Try(const Candidate& candidate, bool is_baseline) {
   if (Status geometry = CheckGeometry(candidate); !geometry.ok()) {
     return Fail(candidate, FailureKind::kLaunch, geometry);
   }
@@ -227,10 +275,14 @@ PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_basel
     return LoadCandidate(stream_.api(), candidate);
   });
   if (!loaded.ok()) return Fail(candidate, FailureKind::kLoad, loaded.status());
-  Result<std::unique_ptr<Trial>> made = MakeTrial(candidate);
+  Result<std::shared_ptr<Scratch>> scratch = ScratchFor(candidate);
+  Result<std::unique_ptr<Trial>> made = scratch.status();
+  if (scratch.ok()) made = MakeTrial(candidate, *std::move(scratch));
   PreparedTrial result;
   if (!made.ok()) {
     result = Fail(candidate, FailureKind::kRun, made.status());
+  } else if (!MayRunInPlace(is_baseline) && !(*made)->tensors().at_risk().empty()) {
+    result = NotTried(candidate, (*made)->tensors().at_risk());
   } else {
     Trial& trial = **made;
     trial.loaded = *loaded;
@@ -241,6 +293,10 @@ PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_basel
       wants_baseline_ = false;
       baseline_ = &trial;
       for (const std::string& line : check_.not_compared()) Note(line);
+    }
+    if (!result.failure && !makes_reference) {
+      has_agreement_ = true;
+      dissents_.Clear();
     }
     if (!result.failure) {
       result.trial = trials_.size();

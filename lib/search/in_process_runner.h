@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "search/candidate_runner.h"
+#include "search/dissenting_outputs.h"
 #include "search/output_check.h"
 #include "search/trial_timer.h"
 #include "tuneonce/exhaustive_search.h"
@@ -31,6 +32,7 @@ class InProcessRunner final : public CandidateRunner {
   bool wants_baseline_first() const override { return wants_baseline_; }
   PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) override;
   PreparedTrial CheckAgain(PreparedTrial prepared) override;
+  VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates, bool first_is_reference) override;
   void Release(std::size_t trial) override;
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override;
   bool TimeInAnotherWay() override { return timer_.UseEvents(); }
@@ -41,6 +43,9 @@ class InProcessRunner final : public CandidateRunner {
 
   /// In words, which of the caller's tensors were damaged. Empty if none was.
   std::string damage() const;
+  /// Looks once more at inputs of the caller's that trials ran on. After the last trial. Errors: DataLoss, naming those
+  /// that were damaged; the driver's.
+  Status CheckInputs();
 
  private:
   struct Trial;
@@ -54,16 +59,23 @@ class InProcessRunner final : public CandidateRunner {
   };
 
   Result<std::shared_ptr<Scratch>> ScratchFor(const Candidate& candidate);
-  Result<std::unique_ptr<Trial>> MakeTrial(const Candidate& candidate);
+  Result<std::unique_ptr<Trial>> MakeTrial(const Candidate& candidate, std::shared_ptr<Scratch> scratch);
+  /// The candidate's code: a trial's that has the same loaded, else loaded anew.
+  Result<std::shared_ptr<const LoadedKernel>> LoadOnce(const Candidate& candidate);
   /// Sees to it that the trial's parameters point to where its memory is now.
   Status Bind(Trial& trial);
   Status EnsureWorkspaces(std::size_t bytes);
   /// Frees what no trial needs any more.
   void FreeUnused();
-  /// What `make` makes; once more without copies of inputs, if memory is short.
+  /// What `make` makes; once more without what is kept in case there is room, and without copies of inputs, if memory
+  /// is short.
   template <typename Make>
   auto WithRoom(const Make& make) -> decltype(make()) {
     auto made = make();
+    if (StatusOf(made).code() == StatusCode::kResourceExhausted && !dissents_.is_empty()) {
+      dissents_.Clear();
+      made = make();
+    }
     if (StatusOf(made).code() == StatusCode::kResourceExhausted && DropInputCopies()) made = make();
     return made;
   }
@@ -73,14 +85,41 @@ class InProcessRunner final : public CandidateRunner {
     return result.status();
   }
   bool DropInputCopies();
+  /// True if the trial may run on the caller's own inputs, for lack of memory for copies.
+  bool MayRunInPlace(bool is_baseline) const;
+  /// The candidate is not tried, since `inputs` cannot be copied.
+  PreparedTrial NotTried(const Candidate& candidate, const std::string& inputs);
+  /// The same as `prepared`, but ends the search if an input of the caller's was damaged. `when`: that was found.
+  PreparedTrial WithDamage(PreparedTrial prepared, const std::string& when) const;
+  /// Loads the candidate and runs it first.
+  PreparedTrial Try(const Candidate& candidate, bool is_baseline);
 
   /// Runs the trial `launches` times back to back in memory poisoned with kPoisons[poison], and looks at what it wrote
   /// beside its outputs. `timed`: the last run is.
   Result<std::optional<Finding>> Run(Trial& trial, int launches, int poison, bool timed);
-  /// Bursts of launches, after each of which what was written is checked. `makes_reference`: of the baseline, whose
-  /// first run becomes the reference for its next ones and for all others.
+  /// What a trial's outputs are compared with.
+  enum class Against {
+    kNothing,   ///< Only what it writes beside them is looked at.
+    kItself,    ///< Its first run, which is kept and shows what its second one does not write either.
+    kFirstRun,  ///< The same, and what is kept is the reference of trials that follow.
+    kReference,
+  };
+  /// Bursts of launches, after each of which what was written is checked. `check` has, or gets, the reference. The
+  /// bursts run in memory poisoned with each of kPoisons in turn, from `first_poison` on.
+  Result<std::optional<Finding>> RunAndCheck(Trial& trial, std::initializer_list<int> bursts, bool timed,
+                                             Against against, OutputCheck& check, int first_poison = 0);
+  /// The same with the search's own reference, as far as it has any.
   Result<std::optional<Finding>> RunAndCheck(Trial& trial, std::initializer_list<int> bursts, bool timed,
                                              bool makes_reference);
+  /// VerifyTogether's runs of all candidates. With `is_quick` each is launched once, and the first failure ends it.
+  /// Returns false if it ended early: because of a failure, or where the context was lost.
+  bool VerifyAll(const std::vector<const Candidate*>& candidates, bool first_is_reference,
+                 const std::shared_ptr<Scratch>& scratch, bool is_quick, VerifiedTogether* verified);
+  /// VerifyTogether's runs of one candidate. `check` has the reference, but for the first.
+  Result<std::optional<Finding>> VerifyOne(const Candidate& candidate, const std::shared_ptr<Scratch>& scratch,
+                                           Against against, bool is_quick, OutputCheck& check);
+  /// Compares an incorrect output, which is in scratch still, with other ones.
+  Status NoteDissent(Trial& trial);
   /// The same before the race.
   Result<std::optional<Finding>> RunFirst(Trial& trial, bool makes_reference);
   /// What was found, as the engine takes it.
@@ -99,7 +138,12 @@ class InProcessRunner final : public CandidateRunner {
   TrialMemory& memory_;
   ArrayComparer comparer_;
   InputCopies inputs_;
+  bool may_drop_copies_;           // Now: depends on whose trial needs the memory.
+  bool was_drop_refused_ = false;  // Since the last Prepare.
+  std::string why_not_tried_;      // Why candidates were not tried, once one was not.
   OutputCheck check_;
+  DissentingOutputs dissents_;  // Empty once a candidate agrees with the reference.
+  bool has_agreement_ = false;  // One does.
   TrialTimer timer_;
   bool has_baseline_;
   bool wants_baseline_;

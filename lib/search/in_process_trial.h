@@ -34,6 +34,7 @@ struct InProcessRunner::Trial {
   int prepared_in = 0;  // Which session: another one cannot use it.
   double warmup_us = 0;
   std::optional<OutputDifference> largest;
+  int num_dissenting = 0;       // PreparedTrial::num_dissenting.
   bool launch_refused = false;  // By the driver, as opposed to a fault while running.
 
   const KernelDefinition& definition() const { return *candidate->definition; }

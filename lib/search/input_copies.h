@@ -27,10 +27,15 @@ class InputCopies {
     MemoryRange range() const { return MemoryRange{address(), original_.bytes}; }
     std::uint64_t checksum() const { return checksum_; }
     const std::string& names() const { return names_; }
+    /// True if trials run on memory of the caller's.
+    bool is_at_risk() const { return is_callers_ && !copy_; }
+    /// "'x' (4000 bytes)".
+    std::string Described() const;
 
    private:
     friend class InputCopies;
     MemoryRange original_;
+    bool is_callers_ = false;
     std::string names_;  // Of the parameters in it: "'x', 'w'".
     std::uint64_t checksum_ = 0;
     std::optional<GuardedMemory> copy_;
@@ -45,6 +50,11 @@ class InputCopies {
   std::size_t copied_bytes() const;
   /// Frees all copies, for lack of memory.
   void Drop();
+  /// The caller's inputs that have copies, or are `at_risk` without them: "'x' (4000 bytes)". Empty if there are none.
+  std::string CallersInputs(bool at_risk) const;
+  /// Counts as damaged those without a copy that are not as they were, which a trial wrote since they were looked at
+  /// last. Waits. Errors: the driver's.
+  Status FindDamage();
 
   /// True if trials run, or ran, on an original.
   bool lacks_copies() const { return lacks_copies_; }

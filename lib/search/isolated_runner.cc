@@ -17,6 +17,8 @@ namespace {
 /// Rounds of the race that may be lost before trials are sampled one by one, so that it is known whose fault it is.
 constexpr int kMostRoundsLost = 2;
 
+constexpr std::int64_t kMostDissenting = 1 << 30;  // A worker's number is not trusted.
+
 Failure FailureOf(const Candidate& candidate, FailureKind kind, const Status& status) {
   if (status.code() == StatusCode::kResourceExhausted) kind = FailureKind::kResources;
   return Failure{candidate.config, kind, status.message(), IsTransient(status.code())};
@@ -39,6 +41,7 @@ void TakeFinding(const Candidate& candidate, TrialReply& reply, PreparedTrial* p
   if (reply.failure) {
     prepared->failure = std::move(reply.failure);
     prepared->failure->config = candidate.config;
+    prepared->num_dissenting = static_cast<int>(std::clamp<std::int64_t>(reply.num_dissenting, 0, kMostDissenting));
   } else if (!reply.status.ok()) {
     prepared->failure = FailureOf(candidate, FailureKind::kRun, reply.status);
   } else {
@@ -240,6 +243,74 @@ PreparedTrial IsolatedRunner::CheckAgain(PreparedTrial prepared) {
     TakeFinding(*trial.candidate, *reply, &prepared);
   }
   return prepared;
+}
+
+Result<VerifiedTogether> IsolatedRunner::VerifyOnce(const std::vector<const Candidate*>& candidates,
+                                                    bool first_is_reference) {
+  VerifiedTogether verified;
+  verified.failures.resize(candidates.size());
+  TUNEONCE_RETURN_IF_ERROR(EnsureWorker());
+  VerifyRequest request;
+  request.first_is_reference = first_is_reference;
+  WorkerTensors tensors;  // The call's alone, whose memory is freed with it.
+  for (const Candidate* candidate : candidates) {
+    TUNEONCE_ASSIGN_OR_RETURN(TrialDescription described, TrialDescription::Of(*candidate));
+    TUNEONCE_RETURN_IF_ERROR(tensors.Place(
+        *candidate, [this](std::size_t bytes) { return Allocate(bytes, /*is_for_verify=*/true); }, stream_,
+        &described));
+    request.trials.push_back(std::move(described));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(TrialReply reply, Ask(TrialMessage::kVerify, EncodeMessage(request), 0,
+                                                  "{" + candidates.back()->config.ToString() + "}"));
+  TUNEONCE_RETURN_IF_ERROR(reply.status);
+  for (std::size_t i = 0; i < std::min(reply.failed.size(), reply.failures.size()); ++i) {
+    if (reply.failed[i] >= candidates.size()) return InternalError("the worker answered about another candidate");
+    std::optional<Failure>& failure = verified.failures[static_cast<std::size_t>(reply.failed[i])];
+    failure = std::move(reply.failures[i]);
+    failure->config = candidates[static_cast<std::size_t>(reply.failed[i])]->config;
+  }
+  return verified;
+}
+
+VerifiedTogether IsolatedRunner::VerifyOneByOne(const std::vector<const Candidate*>& candidates,
+                                                bool first_is_reference) {
+  VerifiedTogether verified;
+  verified.failures.resize(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const bool has_reference = first_is_reference && i > 0;
+    const Candidate& candidate = *candidates[i];
+    if (has_reference && verified.failures.front()) {
+      verified.failures[i] = NotVerified(candidate, InternalError(verified.failures.front()->message));
+      continue;
+    }
+    std::vector<const Candidate*> alone = {&candidate};
+    if (has_reference) alone.insert(alone.begin(), candidates.front());
+    Result<VerifiedTogether> of_one = VerifyOnce(alone, first_is_reference);
+    if (of_one.ok()) {
+      verified.failures[i] = std::move(of_one->failures.back());
+      continue;
+    }
+    verified.fatal = over_;
+    verified.failures[i] =
+        worker_ == nullptr ? LossBy(candidate) : FailureOf(candidate, FailureKind::kRun, of_one.status());
+    if (!verified.fatal.ok()) return verified;
+  }
+  return verified;
+}
+
+VerifiedTogether IsolatedRunner::VerifyTogether(const std::vector<const Candidate*>& candidates,
+                                                bool first_is_reference) {
+  Result<VerifiedTogether> verified = VerifyOnce(candidates, first_is_reference);
+  if (verified.ok()) return *std::move(verified);
+  const bool was_lost = worker_ == nullptr && over_.ok();
+  if (was_lost) return VerifyOneByOne(candidates, first_is_reference);
+  VerifiedTogether failed;
+  failed.fatal = over_;
+  if (verified.status().sticky()) failed.fatal = verified.status();  // It is this process's own context.
+  for (const Candidate* candidate : candidates) {
+    failed.failures.push_back(FailureOf(*candidate, FailureKind::kRun, verified.status()));
+  }
+  return failed;
 }
 
 void IsolatedRunner::Release(std::size_t index) {

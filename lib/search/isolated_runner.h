@@ -32,6 +32,7 @@ class IsolatedRunner final : public CandidateRunner {
   bool wants_baseline_first() const override { return wants_baseline_; }
   PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) override;
   PreparedTrial CheckAgain(PreparedTrial prepared) override;
+  VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates, bool first_is_reference) override;
   void Release(std::size_t trial) override;
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override;
   bool TimeInAnotherWay() override;
@@ -65,7 +66,12 @@ class IsolatedRunner final : public CandidateRunner {
   Status EnsureWorker();
   Status ReplaceWorker();
   Status BeginSearch();
-  Result<WorkerTensors::Block> Allocate(std::size_t bytes);
+  Result<WorkerTensors::Block> Allocate(std::size_t bytes, bool is_for_verify = false);
+  /// VerifyTogether in the worker that there is. Errors: the worker was lost, or the candidates' tensors have no place
+  /// there.
+  Result<VerifiedTogether> VerifyOnce(const std::vector<const Candidate*>& candidates, bool first_is_reference);
+  /// The same after the worker was lost: one candidate at a time, so that it is known whose fault that is.
+  VerifiedTogether VerifyOneByOne(const std::vector<const Candidate*>& candidates, bool first_is_reference);
   /// Asks about trials, which are prepared again where the worker does not have them; twice, if others may have ended
   /// it. `encode` makes the question. Errors: of a trial that cannot be prepared again, or as Ask.
   template <typename Encode>

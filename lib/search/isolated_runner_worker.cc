@@ -113,9 +113,10 @@ Status IsolatedRunner::BeginSearch() {
   return ready.status;
 }
 
-Result<WorkerTensors::Block> IsolatedRunner::Allocate(std::size_t bytes) {
+Result<WorkerTensors::Block> IsolatedRunner::Allocate(std::size_t bytes, bool is_for_verify) {
   AllocateRequest request;
   request.bytes = bytes;
+  request.is_for_verify = is_for_verify;
   TUNEONCE_ASSIGN_OR_RETURN(TrialReply reply, Ask(TrialMessage::kAllocate, EncodeMessage(request)));
   TUNEONCE_RETURN_IF_ERROR(reply.status.WithPrefix("copies of the inputs for the worker"));
   return WorkerTensors::Block{reply.address, std::move(reply.handle)};

@@ -9,11 +9,13 @@
 #include "base/environment.h"
 #include "compile/compile_pool.h"
 #include "cuda/driver_api.h"
+#include "launch/assumption.h"
 #include "launch/call_binder.h"
 #include "measure/race.h"
 #include "measure/statistics.h"
 #include "search/back_end.h"
 #include "search/candidate.h"
+#include "search/candidate_identity.h"
 #include "search/paired_race.h"
 #include "search/search_call.h"
 #include "search/search_runner.h"
@@ -165,11 +167,6 @@ Result<ComparedRun> RunOf(const Candidate& candidate, const std::vector<double>&
   return run;
 }
 
-bool IsSameCode(const Candidate& a, const Candidate& b) {
-  return !a.is_callable() && !b.is_callable() && a.definition == b.definition && a.convention == b.convention &&
-         a.artifact.code_fingerprint == b.artifact.code_fingerprint && a.geometry == b.geometry;
-}
-
 /// Runs both side by side.
 Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const SearchOptions& options,
                 KernelComparison* comparison) {
@@ -185,7 +182,7 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
       CallForeign("the comparison", StatusCode::kInternal, [&] { return race.Run(a, b); });
   (void)trial_stream.view().Synchronize();  // As in a search: an error was the race's before.
   runner->Close();
-  if (!raced.ok()) return runner->WithDamage(raced.status());
+  TUNEONCE_RETURN_IF_ERROR(runner->WithDamage(raced.status()));
   comparison->timer = runner->timer_name();
   comparison->is_isolated = runner->is_isolated();
   AddNotes(runner->notes(), &comparison->notes);
@@ -234,6 +231,8 @@ Result<KernelComparison> CompareKernels(const ComparedKernel& a, const ComparedK
   for (Side* side : {&of_a, &of_b}) {
     const CallBinder binder(*side->kernel.definition);
     TUNEONCE_RETURN_IF_ERROR(binder.Bind(arguments.data(), arguments.size(), &side->call).WithPrefix(side->name));
+    TUNEONCE_RETURN_IF_ERROR(
+        AssumptionChecks::CheckConstantExtents(*side->kernel.definition, side->call).WithPrefix(side->name));
     side->call.problem.target = target;
   }
   TUNEONCE_RETURN_IF_ERROR(CheckTables(*a.definition, of_a.call, stream));  // B has the same signature.
@@ -258,7 +257,7 @@ Result<KernelComparison> CompareKernels(const ComparedKernel& a, const ComparedK
   }
   if (comparison.failure.empty()) {
     TUNEONCE_RETURN_IF_ERROR(RaceBoth(candidates[0], candidates[1], stream, options, &comparison));
-    comparison.is_same_code = IsSameCode(candidates[0], candidates[1]);
+    comparison.is_same_code = LaunchesAlike(candidates[0], candidates[1]);
   } else {
     TUNEONCE_ASSIGN_OR_RETURN(comparison.a, RunOf(candidates[0], {}));
   }

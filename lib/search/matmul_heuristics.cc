@@ -150,9 +150,19 @@ std::string PrecisionOf(DType a, DType b, DType c) {
         return "Q";
       case DType::kFloat8E5M2:
         return "R";
-      default:
-        return "";
+      case DType::kAny:
+      case DType::kBool:
+      case DType::kInt8:
+      case DType::kUInt8:
+      case DType::kInt16:
+      case DType::kUInt16:
+      case DType::kInt32:
+      case DType::kUInt32:
+      case DType::kInt64:
+      case DType::kUInt64:
+        break;
     }
+    return "";
   };
   const std::string of_a = letter(a), of_b = letter(b), of_c = letter(c);
   if (of_a.empty() || of_b.empty() || of_c.empty()) return "";

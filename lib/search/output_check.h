@@ -22,7 +22,7 @@ class OutputCheck {
   OutputCheck(StreamView stream, TrialMemory& memory, ArrayComparer& comparer)
       : stream_(stream), memory_(memory), comparer_(comparer) {}
 
-  /// Takes over what a trial left in scratch that was poisoned with ArrayComparer::kPoisons[0]. Errors:
+  /// Takes over what a trial left in scratch; before KeepPartial, poisoned with ArrayComparer::kPoisons[0]. Errors:
   /// ResourceExhausted.
   Status Keep(const KernelDefinition& definition, const TrialTensors& tensors);
   /// The same of the next trial, whose scratch was poisoned with kPoisons[1], for outputs that may be partial: what is
@@ -54,7 +54,7 @@ class OutputCheck {
     std::string name;     // "'y'", "'c' (tensor 3)".
     TensorView tensor;    // Of the trial that the reference is of, for its type and size.
     ArrayLayout layout;
-    Tolerance tolerance;  // Absolute in the output's units.
+    Tolerance tolerance;
     bool is_partial;
     std::array<std::optional<TrialMemory::Block>, 2> references;  // By poison; the second one if it is partial.
   };

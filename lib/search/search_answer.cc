@@ -38,6 +38,7 @@ void Write(MessageWriter& writer, const Success& success) {
   writer.Text(success.variant).Text(success.toolchain).Bool(success.ties_with_fastest);
   Write(writer, success.measurement);
   v0::Write(writer, success.artifact);
+  v0::Write(writer, success.identity);
   writer.I64(success.resources.registers).I64(success.resources.shared_bytes).I64(success.resources.local_bytes);
   writer.Bool(success.largest_difference.has_value());
   const OutputDifference difference = success.largest_difference.value_or(OutputDifference());
@@ -50,6 +51,7 @@ Success ReadSuccess(MessageReader& reader) {
   success.ties_with_fastest = reader.Bool();
   success.measurement = ReadMeasurement(reader);
   success.artifact = ReadFingerprint(reader);
+  success.identity = ReadFingerprint(reader);
   success.resources.registers = static_cast<int>(reader.I64());
   success.resources.shared_bytes = reader.I64();
   success.resources.local_bytes = reader.I64();

@@ -8,6 +8,7 @@
 
 #include "launch/call_binder.h"
 #include "search/candidate.h"
+#include "search/extent_classes.h"
 #include "search/trial_memory.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
@@ -45,6 +46,11 @@ struct SearchScope {
   VariantSet left_out;
   std::vector<KnownLethal> lethal;      ///< Not tried again.
   std::optional<Config> baseline = {};  ///< In place of the space's, which may be none of `configs`.
+  /// The launch that the search is for, where that is not the call which is measured; null: it is. Outlives the search.
+  const BoundCall* launched = nullptr;
+  bool is_on_fills = false;  ///< VerificationScope::is_on_fills.
+  /// Of the extents that launches of the key may have; empty: the selection serves this call's dims alone.
+  std::optional<ExtentClasses> classes = {};
 };
 /// The same over a scope, for a caller that holds memory of the same budget: a bucket's tensors. REQUIRES: CheckTables.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,

@@ -176,9 +176,13 @@ bool SearchEngine::IsTooLateFor(const Group& group) const {
 }
 
 void SearchEngine::LeaveOutUnprepared() {
-  auto is_left_out = [&](const Group& group) { return !group.prepared && IsInPart(group); };
+  auto is_left_out = [&](const Group& group) {
+    return IsInPart(group) && (!group.prepared || group.prepared->is_not_tried);
+  };
   for (const Group& group : groups_) {
-    if (is_left_out(group)) not_measured_.insert(group.members.begin(), group.members.end());
+    if (!is_left_out(group)) continue;
+    not_measured_.insert(group.members.begin(), group.members.end());
+    if (group.prepared) why_not_tried_ = group.prepared->failure->message;
   }
   groups_.remove_if(is_left_out);
 }

@@ -17,6 +17,7 @@
 #include "measure/race.h"
 #include "search/candidate_runner.h"
 #include "search/candidate_source.h"
+#include "search/finalist_checks.h"
 #include "search/search_call.h"
 #include "tuneonce/progress.h"
 #include "tuneonce/runtime.h"
@@ -41,6 +42,9 @@ class SearchEngine {
   SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
                const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock);
 
+  /// Verifies finalists where launches may differ from the call that is measured; null (default): they are verified on
+  /// that call alone. Outlives the engine. Before Run.
+  void VerifyBy(FinalistChecks* checks) { checks_ = checks; }
   /// Those that are not to be tried. Before Run.
   void LeaveOut(std::vector<KnownLethal> lethal) { lethal_ = std::move(lethal); }
   /// Errors: every candidate failed (listing why), or the context was lost.
@@ -102,6 +106,8 @@ class SearchEngine {
   CompileOptions OptionsToCompile() const;
   /// Adds a compiled candidate to a group, or to the failures.
   void Take(CompiledJob compiled, std::size_t index);
+  /// Notes and logs once where the names of a C++ kernel's parameters suggest that it was declared with others.
+  void WarnOfNames(const Candidate& candidate);
   /// Adds the candidate that a planned config came to to a group.
   void Take(std::size_t index, std::size_t alternative);
   /// Prepares every group that can be by now: the baseline's first, if the runner wants it so.
@@ -126,6 +132,14 @@ class SearchEngine {
   void Unload(Group& group);
   /// True if all finalists, and the baseline, still compute the same.
   Result<bool> FinalistsAreRight();
+  /// True if the winner and the baseline are correct in all runs of FinalistChecks; the runner-up too, or it has
+  /// failed.
+  Result<bool> FinalistsAreVerified();
+  /// The runner-up of the race; in a search of parts, where other ranks' times count too, all that raced. Neither the
+  /// winner nor the baseline.
+  std::vector<Group*> RunnersUp() const;
+  /// Takes what FinalistChecks found. True if it concerns the winner or the baseline.
+  bool TakeFailures(const FinalistChecks::Failures& failures);
   /// A sample of each, in this order, the device locked.
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& entrants);
   /// Lays what the samples took side by side into the trace, from when they began on.
@@ -147,6 +161,8 @@ class SearchEngine {
   void Choose();
   void AddCosts();
   Status AllFailed() const;
+  /// That candidates agree with each other and not with the reference: it may be incorrect. Empty: nothing of the kind.
+  std::string LonelyReference() const;
   static double SecondsSince(Clock::time_point start);
   bool IsBaseline(const Config& config) const { return baseline_ && config == *baseline_; }
   bool HasBaseline(const Group& group) const;
@@ -169,6 +185,7 @@ class SearchEngine {
   CandidateRunner& runner_;
   Mutex& measuring_lock_;
   ProgressCallback progress_;
+  FinalistChecks* checks_ = nullptr;
   std::vector<KnownLethal> lethal_;
   std::vector<PlannedConfig> planned_;  // In the space's order.
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
@@ -187,6 +204,7 @@ class SearchEngine {
   Clock::time_point ends_ = Clock::time_point::max();
   std::map<std::size_t, Failure> failures_;
   std::set<std::size_t> not_measured_;
+  std::string why_not_tried_;  // Of one of them that the runner did not try.
   std::map<std::size_t, std::vector<VariantSubstitution>> substitutions_;
   struct TimingFailure {
     FailureKind kind;

@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "base/span.h"
 #include "compile/compile_pool.h"
+#include "launch/source_parameters.h"
+#include "search/candidate_identity.h"
 #include "search/search_engine.h"
 #include "shared/log.h"
 #include "tuneonce/search_options.h"
@@ -138,11 +140,23 @@ void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
     return;
   }
   candidate.artifact = *std::move(compiled.artifact);
+  WarnOfNames(candidate);
   if (!compiled.from_cache) {
     ++result_.cost.num_compiled;
     result_.cost.compile_seconds += candidate.artifact.seconds;
   }
   Take(index, compiled.alternative);
+}
+
+void SearchEngine::WarnOfNames(const Candidate& candidate) {
+  Result<ParameterLayout> layout = LayoutOf(candidate);
+  if (!layout.ok()) return;  // Loading states it.
+  Status names = CompareNamesInCpp(*layout, candidate.source);
+  if (names.ok()) return;
+  const std::string warning = names.message() + "; check the declared parameters";
+  if (std::find(result_.notes.begin(), result_.notes.end(), warning) != result_.notes.end()) return;
+  result_.notes.push_back(warning);
+  runtime_.Log(LogLevel::kWarn, warning);
 }
 
 void SearchEngine::Take(std::size_t index, std::size_t alternative) {
@@ -151,17 +165,12 @@ void SearchEngine::Take(std::size_t index, std::size_t alternative) {
   for (const PassedOver& passed_over : planned.passed_over) {
     substitutions_[index].push_back(VariantSubstitution{planned.config, candidate.variant_name(), passed_over});
   }
+  static const std::vector<Dims> kNone;
   for (Group& group : groups_) {
-    const Candidate& other = group.candidate;
-    if (candidate.is_callable() || other.is_callable()) continue;  // What the host does cannot be compared.
-    // One definition for both means that they get the same arguments.
-    if (other.artifact.code_fingerprint == candidate.artifact.code_fingerprint &&
-        other.geometry == candidate.geometry && other.definition == candidate.definition &&
-        other.convention == candidate.convention) {
-      group.members.push_back(index);
-      std::sort(group.members.begin(), group.members.end());
-      return;
-    }
+    if (!LaunchesAlike(candidate, group.candidate, checks_ != nullptr ? checks_->dims() : kNone)) continue;
+    group.members.push_back(index);
+    std::sort(group.members.begin(), group.members.end());
+    return;
   }
   groups_.emplace_back();
   groups_.back().candidate = std::move(candidate);

@@ -104,7 +104,9 @@ Status SearchEngine::Decide() {
     if (!is_over) continue;
     if (!part_.checks_again) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(bool are_right, FinalistsAreRight());
-    if (are_right) return Status();
+    if (!are_right) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(bool are_verified, FinalistsAreVerified());
+    if (are_verified) return Status();
   }
 }
 
@@ -255,6 +257,58 @@ Result<bool> SearchEngine::FinalistsAreRight() {
     }
   }
   return all;
+}
+
+std::vector<SearchEngine::Group*> SearchEngine::RunnersUp() const {
+  std::vector<Group*> others;
+  for (Group* group : racing_) {
+    const bool has_raced = !group->prepared->failure && !group->samples_us.empty();
+    if (has_raced && group != winner_ && !HasBaseline(*group)) others.push_back(group);
+  }
+  if (is_in_parts_ || others.empty()) return others;
+  auto mean_us = [](const Group* group) { return Summarize(group->samples_us).mean_us; };
+  return {*std::min_element(others.begin(), others.end(),
+                            [&](const Group* a, const Group* b) { return mean_us(a) < mean_us(b); })};
+}
+
+bool SearchEngine::TakeFailures(const FinalistChecks::Failures& failures) {
+  bool decides = false;
+  for (Group* group : racing_) {
+    const auto failed = failures.find(&group->candidate);
+    if (failed == failures.end()) continue;
+    decides |= group == winner_ || HasBaseline(*group);
+    Unload(*group);
+    group->prepared->failure = failed->second;
+    SayAt(runtime_, LogLevel::kDebug, [&] {
+      return absl::StrCat(result_.kernel, " {", group->candidate.config.ToString(), "}: ", failed->second.message);
+    });
+  }
+  return decides;
+}
+
+Result<bool> SearchEngine::FinalistsAreVerified() {
+  if (checks_ == nullptr || winner_ == nullptr) return true;
+  const bool has_baseline = HasBaseline(*racing_.front());
+  for (;;) {
+    std::vector<const Candidate*> finalists;
+    if (has_baseline) finalists.push_back(&racing_.front()->candidate);
+    if (!HasBaseline(*winner_)) finalists.push_back(&winner_->candidate);
+    for (const Group* group : RunnersUp()) finalists.push_back(&group->candidate);
+    std::vector<const Candidate*> others;
+    for (const Group* group : racing_) {
+      const bool is_finalist = std::find(finalists.begin(), finalists.end(), &group->candidate) != finalists.end();
+      if (!is_finalist && !group->prepared->failure) others.push_back(&group->candidate);
+    }
+    auto is_over = [&] { return Clock::now() >= ends_; };
+    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+    TUNEONCE_ASSIGN_OR_RETURN(FinalistChecks::Failures failures,
+                              checks_->Check(finalists, has_baseline, others, is_over));
+    if (failures.empty()) break;
+    if (TakeFailures(failures)) return false;
+  }
+  result_.verification = checks_->Verified(has_baseline || !options_.reference.empty());
+  for (const std::string& gap : result_.verification.gaps) result_.notes.push_back("not verified at " + gap);
+  return true;
 }
 
 Result<bool> SearchEngine::WinnerKeepsMargin(std::size_t winner) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "measure/statistics.h"
+#include "search/candidate_identity.h"
 #include "search/search_engine.h"
 
 namespace tuneonce {
@@ -19,6 +20,9 @@ Success SearchEngine::SuccessOf(const Group& group) const {
   success.geometry = group.candidate.geometry;
   success.resources = group.candidate.artifact.resources;
   success.artifact = group.candidate.artifact.key;
+  Candidate represented = group.candidate;
+  represented.config = success.config;
+  success.identity = CandidateIdentity(represented);
   success.toolchain = group.candidate.artifact.toolchain;
   success.ties_with_fastest = group.ties;
   success.largest_difference = group.prepared->largest_difference;
@@ -86,12 +90,32 @@ void SearchEngine::AddCosts() {
   result_.timer = runner_.timer_name();
   const std::vector<std::string> notes = runner_.notes();
   result_.notes.insert(result_.notes.begin(), notes.begin(), notes.end());
+  if (std::string lonely = LonelyReference(); !lonely.empty()) result_.notes.push_back(std::move(lonely));
+  if (options_.verify == Verify::kOff) {
+    result_.notes.push_back("outputs were not compared (Verify::kOff): the selected config may be incorrect");
+  }
   result_.cost.num_launches = runner_.num_launches() - std::exchange(launches_before_, runner_.num_launches());
   result_.cost.peak_bytes = runner_.peak_bytes();
   result_.cost.workers_replaced =
       runner_.workers_replaced() - std::exchange(workers_replaced_before_, runner_.workers_replaced());
   result_.is_isolated = runner_.is_isolated();
   result_.cost.wall_seconds = SecondsSince(stage_began_);
+}
+
+std::string SearchEngine::LonelyReference() const {
+  if (is_in_parts_) return "";  // What candidates of other parts compute is not known.
+  const bool is_given = !options_.reference.empty();
+  int most = 0;
+  for (const Group& group : groups_) {
+    if (!group.prepared) continue;
+    // The baseline agrees with itself.
+    if (!group.prepared->failure && (is_given || !HasBaseline(group))) return "";
+    most = std::max(most, group.prepared->num_dissenting);
+  }
+  if (most < 2) return "";
+  const std::string reference =
+      is_given || !baseline_ ? "the given reference" : "the baseline {" + baseline_->ToString() + "}";
+  return absl::StrCat(reference, " differs from ", most, " candidates that agree with each other: it may be incorrect");
 }
 
 Status SearchEngine::AllFailed() const {
@@ -108,6 +132,10 @@ Status SearchEngine::AllFailed() const {
                     entry.second.size() > 1 ? absl::StrCat(" and ", entry.second.size() - 1, " more") : "", ")");
   });
   std::string kernel = absl::StrCat("kernel '", result_.kernel, "': ");
+  if (!why_not_tried_.empty()) {
+    return ResourceExhaustedError(
+        absl::StrCat(kernel, "no candidate was tried: ", why_not_tried_, reasons.empty() ? "" : "; ", reasons));
+  }
   if (!not_measured_.empty()) {
     return DeadlineExceededError(
         absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", not_measured_.size(),
@@ -122,9 +150,11 @@ Status SearchEngine::AllFailed() const {
     lacks_memory |= failure.kind == FailureKind::kResources;
     all_lack_memory &= failure.kind == FailureKind::kResources || failure.kind == FailureKind::kNotVerified;
   }
+  const std::string lonely = LonelyReference();
   StatusCode code = is_transient ? StatusCode::kUnavailable : StatusCode::kInternal;
   return Status(lacks_memory && all_lack_memory ? StatusCode::kResourceExhausted : code,
-                absl::StrCat(kernel, "all ", result_.failures.size(), " candidates failed: ", reasons));
+                absl::StrCat(kernel, "all ", result_.failures.size(), " candidates failed: ", reasons,
+                             lonely.empty() ? "" : "; ", lonely));
 }
 
 }  // namespace v0

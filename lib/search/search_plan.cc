@@ -28,6 +28,29 @@ Fingerprint SearchPlan::CandidatesFingerprint() const {
   return list.Finish();
 }
 
+namespace {
+
+/// Extents of a bucket that are verified at most, the measured one included. Nine classes of trailing zeros, the ends,
+/// a prime and the launch make 14; each odd factor of the axes doubles the classes. What is beyond this is verified
+/// when it is launched.
+constexpr std::size_t kMostVerifiedDims = 40;
+
+VerificationScope VerificationOf(const std::shared_ptr<const KernelDefinition>& definition, const BoundCall& call,
+                                 const SearchScope& scope) {
+  VerificationScope verification;
+  verification.definition = definition;
+  verification.launched = scope.launched != nullptr ? scope.launched : &call;
+  verification.measured = call.problem.dims;
+  verification.is_on_fills = scope.is_on_fills;
+  if (!scope.classes) return verification;
+  verification.classes = scope.classes;
+  verification.dims =
+      VerificationDims(*definition, verification.launched->problem.dims, *verification.classes, kMostVerifiedDims);
+  return verification;
+}
+
+}  // namespace
+
 Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, StreamView stream,
                               const BoundCall& call, const SearchScope& scope, const SearchOptions& options) {
   const Environment& environment = Runtime::OrDefault(options.runtime)->environment();
@@ -51,6 +74,7 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   plan.note = std::move(proposed.note);
+  plan.verification = VerificationOf(definition, call, scope);
   return plan;
 }
 

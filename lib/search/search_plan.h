@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "search/candidate.h"
+#include "search/finalist_checks.h"
 #include "search/search_call.h"
 #include "search/trial_memory.h"
 #include "tuneonce/search_options.h"
@@ -25,6 +26,8 @@ struct SearchPlan {
   std::vector<KnownLethal> lethal;
   std::vector<PlannedConfig> planned;  ///< In the space's order.
   std::string note;                    ///< What the user should know of the choice of candidates; may be empty.
+  /// What finalists are verified for besides the measured call; empty in a search without a definition.
+  std::optional<VerificationScope> verification;
 
   /// Of the list of candidates, and of what they are tried at: the same in processes that may share the search.
   Fingerprint CandidatesFingerprint() const;

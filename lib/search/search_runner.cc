@@ -141,9 +141,13 @@ std::vector<std::string> SearchRunner::notes() const {
   return notes;
 }
 
-Status SearchRunner::WithDamage(const Status& status) const {
-  if (in_process_ == nullptr || in_process_->damage().empty()) return status;
-  return status.WithPrefix(in_process_->damage());
+Status SearchRunner::WithDamage(const Status& status) {
+  // In a lost context nothing can be looked at any more, and that it is lost matters more.
+  if (in_process_ == nullptr || status.code() == StatusCode::kDataLoss) return status;
+  if (status.sticky()) return in_process_->damage().empty() ? status : status.WithPrefix(in_process_->damage());
+  Status inputs = in_process_->CheckInputs();
+  if (status.ok() || inputs.ok()) return status.ok() ? inputs : status;
+  return inputs.code() == StatusCode::kDataLoss ? inputs.WithPrefix(status.message()) : status;
 }
 
 void SearchRunner::Close() {

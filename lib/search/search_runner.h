@@ -37,6 +37,9 @@ class SearchRunner final : public CandidateRunner {
     return runner_->Prepare(candidate, is_baseline);
   }
   PreparedTrial CheckAgain(PreparedTrial prepared) override { return runner_->CheckAgain(std::move(prepared)); }
+  VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates, bool first_is_reference) override {
+    return runner_->VerifyTogether(candidates, first_is_reference);
+  }
   void Release(std::size_t trial) override { runner_->Release(trial); }
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override {
     return runner_->Sample(trials);
@@ -56,8 +59,9 @@ class SearchRunner final : public CandidateRunner {
   std::int64_t num_launches() const override { return runner_ ? runner_->num_launches() : 0; }
   std::size_t peak_bytes() const override { return runner_ ? runner_->peak_bytes() : 0; }
 
-  /// An error of the search, which says, too, which of the caller's tensors were damaged. A result has it in its notes.
-  Status WithDamage(const Status& status) const;
+  /// What the search came to; instead of it DataLoss, which names them, if inputs of the caller's were damaged that
+  /// trials ran on.
+  Status WithDamage(const Status& status);
   /// After the search: gives the worker back.
   void Close();
 

@@ -29,6 +29,11 @@ Result<std::unique_ptr<SearchSession>> SearchSession::Open(SearchPlan plan, Stre
   session->engine_ = std::make_unique<SearchEngine>(its.kernel, its.key, its.target, its.baseline, options,
                                                     *session->runner_, stream.api().measuring_lock(device.handle()));
   session->engine_->LeaveOut(its.lethal);
+  if (its.verification) {
+    session->checks_.emplace(*its.verification, *session->runner_, session->stream_.view(), session->memory_, options,
+                             stream.api().measuring_lock(device.handle()));
+    session->engine_->VerifyBy(&*session->checks_);
+  }
   return session;
 }
 
@@ -42,7 +47,7 @@ SearchSession::~SearchSession() {
 template <typename Function>
 auto SearchSession::Guarded(const Function& run) -> decltype(run()) {
   auto ran = CallForeign("kernel '" + plan_.kernel + "': the search", StatusCode::kInternal, run);
-  if (!ran.ok()) return runner_->WithDamage(ran.status());
+  if (Status status = runner_->WithDamage(ran.status()); !status.ok()) return status;
   return ran;
 }
 

@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_SEARCH_SEARCH_SESSION_H_
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "search/candidate_source.h"
@@ -45,6 +46,7 @@ class SearchSession {
   TrialMemory memory_;
   Stream stream_;
   std::unique_ptr<SearchRunner> runner_;
+  std::optional<FinalistChecks> checks_;
   std::unique_ptr<SearchEngine> engine_;
   bool has_parts_ = false;
 };

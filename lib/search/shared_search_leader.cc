@@ -210,6 +210,7 @@ TuningResult SharedSearch::ResultOf(std::uint64_t choice) const {
   result.is_isolated = last_part_->is_isolated;
   result.device_before = last_part_->device_before;
   result.device_after = last_part_->device_after;
+  result.verification = last_part_->verification;
   result.notes = last_part_->notes;
   if (!plan_.note.empty()) result.notes.push_back(plan_.note);
   result.notes.push_back(absl::StrCat("shared out over ", ledger_.num_ranks(), " ranks"));

@@ -68,9 +68,35 @@ Status InParameter(const KernelDefinition& definition, const std::string& name, 
   return status.WithPrefix("kernel '" + definition.name() + "', parameter " + name);
 }
 
+/// Whether the device's kernels reach all memory of the process, whoever allocated it (HMM, ATS).
+bool ReachesHostMemory(const RelaxedDriver& driver) {
+  CUdevice device = 0;
+  int reaches = 0;
+  return driver->CtxGetDevice(&device) == CUDA_SUCCESS &&
+         driver->DeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device) == CUDA_SUCCESS &&
+         reaches != 0;
+}
+
+Status CheckIsOfDriver(const TensorView& tensor, StreamView stream) {
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data);
+  if (address == 0 || tensor.bytes == 0) return Status();
+  RelaxedDriver driver(stream.api());
+  unsigned type = 0;
+  const CUresult known = driver->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+  if (known != CUDA_ERROR_INVALID_VALUE || ReachesHostMemory(driver)) return Status();
+  return InvalidArgumentError(
+      absl::StrCat("its memory at 0x", absl::Hex(address),
+                   " is not known to the device's driver; pass memory of the device, not of the "
+                   "host"));
+}
+
 }  // namespace
 
 Status CheckTables(const KernelDefinition& definition, const BoundCall& call, StreamView stream) {
+  for (const ReachedTensor& reached : ReachedTensorsOf(definition.parameters(), call)) {
+    TUNEONCE_RETURN_IF_ERROR(InParameter(definition, NameOf(definition.parameters()[reached.parameter], reached),
+                                         CheckIsOfDriver(*reached.tensor, stream)));
+  }
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const PointerTable* table = call.FindTable(definition.parameters(), i);
     if (table == nullptr) continue;

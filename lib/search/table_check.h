@@ -12,10 +12,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Looks at the tables of addresses that a caller's call has, before something is tuned on it: once, where the call
-/// comes in. InvalidArgument, naming the parameter, for a PointerTable that does not hold the addresses of the tensors
-/// that came with it, since what a launch runs on would be something else than what was tuned; and for what
-/// CheckNoAddresses refuses. Waits for the stream, if there is such a parameter.
+/// Looks at the memory that a caller's call has, before something is tuned on it: once, where the call comes in.
+/// InvalidArgument, naming the parameter, for memory of the host that the device does not reach; for a PointerTable
+/// that does not hold the addresses of the tensors that came with it, since what a launch runs on would be something
+/// else than what was tuned; and for what CheckNoAddresses refuses. Waits for the stream, if there is such a parameter.
 Status CheckTables(const KernelDefinition& definition, const BoundCall& call, StreamView stream);
 
 /// InvalidArgument, naming the parameter, for a tensor of 8-byte integers that is read and holds addresses of memory:

@@ -60,6 +60,9 @@ class TrialMemory {
   /// Says where the memory lies that was counted.
   void Place(Charge& charge, CUdeviceptr address);
 
+  /// States that this memory is the library's, though it is not counted: fills for a warm-up. Candidates may overwrite
+  /// it.
+  void AddOwn(CUdeviceptr address, std::size_t bytes) { account_->blocks[address] = bytes; }
   /// True if the address lies in a block of this memory: it is not the caller's then.
   bool Holds(CUdeviceptr address) const;
   /// Of the last refusal: what more the budget would have had to be; 0 if it was the device that had no memory.

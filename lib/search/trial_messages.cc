@@ -23,7 +23,7 @@ constexpr Verify LastOf(Verify) { return Verify::kOff; }
 constexpr CacheState LastOf(CacheState) { return CacheState::kWarm; }
 constexpr TrialTiming LastOf(TrialTiming) { return TrialTiming::kEvents; }
 constexpr FailureKind LastOf(FailureKind) { return FailureKind::kProtocol; }
-constexpr StatusCode LastOf(StatusCode) { return StatusCode::kUnavailable; }
+constexpr StatusCode LastOf(StatusCode) { return StatusCode::kDataLoss; }
 
 /// A Status in fields.
 struct StatusFields {
@@ -73,7 +73,7 @@ void VisitFields(F& fields, T& m) {
 }
 template <typename F, typename T, For<F, T, AllocateRequest> = 0>
 void VisitFields(F& fields, T& m) {
-  fields(m.bytes);
+  fields(m.bytes), fields(m.is_for_verify);
 }
 template <typename F, typename T, For<F, T, SetUpRequest> = 0>
 void VisitFields(F& fields, T& m) {
@@ -86,6 +86,10 @@ void VisitFields(F& fields, T& m) {
 template <typename F, typename T, For<F, T, SampleRequest> = 0>
 void VisitFields(F& fields, T& m) {
   fields(m.trials);
+}
+template <typename F, typename T, For<F, T, VerifyRequest> = 0>
+void VisitFields(F& fields, T& m) {
+  fields(m.trials), fields(m.first_is_reference);
 }
 template <typename F, typename T, For<F, T, TrialRequest> = 0>
 void VisitFields(F& fields, T& m) {
@@ -102,8 +106,8 @@ void VisitFields(F& fields, T& m) {
 template <typename F, typename T, For<F, T, TrialReply> = 0>
 void VisitFields(F& fields, T& m) {
   fields(m.status), fields(m.address), fields(m.handle), fields(m.failure), fields(m.trial), fields(m.warmup_us);
-  fields(m.largest_difference), fields(m.times_us), fields(m.is_done), fields(m.timer), fields(m.notes);
-  fields(m.num_launches), fields(m.peak_bytes);
+  fields(m.largest_difference), fields(m.times_us), fields(m.num_dissenting), fields(m.is_done), fields(m.failed);
+  fields(m.failures), fields(m.timer), fields(m.notes), fields(m.num_launches), fields(m.peak_bytes);
 }
 
 class FieldWriter {
@@ -228,6 +232,7 @@ TUNEONCE_MESSAGE(AllocateRequest);
 TUNEONCE_MESSAGE(SetUpRequest);
 TUNEONCE_MESSAGE(PrepareRequest);
 TUNEONCE_MESSAGE(SampleRequest);
+TUNEONCE_MESSAGE(VerifyRequest);
 TUNEONCE_MESSAGE(TrialRequest);
 TUNEONCE_MESSAGE(TrialReply);
 #undef TUNEONCE_MESSAGE

@@ -32,6 +32,7 @@ enum class TrialMessage : std::uint32_t {
   kTimeInAnotherWay,  ///< No fields: as CandidateRunner::TimeInAnotherWay.
   kEnd,               ///< No fields: frees all of the search but the context.
   kPing,              ///< No fields: it is still there.
+  kVerify,            ///< VerifyRequest: as CandidateRunner::VerifyTogether.
 };
 
 struct OpenRequest {
@@ -44,6 +45,7 @@ struct BeginRequest {
 };
 struct AllocateRequest {
   std::uint64_t bytes = 0;
+  bool is_for_verify = false;  ///< It is freed after the next kVerify, not with the search.
 };
 /// Which timer: SearchOptions::timer, of the library's own.
 enum class TrialTiming { kUsual, kCupti, kEvents };
@@ -62,6 +64,10 @@ struct PrepareRequest {
 struct SampleRequest {
   std::vector<std::uint64_t> trials;
 };
+struct VerifyRequest {
+  std::vector<TrialDescription> trials;
+  bool first_is_reference = false;
+};
 struct TrialRequest {
   std::uint64_t trial = 0;
 };
@@ -76,7 +82,10 @@ struct TrialReply {
   double warmup_us = 0;                                ///< kPrepare.
   std::optional<OutputDifference> largest_difference;  ///< kPrepare, kCheckAgain.
   std::vector<double> times_us;                        ///< kSample.
+  std::int64_t num_dissenting = 0;                     ///< kPrepare.
   bool is_done = false;                                ///< kTimeInAnotherWay.
+  std::vector<std::uint64_t> failed;                   ///< kVerify: which of the trials failed,
+  std::vector<Failure> failures;                       ///< and how. Their configs stay at home.
 
   std::string timer;
   std::vector<std::string> notes;

@@ -52,6 +52,7 @@ struct TrialServer::Search {
   SearchOptions options;
   std::unique_ptr<Timer> timer;  // Where it is not the usual one.
   std::vector<Inputs> inputs;
+  std::vector<Inputs> inputs_to_verify;  // Of the next kVerify.
   std::map<std::uint64_t, Trial> trials;
   std::optional<InProcessRunner> runner;  // Uses all of the above.
 
@@ -79,6 +80,7 @@ TrialReply ReplyOf(const PreparedTrial& prepared) {
   reply.failure = prepared.failure;
   reply.warmup_us = prepared.warmup_us;
   reply.largest_difference = prepared.largest_difference;
+  reply.num_dissenting = prepared.num_dissenting;
   return reply;
 }
 
@@ -144,6 +146,8 @@ Result<TrialReply> TrialServer::Answer(const Frame& question) {
       return With<SampleRequest>(question, [&](const SampleRequest& r) { return Sample(r); });
     case TrialMessage::kCheckAgain:
       return With<TrialRequest>(question, [&](const TrialRequest& r) { return CheckAgain(r); });
+    case TrialMessage::kVerify:
+      return With<VerifyRequest>(question, [&](VerifyRequest r) { return Verify(std::move(r)); });
     case TrialMessage::kRelease:
       return With<TrialRequest>(question, [&](const TrialRequest& r) { return ReplyOf(Release(r)); });
     case TrialMessage::kTimeInAnotherWay: {
@@ -193,7 +197,8 @@ Result<TrialReply> TrialServer::Allocate(const AllocateRequest& request) {
   TrialReply reply;
   reply.address = block.address();
   reply.handle = block.handle();
-  search_->inputs.push_back(Search::Inputs{std::move(charge), std::move(block)});
+  auto& inputs = request.is_for_verify ? search_->inputs_to_verify : search_->inputs;
+  inputs.push_back(Search::Inputs{std::move(charge), std::move(block)});
   return reply;
 }
 
@@ -245,6 +250,28 @@ Result<TrialReply> TrialServer::CheckAgain(const TrialRequest& request) {
   auto found = search_->trials.find(request.trial);
   if (found == search_->trials.end()) return OutOfOrder();
   return ReplyOf(search_->runner->CheckAgain(found->second.prepared));
+}
+
+Result<TrialReply> TrialServer::Verify(VerifyRequest request) {
+  if (request.trials.empty()) return OutOfOrder();
+  std::vector<std::unique_ptr<DescribedTrial>> described;
+  std::vector<const Candidate*> candidates;
+  for (TrialDescription& trial : request.trials) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<DescribedTrial> made,
+                              DescribedTrial::Create(std::move(trial), place_->target));
+    candidates.push_back(&made->candidate());
+    described.push_back(std::move(made));
+  }
+  VerifiedTogether verified = search_->runner->VerifyTogether(candidates, request.first_is_reference);
+  search_->inputs_to_verify.clear();
+  TrialReply reply;
+  reply.status = verified.fatal;
+  for (std::size_t i = 0; i < verified.failures.size(); ++i) {
+    if (!verified.failures[i]) continue;
+    reply.failed.push_back(i);
+    reply.failures.push_back(*std::move(verified.failures[i]));
+  }
+  return reply;
 }
 
 Status TrialServer::Release(const TrialRequest& request) {

@@ -34,6 +34,7 @@ class TUNEONCE_API TrialServer {
   Result<TrialReply> Prepare(PrepareRequest request);
   Result<TrialReply> Sample(const SampleRequest& request);
   Result<TrialReply> CheckAgain(const TrialRequest& request);
+  Result<TrialReply> Verify(VerifyRequest request);
   Status Release(const TrialRequest& request);
   Status End();
 

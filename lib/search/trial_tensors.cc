@@ -23,8 +23,7 @@ std::vector<Range> Merge(std::vector<Range> ranges) {
     Range& last = merged.back();
     last.end = std::max(last.end, range.end);
     last.written |= range.written;
-    // Written by one and only partly covered by another: what is there before may matter.
-    last.read = true;
+    last.read |= range.read;
     last.tensors.insert(last.tensors.end(), range.tensors.begin(), range.tensors.end());
   }
   return merged;
@@ -158,6 +157,8 @@ Result<TrialTensors> TrialTensors::Create(const KernelDefinition& definition, co
       if (!range.read) tensors.poisoned_.emplace(reached.parameter, reached.nth);
     }
     if (range.read) tensors.restores_.push_back(RestoreStep{piece, range.begin});
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<OutputGaps> gaps, OutputGaps::Create(definition, range, memory, stream));
+    if (gaps) tensors.gaps_.push_back(Gaps{piece, range.read ? range.begin : 0, *std::move(gaps)});
     ++piece;
   }
   tensors.outputs_.emplace(std::move(outputs));
@@ -170,6 +171,14 @@ Result<TrialTensors> TrialTensors::Create(const KernelDefinition& definition, co
                     "'");
   }
   return tensors;
+}
+
+std::string TrialTensors::at_risk() const {
+  std::string described;
+  for (const InputCopies::Input* input : inputs_) {
+    if (input->is_at_risk()) absl::StrAppend(&described, described.empty() ? "" : ", ", input->Described());
+  }
+  return described;
 }
 
 void TrialTensors::FollowInputs() {
@@ -193,7 +202,18 @@ Status TrialTensors::Poison(unsigned char value) const {
   return Status();
 }
 
-Result<std::optional<TrialTensors::Trespass>> TrialTensors::FindTrespass(const GuardedMemory* workspaces) const {
+Result<std::optional<Trespass>> TrialTensors::FindInGaps(unsigned char poison) const {
+  for (const Gaps& each : gaps_) {
+    const CUdeviceptr scratch = outputs_->pieces()[each.piece].address;
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Trespass> found,
+                              each.gaps.Find(*comparer_, scratch, each.original, poison));
+    if (found) return found;
+  }
+  return std::optional<Trespass>();
+}
+
+Result<std::optional<Trespass>> TrialTensors::FindTrespass(const GuardedMemory* workspaces,
+                                                           std::optional<unsigned char> poison) const {
   std::vector<const GuardedMemory*> guarded = {&*outputs_};
   std::vector<MemoryRange> ranges;
   for (const InputCopies::Input* input : inputs_) {
@@ -234,7 +254,8 @@ Result<std::optional<TrialTensors::Trespass>> TrialTensors::FindTrespass(const G
       if (!found) found = Trespass{FailureKind::kOutOfBounds, "it wrote " + guard.place};
     }
   }
-  return found;
+  if (found || !poison) return found;
+  return FindInGaps(*poison);
 }
 
 }  // namespace v0

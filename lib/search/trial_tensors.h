@@ -12,19 +12,12 @@
 #include "launch/call_binder.h"
 #include "search/guarded_memory.h"
 #include "search/input_copies.h"
+#include "search/output_gaps.h"
 #include "tuneonce/trial.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// A range of the caller's memory, and who uses it.
-struct TensorRange {
-  CUdeviceptr begin;
-  CUdeviceptr end;
-  bool written;
-  bool read;                           ///< What is there before a launch matters.
-  std::vector<ReachedTensor> tensors;  ///< Those that lie in it; they point into the call.
-};
 /// The memory of all tensors that a call's kernel reaches: ranges that overlap are one.
 std::vector<TensorRange> TensorRangesOf(const KernelDefinition& definition, const BoundCall& call);
 
@@ -55,6 +48,8 @@ class TrialTensors {
   Status WriteTables();
   /// Inputs that are neither copied nor checked, their size being unknown: "'x', 'w'". Empty if there are none.
   const std::string& unprotected() const { return unprotected_; }
+  /// The caller's inputs that trials run on, there being no memory for copies: "'x' (4000 bytes)". Empty: none.
+  std::string at_risk() const;
 
   /// Puts into the stream what a trial needs before its launch: the original bytes of every InOut. Not to be timed.
   Status Restore() const;
@@ -66,12 +61,10 @@ class TrialTensors {
   bool is_poisoned(std::size_t parameter, std::size_t nth) const { return poisoned_.count({parameter, nth}) > 0; }
 
   /// What a trial wrote that is not its own: guard zones (those of `workspaces` too, if it has any), or inputs. Mends
-  /// both. Empty if nothing. Waits for the stream.
-  struct Trespass {
-    FailureKind kind;
-    std::string message;
-  };
-  Result<std::optional<Trespass>> FindTrespass(const GuardedMemory* workspaces) const;
+  /// both. With `poison`, what Poison filled scratch with before the run, also what is no element of an output within
+  /// scratch, which the next Poison and Restore mend. Empty if nothing. Waits for the stream.
+  Result<std::optional<Trespass>> FindTrespass(const GuardedMemory* workspaces,
+                                               std::optional<unsigned char> poison = std::nullopt) const;
 
   TrialTensors(TrialTensors&&) noexcept = default;
   TrialTensors& operator=(TrialTensors&&) noexcept = default;
@@ -86,6 +79,13 @@ class TrialTensors {
   struct RestoreStep {
     std::size_t piece;
     CUdeviceptr original;
+  };
+
+  /// The gaps of one piece of scratch.
+  struct Gaps {
+    std::size_t piece;
+    CUdeviceptr original;  // Of what Restore fills the piece with; 0: of what Poison does.
+    OutputGaps gaps;
   };
 
   /// A parameter's tensors where trials find them. On the heap: others point into it.
@@ -103,6 +103,7 @@ class TrialTensors {
   TensorView& ViewOf(const ReachedTensor& reached);
   Status MakeTables(const KernelDefinition& definition, TrialMemory& memory, StreamView stream);
   Status PutTable(std::size_t nth) const;
+  Result<std::optional<Trespass>> FindInGaps(unsigned char poison) const;
 
   BoundCall trial_call_;
   std::vector<std::unique_ptr<Moved>> moved_;  // What trial_call_ points to.
@@ -111,6 +112,7 @@ class TrialTensors {
   bool has_stale_tables_ = false;
   std::optional<GuardedMemory> outputs_;
   std::vector<RestoreStep> restores_;
+  std::vector<Gaps> gaps_;  // Of the pieces that have some.
   std::vector<Reader> readers_;
   std::vector<const InputCopies::Input*> inputs_;
   InputCopies* copies_ = nullptr;

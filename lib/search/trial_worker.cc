@@ -87,6 +87,8 @@ const char* NameOf(TrialMessage kind) {
       return "end the search";
     case TrialMessage::kPing:
       return "ping";
+    case TrialMessage::kVerify:
+      return "verify";
   }
   return "";
 }

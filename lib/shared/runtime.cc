@@ -47,10 +47,11 @@ struct Runtime::Impl {
                                                : std::make_shared<MemoryArtifactCache>()),
         cupti(environment),
         log(LevelNamed(environment.log), std::move(options.log)),
-        shape_log(environment.record_shapes.empty()
-                      ? nullptr
-                      : std::make_unique<ShapeLog>(environment.record_shapes,
-                                                   [this](const std::string& line) { log.Say(LogLevel::kWarn, line); })),
+        shape_log(environment.record_shapes.empty() ? nullptr
+                                                    : std::make_unique<ShapeLog>(environment.record_shapes,
+                                                                                 [this](const std::string& line) {
+                                                                                   log.Say(LogLevel::kWarn, line);
+                                                                                 })),
         store(std::move(options.store)) {}
 
   const Environment environment;
@@ -69,7 +70,11 @@ struct Runtime::Impl {
 
 const std::shared_ptr<Runtime>& Runtime::Default() {
   // Usable during exit. Without options nothing can be wrong with them.
-  static const auto* const runtime = new std::shared_ptr<Runtime>(*Create());
+  static const auto* const runtime = [] {
+    auto* made = new std::shared_ptr<Runtime>(*Create());
+    for (const std::string& warning : (*made)->environment().warnings) (*made)->Warn(warning);
+    return made;
+  }();
   // Since it is never destroyed. Kernels that live longer write what they launch after this themselves.
   static const bool writes_at_exit [[maybe_unused]] =
       (*runtime)->shape_log() != nullptr && std::atexit([] { (*runtime)->shape_log()->Flush(); }) == 0;

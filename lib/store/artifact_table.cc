@@ -118,7 +118,10 @@ Status ArtifactTable::Verify(StoreReport* report) const {
         report->problems.push_back(absl::StrCat("artifact ", report->num_artifacts, ": ", artifact.status().message()));
       }
     }
-    return result;
+    if ((result & 0xff) != SQLITE_CORRUPT) return result;
+    report->problems.push_back(
+        absl::StrCat("the artifacts behind the first ", report->num_artifacts, ": ", sqlite3_errmsg(database)));
+    return SQLITE_DONE;
   });
 }
 

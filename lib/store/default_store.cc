@@ -28,7 +28,8 @@ Result<std::string> DefaultStorePath(const Environment& environment) {
         "file of the machine's own");
   }
   if (!environment.store.empty()) return environment.store;
-  if (!environment.cache_folder.empty()) return environment.cache_folder + "/tuneonce/store.db";
+  // The XDG Base Directory Specification has relative paths ignored: each working directory would get a store.
+  if (environment.cache_folder.rfind('/', 0) == 0) return environment.cache_folder + "/tuneonce/store.db";
   if (!environment.home.empty()) return environment.home + "/.cache/tuneonce/store.db";
   return FailedPreconditionError("there is no place for a store: set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
 }

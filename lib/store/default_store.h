@@ -10,8 +10,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// `Environment::store`, else $XDG_CACHE_HOME/tuneonce/store.db, else ~/.cache/tuneonce/store.db. Errors:
-/// FailedPrecondition without a home.
+/// `Environment::store`, else $XDG_CACHE_HOME/tuneonce/store.db, where that is an absolute path, else
+/// ~/.cache/tuneonce/store.db. Errors: FailedPrecondition without a home.
 TUNEONCE_API Result<std::string> DefaultStorePath(const Environment& environment);
 
 /// Whether a store's name is a fleet's address, "redis://...", and no path.

@@ -51,7 +51,9 @@ RecordLookup FleetStore::Better(RecordLookup near, RecordLookup far) const {
   const bool far_is_exact = far.match == RecordMatch::kExact && far.record;
   if (far_is_exact && near.match == RecordMatch::kExact && near.record) {
     if (!PreferOf(*near.record, *far.record, PreferRecord::kBest).takes_second) return near;
-    near = RecordLookup();
+    Say(machine_->Put(*far.record));
+    if (!far.record->is_complete && far.complete == nullptr) far.complete = std::move(near.complete);
+    return far;
   }
   if (far_is_exact) Say(machine_->Put(*far.record));
   near.Improve(std::move(far));
@@ -82,8 +84,8 @@ Status FleetStore::SendUp(const TuningRecord& record) const {
 }
 
 Status FleetStore::SendCodeUp(const Fingerprint& key) const {
-  if (near_code_ == nullptr || far_code_ == nullptr || key == Fingerprint()) return Status();
-  Result<std::optional<Artifact>> code = near_code_->Get(key);
+  if (far_code_ == nullptr || key == Fingerprint()) return Status();
+  Result<std::optional<Artifact>> code = NearCode(key);
   // What the machine does not have, others compile.
   return code.ok() && *code ? far_code_->Put(key, **code) : Status();
 }
@@ -134,23 +136,44 @@ Result<TuningLease> FleetStore::Lease(const TuningKey& key, const WaitLimits& li
   return TuningLease(std::make_shared<Both>(IsHeld(near) ? *near : nullptr, IsHeld(far) ? *far : nullptr));
 }
 
-Result<std::optional<Artifact>> FleetStore::Get(const Fingerprint& key) {
+Result<std::optional<Artifact>> FleetStore::NearCode(const Fingerprint& key) const {
   Result<std::optional<Artifact>> near = std::optional<Artifact>();
   if (near_code_ != nullptr) near = near_code_->Get(key);
+  if (near.ok() && *near) return near;
+  Result<std::optional<Artifact>> kept = kept_code_.Get(key);
+  return kept.ok() && *kept ? kept : near;
+}
+
+Status FleetStore::KeepCode(const Fingerprint& key, const Artifact& artifact) const {
+  if (near_code_ != nullptr) {
+    const Status near = near_code_->Put(key, artifact);
+    if (near.ok()) return near;
+    // A store that is for reading only does its part.
+    if (near.code() != StatusCode::kFailedPrecondition) Say(near);
+  }
+  return kept_code_.Put(key, artifact);
+}
+
+Result<std::optional<Artifact>> FleetStore::Get(const Fingerprint& key) {
+  Result<std::optional<Artifact>> near = NearCode(key);
   if (far_code_ == nullptr || (near.ok() && *near)) return near;
   Result<std::optional<Artifact>> far = far_code_->Get(key);
   if (!far.ok()) {
     Say(far.status());
     return near;  // It is compiled.
   }
-  if (*far && near_code_ != nullptr) Say(near_code_->Put(key, **far));
+  if (*far) Say(KeepCode(key, **far));
   return far;
 }
 
-Status FleetStore::Put(const Fingerprint& key, const Artifact& artifact) { return Kept().Put(key, artifact); }
+Status FleetStore::Put(const Fingerprint& key, const Artifact& artifact) { return KeepCode(key, artifact); }
 
 Result<ArtifactLease> FleetStore::Lease(const Fingerprint& key, const WaitLimits& limits) {
-  return Kept().Lease(key, limits);
+  if (near_code_ != nullptr) {
+    Result<ArtifactLease> near = near_code_->Lease(key, limits);
+    if (near.status().code() != StatusCode::kUnavailable) return near;
+  }
+  return kept_code_.Lease(key, limits);
 }
 
 void FleetStore::Say(const Status& status) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/memory_store.h"
+#include "tuneonce/artifact_cache.h"
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
@@ -26,7 +27,7 @@ class FleetStore final : public RecordStore, public ArtifactCache {
   ArtifactCache* artifacts() override { return near_code_ != nullptr || far_code_ != nullptr ? this : nullptr; }
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
-  /// In the machine's: the fleet gets what a record names.
+  /// Into the machine's store, or into this process's memory if that takes none: the fleet gets what a record names.
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
   Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
@@ -39,12 +40,15 @@ class FleetStore final : public RecordStore, public ArtifactCache {
   /// Sends what could not go before.
   void CatchUp() const;
   void Say(const Status& status) const;
-  ArtifactCache& Kept() const { return near_code_ != nullptr ? *near_code_ : *far_code_; }
+  /// Code that the machine or this process has.
+  Result<std::optional<Artifact>> NearCode(const Fingerprint& key) const;
+  Status KeepCode(const Fingerprint& key, const Artifact& artifact) const;
 
   const std::shared_ptr<RecordStore> machine_, fleet_;
   const FleetUse use_;
   ArtifactCache* const near_code_;  // May be null, both.
   ArtifactCache* const far_code_;
+  mutable MemoryArtifactCache kept_code_;  // What the machine's store does not take.
   mutable MemoryStore unsent_;
 };
 

@@ -1,25 +1,85 @@
 #include "store/kernel_fingerprint.h"
 
+#include <type_traits>
+
 #include "base/callback.h"
+#include "base/number_text.h"
 #include "definition/source_identity.h"
+#include "launch/launch_words.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
+namespace {
+
+template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>>
+std::uint64_t Number(Enum value) {
+  return static_cast<std::uint64_t>(value);
+}
+
+void AddNames(const std::vector<std::string>& names, Fingerprinter* fingerprinter) {
+  fingerprinter->Add(names.size());
+  for (const std::string& name : names) fingerprinter->Add(name);
+}
+
+/// All that a parameter declares of the launch: neither its tolerance nor its values for warm-ups.
+void AddParameter(const Parameter& parameter, Fingerprinter* fingerprinter) {
+  fingerprinter->Add(Number(parameter.kind)).Add(parameter.name).Add(Number(parameter.dtype));
+  fingerprinter->Add(Number(parameter.access)).Add(std::uint64_t{parameter.by_pointers ? 1u : 0u});
+  AddNames(parameter.dims, fingerprinter);
+  AddNames(parameter.varying, fingerprinter);
+  fingerprinter->Add(parameter.same_dtype_as).Add(parameter.dim).Add(parameter.tensor);
+  fingerprinter->Add(static_cast<std::uint64_t>(parameter.dimension)).Add(parameter.descriptor_bytes);
+  if (!parameter.tensor_map) return;
+  const TensorMap& map = *parameter.tensor_map;
+  fingerprinter->Add(Number(map.swizzle)).Add(Number(map.interleave)).Add(Number(map.l2_promotion));
+  fingerprinter->Add(Number(map.out_of_bounds));
+}
+
+void AddKeyPart(const KeyPart& part, Fingerprinter* fingerprinter) {
+  fingerprinter->Add(Number(part.kind)).Add(part.name).Add(Number(part.bucket)).Add(part.values.size());
+  for (std::int64_t value : part.values) fingerprinter->Add(static_cast<std::uint64_t>(value));
+}
+
+void AddAssumption(const Assumption& assumption, Fingerprinter* fingerprinter) {
+  fingerprinter->Add(Number(assumption.kind)).Add(assumption.tensor).Add(assumption.other);
+  fingerprinter->Add(static_cast<std::uint64_t>(assumption.dimension));
+  fingerprinter->Add(static_cast<std::uint64_t>(assumption.value));
+  fingerprinter->Add(assumption.real ? ShortestText(*assumption.real) : "").Add(assumption.dtypes.size());
+  for (DType dtype : assumption.dtypes) fingerprinter->Add(Number(dtype));
+}
+
+Status AddVariant(const KernelDefinition& definition, const Variant& variant, const std::vector<Config>& configs,
+                  const Problem& decided, Fingerprinter* fingerprinter) {
+  fingerprinter->Add(variant.name).Add(Number(variant.convention));
+  AddNames(variant.parameters, fingerprinter);
+  fingerprinter->Add(variant.assumptions.size());
+  for (const Assumption& assumption : variant.assumptions) AddAssumption(assumption, fingerprinter);
+  if (variant.launcher) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(Fingerprint of_source,
+                            CallUser("a source or hints function of kernel '" + definition.name() + "'",
+                                     [&] { return VariantFingerprint(variant, configs, decided); }));
+  fingerprinter->Add(of_source);
+  if (configs.empty()) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
+                            ParameterLayout::Create(definition, variant.convention, variant.parameters));
+  AddProbedWords(definition, variant, layout, configs.front(), decided, fingerprinter);
+  return Status();
+}
+
+}  // namespace
 
 Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const std::vector<Config>& configs,
                                       const Problem& problem) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(problem.target));
   Fingerprinter fingerprinter;
-  fingerprinter.Add(definition.name()).Add(definition.version()).Add(configs.size());
-  for (const Config& config : configs) fingerprinter.Add(config.Canonical());
+  fingerprinter.Add(definition.name()).Add(definition.version()).Add(definition.parameters().size());
+  for (const Parameter& parameter : definition.parameters()) AddParameter(parameter, &fingerprinter);
+  fingerprinter.Add(definition.key().size());
+  for (const KeyPart& part : definition.key()) AddKeyPart(part, &fingerprinter);
+  const Problem decided = definition.DecidedByKey(problem);
   for (const Variant* variant : variants) {
-    fingerprinter.Add(variant->name);
-    if (variant->launcher) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(Fingerprint of_variant,
-                              CallUser("a source or hints function of kernel '" + definition.name() + "'",
-                                       [&] { return VariantFingerprint(*variant, configs, problem); }));
-    fingerprinter.Add(of_variant);
+    TUNEONCE_RETURN_IF_ERROR(AddVariant(definition, *variant, configs, decided, &fingerprinter));
   }
   return fingerprinter.Finish();
 }
@@ -27,6 +87,13 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
 Fingerprint SharedChoiceFingerprint(const std::string& shared_choice, const std::vector<Config>& configs) {
   Fingerprinter fingerprinter;
   fingerprinter.Add("shared choice").Add(shared_choice).Add(configs.size());
+  for (const Config& config : configs) fingerprinter.Add(config.Canonical());
+  return fingerprinter.Finish();
+}
+
+Fingerprint ConfigsFingerprint(const std::vector<Config>& configs) {
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(configs.size());
   for (const Config& config : configs) fingerprinter.Add(config.Canonical());
   return fingerprinter.Finish();
 }

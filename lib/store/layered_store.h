@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 
@@ -25,14 +26,21 @@ class TUNEONCE_API LayeredStore : public RecordStore, public ArtifactCache {
   Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override {
     return layers_.front()->Lease(key, limits);
   }
+  /// Null if no layer keeps code. Of layers that do, the code is found whatever the user's store keeps.
   ArtifactCache* artifacts() override;
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
+  /// Into the user's store, or into this process's memory if that keeps no code.
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
   Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
  protected:
   std::vector<std::shared_ptr<RecordStore>> layers_;
+
+ private:
+  ArtifactCache& UsersCode();
+
+  MemoryArtifactCache kept_code_;  // What is compiled here, where the user's store keeps no code.
 };
 
 }  // namespace v0

@@ -11,8 +11,7 @@ inline namespace v0 {
 // The fields of a record, each named once: what writes or reads a record, as bytes or as JSON, goes by these lists.
 // `fields(name, value)` is called for each; `value` is const for a writer.
 //
-// The order is that of the bytes: a field that a later format adds is read only from that format on, and goes to the
-// end of its list.
+// The order is that of the bytes: whatever changes a list is another format (tuning_record.cc).
 
 template <typename T, typename Struct>
 using EnableFor = std::enable_if_t<std::is_same_v<std::remove_const_t<T>, Struct>, int>;
@@ -51,6 +50,7 @@ template <typename Fields, typename T, EnableFor<T, CandidateOutcome> = 0>
 void VisitFields(Fields& fields, T& candidate) {
   fields("config", candidate.config);
   fields("outcome", candidate.kind);
+  fields("identity", candidate.identity);
   fields("variant", candidate.variant);
   fields("mean_us", candidate.mean_us);
   fields("error_margin_us", candidate.error_margin_us);
@@ -80,12 +80,39 @@ void VisitFields(Fields& fields, T& conditions) {
   fields("mig_profile", conditions.mig_profile);
 }
 
+template <typename Fields, typename T, EnableFor<T, Verification::Output> = 0>
+void VisitFields(Fields& fields, T& output) {
+  fields("absolute", output.absolute);
+  fields("relative", output.relative);
+  fields("ulps", output.ulps);
+  fields("may_be_partial", output.may_be_partial);
+}
+
+template <typename Fields, typename T, EnableFor<T, Verification::Extents> = 0>
+void VisitFields(Fields& fields, T& extents) {
+  fields("dim", extents.dim);
+  fields("classes", extents.classes);
+}
+
+template <typename Fields, typename T, EnableFor<T, Verification> = 0>
+void VisitFields(Fields& fields, T& verification) {
+  fields("level", verification.level);
+  fields("outputs", verification.outputs);
+  fields("is_data_sufficient", verification.is_data_sufficient);
+  fields("has_generated_data", verification.has_generated_data);
+  fields("extents", verification.extents);
+  fields("gaps", verification.gaps);
+}
+
 template <typename Fields, typename T, EnableFor<T, TuningRecord> = 0>
 void VisitFields(Fields& fields, T& record) {
   VisitFields(fields, record.key);
   fields("config", record.config);
   fields("variant", record.variant);
   VisitFields(fields, record.measurement);
+  fields("identity", record.identity);
+  fields("configs", record.configs);
+  fields("verification", record.verification);
   fields("speedup_over_baseline", record.speedup_over_baseline);
   fields("artifact", record.artifact);
   fields("baseline", record.baseline);
@@ -106,8 +133,8 @@ void VisitFields(Fields& fields, T& record) {
   fields("toolchain", record.toolchain);
   fields("unix_seconds", record.unix_seconds);
   fields("conditions", record.conditions);
-  fields("nearest_dim", record.nearest_dim);  // From format 3 on.
-  fields("rows", record.rows);                // The same.
+  fields("nearest_dim", record.nearest_dim);
+  fields("rows", record.rows);
 }
 
 }  // namespace v0

@@ -46,6 +46,9 @@ std::optional<RecordPreference> ByPolicy(const TuningRecord& first, const Tuning
   const bool are_measured = IsMeasured(first) && IsMeasured(second);
   std::optional<RecordPreference> preferred;
   if (by == PreferRecord::kBest && are_measured) {
+    if (first.tuned_at != second.tuned_at) {
+      return More(first.unix_seconds, second.unix_seconds, "newer, since their times are of different shapes");
+    }
     preferred = Less(first.measurement.mean_us, second.measurement.mean_us, "faster");
   }
   if (by == PreferRecord::kMostCertain && are_measured) {
@@ -59,6 +62,11 @@ std::optional<RecordPreference> ByPolicy(const TuningRecord& first, const Tuning
 }
 
 }  // namespace
+
+ServingRank ServingRankOf(const TuningRecord& record) {
+  if (record.is_imported()) return ServingRank::kImported;
+  return record.is_complete || record.is_pinned ? ServingRank::kComplete : ServingRank::kCutShort;
+}
 
 RecordPreference PreferOf(const TuningRecord& first, const TuningRecord& second, PreferRecord by) {
   if (auto preferred = ByWhatTheyAre(first, second)) return *preferred;

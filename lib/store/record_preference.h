@@ -7,9 +7,18 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// Of two records that fit a key alike the one of the lower rank serves, whichever store has it.
+enum class ServingRank {
+  kComplete,  ///< Measured to the end, or chosen by a person.
+  kCutShort,  ///< What a search that was cut short left.
+  kImported,  ///< What others chose.
+};
+TUNEONCE_API ServingRank ServingRankOf(const TuningRecord& record);
+
 /// Which of several measured records of one key goes into a merged store.
 enum class PreferRecord {
-  kBest,         ///< The one whose config is faster.
+  kBest,         ///< The one whose config is faster. Times of different shapes (TuningRecord::tuned_at), as a bucket
+                 ///< can have, cannot be compared: of such records the one that was made later.
   kNewest,       ///< The one that was made later.
   kMostCertain,  ///< The one whose time is surer: the race was certain, then the smaller error margin, then more
                  ///< samples.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "store/record_preference.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -63,12 +64,39 @@ void RecordLookup::NoteInstead(RecordMiss what, std::string why) {
   detail = std::move(why);
 }
 
+namespace {
+
+bool GoesBefore(const RecordLookup& a, const RecordLookup& b) {
+  if (!a.record || !b.record) return a.record.has_value();
+  return a.match != b.match ? a.match < b.match : ServingRankOf(*a.record) < ServingRankOf(*b.record);
+}
+
+}  // namespace
+
 void RecordLookup::Improve(RecordLookup found) {
   if (!found.record) return NoteInstead(found.instead, std::move(found.detail));
-  if (found.match > match) return;
-  bool is_alike = found.match == match && record;
-  if (is_alike && (found.record->is_imported() || !record->is_imported())) return;
-  *this = std::move(found);
+  std::shared_ptr<const RecordLookup> of_this = std::exchange(complete, nullptr);
+  std::shared_ptr<const RecordLookup> of_found = std::exchange(found.complete, nullptr);
+  if (GoesBefore(found, *this)) std::swap(*this, found);
+  if (ServingRankOf(*record) != ServingRank::kCutShort) return;
+  // `found` is what goes behind now.
+  const bool is_complete = found.record && ServingRankOf(*found.record) == ServingRank::kComplete &&
+                           found.match == RecordMatch::kOtherDriver;
+  if (of_this != nullptr) {
+    complete = std::move(of_this);
+  } else if (is_complete) {
+    complete = std::make_shared<const RecordLookup>(std::move(found));
+  } else {
+    complete = std::move(of_found);
+  }
+  if (complete != nullptr && complete->match <= match) complete = nullptr;
+}
+
+const RecordLookup& RecordLookup::BestFor(RecordMatch weakest) const {
+  if (complete == nullptr) return *this;
+  // A person's choice is of no driver.
+  const bool is_accepted = complete->match <= weakest || complete->record->is_pinned;
+  return is_accepted ? *complete : *this;
 }
 
 bool RecordStore::IsNews(const std::string& warning) const {

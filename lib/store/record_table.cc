@@ -17,9 +17,6 @@ constexpr char kRecordsOfKernel[] = "SELECT body FROM records WHERE kernel_key =
 
 /// Notes in `*lookup` whether there are records of the key's kernel with other sources.
 int LookForOtherSource(sqlite3* database, const TuningKey& key, const std::string& kernel_key, RecordLookup* lookup) {
-  // A file that is open for reading keeps its older tables.
-  Statement version(database, "PRAGMA user_version");
-  if (version.Step() != SQLITE_ROW || version.Int(0) < 3) return SQLITE_DONE;
   std::string shape_key = BytesOf(ShapeKey(key));
   Statement statement(database, "SELECT 1 FROM records WHERE shape_key = ? AND kernel_key <> ? LIMIT 1");
   int result = statement.Bind(std::string_view(shape_key)).Bind(std::string_view(kernel_key)).Step();
@@ -28,22 +25,6 @@ int LookForOtherSource(sqlite3* database, const TuningKey& key, const std::strin
 }
 
 }  // namespace
-
-int FillShapeKeys(sqlite3* database) {
-  std::vector<std::pair<std::int64_t, std::string>> shape_keys;
-  Statement records(database, "SELECT id, body FROM records");
-  int result = records.Step();
-  for (; result == SQLITE_ROW; result = records.Step()) {
-    Result<TuningRecord> record = DecodeRecord(records.Blob(1));
-    if (record.ok()) shape_keys.emplace_back(records.Int(0), BytesOf(ShapeKey(record->key)));
-  }
-  for (const auto& [id, shape_key] : shape_keys) {
-    if (result != SQLITE_DONE) return result;
-    Statement fill(database, "UPDATE records SET shape_key = ? WHERE id = ?");
-    result = fill.Bind(std::string_view(shape_key)).Bind(id).Step();
-  }
-  return result == SQLITE_DONE ? SQLITE_OK : result;
-}
 
 Result<RecordLookup> RecordTable::Lookup(const TuningKey& key) const {
   RecordLookup best;
@@ -121,6 +102,18 @@ Status RecordTable::Verify(StoreReport* report) const {
   const StoreReport before = *report;
   return connection_.Read("verifying records", [&](sqlite3* database) {
     *report = before;
+    const std::size_t num_before = report->problems.size();
+    // The rows that can be reached may not be all: what SQLite finds in this table and its indexes counts, too.
+    Statement check(database, "PRAGMA integrity_check(records)");
+    int checked = check.Step();
+    for (; checked == SQLITE_ROW; checked = check.Step()) {
+      if (check.Blob(0) != "ok") report->are_records_whole = false;
+    }
+    if ((checked & 0xff) == SQLITE_CORRUPT) {
+      report->are_records_whole = false;
+    } else if (checked != SQLITE_DONE) {
+      return checked;
+    }
     Statement records(database, "SELECT key, body FROM records ORDER BY id");
     int result = records.Step();
     for (; result == SQLITE_ROW; result = records.Step()) {
@@ -133,6 +126,7 @@ Status RecordTable::Verify(StoreReport* report) const {
             absl::StrCat("record ", report->num_records, " lies under another key than its own"));
       }
     }
+    report->are_records_whole &= report->problems.size() == num_before;
     return result;
   });
 }

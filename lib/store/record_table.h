@@ -10,9 +10,6 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Gives rows of before format 3 of the file their shape_key. Returns an SQLite result.
-int FillShapeKeys(sqlite3* database);
-
 /// The records of a store's file, each as its bytes. Rows that cannot be read back whole are passed over. Thread rule:
 /// as its connection.
 class RecordTable {

@@ -5,6 +5,7 @@
 
 #include "base/encoding.h"
 #include "store/layered_store.h"
+#include "store/record_preference.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -21,15 +22,17 @@ class ShippedUnderUser final : public LayeredStore {
     Result<RecordLookup> users = layers_.front()->Lookup(key);
     TUNEONCE_ASSIGN_OR_RETURN(RecordLookup shipped, layers_.back()->Lookup(key));
     if (!shipped.record || shipped.match > RecordMatch::kOtherDriver) return users;
-    if (users.ok() && users->match <= shipped.match && Serves(*users)) return users;
+    if (users.ok() && Serves(users->BestFor(weakest_), shipped)) return users;
     shipped.is_shipped = shipped.serves_any_driver = true;
     return shipped;
   }
 
  private:
-  bool Serves(const RecordLookup& users) const {
-    if (!users.record) return false;
+  /// Whether the user's record goes before the shipped one.
+  bool Serves(const RecordLookup& users, const RecordLookup& shipped) const {
+    if (!users.record || users.match > shipped.match) return false;
     bool is_decreed = users.record->is_pinned || users.record->is_imported();
+    if (!is_decreed && ServingRankOf(*users.record) > ServingRankOf(*shipped.record)) return false;
     return users.match <= (is_decreed ? std::max(weakest_, RecordMatch::kOtherDriver) : weakest_);
   }
 

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "store/record_table.h"
 #include "store/store_lock.h"
 #include "store/store_mark.h"
 #include "store/store_place.h"
@@ -17,10 +17,8 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Older versions are read and migrated, newer ones refused. 2: records of format 2. 3: shape_key. 4: artifacts by
-/// rowid.
-constexpr int kSchemaVersion = 4;
-constexpr int kShapeKeysSince = 3;
+/// A file of an older version is set aside, one of a newer version refused. 5: records say what was verified.
+constexpr int kSchemaVersion = 5;
 
 /// Artifacts are found by an index of keys alone: of a table WITHOUT ROWID, SQLite reads a whole artifact for each key
 /// that a search compares.
@@ -33,23 +31,6 @@ CREATE TABLE artifacts(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, size IN
   body BLOB NOT NULL);
 CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
 )";
-
-/// What makes version i + 2 of version i + 1: tables as that version had them, whatever kSchema has now.
-constexpr const char* kMigrations[] = {
-    "DELETE FROM records",  // Of before the first release: they named configs by text. Artifacts stay.
-    // Then FillShapeKeys.
-    "ALTER TABLE records ADD COLUMN shape_key BLOB; CREATE INDEX records_by_shape ON records(shape_key)",
-    R"(
-DROP INDEX artifacts_by_use;
-ALTER TABLE artifacts RENAME TO artifacts_of_3;
-CREATE TABLE artifacts(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, used INTEGER NOT NULL,
-  body BLOB NOT NULL);
-CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
-INSERT INTO artifacts(key, size, used, body) SELECT key, size, used, body FROM artifacts_of_3;
-DROP TABLE artifacts_of_3;
-)",
-};
-static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 
 /// A store that was locked is tried again after this at most, and after twice as long each time until then.
 constexpr std::chrono::milliseconds kLongestRetry(60000);
@@ -144,7 +125,7 @@ Status SqliteConnection::Attempt(const char* what, bool writes, const std::funct
     *must_repeat = true;
     bool is_current = IsCurrent();  // Else another process was first.
     Status status = StatusOf(result, absl::StrCat(path_, ", ", what));
-    if (is_current) TUNEONCE_RETURN_IF_ERROR(SetAside(path_));
+    if (is_current) TUNEONCE_RETURN_IF_ERROR(SetAside(path_, "corrupt"));
     Close();
     return status;
   }
@@ -183,12 +164,21 @@ Status SqliteConnection::Connect() {
 
 Status SqliteConnection::ConnectUnderLock() {
   TUNEONCE_ASSIGN_OR_RETURN(StoreFile there, ReadMark(path_));
-  if (there == StoreFile::kOursDamaged) TUNEONCE_RETURN_IF_ERROR(SetAside(path_));
+  if (there == StoreFile::kOursDamaged) TUNEONCE_RETURN_IF_ERROR(SetAside(path_, "corrupt"));
   if (there == StoreFile::kMissing || HasLogOfAnother(path_)) SetLogAside(path_);
   int result = OpenDatabase();
   if (IsCorrupt(result)) {
     Close();
-    TUNEONCE_RETURN_IF_ERROR(SetAside(path_));
+    TUNEONCE_RETURN_IF_ERROR(SetAside(path_, "corrupt"));
+    result = OpenDatabase();
+  } else if (result == SQLITE_OK && IsOfOlderVersion()) {
+    const std::int64_t version = Pragma("PRAGMA user_version");
+    Close();
+    TUNEONCE_RETURN_IF_ERROR(SetAside(path_, absl::StrCat("format-", version)));
+    std::fprintf(stderr,
+                 "tuneonce: the store %s was written in format %lld, which is not read any more; it was "
+                 "renamed, and its keys are tuned again\n",
+                 path_.c_str(), static_cast<long long>(version));
     result = OpenDatabase();
   }
   Status opened = StatusOf(result, path_);
@@ -246,7 +236,7 @@ int SqliteConnection::OpenDatabase() {
   if (result != SQLITE_OK) return result;
   // Once: each look into the file is a transaction, and who opens it holds the place's lock.
   const std::int64_t version = Pragma("PRAGMA user_version");
-  if (version > kSchemaVersion) {  // CheckVersion says so: nothing is changed, no log played in.
+  if (version > kSchemaVersion) {  // CheckVersion refuses it: nothing is changed, no log played in.
     sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     return SQLITE_OK;
   }
@@ -258,7 +248,7 @@ int SqliteConnection::OpenDatabase() {
   if (result == SQLITE_OK) {
     result = Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=4194304;");
   }
-  return result == SQLITE_OK ? Migrate(version) : result;
+  return result;
 }
 
 int SqliteConnection::CreateSchema() {
@@ -275,29 +265,22 @@ int SqliteConnection::CreateSchema() {
   });
 }
 
-int SqliteConnection::Migrate(std::int64_t version) {
-  if (version <= 0 || version >= kSchemaVersion) return SQLITE_OK;
-  return Transaction([&](sqlite3*) TUNEONCE_REQUIRES(mutex_) {
-    int result = SQLITE_OK;
-    for (std::int64_t from = version; from < kSchemaVersion && result == SQLITE_OK; ++from) {
-      result = Execute(kMigrations[from - 1]);
-    }
-    if (result == SQLITE_OK && version < kShapeKeysSince) result = FillShapeKeys(database_);
-    if (result == SQLITE_OK) result = Execute(absl::StrCat("PRAGMA user_version=", kSchemaVersion).c_str());
-    return result == SQLITE_OK ? SQLITE_DONE : result;
-  });
-}
-
 Status SqliteConnection::CheckVersion() {
   if (Pragma("PRAGMA application_id") != kStoreApplicationId) {
     return FailedPreconditionError(path_ + " is no store of tuneonce: choose another path");
   }
   std::int64_t version = Pragma("PRAGMA user_version");
-  // What is open for reading is not migrated: its tables are the same, and rows of older formats count as missing.
-  if (version == kSchemaVersion || (options_.read_only && version > 0 && version < kSchemaVersion)) return Status();
-  return FailedPreconditionError(absl::StrCat(
-      path_, " was written by ", version > kSchemaVersion ? "a newer" : "another", " version of tuneonce (format ",
-      version, "; this one knows ", kSchemaVersion, "): update tuneonce, or choose another path"));
+  if (version == kSchemaVersion) return Status();
+  const bool is_newer = version > kSchemaVersion;
+  return FailedPreconditionError(
+      absl::StrCat(path_, " was written by ", is_newer ? "a newer" : "an older", " version of tuneonce (format ",
+                   version, "; this one reads ", kSchemaVersion,
+                   "): ", is_newer ? "update tuneonce, or choose another path" : "tune its keys again"));
+}
+
+bool SqliteConnection::IsOfOlderVersion() {
+  const std::int64_t version = Pragma("PRAGMA user_version");
+  return Pragma("PRAGMA application_id") == kStoreApplicationId && version > 0 && version < kSchemaVersion;
 }
 
 void SqliteConnection::Close() {

@@ -66,8 +66,7 @@ class SqliteConnection {
   int OpenFile(int flags, const char* parameters) TUNEONCE_REQUIRES(mutex_);
   /// Makes the tables, unless there are some. REQUIRES: the file has no version.
   int CreateSchema() TUNEONCE_REQUIRES(mutex_);
-  /// REQUIRES: `version` is the file's.
-  int Migrate(std::int64_t version) TUNEONCE_REQUIRES(mutex_);
+  bool IsOfOlderVersion() TUNEONCE_REQUIRES(mutex_);
   Status CheckVersion() TUNEONCE_REQUIRES(mutex_);
   void Close() TUNEONCE_REQUIRES(mutex_);
   /// Whether the open file still is what has the store's name.

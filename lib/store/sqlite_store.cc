@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "compile/keyed_lock.h"
 #include "store/artifact_table.h"
 #include "store/memory_store.h"
@@ -152,9 +153,13 @@ Result<StoreReport> SqliteStore::Verify() const {
     Statement check(database, "PRAGMA integrity_check");
     int result = check.Step();
     for (; result == SQLITE_ROW; result = check.Step()) {
-      if (std::string line = check.Blob(0); line != "ok") report.problems.push_back("SQLite: " + line);
+      const std::string found = check.Blob(0);  // May be lines: "*** in database main ***", then what is there.
+      if (found != "ok") report.problems.push_back("SQLite: " + absl::StrReplaceAll(found, {{"\n", " "}}));
     }
-    return result;
+    if ((result & 0xff) != SQLITE_CORRUPT) return result;
+    // Which table it is shows below.
+    report.problems.push_back(absl::StrCat("SQLite: ", sqlite3_errmsg(database)));
+    return SQLITE_DONE;
   }));
   TUNEONCE_RETURN_IF_ERROR(impl_->records.Verify(&report));
   TUNEONCE_RETURN_IF_ERROR(impl_->artifacts.Verify(&report));

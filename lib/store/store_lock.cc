@@ -61,7 +61,13 @@ Result<std::shared_ptr<void>> LockByte(const std::string& path, std::int64_t off
   for (int file = -1;;) {
     if (held == nullptr) {
       file = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-      if (file < 0) return UnavailableError(absl::StrCat(name, " cannot be opened: ", std::strerror(errno)));
+      if (file < 0) {
+        return UnavailableError(absl::StrCat(name, " cannot be opened: ", std::strerror(errno),
+                                             errno == EACCES
+                                                 ? "; see that its owner may read and write it, also by the "
+                                                   "process's umask"
+                                                 : ""));
+      }
       held = std::shared_ptr<void>(nullptr, [file](void*) { close(file); });
     }
     Attempt attempt = TryLock(file, name, offset);

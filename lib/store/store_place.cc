@@ -32,8 +32,15 @@ Status MakeFolder(const std::string& folder) {
   struct stat info {};
   if (lstat(folder.c_str(), &info) == 0) return Status();
   if (std::string parent = Split(folder).folder; parent != folder) TUNEONCE_RETURN_IF_ERROR(MakeFolder(parent));
-  if (mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return Status();
-  return UnavailableError(absl::StrCat("the store's folder ", folder, " cannot be made: ", ErrorText()));
+  if (mkdir(folder.c_str(), 0700) != 0) {
+    if (errno == EEXIST) return Status();
+    return UnavailableError(absl::StrCat("the store's folder ", folder, " cannot be made: ", ErrorText()));
+  }
+  if (lstat(folder.c_str(), &info) != 0 || (info.st_mode & S_IRWXU) == S_IRWXU) return Status();
+  rmdir(folder.c_str());
+  return FailedPreconditionError(absl::StrCat(
+      "the store's folder ", folder,
+      " was made without its owner's own permissions: the process's umask takes them; set a umask such as 077"));
 }
 
 /// A stored cubin is executable code: nobody else may put one there.
@@ -61,8 +68,11 @@ Status CheckTrusted(const std::string& path, const struct stat& info, const char
 }  // namespace
 
 bool IsNetworkFileSystem(unsigned long type) {
-  for (unsigned long network : {0x6969ul /*NFS*/, 0x517Bul /*SMB*/, 0xFF534D42ul /*CIFS*/, 0xFE534D42ul /*SMB2*/,
-                                0x5346414Ful /*AFS*/, 0x00C36400ul /*Ceph*/, 0x0BD00BD0ul /*Lustre*/}) {
+  for (unsigned long network :
+       {0x6969ul /*NFS*/, 0x517Bul /*SMB*/, 0xFF534D42ul /*CIFS*/, 0xFE534D42ul /*SMB2*/, 0x5346414Ful /*AFS*/,
+        0x00C36400ul /*Ceph*/, 0x0BD00BD0ul /*Lustre*/, 0x47504653ul /*GPFS*/, 0x19830326ul /*BeeGFS*/,
+        0x65735546ul /*FUSE*/, 0x01021997ul /*9p*/, 0x20030528ul /*OrangeFS*/, 0xAAD7AAEAul /*PanFS*/,
+        0x7461636Ful /*OCFS2*/, 0x01161970ul /*GFS2*/, 0x73757245ul /*Coda*/, 0x564Cul /*NCP*/}) {
     // f_type is signed, and on some systems 32 bits.
     if ((type & 0xFFFFFFFFul) == network) return true;
   }
@@ -93,8 +103,8 @@ Result<std::string> PrepareStorePlace(const std::string& path) {
   struct statfs system {};
   if (statfs(folder.c_str(), &system) == 0 && IsNetworkFileSystem(static_cast<unsigned long>(system.f_type))) {
     return FailedPreconditionError(absl::StrCat("the store's folder ", folder,
-                                                " is on a network file system, where SQLite cannot share a file: "
-                                                "set TUNEONCE_STORE to a local path"));
+                                                " is on a network, cluster or FUSE file system, where SQLite cannot "
+                                                "share a file: set TUNEONCE_STORE to a local path"));
   }
   if (lstat(path.c_str(), &info) == 0) {
     TUNEONCE_RETURN_IF_ERROR(CheckTrusted(path, info, "file"));

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kLogSuffixes[] = {"-wal", "-shm"};
 
 /// A name that nothing has that was set aside before.
-std::string FreeName(const std::string& path, const char* why) {
+std::string FreeName(const std::string& path, const std::string& why) {
   auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
   std::string first = absl::StrCat(path, ".", why, "-", now.count(), "-", getpid());
   std::string name = first;
@@ -35,11 +35,11 @@ void RenameLog(const std::string& path, const std::string& name) {
 
 }  // namespace
 
-Status SetAside(const std::string& path) {
-  std::string name = FreeName(path, "corrupt");
+Status SetAside(const std::string& path, const std::string& why) {
+  std::string name = FreeName(path, why);
   RenameLog(path, name);  // First: without it the file itself is what it was at the last checkpoint.
   if (std::rename(path.c_str(), name.c_str()) == 0) return Status();
-  return UnavailableError(absl::StrCat("the corrupt store ", path, " cannot be set aside: ", std::strerror(errno)));
+  return UnavailableError(absl::StrCat("the store ", path, " (", why, ") cannot be renamed: ", std::strerror(errno)));
 }
 
 void SetLogAside(const std::string& path) {

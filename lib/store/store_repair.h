@@ -8,9 +8,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Renames a corrupt database and what SQLite keeps beside it, to FILE.corrupt-TIME-PID[-N].
-/// REQUIRES: LockPlace is held, and the file bears our mark.
-Status SetAside(const std::string& path);
+/// Renames a database that is not used any more, and what SQLite keeps with it, to FILE.WHY-TIME-PID[-N]: `why` is
+/// "corrupt" or "format-3". REQUIRES: LockPlace is held, and the file bears our mark.
+Status SetAside(const std::string& path, const std::string& why);
 
 /// Renames FILE-wal and FILE-shm, which a file left here that was moved or removed without them: SQLite would play them
 /// into the next one, and processes that still have the old one open would share its index. REQUIRES: LockPlace is

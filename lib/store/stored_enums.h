@@ -42,12 +42,20 @@ inline constexpr StoredValue<ChoiceReason> kStoredReasons[] = {
     {ChoiceReason::kBaselineByMargin, 6, "baseline_by_margin"},
     {ChoiceReason::kPinned, 7, "pinned"},
     {ChoiceReason::kImported, 8, "imported"},
+    {ChoiceReason::kPredicted, 9, "predicted"},
+};
+
+inline constexpr StoredValue<Verification::Level> kStoredLevels[] = {
+    {Verification::Level::kNone, 0, "none"},
+    {Verification::Level::kMemory, 1, "memory"},
+    {Verification::Level::kReference, 2, "reference"},
 };
 
 inline constexpr StoredValue<CandidateOutcome::Kind> kStoredOutcomes[] = {
     {CandidateOutcome::Kind::kMeasured, 1, "measured"},
     {CandidateOutcome::Kind::kDuplicate, 2, "duplicate"},
     {CandidateOutcome::Kind::kNotMeasured, 3, "not_measured"},
+    {CandidateOutcome::Kind::kPredicted, 4, "predicted"},
     {CandidateOutcome::Kind::kCompile, 16, "compile"},
     {CandidateOutcome::Kind::kLoad, 17, "load"},
     {CandidateOutcome::Kind::kResources, 18, "resources"},
@@ -61,12 +69,14 @@ inline constexpr StoredValue<CandidateOutcome::Kind> kStoredOutcomes[] = {
     {CandidateOutcome::Kind::kCrash, 26, "crash"},
     {CandidateOutcome::Kind::kTimeout, 27, "timeout"},
     {CandidateOutcome::Kind::kProtocol, 28, "protocol"},
+    {CandidateOutcome::Kind::kQuarantined, 29, "quarantined"},
 };
 
 constexpr const auto& StoredValues(AxisKind) { return kStoredAxisKinds; }
 constexpr const auto& StoredValues(TunedInputs) { return kStoredInputs; }
 constexpr const auto& StoredValues(ChoiceReason) { return kStoredReasons; }
 constexpr const auto& StoredValues(CandidateOutcome::Kind) { return kStoredOutcomes; }
+constexpr const auto& StoredValues(Verification::Level) { return kStoredLevels; }
 
 /// Null if the enum's table lacks the value: stored_enums_test tells.
 template <typename Enum>

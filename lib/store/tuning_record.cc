@@ -25,12 +25,8 @@ namespace {
 /// Every format begins with this word: "tuner1", with the format's number in the last 16 bits.
 constexpr std::uint64_t kMark = 0x74756e6572310000;
 constexpr std::uint64_t kFormatBits = 0xffff;
-/// Format 1, of before the first release, had its configs as text, which does not say which config is meant: a record
-/// of it is a miss. Formats from 2 on are read for ever: fields that came later have their defaults.
-constexpr std::uint64_t kOldestFormat = 2;
-constexpr std::uint64_t kFormat = 3;
-/// The format that a field came with.
-std::uint64_t FormatOf(std::string_view field) { return field == "nearest_dim" || field == "rows" ? 3 : kOldestFormat; }
+/// Records of other formats are refused: before the first release no format is read but the current one.
+constexpr std::uint64_t kFormat = 4;
 
 class FieldEncoder {
  public:
@@ -74,11 +70,10 @@ class FieldEncoder {
 
 class FieldDecoder {
  public:
-  FieldDecoder(Decoder* decoder, std::uint64_t format) : decoder_(*decoder), format_(format) {}
+  explicit FieldDecoder(Decoder* decoder) : decoder_(*decoder) {}
 
   template <typename T>
   void operator()(const char* name, T& value) {
-    if (format_ < FormatOf(name)) return;
     bool was_ok = ok_;
     Read(&value);
     if (was_ok && !ok_ && bad_field_.empty()) bad_field_ = name;
@@ -130,7 +125,6 @@ class FieldDecoder {
   }
 
   Decoder& decoder_;
-  const std::uint64_t format_;
   bool ok_ = true;
   std::string bad_field_;
   Config first_config_;  // The others of a record have the same axes.
@@ -150,12 +144,12 @@ Result<TuningRecord> DecodeRecord(std::string_view bytes) {
   std::uint64_t mark = decoder.Word();
   if ((mark & ~kFormatBits) != kMark) return InvalidArgumentError("a stored record has no mark of tuneonce's");
   const std::uint64_t format = mark & kFormatBits;
-  if (format < kOldestFormat || format > kFormat) {
+  if (format != kFormat) {
     return InvalidArgumentError(absl::StrCat("a stored record is of format ", format, ", this tuneonce knows ", kFormat,
                                              format > kFormat ? ": update tuneonce" : ": tune its key again"));
   }
   TuningRecord record;
-  FieldDecoder fields(&decoder, format);
+  FieldDecoder fields(&decoder);
   VisitFields(fields, record);
   if (!fields.ok()) {
     return InvalidArgumentError(absl::StrCat("a stored record's field '", fields.bad_field(), "' is not well formed"));

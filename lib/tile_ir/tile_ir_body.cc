@@ -94,6 +94,7 @@ class BodyReader {
         reader_.Varint("an attribute");
         return;
       case 'T':
+        operation->attribute_at = reader_.offset();
         return SkipTileIrAttribute(reader_, parsed_, 0);
       case 'A':
         return SkipAttributes();

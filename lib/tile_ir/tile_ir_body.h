@@ -17,6 +17,7 @@ struct TileIrOperation {
   std::vector<int> arguments;  ///< Of its first block.
   int first_result = 0;
   int num_results = 0;
+  std::size_t attribute_at = 0;  ///< Of kAssume: where in the file the attribute is that says what is assumed.
 };
 
 /// What a type says that evidence asks for.

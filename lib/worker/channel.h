@@ -17,7 +17,7 @@ inline namespace v0 {
 
 /// What a host and its worker have to agree on: the kinds of message and their fields. Any change of these is a new
 /// version; a worker of another one is refused with its first message.
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 
 /// Most bytes of a message's body: what a compiler may write (base/process.h), and as much again for what is said of
 /// it.

@@ -1,5 +1,7 @@
 #include "worker/idle_workers.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 #include <system_error>
@@ -9,64 +11,75 @@ namespace tuneonce {
 inline namespace v0 {
 
 IdleWorkers::~IdleWorkers() {
+  if (getpid() != host_) {
+    // The thread is not there, its lock may be held for ever, and a condition that it waits on cannot be destroyed.
+    static_cast<void>(state_.release());
+    return;
+  }
   std::thread watcher;
   {
-    MutexLock lock(mutex_);
-    is_over_ = true;
-    watcher = std::move(watcher_);
-    changed_.NotifyAll();
+    MutexLock lock(state_->mutex);
+    state_->is_over = true;
+    watcher = std::move(state_->watcher);
+    state_->changed.NotifyAll();
   }
   if (watcher.joinable()) watcher.join();
 }
 
 std::optional<IdleWorkers::Worker> IdleWorkers::Take(const std::string& device) {
-  MutexLock lock(mutex_);
-  auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.device == device; });
-  if (found == idle_.rend()) return std::nullopt;
+  State& state = *state_;
+  MutexLock lock(state.mutex);
+  auto found =
+      std::find_if(state.idle.rbegin(), state.idle.rend(), [&](const Idle& idle) { return idle.device == device; });
+  if (found == state.idle.rend()) return std::nullopt;
   Worker worker = std::move(found->worker);
-  idle_.erase(std::next(found).base());
-  changed_.NotifyAll();
+  state.idle.erase(std::next(found).base());
+  state.changed.NotifyAll();
   return worker;
 }
 
 bool IdleWorkers::Has(const std::string& device) const {
-  MutexLock lock(mutex_);
-  return std::any_of(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.device == device; });
+  const State& state = *state_;
+  MutexLock lock(state.mutex);
+  return std::any_of(state.idle.begin(), state.idle.end(), [&](const Idle& idle) { return idle.device == device; });
 }
 
 void IdleWorkers::Put(const std::string& device, Worker worker) {
-  MutexLock lock(mutex_);
-  if (is_over_) return;  // Ends it.
-  if (!is_watched_) {
-    if (watcher_.joinable()) watcher_.join();  // It is past its last look at what this lock guards.
+  State& state = *state_;
+  MutexLock lock(state.mutex);
+  if (state.is_over) return;  // Ends it.
+  if (!state.watcher.joinable()) {
     try {
-      watcher_ = std::thread([this] { Watch(); });
+      state.watcher = std::thread([&state] { Watch(state); });
     } catch (const std::system_error&) {
-      return;  // Nobody would end it later: it ends now.
+      return;  // No thread would end the worker later, so it ends now.
     }
-    is_watched_ = true;
   }
-  idle_.push_back(Idle{device, std::move(worker), Clock::now() + linger_});
-  changed_.NotifyAll();
+  state.idle.push_back(Idle{device, std::move(worker), Clock::now() + linger_});
+  state.changed.NotifyAll();
 }
 
-void IdleWorkers::Watch() {
+void IdleWorkers::Watch(State& state) {
   std::list<Idle> ended;  // Ended without the lock, since that may take a while.
-  MutexLock lock(mutex_);
-  while (!is_over_) {
+  MutexLock lock(state.mutex);
+  while (!state.is_over) {
     const Clock::time_point now = Clock::now();
-    while (!idle_.empty() && idle_.front().ends <= now) ended.splice(ended.end(), idle_, idle_.begin());
+    while (!state.idle.empty() && state.idle.front().ends <= now) {
+      ended.splice(ended.end(), state.idle, state.idle.begin());
+    }
     if (!ended.empty()) {
       lock.Unlock();
       ended.clear();
       lock.Lock();
       continue;
     }
-    if (idle_.empty()) break;
-    changed_.WaitFor(lock, idle_.front().ends - now);
+    if (state.idle.empty()) {
+      state.changed.Wait(lock);
+    } else {
+      state.changed.WaitFor(lock, state.idle.front().ends - now);
+    }
   }
-  if (is_over_) ended.splice(ended.end(), idle_);
-  is_watched_ = false;
+  ended.splice(ended.end(), state.idle);
   lock.Unlock();
 }
 

@@ -1,6 +1,9 @@
 #ifndef TUNEONCE_LIB_WORKER_IDLE_WORKERS_H_
 #define TUNEONCE_LIB_WORKER_IDLE_WORKERS_H_
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <list>
 #include <memory>
@@ -26,9 +29,12 @@ class IdleWorkers {
     bool is_open = false;
   };
 
-  explicit IdleWorkers(std::chrono::milliseconds linger = kLinger) : linger_(linger) {}
-  /// Ends all of them.
+  explicit IdleWorkers(std::chrono::milliseconds linger = kLinger)
+      : state_(std::make_unique<State>()), linger_(linger) {}
+  /// Ends all of them. In a child of fork() it leaves them, and its own state, to the parent.
   ~IdleWorkers();
+  IdleWorkers(const IdleWorkers&) = delete;
+  IdleWorkers& operator=(const IdleWorkers&) = delete;
 
   /// One that was put under this name, the last first; empty if there is none.
   std::optional<Worker> Take(const std::string& device);
@@ -45,16 +51,21 @@ class IdleWorkers {
     Clock::time_point ends;
   };
 
-  /// Ends those that lingered long enough, until there are none.
-  void Watch();
+  struct State {
+    mutable Mutex mutex;
+    Condition changed;
+    std::list<Idle> idle TUNEONCE_GUARDED_BY(mutex);  // In the order in which they end.
+    bool is_over TUNEONCE_GUARDED_BY(mutex) = false;
+    std::thread watcher TUNEONCE_GUARDED_BY(mutex);  // Started by the first Put.
+  };
 
+  /// Ends each worker that lingered long enough, until this object is destroyed. The thread outlives its workers: one
+  /// that has returned and that no later call joins would count as leaked.
+  static void Watch(State& state);
+
+  std::unique_ptr<State> state_;  // Never null.
   const std::chrono::milliseconds linger_;
-  mutable Mutex mutex_;
-  Condition changed_;
-  std::list<Idle> idle_ TUNEONCE_GUARDED_BY(mutex_);  // In the order in which they end.
-  bool is_watched_ TUNEONCE_GUARDED_BY(mutex_) = false;
-  bool is_over_ TUNEONCE_GUARDED_BY(mutex_) = false;
-  std::thread watcher_ TUNEONCE_GUARDED_BY(mutex_);
+  const pid_t host_ = getpid();
 };
 
 }  // namespace v0

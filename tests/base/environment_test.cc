@@ -128,6 +128,23 @@ TEST_F(EnvironmentTest, AWorkerGetsTheListedVariablesAsTheyCount) {
   }
 }
 
+TEST_F(EnvironmentTest, AMistakeInTheProcesssVariablesIsAWarning) {
+  auto warns_of = [](const std::string& what) {
+    const std::vector<std::string> warnings = Environment::Read().warnings;
+    return std::any_of(warnings.begin(), warnings.end(),
+                       [&](const std::string& line) { return line.find(what) != std::string::npos; });
+  };
+  EXPECT_FALSE(warns_of("TUNEONCE_STOER"));
+  setenv("TUNEONCE_STOER", "memory", 1);
+  setenv("TUNEONCE_CPU_DEVICES", "99", 1);
+  setenv("TUNEONCE_LOG", "loud", 1);
+  EXPECT_TRUE(warns_of("'TUNEONCE_STOER' is no variable that this library reads"));
+  EXPECT_TRUE(warns_of("TUNEONCE_CPU_DEVICES is '99': it takes a number from 1 to 8; the default is used"));
+  EXPECT_TRUE(warns_of("TUNEONCE_LOG is 'loud': it takes warn, info, debug; the default is used"));
+  setenv("TUNEONCE_CPU_DEVICES", "2", 1);
+  EXPECT_FALSE(warns_of("TUNEONCE_CPU_DEVICES"));
+}
+
 TEST_F(EnvironmentTest, WhatCannotBeUsedIsNamed) {
   struct Case {
     const char* name;

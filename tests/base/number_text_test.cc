@@ -9,6 +9,9 @@
 #include <limits>
 #include <random>
 
+#include "base/trace.h"
+#include "testing/comma_locale.h"
+
 namespace tuneonce {
 namespace {
 
@@ -22,6 +25,38 @@ TEST(NumberTextTest, ItIsTheShortestThatReadsBackAsTheNumber) {
   EXPECT_EQ(ShortestText(0.1f), "0.1");
   EXPECT_EQ(ShortestText(std::numeric_limits<double>::denorm_min()), "5e-324");
   EXPECT_EQ(ShortestText(1.0 / 3), "0.3333333333333333");
+}
+
+TEST(NumberTextTest, ItHasAPointUnderALocaleWithADecimalComma) {
+  TUNEONCE_COMMA_LOCALE_OR_SKIP();
+  EXPECT_EQ(ShortestText(1.5e-30), "1.5e-30");
+  EXPECT_EQ(ShortestText(1.5e-30f), "1.5e-30");
+  EXPECT_EQ(ShortestText(1.5e+300), "1.5e+300");
+  EXPECT_EQ(ShortestText(0.5), "0.5");
+  EXPECT_STREQ(localeconv()->decimal_point, ",") << "the host's locale stays";
+}
+
+TEST(NumberTextTest, RealsAreWrittenAsByPrintfAndWithAPoint) {
+  EXPECT_EQ(RealText(0.125, 'f', 2), "0.12");
+  EXPECT_EQ(RealText(12345.678, 'e', 3), "1.235e+04");
+  EXPECT_EQ(RealText(1e300, 'f', 0).size(), 301u);
+  TUNEONCE_COMMA_LOCALE_OR_SKIP();
+  EXPECT_EQ(RealText(1.5e-30, 'g', 6), "1.5e-30");
+  EXPECT_EQ(RealText(1.5, 'f', 3), "1.500");
+}
+
+TEST(NumberTextTest, ATracesNumbersAreJsonUnderALocaleWithADecimalComma) {
+  TUNEONCE_COMMA_LOCALE_OR_SKIP();
+  Trace trace;
+  trace.Begin(1);
+  Trace::Event event;
+  event.begin = Trace::Clock::now();
+  event.duration = std::chrono::nanoseconds(1500);
+  event.arguments = {{"error", 1.5e-30}};
+  trace.Add(event);
+  const std::string json = trace.End();
+  EXPECT_NE(json.find("\"dur\":1.500,"), std::string::npos) << json;
+  EXPECT_NE(json.find("{\"error\":1.5"), std::string::npos) << json;
 }
 
 #ifdef __cpp_lib_to_chars

@@ -26,7 +26,7 @@ TEST(StatusTest, ErrorsKeepCodeTextAndDriverNumber) {
 }
 
 TEST(StatusTest, EveryCodeHasAName) {
-  for (int code = 0; code <= static_cast<int>(StatusCode::kUnavailable); ++code) {
+  for (int code = 0; code <= static_cast<int>(StatusCode::kDataLoss); ++code) {
     EXPECT_NE(StatusCodeName(static_cast<StatusCode>(code)), "Unknown");
   }
 }

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "bundle/manifest.h"
+#include "compile/dependency_file.h"
 #include "compile/nvrtc_toolchain.h"
 #include "store/kernel_fingerprint.h"
 #include "testing/device_test.h"
@@ -89,13 +90,41 @@ TEST_F(BundleCudaCppTest, AnInstanceOfATemplateWithItsHeadersCompiles) {
                StatusCode::kInvalidArgument, "k.cu(7): error: identifier \"b\" is undefined");
 }
 
+/// In an earlier folder of the bundle, and in the working directory, where NVRTC looks for a "header" first.
+TEST_F(BundleCudaCppTest, AHeaderThatAppearsMakesItsCodeStale) {
+  std::filesystem::create_directory(folder_.path() + "/first");
+  Write("k.cu", "#include \"far.h\"\n" + *ReadFile(folder_.path() + "/k.cu"));
+  Result<Bundle> bundle = LoadWith("\"-Iinclude\"", "\"-Ifirst\", \"-Iinclude\"");
+  ASSERT_OK(bundle);
+  Result<Artifact> artifact = NvrtcToolchain(testing::Tools()).Compile(SourceOf(*bundle), Hints(), Sm(90));
+  if (artifact.status().code() == StatusCode::kUnavailable) {
+    GTEST_SKIP() << "NVRTC IS NOT INSTALLED: " << artifact.status().message();
+  }
+  ASSERT_OK(artifact);
+  if (artifact->dependencies.empty())
+    GTEST_SKIP() << "NVRTC IS OLDER THAN 13, OR A HEADER DID NOT COMPILE IN THIS PROCESS";
+  EXPECT_TRUE(DependenciesHold(*artifact));
+  Write("first/other.h", "");
+  EXPECT_TRUE(DependenciesHold(*artifact)) << "another name";
+  Write("first/far.h", "#define FAR 1\n");
+  EXPECT_FALSE(DependenciesHold(*artifact)) << "a stale artifact";
+  std::filesystem::remove(folder_.path() + "/first/far.h");
+  EXPECT_TRUE(DependenciesHold(*artifact));
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path() + "/include");
+  EXPECT_FALSE(DependenciesHold(*artifact)) << "a stale artifact";
+  std::filesystem::current_path(here);
+}
+
 TEST_F(BundleCudaCppTest, EachThingThatDecidesItsCodeIsInTheKernelsKey) {
   auto key = [](const Result<Bundle>& bundle) {
     EXPECT_OK(bundle);
     Problem problem;
     problem.target = Sm(90);
     problem.dtypes.fill(DType::kFloat64);
+    problem.values.fill(nullptr);
     const KernelDefinition& definition = bundle->definition();
+    problem.dims.Reset(static_cast<int>(definition.dims().size()));
     Result<Fingerprint> found = KernelFingerprint(definition, *definition.space().Enumerate(problem.target), problem);
     EXPECT_OK(found);
     return *found;
@@ -110,7 +139,6 @@ TEST_F(BundleCudaCppTest, EachThingThatDecidesItsCodeIsInTheKernelsKey) {
       {"{\"T\": {\"dtype_of\": \"x\"}}", "{\"U\": {\"dtype_of\": \"x\"}}"},
       {"[{\"file\": \"k.cu\"}]",
        "[{\"file\": \"k.cu\", \"config\": {\"TILE\": 64}}, {\"file\": \"k.cu\", \"config\": {\"TILE\": 128}}]"},
-      {"\"values\": [32, 64]", "\"values\": [32, 48]"},
       {"\"name\": \"cuda\",", "\"name\": \"cuda\", \"backend\": \"other\","},
   };
   std::set<Fingerprint> keys = {base};

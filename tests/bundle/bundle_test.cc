@@ -39,7 +39,8 @@ class BundleFileTest : public ::testing::Test {
   Status CheckSources(const std::string& manifest) {
     EXPECT_OK(Load(manifest));
     Result<Bundle> bundle = Bundle::Load(folder_.path());
-    return bundle.ok() ? bundle->CheckSources() : bundle.status();
+    warnings_.clear();
+    return bundle.ok() ? bundle->CheckSources(&warnings_) : bundle.status();
   }
   /// The good manifest with `from` replaced by `to`.
   Status LoadWith(const std::string& from, const std::string& to) {
@@ -70,6 +71,7 @@ class BundleFileTest : public ::testing::Test {
   ]
 })";
   TemporaryFolder folder_ = *testing::MakeFolder();
+  std::vector<std::string> warnings_;  // Of the last CheckSources.
 };
 
 TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
@@ -154,6 +156,25 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
   }
 }
 
+TEST_F(BundleFileTest, AnExtentMayBeAConstant) {
+  std::string manifest = kManifest;
+  auto with = [&](const std::string& dims) {
+    std::string changed = manifest;
+    const std::string from = "\"dims\": [\"N\"]},";
+    return changed.replace(changed.find(from), from.size(), "\"dims\": " + dims + "},");
+  };
+  ASSERT_OK(Load(with("[\"N\", 4]")));
+  Result<Bundle> bundle = Bundle::Load(folder_.path());
+  const KernelDefinition& definition = bundle->definition();
+  EXPECT_EQ(definition.parameters()[0].dims, In("x", kFloat32, {"N", 4}).dims);
+  EXPECT_EQ(definition.dims(), std::vector<std::string>{"N"});
+  EXPECT_ERROR(Load(with("[\"N\", 0]")), StatusCode::kInvalidArgument,
+               ":7: parameters[0].dims[1]: a constant extent is a whole number from 1 on");
+  EXPECT_ERROR(Load(with("[\"N\", \"4\"]")), StatusCode::kInvalidArgument, ":7: parameters[0].dims: unknown dim '4'");
+  EXPECT_ERROR(Load(with("[\"N\", \"=4\"]")), StatusCode::kInvalidArgument, "unknown dim '=4'");
+  EXPECT_ERROR(Load(with("[\"N\", 4.5]")), StatusCode::kInvalidArgument, ":7: parameters[0].dims[1]: ");
+}
+
 TEST_F(BundleFileTest, StridesAndSharedDTypesAreRead) {
   std::string manifest = kManifest;
   auto replace = [&](const std::string& from, const std::string& to) {
@@ -176,6 +197,15 @@ TEST_F(BundleFileTest, StridesAndSharedDTypesAreRead) {
   const Parameter& x = definition.parameters()[4];
   EXPECT_EQ(x.tensor + " " + x.name + " " + std::string(DTypeName(x.dtype)), "x sx int64");
   EXPECT_EQ(definition.variants()[0].assumptions[0].kind, Assumption::Kind::kContiguous);
+}
+
+TEST_F(BundleFileTest, ALeastExtentIsAnAssumption) {
+  ASSERT_OK(LoadWith("\"aligned\": 4", "\"dimension\": 0, \"extent_at_least\": 2"));
+  Result<Bundle> bundle = Bundle::Load(folder_.path());
+  ASSERT_OK(bundle);
+  const Assumption& assumption = bundle->definition().variants()[0].assumptions[0];
+  EXPECT_EQ(assumption.kind, Assumption::Kind::kExtentAtLeast);
+  EXPECT_EQ(assumption.value, 2);
 }
 
 TEST_F(BundleFileTest, AnOutputSaysHowItIsVerified) {
@@ -365,7 +395,8 @@ TEST_F(BundleFileTest, MoreThanAnyKernelHasIsRefusedBeforeItIsLookedThrough) {
   const Case cases[] = {
       {"\"dims\": [\"N\"],", "\"dims\": " + list(5000, "0") + ",", "dims: it has 5000 values; at most 12 are possible"},
       {"\"dims\": [\"N\"]},", "\"dims\": " + list(9, "\"N\"") + "},", "parameters[0].dims: it has 9 values; at most 8"},
-      {"\"axes\": [", "\"key\": " + list(61, "{}") + ", \"axes\": [", "key: it has 61 values; at most 60 are possible"},
+      {"\"axes\": [", "\"key\": " + list(141, "{}") + ", \"axes\": [",
+       "key: it has 141 values; at most 140 are possible"},
       {"[{\"name\": \"TILE\", \"values\": [64, 128]}]", list(33, "{}"), "axes: it has 33 values; at most 32"},
       {"[{\"dim\": \"N\", \"at_least\": \"TILE\"}]", list(257, "{}"), "guards: it has 257 values; at most 256"},
       {"[{\"tensor\": \"x\", \"aligned\": 4}]", list(1025, "{}"), "assumptions: it has 1025 values; at most 1024"},
@@ -430,7 +461,7 @@ TEST_F(BundleFileTest, TwentyThousandConfigsAreLookedUp) {
   EXPECT_OK(Load(manifest));
 }
 
-TEST_F(BundleFileTest, AKernelDeclaredInAnotherOrderIsFound) {
+TEST_F(BundleFileTest, AKernelThatLooksDeclaredInAnotherOrderIsWarnedOf) {
   Write("bmm.cc",
         "// bmm(c, a, b): a comment is no declaration\n"
         "static void bmm(const tuneonce_block&, const float* a, const float* B, float* c /* out */, int n) {}\n"
@@ -450,12 +481,16 @@ TEST_F(BundleFileTest, AKernelDeclaredInAnotherOrderIsFound) {
   };
   for (auto [source, file] : {std::pair("host_cpp", "bmm.cc"), std::pair("cuda_cpp", "bmm.cu")}) {
     EXPECT_OK(load(source, file, R"(["A", "B", "C", "N"])"));
-    EXPECT_ERROR(
-        load(source, file, R"(["C", "A", "B", "N"])"), StatusCode::kInvalidArgument,
-        "kernel 'bmm' takes (a, B, c, n), but is declared with (C, A, B, N): its parameter 1 is 'a', but gets 'C'");
-    EXPECT_ERROR(load(source, file, R"(["A", "B", "N", "C"])"), StatusCode::kInvalidArgument, "is 'c', but gets 'N'");
-    EXPECT_ERROR(load(source, file, R"(["A", "B", "C"])"), StatusCode::kInvalidArgument,
-                 "is declared with 3 parameters, but its code has 4");
+    EXPECT_TRUE(warnings_.empty());
+    for (auto [names, warning] : {std::pair(R"(["C", "A", "B", "N"])",
+                                            "kernel 'bmm' takes (a, B, c, n), but is declared with (C, A, B, N): its "
+                                            "parameter 1 is 'a', but gets 'C'"),
+                                  {R"(["A", "B", "N", "C"])", "is 'c', but gets 'N'"},
+                                  {R"(["A", "B", "C"])", "is declared with 3 parameters, but its code has 4"}}) {
+      EXPECT_OK(load(source, file, names));
+      ASSERT_EQ(warnings_.size(), 1u) << names;
+      EXPECT_NE(warnings_[0].find(warning), std::string::npos) << warnings_[0];
+    }
   }
 }
 

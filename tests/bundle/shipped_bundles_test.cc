@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "launch/code_assumptions.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
+#include "tile_ir/tile_ir_assumptions.h"
 #include "tuneonce/bundle.h"
 
 namespace tuneonce {
@@ -171,6 +173,32 @@ TEST_P(ShippedBundleTest, WhatComesInAnyNumberIsABucketAndTheRestIsExact) {
     }
     EXPECT_EQ(definition().key()[i].Round(700), is_bucket ? 1024 : 700);
   }
+}
+
+TEST_P(ShippedBundleTest, ItsCodeAssumesNothingThatIsNotDeclared) {
+  Problem problem;
+  problem.target = Sm(90);
+  problem.dims = Dims(definition().dims().size());
+  for (int i = 0; i < static_cast<int>(definition().dims().size()); ++i) problem.dims[Dim{i}] = 128;
+  int num_checked = 0;
+  bool has_tile_ir = false;
+  for (const Variant& variant : definition().variants()) {
+    if (variant.convention != CallingConvention::kCutilePython) continue;
+    has_tile_ir = true;
+    Result<ParameterLayout> layout = ParameterLayout::Create(definition(), variant.convention, variant.parameters);
+    ASSERT_OK(layout);
+    Result<AssumptionChecks> declared = AssumptionChecks::Create(definition(), variant, *layout);
+    ASSERT_OK(declared);
+    for (const Config& config : ConfigsOn(problem.target)) {
+      const KernelSource source = variant.IsBackendOf(config) ? variant.MakeSource(config, problem) : KernelSource();
+      if (source.kind != SourceKind::kTileIr || source.content.empty()) continue;
+      SCOPED_TRACE(variant.name + " {" + config.ToString() + "}");
+      ASSERT_OK(ReadTileIrAssumptions(source.content, source.symbol));
+      EXPECT_OK(CheckAssumptionsOfCode(*declared, *layout, config, source));
+      ++num_checked;
+    }
+  }
+  EXPECT_EQ(num_checked > 0, has_tile_ir);
 }
 
 /// Or a launch in the bucket would run the baseline, where its tuned code was compiled for other extents.

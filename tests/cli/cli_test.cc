@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "cli/run_cli.h"
+#include "report/records_format.h"
 #include "testing/tools.h"
 
 namespace tuneonce {
@@ -117,6 +118,34 @@ TUNEONCE_CPU_KERNEL(gather);)")
     wrong.insert(wrong.end(), {"--shape", setting});
     ExpectOneLineError(wrong, message);
   }
+}
+
+TEST(CliTest, AScalarOfEachTypeCanBeGiven) {
+  Result<TemporaryFolder> folder = testing::MakeFolder();
+  ASSERT_TRUE(folder.ok());
+  ASSERT_TRUE(folder
+                  ->WriteFile("k.cc", R"(
+static void sum(const tuneonce_block&, float* y, _Float16 h, tuneonce_bfloat16 b, signed char i, unsigned short u) {
+  *y = float(h) + float(b) + i + u;
+}
+TUNEONCE_CPU_KERNEL(sum);)")
+                  .ok());
+  ASSERT_TRUE(folder
+                  ->WriteFile("manifest.json", R"({"tuneonce_bundle": 1, "name": "sum", "version": "1", "dims": ["N"],
+"parameters": [{"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]},
+{"name": "h", "kind": "scalar", "dtype": "float16"}, {"name": "b", "kind": "scalar", "dtype": "bfloat16"},
+{"name": "i", "kind": "scalar", "dtype": "int8"}, {"name": "u", "kind": "scalar", "dtype": "uint16"}],
+"axes": [], "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "sum",
+"grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "k.cc"}]}]})")
+                  .ok());
+  auto tune = [&](const std::string& h, const std::string& i) {
+    return std::vector<std::string>{"tune",   folder->path(), "--device", "cpu",      "--shape", "N=1",      "--scalar",
+                                    "h=" + h, "--scalar",     "b=2.5",    "--scalar", "i=" + i,  "--scalar", "u=65535"};
+  };
+  ProcessResult result = RunCli(tune("-inf", "-128"));
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  ExpectOneLineError(tune("1e6", "1"), "scalar 'h'");
+  ExpectOneLineError(tune("1", "128"), "scalar 'i': 128 is no number that a int8 holds");
 }
 
 TEST(CliTest, ABundleOfTheUsersOwnFolderIsFoundByNameAndTunedOnASmallerShapeOnTheCpuDevice) {
@@ -246,7 +275,9 @@ TEST(CliTest, AStoreIsNotPrintedIntoWhereTheOutputsAreClosed) {
   Result<TemporaryFolder> folder = testing::MakeFolder();
   std::string store = folder->path() + "/s/store.db";
   std::string none = folder->path() + "/none.json";  // Importing nothing makes a store; looking does not.
-  ASSERT_TRUE(WriteFile(none, R"({"format": "tuneonce-records", "version": 2, "records": []})").ok());
+  nlohmann::json no_records = {
+      {"format", kRecordsFormat}, {"version", kRecordsVersion}, {"records", nlohmann::json::array()}};
+  ASSERT_TRUE(WriteFile(none, no_records.dump()).ok());
   ASSERT_EQ(RunCli({"records", "import", none, "--store", store}).exit_code, 0);
   for (const char* closed : {"<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"}) {
     RunShell("exec \"$1\" records prune --older-than-days 1 --store " + store + " " + closed);

@@ -100,7 +100,7 @@ TEST_F(CompareTest, TheVerdictAndItsExitCode) {
     EXPECT_EQ(shape["b"]["num_samples"], shape["num_pairs"]);
     EXPECT_EQ(shape["b"]["memory_bytes"], 160000);
     EXPECT_EQ(shape["is_same_code"], each.b == a);
-    EXPECT_EQ(shape["b"]["config"], "TILE=4096");
+    EXPECT_EQ(shape["b"]["config"], (nlohmann::json{{"TILE", 4096}}));
     const double ms = json["summary"]["latency_ms"], us = shape["b"]["mean_us"];
     EXPECT_NEAR(ms * 1000, us, 1e-6 * us);
   }
@@ -146,8 +146,8 @@ TEST_F(CompareTest, ManyShapesHaveAGeometricMeanAndOneThatCannotRunHasNoVerdict)
   const std::string file = Write("shapes", "N=3000\nscale N=6000 factor=3\nother N=1\n");
   nlohmann::json json = Json({a, b, "--shapes", file});
   ASSERT_EQ(json["shapes"].size(), 2u);
-  EXPECT_EQ(json["shapes"][0]["shape"], "N=3000");
-  EXPECT_EQ(json["shapes"][1]["shape"], "N=6000");
+  EXPECT_EQ(json["shapes"][0]["shape"], (nlohmann::json{{"N", 3000}}));
+  EXPECT_EQ(json["shapes"][1]["shape"], (nlohmann::json{{"N", 6000}}));
   const double first = json["shapes"][0]["speedup"]["ratio"], second = json["shapes"][1]["speedup"]["ratio"];
   const double mean = json["summary"]["speedup"]["ratio"];
   EXPECT_NEAR(mean * mean, first * second, 1e-6 * first * second);
@@ -218,9 +218,9 @@ TEST_F(CompareTest, StoresAreComparedByWhatEachWouldRun) {
   }
   nlohmann::json json = Json({a, b}, kReverted, found);
   ASSERT_EQ(json["shapes"].size(), 1u) << "of N=300 one alone has a record";
-  EXPECT_EQ(json["shapes"][0]["shape"], "N=20000");
-  EXPECT_EQ(json["shapes"][0]["a"]["config"], "TILE=4096");
-  EXPECT_EQ(json["shapes"][0]["b"]["config"], "TILE=16");
+  EXPECT_EQ(json["shapes"][0]["shape"], (nlohmann::json{{"N", 20000}}));
+  EXPECT_EQ(json["shapes"][0]["a"]["config"], (nlohmann::json{{"TILE", 4096}}));
+  EXPECT_EQ(json["shapes"][0]["b"]["config"], (nlohmann::json{{"TILE", 16}}));
   EXPECT_EQ(Json({b, a, "--bundle", bundle})["summary"]["verdict"], "accept");
   json = Json({a, Path("sc/store.db"), "--bundle", bundle, "--shape", "N=20000"});
   EXPECT_EQ(json["shapes"][0]["is_same_code"], true);
@@ -255,7 +255,7 @@ TEST_F(CompareTest, ResultsAreComparedByTheirIntervals) {
     EXPECT_EQ(json["shapes"][0]["is_certain"], each.is_certain) << each.mean_us;
     EXPECT_NEAR(json["summary"]["speedup"]["ratio"].get<double>(), 100 / each.mean_us, 1e-9);
     EXPECT_EQ(json["shapes"][0]["correctness"], "not_compared");
-    EXPECT_EQ(json["shapes"][0]["b"]["config"], "TILE=64, backend=tile");
+    EXPECT_EQ(json["shapes"][0]["b"]["config"], (nlohmann::json{{"TILE", 64}, {"backend", "tile"}}));
     EXPECT_EQ(json["device"], "H200");
   }
   ExpectOneLineError(Compare({a, result("other.json", 1, .1, "8")}), "A is of the shape N=4096, and B of N=8");
@@ -263,7 +263,8 @@ TEST_F(CompareTest, ResultsAreComparedByTheirIntervals) {
   for (const auto& [text, part] :
        {std::pair("", "it is no JSON object"), std::pair("[1]", "it is no JSON object"),
         std::pair("{}", "it has no 'best'"), std::pair(R"({"best": {"mean_us": "1"}})", "has no config and time"),
-        std::pair(R"({"best": {"config": "TILE=1", "mean_us": 1}})", "a time without an interval"),
+        std::pair(R"({"best": {"config": "TILE=1", "mean_us": 1}})", "has no config and time"),
+        std::pair(R"({"best": {"config": {"TILE": 1}, "mean_us": 1}})", "a time without an interval"),
         std::pair(R"({"best": {"config": {}, "mean_us": 1e999, "error_margin_us": 1}})", "it is no JSON object"),
         std::pair(R"({"best": {"config": {}, "mean_us": -1, "error_margin_us": 1}})", "has no config and time"),
         std::pair(R"({"keys": []})", "compare two stores")}) {
@@ -296,7 +297,7 @@ TEST_F(CompareTest, ResultsOfTuneAreRead) {
   }
   nlohmann::json json = Json({Path("a.json"), Path("b.json")});
   EXPECT_EQ(json["summary"]["verdict"], "accept");
-  EXPECT_EQ(json["shapes"][0]["shape"], "N=20000");
+  EXPECT_EQ(json["shapes"][0]["shape"], (nlohmann::json{{"N", 20000}}));
 }
 
 }  // namespace

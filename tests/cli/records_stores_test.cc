@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 
 #include "base/file.h"
@@ -46,6 +49,38 @@ class RecordsStoresTest : public RecordsTest {
     EXPECT_EQ(sqlite3_exec(database, "UPDATE records SET body = x'00' WHERE id = 1", nullptr, nullptr, nullptr),
               SQLITE_OK);
     sqlite3_close(database);
+  }
+  /// Overwrites the page at which the table or index `name` begins; all other pages stay as they are.
+  void DamagePage(const std::string& path, const std::string& name) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr), SQLITE_OK);
+    auto number = [&](const std::string& sql) {
+      int value = 0;
+      auto take = [](void* into, int, char** columns, char**) {
+        *static_cast<int*>(into) = std::atoi(columns[0]);
+        return 0;
+      };
+      EXPECT_EQ(sqlite3_exec(database, sql.c_str(), take, &value, nullptr), SQLITE_OK);
+      return static_cast<std::size_t>(value);
+    };
+    const std::size_t page = number("SELECT rootpage FROM sqlite_master WHERE name = '" + name + "'");
+    const std::size_t size = number("PRAGMA page_size");
+    sqlite3_close(database);
+    std::string bytes = *ReadFile(path);
+    ASSERT_LE(page * size, bytes.size());
+    bytes.replace((page - 1) * size, size, size, '#');
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  /// The one line of stderr, and the JSON of stdout behind it.
+  nlohmann::json JsonBehindNote(std::vector<std::string> arguments, std::string* note) {
+    arguments.emplace_back("--json");
+    ProcessResult result = RunCli(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    const std::size_t begin = result.output.find('{'), end = result.output.rfind('}');
+    if (begin == std::string::npos || end == std::string::npos) return nullptr;
+    *note = result.output.substr(0, begin) + result.output.substr(end + 2);
+    return nlohmann::json::parse(result.output.substr(begin, end + 1 - begin), nullptr, false);
   }
   std::string ConfigIn(const std::string& path, const TuningKey& key) {
     Result<RecordLookup> found = Open(path, /*read_only=*/true)->Lookup(key);
@@ -99,6 +134,36 @@ TEST_F(RecordsStoresTest, MergeTakesOfEachKeyWhatIsToBeTakenAndKeepsAllElse) {
   EXPECT_OK(Open(merged_)->Put(Record(9)));  // A store like any other.
 }
 
+TEST_F(RecordsStoresTest, MergeByBestComparesTimesOfOneShapeAlone) {
+  TuningRecord slow = Record(1, "slow"), fast = Record(1, "fast"), small = Record(1, "small"), old = Record(1, "old");
+  slow.tuned_at = fast.tuned_at = "N=4096";
+  small.tuned_at = old.tuned_at = "N=3000";
+  slow.measurement.mean_us = 8;
+  fast.measurement.mean_us = 5;
+  small.measurement.mean_us = 1;  // Less work, not a faster config.
+  old.measurement.mean_us = 2;
+  old.unix_seconds = slow.unix_seconds + 5;   // The newest of the small shape, but slower than `small`.
+  fast.unix_seconds = slow.unix_seconds + 1;  // The best of the large shape is newer than the best of the small one.
+  std::vector<std::pair<std::string, TuningRecord>> records = {{"a", slow}, {"b", fast}, {"c", small}, {"d", old}};
+  do {
+    std::vector<std::string> command = {"records", "merge"};
+    for (const auto& [name, record] : records) {
+      command.push_back(folder_.path() + "/" + name + "/store.db");
+      if (access(command.back().c_str(), F_OK) != 0) Put(command.back(), record);
+    }
+    command.insert(command.end(), {"-o", merged_});
+    nlohmann::json json = Json(command);
+    EXPECT_EQ(ConfigIn(merged_, Record(1).key), "name=fast") << json;
+    EXPECT_EQ(json["decided"].back()["taken"]["config"], (nlohmann::json{{"name", "fast"}}));
+    ASSERT_EQ(json["decided"].size(), 3u) << json;
+    const nlohmann::json& last = json["decided"].back();
+    EXPECT_EQ(last["why"], "newer, since their times are of different shapes") << json;
+    EXPECT_EQ(last["taken"]["tuned_at"], "N=4096") << json;
+    EXPECT_EQ(last["left"]["tuned_at"], "N=3000") << json;
+  } while (std::next_permutation(records.begin(), records.end(),
+                                 [](const auto& x, const auto& y) { return x.first < y.first; }));
+}
+
 TEST_F(RecordsStoresTest, WhatIsMergedComparedOrPackedIsNotWrittenAlsoWhileItIsInUse) {
   Put(store_, Record(1));
   Put(other_, Record(2));
@@ -133,6 +198,53 @@ TEST_F(RecordsStoresTest, WhatCannotBeReadIsNamedAndLeftOutOnlyIfThatIsWanted) {
   EXPECT_EQ(Json({"records", "diff", store_, other_})["problems"].size(), 1u);
 }
 
+TEST_F(RecordsStoresTest, RecordsAreUsedWhereOnlyCodeIsDamagedAndOneLineSaysSo) {
+  Put(store_, Record(1));
+  Put(store_, Record(2));
+  Put(other_, Record(3));
+  DamagePage(store_, "artifacts");
+  const std::string damaged = *ReadFile(store_);
+  auto expect_note = [&](const std::string& note) {
+    EXPECT_EQ(note.find("tuneonce: "), 0u) << note;
+    EXPECT_EQ(std::count(note.begin(), note.end(), '\n'), 1) << note;
+    EXPECT_NE(note.find(store_), std::string::npos) << note;
+    EXPECT_NE(note.find("some of its code is damaged, and its records are used; 'tuneonce records export'"),
+              std::string::npos)
+        << note;
+  };
+  std::string note;
+  nlohmann::json json = JsonBehindNote({"records", "merge", store_, other_, "-o", merged_}, &note);
+  EXPECT_EQ(json["records"], 3);
+  EXPECT_EQ(json["without_code"], 2);
+  expect_note(note);
+  EXPECT_EQ(Open(merged_, true)->List()->size(), 3u);
+  EXPECT_TRUE(Open(merged_, true)->Verify()->problems.empty());
+  EXPECT_TRUE(Open(merged_, true)->Get(Record(3).artifact)->has_value()) << "code of the whole store comes along";
+
+  EXPECT_EQ(JsonBehindNote({"records", "diff", store_, other_}, &note)["differences"].size(), 3u);
+  expect_note(note);
+  const std::string packed = folder_.path() + "/packed.db", page = folder_.path() + "/page.html";
+  EXPECT_EQ(JsonBehindNote({"records", "pack", "--store", store_, "--skip-damaged", "-o", packed}, &note)["records"],
+            2);
+  expect_note(note);
+  ExpectOneLineError({"records", "pack", "--store", store_, "-o", packed}, "with --skip-damaged");
+  EXPECT_EQ(JsonBehindNote({"report", store_, "-o", page}, &note)["searches"], 2);
+  expect_note(note);
+  json = JsonBehindNote({"records", "export", "--with-code", "--store", store_, "-o", file_}, &note);
+  EXPECT_EQ(json["exported"], 2);
+  EXPECT_EQ(json["without_code"], 2);
+  expect_note(note);
+  const ProcessResult verified = RunCli({"records", "verify", "--store", store_});
+  EXPECT_EQ(verified.exit_code, 1);
+  EXPECT_NE(verified.output.find("2 records, 0 artifacts"), std::string::npos) << verified.output;
+  EXPECT_NE(verified.output.find("the artifacts behind the first 0: "), std::string::npos) << verified.output;
+  EXPECT_EQ(*ReadFile(store_), damaged) << "it is only read";
+  Put(folder_.path() + "/c/store.db", Record(1));
+  DamagePage(folder_.path() + "/c/store.db", "records_by_kernel");
+  ExpectOneLineError({"records", "merge", folder_.path() + "/c/store.db", other_, "-o", merged_},
+                     "with --skip-damaged");
+}
+
 TEST_F(RecordsStoresTest, FilesThatAreNoStoresAndPlacesThatAreTakenAreOneClearLine) {
   Put(store_, Record(1));
   Put(other_, Record(2));
@@ -160,15 +272,14 @@ TEST_F(RecordsStoresTest, FilesThatAreNoStoresAndPlacesThatAreTakenAreOneClearLi
   EXPECT_EQ(*ReadFile(text), "precious");
 }
 
-TEST_F(RecordsStoresTest, AStoreOfAnOlderFormatIsMergedComparedAndPacked) {
+TEST_F(RecordsStoresTest, AStoreOfAnOlderFormatIsRefusedAndStaysAsItIs) {
   for (const char* file : {TUNEONCE_TEST_DATA "/stores/format_2.db", TUNEONCE_TEST_DATA "/stores/format_3.db"}) {
     SCOPED_TRACE(file);
     const std::string old = folder_.path() + "/old.db";
     ASSERT_OK(WriteFile(old, *ReadFile(file)));
     Put(store_, Record(1));
-    EXPECT_EQ(Json({"records", "merge", old, store_, "-o", merged_})["records"], 2);
-    EXPECT_EQ(Json({"records", "diff", old, merged_})["same"], 1);
-    EXPECT_EQ(Json({"records", "pack", "--store", old, "-o", merged_ + ".packed"})["records"], 1);
+    ExpectOneLineError({"records", "merge", old, store_, "-o", merged_}, "older version of tuneonce");
+    ExpectOneLineError({"records", "diff", old, store_}, "older version of tuneonce");
     EXPECT_EQ(*ReadFile(old), *ReadFile(file));
   }
 }
@@ -186,6 +297,7 @@ TEST_F(RecordsStoresTest, DiffSaysWhatEachHasAndWhichSourcesAreOthers) {
   Put(other_, Record(4));
   nlohmann::json json = Json({"records", "diff", store_, other_});
   EXPECT_EQ(json["same"], 1) << "another time is no other choice";
+  EXPECT_EQ(json["differences"][0]["b"]["config"], (nlohmann::json{{"name", "b"}})) << json;
   std::map<std::string, int> kinds;
   for (const nlohmann::json& each : json["differences"]) {
     ++kinds[each["what"].get<std::string>() + each["key"].get<std::string>() +
@@ -233,7 +345,9 @@ TEST_F(RecordsStoresTest, AStoreIsPackedIntoABundleForTheDevicesThatItKnows) {
   ASSERT_EQ(packed["targets"].size(), 1u);
   EXPECT_EQ(packed["targets"][0]["target"], "cpu");
   EXPECT_EQ(packed["targets"][0]["decisions"], 2);
-  EXPECT_EQ(Json({"bundle", "show", bundle})["decisions"].size(), 2u);
+  nlohmann::json decisions = Json({"bundle", "show", bundle})["decisions"];
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_TRUE(decisions[0]["config"].is_object()) << decisions;
   ExpectOneLineError({"records", "pack", "--store", store_, "--bundle", "vector_add", "-o", bundle}, "packed");
   ExpectOneLineError({"records", "pack", "--store", store_, "--bundle", "rope", "-o", bundle + "2"},
                      "no record of kernel 'rope' in ");
@@ -311,6 +425,7 @@ TEST_F(RecordsStoresTest, ExplainSaysWhatThisMachineGetsOrWhyNothingServes) {
   EXPECT_EQ(here(store_)["serves"], true);
   EXPECT_EQ(here(store_)["match"], "exact");
   EXPECT_TRUE(here(store_)["miss"].is_null());
+  EXPECT_TRUE(here(store_)["config"].is_object()) << here(store_);
   EXPECT_EQ(here(store_, "N=500000")["miss"], "no_record");
   const TuningRecord tuned = Open(store_, true)->List()->front();
   int number = 0;

@@ -78,8 +78,8 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
     return std::vector<std::string>{"records", "import", file_, "--device", "cpu", "--store", other_};
   };
   nlohmann::json bad = good;
-  bad["version"] = 4;
-  ExpectOneLineError(import(bad), "\"version\" is 4; this program knows version 3");
+  bad["version"] = 5;
+  ExpectOneLineError(import(bad), "\"version\" is 5; this program knows version 4");
   bad = good;
   bad["format"] = "other";
   ExpectOneLineError(import(bad), "this is no file of records");

@@ -55,7 +55,11 @@ TEST_F(TuneCliTest, AStoresRecordServesUnlessItIsToBeTunedAnew) {
   EXPECT_EQ(first["from"], "search");
   nlohmann::json second = Json(tune);
   EXPECT_EQ(second["from"], "store");
-  EXPECT_FALSE(second["best"]["config"].get<std::string>().empty());
+  for (const nlohmann::json& json : {first, second}) {
+    EXPECT_EQ(json["shape"], (nlohmann::json{{"N", 4096}})) << json["from"];
+    EXPECT_TRUE(json["best"]["config"].is_object()) << json["from"];
+  }
+  EXPECT_EQ(second["best"]["config"], first["best"]["config"]);
   EXPECT_EQ(NumRecords(), 1u);
   std::vector<std::string> again = tune;
   again.push_back("--retune");
@@ -78,13 +82,17 @@ TEST_F(TuneCliTest, AFileOfShapesIsTunedLineByLineAndTheRestTheNextTime) {
   EXPECT_EQ(find(2)["lines"], (nlohmann::json{2, 3}));
   EXPECT_EQ(find(2)["state"], "tuned");
   EXPECT_GT(find(7)["mean_us"].get<double>(), 0);
+  const nlohmann::json tuned_config = find(7)["config"];
+  EXPECT_TRUE(tuned_config.is_object()) << tuned_config;
   EXPECT_EQ(find(4)["state"], "failed");
+  EXPECT_TRUE(find(4)["config"].is_null());
   EXPECT_NE(find(4)["error"].get<std::string>().find("N=0"), std::string::npos);
   EXPECT_NE(find(9)["error"].get<std::string>().find("no dim, scalar or tensor 'X'"), std::string::npos);
   keys = Json({"vector_add", "--shapes", file, "--store", store_}, 1)["keys"];
   EXPECT_EQ(find(2)["state"], "stored");
   EXPECT_EQ(find(7)["state"], "stored");
   EXPECT_GT(find(7)["mean_us"].get<double>(), 0) << "as the record says";
+  EXPECT_EQ(find(7)["config"], tuned_config);
 }
 
 TEST_F(TuneCliTest, WithoutABundleTheLinesNameTheirs) {

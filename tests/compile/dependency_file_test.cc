@@ -30,6 +30,18 @@ TEST(DependencyFileTest, AnArtifactWithoutFilesAlwaysHolds) {
   EXPECT_FALSE(DependenciesHold(artifact));
 }
 
+TEST(DependencyFileTest, WhatIsMissingHasToStayMissing) {
+  Artifact artifact;
+  for (const char* path : {"/no/such/file", "/no/such/folder/", "/tmp", "/dev/null/"}) {
+    artifact.absent = {path};
+    EXPECT_TRUE(DependenciesHold(artifact)) << path << ": missing, or a folder where a file is meant, or the reverse";
+  }
+  for (const char* path : {"/dev/null", "/tmp/"}) {
+    artifact.absent = {"/no/such/file", path};
+    EXPECT_FALSE(DependenciesHold(artifact)) << path;
+  }
+}
+
 TEST(DependencyFileTest, AFileThatIsChangedWhileItIsCompiledIsNotKept) {
   std::string folder = "/tmp/tuneonce-test-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
@@ -38,19 +50,18 @@ TEST(DependencyFileTest, AFileThatIsChangedWhileItIsCompiledIsNotKept) {
   timespec before = FileClock();
   ASSERT_OK(WriteFile(header, "text"));
   ASSERT_OK(WriteFile(rule, "kernel: " + header + "\n"));
+  EXPECT_EQ(*NamesInRuleFile(rule, "/elsewhere"), std::vector<std::string>{header});
+  EXPECT_TRUE(NamesInRuleFile(rule, folder)->empty()) << "what lies in the tool's own folder";
+  EXPECT_ERROR(NamesInRuleFile(folder + "/none.d", folder), StatusCode::kNotFound, "none.d");
   Artifact changed;
-  EXPECT_OK(SetDependencies(rule, "/elsewhere", before, &changed));
+  SetDependencies({header}, before, &changed);
   EXPECT_FALSE(changed.cacheable);
   timespec later = before;
   later.tv_sec += 3600;
   Artifact unchanged;
-  EXPECT_OK(SetDependencies(rule, "/elsewhere", later, &unchanged));
+  SetDependencies({header, header}, later, &unchanged);
   EXPECT_TRUE(unchanged.cacheable);
   EXPECT_EQ(unchanged.dependencies.size(), 1u);
-  Artifact own;
-  EXPECT_OK(SetDependencies(rule, folder, later, &own));
-  EXPECT_TRUE(own.dependencies.empty()) << "what lies in the tool's own folder";
-  EXPECT_ERROR(SetDependencies(folder + "/none.d", folder, later, &own), StatusCode::kNotFound, "none.d");
   EXPECT_EQ(system(("rm -rf " + folder).c_str()), 0);
 }
 

@@ -20,6 +20,20 @@ Status Compile(const std::string& text, const std::string& option) {
   return NvrtcToolchain(testing::ToolsOf(environment)).Compile(source, Hints(), testing::Sm(90)).status();
 }
 
+/// nvrtcVersion has no patch number, and the double says that it is 13.0.
+TEST(NvrtcVersionTest, TwoBuildsOfOneVersionHaveTwoVersions) {
+  Environment environment = Environment::Read();
+  environment.cuda_include = "/no/such/folder";
+  Result<std::string> real = NvrtcToolchain(testing::ToolsOf(environment)).Version();
+  if (!real.ok() || real->find("nvrtc 13.0 ") != 0) GTEST_SKIP() << "NVRTC 13.0 IS NOT INSTALLED";
+  EXPECT_EQ(NvrtcToolchain(testing::ToolsOf(environment)).Version().value(), *real);
+  environment.nvrtc = TUNEONCE_CACHING_NVRTC;
+  Result<std::string> other = NvrtcToolchain(testing::ToolsOf(environment)).Version();
+  ASSERT_OK(other);
+  EXPECT_EQ(other->find("nvrtc 13.0 "), 0u) << *other;
+  EXPECT_NE(*other, *real);
+}
+
 class NvrtcCacheTest : public ::testing::Test {
  protected:
   void TearDown() override { unsetenv("CACHING_NVRTC_IS_OLD"); }

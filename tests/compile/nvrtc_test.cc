@@ -10,6 +10,7 @@
 #include "base/temporary_folder.h"
 #include "compile/cuda_headers.h"
 #include "compile/header_trace.h"
+#include "compile/missing_header.h"
 #include "compile/nvrtc_log.h"
 #include "compile/nvrtc_toolchain.h"
 #include "definition/compiler_option.h"
@@ -156,7 +157,10 @@ TEST_F(NvrtcTest, HeadersThatAreNoFilesAreIncludedAndPartOfTheIdentity) {
   EXPECT_TRUE(three->dependencies.empty()) << "what is no file cannot be looked at again";
   KernelSource asks = source("3");
   asks.content = "#if __has_include(<other.h>)\n#endif\n" + asks.content;
-  EXPECT_FALSE(Compile(asks)->cacheable) << "a file that comes to be would change it";
+  Result<Artifact> asked = Compile(asks);
+  ASSERT_OK(asked);
+  EXPECT_TRUE(asked->cacheable);
+  EXPECT_FALSE(asked->absent.empty()) << "a file that appears would change it";
 }
 
 TEST_F(NvrtcTest, AMissingHeaderNamesFileLineHeaderAndWhereItWasLookedFor) {
@@ -174,6 +178,22 @@ TEST_F(NvrtcTest, AMissingHeaderNamesFileLineHeaderAndWhereItWasLookedFor) {
   EXPECT_OK(Compile(source));  // A file's own folder is looked in first.
   EXPECT_ERROR(Compile(KernelSource::CudaCpp("\n__global__ void k() { int a = b; }", "k")),
                StatusCode::kInvalidArgument, "k.cu(2): error: identifier \"b\" is undefined");
+}
+
+TEST_F(NvrtcTest, AHeaderThatNvrtcCannotHaveNamesWhatToIncludeInstead) {
+  NeedsCub();
+  auto failure = [](const std::string& include) {
+    return Compile(KernelSource::CudaCpp("#include " + include + "\n__global__ void k() {}", "k"));
+  };
+  EXPECT_ERROR(failure("<cub/cub.cuh>"), StatusCode::kInvalidArgument,
+               "are host code, which NVRTC cannot compile; include what the kernel uses of cub/block, cub/warp and "
+               "cub/thread");
+  EXPECT_ERROR(failure("<cstdint>"), StatusCode::kInvalidArgument,
+               "NVRTC has no C++ standard library; include <cuda/std/cstdint> of libcu++");
+  EXPECT_OK(failure("<cuda/std/cstdint>"));
+  EXPECT_TRUE(LacksHeader(failure("<cub/cub.cuh>").status()));
+  EXPECT_TRUE(LacksHeader(failure("<no_such_header.h>").status()));
+  EXPECT_FALSE(LacksHeader(Compile(KernelSource::CudaCpp("int a = b;", "k")).status()));
 }
 
 TEST_F(NvrtcTest, WithoutAToolkitTheMessageSaysWhatToInstall) {
@@ -271,6 +291,56 @@ __global__ void transpose(const T* x, T* y, int m, int n) {
   EXPECT_EQ(artifact->symbol, "_Z9transposeILi32EfEvPKT0_PS0_ii");
   EXPECT_GE(artifact->resources.shared_bytes, 32 * 33 * 4);
   EXPECT_TRUE(artifact->cacheable);
+}
+
+TEST_F(NvrtcTest, ErrorsStandBeforeWarningsAndTheMessageIsText) {
+  std::string text = "extern \"C\" __global__ void k(float* y) {\n  __shared__ float s[13000];\n";
+  for (int i = 0; i < 10; ++i) text += "  int unused" + std::to_string(i) + ";\n";
+  const std::string end = "  s[threadIdx.x] = 1; __syncthreads(); y[0] = s[threadIdx.x ^ 1];\n}\n";
+  Status by_ptxas = Compile(KernelSource::CudaCpp(text + end, "k")).status();
+  Status by_front_end = Compile(KernelSource::CudaCpp(text + "  int b = not_declared;\n" + end, "k")).status();
+  EXPECT_EQ(by_ptxas.message().find("NVRTC for sm_90: ptxas error   : Entry function 'k' uses too much shared data"),
+            0u)
+      << by_ptxas.message();
+  EXPECT_EQ(by_front_end.message().find("NVRTC for sm_90: k.cu(13): error: identifier \"not_declared\" is undefined"),
+            0u)
+      << by_front_end.message();
+  EXPECT_LT(by_front_end.message().find("1 error detected"), by_front_end.message().find("warning"));
+  for (const Status& status : {by_ptxas, by_front_end}) {
+    EXPECT_EQ(status.message().find('\0'), std::string::npos);
+    EXPECT_NE(status.message().find("variable \"unused9\""), std::string::npos) << status.message();
+  }
+}
+
+TEST_F(NvrtcTest, AByteOrderMarkIsNoPartOfATextOrItsHeaders) {
+  const std::string mark = "\xef\xbb\xbf";
+  KernelSource source = KernelSource::CudaCpp(
+      mark +
+          "#include <cuda_fp16.h>\n#include \"value.h\"\nextern \"C\" __global__ void k(__half* y) { y[0] = "
+          "__float2half(TILE + VALUE); }",
+      "k");
+  source.Header("value.h", mark + "#define VALUE 1\n");
+  EXPECT_OK(Compile(source.Define("TILE", 64)));
+  source = KernelSource::CudaCpp(mark + "__global__ void k(float* y) { y[0] = b; }", "k");
+  EXPECT_ERROR(Compile(source), StatusCode::kInvalidArgument, "k.cu(1): error: identifier \"b\"");
+}
+
+TEST_F(NvrtcTest, AHeaderFileWithAByteOrderMarkIsNamedWithWhatToDo) {
+  TemporaryFolder folder = *testing::MakeFolder();
+  const std::string header = folder.path() + "/value.h";
+  const std::string text = "#define VALUE 1\n";
+  ASSERT_OK(WriteFile(header, "\xef\xbb\xbf" + text));
+  KernelSource source =
+      KernelSource::CudaCpp("#include \"value.h\"\n__global__ void k(float* y) { y[0] = VALUE; }", "k");
+  source.Include(folder.path());
+  const Status compiled = Compile(source).status();
+  EXPECT_ERROR(compiled, StatusCode::kInvalidArgument,
+               "NVRTC for sm_90: " + header +
+                   "(1): the header begins with a byte-order mark, which NVRTC refuses; save "
+                   "it without one");
+  EXPECT_EQ(compiled.message().find('\n'), std::string::npos) << compiled.message();
+  ASSERT_OK(WriteFile(header, text));
+  EXPECT_OK(Compile(source));
 }
 
 TEST_F(NvrtcTest, AMessageHasTheFirstErrorsAndTheirNumber) {

@@ -177,11 +177,11 @@ TEST_F(StaleHeaderTest, NvrtcSourcesAreKeptUntilAHeaderChanges) {
   }
 }
 
-TEST_F(StaleHeaderTest, NvrtcSourcesWhoseFilesNobodyKnowsAreNotKept) {
+TEST_F(StaleHeaderTest, NvrtcSourcesThatAskForAComputedNameAreNotKept) {
   NvrtcToolchain nvrtc(testing::Tools());
   WriteHeader("#define VALUE 1\n");
-  for (const char* before : {"#if __has_include(\"other.h\")\n#endif\n#include \"value.h\"",
-                             "#if __has_inc\\\nlude(\"other.h\")\n#endif\n#include \"value.h\""}) {
+  for (const char* before : {"#define OTHER <other.h>\n#if __has_include(OTHER)\n#endif\n#include \"value.h\"",
+                             "#define OTHER <other.h>\n#if __has_inc\\\nlude(OTHER)\n#endif\n#include \"value.h\""}) {
     KernelSource source =
         KernelSource::CudaCpp(std::string(before) + "\nextern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
     source.Include(folder_);

@@ -1,4 +1,9 @@
 // Capture and replay.
+#include <cudaTypedefs.h>
+
+#include <atomic>
+#include <thread>
+
 #include "driver_under_test.h"
 
 namespace tuneonce::conformance {
@@ -26,6 +31,52 @@ TEST_F(DriverTest, ACaptureRunsNothingAndItsReplayDoes) {
     EXPECT_EQ(ReadFloat(memory_ + 4), 3);
   }
   EXPECT_CUDA(CUDA_SUCCESS, driver_.GraphExecDestroy(exec));
+  EXPECT_CUDA(CUDA_SUCCESS, driver_.StreamDestroy(capturing));
+}
+
+TEST_F(DriverTest, AHostFunctionRunsInStreamOrderAndAtEachReplay) {
+  void* address = nullptr;
+  ASSERT_CUDA(driver_.GetProcAddress("cuLaunchHostFunc", &address, 10000, CU_GET_PROC_ADDRESS_DEFAULT));
+  auto launch_host_function = reinterpret_cast<PFN_cuLaunchHostFunc_v10000>(address);
+  struct Runs {
+    std::atomic<int> count{0};
+    std::thread::id thread;
+  } runs;
+  auto count = [](void* data) {
+    auto* to = static_cast<Runs*>(data);
+    to->thread = std::this_thread::get_id();
+    ++to->count;
+  };
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, launch_host_function(stream_, nullptr, &runs));
+  std::atomic<bool> goes_on{false};
+  auto wait = [](void* data) {
+    while (!static_cast<std::atomic<bool>*>(data)->load()) std::this_thread::yield();
+  };
+  ASSERT_CUDA(launch_host_function(stream_, wait, &goes_on));
+  ASSERT_CUDA(launch_host_function(stream_, count, &runs));
+  EXPECT_EQ(runs.count, 0) << "the stream is still busy";
+  goes_on = true;
+  ASSERT_CUDA(driver_.StreamSynchronize(stream_));
+  EXPECT_EQ(runs.count, 1);
+  EXPECT_NE(runs.thread, std::this_thread::get_id());
+
+  CUstream capturing = BeginCapture(CU_STREAM_CAPTURE_MODE_GLOBAL);
+  ASSERT_CUDA(launch_host_function(capturing, count, &runs));
+  CUgraph graph = nullptr;
+  ASSERT_CUDA(driver_.StreamEndCapture(capturing, &graph));
+  std::size_t nodes = 0;
+  ASSERT_CUDA(driver_.GraphGetNodes(graph, nullptr, &nodes));
+  EXPECT_EQ(nodes, 1u);
+  EXPECT_EQ(runs.count, 1) << "it is captured, and did not run";
+  CUgraphExec exec = nullptr;
+  ASSERT_CUDA(driver_.GraphInstantiateWithFlags(&exec, graph, 0));
+  for (int replay = 1; replay <= 3; ++replay) {
+    ASSERT_CUDA(driver_.GraphLaunch(exec, stream_));
+    ASSERT_CUDA(driver_.StreamSynchronize(stream_));
+    EXPECT_EQ(runs.count, 1 + replay);
+  }
+  EXPECT_CUDA(CUDA_SUCCESS, driver_.GraphExecDestroy(exec));
+  EXPECT_CUDA(CUDA_SUCCESS, driver_.GraphDestroy(graph));
   EXPECT_CUDA(CUDA_SUCCESS, driver_.StreamDestroy(capturing));
 }
 

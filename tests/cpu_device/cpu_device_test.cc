@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "compile/host_toolchain.h"
@@ -24,9 +25,12 @@ class CpuDeviceOnlyTest : public testing::CpuDeviceTest {
  protected:
   /// Compiles and loads one kernel named "k" of the parameters (float* y, int n).
   void LoadKernel(const std::string& body) {
-    KernelSource source = KernelSource::HostCpp("static void k(const tuneonce_block& block, float* y, int n) {" + body +
-                                                    "}\nTUNEONCE_CPU_KERNEL_WITH_SHARED(k, 64);",
-                                                "k");
+    LoadText("static void k(const tuneonce_block& block, float* y, int n) {" + body +
+             "}\nTUNEONCE_CPU_KERNEL_WITH_SHARED(k, 64);");
+  }
+  /// Compiles and loads the kernel "k" of a text.
+  void LoadText(const std::string& text) {
+    KernelSource source = KernelSource::HostCpp(text, "k");
     Result<Artifact> artifact =
         HostToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
     ASSERT_OK(artifact);
@@ -51,6 +55,25 @@ class CpuDeviceOnlyTest : public testing::CpuDeviceTest {
   CUfunction function_ = nullptr;
 };
 
+TEST_F(CpuDeviceOnlyTest, AHostFunctionMayNotCallTheDriver) {
+  Result<void*> launch = device_->DriverFunction("cuLaunchHostFunc", 10000);
+  ASSERT_OK(launch);
+  struct Call {
+    const DriverTable& driver;
+    CUstream stream;
+    CUresult synchronize = CUDA_SUCCESS, record = CUDA_SUCCESS;
+  } call{UnguardedTable(api()), stream_->get()};
+  auto function = [](void* data) {
+    auto* to = static_cast<Call*>(data);
+    to->synchronize = to->driver.StreamSynchronize(to->stream);
+    to->record = to->driver.MemsetD8Async(0, 0, 0, to->stream);
+  };
+  ASSERT_EQ(reinterpret_cast<PFN_cuLaunchHostFunc_v10000>(*launch)(stream_->get(), function, &call), CUDA_SUCCESS);
+  ASSERT_OK(stream_->view().Synchronize());
+  EXPECT_EQ(call.synchronize, CUDA_ERROR_NOT_PERMITTED) << "it would wait for itself";
+  EXPECT_EQ(call.record, CUDA_ERROR_NOT_PERMITTED);
+}
+
 TEST_F(CpuDeviceOnlyTest, EveryBlockOfThreeDimensionsRunsOnce) {
   LoadKernel("y[(block.z * block.grid_y + block.y) * block.grid_x + block.x] += 1 + block.shared_bytes;");
   DeviceBuffer y = Floats(std::vector<float>(7 * 5 * 3, 0));
@@ -65,6 +88,34 @@ TEST_F(CpuDeviceOnlyTest, SharedMemoryIsThereAndAligned) {
   DeviceBuffer y = Floats(std::vector<float>(100, 0));
   EXPECT_EQ(Run(y, {100, 1, 1}, 40000), CUDA_SUCCESS);
   EXPECT_EQ(Read(y), std::vector<float>(100, 2));
+}
+
+TEST_F(CpuDeviceOnlyTest, AParameterByValueMayHaveAnyAlignment) {
+  for (int alignment : {4, 16, 32, 64, 128}) {
+    LoadText("struct alignas(" + std::to_string(alignment) +
+             ") Factors { float of[32]; };\n"
+             "static void k(const tuneonce_block&, float* y, Factors factors, int n) {\n"
+             "  Factors copy = factors;\n"
+             "  for (int i = 0; i < n; ++i) y[i] *= copy.of[i % 32];\n}\nTUNEONCE_CPU_KERNEL(k);");
+    DeviceBuffer y = Floats(std::vector<float>(64, 3));
+    auto pointer = y.get();
+    int n = 64;
+    alignas(128) char memory[sizeof(float) * 33];
+    std::fill_n(reinterpret_cast<float*>(memory), 33, 2.0f);
+    void* parameters[] = {&pointer, memory + sizeof(float), &n};  // A caller's bytes may lie anywhere.
+    EXPECT_EQ(LaunchKernel(api().launch_path(), function_, Geometry(), stream_->get(), parameters), CUDA_SUCCESS);
+    EXPECT_EQ(UnguardedTable(api()).StreamSynchronize(stream_->get()), CUDA_SUCCESS) << alignment;
+    EXPECT_EQ(Read(y), std::vector<float>(64, 6)) << alignment;
+  }
+}
+
+TEST_F(CpuDeviceOnlyTest, AKernelMayBeNoexcept) {
+  LoadText(
+      "static void k(const tuneonce_block&, float* y, int n) noexcept { for (int i = 0; i < n; ++i) y[i] = 1; }\n"
+      "TUNEONCE_CPU_KERNEL(k);");
+  DeviceBuffer y = Floats(std::vector<float>(8, 0));
+  EXPECT_EQ(Run(y, {1, 1, 1}), CUDA_SUCCESS);
+  EXPECT_EQ(Read(y), std::vector<float>(8, 1));
 }
 
 TEST_F(CpuDeviceOnlyTest, AnAccessPastTheEndFaultsAndAResetRecovers) {

@@ -1,4 +1,10 @@
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "base/environment.h"
 #include "cuda/cuda_status.h"
@@ -41,6 +47,35 @@ TEST(DriverLoaderTest, ADriverIsLoadedOnce) {
   ASSERT_OK(first);
   EXPECT_EQ(*first, *LoadCpuDriver(Environment()));
   EXPECT_TRUE((*first)->is_cpu_device());
+}
+
+TEST(DriverLoaderTest, AChildThatIsForkedWhileAnotherThreadLoadsADriverLoadsItToo) {
+  const Environment environment = Named(TUNEONCE_STOPPING_DRIVER);
+  void* library = dlopen(TUNEONCE_STOPPING_DRIVER, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  auto* state = static_cast<std::atomic<int>*>(dlsym(library, "stopping_driver_state"));
+  ASSERT_NE(state, nullptr);
+  const DriverApi* loaded = nullptr;
+  std::atomic<bool> is_done{false};  // Before it stopped: it failed.
+  std::thread loads([&] {
+    Result<const DriverApi*> api = LoadCudaDriver(environment);
+    EXPECT_OK(api);
+    if (api.ok()) loaded = *api;
+    is_done = true;
+  });
+  while (*state != 1 && !is_done) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // Ends a child that hangs.
+    _exit(LoadCudaDriver(environment).ok() ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  *state = 2;
+  loads.join();
+  ASSERT_OK(LoadCudaDriver(environment));
+  EXPECT_EQ(*LoadCudaDriver(environment), loaded);
 }
 
 TEST(OpenDeviceTest, NamesAreChecked) {

@@ -1,4 +1,5 @@
 // The owning handles and their views, on the CPU device.
+#include <chrono>
 #include <thread>
 
 #include "compile/host_toolchain.h"
@@ -205,6 +206,57 @@ TEST_F(HandlesTest, AnOlderDriverCannotListParameters) {
   Result<KernelHandle> kernel = library->GetKernel("one");
   ASSERT_OK(kernel);
   EXPECT_ERROR(kernel->ParameterSizes(), StatusCode::kUnimplemented, "12.4");
+}
+
+TEST_F(HandlesTest, AStreamIsOrderedBehindWhatAnotherHoldsAlready) {
+  KernelSource source = KernelSource::HostCpp(
+      "static void held(const tuneonce_block&, const int* go, float* y) { while (__atomic_load_n(go, 2) == 0) {} *y = "
+      "1; }\n"
+      "TUNEONCE_CPU_KERNEL(held);",
+      "held");
+  Result<Artifact> artifact =
+      HostToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
+  ASSERT_OK(artifact);
+  Result<Library> library = Library::Load(api(), artifact->image);
+  ASSERT_OK(library);
+  Result<KernelHandle> kernel = library->GetKernel("held");
+  ASSERT_OK(kernel);
+  Result<Stream> producer = Stream::Create(api());
+  DeviceBuffer y = Floats({0});
+  DeviceBuffer copy = Floats({0});
+  int go = 0;
+  const int* go_pointer = &go;
+  void* y_pointer = y.data();
+  void* parameters[] = {&go_pointer, &y_pointer};
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+  config.hStream = producer->get();
+  RelaxedDriver driver(api());
+  ASSERT_EQ(driver->LaunchKernelEx(&config, kernel->get(), parameters, nullptr), CUDA_SUCCESS);
+  EXPECT_OK(OrderBehind(stream_->view(), producer->get()));
+  ASSERT_EQ(driver->MemcpyDtoDAsync(reinterpret_cast<CUdeviceptr>(copy.data()), reinterpret_cast<CUdeviceptr>(y.data()),
+                                    sizeof(float), stream_->get()),
+            CUDA_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  __atomic_store_n(&go, 1, __ATOMIC_SEQ_CST);
+  EXPECT_EQ(Read(copy), std::vector<float>{1}) << "the copy waited";
+}
+
+TEST_F(HandlesTest, AStreamIsNotOrderedBehindItselfAndNotWhileItCaptures) {
+  Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
+  ASSERT_OK(faults);
+  const DriverApi& counted = (*faults)->api();
+  EXPECT_OK(OrderBehind(StreamView(counted, stream_->get()), stream_->get()));
+  EXPECT_OK(OrderBehind(StreamView(counted, nullptr), CU_STREAM_LEGACY));
+  EXPECT_EQ((*faults)->CallCount("EventCreate"), 0);
+  Result<Stream> producer = Stream::Create(api());
+  DeviceBuffer buffer = Floats({0});
+  EXPECT_OK(GraphExec::Capture(stream_->view(), [&](CUstream) {
+    EXPECT_ERROR(OrderBehind(stream_->view(), producer->get()), StatusCode::kFailedPrecondition,
+                 "another stream than the capturing one");
+    return buffer.Fill(2);
+  }));
 }
 
 }  // namespace

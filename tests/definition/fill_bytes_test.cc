@@ -14,6 +14,26 @@
 namespace tuneonce {
 namespace {
 
+TEST(FillBytesTest, AScalarMayBeAnInfinityOrNanWhereItsTypeHasOne) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  auto encoded = [](DType dtype, double value) {
+    std::uint64_t word = 0;
+    return EncodeScalar(dtype, value, &word) ? static_cast<std::int64_t>(word) : -1;
+  };
+  EXPECT_EQ(encoded(DType::kFloat8E4M3, kInfinity), -1);
+  EXPECT_EQ(encoded(DType::kFloat8E4M3, std::nan("")), 0x7f);
+  EXPECT_EQ(encoded(DType::kFloat8E5M2, -kInfinity), 0xfc);
+  EXPECT_EQ(encoded(DType::kFloat16, kInfinity), 0x7c00);
+  EXPECT_EQ(encoded(DType::kFloat16, -kInfinity), 0xfc00);
+  EXPECT_EQ(encoded(DType::kFloat16, std::nan("")), 0x7e00);
+  EXPECT_EQ(encoded(DType::kFloat16, 2), 0x4000);
+  EXPECT_EQ(encoded(DType::kBFloat16, -kInfinity), 0xff80);
+  EXPECT_EQ(encoded(DType::kFloat32, kInfinity), 0x7f800000);
+  EXPECT_EQ(encoded(DType::kFloat64, -kInfinity), static_cast<std::int64_t>(0xfff0000000000000));
+  EXPECT_EQ(encoded(DType::kInt32, kInfinity), -1);
+  EXPECT_EQ(encoded(DType::kFloat32, 1e39), -1);
+}
+
 TEST(FillBytesTest, NumbersBecomeElementsOrAreRefused) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   struct Case {
@@ -40,7 +60,8 @@ TEST(FillBytesTest, NumbersBecomeElementsOrAreRefused) {
            {DType::kUInt64, kInfinity, -1},
            {DType::kFloat8E4M3, 1, 0x38},
            {DType::kFloat8E4M3, 448, 0x7e},
-           {DType::kFloat8E4M3, 449, -1},
+           {DType::kFloat8E4M3, 464, 0x7e},
+           {DType::kFloat8E4M3, 465, -1},
            {DType::kFloat8E4M3, -0.001953125, 0x81},
            {DType::kFloat8E5M2, 57344, 0x7b},
            {DType::kFloat8E5M2, 1e6, -1},
@@ -48,13 +69,17 @@ TEST(FillBytesTest, NumbersBecomeElementsOrAreRefused) {
            {DType::kFloat16, 1, 0x3c00},
            {DType::kFloat16, -2, 0xc000},
            {DType::kFloat16, 65504, 0x7bff},
-           {DType::kFloat16, 65505, -1},
+           {DType::kFloat16, 65519, 0x7bff},
+           {DType::kFloat16, 65520, -1},
            {DType::kFloat16, 1.0 / 3, 0x3555},
            {DType::kFloat16, 0.99999, 0x3c00},  // Rounds into the next exponent.
            {DType::kFloat16, 5.960464477539063e-8, 1},
            {DType::kFloat16, 1e-9, 0},
            {DType::kBFloat16, 1, 0x3f80},
            {DType::kBFloat16, -1.5, 0xbfc0},
+           {DType::kBFloat16, 3.3895313892515355e38, 0x7f7f},
+           {DType::kBFloat16, 3.4e38, -1},
+           {DType::kFloat32, 3.4028235e38, 0x7f7fffff},
            {DType::kFloat32, 1e39, -1},
            {DType::kFloat32, 1, 0x3f800000},
            {DType::kFloat64, kInfinity, -1},
@@ -102,6 +127,25 @@ TEST(FillBytesTest, FillsAreMadeForTheShapeAtHand) {
   for (std::int32_t value : uniform) EXPECT_TRUE(value >= 1 && value < 10) << value;
   EXPECT_EQ(std::set<std::int32_t>(uniform.begin(), uniform.end()).size(), 9u) << "each number occurs";
   EXPECT_EQ(uniform, *Ints(WarmupFill::Uniform(1, "S"), 1000, 10)) << "the same each time";
+}
+
+/// A kernel that reads one input in place of another would compute the same otherwise.
+TEST(FillBytesTest, PseudoRandomNumbersOfTwoParametersDiffer) {
+  KernelDefinition definition("k");
+  definition.Parameters({In("a", kFloat32, {"N"}), In("b", kFloat32, {"N"}), Out("y", kFloat32, {"N"})});
+  definition.AddVariant(Variant([](const Config&) { return KernelSource(); }).Grid(Grid::Fixed(1)));
+  ASSERT_OK(definition.Validate());
+  Dims dims(1);
+  dims[Dim{0}] = 100;
+  const TensorView view = TensorView::Contiguous(nullptr, DType::kFloat32, {100});
+  std::vector<float> values[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    Result<std::vector<char>> bytes = WarmupBytes(definition, definition.parameters()[i], dims, view);
+    ASSERT_OK(bytes);
+    values[i].resize(100);
+    std::memcpy(values[i].data(), bytes->data(), bytes->size());
+  }
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_NE(values[0][i], values[1][i]) << i;
 }
 
 TEST(FillBytesTest, OffsetsAreMonotoneAndEndWhereTheyShould) {

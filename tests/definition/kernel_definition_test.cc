@@ -57,6 +57,22 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
        },
        "a dim has no name"},
       {[](KernelDefinition& d) {
+         d.DimsInOrder({"M", "N", "4"});
+       },
+       "the dim '4' is no name: names start with a letter; a constant extent is a number, as in {\"N\", 4}"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}), In("y", {"N", 0})});
+       },
+       "parameter 'y', dimension 1: the constant extent '0' is no whole number from 1 on"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}), In("y", {-4})});
+       },
+       "parameter 'y', dimension 0: the constant extent '-4' is no whole number from 1 on"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}), In("y", {2, "N", 4}).ByPointers({"=4"})});
+       },
+       "parameter 'y': ByPointers lets the extent '=4' vary, which is a constant"},
+      {[](KernelDefinition& d) {
          d.DimsInOrder({"M", "M", "N"});
        },
        "it names a dim twice"},

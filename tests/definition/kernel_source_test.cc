@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "testing/comma_locale.h"
 #include "testing/device_test.h"
 
 namespace tuneonce {
@@ -31,6 +32,14 @@ TEST(KernelSourceTest, AMacroIsExactlyItsValue) {
   EXPECT_EQ(Defined(std::numeric_limits<std::int64_t>::max()), "A=9223372036854775807");
   EXPECT_EQ(Defined(std::numeric_limits<std::int64_t>::min()), "A=(-9223372036854775807-1)");
   EXPECT_EQ(Defined(std::numeric_limits<std::uint64_t>::max()), "A=18446744073709551615u");
+}
+
+TEST(KernelSourceTest, AMacroHasAPointUnderALocaleWithADecimalComma) {
+  TUNEONCE_COMMA_LOCALE_OR_SKIP();
+  EXPECT_EQ(Defined(1.5e-30), "A=1.5e-30");
+  EXPECT_EQ(Defined(1.5e-30f), "A=1.5e-30f");
+  EXPECT_EQ(Defined(1.5e300), "A=1.5e+300");
+  EXPECT_EQ(Defined(0.5), "A=0.5");
 }
 
 }  // namespace

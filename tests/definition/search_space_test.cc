@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "testing/comma_locale.h"
 #include "testing/device_test.h"
 
 namespace tuneonce {
@@ -327,6 +328,15 @@ TEST(ConfigTest, ADoublePrintsWithAsManyDigitsAsBringItBack) {
   for (const Config& config : configs) texts.push_back(config.ToString());
   EXPECT_EQ(texts, (std::vector<std::string>{"A=0.12345671", "A=0.12345672", "A=0.1", "A=1", "A=-0", "A=1e+300",
                                              "A=0.30000000000000004"}));
+}
+
+TEST(ConfigTest, ADoublePrintsWithAPointUnderALocaleWithADecimalComma) {
+  SearchSpace space;
+  space.AddDoubleAxis("A", {1.5e-30, 1.5e300});
+  std::vector<Config> configs = *space.Enumerate(Target());
+  TUNEONCE_COMMA_LOCALE_OR_SKIP();
+  EXPECT_EQ(configs[0].ToString(), "A=1.5e-30");
+  EXPECT_EQ(configs[1].ToString(), "A=1.5e+300");
 }
 
 TEST(ConfigTest, TheCanonicalFormTellsEveryTypeBitNameAndKindApart) {

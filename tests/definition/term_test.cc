@@ -141,6 +141,31 @@ TEST_F(TermTest, ThePatternsAreShortFormsOfTerms) {
   EXPECT_EQ(Blocks(Grid::Fixed(Min(NumSms(), tiles), 3)), (Dim3{64, 3, 1})) << "a batch beside any pattern";
 }
 
+TEST_F(TermTest, DivisorsAndLeastValuesAreThoseThatTheFormShows) {
+  auto resolved = [&](Term term) {
+    EXPECT_OK(term.Resolve(names_, std::numeric_limits<std::int64_t>::min()));
+    return term;
+  };
+  auto divisor = [&](Term term) { return resolved(std::move(term)).Divisor(config_); };
+  auto least = [&](Term term) { return resolved(std::move(term)).LeastValue(config_); };
+  EXPECT_EQ(divisor(24), 24);
+  EXPECT_EQ(divisor(-24), 24);
+  EXPECT_EQ(divisor(0), 1);
+  EXPECT_EQ(divisor("M"), 1);
+  EXPECT_EQ(divisor(16 * CeilDiv("M", 16)), 16);
+  EXPECT_EQ(divisor(tile_ * CeilDiv("M", tile_)), Term(tile_).Value(config_, problem_));
+  EXPECT_EQ(divisor(16 * Term("M") + 24), 8);
+  EXPECT_EQ(divisor(Min(16 * Term("M"), 24)), 8);
+  EXPECT_EQ(divisor(16 * Term("M") / 2), 1) << "a quotient's form shows nothing";
+  EXPECT_EQ(least("M"), 0);
+  EXPECT_EQ(least(NumSms() * 2), 2);
+  EXPECT_EQ(least(Term("M") + 3), 3);
+  EXPECT_EQ(least(Max("M", 5)), 5);
+  EXPECT_EQ(least(Min("M", 5)), 0);
+  EXPECT_EQ(least(CeilDiv("M", 16)), 0);
+  EXPECT_EQ(least(Term("M") * -1), Term::kNoValue);
+}
+
 TEST_F(TermTest, ACopyIsResolvedApartFromItsOriginal) {
   Term term = Term("N") * 2;
   Term copy = term;

@@ -37,6 +37,10 @@ _OF_CPP = [
     (block("cpp", "kernel.Launch(stream, 2.0f, x, y);"), "nodiscard"),
     (block("cpp", "class Log : public NoSuchObserver {};", "declarations"), "expected class-name"),
 ]
+_OF_MARKS = [
+    (block("cpp", "int x = 1;", "not run: "), "is no mark of a block of C++"),
+    (block("cpp", "int x = 1;", "needs torch"), "is no mark of a block of C++"),
+]
 _OF_RUNS = [
     (block("sh", "tuneonce tune matmul --device cpu --no-such-option"), "--no-such-option"),
     (block("sh", "tuneonce tune matmul --device cuda --no-such-option"), "--no-such-option"),
@@ -98,15 +102,17 @@ def main() -> int:
         header = str(next(tree.glob("include/**/status.h")).relative_to(tree))
         pages = [python, str(_HERE / "check_pages.py"), folder]
         runs = [python, str(_HERE / "run_page.py"), folder, programs, _PAGE]
+        check_cpp = [python, str(_HERE / "check_cpp.py"), folder, *compiler]
         cases = [
             (_PAGE, _OF_PAGES, pages),
             (_PAGE, _NO_END, pages),
             (header, _OF_CODE, pages),
-            (_PAGE, _OF_CPP, [python, str(_HERE / "check_cpp.py"), folder, *compiler]),
+            (_PAGE, _OF_CPP, check_cpp),
             (header, _OF_HEADERS, [str(_HERE / "check_doxygen.sh"), folder]),
             ("docs/plots/hit_cost.svg", _OF_PLOTS, [str(_HERE / "check_plots.sh"), folder, python]),
         ]
-        cases += [(_PAGE, [mistake], [*runs, "--no-package"]) for mistake in _OF_RUNS]  # It ends at the first.
+        cases += [(_PAGE, [mistake], check_cpp) for mistake in _OF_MARKS]  # It ends at the first.
+        cases += [(_PAGE, [mistake], [*runs, "--no-package"]) for mistake in _OF_RUNS]
         if subprocess.run([python, "-c", "import tuneonce._tuneonce"], stderr=subprocess.DEVNULL).returncode == 0:
             cases += [(_PAGE, [mistake], runs) for mistake in _OF_PACKAGES]
         results = [find(tree, *case) for case in cases]

@@ -1,5 +1,5 @@
 // What the documentation's blocks of C++ may use without saying where it comes from: the reader knows by the text
-// around them. A block may declare such a name itself. Nothing here is defined, since blocks are not linked.
+// around them. A block may declare such a name itself. block_runner.cc defines them for the blocks that are run.
 #ifndef TUNEONCE_TESTS_DOCS_NAMES_H_
 #define TUNEONCE_TESTS_DOCS_NAMES_H_
 
@@ -19,8 +19,8 @@ using namespace tuneonce;  // NOLINT: blocks are what follows `using namespace t
 extern Device device;
 extern CUstream stream;
 extern StreamView stream_view;
-extern TensorView x, y, w;       // Tensors of the caller's.
-extern KernelDefinition axpy;    // Scalar a, tensors x (In) and y (InOut) of the dim N.
+extern TensorView x, y, w;     // Tensors of the caller's.
+extern KernelDefinition axpy;  // Scalar a, tensors x (In) and y (InOut) of the dim N.
 extern KernelDefinition definition;
 extern SearchSpace space;
 extern AutotunePolicy policy;
@@ -34,6 +34,10 @@ Status RunGemm(CUstream stream, std::int64_t algorithm, const void* a, const voi
                float alpha);  // A host's.
 extern const char* store_bytes;
 extern std::size_t store_size;
-extern const EmbeddedBundle rms_norm_bundle;  // What tuneonce_add_bundle declares.
+#if __has_include("rms_norm_bundle.h")  // What tuneonce_add_bundle declares.
+#include "rms_norm_bundle.h"
+#else
+extern const EmbeddedBundle rms_norm_bundle;
+#endif
 
 #endif  // TUNEONCE_TESTS_DOCS_NAMES_H_

@@ -4,6 +4,7 @@ What a block is checked for goes by its language (cpp, python, sh, json, cmake; 
 line above it, if there is one:
 
     <!-- test: declarations -->      cpp: stands outside of any function (default: inside of one)
+    <!-- test: not run: REASON -->   cpp: only compiled (default: also run, on the CPU device)
     <!-- test: file scale.py -->     written to that file, which later blocks of the page use
     <!-- test: needs torch -->       python: only parsed where that module cannot be imported, or there is no GPU
 """

@@ -256,6 +256,68 @@ def test_threads_and_counts():
     assert counters["tunes"] == 1 and counters["hits"] + counters["waits"] >= 15999 - 8, counters
 
 
+class CudaArray:
+    """A tensor with no other protocol than __cuda_array_interface__."""
+
+    def __init__(self, tensor, stream=None, read_only=False):
+        self.tensor = tensor
+        self.__cuda_array_interface__ = {"shape": tuple(tensor.shape), "typestr": "<f4", "strides": None, "version": 3,
+                                         "data": (tensor.data_ptr(), read_only), "stream": stream}
+
+
+def test_a_cuda_array_is_read_behind_its_stream():
+    kernel = kernel_of("vector_add")
+    x, y, z = (torch.zeros(1 << 20, device="cuda") for _ in range(3))
+    kernel(CudaArray(x), CudaArray(y), CudaArray(z))
+    producer = torch.cuda.Stream()  # Non-blocking: the legacy stream does not wait for it.
+    for given in ({}, {"stream": torch.cuda.Stream()}, {"stream": producer}, {"stream": 1}, {"stream": 2}):
+        for tensor in (x, y, z):
+            tensor.zero_()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(producer):
+            torch.cuda._sleep(200_000_000)  # Some 0.1 s.
+            x.fill_(2)
+            y.fill_(2)
+        kernel(*(CudaArray(each, producer.cuda_stream) for each in (x, y)), CudaArray(z), **given)
+        if not given:
+            producer.synchronize()  # Without a stream of the call's own it launches on theirs.
+        else:
+            torch.cuda.synchronize()
+        assert (z == 4).all(), (given, z)
+    for stream in (1, 2):
+        kernel(CudaArray(x, stream), CudaArray(y, stream), CudaArray(z, stream))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.add_(1)
+        expect(tuneonce.FailedPreconditionError, "another stream than the capturing one", lambda: kernel(
+            CudaArray(x, producer.cuda_stream), CudaArray(y), CudaArray(z), stream=torch.cuda.current_stream()))
+        kernel(*(CudaArray(each, torch.cuda.current_stream().cuda_stream) for each in (x, y, z)))
+    graph.replay()
+    torch.cuda.synchronize()
+    assert (z == 5).all()
+
+
+def test_a_cuda_array_that_is_read_only_is_an_input_and_no_output():
+    kernel = kernel_of("vector_add")
+    x, y, z = torch.ones(1000, device="cuda"), torch.ones(1000, device="cuda"), torch.zeros(1000, device="cuda")
+    torch.cuda.synchronize()
+    kernel(CudaArray(x, read_only=True), CudaArray(y, read_only=True), CudaArray(z))
+    torch.cuda.synchronize()
+    assert (z == 2).all()
+    z.zero_()
+    torch.cuda.synchronize()
+    expect(TypeError, "parameter 'z': the array is read-only", lambda: kernel(CudaArray(x), CudaArray(y), CudaArray(z, read_only=True)))
+    masked = CudaArray(x)
+    masked.__cuda_array_interface__["mask"] = CudaArray(y)
+    expect(TypeError, "parameter 'x': __cuda_array_interface__ has a mask", lambda: kernel(masked, CudaArray(y), CudaArray(z)))
+    expect(TypeError, "parameter 'x': the stream of __cuda_array_interface__ is 0",
+           lambda: kernel(CudaArray(x, stream=0), CudaArray(y), CudaArray(z)))
+    expect(TypeError, "parameter 'x': the tensor is in host memory, the kernel runs on a CUDA device",
+           lambda: kernel(x.cpu(), CudaArray(y), CudaArray(z)))
+    torch.cuda.synchronize()
+    assert not z.any()
+
+
 def test_a_million_launches_leak_nothing():
     kernel = kernel_of("softmax")
     f = torch.randn(1, 64, device="cuda")

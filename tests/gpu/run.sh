@@ -129,6 +129,7 @@ tune_at paged_attention T=1000 S=12 OFFSETS=13 H=8 G=2 D=80 PAGE=16 PAGES=1000 T
 tune_at vector_add N=1000003
 tune_at elementwise N=1000003
 step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1
+step "tolerances of bundles, five seeds" "$bin/tolerance_gpu_test" --gtest_brief=1
 pushd "$bundles/rms_norm" > /dev/null  # Where hello's bytecode lies.
 step_with_tileiras "hello" "$bin/tuneonce_hello" cuda
 popd > /dev/null

@@ -248,9 +248,9 @@ TEST_F(TimerGpuTest, OurKernelsCompareAsTheHostDoes) {
       if (layout.rank > 0) check.reference_poison = 0x34;
       ArrayComparer gpu(stream_->view());
       Result<Comparison> on_gpu = gpu.Compare(da.get(), db.get(), layout, check);
-      Result<double> largest = gpu.Largest(da.get(), layout, 0xFF);
+      Result<ArrayFacts> facts = gpu.Describe(da.get(), layout);
       ASSERT_OK(on_gpu);
-      ASSERT_OK(largest);
+      ASSERT_OK(facts);
       ScopedContext current(cpu_context.view());
       Stream host = *Stream::Create(cpu.api());
       DeviceBuffer ha = *DeviceBuffer::Allocate(host.view(), 2 * kCount);
@@ -266,8 +266,42 @@ TEST_F(TimerGpuTest, OurKernelsCompareAsTheHostDoes) {
       EXPECT_EQ(on_gpu->largest_difference, on_host->largest_difference);
       EXPECT_DOUBLE_EQ(on_gpu->largest_share, on_host->largest_share);
       EXPECT_GT(on_host->num_wrong, 0u);
-      EXPECT_EQ(*largest, *by_host.Largest(ha.get(), layout, 0xFF));
+      ArrayFacts host_facts = *by_host.Describe(ha.get(), layout);
+      EXPECT_EQ(facts->count, host_facts.count);
+      EXPECT_EQ(facts->num_zero, host_facts.num_zero);
+      EXPECT_EQ(facts->num_not_finite, host_facts.num_not_finite);
+      EXPECT_EQ(facts->num_negative, host_facts.num_negative);
+      EXPECT_EQ(facts->num_positive, host_facts.num_positive);
+      EXPECT_EQ(facts->is_constant, host_facts.is_constant);
     }
+  }
+}
+
+TEST_F(TimerGpuTest, ChangesBesideElementsAreThoseOfTheHost) {
+  constexpr std::size_t kWords = 100003;
+  std::vector<std::uint32_t> data(kWords, 0x34343434), original(kWords, 7), mask((kWords + 31) / 32);
+  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = static_cast<std::uint32_t>(i * 2654435761u);
+  for (std::size_t i = 1000; i < kWords; i += 1237) data[i] = 7;
+  auto find = [&](StreamView stream, bool has_original) {
+    DeviceBuffer of_data = *DeviceBuffer::Allocate(stream, kWords * 4);
+    DeviceBuffer of_original = *DeviceBuffer::Allocate(stream, kWords * 4);
+    DeviceBuffer of_mask = *DeviceBuffer::Allocate(stream, mask.size() * 4);
+    EXPECT_OK(of_data.CopyFromHost(data.data(), kWords * 4));
+    EXPECT_OK(of_original.CopyFromHost(original.data(), kWords * 4));
+    EXPECT_OK(of_mask.CopyFromHost(mask.data(), mask.size() * 4));
+    Result<ChangedMemory> changed = ArrayComparer(stream).FindChanges({of_data.get(), 4, kWords, of_mask.get()},
+                                                                      has_original ? of_original.get() : 0, 0x34);
+    EXPECT_OK(changed);
+    EXPECT_GT(changed->bytes, 0u);
+    return std::pair(changed->bytes, changed->first);
+  };
+  Device cpu = *OpenDevice("cpu");
+  Context cpu_context = *Context::RetainPrimary(cpu);
+  for (bool has_original : {false, true}) {
+    const auto on_gpu = find(stream_->view(), has_original);
+    ScopedContext current(cpu_context.view());
+    Stream host = *Stream::Create(cpu.api());
+    EXPECT_EQ(on_gpu, find(host.view(), has_original));
   }
 }
 

@@ -9,7 +9,7 @@ source=$1 cuda=$2 mode=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset TUNEONCE_CPU_DRIVER TUNEONCE_BUNDLES
-options=(-DTUNEONCE_SOURCE="$source" -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON)
+options=(-DCMAKE_CXX_STANDARD=20 -DCMAKE_CXX_EXTENSIONS=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DTUNEONCE_SOURCE="$source" -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON)
 minimal=(-DBUILD_SHARED_LIBS=ON -DTUNEONCE_WITH_JSON=OFF -DTUNEONCE_WITH_SQLITE=OFF)
 arguments=()
 case $mode in
@@ -20,6 +20,11 @@ case $mode in
         [ -z "${TUNEONCE_ABSL_SOURCE:-}" ] || options+=(-DFETCHCONTENT_SOURCE_DIR_TUNEONCE_ABSL="$TUNEONCE_ABSL_SOURCE") ;;
 esac
 cmake -G Ninja -S "$(dirname "$0")/consumer" -B "$work" "${options[@]}" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+# A library's own targets keep its standard, and what it is warned of is up to the project around it.
+if grep '"command"' "$work/compile_commands.json" | grep -- "-o tuneonce/" | grep -E -- '-std=c\+\+2|-Wall|-Wextra|-Werror'; then
+  echo "a target of tuneonce was compiled as the consumer is, or with warnings"; exit 1
+fi
+grep '"command"' "$work/compile_commands.json" | grep -v -- "-o tuneonce/" | grep -q -- '-std=c++20'
 cmake --build "$work" --target consumer > "$work/log" || { cat "$work/log"; exit 1; }
 if [ "$mode" != default ]; then
   nm -DC --defined-only "$work/tuneonce/lib/libtuneonce.so" > "$work/symbols"

@@ -60,6 +60,12 @@ TEST_F(AssumptionChecksTest, AnInt32ParameterIsAnAssumption) {
   EXPECT_TRUE(spread.Hold(Call())) << "no step is taken along one element";
   x_.strides[0] = -12;
   EXPECT_FALSE(spread.Hold(Call()));
+  for (std::int64_t unused : {std::int64_t{1} << 31, -(std::int64_t{1} << 40)}) {
+    x_.strides[0] = unused;
+    EXPECT_TRUE(spread.Hold(Call())) << unused;
+    EXPECT_OK(spread.Verify(Call()));
+  }
+  x_.shape[0] = y_.shape[0] = 2;
   x_.strides[0] = std::int64_t{1} << 31;
   EXPECT_FALSE(spread.HoldApartFromExtents(Call()));
   EXPECT_ERROR(spread.Verify(Call()), StatusCode::kInvalidArgument,

@@ -1,6 +1,7 @@
 // From Launch's arguments to the kernel's parameters: CallBinder and ParameterLayout.
 #include <limits>
 
+#include "launch/assumption.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
 #include "testing/device_test.h"
@@ -43,6 +44,32 @@ TEST_F(CallTest, DimsBindFromShapes) {
   EXPECT_EQ(words[0], 4u);
   EXPECT_EQ(words[1], static_cast<std::uint64_t>(DType::kFloat16));
   EXPECT_EQ(words[2], 3u);
+}
+
+TEST_F(CallTest, AConstantExtentIsCheckedAndIsNoDim) {
+  definition_ = KernelDefinition("quads");
+  definition_
+      .Parameters(
+          {In("x", kFloat32, {"N", 4}), Out("y", kFloat32, {4, "N"}), In("table", kFloat32, {2, 3}), DimValue("N")})
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::OneD({"N", 1})));
+  ASSERT_OK(definition_.Validate());
+  EXPECT_EQ(definition_.dims(), std::vector<std::string>{"N"});
+  auto of = [&](std::initializer_list<std::int64_t> shape) { return TensorView::Contiguous(memory_, kFloat32, shape); };
+  // Arguments point to views, which live as long as the call.
+  auto check = [&](const TensorView& x, const TensorView& y, const TensorView& table) -> Status {
+    TUNEONCE_RETURN_IF_ERROR(Bind({x, y, table}));
+    return AssumptionChecks::CheckConstantExtents(definition_, call_);
+  };
+  ASSERT_OK(check(of({5, 4}), of({4, 5}), of({2, 3})));
+  EXPECT_EQ(call_.problem.dims[Dim{0}], 5);
+  EXPECT_ERROR(check(of({5, 3}), of({4, 5}), of({2, 3})), StatusCode::kInvalidArgument,
+               "kernel 'quads', parameter 'x', dimension 1: extent 3 differs from 4");
+  EXPECT_ERROR(check(of({5, 4}), of({5, 5}), of({2, 3})), StatusCode::kInvalidArgument,
+               "parameter 'y', dimension 0: extent 5 differs from 4, which is declared");
+  EXPECT_ERROR(check(of({5, 4}), of({4, 5}), of({2, 0})), StatusCode::kInvalidArgument,
+               "parameter 'table', dimension 1: extent 0 differs from 3");
+  EXPECT_ERROR(check(of({5, 4}), of({4, 6}), of({2, 3})), StatusCode::kInvalidArgument,
+               "'y', dimension 1 ('N'): extent 6 disagrees with N=5");
 }
 
 TEST_F(CallTest, ArgumentsThatDoNotFitAreNamed) {

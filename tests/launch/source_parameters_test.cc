@@ -27,6 +27,7 @@ TEST(SourceParametersTest, NamesAreReadWhereCppIsPlain) {
       {"#if A\nvoid k(int a) {}\n#else\nvoid k(int b) {}\n#endif", std::nullopt},
       {"void k(PARAMETERS) {}", std::nullopt},
       {"void k(TENSOR(x), int n) {}", std::nullopt},
+      {"void k(int a,\n#ifdef WITH_BIAS\nint bias,\n#endif\nint n) {}", std::nullopt},
       {"void k(void (*f)(int), int n) {}", std::nullopt},
       {"void k(int a, ...) {}", Names{"a", ""}},
       {"void k(int a", std::nullopt},
@@ -80,6 +81,34 @@ TEST(SourceParametersTest, AKernelMayNameItsParametersAsItLikes) {
   EXPECT_OK(spread->CheckNames({"x", "n", "stride", "N"}));  // An extent is called as the kernel likes.
   EXPECT_ERROR(spread->CheckNames({"factor", "n", "s", "N"}), StatusCode::kInvalidArgument,
                "is 'factor', but gets 'x'");
+}
+
+TEST(SourceParametersTest, PtxIsReadAsItsGrammarSays) {
+  using Sizes = std::vector<std::size_t>;
+  const std::string list = "\t.param .u64 p0,\n\t.param .u64 p1,\n\t.param .u32 p2\n)\n{ ret; }\n";
+  const std::pair<std::string, Sizes> cases[] = {
+      {".visible .entry k( // const float* x, float* y, int n {\n" + list, {8, 8, 4}},
+      {".entry k(\n.param .u64 p0, // x (a pointer)\n.param .u64 p1, /* y, ) */\n.param .u32 p2 // n (elements)\n)\n{}",
+       {8, 8, 4}},
+      {"// was: .visible .entry k(.param .u64 a)\n.visible .entry k(\n" + list, {8, 8, 4}},
+      {"/* .entry k() */ .visible .entry k(\n" + list, {8, 8, 4}},
+      {".entry k(\n// the .param space\n" + list, {8, 8, 4}},
+      {".file 1 \"/x/.entry k(/a.cu\"\n.file 2 \"http://x\"\n.entry k(" + list, {8, 8, 4}},
+      {".entry /* which */ k /* takes */ (" + list, {8, 8, 4}},
+      {".visible.entry k(.param.u64 p0,.param.align 8.b8 p1[8],.param.f16 p2){}", {8, 8, 2}},
+      {".visible .entry\r\nk\r\n(\r\n.param .b64 p0\r\n)\r\n{}", {8}},
+      {"\xef\xbb\xbf.entry k(" + list, {8, 8, 4}},
+      {".entry k$1(.param .u32 p)\n{}\n.entry k(" + list, {8, 8, 4}},
+      {".entry k(.param .align 8 .b8 p0 [8], .param .b64 p1[1], .param .b8 p2[ 4 ][ 2 ])\n{}", {8, 8, 8}},
+      {".entry k(.param .b8 p0[0x10], .param .b8 p1[2*4], .param .f16x2 p2)\n{}", {0, 0, 0}},
+      {".entry k .maxntid 128, 1, 1 { .param .u64 inner; ret; }", {}},
+      {".entry k\n{ .param .u64 inner; call f, (inner); }", {}},
+  };
+  for (const auto& [ptx, sizes] : cases) EXPECT_EQ(ParameterSizesInPtx(ptx, "k"), sizes) << ptx;
+  for (const char* ptx : {"// .entry k()", "/* .entry k() */ .entry j() {}", ".file 1 \".entry k()\"", ".entry", "\"",
+                          ".entryk() {}", ".func k() {}", "/*"}) {
+    EXPECT_EQ(ParameterSizesInPtx(ptx, "k"), std::nullopt) << ptx;
+  }
 }
 
 TEST(SourceParametersTest, PtxShowsSizes) {

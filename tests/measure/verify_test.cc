@@ -107,8 +107,8 @@ TEST_F(VerifyTest, AValueThatIsRightIsNotMissedThoughItIsThePoison) {
 }
 
 TEST_F(VerifyTest, OneOfThePoisonsIsNoNumberInAnyFloatingPointFormat) {
-  for (DType dtype : {DType::kFloat8E4M3, DType::kFloat8E5M2, DType::kFloat16, DType::kBFloat16, DType::kFloat32,
-                      DType::kFloat64}) {
+  for (DType dtype :
+       {DType::kFloat8E4M3, DType::kFloat8E5M2, DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
     DeviceBuffer zeros = Floats({0, 0}), data = Floats({0, 0});
     ASSERT_OK(data.Fill(ArrayComparer::kPoisons[0]));
     ElementCheck check;
@@ -121,12 +121,86 @@ TEST_F(VerifyTest, OneOfThePoisonsIsNoNumberInAnyFloatingPointFormat) {
   }
 }
 
-TEST_F(VerifyTest, LargestLeavesOutWhatIsNoNumber) {
-  DeviceBuffer data = Floats({1, -7, kNan, kInf, 3});
-  ArrayComparer comparer(stream_->view());
-  EXPECT_EQ(*comparer.Largest(data.get(), ArrayLayout::Dense(DType::kFloat32, 5), std::nullopt), 7);
-  EXPECT_EQ(*comparer.Largest(data.get(), ArrayLayout::Dense(DType::kInt32, 5), std::nullopt), 0)
-      << "integers are compared exactly";
+TEST_F(VerifyTest, TheScaleIsTheLargestOfABlockOf256) {
+  // By how much an element may differ: absolute * the largest of its block. The last block takes the rest.
+  struct Case {
+    std::size_t count, outlier, wrong;
+    bool is_allowed;
+  };
+  for (const Case& c :
+       {Case{300, 0, 299, true},  // One block, whatever is left.
+        Case{511, 510, 0, true}, Case{512, 0, 255, true}, Case{512, 0, 256, false}, Case{512, 511, 255, false},
+        Case{512, 256, 511, true}, Case{700, 699, 256, true}, Case{700, 699, 255, false}, Case{100000, 99999, 0, false},
+        Case{100000, 5, 99999, false}, Case{1, 0, 0, true}}) {
+    std::vector<float> reference(c.count, 1);
+    reference[c.outlier] = 1000;
+    std::vector<float> candidate = reference;
+    candidate[c.wrong] += 5;
+    Comparison found = Compare(reference, candidate, 0.01);
+    EXPECT_EQ(found.num_wrong, c.is_allowed ? 0u : 1u) << c.count << " " << c.outlier << " " << c.wrong;
+    EXPECT_EQ(found.largest_share, c.is_allowed ? 0.5 : 500) << c.count << " " << c.outlier << " " << c.wrong;
+  }
+}
+
+TEST_F(VerifyTest, WhatIsNoNumberAndWhatIsNotWrittenIsNoScale) {
+  std::vector<float> reference(256, 1), candidate(256, 1.5f);
+  reference[7] = candidate[7] = kInf;
+  reference[8] = candidate[8] = kNan;
+  EXPECT_EQ(Compare(reference, candidate, 0.01).num_wrong, 254u);
+  float poison;  // As a number it is large enough to allow anything.
+  std::memset(&poison, 0x74, sizeof(poison));
+  reference[9] = poison;
+  DeviceBuffer a = Floats(reference), b = Floats(candidate);
+  ElementCheck check;
+  check.tolerance = {0.01, 0, 0};
+  check.reference_poison = 0x74;
+  Comparison found =
+      *ArrayComparer(stream_->view()).Compare(a.get(), b.get(), ArrayLayout::Dense(DType::kFloat32, 256), check);
+  EXPECT_EQ(found.num_wrong, 253u);
+}
+
+TEST_F(VerifyTest, BlocksOfAStridedArrayAreOfItsElementsInRowMajorOrder) {
+  // 4 rows of 128 in rows of 200, so that a block is two rows.
+  std::vector<float> reference(4 * 200, 1e9f);
+  for (int row = 0; row < 4; ++row) {
+    for (int i = 0; i < 128; ++i) reference[static_cast<std::size_t>(row * 200 + i)] = row < 2 ? 1000 : 1;
+  }
+  std::vector<float> candidate = reference;
+  candidate[200 + 127] += 5;  // The last of the first block.
+  candidate[2 * 200] += 5;    // The first of the second.
+  DeviceBuffer a = Floats(reference), b = Floats(candidate);
+  std::int64_t shape[] = {4, 128}, strides[] = {200, 1};
+  ElementCheck check;
+  check.tolerance = {0.01, 0, 0};
+  ArrayLayout layout = *ArrayLayout::Of(TensorView::Strided(a.data(), DType::kFloat32, shape, strides, 2));
+  Comparison found = *ArrayComparer(stream_->view()).Compare(a.get(), b.get(), layout, check);
+  EXPECT_EQ(found.num_wrong, 1u);
+  EXPECT_EQ(found.first, 256u);
+}
+
+TEST_F(VerifyTest, NumbersTooSmallToBeExactAreNotCompared) {
+  struct Case {
+    DType dtype;
+    std::uint32_t reference, candidate;  // Bits of one element.
+    bool is_right;
+  };
+  // Code may flush what is below the smallest normal number of float32 to 0; float16 has few bits there.
+  for (const Case& c : {Case{DType::kFloat32, 0x007fffff, 0, true}, Case{DType::kFloat32, 0x00ffffff, 0, false},
+                        Case{DType::kBFloat16, 0x007f, 0, true}, Case{DType::kBFloat16, 0x00ff, 0, false},
+                        Case{DType::kFloat16, 0x0003, 0x0002, true}, Case{DType::kFloat16, 0x000f, 0, false}}) {
+    DeviceBuffer a = Floats({0}), b = Floats({0});
+    ASSERT_OK(a.CopyFromHost(&c.reference, 4));
+    ASSERT_OK(b.CopyFromHost(&c.candidate, 4));
+    ASSERT_OK(stream_->view().Synchronize());
+    ElementCheck check;
+    check.tolerance = Tolerance::Of(c.dtype);
+    auto compare = [&] {
+      return ArrayComparer(stream_->view()).Compare(a.get(), b.get(), ArrayLayout::Dense(c.dtype, 1), check)->num_wrong;
+    };
+    EXPECT_EQ(compare() == 0, c.is_right) << DTypeName(c.dtype) << " " << c.reference;
+    check.tolerance = {};
+    EXPECT_EQ(compare(), 1u) << "without a tolerance they must be equal";
+  }
 }
 
 TEST_F(VerifyTest, OtherTypesMustBeEqual) {
@@ -173,7 +247,6 @@ TEST_F(VerifyTest, GapsBetweenElementsAreNotLookedAt) {
   Comparison found = *comparer.Compare(a.get(), b.get(), layout, ElementCheck());
   EXPECT_EQ(found.num_wrong, 1u);
   EXPECT_EQ(found.first, 5u);
-  EXPECT_EQ(*comparer.Largest(b.get(), layout, std::nullopt), 7);
   view.bytes = 4;
   EXPECT_ERROR(ArrayLayout::Of(view), StatusCode::kInvalidArgument, "its strides lead out of the 4 bytes it spans");
   std::int64_t backwards[] = {-5, 1};
@@ -181,6 +254,58 @@ TEST_F(VerifyTest, GapsBetweenElementsAreNotLookedAt) {
   std::int64_t columns[] = {1, 2};
   EXPECT_EQ(ArrayLayout::Of(TensorView::Strided(a.data(), DType::kFloat32, shape, columns, 2))->rank, 0)
       << "transposed: no gaps";
+}
+
+TEST_F(VerifyTest, ALayoutHasNoGapsOnlyIfEachPlaceHasAnElement) {
+  std::int64_t shape[] = {2, 3};
+  struct Case {
+    std::int64_t strides[2];
+    bool is_dense;
+  };
+  // The elements are as many as the places in all of these; with strides of 5 and 0 they meet at 0 and 5.
+  for (const Case& c : {Case{{3, 1}, true}, Case{{1, 2}, true}, Case{{5, 0}, false}}) {
+    TensorView view = TensorView::Strided(nullptr, DType::kFloat32, shape, c.strides, 2);
+    ASSERT_EQ(view.bytes, 6 * sizeof(float));
+    EXPECT_EQ(ArrayLayout::Of(view)->rank == 0, c.is_dense) << c.strides[0] << ", " << c.strides[1];
+  }
+}
+
+TEST_F(VerifyTest, ChangesAreFoundWhereNothingMayBeWritten) {
+  constexpr std::size_t kBytes = 400;
+  std::vector<float> values(kBytes / sizeof(float), 3);
+  for (int granule : {1, 2, 4, 8}) {
+    const std::uint64_t count = kBytes / static_cast<std::uint64_t>(granule);
+    // Every third granule may be written.
+    std::vector<std::uint32_t> bits((count + 31) / 32, 0);
+    for (std::uint64_t k = 0; k < count; k += 3) bits[k / 32] |= 1u << (k % 32);
+    DeviceBuffer mask = *DeviceBuffer::Allocate(stream_->view(), bits.size() * sizeof(std::uint32_t));
+    ASSERT_OK(mask.CopyFromHost(bits.data(), mask.bytes()));
+    ASSERT_OK(stream_->view().Synchronize());
+    for (bool has_original : {true, false}) {
+      DeviceBuffer original = Floats(values), data = Floats(values);
+      constexpr unsigned char kFill = 0x34;
+      if (!has_original) ASSERT_OK(data.Fill(kFill));
+      ArrayComparer comparer(stream_->view());
+      auto find = [&] {
+        Result<ChangedMemory> changed =
+            comparer.FindChanges({data.get(), granule, count, mask.get()}, has_original ? original.get() : 0, kFill);
+        EXPECT_OK(changed);
+        return changed.ok() ? *changed : ChangedMemory();
+      };
+      const auto size = static_cast<std::size_t>(granule);
+      EXPECT_EQ(find().bytes, 0u);
+      ASSERT_OK(data.Fill(0xEE, 3 * size, size));  // It may be.
+      EXPECT_EQ(find().bytes, 0u);
+      ASSERT_OK(data.Fill(0xEE, 8 * size - 1, 1));  // The last byte of granule 7.
+      EXPECT_EQ(find().bytes, size);
+      EXPECT_EQ(find().first, 7 * size);
+      ASSERT_OK(data.Fill(0xEE, kBytes - size, size));
+      EXPECT_EQ(find().bytes, (count - 1) % 3 == 0 ? size : 2 * size);
+      ASSERT_OK(data.Fill(0xEE, size, 1));
+      EXPECT_EQ(find().first, size);
+    }
+  }
+  EXPECT_EQ(ArrayComparer(stream_->view()).FindChanges({}, 0, 0)->bytes, 0u);
 }
 
 TEST_F(VerifyTest, Float8IsComparedByItsOwnRounding) {
@@ -230,6 +355,60 @@ TEST_F(VerifyTest, AChecksumSeesEveryByteAndItsPlace) {
   DeviceBuffer swapped = Floats({1, 2, 3, 4}), other = Floats({3, 4, 1, 2});
   EXPECT_NE(comparer.Checksums({{swapped.get(), 16}})->front(), comparer.Checksums({{other.get(), 16}})->front());
   EXPECT_TRUE(comparer.Checksums({})->empty());
+}
+
+TEST_F(VerifyTest, DescribeCountsElementsByWhatTheyAre) {
+  DeviceBuffer data = Floats({0, -0.0f, kNan, kInf, -kInf, -2, 3, 1e-45f});
+  ArrayComparer comparer(stream_->view());
+  auto describe = [&](DType dtype, std::uint64_t count) {
+    Result<ArrayFacts> facts = comparer.Describe(data.get(), ArrayLayout::Dense(dtype, count));
+    EXPECT_OK(facts);
+    EXPECT_EQ(facts->count, count);
+    EXPECT_EQ(facts->count, facts->num_zero + facts->num_not_finite + facts->num_negative + facts->num_positive);
+    return *facts;
+  };
+  ArrayFacts facts = describe(DType::kFloat32, 8);
+  EXPECT_EQ(facts.num_zero, 2u) << "-0 too";
+  EXPECT_EQ(facts.num_not_finite, 3u);
+  EXPECT_EQ(facts.num_negative, 1u);
+  EXPECT_EQ(facts.num_positive, 2u) << "a subnormal number is one";
+  EXPECT_FALSE(facts.is_constant);
+  EXPECT_FALSE(describe(DType::kFloat32, 2).is_constant) << "0 and -0 have other bits";
+  EXPECT_TRUE(describe(DType::kFloat32, 1).is_constant);
+  EXPECT_EQ(describe(DType::kFloat32, 0).count, 0u);
+  // The first byte of each float is 0, but for two.
+  ASSERT_OK(data.Fill(0x00));
+  ASSERT_OK(data.Fill(0x80, 4, 2));
+  struct Case {
+    DType dtype;
+    std::uint64_t count, negative, positive;
+  };
+  for (const Case& c : {Case{DType::kAny, 32, 0, 2}, Case{DType::kBool, 32, 0, 2}, Case{DType::kUInt8, 32, 0, 2},
+                        Case{DType::kInt8, 32, 2, 0}, Case{DType::kUInt16, 16, 0, 1}, Case{DType::kInt16, 16, 1, 0},
+                        Case{DType::kInt32, 8, 0, 1}, Case{DType::kInt64, 4, 0, 1}, Case{DType::kUInt64, 4, 0, 1},
+                        Case{DType::kFloat8E4M3, 32, 0, 0}, Case{DType::kFloat16, 16, 1, 0}}) {
+    facts = describe(c.dtype, c.count);
+    EXPECT_EQ(facts.num_negative, c.negative) << DTypeName(c.dtype);
+    EXPECT_EQ(facts.num_positive, c.positive) << DTypeName(c.dtype);
+    EXPECT_EQ(facts.num_not_finite, 0u);
+    EXPECT_FALSE(facts.is_constant);
+  }
+  ASSERT_OK(data.Fill(0xFF));
+  EXPECT_EQ(describe(DType::kInt64, 4).num_negative, 4u);
+  EXPECT_EQ(describe(DType::kUInt64, 4).num_positive, 4u);
+  facts = describe(DType::kFloat32, 8);
+  EXPECT_EQ(facts.num_not_finite, 8u);
+  EXPECT_TRUE(facts.is_constant) << "the same NaN";
+}
+
+TEST_F(VerifyTest, DescribeDoesNotLookAtGaps) {
+  DeviceBuffer data = Floats({4, 4, -1, 0, 4, 4});
+  std::int64_t shape[] = {2, 2}, strides[] = {4, 1};
+  TensorView view = TensorView::Strided(data.data(), DType::kFloat32, shape, strides, 2);
+  ArrayFacts facts = *ArrayComparer(stream_->view()).Describe(data.get(), *ArrayLayout::Of(view));
+  EXPECT_EQ(facts.count, 4u);
+  EXPECT_EQ(facts.num_positive, 4u);
+  EXPECT_TRUE(facts.is_constant);
 }
 
 TEST(VerifyKernelsTest, ThePtxAssemblesForEveryArchitecture) {

@@ -9,7 +9,7 @@ import sys
 
 def run(*options):
     ran = subprocess.run([*sys.argv[1:3], "3", sys.argv[3], "--device", "cpu", "--json", *options],
-                         env=dict(os.environ, TUNEONCE_STORE="memory"), capture_output=True, text=True, timeout=100,
+                         env=dict(os.environ, TUNEONCE_STORE="memory"), capture_output=True, text=True, timeout=1200,
                          check=False)
     lines = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
     return ran.returncode, {line["rank"]: line for line in lines}, ran.stderr

@@ -26,7 +26,7 @@ class BundleCheckTest : public ::testing::Test {
   void Write(const std::string& parameters, const std::string& axes, const std::string& variant) {
     ASSERT_OK(folder_.WriteFile(
         "k/manifest.json", R"({"tuneonce_bundle": 1, "name": "k", "version": "1", "dims": ["N"], "parameters": [)" +
-                             parameters + R"(], "axes": [)" + axes + R"(], "example": {"dims": {"N": 1000}},
+                               parameters + R"(], "axes": [)" + axes + R"(], "example": {"dims": {"N": 1000}},
 "variants": [)" + variant + "]}"));
   }
   /// Copies a file of tests/data/cubin into the bundle.
@@ -117,12 +117,12 @@ std::string CpuVariant(const std::string& blocks) {
          blocks + R"(]}, "artifacts": [{"file": "k.cc"}]})";
 }
 
-TEST_F(BundleCheckTest, AnArtifactWithoutTheKernelOrOfOtherParametersIsWrong) {
+TEST_F(BundleCheckTest, AnArtifactThatLooksWithoutTheKernelOrOfOtherParametersIsToBeLookedAt) {
   Write(kTensors, kTileAxis, CpuVariant(R"({"ceil_div": ["N", "TILE"]})"));
   ASSERT_OK(folder_.WriteFile("k/k.cc", "int other() { return 0; }"));
-  ExpectHas(Check(), "wrong", "variant 'cpu': k.cc: it has no kernel 'k'");
+  ExpectHas(Check(), "look", "variant 'cpu': k.cc: its text does not mention the kernel 'k'");
   ASSERT_OK(folder_.WriteFile("k/k.cc", kCpuSource));  // It takes n, too.
-  ExpectHas(Check(), "wrong", "variant 'cpu': k.cc: kernel 'k' is declared with 2 parameters");
+  ExpectHas(Check(), "look", "variant 'cpu': k.cc: kernel 'k' is declared with 2 parameters");
 }
 
 TEST_F(BundleCheckTest, GridsThatAreRoundedDownAxesWithoutEffectAndUnreadFilesShow) {

@@ -326,6 +326,56 @@ TEST_F(PrecompiledBundleTest, ALinkedFolderIsCopiedAndWhatCannotBeCompiledAheadI
   EXPECT_FALSE(IsDirectory(Path("new")));
 }
 
+/// What the manifest does not name does not travel, and is no part of the kernel's identity.
+TEST_F(PrecompiledBundleTest, AHeaderThatTheManifestDoesNotNameIsRefused) {
+  ASSERT_OK(folder_.WriteFile("scale/src/loose.h", "#define LOOSE 1\n"));
+  const std::string loose = Path("scale/src/loose.h");
+  const std::vector<std::string> command = {"bundle", "compile", Path("scale"), "--target", "cpu", "-o", Path("new")};
+  for (const std::string& include :
+       {std::string("#include \"loose.h\""), std::string("#include \"" + loose + "\""),
+        std::string("#include <" + loose + ">"), std::string("#define HEADER \"" + loose + "\"\n#include HEADER")}) {
+    SCOPED_TRACE(include);
+    ASSERT_OK(folder_.WriteFile("scale/src/scale.cc", include + kSource));
+    ExpectOneLineError(command, "src/scale.cc includes '");
+    ExpectOneLineError(command, "loose.h', which the manifest does not name; put it into the source");
+    EXPECT_FALSE(IsDirectory(Path("new")));
+  }
+  // Those of the compiler may be included, and what is not compiled may be there.
+  ASSERT_OK(folder_.WriteFile("scale/src/scale.cc",
+                              std::string("#include <cstddef>\n#if 0\n#include \"loose.h\"\n#endif") + kSource));
+  EXPECT_TRUE(Compile("new"));
+}
+
+TEST_F(PrecompiledBundleTest, AHeaderThatTheManifestDoesNotNameIsRefusedInCudaCppToo) {
+  const std::string manifest =
+      Replaced(Replaced(Replaced(kManifest, "OPTIONS", "\"block\": [64], HEADERS"), "host_cpp", "cuda_cpp"),
+               "src/scale.cc", "src/scale.cu");
+  ASSERT_OK(folder_.WriteFile("scale/manifest.json", Replaced(manifest, "HEADERS", "")));
+  ASSERT_OK(folder_.WriteFile("scale/src/loose.h", "#define LOOSE 1\n"));
+  const std::string kernel =
+      "extern \"C\" __global__ void scale(const float* x, float* y, float f, int n) { y[0] = f * TILE * LOOSE; }\n";
+  ASSERT_OK(folder_.WriteFile("scale/src/scale.cu", "#define LOOSE 1\n" + kernel));
+  const std::vector<std::string> command = {"bundle", "compile", Path("scale"), "--target", "sm_90", "-o", Path("new")};
+  ProcessResult alone = RunCli(command);
+  if (alone.exit_code != 0) GTEST_SKIP() << "NVRTC IS NOT INSTALLED: " << alone.output;
+  ASSERT_EQ(system(("rm -r " + Path("new")).c_str()), 0);
+  const std::string words =
+      "src/scale.cu includes 'src/loose.h', which the manifest does not name; name it in `headers`";
+  ASSERT_OK(folder_.WriteFile("scale/src/scale.cu", "#include \"loose.h\"\n" + kernel));
+  ExpectOneLineError(command, words);  // NVRTC does not find it.
+  char* here = get_current_dir_name();
+  ASSERT_EQ(chdir(Path("scale").c_str()), 0);
+  ExpectOneLineError(command, words);  // Here it does.
+  ASSERT_EQ(chdir(here), 0);
+  free(here);
+  EXPECT_FALSE(IsDirectory(Path("new")));
+  ASSERT_OK(folder_.WriteFile("scale/manifest.json",
+                              Replaced(manifest, "HEADERS", "\"headers\": {\"loose.h\": \"src/loose.h\"},")));
+  ProcessResult named = RunCli(command);
+  EXPECT_EQ(named.exit_code, 0) << named.output;
+  EXPECT_EQ(*ReadFile(Path("new/src/loose.h")), "#define LOOSE 1\n");
+}
+
 TEST_F(PrecompiledBundleTest, AListOfCodeThatIsNoneIsAnErrorWithItsLine) {
   ASSERT_TRUE(Compile("out"));
   const std::string whole = *ReadFile(Path("out/precompiled.json"));

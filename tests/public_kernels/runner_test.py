@@ -245,7 +245,7 @@ def run(work: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess:
         capture_output=True,
         text=True,
         check=False,
-        timeout=280)
+        timeout=1200)
 
 
 def test_exporting_only_says_what_is_refused_and_goes_on_where_it_ended() -> None:

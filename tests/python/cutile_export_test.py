@@ -256,6 +256,25 @@ def test_what_is_not_found_is_named():
     expect_refusal(Exported({"broken.py": "\nx = (\n"}, "broken.py:copy"), "SyntaxError: '(' was never closed", "broken.py:2)")
 
 
+CASES = IMPORTS + '''
+@ct.kernel
+def scaled(x, k, y, K: ct.Constant[int], n, TILE: ct.Constant[int]):
+    row = ct.load(x, index=(ct.bid(0), 0), shape=(1, K)) * ct.load(k, index=(0,), shape=(K,)).reshape((1, K))
+    ct.store(y, index=(ct.bid(0), 0), tile=row * n)
+
+scaled_bundle = Declaration(
+    dims=["N", "K"], constants={"K": ConstantOf("K", [64])}, axes={"TILE": [64]},
+    grid={"pattern": "one_d", "tiles": [["N", 1]]},
+    parameters=[dim("K"), tensor("x", "float32", ["N", "K"]), tensor("k", "float32", ["K"]),
+                tensor("y", "float32", ["N", "K"], "out"), dim("N")])
+'''
+
+
+def test_names_that_differ_in_case_are_parameters_of_their_own():
+    variant = accepted(Exported({"cases.py": CASES}, "cases.py:scaled")).variants["tile_K64"]
+    assert variant["parameters"] == ["x", "k", "y", "N"], variant["parameters"]
+
+
 def test_what_kernel_and_declaration_do_not_agree_on_is_named_in_one_line():
     width = "x, y, WIDTH: ct.Constant[int], TILE: ct.Constant[int]"
     for fields, signature, parts in (

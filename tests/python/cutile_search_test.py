@@ -82,7 +82,7 @@ class Process:
         self._folder.cleanup()
 
     def said(self):
-        out, error = self.run.communicate(timeout=200)
+        out, error = self.run.communicate(timeout=1200)
         assert self.run.returncode == 0, out + error
         return json.loads(out)
 

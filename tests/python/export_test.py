@@ -86,6 +86,9 @@ def test_the_schema_lists_the_same_fields():
 def test_names_and_order_are_the_kernels():
     declaration = Declaration(**ONE, grid={"pattern": "fixed", "blocks": [1]})
     declaration.check_names("k", ["x", "y", "n"], ["x", "y", "N"])
+    declaration.check_names("k", ["k", "K", "n"], ["k", "K", "N"])
+    expect(ValueError, "kernel 'k' takes (k, K), but is declared with (K, k)",
+           lambda: declaration.check_names("k", ["k", "K"], ["K", "k"]))
     for arguments in (["y", "x", "n"], ["x", "y"], ["a", "y", "n"]):
         expect(ValueError, f"kernel 'k' takes ({', '.join(arguments)}), but is declared with (x, y, N)",
                lambda arguments=arguments: declaration.check_names("k", arguments, ["x", "y", "N"]))
@@ -120,6 +123,22 @@ def test_a_declaration_says_all_that_a_manifest_can():
         assert manifest["configs"] == [{"TILE": t, "opt-level": o} for t in (64, 128) for o in (2, 3)]
         pathlib.Path(out, "manifest.json").write_text(json.dumps(manifest))
         Bundle(pathlib.Path(out))
+
+
+def test_an_extent_may_be_a_constant():
+    declaration = Declaration(dims=["N"], parameters=[tensor("x", "float32", ["N", 4]), tensor("y", "float32", ["N"], "out")],
+                              grid=blocks("N"), axes={"TILE": [64]}, baseline={"TILE": 64}, example={"dims": {"N": 64}})
+    with tempfile.TemporaryDirectory() as out:
+        pathlib.Path(out, "k.cc").write_text("static void k(const tuneonce_block&, const float*, float*, int) {}\n"
+                                             "TUNEONCE_CPU_KERNEL(k);\n")
+        manifest = declaration.manifest("k", [declaration.cpu_variant("k", pathlib.Path(out, "k.cc"))])
+        assert manifest["parameters"][0]["dims"] == ["N", 4], manifest
+        pathlib.Path(out, "manifest.json").write_text(json.dumps(manifest))
+        bundle = Bundle(pathlib.Path(out))
+        assert bundle.dims == ("N",) and bundle.parameters["x"]["dims"] == ["N", 4], bundle.parameters
+    for wrong in (0, -4, True, 4.5):
+        expect(ValueError, f"parameter 'x' has the extent {wrong}", lambda: Declaration(
+            dims=["N"], parameters=[tensor("x", "float32", ["N", wrong])], grid=blocks("N")))
 
 
 def test_a_declaration_names_a_familys_space():

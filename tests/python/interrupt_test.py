@@ -80,8 +80,8 @@ assert tuneonce.records(folder + "/store/store.db") == [] and not kernel.is_tune
 """, path)
         try:
             said = interrupt(run, path / "started")
-            assert said == "interrupted\n", (said, run.communicate(timeout=60))
-            assert run.communicate(timeout=60) == ("", "") and run.returncode == 0
+            assert said == "interrupted\n", (said, run.communicate(timeout=1200))
+            assert run.communicate(timeout=1200) == ("", "") and run.returncode == 0
         finally:
             run.kill()
             run.communicate()
@@ -101,7 +101,7 @@ interrupted(lambda: tuneonce.exhaustive_search([1, 2], None, None, launch, lambd
 """, path)
         try:
             said = interrupt(run, path / "started")
-            assert said == "interrupted\n", (said, run.communicate(timeout=60))
+            assert said == "interrupted\n", (said, run.communicate(timeout=1200))
         finally:
             run.kill()
             run.communicate()
@@ -121,7 +121,7 @@ kernel = tuneonce.load(pathlib.Path(folder), "cpu", store=folder + "/store/store
                 time.sleep(0.01)
             waits = child(program + 'open(folder + "/waits", "w").close(); interrupted(lambda: kernel(x, y))', path)
             said = interrupt(waits, path / "waits")
-            assert said == "interrupted\n", (said, waits.communicate(timeout=60))
+            assert said == "interrupted\n", (said, waits.communicate(timeout=1200))
             assert tunes.poll() is None, "the other goes on"
         finally:
             for run in (tunes, waits):

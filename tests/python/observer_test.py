@@ -3,7 +3,9 @@
 Needs tuneonce and numpy."""
 import gc
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import threading
@@ -176,6 +178,47 @@ def test_keyboard_interrupt_in_an_observer_ends_the_call():
         thread.join()
         assert len(raised) == 1, "it ends the call of the thread that it was raised on"
         tuneonce.load(bundle, "cpu", store="memory")(*one_float())  # The next is not interrupted.
+
+
+RECURSE = """
+import faulthandler, signal, sys
+faulthandler.dump_traceback_later(60, exit=True)  # It hung.
+import numpy, tuneonce
+x, y = numpy.ones((8, 64), "f"), numpy.zeros((8, 64), "f")
+said = []
+def recurse(*_):
+    for call in (lambda: kernel(x, y), lambda: kernel(x[:3], y[:3]), lambda: kernel.choice_of(x, y)):
+        try:
+            said.append(type(call()).__name__)
+        except tuneonce.FailedPreconditionError as e:
+            assert "launched from inside a callback" in str(e), e
+            said.append("refused")
+class Recursive(tuneonce.Observer):
+    def on_tune_begin(self, *_):
+        recurse()
+"""
+
+
+def test_an_observer_that_calls_its_kernel_is_refused_and_does_not_hang():
+    done = subprocess.run([sys.executable, "-c", RECURSE + """
+kernel = tuneonce.load("softmax", "cpu", store="memory", observer=Recursive())
+kernel(x, y)
+assert said == ["refused", "refused", "Choice"] and kernel.is_tuned(x, y), said
+"""], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_signal_handler_that_calls_the_kernel_is_refused_and_does_not_hang():
+    done = subprocess.run([sys.executable, "-c", RECURSE + """
+signal.signal(signal.SIGALRM, recurse)
+class Alarming(tuneonce.Observer):
+    def on_tune_begin(self, *_):
+        signal.setitimer(signal.ITIMER_REAL, 0.01)  # While it compiles.
+kernel = tuneonce.load("softmax", "cpu", store="memory", observer=Alarming())
+kernel(x, y)
+assert said == ["refused", "refused", "Choice"], said
+"""], capture_output=True, text=True, env={k: v for k, v in os.environ.items() if k != "TUNEONCE_CXX"})
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_a_callback_of_a_warm_up_raises_is_raised():

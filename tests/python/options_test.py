@@ -191,6 +191,68 @@ def test_scalars_of_another_type_are_refused():
         assert kernel.counters()["tunes"] == 1
 
 
+def small_scalars_bundle(path):
+    """y[0..5] = the scalars, which are of all floating-point types; those of 8 bits as their bits."""
+    dtypes = {"h": "float16", "b": "bfloat16", "q": "float8_e4m3", "r": "float8_e5m2", "f": "float32", "d": "float64"}
+    manifest = {
+        "tuneonce_bundle": 1, "name": "small", "version": "1", "dims": ["N"],
+        "parameters": [{"name": "y", "kind": "tensor", "dtype": "float64", "dims": ["N"], "access": "out"}] +
+        [{"name": name, "kind": "scalar", "dtype": dtype, "warmup": 1} for name, dtype in dtypes.items()] +
+        [{"name": "u", "kind": "scalar", "dtype": "uint64", "warmup": 1}],
+        "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "small", "grid": {"pattern": "fixed", "blocks": [1]},
+                      "artifacts": [{"file": "k.cc"}]}]}
+    pathlib.Path(path, "manifest.json").write_text(json.dumps(manifest))
+    pathlib.Path(path, "k.cc").write_text("""
+static void small(const tuneonce_block&, double* y, _Float16 h, tuneonce_bfloat16 b, unsigned char q,
+                  unsigned char r, float f, double d, unsigned long long u) {
+  y[0] = h; y[1] = float(b); y[2] = q; y[3] = r; y[4] = f; y[5] = d; y[6] = double(u);
+}
+TUNEONCE_CPU_KERNEL(small);
+""")
+    return pathlib.Path(path)
+
+
+def test_scalars_of_every_floating_point_type_have_the_value_that_was_given():
+    inf = float("inf")
+    with tempfile.TemporaryDirectory() as path:
+        kernel = tuneonce.load(small_scalars_bundle(path), "cpu", store="memory", on_tune_error="raise")
+        y = np.zeros(7)
+        for given, got in ((2, [2, 2, 0x40, 0x40, 2, 2]), (np.float16(-0.5), [-0.5, -0.5, 0xb0, 0xb8, -0.5, -0.5]),
+                           (True, [1, 1, 0x38, 0x3c, 1, 1])):
+            kernel(y, *[given] * 6, 7)
+            assert y.tolist() == got + [7], (given, y)
+        kernel(y, -inf, inf, 0, -inf, inf, -inf, (1 << 64) - 1)
+        assert y.tolist() == [-inf, inf, 0, 0xfc, inf, -inf, float((1 << 64) - 1)], y
+        kernel(y, 65519, 3.3895e38, 464, 57344, 3.4028235e38, 1e308, 0)  # They round to the largest.
+        assert y[0] == 65504 and np.isfinite(y).all(), y
+        nan = float("nan")
+        kernel(y, nan, nan, nan, nan, nan, nan, 0)
+        assert np.isnan(y[[0, 1, 4, 5]]).all() and y[2] == 0x7f and y[3] in (0x7d, 0x7e, 0x7f), y
+        for which, value, shown in ((0, 65520, "65520 does not fit float16"), (1, 1e39, "1e+39 does not fit bfloat16"),
+                                    (2, 1000, "1000 does not fit float8_e4m3"), (2, inf, "inf does not fit float8_e4m3"),
+                                    (3, 1e6, "1000000.0 does not fit float8_e5m2"), (4, 1e39, "1e+39 does not fit float32"),
+                                    (5, 10**400, "one of the type int does not fit float64"),
+                                    (6, 1 << 64, "18446744073709551616 does not fit uint64"), (6, -1, "-1 does not fit uint64")):
+            scalars = [0] * 7
+            scalars[which] = value
+            expect(OverflowError, f"parameter '{'hbqrfdu'[which]}': {shown}", lambda: kernel(y, *scalars))
+        kernel.warmup([{"N": 7, "h": 2, "b": 2.5, "q": True, "r": -inf, "f": 0.1}])
+        expect(ValueError, "'h'", lambda: kernel.warmup([{"N": 7, "h": 1e6}]))
+
+
+def test_numbers_that_no_shape_or_config_holds_are_named():
+    kernel = load()
+    for call in (lambda: kernel.warmup([{"M": 8, "N": 1 << 64}]), lambda: kernel.warmup([(8, 1 << 64)]),
+                 lambda: kernel.warmup([{"M": 8, "N": (1 << 64) - 1}])):
+        expect(ValueError, "N is a number from -9223372036854775808 to 9223372036854775807, not ", call)
+    expect(ValueError, "N is a number from", lambda: kernel.warmup([{"M": 8, "N": 10**5000}]))
+    expect(ValueError, "TILE is a number from", lambda: kernel.pin((8, 64), {"TILE": 1 << 64}))
+    expect(TypeError, "N is an int, float, bool or the name of a dtype, not None", lambda: kernel.warmup([{"M": 8, "N": None}]))
+    expect(TypeError, "N is an int, not 8.0", lambda: kernel.warmup([(8, 8.0)]))
+    expect(TypeError, "a shape is a dict or a sequence of extents, not 8", lambda: kernel.warmup([8]))
+    expect(TypeError, "a name in a shape is a str, not 1", lambda: kernel.warmup([{1: 8}]))
+
+
 def test_a_search_over_callables_takes_the_same_options():
     kernels = {"a": lambda x: x.fill(1), "b": lambda x: np.add(x, 0, out=x) + 1}
     x = np.zeros(100)
@@ -224,7 +286,7 @@ except ImportError as error:
 
 
 def test_sub_interpreters_are_refused():
-    run = subprocess.run([sys.executable, "-c", SUB_INTERPRETER], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", SUB_INTERPRETER], capture_output=True, text=True, timeout=1200)
     assert run.stdout.startswith("refused: "), run.stdout + run.stderr
 
 

@@ -215,8 +215,8 @@ def interrupt_child(program, times):
                     time.sleep(0.01)
                 child.send_signal(signal.SIGINT)
                 said = child.stdout.readline()
-                assert said == "interrupted\n", (said, child.communicate(timeout=100))
-            return child.communicate(timeout=100)
+                assert said == "interrupted\n", (said, child.communicate(timeout=1200))
+            return child.communicate(timeout=1200)
         finally:
             child.kill()
 
@@ -348,8 +348,8 @@ def test_dlpack_and_cuda_array_interface():
         def __init__(self, array):
             self.array = array
 
-        def __dlpack__(self, **_):
-            return self.array.__dlpack__()
+        def __dlpack__(self, **keywords):
+            return self.array.__dlpack__(**keywords)
 
         def __dlpack_device__(self):
             return self.array.__dlpack_device__()

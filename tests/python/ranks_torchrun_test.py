@@ -20,7 +20,7 @@ def main() -> int:
         return 77
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone",
                example, "--device", device]
-    ran = subprocess.run(command, env=dict(os.environ, TUNEONCE_BUNDLES=bundles), capture_output=True, text=True, timeout=280,
+    ran = subprocess.run(command, env=dict(os.environ, TUNEONCE_BUNDLES=bundles), capture_output=True, text=True, timeout=1200,
                          check=False)
     lines = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
     print(ran.stdout, ran.stderr, sep="\n")

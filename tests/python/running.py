@@ -1,6 +1,7 @@
 """What the tests of the Python package share: they are functions called test_*, run in a plain process of their own."""
 import sys
 import traceback
+import unittest
 from typing import Any, Callable, Dict, Sequence, Type
 
 
@@ -23,6 +24,8 @@ def run_tests(namespace: Dict[str, Any], names: Sequence[str]) -> None:
         try:
             test()
             print("passed", name, flush=True)
+        except unittest.SkipTest as reason:
+            print(f"SKIPPED {name}: {reason}", flush=True)
         except Exception:  # noqa: BLE001
             failed += 1
             print("FAILED", name, flush=True)

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """tuneonce.torch on the CPU device: torch_test.py [NAME ...]. Needs tuneonce and PyTorch; skipped (77) without PyTorch. What
 needs a GPU is in tests/gpu/python_gpu_test.py."""
+import json
+import pathlib
 import sys
+import tempfile
 
 try:
     import torch
@@ -65,6 +68,25 @@ def test_arguments_by_name():
     op, case = torch_ops.op_of("rms_norm", "cpu"), torch_ops.CASES["rms_norm"]
     x, w, eps = case.arguments("cpu")
     torch_ops.close(op(x, w=w, eps=eps), case.reference(x, w, eps), case.tolerance)
+
+
+def test_a_bfloat16_scalar_is_a_float_of_the_op():
+    with tempfile.TemporaryDirectory() as path:
+        vector = {"kind": "tensor", "dtype": "float32", "dims": ["N"]}
+        pathlib.Path(path, "manifest.json").write_text(json.dumps({
+            "tuneonce_bundle": 1, "name": "scaled", "version": "1", "dims": ["N"],
+            "parameters": [{"name": "x", "access": "in", **vector}, {"name": "y", "access": "out", **vector},
+                           {"name": "a", "kind": "scalar", "dtype": "bfloat16", "warmup": 1}, {"kind": "dim", "dim": "N"}],
+            "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "scaled",
+                          "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "k.cc"}]}]}))
+        pathlib.Path(path, "k.cc").write_text("""
+static void scaled(const tuneonce_block&, const float* x, float* y, tuneonce_bfloat16 a, int n) {
+  for (int i = 0; i < n; ++i) y[i] = x[i] * float(a);
+}
+TUNEONCE_CPU_KERNEL(scaled);
+""")
+        op = tuneonce.torch.custom_op("tuneonce_test::scaled", path, device="cpu", store="memory")
+        torch_ops.close(op(torch.ones(8), 2.5), torch.full((8,), 2.5), 0)
 
 
 def test_what_does_not_suit_is_said():

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -30,14 +31,14 @@ class Export:
     def __init__(self, kernel, *options, folder=None):
         self._own = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(folder or self._own.name)
-        said, self.error = io.StringIO(), None
+        said, printed, self.error = io.StringIO(), io.StringIO(), None
         sys.argv = ["tuneonce.export", "triton", f"{KERNELS}:{kernel}", "-o", str(self.folder), *options]
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(printed):
             try:
                 exporter.main()
             except SystemExit as exit:
                 self.error = exit.code
-        self.notes = said.getvalue()
+        self.notes, self.said = said.getvalue(), printed.getvalue()
         manifest = self.folder / "manifest.json"
         self.manifest = json.loads(manifest.read_text()) if manifest.exists() else None
         self.variants = {v["name"]: v for v in self.manifest["variants"]} if self.manifest else {}
@@ -286,6 +287,146 @@ def test_tensor_descriptors_that_a_bundle_cannot_say_are_refused():
                options=["--capability", "80"])
     is_refused("mapped_by_widths", "descriptor 'a_map' is swizzled by 128B or 64B, as its configs' boxes are of several widths")
     is_refused("mapped_by_a_name", "the box of descriptor 'a_map' names 'TILE_X', which is no axis and no constant of the kernel")
+
+
+def test_names_that_differ_in_case_are_parameters_of_their_own():
+    export = Export("attended")
+    assert export.error is None, export.error
+    variant = next(iter(export.variants.values()))
+    assert variant["parameters"] == ["q", "k", "v", "o", "n", "T"], variant["parameters"]
+    assert "ld.global" in export.code(variant["name"]) and "_param_5" in export.code(variant["name"])
+
+
+def test_constants_in_the_key_of_autotune_are_the_dims_that_they_stand_for():
+    export = Export("by_constexprs")
+    assert export.manifest.get("key") == [{"dim": "K"}, {"dim": "V"}], export.manifest
+    assert "by_constexprs: the key of @triton.autotune names BLOCK, which no dim or scalar decides: left out\n" in \
+        export.notes
+    assert Export("by_a_dims_name").manifest.get("key") == [{"dim": "N"}, {"dim": "K"}]
+    export = Export("by_strides")
+    assert export.error is None, export.error
+    assert export.manifest.get("key") == [{"dim": "N"}, {"dim": "M"}, {"value_of": "count"}], export.manifest
+    assert "names y, which no dim or scalar decides: left out" in export.notes, export.notes
+
+
+def test_an_outer_dim_without_a_bucket_is_said():
+    look = ("look: the key has the exact extent of T, so that each new extent is tuned: give the declaration a key "
+            "with buckets, ")
+    export = Export("by_nothing")
+    assert "key" not in export.manifest
+    assert "no dim or scalar decides: left out; nothing is left, so that all dims are the key\n" in export.notes
+    key = 'key=[{"dim": "T", "bucket": "next_pow2"}, {"dim": "K"}, {"dim": "V"}, {"dim": "N"}]'
+    assert look + key in export.said, export.said
+    assert look in Export("attended").said, "without @triton.autotune, too"
+    look = look.replace("of T", "of M")
+    assert look + 'key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}, {"dim": "K"}]' in Export("matmul").said
+    for kernel in ("by_constexprs", "by_own_key", "softmax_once"):
+        assert "exact extent" not in Export(kernel).said, kernel
+
+
+def test_a_launch_that_overlaps_the_one_before_stays_one():
+    for kernel in ("awaited", "configured"):
+        export = Export(kernel)
+        assert export.error is None, export.error
+        assert [v.get("programmatic_launch") for v in export.variants.values()] == [True, True], kernel
+        assert export.notes.count("launch_pdl") == 0, export.notes
+    assert "programmatic_launch" not in Export("copied").variants["triton_sm90"]
+    export = Export("forgotten")
+    assert "programmatic_launch" not in export.variants["triton_sm90"]
+    note = ("its launches will not overlap with the launch before them: the code waits for that (gdc_wait), but "
+            "launch_pdl is not set; give the declaration constants={'launch_pdl': True}")
+    assert export.notes.count(note) == 1, export.notes
+    is_refused("early", "launch_pdl is set, but its code never waits for the launch before it")
+    is_refused("divided", "the configs of kernel 'divided' differ in launch_pdl, and a variant has one value for all")
+    assert "programmatic_launch" not in Export("early", "--capability", "80").variants["triton_sm80"]
+    is_refused("cooperative", "it needs a cooperative launch, which bundles do not have")
+
+
+STUBBED = """import functools
+from typing import Optional, Union
+
+import no_such_framework as torch
+import triton
+import triton.language as tl
+from no_such_framework import nn
+from triton.runtime import driver
+
+from tuneonce.export import Declaration, dim, tensor
+
+LARGE = torch.cuda.is_available() and torch.cuda.device_count() > 1
+HOPPER = torch.cuda.get_device_capability(0)[0] >= 9
+NAMED = "NVIDIA H" in torch.cuda.get_device_name(0)
+NEWEST = torch.cuda.get_device_capability() == (12, 0)
+NEW = torch.__version__ >= "2.4"
+try:
+    COUNT = int(torch.cuda.device_count()) * 2
+except Exception:
+    COUNT = 1
+try:
+    DEVICES = list(range(torch.cuda.device_count()))
+except Exception:
+    DEVICES = []
+try:
+    SHARED = driver.active.utils.get_device_properties(0)
+except Exception:
+    SHARED = 0
+DTYPES = {torch.float16: 2, torch.float32: 4}
+assert DTYPES[torch.float16] == 2 and torch.float16 == torch.float16
+OTHER = torch.float16 != torch.half
+
+class Layer(nn.Module):
+    def forward(self, x: Optional[torch.Tensor], y: Union[torch.Tensor, torch.Size, None] = None):
+        return x
+
+assert Layer and isinstance(Layer(), Layer)
+
+@torch.no_grad()
+@functools.lru_cache(maxsize=None)
+def unused(x=torch.float32):
+    return x
+
+@triton.autotune(configs=[triton.Config({"BLOCK": b}) for b in ((256, 512) if HOPPER else (128, 1024))], key=["n"])
+@triton.jit
+def copied(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+copied_bundle = Declaration(
+    dims=["N"], grid={"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]},
+    parameters=[tensor("x", "float32", ["N"]), tensor("y", "float32", ["N"], "out"), dim("N")])
+"""
+
+
+def test_what_a_files_import_decides_by_a_stub_is_said():
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "stubbed.py")
+        file.write_text(STUBBED)
+        run = subprocess.run([sys.executable, "-m", "tuneonce.export", "triton", f"{file}:copied", "-o", folder,
+                              "--stub", "no_such_framework"], capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        line = {text: number for number, text in enumerate(STUBBED.splitlines(), 1)}
+        at = {name: next(n for text, n in line.items() if text.strip().startswith(name)) for name in
+              ("LARGE", "HOPPER", "NAMED", "NEWEST", "NEW =", "COUNT", "DEVICES", "SHARED", "OTHER")}
+        cuda = "no_such_framework.cuda"
+        expected = [
+            f"stubbed.py:{at['LARGE']}: '{cuda}.is_available()' was taken as False",
+            f"stubbed.py:{at['HOPPER']}: '{cuda}.get_device_capability(0)[0] >= 9' was taken as False",
+            f"stubbed.py:{at['NAMED']}: '{cuda}.get_device_name(0)' was taken as empty",
+            f"stubbed.py:{at['NEWEST']}: '{cuda}.get_device_capability() == (12, 0)' was taken as False",
+            f"stubbed.py:{at['NEW =']}: 'no_such_framework.__version__' was taken as '999'",
+            f"stubbed.py:{at['COUNT']}: '{cuda}.device_count()' was refused as a number",
+            f"stubbed.py:{at['DEVICES']}: '{cuda}.device_count()' was refused as a number"]
+        from triton.runtime import driver
+        from tuneonce.export import triton_driver
+        triton_driver.stand_in(90)
+        if isinstance(driver.active, triton_driver.ExportDriver):
+            expected.append(f"stubbed.py:{at['SHARED']}: Triton's driver without a GPU has no 'utils'")
+        dtypes = "no_such_framework.float16 != no_such_framework.half"
+        expected.append(f"stubbed.py:{at['OTHER']}: '{dtypes}' was taken as True")
+        said = [text for text in run.stderr.splitlines() if ":copied: stub: " in text]
+        expected = [f"{file}:copied: stub: {folder}/{text}" for text in expected]
+        assert said == expected, "\n".join([*expected, run.stderr])
+        assert "its configs differ from those on a GPU with the modules installed" in run.stderr, run.stderr
 
 
 def test_where_back_ends_race_all_variants_are_of_one():

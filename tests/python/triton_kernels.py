@@ -63,6 +63,7 @@ def softmax(x, y, x_stride, y_stride, M, N, WIDTH: tl.constexpr, num_stages: tl.
 
 
 softmax_bundle = rows(axes={"WIDTH": [1024]}, hint_axes={"num_stages": [2, 4], "num_warps": [8]})
+softmax_once, softmax_once_bundle = softmax, rows(constants={"WIDTH": 1024, "num_stages": 2, "num_warps": 8})
 
 
 ON_HOPPER = triton.runtime.driver.active.get_current_target().arch >= 90  # As files ask that were written for several GPUs.
@@ -286,3 +287,74 @@ remembered_bundle = Declaration(
     dims=["N"], dtypes=["float16", "bfloat16"], axes={"BLOCK": [1024]}, grid=BY_BLOCK,
     parameters=[*tensors("x", "float16", ["N"]), *tensors("y", "float16", ["N"], "out"),
                 workspace("copies", product(ceil_div("N", "BLOCK"), "BLOCK"), "float32"), dim("N")])
+
+
+@triton.jit
+def attended(q, k, v, o, n, T, K: tl.constexpr, V: tl.constexpr, N: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at, to = tl.arange(0, K), tl.arange(0, V)
+    weight = tl.sum(tl.load(q + row * K + at).to(tl.float32) * tl.load(k + row * K + at).to(tl.float32), axis=0)
+    weight *= tl.load(n + row % N)
+    tl.store(o + row * V + to, (weight * tl.load(v + row * V + to).to(tl.float32)).to(tl.float16), mask=row < T)
+
+
+def attention(**more):
+    """As in flash-linear-attention: tensors k, v and n with constants K, V and N."""
+    return Declaration(
+        dims=["T", "K", "V", "N"], grid={"pattern": "one_d", "tiles": [["T", 1]]},
+        constants={"K": ConstantOf("K", [64]), "V": ConstantOf("V", [128]), "N": 4},
+        parameters=[*tensors("q k", "float16", ["T", "K"]), tensor("v", "float16", ["T", "V"]),
+                    tensor("o", "float16", ["T", "V"], "out"), tensor("n", "float32", ["N"]), dim("T")], **more)
+
+
+attended_bundle = attention(axes={"BLOCK": [32, 64]})
+
+
+def keyed(*names):
+    return triton.autotune(configs=[triton.Config({"BLOCK": b}) for b in (32, 64)], key=list(names))(attended)
+
+
+by_constexprs, by_constexprs_bundle = keyed("K", "V", "BLOCK"), attention()
+by_a_dims_name, by_a_dims_name_bundle = keyed("N", "K"), attention()
+by_nothing, by_nothing_bundle = keyed("BLOCK"), attention()
+by_own_key, by_own_key_bundle = keyed("BLOCK"), attention(key=[{"dim": "T"}])
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": b}) for b in (256, 512)],
+                 key=["x_stride", "y_stride", "count", "EVEN", "y"])
+@triton.heuristics({"EVEN": lambda args: args["WIDTH"] % args["BLOCK"] == 0})
+@triton.jit
+def by_strides(x, y, x_stride, y_stride, count, WIDTH: tl.constexpr, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    row = tl.program_id(0)
+    for begin in range(0, WIDTH, BLOCK):
+        at = begin + tl.arange(0, BLOCK)
+        tl.store(y + row * y_stride + at, tl.load(x + row * x_stride + at, mask=None if EVEN else at < count))
+
+
+by_strides_bundle = Declaration(
+    dims=["B", "M", "N"], grid=BY_ROWS, constants={"WIDTH": ConstantOf("N", [1024])},
+    parameters=[tensor("x", "float16", ["M", "N"]), tensor("y", "float16", ["B", "M", "N"], "out"),
+                derived("x_stride", product("N", 1)), stride("y", 0, name="y_stride"),
+                scalar("count", "int32", warmup=1024)])
+
+
+@triton.jit
+def awaited(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.extra.cuda.gdc_wait()
+    values = tl.load(x + at, mask=at < n)
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.store(y + at, values, mask=at < n)
+
+
+def overlapped(*launches, kernel=awaited):
+    return triton.autotune(configs=[triton.Config({"BLOCK": 256 << i, **launch}) for i, launch in enumerate(launches)],
+                           key=["n"])(kernel)
+
+
+awaited_bundle = vectors(axes={"BLOCK": [256]}, constants={"launch_pdl": True})
+forgotten, forgotten_bundle = awaited, vectors(axes={"BLOCK": [256]})
+early, early_bundle = copied, vectors(axes={"BLOCK": [256]}, constants={"launch_pdl": True})
+configured, configured_bundle = overlapped({"launch_pdl": True}, {"launch_pdl": True}), vectors()
+divided, divided_bundle = overlapped({"launch_pdl": True}, {}), vectors()
+cooperative, cooperative_bundle = overlapped({"launch_cooperative_grid": True}, {}, kernel=copied), vectors()

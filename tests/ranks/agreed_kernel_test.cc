@@ -66,6 +66,9 @@ TuningRecord With(TuningRecord record, std::int64_t tile, std::int64_t work) {
     if (config[scale.tile] == tile && config[scale.work] == work) record.config = config;
   }
   record.artifact = Fingerprint();
+  for (const CandidateOutcome& candidate : record.candidates) {
+    if (candidate.config.IsSame(record.config)) record.identity = candidate.identity;
+  }
   return record;
 }
 
@@ -289,6 +292,28 @@ TEST(AgreedKernelTest, ARankThatCannotWarmUpDoesNotKeepTheOthersNorLoseCount) {
                    "wrong");
     }
     EXPECT_OK(rank.Warmup(kScaleN));
+  });
+}
+
+TEST(AgreedKernelTest, AShapeThatCannotBeLaunchedIsAnErrorAndItsKeyIsAgreedOnAtAnother) {
+  RankThreads ranks(2);
+  ScaleKernel scale;
+  for (KernelDefinition& definition : ranks.definitions) {
+    definition = KernelDefinition("rows");
+    definition
+        .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2),
+                     DimValue("N"), Scalar<std::int32_t>("rows")})
+        .Space(scale.space)
+        .AddVariant(Variant(scale.Source()).Taking({"x", "y", "factor", "N"}).Grid(Grid::Fixed(Term("rows"))));
+  }
+  ranks.Run([&](RankThread& rank) {
+    auto warmup = [&](int rows) { return rank.kernel->Warmup(rank.cu_stream(), {{{"N", kScaleN}, {"rows", rows}}}); };
+    EXPECT_ERROR(warmup(0), StatusCode::kInvalidArgument, "grid (0, 1, 1)");
+    EXPECT_EQ(rank.kernel->counters().failed_tunes, 0);
+    EXPECT_OK(warmup(16));
+    Result<Choice> choice = rank.kernel->ChoiceOf(rank.cu_stream(), {{"N", kScaleN}, {"rows", 16}});
+    ASSERT_OK(choice);
+    EXPECT_EQ(choice->because, Choice::Because::kResident);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
@@ -150,6 +151,62 @@ TEST_P(EngineFaultTest, AtEachStageOfEachRankItIsOneDecisionOrWords) {
 
 INSTANTIATE_TEST_SUITE_P(Of, EngineFaultTest, ::testing::ValuesIn(kEngineCases),
                          [](const auto& of) { return std::string(of.param.name); });
+
+/// A rank that is cancelled when it looks for the last message of its first agreement.
+class CancelledAtTheCheck final : public RankGroup {
+ public:
+  CancelledAtTheCheck(std::shared_ptr<RankGroup> inner, std::atomic<bool>& cancelled)
+      : inner_(std::move(inner)), cancelled_(cancelled) {}
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  Status Put(const std::string& name, const std::string& bytes) override { return inner_->Put(name, bytes); }
+  Result<std::string> PutOnce(const std::string& name, const std::string& bytes, int wait_ms) override {
+    return inner_->PutOnce(name, bytes, wait_ms);
+  }
+  Result<std::optional<std::string>> Get(const std::string& name, int wait_ms) override {
+    if (has_come_ || name.find("/check/") == std::string::npos) return inner_->Get(name, wait_ms);
+    has_come_ = true;
+    cancelled_ = true;
+    return std::optional<std::string>();
+  }
+
+ private:
+  const std::shared_ptr<RankGroup> inner_;
+  std::atomic<bool>& cancelled_;
+  bool has_come_ = false;
+};
+
+TEST_F(FaultTest, ARankThatIsCancelledAtTheLastMessageRunsWhatTheOthersRunAfterTheNextSafePoint) {
+  constexpr int kCancelled = 1;
+  std::atomic<bool> cancelled{false};
+  for (AutotunePolicy& policy : ranks_.policies) policy.ranks.silence_ms = kLongMs;
+  AutotunePolicy& policy = ranks_.policies[kCancelled];
+  policy.ranks.group = std::make_shared<CancelledAtTheCheck>(policy.ranks.group, cancelled);
+  policy.search.cancelled = &cancelled;
+  std::vector<Ended> came(kFaultRanks);
+  ranks_.Run([&](RankThread& rank) {
+    const Status warmed = rank.Warmup(kScaleN);
+    if (rank.rank != kCancelled) {
+      EXPECT_OK(warmed);
+      EXPECT_EQ(rank.ChoiceOf(kScaleN).because, Choice::Because::kResident);
+    } else {
+      EXPECT_EQ(warmed.code(), StatusCode::kCancelled) << warmed.ToString();
+      EXPECT_EQ(rank.Runs(kScaleN), kScaleBaseline);
+      cancelled = false;
+    }
+    Ended& mine = came[static_cast<std::size_t>(rank.rank)];
+    mine.status = rank.kernel->AtSafePoint(rank.cu_stream());
+    EXPECT_OK(rank.Launch(kScaleN));
+    mine.runs = rank.Runs(kScaleN);
+    EXPECT_EQ(rank.ChoiceOf(kScaleN).because, Choice::Because::kResident);
+    EXPECT_EQ(rank.kernel->counters().waiting_keys, 0);
+    EXPECT_OK(rank.kernel->AtSafePoint(rank.cu_stream()));
+  });
+  for (const Ended& each : came) {
+    EXPECT_OK(each.status);
+    EXPECT_EQ(each.runs, came[0].runs);
+  }
+}
 
 struct SearchCase {
   SearchProgress::Stage stage;

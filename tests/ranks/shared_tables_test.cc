@@ -57,7 +57,7 @@ TUNEONCE_CPU_KERNEL(tables);)";
            In("rows", kInt32, {"G"}).ForWarmup(WarmupFill::Constant("M")),
            Out("y", kFloat32, {"G", "M", "N"}).ByPointers({"M"}), DimValue("G"),
            Derived("candidate", [=](const Config& c, const Problem&) { return static_cast<int>(c[candidate]); }),
-           Derived("ledger", [=](const Config&, const Problem&) { return reinterpret_cast<std::int64_t>(ledger); })})
+           OfRank("ledger", [=](const Config&) { return reinterpret_cast<std::int64_t>(ledger); })})
       .Space(space)
       .AddVariant(Variant([=](const Config& c, const Problem&) {
                     return KernelSource::HostCpp(source, "tables").Define("CANDIDATE", c[candidate]);

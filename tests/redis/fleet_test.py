@@ -98,7 +98,7 @@ class Fleet:
             process.stdin.flush()
         said = []
         for process in started:
-            out, words = process.communicate(timeout=300)
+            out, words = process.communicate(timeout=1200)
             assert process.returncode == 0, words
             said.append({**json.loads(out), "words": words})
         return said

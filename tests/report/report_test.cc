@@ -1,8 +1,10 @@
+#include "tuneonce/report.h"
+
 #include <nlohmann/json.hpp>
 
 #include "report/doctor.h"
+#include "testing/comma_locale.h"
 #include "testing/device_test.h"
-#include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_result.h"
 
@@ -35,6 +37,15 @@ TuningResult SampleResult() {
   result.cost.num_launches = 42;
   result.cost.peak_bytes = 3 << 20;
   return result;
+}
+
+TEST(TableTest, ATinyDifferenceHasAPointUnderALocaleWithADecimalComma) {
+  TUNEONCE_COMMA_LOCALE_OR_SKIP();
+  TuningResult result = SampleResult();
+  result.successes[0].largest_difference = OutputDifference{"y", 1.5e-30, 0.25};
+  result.best = result.successes[0];
+  const std::string table = SummaryTable(result);
+  EXPECT_NE(table.find("differs from the reference by 1.5e-30 at most in 'y', 25 % of"), std::string::npos) << table;
 }
 
 TEST(TableTest, ShowsTopAndBottomAndMarksTheBest) {

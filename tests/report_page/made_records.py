@@ -20,6 +20,7 @@ def candidate(axes: Axes, outcome: str, **fields: Any) -> Dict[str, Any]:
     made = {
         "config": config(axes),
         "outcome": outcome,
+        "identity": "0" * 32,
         "variant": "",
         "mean_us": 0.0,
         "error_margin_us": None,
@@ -53,6 +54,16 @@ def record(kernel: str, key: str, axes: Axes, candidates: List[Dict[str, Any]], 
         "median_us": own["mean_us"],
         "min_us": own["mean_us"],
         "max_us": own["mean_us"],
+        "identity": "0" * 32,
+        "configs": "0" * 32,
+        "verification": {
+            "level": "reference",
+            "outputs": [],
+            "is_data_sufficient": True,
+            "has_generated_data": False,
+            "extents": [],
+            "gaps": [],
+        },
         "speedup_over_baseline": None,
         "artifact": "0" * 32,
         "baseline": None,
@@ -90,7 +101,7 @@ def baseline(axes: Axes) -> Dict[str, Any]:
 
 
 def write(path: pathlib.Path, records: List[Dict[str, Any]]) -> pathlib.Path:
-    path.write_text(json.dumps({"format": "tuneonce-records", "version": 3, "records": records}))
+    path.write_text(json.dumps({"format": "tuneonce-records", "version": 4, "records": records}))
     return path
 
 

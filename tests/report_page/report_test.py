@@ -109,22 +109,30 @@ class ReportTest(unittest.TestCase):
         self.good("records", "pack", "--store", store, "-o", packed)
         tuned = self.folder / "result"
         tuned.write_text(self.good("tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--json", "--quiet"))
-        older = json.loads(self.telling.read_text())
-        older["version"] = 2
-        for record in older["records"]:
-            del record["nearest_dim"], record["rows"]
-        old = self.folder / "old.json"
-        old.write_text(json.dumps(older))
-        of_format_2 = self.folder / "format_2.db"
-        shutil.copy(ROOT / "tests" / "data" / "stores" / "format_2.db", of_format_2)
-        self.good("report", store, packed, tuned, old, of_format_2, "-o", self.page)
+        exported = self.folder / "exported"
+        shutil.copy(self.telling, exported)
+        self.good("report", store, packed, tuned, exported, "-o", self.page)
         overview = self.overview()
         self.assertEqual(
-            [each["kind"] for each in overview["inputs"]], ["store", "store", "result", "records", "store"]
+            [each["kind"] for each in overview["inputs"]], ["store", "store", "result", "records"]
         )
-        self.assertGreater(len(overview["rows"]), 3 + 3 + 1 + 3)
+        self.assertGreaterEqual(len(overview["rows"]), 3 + 3 + 1 + 3)
         self.good("report", store, packed, "--kernel", "softmax", "-o", self.page)
         self.assertEqual(len(self.overview()["rows"]), 2)
+
+    def test_a_result_of_a_store_is_shown_as_the_search_that_was_stored(self) -> None:
+        store = self.folder / "own" / "tuned.db"
+        tune = ("tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--json", "--quiet", "--store", store)
+        rows = []
+        for name in ("search", "store"):
+            result = self.folder / name
+            result.write_text(self.good(*tune))
+            self.assertEqual(json.loads(result.read_text())["from"], name)
+            found = csv.DictReader(io.StringIO(self.good("report", result, "--csv")))
+            rows.append(next(row for row in found if row["is_choice"] == "true"))
+        for field in ("kernel", "shape", "config", "variant"):
+            self.assertEqual(rows[0][field], rows[1][field])
+        self.assertEqual(rows[1]["shape"], "N=4096")
 
     def test_a_result_says_what_decided_and_when_and_with_samples_each_of_them(self) -> None:
         tune = ("tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--json", "--quiet")

@@ -72,6 +72,26 @@ TEST_F(AssumptionTest, ExtentsDecideTheVariantAndTheChoiceIsStored) {
   EXPECT_EQ(listener_->warning, "");
 }
 
+TEST_F(AssumptionTest, LeastExtentsAndScalarsDecideTheVariant) {
+  TunedKernel kernel = Create({ExtentAtLeast("x", 0, 101)}, /*with_general=*/true);
+  DeviceBuffer x = Floats(std::vector<float>(160, 1)), y = Floats(std::vector<float>(160, 0));
+  ASSERT_OK(kernel.Launch(stream_->get(), At(x, 101), At(y, 101)));
+  EXPECT_EQ(listener_->variant, "fast");
+  ASSERT_OK(kernel.Launch(stream_->get(), At(x, 100), At(y, 100)));
+  EXPECT_EQ(listener_->variant, "general");
+
+  Variant positive = Definition({ScalarAtLeast("mode", 1)}, /*with_general=*/false).variants().front();
+  positive.Taking({"x", "y", "N"});
+  KernelDefinition of_modes("of_modes");
+  of_modes.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N"), Scalar<int>("mode")});
+  of_modes.Key({KeyOf("N")}).AddVariant(positive);
+  Result<TunedKernel> by_mode = TunedKernel::Create(of_modes, policy_);
+  ASSERT_OK(by_mode);
+  EXPECT_OK(by_mode->Launch(stream_->get(), At(x, 100), At(y, 100), 1));
+  EXPECT_ERROR(by_mode->Launch(stream_->get(), At(x, 100), At(y, 100), 0), StatusCode::kInvalidArgument,
+               "the scalar 'mode' is 0, less than 1");
+}
+
 TEST_F(AssumptionTest, AConstantExtentIsNotChosenButFits) {
   KernelDefinition definition = Definition({ExtentIs("x", 0, 160)}, /*with_general=*/false);
   Variant other = definition.variants().front();
@@ -173,48 +193,39 @@ TEST_F(AssumptionTest, WhatTheChoiceIsNotForIsTunedWithoutItsVariant) {
   EXPECT_EQ(Read(y), std::vector<float>(1000, 12));
 }
 
-TEST_F(AssumptionTest, AStrideThatDoesNotFitTheKernelsInt32IsLeftToAVariantThatTakesNone) {
-  auto create = [&](bool with_general) {
-    KernelDefinition definition("first_row");
-    definition.Parameters({In("x", kFloat32, {"M", "N"}), Out("y", kFloat32, {"N"}), DimValue("N")});
-    for (const char* name : {"spread", "general"}) {
-      Variant variant;
-      variant.name = name;
-      bool is_spread = variant.name == "spread";
-      variant.source = [=](const Config&, const Problem&) {
-        std::string spread = is_spread ? "int, int, int, int, " : "";
-        return KernelSource::HostCpp("static void first_row(const tuneonce_block&, const float* x, " + spread +
-                                         "float* y, " + (is_spread ? "int, int, " : "") + "int n) {\n" +
-                                         "  for (int i = 0; i < n; ++i) y[i] = x[i];\n}\n" +
-                                         "TUNEONCE_CPU_KERNEL(first_row);",
-                                     "first_row");
-      };
-      variant.geometry = Grid::Fixed(1);
-      if (is_spread) variant.convention = CallingConvention::kCutilePython;
-      if (is_spread || with_general) definition.AddVariant(variant);
-    }
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
-    EXPECT_OK(kernel);
-    return *std::move(kernel);
+TEST_F(AssumptionTest, AStrideThatNoIndexUsesNeedNotFitTheKernelsInt32) {
+  KernelDefinition definition("first_row");
+  Variant variant;
+  variant.name = "spread";
+  variant.source = [](const Config&, const Problem&) {
+    return KernelSource::HostCpp(
+        "static void first_row(const tuneonce_block&, const float* x, int rows, int, int stride, int, float* y, int, "
+        "int,"
+        " int n) {\n"
+        "  for (int row = 0; row < rows; ++row)\n"
+        "    for (int i = 0; i < n; ++i) y[i] = x[row * stride + i];\n}\n"
+        "TUNEONCE_CPU_KERNEL(first_row);",
+        "first_row");
   };
+  variant.geometry = Grid::Fixed(1);
+  variant.convention = CallingConvention::kCutilePython;
+  definition.Parameters({In("x", kFloat32, {"M", "N"}), Out("y", kFloat32, {"N"}), DimValue("N")}).AddVariant(variant);
+  Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
+  ASSERT_OK(kernel);
   DeviceBuffer x = Floats(std::vector<float>(8, 3)), y = Floats(std::vector<float>(8, 0));
   TensorView row = TensorView::Contiguous(x.data(), DType::kFloat32, {1, 8});
-  TensorView far = row;
-  far.strides[0] = std::int64_t{1} << 31;
-  const char* refusal = "dimension 0 of 'x' has stride 2147483648, which does not fit an int32";
-  TunedKernel alone = create(false);
-  EXPECT_ERROR(alone.Launch(stream_->get(), far, At(y, 8)), StatusCode::kInvalidArgument, refusal);
-  ASSERT_OK(alone.Launch(stream_->get(), row, At(y, 8)));
-  EXPECT_EQ(listener_->variant, "spread");
-  EXPECT_ERROR(alone.Launch(stream_->get(), far, At(y, 8)), StatusCode::kInvalidArgument, refusal);
-
-  TunedKernel both = create(true);
-  ASSERT_OK(both.Launch(stream_->get(), row, At(y, 8)));
-  ASSERT_OK(y.Fill(0));
-  ASSERT_OK(both.Launch(stream_->get(), far, At(y, 8)));
-  EXPECT_EQ(listener_->variant, "general");
-  EXPECT_EQ(both.counters().tunes, 2);
-  EXPECT_EQ(Read(y), std::vector<float>(8, 3));
+  for (std::int64_t stride :
+       {std::int64_t{8}, std::int64_t{1} << 31, std::int64_t{1} << 40, -(std::int64_t{1} << 40)}) {
+    row.strides[0] = stride;
+    ASSERT_OK(y.Fill(0));
+    ASSERT_OK(kernel->Launch(stream_->get(), row, At(y, 8)));
+    EXPECT_EQ(Read(y), std::vector<float>(8, 3)) << stride;
+  }
+  EXPECT_EQ(kernel->counters().tunes, 1);
+  row.strides[0] = std::int64_t{1} << 40;
+  Result<TunedKernel> anew = TunedKernel::Create(definition, policy_);
+  ASSERT_OK(anew);
+  EXPECT_OK(anew->Launch(stream_->get(), row, At(y, 8)));  // Also the call that is tuned on.
 }
 
 }  // namespace

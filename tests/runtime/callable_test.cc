@@ -1,5 +1,8 @@
 // Kernels that the host launches itself, tuned: what else a TunedKernel does meets them as it meets compiled ones.
+#include <cudaTypedefs.h>
+
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -195,6 +198,65 @@ TEST_F(CallableTest, ACaptureTakesTheWinnerOnAHitAndTheStandInOnAMiss) {
       stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(shorter), View(shorter), 2.0f); });
   EXPECT_ERROR(missing, StatusCode::kFailedPrecondition, "the stream is capturing and nothing is loaded for this key");
   EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+/// A computation of the host's, as an embedder writes one: it knows the driver by Device::DriverFunction alone.
+TEST_F(CallableTest, AComputationOfTheHostIsTunedCapturedAndReplayed) {
+  struct Call {
+    const float* x;
+    float* y;
+    float factor;
+    std::int64_t n, work;
+  };
+  std::deque<Call> calls;  // A graph's node reads its own at each replay.
+  Result<void*> launch = device_->DriverFunction("cuLaunchHostFunc", 10000);
+  ASSERT_OK(launch);
+  auto compute = [](void* data) {
+    const Call& call = *static_cast<const Call*>(data);
+    for (std::int64_t work = 0; work < call.work; ++work) {
+      for (std::int64_t i = 0; i < call.n; ++i) static_cast<volatile float*>(call.y)[i] = call.x[i] * call.factor;
+    }
+  };
+  Variant::LaunchFn launcher = [&](CUstream stream, const Config& c, const CallArguments& a) -> Status {
+    calls.push_back({static_cast<const float*>(a.tensor("x").data), static_cast<float*>(a.tensor("y").data),
+                     a.scalar<float>("factor"), a.dim("N"), c[tactics_->work]});
+    const CUresult result = reinterpret_cast<PFN_cuLaunchHostFunc_v10000>(*launch)(stream, compute, &calls.back());
+    return result == CUDA_SUCCESS ? Status() : InternalError("cuLaunchHostFunc: " + std::to_string(result));
+  };
+  policy_.search.timer = nullptr;  // By the clock: nothing counts what the host computes.
+  TunedKernel kernel = Create(tactics_->Definition(launcher));
+  ASSERT_OK(Launch(kernel, 4096));
+  EXPECT_EQ(observer_->errors, std::vector<std::string>());
+  EXPECT_EQ(observer_->best, std::vector<std::string>{"WORK=1"});
+
+  auto function = [&](const char* name, int version) {
+    Result<void*> found = device_->DriverFunction(name, version);
+    EXPECT_OK(found);
+    return *found;
+  };
+  auto begin = reinterpret_cast<PFN_cuStreamBeginCapture_v10010>(function("cuStreamBeginCapture", 10010));
+  auto end = reinterpret_cast<PFN_cuStreamEndCapture_v10000>(function("cuStreamEndCapture", 10000));
+  auto instantiate =
+      reinterpret_cast<PFN_cuGraphInstantiateWithFlags_v11040>(function("cuGraphInstantiateWithFlags", 11040));
+  auto replay = reinterpret_cast<PFN_cuGraphLaunch_v10000>(function("cuGraphLaunch", 10000));
+  auto destroy_exec = reinterpret_cast<PFN_cuGraphExecDestroy_v10000>(function("cuGraphExecDestroy", 10000));
+  auto destroy = reinterpret_cast<PFN_cuGraphDestroy_v10000>(function("cuGraphDestroy", 10000));
+  DeviceBuffer x = Floats(std::vector<float>(4096, 3)), y = Floats(std::vector<float>(4096, 0));
+  Result<Stream> capturing = Stream::Create(api());
+  ASSERT_OK(capturing);
+  ASSERT_EQ(begin(capturing->get(), CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  EXPECT_OK(kernel.Launch(capturing->get(), View(x), View(y), 2.0f));
+  CUgraph graph = nullptr;
+  ASSERT_EQ(end(capturing->get(), &graph), CUDA_SUCCESS);
+  EXPECT_EQ(Read(y)[0], 0) << "it is captured, and did not run";
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(instantiate(&exec, graph, 0), CUDA_SUCCESS);
+  ASSERT_EQ(replay(exec, stream_->get()), CUDA_SUCCESS);
+  EXPECT_EQ(Read(y), std::vector<float>(4096, 6));
+  EXPECT_EQ(destroy_exec(exec), CUDA_SUCCESS);
+  EXPECT_EQ(destroy(graph), CUDA_SUCCESS);
+  EXPECT_ERROR(device_->DriverFunction("cuNoSuchFunction", 13000), StatusCode::kNotFound,
+               "cannot find 'cuNoSuchFunction': ");
 }
 
 TEST_F(CallableTest, AfterSealMissesRunTheBaselinesLauncher) {

@@ -150,6 +150,39 @@ TEST_F(ChoiceTest, AShippedRecordAndAnotherDriversAreSaidToBeThat) {
   EXPECT_EQ(kernel.counters().tunes, 0);
 }
 
+TEST_F(ChoiceTest, ACompleteShippedRecordServesThoughTheUsersOwnWasCutShort) {
+  auto tuned = std::make_shared<MemoryStore>();
+  policy_.store = tuned;
+  TunedKernel first = Create(Mode::kTune);
+  Launch(first, 1000);
+  const TuningRecord complete = tuned->List()->front();
+  TuningRecord cut_short = complete;
+  cut_short.is_complete = false;
+  cut_short.config = complete.baseline->config;
+  ASSERT_FALSE(cut_short.config.IsSame(complete.config));
+  for (bool of_another_driver : {false, true}) {
+    for (Mode mode : {Mode::kTune, Mode::kStoredOnly}) {
+      SCOPED_TRACE(of_another_driver);
+      TuningRecord shipped = complete;
+      if (of_another_driver) shipped.key.driver_version -= 10;
+      auto user = std::make_shared<MemoryStore>(), under = std::make_shared<MemoryStore>();
+      ASSERT_OK(user->Put(cut_short));
+      ASSERT_OK(under->Put(shipped));
+      policy_.store = MakeLayeredStore(user, {under});
+      policy_.weakest_match = of_another_driver ? RecordMatch::kOtherDriver : RecordMatch::kExact;
+      TunedKernel kernel = Create(mode);
+      Choice choice = ChoiceOf(kernel);
+      EXPECT_EQ(choice.from, From::kShipped);
+      EXPECT_EQ(choice.match, of_another_driver ? RecordMatch::kOtherDriver : RecordMatch::kExact);
+      ASSERT_TRUE(choice.config.has_value());
+      EXPECT_TRUE(choice.config->IsSame(complete.config));
+      Launch(kernel, 1000);
+      EXPECT_EQ(kernel.counters().stored_hits, 1);
+      EXPECT_EQ(kernel.counters().tunes, 0);
+    }
+  }
+}
+
 TEST_F(ChoiceTest, WhyAStandInRunsIsSaid) {
   struct Case {
     const char* what;
@@ -314,6 +347,7 @@ TEST_F(ChoiceTest, WhatIsPinnedOrImportedForAKeyServesItsCallsThatLeaveAVariantO
     EXPECT_EQ(choice.from, c.from);
     EXPECT_EQ(choice.runs, c.runs);
     EXPECT_EQ(WorkOf(choice), c.work);
+    EXPECT_EQ(choice.variant, c.runs == Runs::kChoice ? "any" : "") << "what a launch of unaligned tensors runs";
     for (TunedKernel* each : {&putting, &kernel}) LaunchUnaligned(*each);
     EXPECT_EQ(putting.counters().tunes, c.tunes);
     EXPECT_EQ(kernel.counters().tunes, 0) << "the other has put what it found";

@@ -1,9 +1,13 @@
 // How many keys stay resident, and what becomes of the code of those that do not.
+#include <malloc.h>
+
+#include <memory>
 #include <optional>
 
 #include "cuda/graph.h"
 #include "testing/tuned_scale_test.h"
 #include "tuneonce/device_buffer.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -45,6 +49,33 @@ TEST_F(EvictionTest, ManyKeysAreBoundedWhateverTheirNumber) {
   TunedKernel kernel = Create(scale_.Definition());
   for (std::int64_t n = 1; n <= 300; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
   EXPECT_LE(kernel.counters().resident_entries, 21);
+}
+
+TEST_F(EvictionTest, KeysThatWereDroppedLeaveNoMemoryBehind) {
+  policy_.max_resident_keys = 10;
+  scale_.space = SearchSpace();
+  const KernelDefinition one_config = testing::ScaleOfOneConfig();
+  DeviceBuffer x = Floats({3}), y = Floats({0});
+  auto store = MakeMemoryStore();
+  policy_.search.compile.cache = store->artifacts();
+  ASSERT_OK(Create(one_config).Warmup(stream_->get(), View(x), View(y), 2.0f));  // Compiles.
+  using Mode = AutotunePolicy::Mode;
+  for (Mode mode : {Mode::kBaselineOnly, Mode::kStoredOnly}) {
+    SCOPED_TRACE(mode == Mode::kBaselineOnly ? "kBaselineOnly" : "kStoredOnly");
+    policy_.store = std::make_shared<MemoryStore>();
+    policy_.mode = mode;
+    TunedKernel kernel = Create(one_config);
+    auto warm_up = [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t n = first; n <= last; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
+    };
+    warm_up(1, 500);  // It has grown as far as it will.
+    const std::size_t before = mallinfo2().uordblks;
+    if (before == 0) GTEST_SKIP() << "a sanitizer's allocator does not count";
+    warm_up(501, 2500);
+    const std::size_t after = mallinfo2().uordblks;
+    EXPECT_LE(kernel.counters().resident_entries, 21);
+    EXPECT_LT(after, before + (64 << 10)) << "a table of ten keys, made anew a few times";
+  }
 }
 
 TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {

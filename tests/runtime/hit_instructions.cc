@@ -96,6 +96,17 @@ class Bench {
     launch_nothing = false;
     if (!ok || kernel.counters().tunes != tunes) Check(InternalError("not every launch was a hit"));
   }
+  /// The same of launches whose dims change: by turns each of these. What a launch leaves does not serve the next one.
+  template <typename Launch>
+  void RunByTurns(const TunedKernel& kernel, std::size_t num_launches, const Launch& launch) {
+    std::size_t next = 0;
+    Run(kernel, [&] {
+      const std::size_t now = next;
+      next = now + 1 == num_launches ? 0 : now + 1;
+      return launch(now);
+    });
+    if (kernel.counters().hits < kHits) Check(InternalError("not every launch was a hit"));
+  }
 
  private:
   Device device_;
@@ -135,7 +146,7 @@ enum class MatmulVariant { kTileIr, kTriton, kCpu };
 
 /// The matmul bundle's kernel parameters and assumptions: those of its Tile IR, its cubins by Triton, or the CPU
 /// device's. `by_its_key`: with the bundle's own key, which rounds M, in place of an exact one.
-void Matmul(Bench& bench, MatmulVariant which, bool by_its_key) {
+KernelDefinition MatmulDefinition(MatmulVariant which, bool by_its_key) {
   KernelDefinition bundle = Check(Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/matmul")).definition();
   const std::string matrix = "void*, int, int, int, int";
   const std::map<MatmulVariant, std::pair<std::string, std::string>> variants = {
@@ -148,7 +159,11 @@ void Matmul(Bench& bench, MatmulVariant which, bool by_its_key) {
                               [&, &its_name = name](const Variant& each) { return each.name == its_name; });
   KernelDefinition definition = Reduced(bundle, *variant, types);
   if (by_its_key) definition.Key(bundle.key());
-  TunedKernel kernel = bench.Create(definition);
+  return definition;
+}
+
+void Matmul(Bench& bench, MatmulVariant which, bool by_its_key) {
+  TunedKernel kernel = bench.Create(MatmulDefinition(which, by_its_key));
   TensorView a = bench.Tensor(0, DType::kFloat16, {64, 64}), b = bench.Tensor(1, DType::kFloat16, {64, 64});
   TensorView c = bench.Tensor(2, DType::kFloat16, {64, 64});
   bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), a, b, c); });
@@ -162,7 +177,7 @@ struct Scale {
   std::vector<KeyPart> key;
   SearchSpace space;
   std::vector<Assumption> assumptions;
-  Grid grid = Grid::OneD({"N", 64});
+  GeometryFn grid = Grid::OneD({"N", 64});
   std::string more;           // Types of further kernel parameters.
   bool with_general = false;  // Another variant, without assumptions.
 
@@ -184,6 +199,19 @@ struct Scale {
     return definition;
   }
 };
+
+/// With another N at each launch.
+void RunByTurns(Bench& bench, const Scale& scale, const std::vector<std::int64_t>& extents) {
+  TunedKernel kernel = bench.Create(scale.Definition());
+  std::vector<TensorView> x, y;
+  for (std::int64_t n : extents) {
+    x.push_back(bench.Tensor(0, DType::kFloat32, {n}));
+    y.push_back(bench.Tensor(1, DType::kFloat32, {n}));
+  }
+  float factor = 2;
+  bench.RunByTurns(kernel, extents.size(),
+                   [&](std::size_t i) { return kernel.Launch(bench.stream(), x[i], y[i], factor); });
+}
 
 void RunScale(Bench& bench, const Scale& scale, bool disabled = false) {
   TunedKernel kernel = bench.Create(scale.Definition(), disabled);
@@ -287,6 +315,38 @@ Scale DerivedValue() {
   scale.more = ", int";
   return scale;
 }
+/// A key that rounds N, and what is computed of N at each launch whose N is another.
+Scale BucketOf(GeometryFn grid) {
+  Scale scale = Bucket();
+  scale.grid = std::move(grid);
+  return scale;
+}
+/// Without NumSms: how it compares would be the machine's.
+Scale BucketOfTerms() { return BucketOf(Grid::Fixed(Min(64, CeilDiv("N", 64) * CeilDiv("N", 128)))); }
+Scale BucketOfFunction() {
+  return BucketOf(GeometryFn([](const Config&, const Problem& problem) {
+    Geometry geometry;
+    geometry.grid.x = (problem.dims[Dim{0}] + 63) / 64;
+    return geometry;
+  }));
+}
+Scale BucketOfDerived() {
+  Scale scale = DerivedValue();
+  scale.key = Bucket().key;
+  return scale;
+}
+/// The matmul bundle with its own key, which rounds M, and another M at each launch.
+void MatmulByTurns(Bench& bench) {
+  TunedKernel kernel = bench.Create(MatmulDefinition(MatmulVariant::kTileIr, /*by_its_key=*/true));
+  const TensorView b = bench.Tensor(1, DType::kFloat16, {64, 64});
+  std::vector<TensorView> a, c;
+  for (std::int64_t m : {64, 48}) {
+    a.push_back(bench.Tensor(0, DType::kFloat16, {m, 64}));
+    c.push_back(bench.Tensor(2, DType::kFloat16, {m, 64}));
+  }
+  bench.RunByTurns(kernel, a.size(), [&](std::size_t i) { return kernel.Launch(bench.stream(), a[i], b, c[i]); });
+}
+
 /// A tensor map besides: remembered by address and shape.
 void Maps(Bench& bench, bool is_by_map) {
   Scale scale;
@@ -344,6 +404,40 @@ constexpr Feature kFeatures[] = {
     {"scalar_in_key", [](Bench& bench) { RunByScalar(bench, true); }},
     {"rank_2", [](Bench& bench) { Maps(bench, false); }},
     {"tensor_map", [](Bench& bench) { Maps(bench, true); }},
+    // Another N, or M, at each launch: of two exact keys, of one bucket, of two buckets.
+    {"two_keys",
+     [](Bench& bench) {
+       RunByTurns(bench, Scale(), {1000, 900});
+     }},
+    {"in_bucket",
+     [](Bench& bench) {
+       RunByTurns(bench, Bucket(), {1000, 900});
+     }},
+    {"two_buckets",
+     [](Bench& bench) {
+       RunByTurns(bench, Bucket(), {1000, 300});
+     }},
+    {"in_bounds",
+     [](Bench& bench) {
+       RunByTurns(bench, Bounds(), {1000, 900, 800});
+     }},
+    {"in_guard",
+     [](Bench& bench) {
+       RunByTurns(bench, Guard(), {1000, 900});
+     }},
+    {"in_terms",
+     [](Bench& bench) {
+       RunByTurns(bench, BucketOfTerms(), {1000, 900});
+     }},
+    {"in_function",
+     [](Bench& bench) {
+       RunByTurns(bench, BucketOfFunction(), {1000, 900});
+     }},
+    {"in_derived",
+     [](Bench& bench) {
+       RunByTurns(bench, BucketOfDerived(), {1000, 900});
+     }},
+    {"in_matmul", MatmulByTurns},
     {"pointers_2", [](Bench& bench) { Pointers(bench, 2); }},
     {"pointers_256", [](Bench& bench) { Pointers(bench, 256); }},
 };

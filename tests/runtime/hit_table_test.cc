@@ -207,6 +207,30 @@ TEST(HitTableTest, KeysThatComeAndGoDoNotFillTheTable) {
   EXPECT_EQ(FindIn(table, Key(19989, 0)), nullptr);
 }
 
+TEST(HitTableTest, WhatWasOutgrownIsThereUntilTheSecondReleaseAndWhatIsCurrentAfterIt) {
+  HitTable table(2);
+  std::vector<ResidentKernel> kernels(1000);
+  const HitTable::Entry* first = table.Insert(Key(0, 0), Runs(kernels[0]));
+  for (std::uint64_t i = 1; i < kernels.size(); ++i) table.Insert(Key(i, 0), Runs(kernels[i]));  // Outgrows its slot.
+  table.Replace(Key(1, 0), HitTable::Entry{&kernels[0], {}, false, false, true});
+  table.BeginReading();
+  table.ReleaseOutgrown();
+  EXPECT_EQ(first->kernel, &kernels[0]);
+  table.BeginReading();  // By another thread.
+  for (int i = 0; i < 3; ++i) table.ReleaseOutgrown();
+  EXPECT_EQ(first->kernel, &kernels[0]) << "it may look at it";
+  table.EndReading();
+  for (int i = 0; i < 3; ++i) table.ReleaseOutgrown();
+  for (std::uint64_t i = 0; i < kernels.size(); ++i) {
+    EXPECT_EQ(FindIn(table, Key(i, 0)), &kernels[i == 1 ? 0 : i]) << i;
+  }
+  while (table.size() > 10) table.Drop(*table.Oldest());
+  for (int i = 0; i < 3; ++i) table.ReleaseOutgrown();  // Makes a smaller table.
+  for (std::uint64_t i = 0; i < kernels.size(); ++i) {
+    EXPECT_EQ(FindIn(table, Key(i, 0)) != nullptr, i == 1 || i >= kernels.size() - 9) << i;
+  }
+}
+
 TEST(HitTableTest, ReadersMeetOnlyWhatAKeyRanOrRunsWhileItIsReplacedAndDropped) {
   HitTable table(2);
   ResidentKernel stand_in, chosen;

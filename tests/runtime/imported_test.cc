@@ -49,12 +49,13 @@ class ImportedTest : public testing::TunedScaleTest {
     return Config::Of({{"TILE", AxisKind::kStructural, tile}, {"WORK", AxisKind::kStructural, work}});
   }
   /// What an import writes for N: the record of a search, of which only the key is left.
-  TuningRecord Imported(const Config& config, std::int64_t n = 1000) {
+  TuningRecord Imported(const Config& config, std::int64_t n = 1000) { return ImportedFor(Definition(), config, n); }
+  TuningRecord ImportedFor(const KernelDefinition& definition, const Config& config, std::int64_t n) {
     if (key_.kernel.empty()) {
       AutotunePolicy policy;
       policy.store = std::make_shared<MemoryStore>();
       policy.search.max_rounds = 1;
-      TunedKernel kernel = *TunedKernel::Create(Definition(), policy);
+      TunedKernel kernel = *TunedKernel::Create(definition, policy);
       Launch(kernel, 1000);
       key_ = policy.store->List()->front().key;
     }
@@ -181,9 +182,10 @@ TEST_F(ImportedTest, OfATableTheNearestRowServesAndOfTwoAsNearTheFirst) {
 }
 
 TEST_F(ImportedTest, ATableServesABucketAtItsBound) {
-  ASSERT_OK(policy_.store->Put(Table({{600, Named(64, 1)}, {1000, Named(256, 1)}})));
   KernelDefinition definition = Definition();
   definition.Key({KeyOf("N").NextPow2()});
+  ImportedFor(definition, Named(64, 1), 0);  // From now on records are of this definition.
+  ASSERT_OK(policy_.store->Put(Table({{600, Named(64, 1)}, {1000, Named(256, 1)}})));
   TunedKernel kernel = TunedScaleTest::Create(definition);
   EXPECT_EQ(ConfigOf(kernel, 520), "TILE=256, WORK=1") << "1024 is nearest to 1000";
   EXPECT_EQ(ConfigOf(kernel, 500), "TILE=64, WORK=1") << "512 is nearest to 600";

@@ -14,6 +14,7 @@
 #include "testing/tuned_scale_test.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 
@@ -106,15 +107,64 @@ TEST_F(LifetimeTest, AForkedChildGetsAClearErrorAndTheParentGoesOn) {
   EXPECT_EQ(kernel.counters().hits, hits + 1);
 }
 
+/// A store that stops the first use of a kernel until it is told to go on.
+class StoppingStore final : public RecordStore {
+ public:
+  Result<RecordLookup> Lookup(const TuningKey& key) const override { return store_.Lookup(key); }
+  Status Put(const TuningRecord& record) override { return store_.Put(record); }
+  Result<std::vector<TuningRecord>> List() const override { return store_.List(); }
+  Status Remove(const TuningKey& key) override { return store_.Remove(key); }
+  Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override {
+    return store_.Lease(key, limits);
+  }
+  ArtifactCache* artifacts() override {
+    is_asked = true;
+    while (!goes_on) std::this_thread::yield();
+    return store_.artifacts();
+  }
+
+  std::atomic<bool> is_asked{false}, goes_on{false};
+
+ private:
+  MemoryStore store_;
+};
+
+TEST_F(LifetimeTest, AChildThatIsForkedDuringAnotherThreadsFirstUseOfAKernelGetsTheErrorAndDoesNotHang) {
+  auto store = std::make_shared<StoppingStore>();
+  policy_.store = store;
+  TunedKernel kernel = Create();
+  std::atomic<bool> is_done{false};  // Before it asked the store: it failed.
+  std::thread first_use([&] {
+    ScopedContext current(context_->view());
+    EXPECT_OK(LaunchIn(kernel, 100));
+    is_done = true;
+  });
+  while (!store->is_asked && !is_done) std::this_thread::yield();
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // Ends a child that hangs.
+    float value = 0;
+    TensorView view = TensorView::Contiguous(&value, DType::kFloat32, {100});
+    const Status launched = kernel.Launch(stream_->get(), view, view, 2.0f);
+    kernel.Seal();
+    const bool is_named = launched.message().find("in a child of fork() nothing can be launched") != std::string::npos;
+    _exit(is_named ? 0 : 1);
+  }
+  store->goes_on = true;
+  first_use.join();
+  ASSERT_GE(child, 0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_FALSE(WIFSIGNALED(status)) << "it hung";
+  EXPECT_EQ(status, 0);
+  EXPECT_OK(LaunchIn(kernel, 100));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().hits, 1);
+}
+
 TEST_F(LifetimeTest, AGraphReplaysAfterAThousandMoreKeysWereTuned) {
   scale_.space = SearchSpace();
-  KernelDefinition one_config("scale");
-  one_config
-      .Parameters(
-          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
-      .AddVariant(Variant([](const Config&, const Problem&) {
-                    return KernelSource::HostCpp(testing::kScaleSource, "scale").Define("TILE", 64).Define("WORK", 1);
-                  }).Grid(Grid::OneD({"N", 64})));
+  const KernelDefinition one_config = testing::ScaleOfOneConfig();
   TunedKernel kernel = Create(one_config);
   DeviceBuffer x = Floats(std::vector<float>(100, 3));
   DeviceBuffer y = Floats(std::vector<float>(100, 0));

@@ -411,6 +411,22 @@ TEST_F(ModesTest, WhereNothingCanBeHadWithoutACompilerStoredOnlySaysSo) {
   }
 }
 
+TEST_F(ModesTest, StoredOnlyAsksNoCompilerForWhatIsNotThere) {
+  FillStore();
+  auto records_alone = std::make_shared<MemoryStore>();
+  ASSERT_OK(records_alone->Put((*policy_.store->List())[0]));
+  policy_.store = records_alone;
+  policy_.search.runtime = testing::RuntimeIn({{"TUNEONCE_STORE", "memory"}});
+  TunedKernel kernel = Create(Mode::kStoredOnly);
+  EXPECT_ERROR(Launch(kernel), StatusCode::kUnavailable, "kStoredOnly compiles nothing");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 2000}}}), StatusCode::kUnavailable, "kStoredOnly compiles");
+  EXPECT_ERROR(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 1}}), StatusCode::kUnavailable, "kStoredOnly");
+  EXPECT_EQ(policy_.search.runtime->num_compiles(), 0);
+  TunedKernel tunes = Create(Mode::kTune);
+  ASSERT_OK(Launch(tunes, 2000));
+  EXPECT_EQ(policy_.search.runtime->num_compiles(), 4) << "each config of the search is one";
+}
+
 TEST_F(ModesTest, ARecordWhoseCodeIsGoneIsNotCompiledByALaunchInTheBackground) {
   FillStore();
   auto records_alone = std::make_shared<MemoryStore>();

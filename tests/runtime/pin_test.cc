@@ -46,6 +46,12 @@ class PinTest : public testing::TunedScaleTest {
     EXPECT_OK(choice);
     return choice.ok() ? *choice : Choice();
   }
+  bool IsTuned(const TunedKernel& kernel, std::size_t n = 1000) {
+    DeviceBuffer x = Floats(std::vector<float>(n, 3));
+    Result<bool> is_tuned = kernel.IsTuned(View(x), View(x), 2.0f);
+    EXPECT_OK(is_tuned);
+    return is_tuned.ok() && *is_tuned;
+  }
   std::shared_ptr<RecordStore> OpenStore() {
     SqliteStoreOptions options;
     options.path = folder_.path() + "/cache/store.db";
@@ -213,6 +219,8 @@ TEST_F(PinTest, ModesThatForbidItsCodeSaySo) {
   ASSERT_OK(baseline_only.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 7}}));
   EXPECT_EQ(WorkOfLaunch(baseline_only), 16 * 100) << "always the same code";
   EXPECT_EQ(ChoiceOf(baseline_only).because, Choice::Because::kMode);
+  EXPECT_EQ(ChoiceOf(baseline_only).runs, Choice::Runs::kStandIn);
+  EXPECT_FALSE(IsTuned(baseline_only)) << "a launch is no hit";
   policy_.mode = Mode::kStoredOnly;
   policy_.store = OpenStore();  // With artifacts, and none of this yet.
   TunedKernel stored_only = Create();
@@ -340,6 +348,9 @@ TEST_F(PinTest, RetuneReplacesChoiceAndRecord) {
   record.config = record.baseline->config;
   record.host = "elsewhere";
   record.artifact = record.baseline->artifact;
+  for (const CandidateOutcome& candidate : record.candidates) {
+    if (candidate.config.IsSame(record.config)) record.identity = candidate.identity;
+  }
   ASSERT_OK(policy_.store->Put(record));
   TunedKernel stale = Create();
   EXPECT_EQ(WorkOfLaunch(stale), 16 * 100);
@@ -356,6 +367,23 @@ TEST_F(PinTest, RetuneReplacesChoiceAndRecord) {
   ASSERT_OK(stale.Retune(stream_->get(), View(x), View(y), 2.0f));
   EXPECT_EQ(stale.counters().tunes, 2);
   EXPECT_EQ(Read(y), std::vector<float>(1000, 0)) << "nothing is launched on them";
+}
+
+TEST_F(PinTest, ARetuneThatIsCutShortLeavesACompleteSelectionInUse) {
+  TunedKernel kernel = Create();
+  Launch(kernel, 1000);
+  const Choice before = ChoiceOf(kernel);
+  policy_.search.wall_budget_ms = 1e-3;  // Over when the baseline was measured.
+  TunedKernel hurried = Create();
+  Launch(hurried, 1000);
+  EXPECT_EQ(hurried.counters().stored_hits, 1);
+  ASSERT_OK(hurried.Retune(stream_->get(), {{"N", 1000}}));
+  EXPECT_EQ(hurried.counters().tunes, 1);
+  const Choice after = ChoiceOf(hurried);
+  EXPECT_EQ(after.config, before.config);
+  ASSERT_NE(after.record, nullptr);
+  EXPECT_TRUE(after.record->is_complete);
+  EXPECT_LT(WorkOfLaunch(hurried), 100) << "it is what runs";
 }
 
 TEST_F(PinTest, ARetuneThatFailsLeavesTheChoiceAsItIs) {

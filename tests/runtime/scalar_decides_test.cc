@@ -96,6 +96,47 @@ TEST_F(ScalarDecidesTest, WhatHasNoValueIsTheLaunchsErrorInWords) {
   EXPECT_OK(kernel.Launch(stream_->get(), none, none, std::int32_t{-5}));  // Nothing to launch, whatever the grid.
 }
 
+TEST_F(ScalarDecidesTest, ACallThatCannotBeLaunchedDoesNotKeepItsKeyFromBeingTuned) {
+  struct Case {
+    std::int32_t length;
+    std::int64_t factor;  // Of the derived value.
+    const char* message;
+  };
+  const Case cases[] = {
+      {0, 1, "grid (0, 1, 1)"},
+      {-5, 1, "ceil_div(length=-5, TILE=64) divides a negative number"},
+      {3000000, 1000, "is 3000000000, which is no int32"},
+  };
+  using Mode = AutotunePolicy::Mode;
+  for (const Case& each : cases) {
+    for (Mode mode : {Mode::kTune, Mode::kTuneInBackground}) {
+      SCOPED_TRACE(std::to_string(each.length) + (mode == Mode::kTune ? ", kTune" : ", kTuneInBackground"));
+      KernelDefinition definition = Definition();
+      std::vector<Parameter> parameters = definition.parameters();
+      if (each.factor > 1) parameters[3] = Derived("step", Term("length") * each.factor);
+      definition.Parameters(parameters);
+      policy_.store = std::make_shared<MemoryStore>();
+      policy_.mode = mode;
+      TunedKernel kernel = Create(definition);
+      DeviceBuffer x = Floats(std::vector<float>(100, 0)), y = Floats(std::vector<float>(100, 0));
+      EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(y), each.length), StatusCode::kInvalidArgument,
+                   each.message);
+      EXPECT_EQ(kernel.counters().waiting_keys, 0) << "it is no call that the key can be tuned on";
+      EXPECT_OK(kernel.AtSafePoint(stream_->get()));
+      const Status warmed = kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", each.length}}});
+      EXPECT_ERROR(warmed, StatusCode::kInvalidArgument, each.message);
+      EXPECT_ERROR(kernel.Retune(stream_->get(), View(x), View(y), each.length), StatusCode::kInvalidArgument,
+                   each.message);
+      EXPECT_EQ(kernel.counters().failed_tunes, 0);
+      EXPECT_EQ(kernel.counters().tunes, 0);
+      ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{128}));
+      EXPECT_OK(kernel.AtSafePoint(stream_->get()));
+      EXPECT_EQ(kernel.counters().tunes, 1);
+      EXPECT_TRUE(*kernel.IsTuned(View(x), View(y), std::int32_t{128}));
+    }
+  }
+}
+
 TEST_F(ScalarDecidesTest, ADerivedValueMustFit) {
   KernelDefinition definition = Definition();
   std::vector<Parameter> parameters = definition.parameters();

@@ -164,7 +164,7 @@ TEST_F(StoreMissTest, WithoutStoredCodeAKernelThatMayNotCompileSaysSo) {
   EXPECT_NE(choice->detail.find("} is not there"), std::string::npos) << choice->detail;
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
   EXPECT_ERROR(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), 2.0f), StatusCode::kUnavailable,
-               "the store has no code");
+               "the store keeps no code");
   EXPECT_EQ(kernel.counters().misses_refused, 1);
 }
 

@@ -37,7 +37,7 @@ void ExpectEnds(const std::function<void()>& work) {
   std::packaged_task<void()> task(work);
   std::future<void> done = task.get_future();
   std::thread thread(std::move(task));
-  if (done.wait_for(std::chrono::seconds(100)) != std::future_status::ready) {
+  if (done.wait_for(std::chrono::minutes(20)) != std::future_status::ready) {
     ADD_FAILURE() << "a launch hangs";
     std::printf("[  FAILED  ] %s\n", ::testing::UnitTest::GetInstance()->current_test_info()->name());
     std::fflush(nullptr);
@@ -259,7 +259,7 @@ TEST_F(TuneFailureTest, AMissingCompilerIsAReasonThatPasses) {
   std::string compiler = *folder.WriteFile("c++", "#!/bin/sh\nexec c++ \"$@\"\n");
   ASSERT_EQ(chmod(compiler.c_str(), 0700), 0);  // It is back.
   // The pause before the key is tried again is the default.
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);
   while (kernel.counters().tunes < 2 && std::chrono::steady_clock::now() < deadline) (void)Launch(kernel, 1234);
   EXPECT_EQ(kernel.counters().tunes, 2);
   EXPECT_OK(Launch(kernel, 1234));
@@ -310,18 +310,17 @@ TEST_F(TuneFailureTest, AWarmUpUsesDataNotZeros) {
   KernelDefinition definition("by_data");
   definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
       .Space(space)
-      .AddVariant(
-          Variant([busy](const Config& c, const Problem&) {
-            return KernelSource::HostCpp(R"(
+      .AddVariant(Variant([busy](const Config& c, const Problem&) {
+                    return KernelSource::HostCpp(R"(
 static void by_data(const tuneonce_block&, const float* x, float* y, int n) {
   bool zeros = x[0] == 0 && x[n - 1] == 0;
   int work = zeros == (BUSY == 0) ? 200 : 1;
   for (int w = 0; w < work; ++w) for (int i = 0; i < n; ++i) static_cast<volatile float*>(y)[i] = x[i];
 }
 TUNEONCE_CPU_KERNEL(by_data);)",
-                                         "by_data")
-                .Define("BUSY", c[busy]);
-          }).Grid(Grid::Fixed(1)));
+                                                 "by_data")
+                        .Define("BUSY", c[busy]);
+                  }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition, *device_);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 4000}}}));
   EXPECT_EQ(observer_->chosen, "BUSY=0") << "on zeros, the other one is 200 times faster";
@@ -334,13 +333,12 @@ TEST_F(TuneFailureTest, AWarmUpOfABucketIsMadeWhereALaunchMakesIt) {
   KernelDefinition definition("bucketed");
   definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
       .Key(KeyOf("N").NextPow2())
-      .AddVariant(
-          Variant([](const Config&, const Problem&) {
-            return KernelSource::HostCpp(
-                "static void copy(const tuneonce_block&, const float* x, float* y, int n) {"
-                "for (int i = 0; i < n; ++i) y[i] = x[i]; }\nTUNEONCE_CPU_KERNEL(copy);",
-                "copy");
-          }).Grid(Grid::Fixed(1)));
+      .AddVariant(Variant([](const Config&, const Problem&) {
+                    return KernelSource::HostCpp(
+                        "static void copy(const tuneonce_block&, const float* x, float* y, int n) {"
+                        "for (int i = 0; i < n; ++i) y[i] = x[i]; }\nTUNEONCE_CPU_KERNEL(copy);",
+                        "copy");
+                  }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition, *device_);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   std::vector<TuningRecord> records = *policy_.store->List();
@@ -367,11 +365,11 @@ TEST_F(TuneFailureTest, AWarmUpOnIntegersThatNobodyDeclaredIsRefused) {
     KernelDefinition definition("reader");
     definition.DimsInOrder({"N"})
         .Parameters(c.parameters)
-        .AddVariant(
-            Variant([](const Config&, const Problem&) {
-              return KernelSource::HostCpp(
-                  "static void nothing(const tuneonce_block&, void*) {}\nTUNEONCE_CPU_KERNEL(nothing);", "nothing");
-            }).Grid(Grid::Fixed(1)));
+        .AddVariant(Variant([](const Config&, const Problem&) {
+                      return KernelSource::HostCpp(
+                          "static void nothing(const tuneonce_block&, void*) {}\nTUNEONCE_CPU_KERNEL(nothing);",
+                          "nothing");
+                    }).Grid(Grid::Fixed(1)));
     TunedKernel kernel = Create(definition, *device_);
     EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 8}}}), StatusCode::kInvalidArgument, c.message);
     EXPECT_EQ(kernel.counters().tunes, 0);

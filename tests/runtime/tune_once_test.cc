@@ -145,6 +145,21 @@ TEST(FailedTunesTest, WhatMayPassIsTriedAgainAfterAPauseThatDoubles) {
   EXPECT_FALSE(at_once.Find(key, now).has_value());
 }
 
+TEST(FailedTunesTest, OfTooManyKeysThoseThatFailedLongestAgoAreForgotten) {
+  FailedTunes failed(std::chrono::milliseconds(1000));
+  const FailedTunes::Clock::time_point now;
+  const TuneOutcome broken{InternalError("it is broken")};
+  for (std::uint64_t key = 1; key <= 5; ++key) failed.Add({key}, broken, now);
+  EXPECT_EQ(failed.Add({1}, broken, now), 2);
+  failed.Remove({4});
+  failed.DropOldest(2);
+  for (std::uint64_t key = 1; key <= 5; ++key) {
+    EXPECT_EQ(failed.Find({key}, now).has_value(), key == 1 || key == 5) << key;
+  }
+  failed.DropOldest(0);
+  EXPECT_FALSE(failed.Find({1}, now).has_value());
+}
+
 TEST(FailedTunesTest, OnlyWhatMayPassIsTriedAgain) {
   struct Case {
     StatusCode code;

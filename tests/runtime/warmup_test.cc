@@ -3,6 +3,7 @@
 
 #include "cuda/fault_injection.h"
 #include "cuda/graph.h"
+#include "definition/fill_bytes.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_inputs.h"
 #include "store/memory_store.h"
@@ -87,12 +88,11 @@ TEST_F(WarmupTest, ByShapeItTunesOnWhatIsDeclared) {
     WarmupFill fill;
     const char* is_ones;
   };
-  for (const Case& c : {Case{1, "x[0] == 1 && x[n - 1] == 1"}, Case{WarmupFill::Iota(1), "x[0] == 1 && x[n - 1] == n"},
-                        Case{WarmupFill::Constant("N"), "x[0] == n"},
-                        Case{WarmupFill::Of([](const Dims&, const TensorView& host) {
-                               static_cast<std::int32_t*>(host.data)[1] = 9;
-                             }),
-                             "x[0] == 0 && x[1] == 9"}}) {
+  for (const Case& c :
+       {Case{1, "x[0] == 1 && x[n - 1] == 1"}, Case{WarmupFill::Iota(1), "x[0] == 1 && x[n - 1] == n"},
+        Case{WarmupFill::Constant("N"), "x[0] == n"},
+        Case{WarmupFill::Of([](const Dims&, const TensorView& host) { static_cast<std::int32_t*>(host.data)[1] = 9; }),
+             "x[0] == 0 && x[1] == 9"}}) {
     policy_.store = std::make_shared<MemoryStore>();
     TunedKernel kernel = Create(Definition(c.is_ones, In("x", kInt32, {"N"}).ForWarmup(c.fill)));
     ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 4000}}}));
@@ -177,7 +177,8 @@ TEST_F(WarmupTest, InputsAreTheSameInEachProcessAndNotZeros) {
   KernelDefinition definition = Definition("x[0] == 1", In("x", kFloat32, {"N"}));
   ASSERT_OK(definition.Validate());
   // More than is made on the host: the rest repeats it.
-  constexpr std::int64_t kCount = (std::int64_t{1} << 20) + 1000;
+  constexpr auto kPeriod = static_cast<std::int64_t>(kMostRepeatedBytes / sizeof(float));
+  constexpr std::int64_t kCount = 3 * kPeriod + 1000;
   Dims dims(1);
   dims[Dim{0}] = kCount;
   Result<WarmupInputs> inputs = WarmupInputs::Create(definition, {dims, {}, {}}, stream_->view());
@@ -196,6 +197,7 @@ TEST_F(WarmupTest, InputsAreTheSameInEachProcessAndNotZeros) {
   EXPECT_NEAR(sum / kCount, 0, 0.01);
   EXPECT_FLOAT_EQ(x[0], 0.76662162f);  // Fixed for ever: records of different processes are made on the same data.
   EXPECT_EQ(x[kCount - 1], x[999]);
+  EXPECT_NE(x[kPeriod / 2], x[0]);
   float factor = 0;
   std::memcpy(&factor, inputs->arguments()[2].value(), sizeof(factor));
   EXPECT_EQ(factor, 2);

@@ -137,13 +137,12 @@ TEST_F(ExhaustiveSearchTest, ACapturingStreamAndAForeignStreamAreRefused) {
 TEST_F(ExhaustiveSearchTest, AKernelThatFaultsIsReportedAsFatalForTheContext) {
   KernelDefinition definition("faulty");
   definition.Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar<float>("factor")})
-      .AddVariant(
-          Variant([](const Config&, const Problem&) {
-            return KernelSource::HostCpp(
-                "static void f(const tuneonce_block&, const float*, float* y, float) "
-                "{ y[1 << 22] = 1; }\nTUNEONCE_CPU_KERNEL(f);",
-                "f");
-          }).Grid(Grid::Fixed(1)));
+      .AddVariant(Variant([](const Config&, const Problem&) {
+                    return KernelSource::HostCpp(
+                        "static void f(const tuneonce_block&, const float*, float* y, float) "
+                        "{ y[1 << 22] = 1; }\nTUNEONCE_CPU_KERNEL(f);",
+                        "f");
+                  }).Grid(Grid::Fixed(1)));
   DeviceBuffer x = Floats({1});
   Result<TuningResult> result = Search(definition, x, x);
   EXPECT_ERROR(result, StatusCode::kInternal, "kernel 'faulty', candidate {(no axes)}");
@@ -190,22 +189,21 @@ TEST_F(ExhaustiveSearchTest, AnInOutIsRestoredBeforeEachTrial) {
   KernelDefinition definition("double");
   definition.Parameters({InOut("y", kFloat32, {"N"}), Out("seen", kFloat32, {"N"})})
       .Space(space)
-      .AddVariant(
-          Variant([=](const Config& c, const Problem&) {
-            return KernelSource::HostCpp(
-                       "static void d(const tuneonce_block&, float* y, float* seen) {"
-                       "if (*y != 3) __builtin_trap(); *y *= 2; *seen = TILE; }\n"
-                       "TUNEONCE_CPU_KERNEL(d);",
-                       "d")
-                .Define("TILE", c[tile]);
-          }).Grid(Grid::Fixed(1)));
-  DeviceBuffer y = Floats({3});
-  DeviceBuffer seen = Floats({0});
+      .AddVariant(Variant([=](const Config& c, const Problem&) {
+                    return KernelSource::HostCpp(
+                               "static void d(const tuneonce_block&, float* y, float* seen) {"
+                               "if (*y != 3) __builtin_trap(); *y *= 2; seen[0] = seen[1] = TILE; }\n"
+                               "TUNEONCE_CPU_KERNEL(d);",
+                               "d")
+                        .Define("TILE", c[tile]);
+                  }).Grid(Grid::Fixed(1)));
+  DeviceBuffer y = Floats({3, -3});  // Both signs: no values are generated.
+  DeviceBuffer seen = Floats({0, 0});
   TensorView y_view = View(y);
   TensorView seen_view = View(seen);
   EXPECT_OK(exhaustive_search(definition, stream_->get(), {y_view, seen_view}, options_));
-  EXPECT_EQ(Read(y), std::vector<float>{3});
-  EXPECT_EQ(Read(seen), std::vector<float>{0});
+  EXPECT_EQ(Read(y), (std::vector<float>{3, -3}));
+  EXPECT_EQ(Read(seen), (std::vector<float>{0, 0}));
 }
 
 TEST_F(ExhaustiveSearchTest, DisableAutotuneDoesNotTouchTheEngine) {
@@ -333,7 +331,10 @@ TEST_F(VerificationTest, AnUnorderedKernelIsCheckedMoreThanOnce) {
 TEST_F(VerificationTest, ItCanBeSwitchedOffInWords) {
   SearchOptions options;
   options.verify = Verify::kOff;
-  EXPECT_EQ(Search(Define(1), options)->best.config.ToString(), "KIND=1");
+  Result<TuningResult> unverified = Search(Define(1), options);
+  EXPECT_EQ(unverified->best.config.ToString(), "KIND=1");
+  ASSERT_EQ(unverified->notes.size(), 1u);
+  EXPECT_EQ(unverified->notes[0], "outputs were not compared (Verify::kOff): the selected config may be incorrect");
   EXPECT_EQ(Search(Define(3), options)->failures.size(), 1u) << "bounds are checked all the same";
 }
 
@@ -425,6 +426,18 @@ TEST_F(VerificationTest, TheRooflineComesFromTheDefinition) {
   EXPECT_FALSE(result->best.roofline->percent_of_peak.has_value()) << "the CPU device's peak is not known";
   definition.Work([](const Problem&) -> double { throw std::runtime_error("no idea"); }, nullptr);
   EXPECT_ERROR(Search(definition), StatusCode::kInvalidArgument, "no idea");
+}
+
+TEST_F(ExhaustiveSearchTest, MemoryOfTheHostIsNamedByItsParameter) {
+  std::vector<float> host(64, 1);
+  KernelDefinition definition("scale");
+  definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"})})
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
+  DeviceBuffer x = Floats(host);
+  EXPECT_ERROR(exhaustive_search(definition, stream_->get(),
+                                 {testing::View(x), TensorView::Contiguous(host.data(), kFloat32, {64})}),
+               StatusCode::kInvalidArgument,
+               "is not known to the device's driver; pass memory of the device, not of the host");
 }
 
 }  // namespace

@@ -70,9 +70,10 @@ std::vector<pid_t> Workers() {
   return workers;
 }
 
-/// True if it becomes so within a few seconds.
+/// True if it becomes so within two minutes, which a busy machine may need.
 bool Eventually(const std::function<bool()>& condition) {
-  for (auto start = Clock::now(); SecondsSince(start) < 5; std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
+  for (auto start = Clock::now(); SecondsSince(start) < 120;
+       std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
     if (condition()) return true;
   }
   return condition();

@@ -1,7 +1,12 @@
 // What a kernel takes against what a definition passes, on the CPU device.
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "testing/device_test.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/tuning_result.h"
 
@@ -13,6 +18,13 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
   /// Searches with one config; the kernel's own parameters are `parameters`, and it does nothing.
   Result<TuningResult> Search(const std::string& parameters, const std::vector<std::string>& taken,
                               CallingConvention convention = CallingConvention::kPlain) {
+    return SearchSource(
+        "static void k(const tuneonce_block&, " + parameters + ") { static_cast<void>(0); }\nTUNEONCE_CPU_KERNEL(k);",
+        taken, convention);
+  }
+  Result<TuningResult> SearchSource(const std::string& text, const std::vector<std::string>& taken,
+                                    CallingConvention convention = CallingConvention::kPlain,
+                                    const SearchOptions& options = SearchOptions()) {
     KernelDefinition definition("k");
     Variant variant;
     variant.name = "cpu";
@@ -20,15 +32,11 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
     variant.convention = convention;
     variant.geometry = Grid::Fixed(1);
     variant.hints = [](const Config&) { return Hints(); };
-    variant.source = [parameters](const Config&, const Problem&) {
-      return KernelSource::HostCpp("static void k(const tuneonce_block&, " + parameters +
-                                       ") { static_cast<void>(0); }\n" + "TUNEONCE_CPU_KERNEL(k);",
-                                   "k");
-    };
+    variant.source = [text](const Config&, const Problem&) { return KernelSource::HostCpp(text, "k"); };
     definition.Parameters({In("a", {"N"}), In("b", {"N"}), InOut("c", {"N"}), Scalar<float>("factor"), DimValue("N")})
         .AddVariant(variant);
     TensorView a = testing::View(*a_), b = testing::View(*b_), c = testing::View(*c_);
-    return exhaustive_search(definition, stream_->get(), {a, b, c, factor_}, SearchOptions());
+    return exhaustive_search(definition, stream_->get(), {a, b, c, factor_}, options);
   }
   /// The only config's failure.
   void ExpectLoadFailure(const std::string& parameters, const std::vector<std::string>& taken,
@@ -58,11 +66,50 @@ TEST_F(ParameterCheckTest, WhatFitsRuns) {
   EXPECT_OK(Search("const float* a, const float* b, float* c, float factor, int n", kAll, CallingConvention::kTriton));
 }
 
-TEST_F(ParameterCheckTest, AKernelDeclaredInAnotherOrderIsALoadFailure) {
-  ExpectLoadFailure(
-      "const float* a, const float* b, float* c, float factor, int n", {"c", "a", "b", "factor", "N"},
-      CallingConvention::kPlain,
-      "takes (a, b, c, factor, n), but is declared with (c, a, b, factor, N): its parameter 1 is 'a', but gets 'c'");
+TEST_F(ParameterCheckTest, AKernelThatLooksDeclaredInAnotherOrderIsWarnedOf) {
+  std::vector<std::string> warnings;
+  RuntimeOptions of_runtime;
+  of_runtime.log = [&](LogLevel level, const std::string& line) {
+    if (level == LogLevel::kWarn) warnings.push_back(line);
+  };
+  SearchOptions options;
+  options.runtime = *Runtime::Create(of_runtime);
+  Result<TuningResult> result = SearchSource(
+      "static void k(const tuneonce_block&, const float* a, const float* b, float* c, float factor, int n) {}\n"
+      "TUNEONCE_CPU_KERNEL(k);",
+      {"c", "a", "b", "factor", "N"}, CallingConvention::kPlain, options);
+  ASSERT_OK(result);
+  const std::string warning =
+      "kernel 'k' takes (a, b, c, factor, n), but is declared with (c, a, b, factor, N): its parameter 1 is 'a', but "
+      "gets 'c'; check the declared parameters";
+  EXPECT_EQ(std::count(warnings.begin(), warnings.end(), warning), 1) << result->notes.size();
+  EXPECT_EQ(std::count(result->notes.begin(), result->notes.end(), warning), 1);
+}
+
+/// Text that only a compiler can read: what it shows at a glance is not what the kernel takes.
+TEST_F(ParameterCheckTest, WhatTheCompilerAcceptsIsNotRefusedForItsText) {
+  const std::string begin = "static void k(const tuneonce_block&, ", take = "TUNEONCE_CPU_KERNEL(k);\n";
+  const std::string parameters = "const float* a, const float* b, float* c, float factor, int n";
+  const std::string sources[] = {
+      "#define DEFINE(a_, b_) static void a_##b_(const tuneonce_block&, " + parameters +
+          ") {} TUNEONCE_CPU_KERNEL(a_##b_)\nDEFINE(, k);\n",
+      begin +
+          "const float* a,\n#ifdef WITH_BIAS\nconst float* bias,\n#endif\nconst float* b, float* c, float factor, "
+          "int n) {}\n" +
+          take,
+      "#ifdef WITH_BIAS\n" + begin + "const float* bias, " + parameters + ") {}\n#else\n" + begin + parameters +
+          ") {}\n#endif\n" + take,
+      "#define NUMBER int\n" + begin + "const float* a, const float* b, float* c, float factor, NUMBER) {}\n" + take,
+      "#if 0\n" + begin + "int n) {}\n#endif\n#define PARAMETERS " + parameters + "\n" + begin + "PARAMETERS) {}\n" +
+          take,
+      "static const char* text = R\"(\" void k(int a) {)\";\n" + begin + parameters + ") { (void)text; }\n" + take,
+  };
+  for (const std::string& source : sources) {
+    SCOPED_TRACE(source);
+    EXPECT_OK(SearchSource(source, kAll));
+  }
+  const Status without_kernel = SearchSource(begin + parameters + ") {}", kAll).status();
+  EXPECT_NE(without_kernel.message().find("it has no kernel 'k'"), std::string::npos) << without_kernel.ToString();
 }
 
 TEST_F(ParameterCheckTest, ANumberBehindTheDeclaredOnesIsNoScratchPointer) {

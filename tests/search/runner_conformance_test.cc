@@ -41,6 +41,44 @@ TEST_P(RunnerConformanceTest, TheFastestOfTheRightOnesWins) {
   EXPECT_TRUE(result->notes.empty()) << result->notes.front();
 }
 
+TEST_P(RunnerConformanceTest, ABaselineThatIsAloneWithItsOutputIsReported) {
+  auto note_of = [&](const std::string& body, std::vector<std::int64_t> kinds) {
+    Result<TuningResult> result = Search(Kinds(body, std::move(kinds)));
+    EXPECT_OK(result);
+    if (!result.ok()) return std::string();
+    ExpectWhereItRan(*result);
+    EXPECT_LE(result->notes.size(), 1u);
+    return result->notes.empty() ? std::string() : result->notes.front();
+  };
+  const std::string wrong_alone = "twice(); if (KIND == 0) y[3] = 5;";
+  EXPECT_EQ(note_of(wrong_alone, {0, 1, 2, 3}),
+            "the baseline {KIND=0} differs from 3 candidates that agree with each other: it may be incorrect");
+  EXPECT_EQ(note_of(wrong_alone, {0, 1}), "") << "one against one";
+  // Whichever comes first, and whatever a third one computes.
+  for (std::int64_t odd : {1, 2, 3}) {
+    EXPECT_EQ(note_of(wrong_alone + " if (KIND == " + std::to_string(odd) + ") y[4] = 5;", {0, 1, 2, 3}),
+              "the baseline {KIND=0} differs from 2 candidates that agree with each other: it may be incorrect");
+  }
+  EXPECT_EQ(note_of("twice(); y[3] = KIND;", {0, 1, 2, 3}), "") << "no two agree";
+  for (std::int64_t same : {1, 2, 3}) {
+    EXPECT_EQ(note_of("twice(); if (KIND == 0 || KIND == " + std::to_string(same) + ") y[3] = 5;", {0, 1, 2, 3}), "")
+        << "the baseline is not alone";
+  }
+  EXPECT_EQ(note_of("twice(); if (KIND != 0) y[n] = 5;", {0, 1, 2}), "") << "they fail for something else";
+}
+
+TEST_P(RunnerConformanceTest, AGivenReferenceThatIsAloneIsReported) {
+  DeviceBuffer wrong = Floats(std::vector<float>(kN, 5));
+  options_.reference = {View(wrong)};
+  EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kInternal,
+               "the given reference differs from 2 candidates that agree with each other: it may be incorrect");
+  Result<TuningResult> result =
+      Search(Kinds("twice(); if (KIND == 1) for (int i = 0; i < n; ++i) y[i] = 5;", {0, 1, 2}));
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.config.ToString(), "KIND=1");
+  EXPECT_TRUE(result->notes.empty()) << result->notes.front();
+}
+
 // KIND=7, which wins, takes long enough that KIND=5, which takes nothing, is in the race when it turns wrong, however
 // busy the machine is.
 TEST_P(RunnerConformanceTest, WhatACandidateDoesWrongIsFoundAndNamed) {
@@ -185,13 +223,15 @@ TEST_P(RunnerConformanceTest, ParametersThatDifferAreNamed) {
   KernelDefinition definition("k");
   definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"})})
       .Space(space)
-      .AddVariant(Variant([](const Config&, const Problem&) {
-                    return KernelSource::HostCpp(
-                        "static void k(const tuneonce_block&, const float* y, float* x) { (void)x; (void)y; }\n"
-                        "TUNEONCE_CPU_KERNEL(k);",
-                        "k");
-                  }).Grid(Grid::Fixed(1)));
-  EXPECT_ERROR(Search(definition), StatusCode::kInternal, "load: ");
+      .AddVariant(
+          Variant([](const Config&, const Problem&) {
+            return KernelSource::HostCpp(
+                "static void k(const tuneonce_block&, const float* x, float* y, int n) { (void)x; (void)y; (void)n; }\n"
+                "TUNEONCE_CPU_KERNEL(k);",
+                "k");
+          }).Grid(Grid::Fixed(1)));
+  EXPECT_ERROR(Search(definition), StatusCode::kInternal,
+               "load: kernel 'k' is declared with 2 parameters, but its code has 3");
 }
 
 TEST_P(RunnerConformanceTest, ACancelledSearchEnds) {

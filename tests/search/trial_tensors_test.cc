@@ -146,7 +146,7 @@ TEST_F(TrialTensorsTest, WhatATrialWritesBesideItsOutputsIsFoundAndMended) {
         Case{x + 7, 1, "it wrote its input 'p0'"}, Case{x - 1, 1, "it wrote before input 'p0'"},
         Case{x + kFar, 1, "it wrote behind input 'p0'"}}) {
     Write(c.address, c.bytes);
-    Result<std::optional<TrialTensors::Trespass>> found = tensors->FindTrespass(nullptr);
+    Result<std::optional<Trespass>> found = tensors->FindTrespass(nullptr);
     ASSERT_OK(found);
     EXPECT_EQ(*found ? (*found)->message : "", c.message);
     EXPECT_FALSE(tensors->FindTrespass(nullptr)->has_value()) << "it was mended: " << c.message;
@@ -155,6 +155,29 @@ TEST_F(TrialTensorsTest, WhatATrialWritesBesideItsOutputsIsFoundAndMended) {
   ASSERT_OK(seen.CopyFromDevice(x, 8));
   EXPECT_EQ(Read(seen), (std::vector<float>{1, 2}));
   EXPECT_EQ(Read(in), (std::vector<float>{1, 2}));
+}
+
+TEST_F(TrialTensorsTest, GapsAreLookedAtOnceTheyWereFilledAndAreMendedByTheNextFilling) {
+  DeviceBuffer in = Floats({1, 2}), out = Floats(std::vector<float>(12, 5));
+  std::int64_t shape[] = {3, 2}, strides[] = {5, 1};
+  std::vector<TensorView> views = {TensorView::Raw(in.data(), 8),
+                                   TensorView::Strided(out.data(), kFloat32, shape, strides, 2)};
+  Bind({Access::kIn, Access::kOut}, views);
+  Result<TrialTensors> tensors = Make();
+  ASSERT_OK(tensors);
+  constexpr unsigned char kFill = ArrayComparer::kPoisons[1];
+  ASSERT_OK(tensors->Poison(kFill));
+  CUdeviceptr y = Trial(*tensors, 1);
+  for (int row : {0, 1, 2}) Write(y + static_cast<CUdeviceptr>(row) * 20, 8);
+  EXPECT_FALSE(tensors->FindTrespass(nullptr, kFill)->has_value()) << "these are its elements";
+  Write(y + 28, 1);
+  EXPECT_FALSE(tensors->FindTrespass(nullptr)->has_value()) << "what is there is not known";
+  Result<std::optional<Trespass>> found = tensors->FindTrespass(nullptr, kFill);
+  ASSERT_TRUE(found.ok() && *found);
+  EXPECT_EQ((*found)->kind, FailureKind::kOutOfBounds);
+  EXPECT_EQ((*found)->message, "it wrote between the rows of 'p1': 4 bytes, the first 28 bytes behind its beginning");
+  ASSERT_OK(tensors->Poison(kFill));
+  EXPECT_FALSE(tensors->FindTrespass(nullptr, kFill)->has_value());
 }
 
 TEST_F(TrialTensorsTest, WithoutMemoryForACopyTrialsRunOnTheOriginal) {
@@ -167,7 +190,7 @@ TEST_F(TrialTensorsTest, WithoutMemoryForACopyTrialsRunOnTheOriginal) {
   EXPECT_EQ(Trial(*tensors, 0), in.get());
   EXPECT_TRUE(inputs_->lacks_copies());
   Write(in.get() + 8, 1);
-  Result<std::optional<TrialTensors::Trespass>> found = tensors->FindTrespass(nullptr);
+  Result<std::optional<Trespass>> found = tensors->FindTrespass(nullptr);
   ASSERT_TRUE(found.ok() && *found);
   EXPECT_EQ((*found)->kind, FailureKind::kWroteInput);
   EXPECT_NE((*found)->message.find("the caller's tensor is damaged"), std::string::npos) << (*found)->message;

@@ -60,5 +60,32 @@ TEST_F(VariantChoiceTest, MatmulHasAFastVariantForAlignedShapesAndOneForAnyBehin
       << "at a bucket's bound, for a launch of 4001";
 }
 
+TEST(CodeAssumptionChoiceTest, AVariantWhoseCodeAssumesMoreThanItDeclaresIsPassedOver) {
+  auto ptx = [](const std::string& alignment) {
+    return Variant([alignment](const Config&) {
+      return KernelSource::Ptx(".visible .entry k(.param .u64 .ptr .global .align " + alignment + " x) { ret; }", "k");
+    });
+  };
+  KernelDefinition definition("k");
+  definition.Parameters({InOut("x", DType::kFloat32, {"N"})}).Grid(Grid::Fixed("N"));
+  definition.AddVariant(ptx("16").Named("of_vectors").On(OnGpu())).AddVariant(ptx("4").Named("any").On(OnGpu()));
+  ASSERT_OK(definition.Validate());
+  const TensorView x = TensorView::Contiguous(reinterpret_cast<void*>(4096), DType::kFloat32, {64});
+  const std::vector<Argument> arguments = {x};
+  BoundCall call;
+  ASSERT_OK(CallBinder(definition).Bind(arguments.data(), arguments.size(), &call));
+  call.problem.target = Target();
+  call.problem.target.capability_major = 9;
+  Result<PlannedConfig> planned =
+      PlanConfig(std::make_shared<const KernelDefinition>(definition), Config(), call, /*enable_tile=*/true);
+  ASSERT_OK(planned);
+  ASSERT_EQ(planned->alternatives.size(), 1u);
+  EXPECT_EQ(planned->alternatives[0].variant->name, "any");
+  ASSERT_EQ(planned->passed_over.size(), 1u);
+  EXPECT_EQ(planned->passed_over[0].variant, "of_vectors");
+  EXPECT_NE(planned->passed_over[0].reason.find("add Aligned(\"x\", 16) to Assuming"), std::string::npos)
+      << planned->passed_over[0].reason;
+}
+
 }  // namespace
 }  // namespace tuneonce

@@ -143,9 +143,8 @@ TEST_F(WrongResultsTest, AWriteBehindAWorkspaceIsSeen) {
   KernelDefinition definition("k");
   definition.Parameters({Out("y", kFloat32, {"N"}), Workspace("w", [](const Config&, const Problem&) { return 400; })})
       .Space(space)
-      .AddVariant(
-          Variant([kind](const Config& c, const Problem&) {
-            return KernelSource::HostCpp(R"(
+      .AddVariant(Variant([kind](const Config& c, const Problem&) {
+                    return KernelSource::HostCpp(R"(
 static void k(const tuneonce_block&, float* y, float* w) {
   for (volatile int i = 0; i < (KIND == 0 ? 300000 : 0); i = i + 1) {}
   for (int i = 0; i < 100; ++i) w[i] = 1;
@@ -153,9 +152,9 @@ static void k(const tuneonce_block&, float* y, float* w) {
   if (KIND == 1) w[100] = 2;
 }
 TUNEONCE_CPU_KERNEL(k);)",
-                                         "k")
-                .Define("KIND", c[kind]);
-          }).Grid(Grid::Fixed(1)));
+                                                 "k")
+                        .Define("KIND", c[kind]);
+                  }).Grid(Grid::Fixed(1)));
   DeviceBuffer y = Floats({7});
   TensorView y_view = testing::View(y);
   SearchOptions options;
@@ -210,6 +209,24 @@ TEST_F(WrongResultsTest, AFloat8ThatIsTwoStepsOffIsWrong) {
   EXPECT_TRUE(search("0x41")->failures.empty()) << "another rounding";
 }
 
+TEST_F(WrongResultsTest, AnOutlierHidesErrorsOnlyInItsOwnBlock) {
+  // The tolerance of a block with 1e6 in it is 15. Of 1000 elements the first 256 are such a block.
+  for (const char* outlier : {"1e6f", "1e30f"}) {
+    ExpectFails(Search(Define(std::string("for (int i = 0; i < n; ++i) y[i] = i == 5 ? ") + outlier +
+                                  " : KIND == 1 ? 0 : i % 7 + 1;",
+                              {0, 1, 2})),
+                "wrong result: output 'y': 744 of 1000 elements differ");
+  }
+}
+
+TEST_F(WrongResultsTest, SumsThatCancelMayDifferByAShareOfTheirNeighbours) {
+  // Each fourth element is a sum that cancels: what is left of it is rounding.
+  ExpectFails(Search(Define("for (int i = 0; i < n; ++i) y[i] = i % 4 == 0 ? (KIND == 1 ? 1e-3f : KIND == 2 ? 1e-6f : "
+                            "-1e-6f) : (i % 7 + 1);",
+                            {0, 1, 2})),
+              "wrong result: output 'y': 250 of 1000 elements differ");
+}
+
 /// Memory while searching.
 class TrialMemoryTest : public testing::CpuDeviceTest {
  protected:
@@ -229,17 +246,16 @@ class TrialMemoryTest : public testing::CpuDeviceTest {
         .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N"),
                      Workspace("w", [](const Config&, const Problem&) { return kWorkspace; })})
         .Space(space)
-        .AddVariant(
-            Variant([kind](const Config& c, const Problem&) {
-              return KernelSource::HostCpp(R"(
+        .AddVariant(Variant([kind](const Config& c, const Problem&) {
+                      return KernelSource::HostCpp(R"(
 static void k(const tuneonce_block&, const float* x, float* y, int n, float* w) {
   w[KIND] = 1;
   for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
 }
 TUNEONCE_CPU_KERNEL(k);)",
-                                           "k")
-                  .Define("KIND", c[kind]);
-            }).Grid(Grid::Fixed(1)));
+                                                   "k")
+                          .Define("KIND", c[kind]);
+                    }).Grid(Grid::Fixed(1)));
     SearchOptions options;
     options.quiet = true;
     options.max_rounds = 3;

@@ -56,6 +56,17 @@ TEST(LogTest, AnUnknownLevelIsAnErrorWhereItWasGivenAndPassedOverInTheProcess) {
   unsetenv("TUNEONCE_LOG");
 }
 
+/// In a process of its own, whose default Runtime is not made yet.
+TEST(LogDeathTest, TheDefaultRuntimeWarnsOfAMisspelledVariable) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto use = [] {
+    setenv("TUNEONCE_STOER", "memory", 1);
+    Runtime::Default();
+    std::exit(0);
+  };
+  EXPECT_EXIT(use(), ::testing::ExitedWithCode(0), "'TUNEONCE_STOER' is no variable that this library reads");
+}
+
 TEST(LogTest, OnStderrLevelsAreMarkedAndWarningsAloneAreSaidOnce) {
   std::shared_ptr<Runtime> runtime = testing::RuntimeIn({{"TUNEONCE_LOG", "debug"}});
   ::testing::internal::CaptureStderr();

@@ -77,7 +77,7 @@ def worker_kills(report, make_trial, points, seed):
             os.kill(worker or process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass  # It was faster.
-        err = process.communicate(timeout=60)[1].decode(errors="replace")
+        err = process.communicate(timeout=1200)[1].decode(errors="replace")
         # The search goes on with another worker, or here; a baseline that is killed with its worker is one clear line.
         wrong = judge(process.returncode, err) if worker or process.returncode != -9 else None
         workers += worker is not None

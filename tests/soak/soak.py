@@ -110,6 +110,22 @@ def ranks(report, programs):
     check.add("ranks_test", run.stdout.strip() if run.returncode else None)
 
 
+def calls(report, programs, launches, seed):
+    """random_calls: threads that call the API at random, and compare each output; CI has 5000 launches."""
+    check = report.check(f"random calls of the API, {launches} launches for each of two seeds")
+    program = programs / "random_calls"
+    if not program.is_file():
+        return check.skip(f"there is no random_calls in {programs}")
+    for each in (seed, seed + 1):
+        command = [program, "--seed", str(each), "--launches", str(launches)]
+        run = subprocess.run(command, text=True, capture_output=True, check=False)
+        lines = [line for line in run.stdout.splitlines() if ":" in line]
+        wrong = lines[-1] if lines else run.stderr.strip()
+        check.add(f"random_calls --seed {each}", wrong if run.returncode else None)
+        if lines:
+            check.note(lines[0])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True, type=pathlib.Path, help="where the program tuneonce is")
@@ -118,7 +134,7 @@ def main():
     parser.add_argument("--runs", type=int, default=1_000_000, help="of each fuzzer (default 10^6)")
     parser.add_argument("--short", action="store_true", help="a minute in all, without fuzzers")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", help="one check: limits, closed, signals, files, disk, kills, workers, ranks, fleet, fuzz")
+    parser.add_argument("--only", help="one check: limits, closed, signals, files, disk, kills, workers, calls, ranks, fleet, fuzz")
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     become_reaper()
@@ -149,12 +165,13 @@ def main():
         "limits": lambda: limits.sweep(report, make_trial, options.short),
         "kills": lambda: kills.kill_loop(report, make_trial, 15 if options.short else options.minutes * 60, options.seed),
         "workers": lambda: kills.worker_kills(report, make_trial, 50 if options.short else 1000, options.seed),
+        "calls": lambda: calls(report, options.bin, 500_000, options.seed),
         "ranks": lambda: ranks(report, options.bin),
         "fleet": lambda: fleet(report, options.bin),
         "fuzz": lambda: fuzzers.fuzz(report, options.fuzzers.resolve(), scratch, options.runs, options.seed),
     }
     for name, part in parts.items():
-        if options.only not in (None, name) or (name == "fuzz" and not options.fuzzers) or (name in ("fuzz", "fleet", "ranks") and options.short):
+        if options.only not in (None, name) or (name == "fuzz" and not options.fuzzers) or (name in ("fuzz", "fleet", "ranks", "calls") and options.short):
             continue
         part()
         if options.out:  # After each: what is known stays known if somebody stops it.

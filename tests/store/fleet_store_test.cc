@@ -93,11 +93,19 @@ TEST_F(FleetStoreTest, TheBetterOfBothServes) {
   incomplete.is_complete = false;
   TuningRecord pinned = Record(1, "pinned");
   pinned.is_pinned = true;
+  auto of_driver = [](int driver, bool is_complete) {
+    TuningRecord record = Record(1, is_complete ? "complete" : "incomplete", driver);
+    record.is_complete = is_complete;
+    return record;
+  };
   const std::vector<Case> cases = {
       {"exact before another driver's", Record(1, "machine's", 12000), Record(1, "fleet's"), "fleet's"},
       {"the machine's of two of other drivers", Record(1, "machine's", 12000), Record(1, "fleet's", 12080),
        "machine's"},
       {"a complete one before one that was cut short", incomplete, Record(1, "fleet's"), "fleet's"},
+      {"a complete one before one that was cut short, both of other drivers", of_driver(12000, false),
+       of_driver(12080, true), "complete"},
+      {"the machine's of these", of_driver(12000, true), of_driver(12080, false), "complete"},
       {"of two that were cut short the machine's", incomplete, incomplete, "incomplete"},
       {"a person's choice before a search that was cut short", incomplete, pinned, "pinned"},
   };
@@ -108,6 +116,37 @@ TEST_F(FleetStoreTest, TheBetterOfBothServes) {
     Result<RecordLookup> found = MakeFleetStore(machine, fleet)->Lookup(Record(1).key);
     EXPECT_EQ(found->record->config, testing::NamedConfig(each.serves)) << each.what;
   }
+}
+
+TEST_F(FleetStoreTest, TheFleetGetsOnlyWhatARecordNamesAlsoOfAMachineThatKeepsNoCode) {
+  for (bool writes : {true, false}) {
+    SCOPED_TRACE(writes);
+    auto fleet = std::make_shared<Tier>();
+    FleetUse use;
+    use.writes = writes;
+    std::shared_ptr<RecordStore> store = MakeFleetStore(MakeMemoryStore(), fleet, use);
+    TuningRecord record = Record(1);
+    ASSERT_OK(store->artifacts()->Put(record.artifact, ArtifactOf(10)));
+    ASSERT_OK(store->artifacts()->Put(record.baseline->artifact, ArtifactOf(11)));
+    ASSERT_OK(store->artifacts()->Put(Fingerprint{9, 9}, ArtifactOf(12)));  // A loser's.
+    EXPECT_EQ(fleet->code.bytes(), 0);
+    EXPECT_TRUE(store->artifacts()->Get(Fingerprint{9, 9})->has_value()) << "this process has it";
+    ASSERT_OK(store->artifacts()->Lease(Fingerprint{9, 9}, AtOnce()));
+    ASSERT_OK(store->Put(record));
+    EXPECT_EQ(fleet->code.Get(record.artifact)->has_value(), writes);
+    EXPECT_EQ(fleet->code.Get(record.baseline->artifact)->has_value(), writes);
+    EXPECT_FALSE(fleet->code.Get(Fingerprint{9, 9})->has_value());
+  }
+}
+
+TEST_F(FleetStoreTest, WhatTheMachineRefusesReachesTheFleetWithItsCode) {
+  /// Over a shipped store, whose code is for reading only.
+  std::shared_ptr<RecordStore> store = MakeFleetStore(MakeLayeredStore(MakeMemoryStore(), {machine_}), fleet_);
+  TuningRecord record = Record(1);
+  ASSERT_OK(store->artifacts()->Put(record.artifact, ArtifactOf(10)));
+  EXPECT_EQ(machine_->code.bytes(), 0) << "what is shipped stays as it is";
+  ASSERT_OK(store->Put(record));
+  EXPECT_TRUE(fleet_->code.Get(record.artifact)->has_value());
 }
 
 TEST_F(FleetStoreTest, WhatIsPutGoesToBothWithTheCodeThatServes) {
@@ -220,6 +259,18 @@ TEST(DefaultStoreTest, AFleetsAddressIsNoDefaultStoreAndMakesNoFile) {
     environment.store = path;
     EXPECT_EQ(*DefaultStorePath(environment), path);
   }
+}
+
+TEST(DefaultStoreTest, ARelativeCacheFolderIsIgnored) {
+  Environment environment;
+  environment.home = "/home/someone";
+  environment.cache_folder = "cache";
+  EXPECT_EQ(*DefaultStorePath(environment), "/home/someone/.cache/tuneonce/store.db");
+  environment.cache_folder = "/cache";
+  EXPECT_EQ(*DefaultStorePath(environment), "/cache/tuneonce/store.db");
+  environment.home = "";
+  environment.cache_folder = "cache";
+  EXPECT_ERROR(DefaultStorePath(environment), StatusCode::kFailedPrecondition, "there is no place for a store");
 }
 
 }  // namespace

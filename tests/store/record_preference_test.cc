@@ -86,6 +86,13 @@ const std::vector<PreferenceCase>& PreferenceCases() {
          r.measurement.error_margin_us = 0.001;
        },
        "", "newer", ""},
+      {"newer, at another shape", [](TuningRecord& r) { r.unix_seconds += 1; },
+       [](TuningRecord& r) {
+         r.tuned_at = "N=300";
+         r.measurement.mean_us = 0.5;
+         r.measurement.error_margin_us = 0.001;
+       },
+       "newer, since their times are of different shapes", "newer", ""},
       {"certain", [](TuningRecord&) {},
        [](TuningRecord& r) {
          BetterMeasured(r);

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/file.h"
@@ -88,7 +89,7 @@ TEST_F(StoreBytesTest, AsAFileOfItsOwnersItIsAStoreLikeAnyOther) {
   EXPECT_EQ(NumSetAside(), 0);
 }
 
-/// Written by tuneonce before records had shape keys (2), and before artifacts had rowids (3).
+/// Stores of older formats: before the first release no format is read but the current one.
 class OlderFormatTest : public testing::SqliteStoreTest, public ::testing::WithParamInterface<int> {
  protected:
   void SetUp() override {
@@ -98,63 +99,36 @@ class OlderFormatTest : public testing::SqliteStoreTest, public ::testing::WithP
     ASSERT_OK(WriteFile(path_, *ReadFile(TUNEONCE_TEST_DATA + file)));
     chmod(path_.c_str(), 0600);
   }
-  RecordMiss MissOfOtherSources(const SqliteStore& store) {
-    TuningKey key = store.List()->at(0).key;
-    EXPECT_EQ(store.Lookup(key)->Miss(), RecordMiss::kNone);
-    key.kernel_fingerprint = {7, 7};
-    return store.Lookup(key)->Miss();
-  }
-  /// That of its only artifact, which is found by its key.
-  std::string Image(SqliteStore& store) {
-    std::vector<Fingerprint> keys = *store.ArtifactKeys();
-    EXPECT_EQ(keys.size(), 1u);
-    std::optional<Artifact> artifact = *store.Get(keys.at(0));
-    EXPECT_TRUE(artifact.has_value());
-    return artifact ? artifact->image : "";
-  }
 };
 INSTANTIATE_TEST_SUITE_P(Formats, OlderFormatTest, ::testing::Values(2, 3));
 
-TEST_P(OlderFormatTest, OpenedForReadingItStaysAsItIs) {
+TEST_P(OlderFormatTest, OpenedForReadingItIsRefusedAndStaysAsItIs) {
   const std::string before = *ReadFile(path_);
-  const RecordMiss expected = GetParam() == 2 ? RecordMiss::kNoRecord : RecordMiss::kOtherSource;
   SqliteStoreOptions options;
   options.path = path_;
   options.read_only = true;
-  std::shared_ptr<SqliteStore> store = *SqliteStore::Open(options);
-  EXPECT_EQ(MissOfOtherSources(*store), expected);
-  EXPECT_NE(Image(*store), "");
-  EXPECT_EQ(store->Verify()->num_artifacts, 1);
-  EXPECT_TRUE(store->Verify()->problems.empty());
+  EXPECT_ERROR(SqliteStore::Open(options), StatusCode::kFailedPrecondition,
+               "was written by an older version of tuneonce (format " + std::to_string(GetParam()));
   EXPECT_EQ(*ReadFile(path_), before);
-  std::string bytes = before;
-  EXPECT_EQ(MissOfOtherSources(**SqliteStore::FromBytes(bytes.data(), bytes.size())), expected);
 }
 
-TEST_P(OlderFormatTest, OpenedForWritingItIsMigratedAndKeepsAll) {
-  std::string bytes = *ReadFile(path_);
-  const std::string image = Image(**SqliteStore::FromBytes(bytes.data(), bytes.size()));
-  for (int i = 0; i < 2; ++i) {  // Migrated, and as it is from then on.
-    std::shared_ptr<SqliteStore> store = Open();
-    EXPECT_EQ(MissOfOtherSources(*store), RecordMiss::kOtherSource);
-    EXPECT_EQ(Image(*store), image);
-    EXPECT_EQ(store->Verify()->num_artifacts, 1);
-    EXPECT_TRUE(store->Verify()->problems.empty());
-    EXPECT_EQ(NumSetAside(), 0);
-  }
-}
-
-TEST_P(OlderFormatTest, OnceMigratedItIsWrittenAndBoundedAsOthers) {
-  SqliteStoreOptions options;
-  options.path = path_;
-  options.max_artifact_bytes = 20000;
-  std::shared_ptr<SqliteStore> store = *SqliteStore::Open(options);
-  const Fingerprint first = store->ArtifactKeys()->at(0);
-  ASSERT_OK(store->Put(first, ArtifactOf(5000)));
-  EXPECT_EQ(Image(*store), std::string(5000, 'x')) << "in its place";
-  for (std::uint64_t i = 1; i <= 4; ++i) ASSERT_OK(store->Put(Fingerprint{3, i}, ArtifactOf(15000)));
-  EXPECT_EQ(store->ArtifactKeys()->size(), 1u);
-  EXPECT_TRUE((*store->Get(Fingerprint{3, 4})).has_value());
+TEST_P(OlderFormatTest, OpenedForWritingItIsSetAsideWithOneLineAndANewStoreTakesItsPlace) {
+  const std::string before = *ReadFile(path_);
+  ::testing::internal::CaptureStderr();
+  std::shared_ptr<SqliteStore> store = Open();
+  ASSERT_OK(store->Put(Record(1)));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_NE(said.find("was written in format " + std::to_string(GetParam())), std::string::npos) << said;
+  EXPECT_EQ(store->List()->size(), 1u);
+  EXPECT_EQ(Open()->List()->size(), 1u) << "the new one is opened as it is";
+  const std::vector<std::string> names = NamesIn(folder_->path() + "/cache");
+  const auto aside = std::find_if(names.begin(), names.end(), [](const std::string& name) {
+    return name.find(".format-") != std::string::npos && name.find("-wal") == std::string::npos &&
+           name.find("-shm") == std::string::npos;
+  });
+  ASSERT_NE(aside, names.end());
+  EXPECT_EQ(ReadFile(folder_->path() + "/cache/" + *aside)->size(), before.size());
 }
 
 /// The same of every store that is ours.

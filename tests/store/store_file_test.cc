@@ -271,22 +271,5 @@ TEST_F(StoreFileTest, AnotherProcessesPutsFollowTheFileToo) {
   EXPECT_TRUE(Open(path_)->Verify()->problems.empty());
 }
 
-TEST_F(StoreFileTest, AStoreOfAnOlderVersionIsMigratedAndKeepsItsArtifacts) {
-  {
-    std::shared_ptr<SqliteStore> store = Open(path_);
-    ASSERT_OK(store->Put(KeyedRecord(1)));
-    ASSERT_OK(store->Put(Fingerprint{1, 1}, SmallArtifact()));
-  }
-  MakeDatabase(path_, "DROP INDEX records_by_shape; ALTER TABLE records DROP COLUMN shape_key; PRAGMA user_version=1");
-  Result<std::shared_ptr<SqliteStore>> reader = TryOpen(path_, /*read_only=*/true);
-  ASSERT_OK(reader);
-  EXPECT_TRUE((*(*reader)->Get(Fingerprint{1, 1})).has_value());
-  std::shared_ptr<SqliteStore> store = Open(path_);
-  EXPECT_EQ(store->List()->size(), 0u) << "records of version 1 do not say which config they mean";
-  EXPECT_TRUE((*store->Get(Fingerprint{1, 1})).has_value());
-  ASSERT_OK(store->Put(KeyedRecord(2)));
-  EXPECT_EQ(Open(path_)->List()->size(), 1u) << "migrated once";
-}
-
 }  // namespace
 }  // namespace tuneonce

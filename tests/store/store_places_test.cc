@@ -87,7 +87,15 @@ TEST_F(StorePlacesTest, AShippedStoreIsReadFromAReadOnlyFolderUnderTheUsers) {
   ASSERT_OK(layered->Remove(Record(1).key));
   EXPECT_EQ(layered->Lookup(Record(1).key)->record->config, testing::NamedConfig("shipped"));
   LayeredStore over_memory(std::make_shared<MemoryStore>(), {*shipped});
-  EXPECT_EQ(over_memory.artifacts(), nullptr);
+  ASSERT_NE(over_memory.artifacts(), nullptr);
+  EXPECT_TRUE((*over_memory.artifacts()->Get(Fingerprint{1, 1})).has_value());
+  {
+    Result<ArtifactLease> lease = over_memory.artifacts()->Lease(Fingerprint{1, 2}, WaitLimits());
+    ASSERT_OK(lease);
+    ASSERT_OK(over_memory.artifacts()->Put(Fingerprint{1, 2}, ArtifactOf(10)));
+  }
+  EXPECT_TRUE((*over_memory.artifacts()->Get(Fingerprint{1, 2})).has_value()) << "what is compiled here";
+  EXPECT_EQ(LayeredStore(std::make_shared<MemoryStore>(), {std::make_shared<MemoryStore>()}).artifacts(), nullptr);
   chmod((*shipped)->path().substr(0, (*shipped)->path().rfind('/')).c_str(), 0700);
 }
 
@@ -114,9 +122,27 @@ TEST_F(StorePlacesTest, AStoreEmbeddedInAProgramIsRead) {
   EXPECT_ERROR(SqliteStore::FromBytes(noise.data(), noise.size()), StatusCode::kInvalidArgument, "(embedded)");
 }
 
+TEST_F(StorePlacesTest, AUmaskThatTakesTheOwnersPermissionsIsNamed) {
+  EXPECT_EQ(testing::InChild([&] {
+              umask(0777);
+              EXPECT_ERROR(OpenError(folder_->path() + "/new/store.db"), StatusCode::kFailedPrecondition,
+                           "the process's umask takes them; set a umask such as 077");
+            }),
+            0);
+  EXPECT_NE(access((folder_->path() + "/new").c_str(), F_OK), 0) << "nothing is left";
+}
+
 TEST(StorePlaceTest, NetworkFileSystemsAreKnownByTheirNumbers) {
   EXPECT_TRUE(IsNetworkFileSystem(0x6969)) << "NFS";
   EXPECT_TRUE(IsNetworkFileSystem(static_cast<unsigned long>(static_cast<int>(0xFF534D42)))) << "CIFS, sign-extended";
+  for (unsigned long type :
+       {0x47504653ul /*GPFS*/, 0x19830326ul /*BeeGFS*/, 0x65735546ul /*FUSE*/, 0x01021997ul /*9p*/,
+        0x20030528ul /*OrangeFS*/, 0xAAD7AAEAul /*PanFS*/, 0x7461636Ful /*OCFS2*/, 0x01161970ul /*GFS2*/}) {
+    EXPECT_TRUE(IsNetworkFileSystem(type)) << std::hex << type;
+  }
+  EXPECT_FALSE(IsNetworkFileSystem(0x58465342)) << "XFS";
+  EXPECT_FALSE(IsNetworkFileSystem(0x9123683E)) << "Btrfs";
+  EXPECT_FALSE(IsNetworkFileSystem(0x794C7630)) << "overlayfs";
   EXPECT_FALSE(IsNetworkFileSystem(0xEF53)) << "ext4";
   EXPECT_FALSE(IsNetworkFileSystem(0x01021994)) << "tmpfs";
 }

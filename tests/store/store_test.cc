@@ -1,5 +1,9 @@
+#include <algorithm>
+
 #include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
+#include "store/shipped_decisions.h"
+#include "testing/comma_locale.h"
 #include "testing/device_test.h"
 #include "testing/record_changes.h"
 #include "tuneonce/fingerprint.h"
@@ -64,6 +68,85 @@ TEST(RecordLookupTest, OfTwoThatFitAlikeTheMeasuredOneGoesBeforeTheImportedOne) 
   EXPECT_FALSE(found.is_shipped);
 }
 
+TEST(RecordLookupTest, ACompleteRecordGoesBeforeOneThatWasCutShortWhateverLayerHasIt) {
+  TuningRecord cut_short = Record("cut short"), complete = Record("complete"), pinned = Record("pinned");
+  TuningRecord also_cut_short = Record("also cut short");
+  cut_short.is_complete = also_cut_short.is_complete = pinned.is_complete = false;
+  pinned.is_pinned = true;
+  TuningRecord imported = Record("imported");
+  imported.reason = ChoiceReason::kImported;
+  struct Case {
+    const char* what;
+    TuningRecord users, shipped;
+    const char* serves;
+  };
+  const std::vector<Case> cases = {
+      {"the shipped one is complete", cut_short, complete, "complete"},
+      {"the user's is complete", complete, cut_short, "complete"},
+      {"both are complete", complete, Record("shipped"), "complete"},
+      {"neither is", cut_short, also_cut_short, "cut short"},
+      {"a person's choice is not cut short", pinned, complete, "pinned"},
+      {"nor is a shipped one", cut_short, pinned, "pinned"},
+      {"what was measured goes before what was imported, also if it was cut short", imported, cut_short, "cut short"},
+      {"in either order", cut_short, imported, "cut short"},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.what);
+    auto user = std::make_shared<MemoryStore>(), shipped = std::make_shared<MemoryStore>();
+    ASSERT_OK(user->Put(each.users));
+    ASSERT_OK(shipped->Put(each.shipped));
+    const bool is_users = each.users.config == testing::NamedConfig(each.serves);
+    std::vector<std::shared_ptr<RecordStore>> stores = {
+        MakeLayeredStore(user, {shipped}), MakeLayeredStore(user, {std::make_shared<MemoryStore>(), shipped})};
+    // What a user imports goes before what came along with the kernel.
+    if (!each.users.is_imported()) stores.push_back(StoreOverShipped(user, shipped, RecordMatch::kExact));
+    for (const std::shared_ptr<RecordStore>& store : stores) {
+      RecordLookup found = *store->Lookup(each.users.key);
+      EXPECT_EQ(found.record->config, testing::NamedConfig(each.serves));
+      EXPECT_EQ(found.is_shipped, !is_users);
+    }
+  }
+}
+
+TEST(RecordLookupTest, PolicyGetsTheCompleteRecordOfAnotherDriverInPlaceOfOneThatWasCutShort) {
+  TuningRecord cut_short = Record("cut short");
+  cut_short.is_complete = false;
+  auto user = std::make_shared<MemoryStore>(), shipped = std::make_shared<MemoryStore>();
+  ASSERT_OK(user->Put(cut_short));
+  ASSERT_OK(shipped->Put(Record("complete", "H200", 12080)));
+  ASSERT_OK(shipped->Put(Record("of another device", "B200")));
+  auto in_one = std::make_shared<MemoryStore>(), turned = std::make_shared<MemoryStore>();
+  std::vector<TuningRecord> all = *MakeLayeredStore(user, {shipped})->List();
+  for (const TuningRecord& record : all) ASSERT_OK(in_one->Put(record));
+  std::reverse(all.begin(), all.end());
+  for (const TuningRecord& record : all) ASSERT_OK(turned->Put(record));
+  struct Case {
+    const char* what;
+    std::shared_ptr<RecordStore> store;
+    bool is_shipped;
+  };
+  for (const Case& each :
+       {Case{"layers", MakeLayeredStore(user, {shipped}), true},
+        Case{"layers, turned", MakeLayeredStore(shipped, {user}), false}, Case{"one store", in_one, false},
+        Case{"one store, turned", turned, false}, Case{"a fleet", MakeFleetStore(user, shipped), false}}) {
+    SCOPED_TRACE(each.what);
+    RecordLookup found = *each.store->Lookup(cut_short.key);
+    EXPECT_EQ(found.record->config, cut_short.config);
+    EXPECT_EQ(found.Miss(), RecordMiss::kIncomplete);
+    EXPECT_EQ(found.BestFor(RecordMatch::kExact).record->config, cut_short.config);
+    for (RecordMatch weakest : {RecordMatch::kOtherDriver, RecordMatch::kOtherDevice}) {
+      const RecordLookup& best = found.BestFor(weakest);
+      EXPECT_EQ(best.record->config, testing::NamedConfig("complete"));
+      EXPECT_EQ(best.match, RecordMatch::kOtherDriver);
+      EXPECT_EQ(best.is_shipped, each.is_shipped);
+    }
+  }
+  // Nothing goes before a complete record of this driver.
+  ASSERT_OK(user->Put(Record("here")));
+  EXPECT_EQ(MakeLayeredStore(user, {shipped})->Lookup(cut_short.key)->BestFor(RecordMatch::kOtherDevice).record->config,
+            testing::NamedConfig("here"));
+}
+
 TEST(TuningKeyTest, TheFingerprintTellsConfigsThatPrintAlike) {
   auto fingerprint = [](const Config& config) { return SharedChoiceFingerprint("choice", {config}); };
   SearchSpace doubles;
@@ -82,23 +165,62 @@ TEST(TuningKeyTest, TheFingerprintTellsConfigsThatPrintAlike) {
   EXPECT_NE(fingerprint((*text.Enumerate(Target()))[1]), fingerprint(whole.Enumerate(Target())->front())) << "1, \"1\"";
 }
 
-TEST(TuningKeyTest, TheFingerprintCoversVersionSourcesAndConfigs) {
+TEST(TuningKeyTest, TheFingerprintTellsSmallValuesOfAScalarApartInEveryLocale) {
+  testing::ScaleKernel scale;
+  auto fingerprint = [&](double eps) {
+    KernelDefinition definition("k");
+    definition.Parameters({Scalar<double>("eps"), Out("y", kFloat32, {"N"})})
+        .Space(scale.space)
+        .Key(KeyOf("N"))
+        .Grid(Grid::Fixed(1))
+        .AddVariant(CudaCpp("a", "scale").On(nullptr).Assuming({ScalarIs("eps", eps)}));
+    EXPECT_OK(definition.Validate());
+    Problem problem{};
+    problem.dims = Dims(static_cast<int>(definition.dims().size()));
+    return *KernelFingerprint(definition, *scale.space.Enumerate(Target()), problem);
+  };
+  EXPECT_NE(fingerprint(1e-7), fingerprint(2e-7));
+  const Fingerprint under_c = fingerprint(1.5);
+  TUNEONCE_COMMA_LOCALE_OR_SKIP();
+  EXPECT_EQ(fingerprint(1.5), under_c);
+}
+
+TEST(TuningKeyTest, TheFingerprintCoversTheDefinitionAndNotTheListOfConfigs) {
   testing::ScaleKernel scale;
   auto fingerprint = [&](const KernelDefinition& definition, std::size_t num_configs) {
     std::vector<Config> configs = *scale.space.Enumerate(Target());
     configs.resize(num_configs, configs[0]);
-    return *KernelFingerprint(definition, configs, Problem());
+    KernelDefinition validated = definition;
+    EXPECT_OK(validated.Validate());
+    Problem problem{};
+    problem.dims = Dims(static_cast<int>(validated.dims().size()));
+    return *KernelFingerprint(validated, configs, problem);
   };
-  KernelDefinition base = scale.Definition();
-  EXPECT_EQ(fingerprint(base, 4), fingerprint(scale.Definition(), 4));
-  EXPECT_NE(fingerprint(base, 4), fingerprint(base, 3));
-  EXPECT_NE(fingerprint(base, 4), fingerprint(scale.Definition("other"), 4));
-  KernelDefinition version = KernelDefinition("scale").Version("2");
-  version.AddVariant(Variant(scale.Source()).Grid(Grid::Fixed(1)));
-  EXPECT_NE(fingerprint(base, 4), fingerprint(version, 4));
-  KernelDefinition source("scale");
-  source.AddVariant(Variant([](const Config&, const Problem&) { return KernelSource(); }).Grid(Grid::Fixed(1)));
-  EXPECT_NE(fingerprint(base, 4), fingerprint(source, 4));
+  // Of a source that is known, so that configs are not asked for theirs.
+  auto define = [&](const std::string& name, const std::string& version, const std::string& source, KeyPart part,
+                    Term grid, std::vector<Assumption> assumptions, Tolerance tolerance) {
+    KernelDefinition definition(name);
+    definition.Version(version)
+        .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"})})
+        .Space(scale.space)
+        .Key(std::move(part))
+        .Grid(Grid::Fixed(std::move(grid)))
+        .VerifyWithin(tolerance)
+        .AddVariant(CudaCpp(source, "scale").On(nullptr).Assuming(std::move(assumptions)));
+    return definition;
+  };
+  const KernelDefinition base = define("k", "", "a", KeyOf("N"), 1, {}, {});
+  EXPECT_EQ(fingerprint(base, 4), fingerprint(base, 3)) << "a record says which configs it knows";
+  EXPECT_EQ(fingerprint(base, 4), fingerprint(define("k", "", "a", KeyOf("N"), 1, {}, {1, 1, 1}), 4));
+  const std::vector<KernelDefinition> others = {
+      define("l", "", "a", KeyOf("N"), 1, {}, {}),
+      define("k", "2", "a", KeyOf("N"), 1, {}, {}),
+      define("k", "", "b", KeyOf("N"), 1, {}, {}),
+      define("k", "", "a", KeyOf("N").NextPow2(), 1, {}, {}),
+      define("k", "", "a", KeyOf("N"), CeilDiv("N", 64), {}, {}),
+      define("k", "", "a", KeyOf("N"), 1, {Aligned("x", 16)}, {}),
+  };
+  for (const KernelDefinition& other : others) EXPECT_NE(fingerprint(base, 4), fingerprint(other, 4));
 }
 
 }  // namespace

@@ -31,28 +31,9 @@ TEST(TuningRecordTest, ANewerFormatIsSaidToBeNewerAndAnOlderOneToBeOlder) {
   std::string of_format_1 = Encoder().Add(std::uint64_t{0x74756e6572310001}).Finish();
   std::string of_format_9 = Encoder().Add(std::uint64_t{0x74756e6572310009}).Finish();
   std::string of_nobody = Encoder().Add(std::uint64_t{1}).Finish();
-  EXPECT_ERROR(DecodeRecord(of_format_1), StatusCode::kInvalidArgument, "format 1, this tuneonce knows 3: tune");
-  EXPECT_ERROR(DecodeRecord(of_format_9), StatusCode::kInvalidArgument, "format 9, this tuneonce knows 3: update");
+  EXPECT_ERROR(DecodeRecord(of_format_1), StatusCode::kInvalidArgument, "format 1, this tuneonce knows 4: tune");
+  EXPECT_ERROR(DecodeRecord(of_format_9), StatusCode::kInvalidArgument, "format 9, this tuneonce knows 4: update");
   EXPECT_ERROR(DecodeRecord(of_nobody), StatusCode::kInvalidArgument, "no mark");
-}
-
-TEST(TuningRecordTest, ARecordOfFormat2HasWhatCameLaterByDefault) {
-  TuningRecord record;
-  record.key.kernel = "scale";
-  record.conditions.mig_profile = "1g.18gb";
-  const std::string now = EncodeRecord(record);
-  // Format 2: another number in the mark, no words for the sizes of an empty nearest_dim and rows, and the checksum.
-  constexpr std::size_t kWord = 8, kChecksum = 2 * kWord;
-  std::string before = now.substr(kWord, now.size() - kWord - 2 * kWord - kChecksum);
-  std::string content = Encoder().Add(std::uint64_t{0x74756e6572310002}).Bytes() + before;
-  std::string checksum = Encoder().Add(Fingerprinter().Add(std::string_view(content)).Finish()).Bytes();
-  Result<TuningRecord> read = DecodeRecord(content + checksum);
-  ASSERT_OK(read);
-  EXPECT_EQ(EncodeRecord(*read), now);
-  // One that ends before its last field of format 2 is none.
-  content.resize(content.size() - kWord);
-  checksum = Encoder().Add(Fingerprinter().Add(std::string_view(content)).Finish()).Bytes();
-  EXPECT_FALSE(DecodeRecord(content + checksum).ok());
 }
 
 template <typename Enum>

@@ -315,14 +315,14 @@ inline std::unique_ptr<DeviceTable> TableOfSlices(const TensorView& tensor, Stre
 
 /// Launches the bundle on random tensors, which tunes it under `policy`, and compares every tensor with the formula:
 /// inputs too must be what they were. `offset`: elements between the memory's start and each tensor's. `pinned`: the
-/// config that runs, three times, in place of tuning.
+/// config that runs, three times, in place of tuning. `seed`: of the tensors' elements.
 inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& device, StreamView stream,
                                        AutotunePolicy policy, std::size_t offset = 0,
-                                       const TunedKernel::NamedConfig& pinned = {}) {
+                                       const TunedKernel::NamedConfig& pinned = {}, unsigned seed = 1) {
   const char* copied = std::getenv("TUNEONCE_BUNDLES");  // By tests/gpu/run.sh, where the programs are a copy.
   Result<Bundle> bundle = Bundle::Load((copied != nullptr ? copied : TUNEONCE_BUNDLE_FOLDER) + ("/" + of.bundle));
   ASSERT_OK(bundle);
-  std::mt19937 random(1);
+  std::mt19937 random(seed);
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
   Tensors tensors;
   std::vector<DeviceBuffer> buffers;

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,6 +28,17 @@ struct WorkLedger {
   std::array<std::atomic<std::int64_t>, kMostCounted> runs{};  // By candidate.
 };
 
+/// A whole number that may differ from rank to rank. It is a descriptor, for what derived values compute is part of the
+/// kernel's identity, which ranks have in common.
+inline Parameter OfRank(std::string name, std::function<std::int64_t(const Config&)> value) {
+  auto describe = [value = std::move(value)](const Config& c, const Problem&, const TensorView* const*, void* bytes) {
+    const std::int64_t number = value(c);
+    std::memcpy(bytes, &number, sizeof number);
+    return Status();
+  };
+  return Descriptor(std::move(name), sizeof(std::int64_t), std::move(describe));
+}
+
 /// y = x * factor over N elements, with an axis CANDIDATE of so many values, each of which is code of its own, does as
 /// much work as it is told, and says so to its rank's ledger.
 class CountedKernel {
@@ -44,14 +56,12 @@ class CountedKernel {
     KernelDefinition definition("counted");
     auto candidate_of = [axis = candidate_](const Config& c, const Problem&) { return c[axis]; };
     definition
-        .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2),
-                     DimValue("N"), Derived("candidate", candidate_of),
-                     Derived("work", [axis = candidate_, work_of = work_of_](
-                                         const Config& c, const Problem&) { return work_of(c[axis]); }),
-                     Derived("ledger",
-                             [ledger = ledger_](const Config&, const Problem&) {
-                               return reinterpret_cast<std::int64_t>(ledger.get());
-                             })})
+        .Parameters(
+            {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N"),
+             Derived("candidate", candidate_of),
+             OfRank("work", [axis = candidate_, work_of = work_of_](const Config& c) { return work_of(c[axis]); }),
+             OfRank("ledger",
+                    [ledger = ledger_](const Config&) { return reinterpret_cast<std::int64_t>(ledger.get()); })})
         .Space(space_)
         .AddVariant(Variant([axis = candidate_](const Config& c, const Problem&) {
                       return KernelSource::HostCpp(kSource, "counted").Define("CANDIDATE", c[axis]);

@@ -124,6 +124,18 @@ struct ScaleKernel {
   }
 };
 
+/// ScaleKernel without axes, for tests of many keys: each is tuned at once.
+inline KernelDefinition ScaleOfOneConfig() {
+  KernelDefinition definition("scale");
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .AddVariant(Variant([](const Config&, const Problem&) {
+                    return KernelSource::HostCpp(kScaleSource, "scale").Define("TILE", 64).Define("WORK", 1);
+                  }).Grid(Grid::OneD({"N", 64})));
+  return definition;
+}
+
 }  // namespace tuneonce::testing
 
 #endif  // TUNEONCE_TESTS_TESTING_DEVICE_TEST_H_

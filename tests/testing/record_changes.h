@@ -58,6 +58,31 @@ inline std::vector<RecordChange> RecordChanges() {
       {"median_us", [](R& r) { r.measurement.median_us = 2; }},
       {"min_us", [](R& r) { r.measurement.min_us = 1e-300; }},
       {"max_us", [](R& r) { r.measurement.max_us = std::numeric_limits<double>::infinity(); }},
+      {"identity",
+       [](R& r) {
+         r.identity = {7, 8};
+       }},
+      {"configs",
+       [](R& r) {
+         r.configs = {9, 10};
+       }},
+      {"verification's outputs",
+       [](R& r) {
+         r.verification.outputs = {{0.5, 0.25, 1, true}};
+       }},
+      {"verification's tolerance",
+       [](R& r) {
+         r.verification.outputs = {{0.5, 0.25, 2, true}};
+       }},
+      {"level memory", [](R& r) { r.verification.level = Verification::Level::kMemory; }},
+      {"level reference", [](R& r) { r.verification.level = Verification::Level::kReference; }},
+      {"is_data_sufficient", [](R& r) { r.verification.is_data_sufficient = false; }},
+      {"has_generated_data", [](R& r) { r.verification.has_generated_data = true; }},
+      {"extents",
+       [](R& r) {
+         r.verification.extents = {{"M", {0, ~std::uint64_t{0}}}};
+       }},
+      {"gaps", [](R& r) { r.verification.gaps = {"M=65: no memory"}; }},
       {"speedup_over_baseline", [](R& r) { r.speedup_over_baseline = -1; }},
       {"artifact",
        [](R& r) {
@@ -108,6 +133,7 @@ inline std::vector<RecordChange> RecordChanges() {
     changes.push_back({"candidate's " + what, [=](R& r) { apply(r.candidates.emplace_back()); }});
   };
   of_candidate("config", [](CandidateOutcome& c) { c.config = ConfigOfAllTypes(); });
+  of_candidate("identity", [](CandidateOutcome& c) { c.identity = {11, 12}; });
   of_candidate("variant", [](CandidateOutcome& c) { c.variant = "tile"; });
   of_candidate("mean_us", [](CandidateOutcome& c) { c.mean_us = 7; });
   of_candidate("error_margin_us", [](CandidateOutcome& c) { c.error_margin_us = 0.5; });

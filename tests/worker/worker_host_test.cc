@@ -33,6 +33,7 @@ using testing::AllAreReaped;
 using testing::Ask;
 using testing::InChild;
 using testing::IsGone;
+using testing::kEndOfProcess;
 using testing::StartObedient;
 
 /// What a worker has open, by number.
@@ -167,8 +168,8 @@ TEST(WorkerHostTest, OneThatIsKilledAtAnyMomentLeavesNoProcess) {
     waitpid(host, &status, 0);
     EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself";
     std::vector<pid_t> left = ProcessesWith(variable);
-    for (Deadline deadline = DeadlineIn(milliseconds(2000));
-         !left.empty() && std::chrono::steady_clock::now() < deadline; left = ProcessesWith(variable)) {
+    for (Deadline deadline = DeadlineIn(kEndOfProcess); !left.empty() && std::chrono::steady_clock::now() < deadline;
+         left = ProcessesWith(variable)) {
       usleep(1000);
     }
     EXPECT_TRUE(left.empty()) << "after seed " << seed << ": " << absl::StrJoin(left, " ");

@@ -2,9 +2,12 @@
 
 #include <pybind11/stl.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "definition/constant_extent.h"
 #include "python_status.h"
 #include "strict_value.h"
 
@@ -21,7 +24,12 @@ py::dict ParametersOf(const KernelDefinition& definition) {
     each["kind"] = parameter.kind == ParameterKind::kTensor ? "tensor" : "scalar";
     each["dtype"] = std::string(DTypeName(parameter.dtype));
     if (parameter.kind == ParameterKind::kTensor) {
-      each["dims"] = parameter.dims;
+      py::list dims;
+      for (const std::string& dim : parameter.dims) {
+        const std::optional<std::int64_t> constant = ConstantExtent(dim);
+        dims.append(constant ? py::object(py::int_(*constant)) : py::object(py::str(dim)));
+      }
+      each["dims"] = dims;
       if (parameter.by_pointers) each["by_pointers"] = true;
       if (!parameter.same_dtype_as.empty()) each["same_dtype_as"] = parameter.same_dtype_as;
       each["access"] = parameter.access == Access::kIn ? "in" : parameter.access == Access::kOut ? "out" : "inout";

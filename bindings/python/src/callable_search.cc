@@ -77,6 +77,12 @@ class CallableSearch {
   TrialArgument Read(py::handle output) {
     TensorRef& tensor = tensors_.emplace_back();
     if (!tensor.Read(output.ptr())) throw py::error_already_set();
+    if (tensor.read_only() != nullptr) throw py::type_error(std::string("an output: ") + tensor.read_only());
+    const bool is_cpu = device_.api().is_cpu_device();
+    if (is_cpu ? !tensor.on_host() : !tensor.on_cuda()) {
+      throw py::type_error("an output is in " + tensor.MemoryName() + " memory, the search runs on " +
+                           (is_cpu ? "the CPU device" : "a CUDA device"));
+    }
     const TensorView& view = tensor.view();
     TensorView dense = TensorView::Contiguous(view.data, view.dtype, view.shape.data(), view.rank);
     if (view.bytes != dense.bytes) throw py::type_error("an output with gaps between its elements cannot be verified");

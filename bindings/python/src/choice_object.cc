@@ -2,9 +2,11 @@
 
 #include <pybind11/stl.h>
 
+#include <limits>
 #include <string>
 
 #include "report/records_json.h"
+#include "strict_value.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/tuning_record.h"
 
@@ -39,6 +41,8 @@ const char* NameOf(Choice::Because because) {
       return "no_record";
     case Choice::Because::kGuard:
       return "guard";
+    case Choice::Because::kUnverified:
+      return "unverified";
     case Choice::Because::kWaits:
       return "waits";
     case Choice::Because::kNotAgreed:
@@ -132,7 +136,8 @@ TunedKernel::NamedConfig NamedConfigOf(const py::dict& config) {
     if (py::isinstance<py::bool_>(value)) {  // Before int, which it is as well.
       named.emplace_back(std::move(axis), value.cast<bool>());
     } else if (py::isinstance<py::int_>(value)) {
-      named.emplace_back(std::move(axis), value.cast<std::int64_t>());
+      const std::int64_t number = IntegerOf(axis.c_str(), value, std::numeric_limits<std::int64_t>::min());
+      named.emplace_back(std::move(axis), number);
     } else if (py::isinstance<py::float_>(value)) {
       named.emplace_back(std::move(axis), value.cast<double>());
     } else if (py::isinstance<py::str>(value)) {

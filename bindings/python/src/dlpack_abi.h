@@ -13,7 +13,13 @@ struct DlDevice {
 };
 inline constexpr std::int32_t kDlCpu = 1;
 inline constexpr std::int32_t kDlCuda = 2;
+inline constexpr std::int32_t kDlCudaHost = 3;
+inline constexpr std::int32_t kDlVulkan = 7;
+inline constexpr std::int32_t kDlMetal = 8;
+inline constexpr std::int32_t kDlRocm = 10;
+inline constexpr std::int32_t kDlRocmHost = 11;
 inline constexpr std::int32_t kDlCudaManaged = 13;
+inline constexpr std::int32_t kDlOneApi = 14;
 
 struct DlType {
   std::uint8_t code;
@@ -51,6 +57,9 @@ struct DlVersion {
   std::uint32_t major;
   std::uint32_t minor;
 };
+/// Bits of DlManagedTensorVersioned::flags.
+inline constexpr std::uint64_t kDlReadOnly = 1;
+inline constexpr std::uint64_t kDlIsCopied = 2;
 /// What a capsule "dltensor_versioned" holds.
 struct DlManagedTensorVersioned {
   DlVersion version;

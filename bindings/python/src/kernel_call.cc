@@ -1,6 +1,10 @@
 #include "kernel_call.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "cuda/driver_api.h"
+#include "cuda/event.h"
 #include "cuda/relaxed_driver.h"
 #include "kernel_arguments.h"
 #include "python_signals.h"
@@ -39,22 +43,38 @@ Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const Bundle& bundle,
 }
 
 bool KernelCaller::NameParameter(const Parameter& parameter) const {
-  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return false;
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
-  PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': %S", kernel_.definition().name().c_str(),
-               parameter.name.c_str(), value);
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const std::string where = "kernel '" + kernel_.definition().name() + "', parameter '" + parameter.name + "'";
+  // An exception of a type that is made of a text has the name before its own; others get a note, from Python 3.11 on.
+  PyObject* const made_of_text[] = {PyExc_TypeError, PyExc_ValueError, PyExc_BufferError, PyExc_RuntimeError};
+  if (std::find(std::begin(made_of_text), std::end(made_of_text), type) != std::end(made_of_text)) {
+    PyErr_Format(type, "%s: %S", where.c_str(), value);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return false;
+  }
+  PyObject* noted = PyObject_CallMethod(value, "add_note", "s", where.c_str());
+  if (noted == nullptr) PyErr_Clear();
+  Py_XDECREF(noted);
+  PyErr_Restore(type, value, trace);
   return false;
 }
 
 bool KernelCaller::IsWhereItRuns(const TensorRef& tensor, const Parameter& parameter) const {
-  if (tensor.on_cuda() != is_cpu_) return true;
+  if (is_cpu_ ? tensor.on_host() : tensor.on_cuda()) return true;
   PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the tensor is in %s memory, the kernel runs on %s",
-               kernel_.definition().name().c_str(), parameter.name.c_str(), is_cpu_ ? "CUDA" : "host",
+               kernel_.definition().name().c_str(), parameter.name.c_str(), tensor.MemoryName().c_str(),
                is_cpu_ ? "the CPU device" : "a CUDA device");
+  return false;
+}
+
+bool KernelCaller::IsWritable(const TensorRef& tensor, const Parameter& parameter) const {
+  if (parameter.access == Access::kIn || tensor.read_only() == nullptr) return true;
+  PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': %s", kernel_.definition().name().c_str(),
+               parameter.name.c_str(), tensor.read_only());
   return false;
 }
 
@@ -63,7 +83,7 @@ bool KernelCaller::ReadTable(PyObject* object, const Parameter& parameter, Argum
   if (!table.Read(object, is_cpu_)) return NameParameter(parameter);
   if (table.own() != nullptr && !IsWhereItRuns(*table.own(), parameter)) return false;
   for (const TensorRef& tensor : table.tensors()) {
-    if (!IsWhereItRuns(tensor, parameter)) return false;
+    if (!IsWhereItRuns(tensor, parameter) || !IsWritable(tensor, parameter)) return false;
   }
   read->Add(Argument(table.table()));
   return true;
@@ -88,7 +108,7 @@ bool KernelCaller::Read(PyObject* const* arguments, Py_ssize_t count, Arguments*
     }
     TensorRef& tensor = read->AddTensor();
     if (!tensor.Read(arguments[i])) return NameParameter(parameter);
-    if (!IsWhereItRuns(tensor, parameter)) return false;
+    if (!IsWhereItRuns(tensor, parameter) || !IsWritable(tensor, parameter)) return false;
     read->Add(Argument(tensor.view()));
   }
   return true;
@@ -122,6 +142,14 @@ Status KernelCaller::Do(Use use, CUstream stream, const Argument* list, std::siz
 
 Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
   Status status;
+  if (use != Use::kChoice) {
+    arguments.ForEach([&](const TensorRef& tensor) {
+      if (tensor.producer_stream() == nullptr) return true;
+      status = OrderBehind(StreamView(device_.api(), stream), tensor.producer_stream());
+      return status.ok();
+    });
+    if (!status.ok()) return status;
+  }
   if (use == Use::kLaunch) {
     bool missed = false;
     status = kernel_.LaunchIfResident(stream, arguments.list(), arguments.count, &missed);
@@ -137,22 +165,22 @@ Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
 PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream> given, Use use) {
   int device = -1;
   void* stream = given.value_or(nullptr);
+  bool has_stream = given.has_value();
+  CUstream producer = nullptr;
   const bool is_one_device = arguments.ForEach([&](const TensorRef& tensor) {
-    if (tensor.device_id() < 0) return true;
+    if (producer == nullptr) producer = tensor.producer_stream();
+    if (tensor.device_id() < 0 || tensor.device_id() == device) return true;
     if (device < 0) {
       device = tensor.device_id();
-      if (!given && !tensor.CurrentStream(&stream)) {
-        if (PyErr_Occurred() != nullptr) return false;
-        stream = nullptr;  // The legacy stream, which orders itself behind all others.
-      }
-      return true;
+      if (!has_stream) has_stream = tensor.CurrentStream(&stream);
+      return PyErr_Occurred() == nullptr;
     }
-    if (tensor.device_id() == device) return true;
     PyErr_Format(PyExc_TypeError, "kernel '%s': tensors are on different devices, %d and %d",
                  kernel_.definition().name().c_str(), device, tensor.device_id());
     return false;
   });
   if (!is_one_device) return nullptr;
+  if (!has_stream) stream = producer;  // Null is the legacy stream, which orders itself behind all blocking ones.
   Status status;
   std::optional<ScopedContext> scoped;
   if (has_many_devices_ && device >= 0) {

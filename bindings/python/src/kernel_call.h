@@ -71,10 +71,12 @@ class KernelCaller {
   KernelCaller(TunedKernel kernel, const Device& device, Context primary)
       : kernel_(std::move(kernel)), device_(device), primary_(std::move(primary)) {}
 
-  /// Puts the parameter's name before a TypeError that is set. Returns false.
+  /// Names the parameter in the exception that is set. Returns false.
   bool NameParameter(const Parameter& parameter) const;
   /// False with a TypeError set if the kernel runs elsewhere.
   bool IsWhereItRuns(const TensorRef& tensor, const Parameter& parameter) const;
+  /// False with a TypeError set if the kernel writes the parameter and the tensor is read-only.
+  bool IsWritable(const TensorRef& tensor, const Parameter& parameter) const;
   bool ReadTable(PyObject* object, const Parameter& parameter, Arguments* read) const;
   bool Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const;
   /// What is done with arguments: launch them, tune on them, or ask what a launch would run.
@@ -97,7 +99,9 @@ class KernelCaller {
   std::function<bool()> interrupted_;  // Asked by what waits without the GIL.
   Mutex mutex_;                        // Never waited for with the GIL held.
   std::map<int, Context> contexts_ TUNEONCE_GUARDED_BY(mutex_);
-  std::timed_mutex cpu_mutex_;  // Held while a call uses the CPU device's stream, whose handle never changes, or tunes.
+  // Held while a call uses the CPU device's stream, whose handle never changes, or tunes. Recursive: a call from an
+  // observer or signal handler of the thread that holds it comes to the kernel, which refuses it.
+  std::recursive_timed_mutex cpu_mutex_;
   std::optional<Stream> cpu_stream_;
 };
 

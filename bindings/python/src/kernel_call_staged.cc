@@ -15,7 +15,7 @@
 namespace tuneonce::python {
 
 Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
-  std::unique_lock<std::timed_mutex> lock(cpu_mutex_, std::defer_lock);
+  std::unique_lock<std::recursive_timed_mutex> lock(cpu_mutex_, std::defer_lock);
   while (!lock.try_lock_for(kSignalPoll)) {
     if (interrupted_()) return CancelledError("interrupted while another thread's call runs");
   }
@@ -64,20 +64,6 @@ Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
 }
 
 PyObject* KernelCaller::CallOnCpuDevice(Arguments& arguments, Use use) {
-  std::size_t next_tensor = 0, next_table = 0;
-  for (const Expected& expected : expected_) {
-    if (!expected.is_tensor) continue;
-    bool is_writable = true;
-    if (expected.parameter->by_pointers) {
-      for (const TensorRef& tensor : arguments.tables[next_table++]->tensors()) is_writable &= tensor.is_writable();
-    } else {
-      is_writable = arguments.tensor(next_tensor++).is_writable();
-    }
-    if (is_writable || expected.parameter->access == Access::kIn) continue;
-    PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the array is read-only",
-                 kernel_.definition().name().c_str(), expected.parameter->name.c_str());
-    return nullptr;
-  }
   Status status;
   Py_BEGIN_ALLOW_THREADS;
   status = UseStaged(arguments, use);

@@ -96,6 +96,7 @@ std::vector<Keyword<SearchOptions>> MakeSearchKeywords() {
       Of<O, &O::max_proposed>("max_proposed"),
       Of<O, &O::wall_budget_ms>("wall_budget_ms"),
       Of<O, &O::memory_budget_bytes>("memory_budget_bytes"),
+      Of<O, &O::allow_trials_in_place>("allow_trials_in_place"),
       {"isolation", "'preferred'",
        [](const char* name, py::handle given, O& options) {
          constexpr Isolation kIsolations[] = {Isolation::kOff, Isolation::kPreferred, Isolation::kRequired};

@@ -35,6 +35,7 @@ void AddExceptions(pybind11::module_& module) {
   add(StatusCode::kUnimplemented, PyExc_NotImplementedError, "This build or driver does not have it.");
   add(StatusCode::kInternal, nullptr, "No config worked, or the library is wrong.");
   add(StatusCode::kUnavailable, nullptr, "What it needs is not there now: a driver, a compiler.");
+  add(StatusCode::kDataLoss, nullptr, "Data of the caller's were overwritten; the message names them.");
 }
 
 PyObject* SetException(const Status& status) {

@@ -1,8 +1,11 @@
 #include "scalar_reader.h"
 
 #include <cstring>
+#include <limits>
 #include <string_view>
 
+#include "definition/fill_bytes.h"
+#include "strict_value.h"
 #include "tuneonce/tensor_view.h"
 
 namespace tuneonce::python {
@@ -34,7 +37,9 @@ class Reader {
       value = PyFloat_AsDouble(object_);
       if (value == -1 && PyErr_Occurred() != nullptr) return Refuse("a number");
     }
-    return parameter_.dtype == DType::kFloat32 ? Put(static_cast<float>(value)) : Put(value);
+    *word_ = 0;
+    if (EncodeScalar(parameter_.dtype, value, word_)) return true;
+    return RefuseValue();
   }
 
   bool ReadBool() {
@@ -50,16 +55,18 @@ class Reader {
 
   bool ReadInteger() {
     if (PyLong_CheckExact(object_) == 0 && IsTensor(object_)) return Refuse("an int, no tensor");
-    if (parameter_.dtype == DType::kUInt64) {
-      PyObject* index = PyNumber_Index(object_);
-      if (index == nullptr) return Refuse("an int");
-      unsigned long long value = PyLong_AsUnsignedLongLong(index);
-      Py_DECREF(index);
-      return PyErr_Occurred() != nullptr ? Refuse("an int") : Put(static_cast<std::uint64_t>(value));
+    PyObject* index = PyNumber_Index(object_);
+    if (index == nullptr) return Refuse("an int");
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(index, &overflow);
+    bool fits = overflow == 0;
+    if (parameter_.dtype == DType::kUInt64 && overflow > 0) {
+      fits = Put(std::uint64_t{PyLong_AsUnsignedLongLong(index)}) && PyErr_Occurred() == nullptr;
+    } else if (fits) {
+      fits = PutInteger(value);
     }
-    long long value = PyLong_AsLongLong(object_);
-    if (value == -1 && PyErr_Occurred() != nullptr) return Refuse("an int");
-    return PutInteger(value);
+    Py_DECREF(index);
+    return fits || RefuseValue();
   }
 
  private:
@@ -71,27 +78,58 @@ class Reader {
   }
 
   bool PutInteger(long long value) {
-    std::size_t bytes = DTypeBytes(parameter_.dtype);
-    bool is_unsigned =
-        parameter_.dtype == DType::kUInt8 || parameter_.dtype == DType::kUInt16 || parameter_.dtype == DType::kUInt32;
-    long long most = bytes >= 8 ? INT64_MAX : (1ll << (8 * bytes - (is_unsigned ? 0 : 1))) - 1;
-    long long least = is_unsigned ? 0 : -most - 1;
-    if (value < least || value > most) {
-      PyErr_Format(PyExc_OverflowError, "kernel '%s', parameter '%s': %lld does not fit %s", kernel_.c_str(),
-                   parameter_.name.c_str(), value, std::string(DTypeName(parameter_.dtype)).c_str());
-      return false;
+    switch (parameter_.dtype) {
+      case DType::kInt8:
+        return PutInteger<std::int8_t>(value);
+      case DType::kUInt8:
+        return PutInteger<std::uint8_t>(value);
+      case DType::kInt16:
+        return PutInteger<std::int16_t>(value);
+      case DType::kUInt16:
+        return PutInteger<std::uint16_t>(value);
+      case DType::kInt32:
+        return PutInteger<std::int32_t>(value);
+      case DType::kUInt32:
+        return PutInteger<std::uint32_t>(value);
+      case DType::kInt64:
+        return Put(value);
+      case DType::kUInt64:
+        return value >= 0 && Put(value);
+      case DType::kAny:
+      case DType::kBool:
+      case DType::kFloat8E4M3:
+      case DType::kFloat8E5M2:
+      case DType::kFloat16:
+      case DType::kBFloat16:
+      case DType::kFloat32:
+      case DType::kFloat64:
+        return false;
     }
-    *word_ = 0;
-    std::memcpy(word_, &value, bytes);  // Little-endian.
-    return true;
+    return false;
   }
 
-  /// Says so, unless another error than a type's is set (a number that does not fit, say).
+  template <typename Integer>
+  bool PutInteger(long long value) {
+    using Limits = std::numeric_limits<Integer>;
+    return value >= Limits::min() && value <= Limits::max() && Put(static_cast<Integer>(value));
+  }
+
+  /// The object is of another type, unless an error of its own is set.
   bool Refuse(const char* expected) {
+    if (PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_OverflowError) != 0) return RefuseValue();
     if (PyErr_Occurred() == nullptr || PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
       PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': expected %s, got %s", kernel_.c_str(),
                    parameter_.name.c_str(), expected, Py_TYPE(object_)->tp_name);
     }
+    return false;
+  }
+
+  /// The parameter's dtype does not hold the number.
+  bool RefuseValue() {
+    PyErr_Clear();
+    const std::string shown = ShownValue(object_);
+    PyErr_Format(PyExc_OverflowError, "kernel '%s', parameter '%s': %s does not fit %s", kernel_.c_str(),
+                 parameter_.name.c_str(), shown.c_str(), std::string(DTypeName(parameter_.dtype)).c_str());
     return false;
   }
 
@@ -106,14 +144,29 @@ class Reader {
 bool ReadScalar(const std::string& kernel, const Parameter& parameter, PyObject* object, std::uint64_t* word) {
   Reader reader(kernel, parameter, object, word);
   switch (parameter.dtype) {
+    case DType::kFloat8E4M3:
+    case DType::kFloat8E5M2:
+    case DType::kFloat16:
+    case DType::kBFloat16:
     case DType::kFloat32:
     case DType::kFloat64:
       return reader.ReadFloat();
     case DType::kBool:
       return reader.ReadBool();
-    default:
+    case DType::kInt8:
+    case DType::kUInt8:
+    case DType::kInt16:
+    case DType::kUInt16:
+    case DType::kInt32:
+    case DType::kUInt32:
+    case DType::kInt64:
+    case DType::kUInt64:
       return reader.ReadInteger();
+    case DType::kAny:  // No kernel's: a scalar has a dtype.
+      break;
   }
+  PyErr_Format(PyExc_SystemError, "kernel '%s', parameter '%s' has no dtype", kernel.c_str(), parameter.name.c_str());
+  return false;
 }
 
 }  // namespace tuneonce::python

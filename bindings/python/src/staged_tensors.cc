@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <string>
 
 #include "tuneonce/device_buffer.h"
 
@@ -25,7 +26,12 @@ Result<StagedTensors> StagedTensors::Create(const std::vector<TensorView>& host,
     TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, bytes));
     TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(from, bytes));
     for (std::size_t i = first; i < next; ++i) {
-      staged.views_[order[i]].data = static_cast<char*>(buffer.data()) + (begin(order[i]) - from);
+      const std::ptrdiff_t offset = begin(order[i]) - from;
+      if (offset % static_cast<std::ptrdiff_t>(DTypeBytes(host[order[i]].dtype)) != 0) {
+        return InvalidArgumentError("arrays that share memory begin " + std::to_string(offset) +
+                                    " bytes apart, which is no whole number of elements: pass a copy of one");
+      }
+      staged.views_[order[i]].data = static_cast<char*>(buffer.data()) + offset;
     }
     staged.buffers_.push_back(std::move(buffer));
   }

@@ -13,7 +13,9 @@ namespace tuneonce::python {
 /// by the other's copy. Thread rule: one thread.
 class StagedTensors {
  public:
-  /// Copies `host` in. REQUIRES: each has elements; the stream and the host's memory outlive the object.
+  /// Copies `host` in: an array at an address that does not suit its elements gets one that does. REQUIRES: each has
+  /// elements; the stream and the host's memory outlive the object. Errors: InvalidArgument for arrays that overlap
+  /// where no address suits both; the device's.
   static Result<StagedTensors> Create(const std::vector<TensorView>& host, StreamView stream);
 
   /// The i-th one, staged.

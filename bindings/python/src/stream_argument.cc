@@ -21,7 +21,7 @@ CUstream StreamOf(py::handle object) {
     return reinterpret_cast<CUstream>(pair.second);
   }
   if (py::hasattr(object, "cuda_stream")) {
-    return reinterpret_cast<CUstream>(object.attr("cuda_stream").cast<std::uintptr_t>());
+    return StreamOf(object.attr("cuda_stream"));
   }
   throw py::type_error("a stream is an int, or an object with __cuda_stream__ or cuda_stream");
 }

@@ -11,17 +11,21 @@ namespace py = pybind11;
 /// More of a value than this is not shown.
 constexpr std::size_t kLongestShown = 60;
 
-std::string Shown(py::handle given) {
-  auto text = py::repr(given).cast<std::string>();
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  if (text.size() > kLongestShown) return "one of the type " + std::string(Py_TYPE(given.ptr())->tp_name);
-  return text;
-}
-
 }  // namespace
 
+std::string ShownValue(py::handle given) {
+  const std::string of_type = "one of the type " + std::string(Py_TYPE(given.ptr())->tp_name);
+  PyObject* shown = PyObject_Repr(given.ptr());  // ValueError for an int of thousands of digits.
+  const char* utf8 = shown == nullptr ? nullptr : PyUnicode_AsUTF8(shown);
+  std::string text = utf8 == nullptr ? of_type : utf8;
+  Py_XDECREF(shown);
+  PyErr_Clear();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.size() > kLongestShown ? of_type : text;
+}
+
 void ThrowWrongType(const char* name, const std::string& expected, py::handle given) {
-  throw py::type_error(std::string(name) + " is " + expected + ", not " + Shown(given));
+  throw py::type_error(std::string(name) + " is " + expected + ", not " + ShownValue(given));
 }
 
 bool BoolOf(const char* name, py::handle given) {
@@ -37,8 +41,9 @@ std::int64_t IntegerOf(const char* name, py::handle given, std::int64_t least, s
   std::int64_t value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
   if (overflow != 0 || value < least || value > most) {
     std::string range = "from " + std::to_string(least);
-    range += most == std::numeric_limits<std::int64_t>::max() ? " on" : " to " + std::to_string(most);
-    throw py::value_error(std::string(name) + " is a number " + range + ", not " + Shown(given));
+    const bool is_open = most == std::numeric_limits<std::int64_t>::max() && overflow <= 0;
+    range += is_open ? " on" : " to " + std::to_string(most);
+    throw py::value_error(std::string(name) + " is a number " + range + ", not " + ShownValue(given));
   }
   return value;
 }
@@ -49,7 +54,7 @@ double NumberOf(const char* name, py::handle given) {
   double value = PyFloat_AsDouble(given.ptr());
   if (PyErr_Occurred() != nullptr) throw py::error_already_set();
   if (!std::isfinite(value) || value < 0) {
-    throw py::value_error(std::string(name) + " is a number from 0 on, not " + Shown(given));
+    throw py::value_error(std::string(name) + " is a number from 0 on, not " + ShownValue(given));
   }
   return value;
 }
@@ -72,7 +77,7 @@ std::size_t WordOf(const char* name, py::handle given, const std::vector<std::st
   }
   if (PyUnicode_Check(given.ptr()) == 0) ThrowWrongType(name, all, given);
   auto found = std::find(words.begin(), words.end(), given.cast<std::string>());
-  if (found == words.end()) throw py::value_error(std::string(name) + " is " + all + ", not " + Shown(given));
+  if (found == words.end()) throw py::value_error(std::string(name) + " is " + all + ", not " + ShownValue(given));
   return static_cast<std::size_t>(found - words.begin());
 }
 

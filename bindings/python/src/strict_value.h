@@ -26,6 +26,8 @@ std::string PathOf(const char* name, pybind11::handle given);
 /// The place of a text in `words`.
 std::size_t WordOf(const char* name, pybind11::handle given, const std::vector<std::string>& words);
 
+/// A value as a message shows it: its repr, or "one of the type T" where that is long or fails. Throws nothing.
+std::string ShownValue(pybind11::handle given);
 /// Throws the TypeError "`name` is `expected`, not `given`".
 [[noreturn]] void ThrowWrongType(const char* name, const std::string& expected, pybind11::handle given);
 

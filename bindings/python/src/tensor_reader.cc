@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "cuda/driver_api.h"
 
@@ -12,6 +13,11 @@ namespace {
 /// Types whose exchange tables are remembered: a framework's tensor, its parameter, and what a few more frameworks of a
 /// process have.
 constexpr std::size_t kRememberedTypes = 8;
+
+constexpr char kReadOnly[] = "the array is read-only";
+
+/// The newest version of `__cuda_array_interface__` whose fields are read here: its streams came with version 3.
+constexpr long kCudaArrayVersion = 3;
 
 /// The exchange table that a type offers, of a version that is known here; or null.
 const DlExchangeApi* FindExchangeApi(PyTypeObject* type) {
@@ -94,15 +100,36 @@ DType DTypeOfTypeString(const char* text) {
   return DTypeOfDl(DlType{code, static_cast<std::uint8_t>(bits), 1});
 }
 
-/// A buffer's element format, as the struct module writes it.
-DType DTypeOfFormat(const char* format, Py_ssize_t size) {
-  if (format == nullptr || std::strlen(format) != 1) return DType::kAny;
-  DlTypeCode code = std::strchr("bhilqn", *format) != nullptr   ? kDlInt
-                    : std::strchr("BHILQN", *format) != nullptr ? kDlUInt
-                    : std::strchr("efd", *format) != nullptr    ? kDlFloat
-                                                                : kDlBool;
-  if (code == kDlBool && *format != '?') return DType::kAny;
+/// A buffer's element format, as the struct module writes it: one letter, behind a sign of the byte order and alignment
+/// where these are not the C compiler's ("=f": a field of packed records, an unaligned view, an array of JAX's). The
+/// letter's size is `size`, whatever its sign.
+DType DTypeOfFormat(std::string_view format, Py_ssize_t size) {
+  const bool is_native = size == 1 || format.find_first_of(">!") == std::string_view::npos;
+  if (format.size() == 2 && std::string_view("@=<^>!").find(format[0]) != std::string_view::npos)
+    format.remove_prefix(1);
+  if (format.size() != 1 || !is_native) return DType::kAny;
+  const char letter = format[0];
+  DlTypeCode code = std::strchr("bhilqn", letter) != nullptr   ? kDlInt
+                    : std::strchr("BHILQN", letter) != nullptr ? kDlUInt
+                    : std::strchr("efd", letter) != nullptr    ? kDlFloat
+                                                               : kDlBool;
+  if (code == kDlBool && letter != '?') return DType::kAny;
   return DTypeOfDl(DlType{code, static_cast<std::uint8_t>(8 * size), 1});
+}
+
+/// The dtype of that name in ml_dtypes, whose "float8_e4m3" is another one than ours.
+DType DTypeOfName(std::string_view name) {
+  return name == "bfloat16"        ? DType::kBFloat16
+         : name == "float8_e4m3fn" ? DType::kFloat8E4M3
+         : name == "float8_e5m2"   ? DType::kFloat8E5M2
+                                   : DType::kAny;
+}
+
+/// Returns the attribute, or null: without an exception where the object lacks it, else with the one that was raised.
+PyObject* FindAttribute(PyObject* object, const char* name) {
+  PyObject* found = PyObject_GetAttrString(object, name);
+  if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) PyErr_Clear();
+  return found;
 }
 
 bool TypeError(const std::string& message) {
@@ -116,6 +143,23 @@ void TensorRef::Release() {
   Py_XDECREF(capsule_);
   capsule_ = nullptr;
   if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
+}
+
+std::string TensorRef::MemoryName() const {
+  if (on_cuda()) return "CUDA";
+  if (on_host()) return "host";
+  switch (device_.type) {
+    case kDlRocm:
+      return "ROCm";
+    case kDlOneApi:
+      return "oneAPI";
+    case kDlMetal:
+      return "Metal";
+    case kDlVulkan:
+      return "Vulkan";
+    default:
+      return "other (DLPack device type " + std::to_string(device_.type) + ")";
+  }
 }
 
 bool TensorRef::FromDl(const DlTensor& tensor) {
@@ -147,6 +191,9 @@ bool TensorRef::SetBytes(std::size_t element) {
   int backwards = -1;  // A dimension in which the view goes back from its first element.
   for (int d = 0; d < view_.rank; ++d) {
     auto i = static_cast<std::size_t>(d);
+    if (view_.shape[i] < 0) {
+      return TypeError("dimension " + std::to_string(d) + " has the negative extent " + std::to_string(view_.shape[i]));
+    }
     last += (view_.shape[i] - 1) * view_.strides[i];
     empty |= view_.shape[i] == 0;
     if (view_.strides[i] < 0 && view_.shape[i] > 1) backwards = d;
@@ -157,22 +204,40 @@ bool TensorRef::SetBytes(std::size_t element) {
                    std::to_string(view_.strides[static_cast<std::size_t>(backwards)]) + ": pass a copy");
 }
 
-bool TensorRef::SetStride(int dimension, std::int64_t bytes, std::int64_t element) {
-  view_.strides[static_cast<std::size_t>(dimension)] = bytes / element;
+bool TensorRef::SetStride(int dimension, std::int64_t bytes, std::int64_t row_major, std::int64_t element) {
+  auto i = static_cast<std::size_t>(dimension);
+  if (view_.shape[i] <= 1 && bytes % element != 0) bytes = row_major;
+  view_.strides[i] = bytes / element;
   if (bytes % element == 0) return true;
   return TypeError("dimension " + std::to_string(dimension) + " has a stride of " + std::to_string(bytes) +
                    " bytes, which is no multiple of the elements' " + std::to_string(element) + ": pass a copy");
 }
 
 bool TensorRef::FromDlpack(PyObject* object) {
-  capsule_ = PyObject_CallMethod(object, "__dlpack__", nullptr);
+  PyObject* method = PyObject_GetAttrString(object, "__dlpack__");
+  if (method == nullptr) return false;
+  PyObject* arguments = PyTuple_New(0);
+  PyObject* keywords = Py_BuildValue("{s:(ii)}", "max_version", 1, 0);
+  if (arguments != nullptr && keywords != nullptr) capsule_ = PyObject_Call(method, arguments, keywords);
+  if (capsule_ == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {  // From before DLPack 1.0.
+    PyErr_Clear();
+    capsule_ = PyObject_CallNoArgs(method);
+  }
+  Py_XDECREF(keywords);
+  Py_XDECREF(arguments);
+  Py_DECREF(method);
   if (capsule_ == nullptr) return false;
   // The capsule stays unconsumed: its own destructor frees what it holds, when the call is over.
   if (PyCapsule_IsValid(capsule_, "dltensor")) {
+    read_only_ =
+        "the array may be read-only, which its __dlpack__ cannot state before DLPack 1.0; pass a numpy array of its "
+        "memory";
     return FromDl(static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule_, "dltensor"))->tensor);
   }
   if (PyCapsule_IsValid(capsule_, "dltensor_versioned")) {
     auto* managed = static_cast<DlManagedTensorVersioned*>(PyCapsule_GetPointer(capsule_, "dltensor_versioned"));
+    if ((managed->flags & kDlReadOnly) != 0) read_only_ = kReadOnly;
+    if ((managed->flags & kDlIsCopied) != 0) read_only_ = "__dlpack__ gave a copy of the array";
     if (managed->version.major == 1) return FromDl(managed->tensor);
   }
   return TypeError("__dlpack__ gave a capsule of an unknown version");
@@ -180,20 +245,55 @@ bool TensorRef::FromDlpack(PyObject* object) {
 
 bool TensorRef::FromBuffer(PyObject* object) {
   if (PyObject_GetBuffer(object, &buffer_, PyBUF_RECORDS_RO) != 0) return false;
+  const char* format = buffer_.format == nullptr ? "B" : buffer_.format;  // As the protocol has it.
   view_.data = buffer_.buf;
-  view_.dtype = DTypeOfFormat(buffer_.format, buffer_.itemsize);
+  view_.dtype = DTypeOfFormat(format, buffer_.itemsize);
   if (view_.dtype == DType::kAny) {
-    return TypeError(std::string("an array of a dtype that kernels do not take (format '") +
-                     (buffer_.format == nullptr ? "?" : buffer_.format) + "')");
+    return TypeError(
+        std::string("an array of a dtype that kernels do not take (format '") + format + "'" +
+        (std::strpbrk(format, ">!") != nullptr ? ", which is big-endian: pass a copy in native order)" : ")"));
   }
   if (buffer_.ndim > kMaxRank) return TypeError("an array of more than " + std::to_string(kMaxRank) + " dimensions");
   view_.rank = buffer_.ndim;
-  for (int d = 0; d < buffer_.ndim; ++d) {
+  std::int64_t row_major = buffer_.itemsize;
+  for (int d = buffer_.ndim; d-- > 0;) {
     view_.shape[static_cast<std::size_t>(d)] = buffer_.shape[d];
-    if (!SetStride(d, buffer_.strides[d], buffer_.itemsize)) return false;
+    const std::int64_t stride = buffer_.strides != nullptr ? buffer_.strides[d] : row_major;  // Null from ctypes.
+    if (!SetStride(d, stride, row_major, buffer_.itemsize)) return false;
+    row_major *= buffer_.shape[d];
   }
-  is_writable_ = buffer_.readonly == 0;
+  if (buffer_.readonly != 0) read_only_ = kReadOnly;
   return SetBytes(static_cast<std::size_t>(buffer_.itemsize));
+}
+
+bool TensorRef::FromNamedDType(PyObject* object) {
+  PyObject* type = PyObject_GetAttrString(object, "dtype");
+  PyObject* name = type == nullptr ? nullptr : PyObject_GetAttrString(type, "name");
+  Py_XDECREF(type);
+  const char* text = name == nullptr ? nullptr : PyUnicode_AsUTF8(name);
+  const DType dtype = text == nullptr ? DType::kAny : DTypeOfName(text);
+  Py_XDECREF(name);
+  if (PyErr_Occurred() != nullptr) return false;
+  if (dtype == DType::kAny) return TypeError("an array of a dtype that kernels do not take");
+  PyObject* bits = PyObject_CallMethod(object, "view", "s", DTypeBytes(dtype) == 2 ? "uint16" : "uint8");
+  if (bits == nullptr) return false;
+  const bool is_read = FromBuffer(bits);
+  Py_DECREF(bits);  // The buffer holds it.
+  view_.dtype = dtype;
+  return is_read;
+}
+
+bool TensorRef::ReadStream(PyObject* interface) {
+  PyObject* stream = PyDict_GetItemString(interface, "stream");
+  if (stream == nullptr || stream == Py_None) return true;
+  if (!PyLong_Check(stream)) return TypeError("the stream of __cuda_array_interface__ is an int or None");
+  void* handle = PyLong_AsVoidPtr(stream);
+  if (PyErr_Occurred() != nullptr) return false;
+  producer_stream_ = static_cast<CUstream>(handle);  // The driver's own names of the default streams are 1 and 2.
+  if (producer_stream_ != nullptr) return true;
+  return TypeError(
+      "the stream of __cuda_array_interface__ is 0, which may be either default stream: it is 1 for the "
+      "legacy one and 2 for the thread's");
 }
 
 bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
@@ -203,20 +303,47 @@ bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
   PyObject* shape = PyDict_GetItemString(interface, "shape");
   PyObject* strides = PyDict_GetItemString(interface, "strides");
   PyObject* data = PyDict_GetItemString(interface, "data");
+  PyObject* version = PyDict_GetItemString(interface, "version");
   if (type == nullptr || !PyUnicode_Check(type) || shape == nullptr || !PyTuple_Check(shape) || data == nullptr ||
-      !PyTuple_Check(data) || PyTuple_Size(data) != 2 || PyTuple_Size(shape) > kMaxRank) {
-    return TypeError("__cuda_array_interface__ has no proper typestr, shape and data");
+      !PyTuple_Check(data) || PyTuple_Size(data) != 2 || version == nullptr || !PyLong_Check(version)) {
+    return TypeError("__cuda_array_interface__ has no proper version, typestr, shape and data");
   }
-  view_.dtype = DTypeOfTypeString(PyUnicode_AsUTF8(type));
-  if (view_.dtype == DType::kAny) return TypeError("an array of a dtype that kernels do not take");
+  const long version_number = PyLong_AsLong(version);
+  if (PyErr_Occurred() != nullptr) return false;
+  if (version_number > kCudaArrayVersion) {
+    return TypeError("__cuda_array_interface__ is of version " + std::to_string(version_number) + ", and " +
+                     std::to_string(kCudaArrayVersion) + " is the newest that is known: pass the array by DLPack");
+  }
+  if (PyTuple_Size(shape) > kMaxRank) {
+    return TypeError("an array of more than " + std::to_string(kMaxRank) + " dimensions");
+  }
+  PyObject* mask = PyDict_GetItemString(interface, "mask");
+  if (mask != nullptr && mask != Py_None) {
+    return TypeError("__cuda_array_interface__ has a mask, which kernels do not take: pass an array without one");
+  }
+  const int is_read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1));
+  if (is_read_only < 0 || !ReadStream(interface)) return false;
+  if (is_read_only != 0) read_only_ = kReadOnly;
+  const char* type_text = PyUnicode_AsUTF8(type);
+  if (type_text == nullptr) return false;
+  view_.dtype = DTypeOfTypeString(type_text);
+  if (view_.dtype == DType::kAny) {
+    return TypeError(std::string("an array of a dtype that kernels do not take (typestr '") + type_text + "')");
+  }
   auto element = static_cast<std::int64_t>(DTypeBytes(view_.dtype));
   view_.rank = static_cast<int>(PyTuple_Size(shape));
-  bool has_strides = strides != nullptr && PyTuple_Check(strides) && PyTuple_Size(strides) == view_.rank;
+  const bool has_strides = strides != nullptr && strides != Py_None;
+  if (has_strides && (PyTuple_Check(strides) == 0 || PyTuple_Size(strides) != view_.rank)) {
+    return TypeError(
+        "the strides of __cuda_array_interface__ are None or a tuple of ints, one for each dimension: "
+        "pass None for a row-major array");
+  }
   std::int64_t row_major = element;
   for (int d = view_.rank; d-- > 0;) {
     auto i = static_cast<std::size_t>(d);
     view_.shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, d));
-    if (!SetStride(d, has_strides ? PyLong_AsLongLong(PyTuple_GetItem(strides, d)) : row_major, element)) return false;
+    const std::int64_t stride = has_strides ? PyLong_AsLongLong(PyTuple_GetItem(strides, d)) : row_major;
+    if (PyErr_Occurred() != nullptr || !SetStride(d, stride, row_major, element)) return false;
     row_major *= view_.shape[i];
   }
   view_.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
@@ -232,14 +359,37 @@ bool TensorRef::Read(PyObject* object) {
     if (api_->tensor_from_object(object, &tensor) != 0) return false;
     return FromDl(tensor);
   }
-  if (PyObject* interface = PyObject_GetAttrString(object, "__cuda_array_interface__")) {
-    return FromCudaArrayInterface(interface);
+  if (PyObject* interface = FindAttribute(object, "__cuda_array_interface__")) return FromCudaArrayInterface(interface);
+  if (PyErr_Occurred() != nullptr) return false;
+  if (PyObject_CheckBuffer(object) != 0) {
+    if (FromBuffer(object)) return true;
+  } else if (PyObject* method = FindAttribute(object, "__dlpack__")) {
+    Py_DECREF(method);
+  } else if (PyErr_Occurred() == nullptr) {
+    TypeError(std::string("expected a tensor (torch, DLPack, __cuda_array_interface__ or numpy), got ") +
+              Py_TYPE(object)->tp_name);
   }
-  PyErr_Clear();
-  if (PyObject_CheckBuffer(object)) return FromBuffer(object);
-  if (PyObject_HasAttrString(object, "__dlpack__")) return FromDlpack(object);
-  return TypeError(std::string("expected a tensor (torch, DLPack, __cuda_array_interface__ or numpy), got ") +
-                   Py_TYPE(object)->tp_name);
+  return ReadOtherwise(object);
+}
+
+bool TensorRef::ReadOtherwise(PyObject* object) {
+  for (auto read : {&TensorRef::FromDlpack, &TensorRef::FromNamedDType}) {
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    Release();
+    read_only_ = nullptr;
+    const bool is_read = (this->*read)(object);
+    // The first failure is reported, unless this one is no Exception: a signal handler's, which ends the call.
+    if (!is_read && type != nullptr && PyErr_ExceptionMatches(PyExc_Exception) != 0) {
+      PyErr_Restore(type, value, trace);
+      continue;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    if (is_read || PyErr_ExceptionMatches(PyExc_Exception) == 0) return is_read;
+  }
+  return false;
 }
 
 }  // namespace tuneonce::python

@@ -2,6 +2,9 @@
 #define TUNEONCE_BINDINGS_PYTHON_TENSOR_READER_H_
 
 #include <Python.h>
+#include <cuda.h>
+
+#include <string>
 
 #include "cuda/driver_api.h"
 #include "dlpack_abi.h"
@@ -17,20 +20,27 @@ class TensorRef {
   TensorRef(const TensorRef&) = delete;
   TensorRef& operator=(const TensorRef&) = delete;
 
-  /// Reads `object` by, in this order: its type's DLPack exchange table (torch), `__cuda_array_interface__`, the buffer
-  /// protocol (numpy), `__dlpack__`. False with a Python exception set (TypeError, BufferError or the framework's own).
+  /// Reads `object` by the first of these protocols that describes it: its type's DLPack exchange table (torch),
+  /// `__cuda_array_interface__`, the buffer protocol (numpy), `__dlpack__`, and for dtypes that numpy itself does not
+  /// have (ml_dtypes) the buffer of a view of its bits. False with a Python exception set: TypeError, BufferError or
+  /// the framework's own.
   bool Read(PyObject* object);
 
   const TensorView& view() const { return view_; }
   bool on_cuda() const { return device_.type == kDlCuda || device_.type == kDlCudaManaged; }
+  bool on_host() const { return device_.type == kDlCpu || device_.type == kDlCudaHost || device_.type == kDlRocmHost; }
+  /// The memory's kind as a message names it: "CUDA", "host", "ROCm".
+  std::string MemoryName() const;
   int device_id() const { return device_.id; }
-  /// The framework's current stream on the tensor's device, if it says one by its exchange table.
+  /// The framework's current stream on the tensor's device, if it states one by its exchange table.
   bool CurrentStream(void** stream) const {
     return api_ != nullptr && api_->current_stream != nullptr &&
            api_->current_stream(device_.type, device_.id, stream) == 0;
   }
-  /// The array behind a numpy tensor can be written.
-  bool is_writable() const { return is_writable_; }
+  /// The stream of `__cuda_array_interface__`, behind which the tensor's values are complete; null if it states none.
+  CUstream producer_stream() const { return producer_stream_; }
+  /// Why nothing may be written to the tensor; null if it is writable.
+  const char* read_only() const { return read_only_; }
 
  private:
   void Release();
@@ -38,16 +48,22 @@ class TensorRef {
   bool FromCudaArrayInterface(PyObject* interface);
   bool FromBuffer(PyObject* object);
   bool FromDlpack(PyObject* object);
-  /// From extents and strides. TypeError for a negative stride along several elements: kernels get memory from the
-  /// first element on.
+  bool FromNamedDType(PyObject* object);
+  /// By `__dlpack__` or the dtype's name, after the buffer protocol failed with the exception that is set, if one is.
+  bool ReadOtherwise(PyObject* object);
+  bool ReadStream(PyObject* interface);
+  /// From extents and strides. TypeError for a negative extent, and for a negative stride along several elements:
+  /// kernels get memory from the first element on.
   bool SetBytes(std::size_t element);
-  /// TypeError for one that no number of elements makes (a field of records).
-  bool SetStride(int dimension, std::int64_t bytes, std::int64_t element);
+  /// `row_major`: in bytes, for a dimension of at most one element, whose stride has no meaning. TypeError for a stride
+  /// that no number of elements makes (a field of records).
+  bool SetStride(int dimension, std::int64_t bytes, std::int64_t row_major, std::int64_t element);
 
   TensorView view_;
   DlDevice device_{kDlCpu, 0};
   const DlExchangeApi* api_ = nullptr;
-  bool is_writable_ = true;
+  CUstream producer_stream_ = nullptr;
+  const char* read_only_ = nullptr;
   PyObject* capsule_ = nullptr;  // What keeps the memory for the call.
   Py_buffer buffer_{};
 };

@@ -129,7 +129,8 @@ verify: compare with the baseline's outputs. baseline_margin: by which a config 
 final_rounds: of the winner against the baseline alone. max_rounds, gpu_budget_ms, race_budget_ms: bounds of a race.
 max_proposed: most configs of a matmul with many, if a model proposes some; 0: all.
 wall_budget_ms: of a whole search, compiling included; 0: none. What is not tried by its end is not measured.
-memory_budget_bytes: of a search; 0: half of what is free.
+memory_budget_bytes: of a search; 0: half of what is free. allow_trials_in_place: where that does not suffice for copies
+    of the inputs, try configs on the arguments themselves; one that is overwritten is a DataLossError.
 isolation: try candidates in a worker process: 'off', 'preferred', 'required'. candidate_deadline_ms: of each, there.
 seed: of the order of trials.
 compile_workers: compiles at a time; 0: as many as there are cores. compile_timeout_ms: for one compile;

@@ -24,30 +24,39 @@ namespace {
 
 namespace py = pybind11;
 
+std::int64_t WholeNumberOf(const std::string& name, py::handle given) {
+  return IntegerOf(name.c_str(), given, std::numeric_limits<std::int64_t>::min());
+}
+
 TunedKernel::Shape::Value ReadValue(const std::string& name, py::handle given) {
   if (py::isinstance<py::str>(given)) {
     std::optional<DType> dtype = DTypeNamed(given.cast<std::string>());
     if (!dtype) throw py::value_error("'" + name + "': unknown dtype '" + given.cast<std::string>() + "'");
     return *dtype;
   }
-  if (py::isinstance<py::bool_>(given)) return given.cast<bool>();
-  if (PyIndex_Check(given.ptr()) != 0) return given.cast<std::int64_t>();  // numpy's integers too.
-  return given.cast<double>();
+  if (py::isinstance<py::bool_>(given)) return given.ptr() == Py_True;
+  if (PyIndex_Check(given.ptr()) != 0) return WholeNumberOf(name, given);  // numpy's integers too.
+  double value = PyFloat_AsDouble(given.ptr());
+  if (PyErr_Occurred() == nullptr) return value;
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
+  PyErr_Clear();
+  ThrowWrongType(name.c_str(), "an int, float, bool or the name of a dtype", given);
 }
 
 TunedKernel::Shape ReadShape(const KernelDefinition& definition, py::handle given) {
   TunedKernel::Shape shape;
   if (py::isinstance<py::dict>(given)) {
     for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(given)) {
-      auto name = key.cast<std::string>();
+      std::string name = TextOf("a name in a shape", key);
       shape.values.emplace_back(name, ReadValue(name, value));
     }
     return shape;
   }
-  auto in_order = given.cast<py::sequence>();
+  if (PySequence_Check(given.ptr()) == 0) ThrowWrongType("a shape", "a dict or a sequence of extents", given);
+  auto in_order = py::reinterpret_borrow<py::sequence>(given);
   if (in_order.size() != definition.dims().size()) throw py::value_error("a shape has one value per dim");
   for (const std::string& dim : definition.dims()) {
-    shape.values.emplace_back(dim, in_order[shape.values.size()].cast<std::int64_t>());
+    shape.values.emplace_back(dim, WholeNumberOf(dim, in_order[shape.values.size()]));
   }
   return shape;
 }

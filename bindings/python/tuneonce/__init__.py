@@ -18,7 +18,8 @@ if sys.version_info < (3, 12):  # Later ones refuse themselves to load the C++ p
 _MODULES = {
     "_tuneonce": ("Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error", "CancelledError",
                   "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",
-                  "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError"),
+                  "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError",
+                  "DataLossError"),
     "search": ("Hints", "SearchSpace", "exhaustive_search"),
     "result": ("Duplicate", "Failure", "Success", "TuningCost", "TuningResult"),
     "observer": ("Observer",),

@@ -28,7 +28,7 @@ from tuneonce.typed import WarmedKey as WarmedKey
 __all__ = [
     "doctor", "families", "load", "records", "Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error",
     "CancelledError", "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",
-    "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError", "Hints", "SearchSpace",
+    "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError", "DataLossError", "Hints", "SearchSpace",
     "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "trace", "Report", "report", "Choice", "PointerTable",
     "Counters", "Doctor", "Record", "WarmedKey",
 ]
@@ -45,6 +45,7 @@ class FailedPreconditionError(Error): ...
 class UnimplementedError(Error, NotImplementedError): ...
 class InternalError(Error): ...
 class UnavailableError(Error): ...
+class DataLossError(Error): ...
 
 _Path = Union[str, os.PathLike[str]]
 _Store = Union[None, _Path, Sequence[Optional[_Path]]]
@@ -84,7 +85,7 @@ class TunedKernel:
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
         max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0,
         max_proposed: int = 16, wall_budget_ms: float = 0.0,
-        memory_budget_bytes: int = 0, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
+        memory_budget_bytes: int = 0, allow_trials_in_place: bool = False, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
         seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
         compile_budget_ms: int = 0, quiet: bool = True
     ) -> TunedKernel: ...
@@ -120,7 +121,7 @@ def load(
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
         max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0,
         max_proposed: int = 16, wall_budget_ms: float = 0.0,
-        memory_budget_bytes: int = 0, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
+        memory_budget_bytes: int = 0, allow_trials_in_place: bool = False, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
         seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
         compile_budget_ms: int = 0, quiet: bool = True
 ) -> TunedKernel: ...

@@ -3,6 +3,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from tuneonce import Bundle as Bundle
 from tuneonce import CancelledError as CancelledError
+from tuneonce import DataLossError as DataLossError
 from tuneonce import DeadlineExceededError as DeadlineExceededError
 from tuneonce import Error as Error
 from tuneonce import FailedPreconditionError as FailedPreconditionError

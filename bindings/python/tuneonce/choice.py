@@ -11,7 +11,7 @@ class Choice:
 
     runs: "choice", "stand_in" (what runs where the choice may not), "search" (a search, then what it finds), "nothing".
     because: "resident", "stored", "no_record", "guard", "waits", "not_agreed", "failed_tune", "capture",
-        "sealed", "mode", "empty".
+        "sealed", "mode", "unverified" (not yet verified at extents of this class), "empty".
     origin: where the choice is from: "search" (of this process), "store", "shipped", "pinned", "imported", "ranks",
         "nowhere".
     match: how the record fitted: "exact", "other_driver", "other_device"; None without a record.
@@ -21,7 +21,7 @@ class Choice:
     """
 
     runs: Literal["choice", "stand_in", "search", "nothing"]
-    because: Literal["resident", "stored", "no_record", "guard", "waits", "not_agreed", "failed_tune", "capture", "sealed", "mode", "empty"]
+    because: Literal["resident", "stored", "no_record", "guard", "waits", "not_agreed", "failed_tune", "capture", "sealed", "mode", "unverified", "empty"]
     origin: Literal["search", "store", "shipped", "pinned", "imported", "ranks", "nowhere"]
     match: Optional[Literal["exact", "other_driver", "other_device"]]
     config: Optional[Dict[str, Any]]

@@ -65,7 +65,8 @@ class CustomOp:
         def argument(name: str) -> str:
             parameter = self._parameters[name]
             if parameter["kind"] == "scalar":
-                kind = "float" if parameter["dtype"].startswith("float") else "bool" if parameter["dtype"] == "bool" else "int"
+                dtype = _TYPES[parameter["dtype"]]
+                kind = "float" if dtype.is_floating_point else "bool" if dtype == torch.bool else "int"
                 return f"{kind} {name}"
             in_place = not returned and parameter["access"] == "inout"
             return f"Tensor({'a!' if in_place else ''}) {name}" if in_place else f"Tensor {name}"
@@ -79,7 +80,7 @@ class CustomOp:
         for name, value in given.items():
             if isinstance(value, torch.Tensor):
                 like = value if like is None else like
-                dims.update(zip(self._parameters[name]["dims"], value.shape))
+                dims.update((d, n) for d, n in zip(self._parameters[name]["dims"], value.shape) if isinstance(d, str))
         for dim, extent in self._computed.items():
             dims.setdefault(dim, extent(dims))
         outputs = {}
@@ -89,12 +90,13 @@ class CustomOp:
                 outputs[name] = given[name].clone(memory_format=torch.contiguous_format) if copy else torch.empty_like(
                     given[name], memory_format=torch.contiguous_format)
                 continue
-            missing = [d for d in parameter["dims"] if d not in dims]
+            missing = [d for d in parameter["dims"] if isinstance(d, str) and d not in dims]
             if missing or like is None:
                 raise ValueError(f"the shape of the output '{name}' cannot be known: no input has the dims {missing}; custom_op "
                                  f"takes dims={{'{missing[0] if missing else 'N'}': lambda dims: ...}}")
             dtype = _TYPES.get(parameter["dtype"], given.get(parameter.get("same_dtype_as"), like).dtype)
-            outputs[name] = torch.empty([dims[d] for d in parameter["dims"]], dtype=dtype, device=like.device)
+            shape = [dims[d] if isinstance(d, str) else d for d in parameter["dims"]]
+            outputs[name] = torch.empty(shape, dtype=dtype, device=like.device)
         return outputs
 
     def _run(self, *args: Any) -> Any:

@@ -51,8 +51,8 @@ class _Parameter(TypedDict):
 
 
 class ParameterInfo(_Parameter, total=False):
-    """One of Bundle.parameters; a tensor has dims and access."""
-    dims: List[str]
+    """One of Bundle.parameters; a tensor has access and dims, where a number is a constant extent."""
+    dims: List[Union[str, int]]
     access: Literal["in", "out", "inout"]
 
 

@@ -68,6 +68,7 @@ Result<StoreReport> RedisStore::Verify() const {
   StoreReport report;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, impl_->records.List(&report.problems));
   report.num_records = static_cast<std::int64_t>(records.size() + report.problems.size());
+  report.are_records_whole = report.problems.empty();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> keys, impl_->artifacts.Keys());
   for (const Fingerprint& key : keys) {
     ++report.num_artifacts;

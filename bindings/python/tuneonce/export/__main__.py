@@ -5,9 +5,10 @@ import importlib.util
 import json
 import pathlib
 import shutil
+import sys
 from typing import Any, Dict, List
 
-from tuneonce.export import classified, kernel_spec, stub_modules
+from tuneonce.export import classified, kernel_spec, stub_log, stub_modules
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 
@@ -90,7 +91,19 @@ def main() -> None:
         try:
             export_one(spec, arguments)
         except (DeclarationError, OSError) as error:
+            print_answers(spec)
             raise SystemExit(f"{spec}: {error}")
+        print_answers(spec)
+
+
+def print_answers(spec: str) -> None:
+    """Prints which answers of stubs the kernel's file got, by which it may have decided something."""
+    answers = stub_log.take()
+    for answer in answers:
+        print(f"{spec}: stub: {answer}", file=sys.stderr)
+    if answers:
+        print(f"{spec}: its configs differ from those on a GPU with the modules installed where such an answer decides "
+              "them; export it there, or list the configs in the declaration", file=sys.stderr)
 
 
 def export_one(spec: str, arguments: argparse.Namespace) -> None:
@@ -101,6 +114,7 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
         from tuneonce.export import triton_driver
         triton_driver.stand_in(max(capabilities))
     kernel, name, declaration, file = kernel_spec.find(spec, arguments.declaration)
+    has_key = declaration.key is not None
     folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name
     folder.mkdir(parents=True, exist_ok=True)
     ptx: Dict[str, List[str]] = {}
@@ -114,7 +128,8 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
     write(folder, name, declaration, file, exported)
     for variant in exported:
         print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")
-    for line in classified.lines(folder, ptx):
+    key_note = None if has_key else declaration.key_note()
+    for line in [*classified.lines(folder, ptx), *([f"look: {key_note}"] if key_note else [])]:
         print(f"{folder}: {line}")
 
 

@@ -113,7 +113,7 @@ class Export:
         from cuda.tile.compilation import ScalarConstraint
         if argument in values:
             return values[argument]
-        parameter = self.declaration.parameter(argument)
+        parameter = self.declaration.parameters_by_argument(self.kernel.names)[argument]
         if parameter["kind"] == "tensor":
             return array_constraint(self.declaration, parameter, self.divisible, self.extents, self.unaligned)
         if parameter["kind"] == "workspace":

@@ -9,6 +9,7 @@ from tuneonce.export.config_list import HINTS
 from tuneonce.export.constants import ConstantOf
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.export.kernel_names import declared_names
 from tuneonce.export.parameters import derived
 
 # Where wrappers keep what they wrap.
@@ -76,10 +77,11 @@ class CutileKernel:
         strides that it has a parameter for."""
         if "tile" in declaration.parameters_of:
             return list(declaration.parameters_of["tile"])
-        own = {n.lower() for n in self.names if n not in declaration.constants}
+        declared = declared_names(self.names, list(declaration.by_name()))
+        own = {declared[n] for n in self.names if n in declared and n not in declaration.constants}
         decide = {c.dim for c in declaration.constants.values() if isinstance(c, ConstantOf)}  # Scalars, too: not passed on.
         names = [(p, p.get("name", p.get("dim"))) for p in declaration.parameters]
-        return [n for p, n in names if n.lower() in own or (p["kind"] in ("tensor", "scalar") and n not in decide)]
+        return [n for p, n in names if n in own or (p["kind"] in ("tensor", "scalar") and n not in decide)]
 
     def passed(self, declaration: Declaration) -> List[str]:
         """`taken` in the manifest's names: a workspace is an array of one dimension, by cuTile's convention."""

@@ -1,12 +1,14 @@
 """What a bundle says of its kernel beside the code: the manifest's fields, as Python values (docs/bundles.md)."""
 import dataclasses
 import itertools
+import json
 import pathlib
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
 from tuneonce.export import config_list, constants as constant_values, dtype_set, named_space
 from tuneonce.export.declaration_check import check_axes, check_declaration, check_grid
 from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.export.kernel_names import declared_names
 from tuneonce.export.parameters import DTYPE_BYTES
 
 
@@ -147,7 +149,8 @@ class Declaration:
     def check_names(self, kernel: str, arguments: Sequence[str], taken: Sequence[str]) -> None:
         """Raises DeclarationError unless the kernel's parameters but its constants, `arguments`, are those declared, `taken`, in
         the same order. A kernel's `n` may be the dim `N`."""
-        if [a.lower() for a in arguments] != [t.lower() for t in taken]:
+        known = declared_names(arguments, taken)
+        if [known.get(a) for a in arguments] != list(taken):
             raise DeclarationError(f"kernel '{kernel}' takes ({', '.join(arguments)}), but is declared with ({', '.join(taken)}): "
                                    "give the parameters the kernel's names, in its order")
 
@@ -175,12 +178,37 @@ class Declaration:
         hints = [dict(zip(free, values)) for values in itertools.product(*free.values())]
         return [{**config, **hint} for config in self._listed(backend) for hint in hints]
 
+    def inner_dims(self) -> Set[str]:
+        """The dims along which tensors' elements lie side by side. The dim of a tensor of one dimension counts only
+        where no other tensor has it as an outer one."""
+        outer = {d for t in self.tensors() for d in t["dims"][:-1]}
+        return {t["dims"][-1] for t in self.tensors() if len(t["dims"]) > 1 or t["dims"][-1] not in outer}
+
+    def key_note(self) -> Optional[str]:
+        """A line for people: which dims of the key, a batch or tokens, vary from call to call and have no bucket. None
+        if there is no such dim, or nothing to tune."""
+        key = self.key if self.key is not None else [{"dim": d} for d in self.dims]
+        inner = self.inner_dims()
+        constant = {c.dim for c in self.constants.values() if isinstance(c, constant_values.ConstantOf)}
+        constant.update(declared_names([n for n, c in self.constants.items() if type(c) is int], self.dims).values())
+        exact = [part["dim"] for part in key if list(part) == ["dim"] and part["dim"] not in inner | constant]
+        if not exact or len(self.all_configs()) < 2:
+            return None
+        suggested = [{**part, "bucket": "next_pow2"} if part.get("dim") in exact else part for part in key]
+        return (f"the key has the exact extent of {', '.join(exact)}, so that each new extent is tuned: give the "
+                f"declaration a key with buckets, key={json.dumps(suggested)}")
+
     def tensors(self) -> List[Dict[str, Any]]:
         return [p for p in self.parameters if p["kind"] == "tensor"]
 
-    def parameter(self, name: str) -> Dict[str, Any]:
-        """By its name, in whatever case: a kernel's `n` may be the dim `N`."""
-        return next(p for p in self.parameters if p.get("name", p.get("dim")).lower() == name.lower())
+    def by_name(self) -> Dict[str, Dict[str, Any]]:
+        """The parameters by their names; a dim's is the dim."""
+        return {p.get("name", p.get("dim")): p for p in self.parameters}
+
+    def parameters_by_argument(self, arguments: Sequence[str]) -> Dict[str, Dict[str, Any]]:
+        """By the names of a kernel's parameters, `arguments`, the declared ones that they are."""
+        by_name = self.by_name()
+        return {argument: by_name[name] for argument, name in declared_names(arguments, list(by_name)).items()}
 
     def place_of(self, dim: str) -> Tuple[str, int]:
         """A tensor and its dimension whose extent a dim is."""

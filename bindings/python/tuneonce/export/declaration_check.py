@@ -28,6 +28,11 @@ def _check_dims(declaration: Any) -> None:
         if not isinstance(parameter, dict) or "kind" not in parameter:
             raise DeclarationError(f"parameters has {parameter!r}: tensor(...), scalar(...), dim(...) and stride(...) make one")
         dims = parameter.get("dims", [parameter["dim"]] if parameter["kind"] == "dim" else [])
+        for extent in (dim for dim in dims if not isinstance(dim, str)):
+            if type(extent) is not int or extent < 1:
+                raise DeclarationError(f"parameter '{parameter.get('name')}' has the extent {extent}: give the name of a dim, or a "
+                                       "whole number from 1 on")
+        dims = [dim for dim in dims if isinstance(dim, str)]
         for dim in dims:
             if dim not in declaration.dims:
                 raise DeclarationError(f"parameter '{parameter.get('name', dim)}' has the dim '{dim}', which is not one of dims: "
@@ -44,7 +49,7 @@ def _check_dims(declaration: Any) -> None:
     for dim in declaration.divisible:
         if dim not in declaration.dims and not any(p["kind"] == "scalar" and p["name"] == dim for p in declaration.parameters):
             raise DeclarationError(f"divisible names '{dim}', which is no dim; there are: {_listed(declaration.dims)}")
-    innermost = {p["dims"][-1] for p in declaration.tensors() if len(p["dims"]) > 1}
+    innermost = {p["dims"][-1] for p in declaration.tensors() if len(p["dims"]) > 1 and isinstance(p["dims"][-1], str)}
     for group in declaration.unaligned:
         unknown = [dim for dim in group if dim not in innermost]
         if isinstance(group, str) or unknown or not group:

@@ -13,11 +13,11 @@ def _with_warmup(parameter: Dict[str, Any], warmup: Any) -> Dict[str, Any]:
     return parameter if warmup is None else {**parameter, "warmup": warmup}
 
 
-def tensor(name: str, dtype: str, dims: Sequence[str], access: str = "in", may_be_partial: bool = False,
+def tensor(name: str, dtype: str, dims: Sequence[Union[str, int]], access: str = "in", may_be_partial: bool = False,
            tolerance: Optional[Dict[str, float]] = None,
            warmup: Union[None, float, str, Dict[str, Any]] = None) -> Dict[str, Any]:
-    """A tensor parameter; `access`: in, out or inout. Of an output: whether the kernel leaves elements unwritten on
-    purpose, and its tolerance (absolute, relative, ulps). `warmup`: what an input holds where a shape is tuned without
+    """A tensor parameter; `dims`: the name of a dim, or a constant extent, for each dimension; `access`: in, out or
+    inout. Of an output: whether the kernel leaves elements unwritten on purpose, and its tolerance (absolute, relative, ulps). `warmup`: what an input holds where a shape is tuned without
     data: a number, {"iota": [start, step]}, {"uniform": [low, high]} or {"offsets": [end, skew]}, in which the name
     of a dim can stand for a number. A tensor of integers or truth values that the kernel reads needs one for that."""
     result = {"name": name, "kind": "tensor", "access": access, "dtype": dtype, "dims": list(dims)}

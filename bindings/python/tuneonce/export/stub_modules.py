@@ -1,44 +1,91 @@
 """Stand-ins for modules that a kernel's file imports and that its kernel does not use: --stub torch."""
 import importlib.abc
 import importlib.machinery
+import reprlib
 import sys
 from types import ModuleType
-from typing import Any, Iterable, Optional
+from typing import Any, Callable, Dict, Iterable, Optional, Sequence
+
+from tuneonce.export import stub_log
+
+
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = 60
+
+
+def _shown(arguments: Sequence[Any], keywords: Dict[str, Any]) -> str:
+    named = [f"{name}={_REPR.repr(value)}" for name, value in keywords.items()]
+    return ", ".join([*map(_REPR.repr, arguments), *named])
 
 
 class _StubType(type):
-    """A class of which every attribute is another one: a base class, a decorator, an annotation, a value."""
+    """A class of which every attribute is another one: a base class, a decorator, an annotation, a value. Where code
+    decides something by it, the answer goes to the log. Two are equal if they have the same path ("torch.float16"). A
+    class of the file's own that is derived from one is a class as any other."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _StubType(name, (Stub,), {})
+        return _stub(f"{cls._path}.{name}", name)
 
     def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
-        if cls.__dict__.get("_is_derived"):
+        if cls._is_own():
             return super().__call__(*arguments, **keywords)
         if len(arguments) == 1 and not keywords and callable(arguments[0]) and not isinstance(arguments[0], _StubType):
             return arguments[0]  # As a decorator it leaves what it decorates.
-        return cls
+        return _stub(f"{cls._path}({_shown(arguments, keywords)})", cls.__name__)
+
+    def __getitem__(cls, key: Any) -> Any:
+        return _stub(f"{cls._path}[{_REPR.repr(key)}]", cls.__name__)
 
     def __iter__(cls) -> Any:
+        stub_log.record(f"'{cls._path}' was taken as empty")
         return iter(())
 
     def __bool__(cls) -> bool:
-        return False
+        return cls._is_own() or cls._answer(f"'{cls._path}' was taken as False", False)
 
-    def __getitem__(cls, key: Any) -> Any:
-        return cls
+    def __eq__(cls, other: Any) -> bool:
+        if cls is other or (isinstance(other, _StubType) and cls._identity() == other._identity()):
+            return True
+        return not cls._is_own() and cls._answer(f"'{cls._path} == {_REPR.repr(other)}' was taken as False", False)
+
+    def __ne__(cls, other: Any) -> bool:
+        if cls is other or (isinstance(other, _StubType) and cls._identity() == other._identity()):
+            return False
+        return cls._is_own() or cls._answer(f"'{cls._path} != {_REPR.repr(other)}' was taken as True", True)
+
+    def __lt__(cls, other: Any) -> bool:
+        return cls._is_ordered("<", other)
+
+    def __le__(cls, other: Any) -> bool:
+        return cls._is_ordered("<=", other)
+
+    def __gt__(cls, other: Any) -> bool:
+        return cls._is_ordered(">", other)
+
+    def __ge__(cls, other: Any) -> bool:
+        return cls._is_ordered(">=", other)
+
+    def __int__(cls, *_: Any) -> Any:
+        """Converts to a number, or computes: an error, which the file's code may catch."""
+        stub_log.record(f"'{cls._path}' was refused as a number")
+        raise TypeError(f"'{cls._path}' is a stub, and no number")
+
+    __index__ = __float__ = __len__ = __neg__ = __int__
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __and__ = __int__
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __rand__ = __int__
+
+    def __hash__(cls) -> int:
+        return hash(cls._identity())
+
+    def __repr__(cls) -> str:
+        return super().__repr__() if cls._is_own() else str(cls._path)
 
     def __or__(cls, other: Any) -> Any:
         return Any
 
     __ror__ = __or__
-
-    def __lt__(cls, other: Any) -> bool:
-        return False
-
-    __le__ = __gt__ = __ge__ = __lt__
 
     def __enter__(cls) -> Any:
         return cls
@@ -46,27 +93,50 @@ class _StubType(type):
     def __exit__(cls, *error: Any) -> None:
         return None
 
+    def _is_own(cls) -> bool:
+        return "_is_derived" in cls.__dict__
+
+    def _identity(cls) -> Any:
+        return id(cls) if cls._is_own() else cls._path
+
+    def _is_ordered(cls, symbol: str, other: Any) -> bool:
+        return cls._answer(f"'{cls._path} {symbol} {_REPR.repr(other)}' was taken as False", False)
+
+    def _answer(cls, text: str, value: bool) -> bool:
+        stub_log.record(text)
+        return value
+
 
 class Stub(metaclass=_StubType):
+    _path = "stub"
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__()
         if cls.__module__ != __name__:
             cls._is_derived = True  # A class of the file's own.
 
 
+def _stub(path: str, name: str) -> Any:
+    return _StubType(name, (Stub,), {"_path": path})
+
+
 # A framework's names of dtypes, which kernels use as cuTile's, where cuTile has others.
 DTYPES = {"bool": "bool_"}
+VERSION = "999"  # New enough for any check.
 
 
 class _StubModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
+        if name == "__version__":
+            stub_log.record(f"'{self.__name__}.__version__' was taken as '{VERSION}'")
+            return VERSION
         if name.startswith("__"):
             raise AttributeError(name)
         language = sys.modules.get("cuda.tile")
         dtype = getattr(language, DTYPES.get(name, name), None)
         if language is not None and isinstance(dtype, type(language.float32)):
             return dtype
-        return _StubType(name, (Stub,), {})
+        return _stub(f"{self.__name__}.{name}", name)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -82,7 +152,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return _StubModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__version__ = "999"  # New enough for any check.
+        """There is nothing to run."""
 
 
 def install(names: Iterable[str]) -> None:

@@ -44,3 +44,12 @@ def is_multiple(term: Term, divisor: int) -> bool:
     if isinstance(term, int):
         return term % divisor == 0
     return isinstance(term, dict) and any(is_multiple(factor, divisor) for factor in term.get("product", ()))
+
+
+def names_in(term: Term) -> List[str]:
+    """The names of dims, scalars and axes that a term has, each once, in order."""
+    if isinstance(term, str):
+        return [term]
+    if isinstance(term, dict):
+        return [] if "device" in term else names_in(list(term.values()))
+    return list(dict.fromkeys(n for each in term for n in names_in(each))) if isinstance(term, list) else []

@@ -54,6 +54,10 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
             continue
         for each, code in compiled:
             each.add(config, code)
+    if any(each.waits_in_vain() for each in artifacts):
+        note(name, "its launches will not overlap with the launch before them: the code waits for that (gdc_wait), but "
+                   "launch_pdl is not set; give the declaration constants={'launch_pdl': True} where the kernel's own "
+                   "launches set it")
     variants: List[Dict[str, Any]] = []
     ptx: Dict[str, List[str]] = {}
     for chain, dtype in chains:

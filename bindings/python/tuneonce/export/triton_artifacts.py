@@ -9,6 +9,7 @@ from triton.compiler import ASTSource
 
 from tuneonce.export import config_list, triton_descriptor
 from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.export.kernel_names import declared_names
 from tuneonce.export.triton_kernel import OPTIONS, TritonKernel
 from tuneonce.export.triton_scratch import SCRATCH
 from tuneonce.export.triton_specialization import Specialization
@@ -17,6 +18,10 @@ from tuneonce.export.triton_specialization import Specialization
 TYPES = {"bool": "i1", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32",
          "int64": "i64", "uint64": "u64", "float8_e4m3": "fp8e4nv", "float8_e5m2": "fp8e5", "float16": "fp16",
          "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
+# The first capability with programmatic dependent launch (launch_pdl); older devices run launches one after the other.
+FIRST_WITH_OVERLAP = 90
+# How PTX waits for the launch before it: tl.extra.cuda.gdc_wait().
+WAIT = "griddepcontrol.wait"
 # From here on Triton's code is for one architecture alone (sm_90a); before, newer ones of the same family run it.
 FIRST_SPECIFIC = 90
 
@@ -47,10 +52,11 @@ class Artifacts:
         """Errors: CompileError if Triton's compiler says no; DeclarationError if the kernel cannot be launched from a bundle."""
         function, declaration = self._kernel.function, self._kernel.declaration
         values = self._kernel.values(config, self._extents)
-        by_name = {p.get("name", p.get("dim")): p for p in declaration.parameters}
+        by_name = declaration.by_name()
         arguments = [n for n in function.arg_names if n not in values]
-        known = {n.lower() for n in values}
-        names = [n for n in triton_descriptor.names_of(declaration, arguments) if n.lower() not in known]
+        declared = declared_names(function.arg_names, list(by_name))
+        constant = {declared[n] for n in declared if n in values}
+        names = [n for n in triton_descriptor.names_of(declaration, arguments) if n not in constant]
         described = triton_descriptor.arguments_of(declaration, arguments)
         declaration.check_names(self._kernel.name, arguments, [described.get(n, n) for n in names])
         self._taken = [by_name[n] for n in names]
@@ -76,13 +82,16 @@ class Artifacts:
         except Exception as error:  # Whatever it throws: of its own classes, and of the kernel's code.
             self._kernel.check_descriptors()
             raise CompileError(f"{where}: {said(error)}") from None
+        if self._capability >= FIRST_WITH_OVERLAP and has_overlap(compiled) and WAIT not in compiled.asm["ptx"]:
+            raise DeclarationError(f"{where}: launch_pdl is set, but its code never waits for the launch before it "
+                                   "(gdc_wait), whose results may not be written yet; leave launch_pdl out")
         return check_launchable(compiled, where)
 
     def _descriptor_type(self, parameter: Dict[str, Any], values: Dict[str, Any]) -> str:
         if self._capability < triton_descriptor.FIRST_WITH_MAPS:
             raise DeclarationError(f"kernel '{self._kernel.name}' takes the descriptor '{parameter['name']}', which devices of "
                                    f"capability {self._capability} have not: --capability {triton_descriptor.FIRST_WITH_MAPS}")
-        dtype = self._kernel.declaration.parameter(parameter["tensor"])["dtype"]
+        dtype = self._kernel.declaration.by_name()[parameter["tensor"]]["dtype"]
         return triton_descriptor.type_of(parameter, TYPES[dtype], values)
 
     def descriptors(self) -> Dict[str, List[triton_descriptor.Compiled]]:
@@ -109,6 +118,19 @@ class Artifacts:
         known = {n: v for n, v in config.items() if self._kernel.is_known(n)}
         if known not in [each for each, _ in self._code]:
             self._code.append((known, compiled))
+
+    def is_overlapping(self) -> bool:
+        """Whether its launches may begin before the end of the launch before them (launch_pdl). Errors:
+        DeclarationError if its configs differ in that."""
+        values = {has_overlap(c) for _, c in self._code}
+        if len(values) > 1:
+            raise DeclarationError(f"the configs of kernel '{self._kernel.name}' differ in launch_pdl, and a variant "
+                                   "has one value for all of them; give launch_pdl a value in constants")
+        return values == {True} and self._capability >= FIRST_WITH_OVERLAP
+
+    def waits_in_vain(self) -> bool:
+        """Whether its code waits for the launch before it, and is launched after the end of that."""
+        return not self.is_overlapping() and any(WAIT in ptx for ptx in self.ptx())
 
     def has_code_of(self, other: "Artifacts") -> bool:
         return [c.asm["ptx"] for _, c in self._code] == [c.asm["ptx"] for _, c in other._code]
@@ -152,6 +174,8 @@ class Artifacts:
                   "parameters": taken,
                   "grid": declaration.grids.get("triton", declaration.grid),
                   "assumptions": self._specialization.assumptions(self._taken), "artifacts": artifacts}
+        if self.is_overlapping():
+            result["programmatic_launch"] = True
         return {**result, "backend": "triton"} if "backend" in declaration.axes else result
 
 
@@ -159,6 +183,11 @@ def said(error: Exception) -> str:
     """The last line of what an exception of Triton's compiler says: those before it show code."""
     lines = [line.strip() for line in str(error.__cause__ or error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
+
+
+def has_overlap(compiled: Any) -> bool:
+    """Whether launch_pdl is set."""
+    return bool(getattr(compiled.metadata, "launch_pdl", False))
 
 
 def check_launchable(compiled: Any, where: str) -> Any:

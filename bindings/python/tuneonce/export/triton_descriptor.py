@@ -1,10 +1,11 @@
 """TensorDescriptor parameters of Triton kernels. Triton's launches pass a tensor map, the extents (int32) and the strides
 (int64) in the place of each; a bundle does the same by a descriptor, derived values and strides."""
 import math
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.export.kernel_names import declared_names
 from tuneonce.export.parameters import DTYPE_BYTES, derived, stride
 from tuneonce.export.terms import Term, least
 
@@ -22,17 +23,22 @@ Compiled = Tuple[Dict[str, Any], Dict[str, Any]]
 
 def arguments_of(declaration: Declaration, argument_names: Sequence[str]) -> Dict[str, str]:
     """By a descriptor's name, the kernel's parameter that it is: that of its own name, or else of its tensor's."""
-    known = {name.lower() for name in argument_names}
-    return {p["name"]: p["name"] if p["name"].lower() in known else p["tensor"]
+    known = _declared(declaration, argument_names)
+    return {p["name"]: p["name"] if p["name"] in known else p["tensor"]
             for p in declaration.parameters if p["kind"] == "descriptor"}
+
+
+def _declared(declaration: Declaration, argument_names: Sequence[str]) -> Set[str]:
+    """The declared names of the kernel's parameters."""
+    return set(declared_names(argument_names, list(declaration.by_name())).values())
 
 
 def names_of(declaration: Declaration, argument_names: Sequence[str]) -> List[str]:
     """Of the declared parameters those that the kernel takes: no tensors that it takes as descriptors."""
-    known = {name.lower() for name in argument_names}
+    known = _declared(declaration, argument_names)
     arguments = arguments_of(declaration, argument_names)
     described = {p["tensor"] for p in declaration.parameters if p["kind"] == "descriptor"}
-    described = {name for name in described if name.lower() not in known or name in arguments.values()}
+    described = {name for name in described if name not in known or name in arguments.values()}
     return [name for name in declaration.names_of("triton", with_dims=True) if name not in described]
 
 
@@ -57,14 +63,14 @@ def type_of(parameter: Dict[str, Any], dtype: str, values: Dict[str, Any]) -> st
 
 def passed_behind(parameter: Dict[str, Any], declaration: Declaration) -> List[Dict[str, Any]]:
     """What Triton passes behind the map."""
-    name, dims = parameter["name"], declaration.parameter(parameter["tensor"])["dims"]
+    name, dims = parameter["name"], declaration.by_name()[parameter["tensor"]]["dims"]
     return [*(derived(f"{name}_extent_{d}", dim) for d, dim in enumerate(dims)),
             *(stride(parameter["tensor"], d, "int64", name=f"{name}_stride_{d}") for d in range(len(dims)))]
 
 
 def assumptions(parameter: Dict[str, Any], declaration: Declaration) -> List[Dict[str, Any]]:
     """What a tensor must be so that there is a map of it."""
-    tensor = declaration.parameter(parameter["tensor"])
+    tensor = declaration.by_name()[parameter["tensor"]]
     name, last = tensor["name"], len(tensor["dims"]) - 1
     divisor = ALIGNMENT // DTYPE_BYTES[tensor["dtype"]]
     rows = [{"tensor": name, "dimension": d, "stride_divisible_by": divisor} for d in range(last) if divisor > 1]

@@ -4,12 +4,18 @@ from typing import Any
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
+from tuneonce.export import stub_log
+
 
 class ExportDriver:
     """Stands in for a GPU's: lists of configs depend on the target, scripts name their device. It launches nothing."""
 
     def __init__(self, capability: int) -> None:
         self._capability = capability
+
+    def __getattr__(self, name: str) -> Any:
+        stub_log.record(f"Triton's driver without a GPU has no '{name}'")
+        raise AttributeError(f"there is no GPU, whose driver has '{name}'")
 
     def get_current_target(self) -> GPUTarget:
         return GPUTarget("cuda", self._capability, 32)

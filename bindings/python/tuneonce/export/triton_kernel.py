@@ -4,16 +4,21 @@ import dataclasses
 import inspect
 import itertools
 import sys
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+from triton.backends.nvidia.compiler import CUDAOptions
 from triton.runtime.jit import JITFunction
 
 from tuneonce.export import config_list, constants
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.export.kernel_names import declared_names
+from tuneonce.export.triton_key import key_of
 
-# What Triton's compiler takes beside the kernel's constants; the first four are what every triton.Config has.
-OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
+# What every triton.Config has beside values of the kernel's constants.
+CONFIG_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+# The options of Triton's compiler, launch_pdl and launch_cooperative_grid among them, with their defaults.
+OPTIONS = {field.name: field.default for field in dataclasses.fields(CUDAOptions)}
 
 
 def note(kernel: str, text: str) -> None:
@@ -112,9 +117,9 @@ class TritonKernel:
 
     def _defaults(self) -> Dict[str, Any]:
         """Of parameters that the declaration does not have."""
-        declared = {n.lower() for n in self.declaration.names_of("triton", with_dims=True)}
+        declared = declared_names(self.function.arg_names, self.declaration.names_of("triton", with_dims=True))
         return {p.name: p.default for p in self.function.params
-                if p.has_default and (p.is_constexpr or p.name.lower() not in declared)}
+                if p.has_default and (p.is_constexpr or p.name not in declared)}
 
     def _check_names(self) -> None:
         """Every axis and constant is one of the kernel's."""
@@ -173,9 +178,9 @@ class TritonKernel:
             grids={n: replaced(g) for n, g in self.declaration.grids.items()})
 
     def _check_tuner(self, tuner: Any) -> None:
-        by_name = {p.get("name", p.get("dim", "")).lower(): p for p in self.declaration.parameters}
+        parameters = self.declaration.parameters_by_argument(self.function.arg_names)
         for name in [*(getattr(tuner, "reset_to_zero", None) or []), *(getattr(tuner, "restore_value", None) or [])]:
-            parameter = by_name.get(name.lower(), {})
+            parameter = parameters.get(name, {})
             if parameter.get("kind") == "tensor" and parameter["access"] != "inout":
                 raise DeclarationError(f"@triton.autotune of kernel '{self.name}' resets '{name}' before each run, as the kernel "
                                        "adds to what is there: declare it inout")
@@ -189,15 +194,15 @@ class TritonKernel:
         ignored = set()
         rows = []
         for config in configs:
-            row = {**config.kwargs, **{n: getattr(config, n, None) for n in OPTIONS[:4] if n not in config.kwargs}}
+            row = {**config.kwargs, **{n: getattr(config, n, None) for n in CONFIG_OPTIONS if n not in config.kwargs}}
             ignored |= {n for n in row if not self.is_known(n)}
-            ignored |= {n for n, v in vars(config).items() if v and n not in ("kwargs", *OPTIONS)}
+            ignored |= {n for n, v in vars(config).items() if v and n not in ("kwargs", *CONFIG_OPTIONS)}
             rows.append({n: getattr(v, "value", v) if type(v).__name__ == "constexpr" else v
                          for n, v in row.items() if self.is_known(n) and n not in self.declaration.constants})
         if ignored:
             note(self.name, f"{', '.join(sorted(ignored))} of its configs mean nothing here and are ignored")
         names = list(dict.fromkeys(n for row in rows for n in row))
-        defaults = self._defaults()
+        defaults = {**OPTIONS, **self._defaults()}
         for row in rows:
             for name in names:
                 if name not in row and name not in defaults:
@@ -216,16 +221,12 @@ class TritonKernel:
         self._originals[name] = dict(zip(result, values))
         return result
 
-    def _key(self, tuner: Any) -> Any:
-        """The `key` of @triton.autotune in the manifest's words; None, for the default, if it names what no key can have."""
-        by_name = {p.get("name", p.get("dim", "")).lower(): p for p in self.declaration.parameters}
-        parts = []
-        for name in getattr(tuner, "keys", None) or []:
-            parameter = by_name.get(name.lower(), {})
-            if parameter.get("kind") == "dim":
-                parts.append({"dim": parameter["dim"]})
-            elif parameter.get("kind") == "scalar":
-                parts.append({"value_of": parameter["name"]})
-            elif name not in self.declaration.constants and not self._defaults().get(name):
-                return None
+    def _key(self, tuner: Any) -> Optional[List[Dict[str, Any]]]:
+        """The `key` of @triton.autotune in the manifest's words; None for the default, all dims."""
+        names = list(getattr(tuner, "keys", None) or [])
+        parts, dropped = key_of(names, self.function.arg_names, self.declaration, [n for n, _ in self._heuristics])
+        if dropped:
+            rest = "" if parts else "; nothing is left, so that all dims are the key"
+            note(self.name, f"the key of @triton.autotune names {', '.join(dropped)}, which no dim or scalar decides: "
+                            f"left out{rest}")
         return parts or None

@@ -28,8 +28,7 @@ class Specialization:
         self._extents = extents
         self._tensors = {t["name"]: t for t in declaration.tensors()}
         self._example: Dict[str, int] = dict((declaration.example or {}).get("dims", {}))
-        outer = {d for t in self._tensors.values() for d in t["dims"][:-1]}
-        inner = {t["dims"][-1] for t in self._tensors.values() if len(t["dims"]) > 1 or t["dims"][-1] not in outer}
+        inner = declaration.inner_dims()
         self._dims = {d: DIVISOR for d in declaration.dims if d in inner and self._example.get(d, 0) % DIVISOR == 0}
         self._dims.update({d: n for d, n in declaration.divisible.items() if d in declaration.dims})
         self._dims = {d: n for d, n in self._dims.items() if d not in unaligned}

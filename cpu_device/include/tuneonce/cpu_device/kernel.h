@@ -52,8 +52,8 @@ struct tuneonce_block {
   void* shared;
 };
 
-/// A tensor as a kernel gets it that takes a tensor map (a CUtensorMap on a GPU): what cuTensorMapEncodeTiled was given,
-/// innermost dimension first. The kernel copies boxes itself:
+/// A tensor as a kernel gets it that takes a tensor map (a CUtensorMap on a GPU): what cuTensorMapEncodeTiled was
+/// given, innermost dimension first. The kernel copies boxes itself:
 ///
 ///   static void scale(const tuneonce_block& block, tuneonce_tensor_map x_map, float* y) {
 ///     const char* x = static_cast<const char*>(x_map.address);
@@ -62,12 +62,12 @@ struct tuneonce_block {
 ///   }
 struct tuneonce_tensor_map {
   void* address;
-  unsigned long long extent[5];        /* In elements. */
-  unsigned long long stride_bytes[4];  /* Of dimension 1 on; the innermost is dense. */
-  unsigned short box[5];               /* In elements. */
+  unsigned long long extent[5];       /* In elements. */
+  unsigned long long stride_bytes[4]; /* Of dimension 1 on; the innermost is dense. */
+  unsigned short box[5];              /* In elements. */
   unsigned char element_stride[5];
   unsigned char rank;
-  unsigned char dtype;        /* A CUtensorMapDataType, and so on. */
+  unsigned char dtype; /* A CUtensorMapDataType, and so on. */
   unsigned char interleave;
   unsigned char swizzle;
   unsigned char l2_promotion;
@@ -110,6 +110,18 @@ struct ParameterTable {
   }
 };
 
+/// A parameter of a launch, whose bytes lie at any address.
+template <typename Type>
+Type Read(const void* bytes) {
+  union Holder {
+    Type value;
+    Holder() {}
+    ~Holder() {}
+  } holder;
+  __builtin_memcpy(static_cast<void*>(&holder.value), bytes, sizeof(Type));
+  return holder.value;
+}
+
 template <auto kFunction, typename Type>
 struct Kernel;
 
@@ -121,7 +133,7 @@ struct Kernel<kFunction, void (*)(const tuneonce_block&, Parameters...)> {
   static void Invoke(const tuneonce_block* block, void* const* parameters) {
     unsigned i = 0;
     // Braces order the evaluation: parameter 0 first.
-    Call caller{block, *static_cast<Parameters*>(parameters[i++])...};
+    Call caller{block, Read<Parameters>(parameters[i++])...};
     static_cast<void>(caller);
     static_cast<void>(i);
   }
@@ -131,6 +143,10 @@ struct Kernel<kFunction, void (*)(const tuneonce_block&, Parameters...)> {
     Call(const tuneonce_block* block, Parameters... arguments) { kFunction(*block, arguments...); }
   };
 };
+
+template <auto kFunction, typename... Parameters>
+struct Kernel<kFunction, void (*)(const tuneonce_block&, Parameters...) noexcept>
+    : Kernel<kFunction, void (*)(const tuneonce_block&, Parameters...)> {};
 
 }  // namespace tuneonce_cpu
 

@@ -1,0 +1,45 @@
+"""The `key` of @triton.autotune in a manifest's words."""
+from types import FunctionType
+from typing import Any, Dict, List, Sequence, Tuple
+
+from tuneonce.export.constants import ConstantOf
+from tuneonce.export.declaration import Declaration
+from tuneonce.export.kernel_names import declared_names
+from tuneonce.export.terms import names_in
+
+
+def key_of(names: Sequence[str], arguments: Sequence[str], declaration: Declaration,
+           computed: Sequence[str]) -> Tuple[List[Dict[str, Any]], List[str]]:
+    """The parts for `names`, which are some of a kernel's parameters, `arguments`; and the names that have no part, as
+    no dim or scalar of the declaration decides their values. `computed`: the parameters whose values heuristics
+    compute."""
+    parts: List[Dict[str, Any]] = []
+    dropped = []
+    for name in names:
+        deciding = _deciding(name, arguments, declaration, computed)
+        new = [{"dim": n} if n in declaration.dims else {"value_of": n} for n in deciding]
+        parts += [part for part in new if part not in parts]
+        if not new:
+            dropped.append(name)
+    return parts, dropped
+
+
+def _deciding(name: str, arguments: Sequence[str], declaration: Declaration, computed: Sequence[str]) -> List[str]:
+    """The dims and scalars that decide the value of the kernel's parameter `name` at a launch."""
+    constant = declaration.constants.get(name)
+    if isinstance(constant, ConstantOf):
+        return [constant.dim]
+    if isinstance(constant, FunctionType) or (name in computed and constant is None):
+        return list(dict.fromkeys(c.dim for c in declaration.constants.values() if isinstance(c, ConstantOf)))
+    parameter = declaration.parameters_by_argument(arguments).get(name, {})
+    kind = parameter.get("kind")
+    if kind == "scalar" and constant is None:
+        return [parameter["name"]]
+    if kind == "derived":
+        scalars = [p["name"] for p in declaration.parameters if p["kind"] == "scalar"]
+        return [n for n in names_in(parameter["value"]) if n in declaration.dims or n in scalars]
+    if kind == "stride":  # Of a contiguous tensor.
+        inner = declaration.by_name()[parameter["tensor"]]["dims"][parameter["dimension"] + 1:]
+        return [n for n in inner if isinstance(n, str)]  # Others are constant extents.
+    dim = declared_names(arguments, declaration.dims).get(name)  # A dim, or a constant that is called as one.
+    return [] if dim is None or kind == "tensor" else [dim]

@@ -1,0 +1,112 @@
+#ifndef TUNEONCE_LIB_COMPILE_HEADER_SEARCH_H_
+#define TUNEONCE_LIB_COMPILE_HEADER_SEARCH_H_
+
+#include <sys/types.h>
+
+#include <ctime>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compile/header_requests.h"
+#include "tuneonce/api.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// The folders in which a compiler looks for headers, in its order. A value.
+struct HeaderPath {
+  std::vector<std::string> quoted;  ///< For "name" only, after the folder of the including file.
+  std::vector<std::string> angled;  ///< For both, after those of `quoted`.
+};
+
+/// Computes which files that did not exist a compile would have read, had they existed.
+///
+/// Compilers list the files that they read, but not the places at which they looked in vain. Those follow from the
+/// texts: each `#include` of a text that was compiled is resolved anew along the compiler's path. If it leads to a file
+/// that was read, the places before that one have to stay empty. If it leads to another file, or to none, the directive
+/// is in a branch that was not compiled, which the content of the files decides. `__has_include` is answered anew in
+/// every branch. An include of a macro may have led to any of the files that were read. The result covers too much
+/// rather than too little, and says so (`is_complete`) where it may cover too little: if a file was read that no
+/// directive leads to, say.
+class TUNEONCE_API HeaderSearch {
+ public:
+  struct Findings {
+    /// Files to be compared by content, besides those that were read: what `__has_include` found, other names of files
+    /// that were read.
+    std::vector<std::string> files;
+    /// What has to stay missing (Artifact::absent).
+    std::vector<std::string> absent;
+    bool is_complete = true;
+  };
+
+  /// `read`: files that the compiler read, by its names for them; their texts are read now. `started`: when it began,
+  /// of FileClock: what changed since makes the findings incomplete.
+  HeaderSearch(HeaderPath path, const std::vector<std::string>& read, const timespec& started);
+
+  /// A text that is no file of `read`; `folder`: where the compiler looks first for its "headers" ("": the working
+  /// directory); nothing if that is a folder of the compile's own.
+  void AddText(std::string text, std::optional<std::string> folder);
+  /// A header that is no file: `#include` of its name reads `text`, whatever files exist.
+  void AddHeaderInMemory(const std::string& name, std::string text);
+  /// A header that the compiler includes unasked, or by an option (`is_quoted`; `folder` as in AddText).
+  void AddInclude(const std::string& name, bool is_quoted, const std::optional<std::string>& folder);
+
+  Findings Find();
+
+ private:
+  using FileId = std::pair<dev_t, ino_t>;
+  struct Text {
+    std::string content;
+    std::optional<std::string> folder;
+  };
+  /// What is at a path.
+  struct Place {
+    bool is_file = false;  ///< Anything but a folder.
+    bool is_folder = false;
+    FileId id;
+    timespec changed{};
+  };
+
+  /// The requests of all texts, with their folders.
+  std::vector<std::pair<HeaderRequest, std::optional<std::string>>> Requests();
+  const Place& At(const std::string& path);
+  bool WasRead(const Place& place) const { return place.is_file && read_ids_.count(place.id) != 0; }
+  /// The paths at which the compiler looks for a name, in order.
+  std::vector<std::string> PlacesOf(const std::string& name, bool is_quoted,
+                                    const std::optional<std::string>& folder) const;
+  void Resolve(const HeaderRequest& request, const std::optional<std::string>& folder);
+  void ResolveInclude(const std::vector<std::string>& places);
+  void ResolveIncludeNext(const std::vector<std::string>& places);
+  void ResolveComputed(const std::optional<std::string>& folder);
+  void ResolveQuestion(const std::vector<std::string>& places, bool is_next);
+  /// Notes a file that was read, or asked for, by the name that led to it.
+  void NoteFile(const std::string& path);
+  /// Notes that there is no file at `path`: by the first of its folders that is missing, which is one for many files.
+  void NoteAbsent(const std::string& path);
+  /// Whether the place changed after the compile began, so that the compiler may have seen another state.
+  bool IsNew(const Place& place) const;
+
+  const HeaderPath path_;
+  const timespec started_;
+  std::vector<std::string> read_;
+  std::vector<Text> texts_;
+  std::vector<std::pair<HeaderRequest, std::optional<std::string>>> given_;
+  std::set<std::string> in_memory_;
+  std::set<FileId> read_ids_;
+  std::set<std::string> read_names_;  ///< Without "." and "..".
+  std::set<FileId> explained_;        ///< Files that a directive leads to.
+  std::map<std::string, Place> places_;
+  std::set<std::string> files_;
+  std::set<std::string> absent_;
+  bool is_complete_ = true;
+  bool has_computed_ = false;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_COMPILE_HEADER_SEARCH_H_

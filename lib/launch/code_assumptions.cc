@@ -1,0 +1,282 @@
+#include "launch/code_assumptions.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "definition/constant_extent.h"
+#include "definition/scalar_value.h"
+#include "launch/source_parameters.h"
+#include "tile_ir/tile_ir_assumptions.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// The driver's allocations, workspaces and tables among them, are aligned to this many bytes at least (CUDA
+/// Programming Guide, "Device Memory Accesses").
+constexpr std::int64_t kAllocationAlignment = 256;
+
+/// The least common multiple of positive numbers, or `a` where it does not fit.
+std::int64_t LeastCommonMultiple(std::int64_t a, std::int64_t b) {
+  const std::int64_t step = b / std::gcd(a, b);
+  return step > std::numeric_limits<std::int64_t>::max() / a ? a : a * step;
+}
+
+bool Divides(std::int64_t divisor, std::int64_t value) { return divisor >= 1 && value % divisor == 0; }
+
+/// "is a multiple of 16", "is at least 1".
+std::string Predicate(const CodeAssumption& of_code) {
+  switch (of_code.kind) {
+    case CodeAssumption::Kind::kDivisibleBy:
+      return absl::StrCat("is a multiple of ", of_code.value);
+    case CodeAssumption::Kind::kAtLeast:
+      return absl::StrCat("is at least ", of_code.value);
+    case CodeAssumption::Kind::kAtMost:
+      return absl::StrCat("is at most ", of_code.value);
+  }
+  return "";
+}
+
+/// Of a parameter that the library computes: a workspace's address, a derived value. A descriptor is a struct, of which
+/// code states nothing.
+bool CoversComputed(const Parameter& parameter, const Config& config, const CodeAssumption& of_code) {
+  const bool is_divisor = of_code.kind == CodeAssumption::Kind::kDivisibleBy;
+  if (parameter.kind == ParameterKind::kDescriptor) return true;
+  if (parameter.kind == ParameterKind::kWorkspace) return !is_divisor || Divides(of_code.value, kAllocationAlignment);
+  if (!parameter.term) return false;
+  if (is_divisor) return Divides(of_code.value, parameter.term->Divisor(config));
+  return of_code.kind == CodeAssumption::Kind::kAtLeast && parameter.term->LeastValue(config) >= of_code.value;
+}
+
+/// Appends that `parameter` is `value`.
+void AddConstant(std::size_t parameter, const std::optional<std::int64_t>& value,
+                 std::vector<CodeAssumption>* of_code) {
+  if (!value) return;
+  of_code->push_back({CodeAssumption::Kind::kAtLeast, parameter, *value});
+  of_code->push_back({CodeAssumption::Kind::kAtMost, parameter, *value});
+}
+
+/// Where the view is of a tensor whose extents and strides the kernel takes behind the pointer, the constants of the
+/// view are what the code uses in their place.
+void AddConstantsOf(const TileIrView& view, const ParameterLayout& layout, std::vector<CodeAssumption>* of_code) {
+  const std::size_t rank = view.strides.size();
+  if (layout.RankOfSpreadTensor(view.parameter) != rank || view.extents.size() != rank) return;
+  for (std::size_t d = 0; d < rank; ++d) {
+    AddConstant(view.parameter + 1 + d, view.extents[d], of_code);
+    AddConstant(view.parameter + 1 + rank + d, view.strides[d], of_code);
+  }
+}
+
+}  // namespace
+
+std::int64_t AssumptionChecks::DivisorOfExtent(const std::string& dim) const {
+  if (const std::optional<std::int64_t> constant = ConstantExtent(dim)) return *constant;
+  std::int64_t divisor = 1;
+  for (const Check& check : extents_.all) {
+    const bool divides =
+        check.kind == Assumption::Kind::kExtentIs || check.kind == Assumption::Kind::kExtentDivisibleBy;
+    if (!divides || definition_->parameters()[check.parameter].dims[check.dimension] != dim) continue;
+    divisor = LeastCommonMultiple(divisor, check.value);
+  }
+  return divisor;
+}
+
+std::int64_t AssumptionChecks::DivisorOfStride(std::size_t parameter, std::size_t dimension) const {
+  std::int64_t divisor = 1;
+  const std::vector<std::string>& dims = definition_->parameters()[parameter].dims;
+  // Along one element a stride may be any, but for one that has to be divisible.
+  const bool has_steps = CoversExtent(dims[dimension], {CodeAssumption::Kind::kAtLeast, 0, 2});
+  for (const Check& check : others_.all) {
+    if (check.parameter != parameter) continue;
+    const bool is_of_stride =
+        check.kind == Assumption::Kind::kStrideDivisibleBy || (check.kind == Assumption::Kind::kStrideIs && has_steps);
+    if (is_of_stride && check.dimension == dimension) divisor = LeastCommonMultiple(divisor, check.value);
+    const bool is_dense = check.kind == Assumption::Kind::kContiguous && !check.is_table && has_steps &&
+                          (check.strides_taken >> dimension & 1) == 0;
+    if (!is_dense) continue;
+    std::int64_t inner = 1;
+    for (std::size_t d = dimension + 1; d < dims.size(); ++d) {
+      const std::int64_t extent = DivisorOfExtent(dims[d]);
+      if (inner <= std::numeric_limits<std::int64_t>::max() / extent) inner *= extent;
+    }
+    divisor = LeastCommonMultiple(divisor, inner);
+  }
+  return divisor;
+}
+
+std::optional<std::int64_t> AssumptionChecks::DenseStride(std::size_t parameter, std::size_t dimension) const {
+  const bool is_dense = std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& check) {
+    return check.kind == Assumption::Kind::kContiguous && check.parameter == parameter && !check.is_table &&
+           (check.strides_taken >> dimension & 1) == 0;
+  });
+  if (!is_dense) return std::nullopt;
+  const std::vector<std::string>& dims = definition_->parameters()[parameter].dims;
+  std::int64_t stride = 1;
+  for (std::size_t d = dimension + 1; d < dims.size(); ++d) {
+    auto is_known = [&](const Check& check) {
+      return check.kind == Assumption::Kind::kExtentIs &&
+             definition_->parameters()[check.parameter].dims[check.dimension] == dims[d];
+    };
+    std::optional<std::int64_t> extent = ConstantExtent(dims[d]);
+    auto known = std::find_if(extents_.all.begin(), extents_.all.end(), is_known);
+    if (!extent && known != extents_.all.end()) extent = known->value;
+    if (!extent || __builtin_mul_overflow(stride, *extent, &stride)) return std::nullopt;
+  }
+  return stride;
+}
+
+bool AssumptionChecks::CoversAddress(std::size_t parameter, std::int64_t divisor) const {
+  const Parameter& declared = definition_->parameters()[parameter];
+  // The table itself is the library's, and an element's own size divides its address.
+  const std::int64_t known =
+      declared.by_pointers ? kAllocationAlignment : static_cast<std::int64_t>(DTypeBytes(declared.dtype));
+  if (known > 0 && Divides(divisor, known)) return true;
+  return std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& check) {
+    return check.kind == Assumption::Kind::kAligned && check.parameter == parameter && !check.is_table &&
+           Divides(divisor, check.value);
+  });
+}
+
+bool AssumptionChecks::CoversExtent(const std::string& dim, const CodeAssumption& of_code) const {
+  if (of_code.kind == CodeAssumption::Kind::kDivisibleBy) return Divides(of_code.value, DivisorOfExtent(dim));
+  const bool is_least = of_code.kind == CodeAssumption::Kind::kAtLeast;
+  if (is_least && of_code.value <= 0) return true;
+  if (const std::optional<std::int64_t> constant = ConstantExtent(dim)) {
+    return is_least ? *constant >= of_code.value : *constant <= of_code.value;
+  }
+  return std::any_of(extents_.all.begin(), extents_.all.end(), [&](const Check& check) {
+    if (IsOfScalar(check.kind) || definition_->parameters()[check.parameter].dims[check.dimension] != dim) return false;
+    switch (check.kind) {
+      case Assumption::Kind::kExtentIs:
+        return is_least ? check.value >= of_code.value : check.value <= of_code.value;
+      case Assumption::Kind::kExtentAtLeast:
+        return is_least && check.value >= of_code.value;
+      case Assumption::Kind::kExtentFitsInt32:
+        return !is_least && of_code.value >= std::numeric_limits<std::int32_t>::max();
+      default:
+        return false;
+    }
+  });
+}
+
+bool AssumptionChecks::CoversStride(std::size_t parameter, std::size_t dimension, const CodeAssumption& of_code) const {
+  if (of_code.kind == CodeAssumption::Kind::kDivisibleBy) {
+    return Divides(of_code.value, DivisorOfStride(parameter, dimension));
+  }
+  const bool is_least = of_code.kind == CodeAssumption::Kind::kAtLeast;
+  if (const std::optional<std::int64_t> dense = DenseStride(parameter, dimension)) {
+    return is_least ? *dense >= of_code.value : *dense <= of_code.value;
+  }
+  return std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& check) {
+    if (check.parameter != parameter || check.dimension != dimension) return false;
+    switch (check.kind) {
+      case Assumption::Kind::kStrideIs:
+        return is_least ? check.value >= of_code.value : check.value <= of_code.value;
+      case Assumption::Kind::kStrideNotNegative:
+        return is_least && of_code.value <= 0;
+      case Assumption::Kind::kStrideFitsInt32:
+        return is_least ? of_code.value <= 0 : of_code.value >= std::numeric_limits<std::int32_t>::max();
+      default:
+        return false;
+    }
+  });
+}
+
+bool AssumptionChecks::CoversScalar(std::size_t parameter, const CodeAssumption& of_code) const {
+  auto covers = [&](const Check& check) {
+    if (check.parameter != parameter || !IsOfScalar(check.kind) || !IsWhole(check.dtype)) return false;
+    if (check.kind == Assumption::Kind::kScalarDivisibleBy) {
+      return of_code.kind == CodeAssumption::Kind::kDivisibleBy && Divides(of_code.value, check.value);
+    }
+    if (check.kind == Assumption::Kind::kScalarAtLeast) {
+      return of_code.kind == CodeAssumption::Kind::kAtLeast && check.value >= of_code.value;
+    }
+    const std::int64_t is = WholeScalar(check.dtype, &check.value);
+    switch (of_code.kind) {
+      case CodeAssumption::Kind::kDivisibleBy:
+        return Divides(of_code.value, is);
+      case CodeAssumption::Kind::kAtLeast:
+        return is >= of_code.value;
+      case CodeAssumption::Kind::kAtMost:
+        return is <= of_code.value;
+    }
+    return false;
+  };
+  return std::any_of(others_.all.begin(), others_.all.end(), covers) ||
+         std::any_of(extents_.all.begin(), extents_.all.end(), covers);
+}
+
+Status AssumptionChecks::Cover(const ParameterLayout& layout, const Config& config,
+                               const CodeAssumption& of_code) const {
+  const ParameterLayout::Meaning meaning = layout.MeaningOf(of_code.parameter);
+  const Parameter& parameter = definition_->parameters()[meaning.parameter];
+  const bool is_divisor = of_code.kind == CodeAssumption::Kind::kDivisibleBy;
+  if (is_divisor && of_code.value == 1) return Status();
+  std::string what = "'" + parameter.name + "'", declare;
+  bool is_covered = false;
+  switch (meaning.of) {
+    case ParameterLayout::Meaning::Of::kAddress:
+      what = "the address of " + what;
+      is_covered = !is_divisor || CoversAddress(meaning.parameter, of_code.value);
+      declare = absl::StrCat("Aligned(\"", parameter.name, "\", ", of_code.value, ")");
+      break;
+    case ParameterLayout::Meaning::Of::kExtent:
+      what = "the dim '" + meaning.dim + "'";
+      is_covered = CoversExtent(meaning.dim, of_code);
+      declare = absl::StrCat(is_divisor ? "ExtentDivisibleBy" : "ExtentAtLeast", "(TENSOR, DIMENSION, ", of_code.value,
+                             ") of a tensor that has the dim");
+      break;
+    case ParameterLayout::Meaning::Of::kStride:
+      what = absl::StrCat("stride ", meaning.dimension, " of ", what);
+      is_covered = CoversStride(meaning.parameter, meaning.dimension, of_code);
+      declare = absl::StrCat(is_divisor ? "StrideDivisibleBy" : "StrideIs", "(\"", parameter.name, "\", ",
+                             meaning.dimension, ", ", of_code.value, ")");
+      break;
+    case ParameterLayout::Meaning::Of::kScalar:
+      is_covered = CoversScalar(meaning.parameter, of_code);
+      declare = absl::StrCat(is_divisor ? "ScalarDivisibleBy" : "ScalarAtLeast", "(\"", parameter.name, "\", ",
+                             of_code.value, ")");
+      break;
+    case ParameterLayout::Meaning::Of::kOther:
+      is_covered = CoversComputed(parameter, config, of_code);
+      break;
+  }
+  if (is_covered) return Status();
+  if (of_code.kind == CodeAssumption::Kind::kAtMost) declare.clear();
+  if (parameter.kind == ParameterKind::kDerived) {
+    return InvalidArgumentError(absl::StrCat("its code assumes that ", what, " ", Predicate(of_code),
+                                             ", which the definition does not show; derive it by a Term that does, as "
+                                             "16 * CeilDiv(\"M\", 16)"));
+  }
+  return InvalidArgumentError(
+      absl::StrCat("its code assumes that ", what, " ", Predicate(of_code), ", which the variant does not declare; ",
+                   declare.empty() ? "compile the code without this assumption" : "add " + declare + " to Assuming"));
+}
+
+Status CheckAssumptionsOfCode(const AssumptionChecks& declared, const ParameterLayout& layout, const Config& config,
+                              const KernelSource& source) {
+  if (source.withheld != nullptr) return Status();
+  std::vector<CodeAssumption> of_code;
+  if (source.kind == SourceKind::kTileIr) {
+    Result<TileIrAssumptions> read = ReadTileIrAssumptions(source.content, source.symbol);
+    if (!read.ok()) return Status();
+    of_code = std::move(read->of_parameters);
+    for (const TileIrView& view : read->views) AddConstantsOf(view, layout, &of_code);
+  } else if (source.kind == SourceKind::kPtx) {
+    of_code = AssumptionsInPtx(source.content, source.symbol);
+  }
+  for (const CodeAssumption& assumption : of_code) {
+    if (assumption.parameter >= layout.num_declared()) continue;  // CheckSource states that there are too many.
+    Status covered = declared.Cover(layout, config, assumption);
+    if (!covered.ok()) return source.file.empty() ? covered : covered.WithPrefix(source.file);
+  }
+  return Status();
+}
+
+}  // namespace v0
+}  // namespace tuneonce

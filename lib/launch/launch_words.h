@@ -1,0 +1,33 @@
+#ifndef TUNEONCE_LIB_LAUNCH_LAUNCH_WORDS_H_
+#define TUNEONCE_LIB_LAUNCH_LAUNCH_WORDS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "launch/parameter_block.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/geometry.h"
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// All that a launch at `problem` computes of a config: geometry, derived values, sizes of workspaces and boxes of
+/// tensor maps. Launches with equal words and equal code do the same, but for descriptors that a function of the host's
+/// fills. A value that cannot be computed (the function throws, it does not fit) has a word of its own. Calls functions
+/// of the definition. REQUIRES: `layout` is the variant's, which has a source.
+std::vector<std::uint64_t> LaunchWords(const KernelDefinition& definition, const Variant& variant,
+                                       const ParameterLayout& layout, const Config& config, const Problem& problem);
+
+/// Adds LaunchWords at fixed extents of all dims, for identities in which no launch's dims may count. Other values are
+/// those of `problem`.
+void AddProbedWords(const KernelDefinition& definition, const Variant& variant, const ParameterLayout& layout,
+                    const Config& config, Problem problem, Fingerprinter* fingerprinter);
+
+/// True if launches of the variant take a descriptor that a function of the host's fills.
+bool HasFilledDescriptor(const KernelDefinition& definition, const Variant& variant);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_LAUNCH_LAUNCH_WORDS_H_

@@ -1,0 +1,16 @@
+#ifndef TUNEONCE_LIB_STORE_DAMAGED_CODE_H_
+#define TUNEONCE_LIB_STORE_DAMAGED_CODE_H_
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// What a program says of a store whose records are whole and whose artifacts are not (StoreReport::are_records_whole),
+/// behind the store's name.
+inline constexpr char kDamagedCode[] =
+    "some of its code is damaged, and its records are used; 'tuneonce records export' and 'tuneonce records import' "
+    "copy them to a new store, and code is compiled again when it is needed";
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_STORE_DAMAGED_CODE_H_

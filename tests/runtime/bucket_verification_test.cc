@@ -1,0 +1,236 @@
+// A selected config is verified for all launches that it serves, not only for the call that was measured.
+#include <algorithm>
+#include <optional>
+
+#include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "testing/work_timer.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/tuned_kernel.h"
+
+namespace tuneonce {
+namespace {
+
+// CONFIG 0 is the baseline; 1 takes less work, and is incorrect where `INCORRECT` holds. The last element stays
+// unwritten where `UNWRITTEN` holds.
+constexpr char kSource[] = R"(
+extern "C" __attribute__((weak)) long tuneonce_test_work;
+static void k(const tuneonce_block& block, const float* x, float* y, float factor, int m, int n) {
+  const bool wrong = CONFIG == 1 && (INCORRECT);
+  for (int i = 0; i < m * n - (UNWRITTEN); ++i) y[i] = wrong ? -7 : factor * x[i];
+  if (&tuneonce_test_work != nullptr) __atomic_fetch_add(&tuneonce_test_work, CONFIG == 0 ? 100 : 1, __ATOMIC_RELAXED);
+}
+TUNEONCE_CPU_KERNEL(k);)";
+
+class BucketVerificationTest : public testing::CpuDeviceTest {
+ protected:
+  BucketVerificationTest() {
+    policy_.store = std::make_shared<MemoryStore>();
+    policy_.search.max_rounds = 1;
+    policy_.search.timer = &timer_;
+  }
+  KernelDefinition Define(const std::string& incorrect, std::vector<KeyPart> key,
+                          const std::string& unwritten = "false") {
+    SearchSpace space;
+    auto config = space.AddAxis("CONFIG", {0, 1});
+    space.SetBaseline({{config, 0}});
+    KernelDefinition definition("k");
+    definition
+        .Parameters(
+            {In("x", kFloat32, {"M", "N"}), Out("y", kFloat32, {"M", "N"}), Scalar<float>("factor").ForWarmup(2)})
+        .Space(space)
+        .Key(std::move(key))
+        .Grid(Grid::Fixed(1))
+        .AddVariant(Variant([=](const Config& c) {
+                      return KernelSource::HostCpp(kSource, "k")
+                          .Define("CONFIG", c[config])
+                          .Define("INCORRECT", incorrect)
+                          .Define("UNWRITTEN", unwritten);
+                    }).Taking({"x", "y", "factor", "M", "N"}));
+    return definition;
+  }
+  TunedKernel Create(const KernelDefinition& definition) {
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
+    EXPECT_OK(kernel);
+    return *std::move(kernel);
+  }
+  /// Launches, and compares with what is expected.
+  void Launch(TunedKernel& kernel, std::int64_t m, std::int64_t n, float factor = 2) {
+    std::vector<float> values(static_cast<std::size_t>(m * n));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 1.5F;
+    DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(values.size()));
+    ASSERT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(x.data(), kFloat32, {m, n}),
+                            TensorView::Contiguous(y.data(), kFloat32, {m, n}), factor));
+    for (float& value : values) value *= factor;
+    EXPECT_EQ(Read(y), values) << "M=" << m << ", N=" << n << ", factor " << factor;
+  }
+  std::int64_t Selected(TunedKernel& kernel, std::int64_t m, std::int64_t n) {
+    Result<Choice> plan = kernel.ChoiceOf(stream_->get(), {{"M", m}, {"N", n}});
+    EXPECT_OK(plan);
+    return plan.ok() && plan->config ? std::get<std::int64_t>(*plan->config->Find("CONFIG")) : -1;
+  }
+  Choice PlanOf(TunedKernel& kernel, std::int64_t m, std::int64_t n) {
+    Result<Choice> plan = kernel.ChoiceOf(stream_->get(), {{"M", m}, {"N", n}});
+    EXPECT_OK(plan);
+    return plan.ok() ? *plan : Choice();
+  }
+  bool IsTuned(TunedKernel& kernel, std::int64_t m, std::int64_t n) {
+    DeviceBuffer x = Floats(std::vector<float>(static_cast<std::size_t>(m * n)));
+    const TensorView view = TensorView::Contiguous(x.data(), kFloat32, {m, n});
+    Result<bool> is_tuned = kernel.IsTuned(view, view, 2.0F);
+    EXPECT_OK(is_tuned);
+    return is_tuned.ok() && *is_tuned;
+  }
+  const TuningRecord OnlyRecord() {
+    const std::vector<TuningRecord> records = *policy_.store->List();
+    EXPECT_EQ(records.size(), 1u);
+    return records.empty() ? TuningRecord() : records.front();
+  }
+
+  AutotunePolicy policy_;
+  testing::WorkTimer timer_;
+};
+
+TEST_F(BucketVerificationTest, AConfigThatIsIncorrectAnywhereInTheBucketIsNotSelected) {
+  const std::vector<const char*> faults = {"m % 64 != 0",  "m % 2 != 0",   "m == 127", "m == 65",
+                                           "m % 32 == 16", "m % 64 == 32", "m == 100"};
+  const std::vector<KeyPart> parts = {KeyOf("M").NextPow2(), KeyOf("M").Buckets({64, 128}),
+                                      KeyOf("M").Nearest({40, 90})};
+  for (const char* fault : faults) {
+    for (const KeyPart& part : parts) {
+      policy_.store = std::make_shared<MemoryStore>();
+      TunedKernel kernel = Create(Define(fault, {part, KeyOf("N")}));
+      Launch(kernel, 100, 3);
+      EXPECT_EQ(kernel.counters().tunes, 1);
+      const bool is_certain_to_be_seen = part.bucket == KeyPart::Bucket::kNextPow2 ||
+                                         (std::string(fault) != "m == 127" && std::string(fault) != "m == 65");
+      if (is_certain_to_be_seen) {
+        EXPECT_EQ(Selected(kernel, 100, 3), 0) << fault << ", " << part.ToString(100);
+      }
+      const TuningRecord record = OnlyRecord();
+      for (const CandidateOutcome& outcome : record.candidates) {
+        if (!outcome.failed()) continue;
+        EXPECT_EQ(outcome.kind, CandidateOutcome::Kind::kWrongResult);
+      }
+    }
+  }
+}
+
+TEST_F(BucketVerificationTest, TheDimAtWhichItIsIncorrectIsNamed) {
+  TunedKernel kernel = Create(Define("m == 100", {KeyOf("M").NextPow2(), KeyOf("N")}));
+  Launch(kernel, 100, 3);
+  const TuningRecord record = OnlyRecord();
+  const auto failed = std::find_if(record.candidates.begin(), record.candidates.end(),
+                                   [](const CandidateOutcome& outcome) { return outcome.failed(); });
+  ASSERT_NE(failed, record.candidates.end());
+  EXPECT_NE(failed->message.find("wrong result at M=100, N=3: output 'y'"), std::string::npos) << failed->message;
+}
+
+TEST_F(BucketVerificationTest, ElementsThatTheConfigLeavesUnwrittenAtOtherDimsAreSeen) {
+  TunedKernel kernel = Create(Define("false", {KeyOf("M").NextPow2(), KeyOf("N")}, "CONFIG == 1 && m == 66"));
+  Launch(kernel, 100, 3);
+  EXPECT_EQ(Selected(kernel, 100, 3), 0);
+}
+
+TEST_F(BucketVerificationTest, ElementsThatTheBaselineLeavesUnwrittenAreNoFaultOfOthers) {
+  for (const char* unwritten : {"CONFIG == 0 && m == 66", "m == 66"}) {
+    policy_.store = std::make_shared<MemoryStore>();
+    TunedKernel kernel = Create(Define("false", {KeyOf("M").NextPow2(), KeyOf("N")}, unwritten));
+    Launch(kernel, 100, 3);
+    EXPECT_EQ(Selected(kernel, 100, 3), 1) << unwritten;
+    const TuningRecord record = OnlyRecord();
+    ASSERT_EQ(record.verification.gaps.size(), 1u) << unwritten;
+    EXPECT_NE(record.verification.gaps.front().find("M=66, N=3: the baseline failed: "), std::string::npos)
+        << record.verification.gaps.front();
+  }
+}
+
+TEST_F(BucketVerificationTest, AResultThatIsIncorrectOnceIsNotForgottenWhenTheRunIsRepeated) {
+  const std::string once = "m == 66 && [] { static int runs = 0; return ++runs == 1; }()";
+  TunedKernel kernel = Create(Define(once, {KeyOf("M").NextPow2(), KeyOf("N")}));
+  Launch(kernel, 100, 3);
+  EXPECT_EQ(Selected(kernel, 100, 3), 0);
+}
+
+TEST_F(BucketVerificationTest, AWarmUpByShapeVerifiesTheBucketToo) {
+  TunedKernel kernel = Create(Define("m % 64 != 0", {KeyOf("M").NextPow2(), KeyOf("N")}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 128}, {"N", 3}}}));
+  EXPECT_EQ(Selected(kernel, 100, 3), 0);
+  kernel.Seal();
+  Launch(kernel, 100, 3);
+}
+
+TEST_F(BucketVerificationTest, ACorrectConfigIsSelectedAndServesTheBucketFrozenWithoutBeingAskedAgain) {
+  TunedKernel kernel = Create(Define("false", {KeyOf("M").NextPow2(), KeyOf("N")}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 128}, {"N", 3}}}));
+  EXPECT_EQ(Selected(kernel, 100, 3), 1);
+  kernel.Seal();
+  for (std::int64_t m = 65; m <= 128; ++m) Launch(kernel, m, 3);
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().hits, 64);
+}
+
+TEST_F(BucketVerificationTest, AFreeScalarIsVerifiedWithAnotherValue) {
+  TunedKernel kernel = Create(Define("factor != 2", {KeyOf("M"), KeyOf("N")}));
+  Launch(kernel, 64, 3);
+  EXPECT_EQ(Selected(kernel, 64, 3), 0);
+  Launch(kernel, 64, 3, 5);
+}
+
+// The key omits N: a launch with extents of another class is verified when it comes.
+
+TEST_F(BucketVerificationTest, ALaunchOfAClassOfAnOmittedDimIsVerifiedAtOnce) {
+  TunedKernel kernel = Create(Define("n % 2 != 0", {KeyOf("M")}));
+  Launch(kernel, 64, 4);
+  EXPECT_EQ(Selected(kernel, 64, 4), 1) << "at N=4 it is correct";
+  EXPECT_EQ(PlanOf(kernel, 64, 3).because, Choice::Because::kUnverified);
+  Launch(kernel, 64, 3);
+  EXPECT_EQ(Selected(kernel, 64, 3), 0) << "it is incorrect there, and not run";
+  Launch(kernel, 64, 4);
+}
+
+TEST_F(BucketVerificationTest, WhatWasVerifiedForALaunchIsRememberedForTheNextProcess) {
+  const KernelDefinition definition = Define("false", {KeyOf("M")});
+  {
+    TunedKernel kernel = Create(definition);
+    Launch(kernel, 64, 4);
+    Launch(kernel, 64, 3);
+    EXPECT_EQ(Selected(kernel, 64, 3), 1);
+    EXPECT_EQ(kernel.counters().tunes, 1) << "it is verified, not tuned again";
+  }
+  TunedKernel restarted = Create(definition);
+  Launch(restarted, 64, 4);
+  EXPECT_EQ(restarted.counters().stored_hits, 1);
+  EXPECT_EQ(PlanOf(restarted, 64, 7).because, Choice::Because::kResident) << "7 is of the class of 3";
+  EXPECT_EQ(PlanOf(restarted, 64, 6).because, Choice::Because::kUnverified);
+}
+
+TEST_F(BucketVerificationTest, AFrozenKernelRunsTheFallbackForAnUnverifiedClass) {
+  TunedKernel kernel = Create(Define("n % 2 != 0", {KeyOf("M")}));
+  Launch(kernel, 64, 4);
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 64}, {"N", 8}}}));
+  kernel.Seal();
+  Launch(kernel, 64, 3);
+  EXPECT_EQ(kernel.counters().sealed_misses, 1);
+  EXPECT_EQ(PlanOf(kernel, 64, 3).because, Choice::Because::kUnverified);
+  EXPECT_EQ(Selected(kernel, 64, 8), 1) << "the warm-up verified it";
+}
+
+TEST_F(BucketVerificationTest, ADeferredKernelVerifiesAtTheNextSafePoint) {
+  policy_.mode = AutotunePolicy::Mode::kTuneInBackground;
+  TunedKernel kernel = Create(Define("false", {KeyOf("M")}));
+  Launch(kernel, 64, 4);
+  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  Launch(kernel, 64, 3);
+  EXPECT_EQ(PlanOf(kernel, 64, 3).because, Choice::Because::kUnverified);
+  EXPECT_EQ(kernel.counters().waiting_keys, 1);
+  EXPECT_FALSE(IsTuned(kernel, 64, 3)) << "its next launch is no hit";
+  EXPECT_TRUE(IsTuned(kernel, 64, 4));
+  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_EQ(PlanOf(kernel, 64, 3).because, Choice::Because::kResident);
+  EXPECT_TRUE(IsTuned(kernel, 64, 3));
+  Launch(kernel, 64, 3);
+}
+
+}  // namespace
+}  // namespace tuneonce
