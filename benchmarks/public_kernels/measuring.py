@@ -1,4 +1,5 @@
 """One exported kernel against its home: what both compute, how long both take to choose a config, and to run."""
+import dataclasses
 import json
 import pathlib
 import shutil
@@ -54,6 +55,27 @@ class Measuring:
         self.stage = "the race"
         # On the same tensors: where they lie is worth some percent of a kernel of 3 us.
         result.update(self.race(lambda: self._ours(*arguments), self._home.launcher(case)))
+        return result
+
+    def verify(self, shape: Dict[str, int], seeds: int) -> Dict[str, Any]:
+        """Tunes one shape with the data of each seed, from 0 on, and compares each result with the reference; no race.
+        "incorrect": the configs that a search refused. "wrong": the outputs that differ from the reference. Both name
+        the seed."""
+        result: Dict[str, Any] = {"shape": shape, "seeds": seeds, "incorrect": [], "wrong": []}
+        for seed in range(seeds):
+            self.stage = f"seed {seed}"
+            case = dataclasses.replace(self._kernel, seed=seed).case(shape)
+            expected = case.reference()
+            arguments = self.arguments(case)
+            search = self._ours.retune_with if self._ours.is_tuned(*arguments) else self._ours.warmup_with
+            search(*arguments)
+            result["incorrect"] += [f"seed {seed}: {config}" for config in self.incorrect()]
+            seconds(lambda: self._ours(*arguments), self._device)
+            for name in (name for name in case.outputs if name in expected):
+                tolerance = case.tolerance or tolerance_of(case.arguments[name])
+                error = difference(case.arguments[name], expected[name])
+                if not error <= tolerance:
+                    result["wrong"].append(f"seed {seed}: {name}: {error:.1e}")
         return result
 
     def incorrect(self) -> List[str]:

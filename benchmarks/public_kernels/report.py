@@ -73,7 +73,9 @@ def goals(results: Sequence[Dict[str, Any]]) -> List[str]:
     exported = [r for r in results if r["exported"]]
     shapes = [(r["kernel"], s) for r in exported for s in r.get("shapes", ()) if "ratio" in s]
     slow = sorted({kernel for kernel, s in shapes if is_slow(s)})
-    wrong = sorted({kernel for kernel, s in shapes if s["wrong"]})
+    wrong = sorted({r["kernel"] for r in exported for s in r.get("shapes", ()) if s.get("wrong")})
+    verified = sum("seeds" in s for r in exported for s in r.get("shapes", ()))
+    refused = sorted({r["kernel"] for r in exported for s in r.get("shapes", ()) if s.get("incorrect")})
     late = sorted({kernel for kernel, s in shapes if is_slow_to_tune(s)})
     lines = [r.get("declaration_lines", 0) for r in exported]
     return [
@@ -81,6 +83,8 @@ def goals(results: Sequence[Dict[str, Any]]) -> List[str]:
         f"measured: {len({kernel for kernel, _ in shapes})} kernels, {len(shapes)} shapes",
         f"slower than home by more than 2 %: {len(slow)}{': ' + ', '.join(slow) if slow else ''}",
         f"wrong results: {len(wrong)}{': ' + ', '.join(wrong) if wrong else ''}",
+        f"configs that a search refused: in {len(refused)}{': ' + ', '.join(refused) if refused else ''}; "
+        f"shapes with several seeds: {verified}",
         f"cold tune above a third of home's: {len(late)}{': ' + ', '.join(late) if late else ''}"]
 
 

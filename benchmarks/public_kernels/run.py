@@ -68,7 +68,7 @@ class Runner:
         with tempfile.TemporaryDirectory() as caches:
             found = pathlib.Path(caches) / "result.json"
             paths = {"list": options.list, "kernel": kernel.id, "work": options.work, "result": found}
-            paths["time-limit"], paths["seed"] = options.time_limit, options.seed
+            paths["time-limit"], paths["seeds"] = options.time_limit, options.seeds
             command = [sys.executable, str(HERE / "one_kernel.py"), "--device", options.device]
             command += [word for name, value in paths.items() for word in (f"--{name}", str(value))]
             command += ["--export-only"] if options.export_only else []
@@ -107,6 +107,10 @@ def line_of(result: Dict[str, Any]) -> str:
         return f"{result['kernel']}: refused: {result['refusal']} ({result['seconds']} s)"
     if "failure" in result:
         return f"{result['kernel']}: exported, failed: {result['failure']} ({result['seconds']} s)"
+    verified = [shape for shape in result.get("shapes", ()) if "seeds" in shape]
+    if verified:
+        found = [line for shape in verified for line in shape["wrong"] + shape["incorrect"]]
+        return f"{result['kernel']}: {verified[0]['seeds']} seeds: {'; '.join(found) or 'correct'} ({result['seconds']} s)"
     ratios = ", ".join(f"{shape['ratio']:.3f}" for shape in result.get("shapes", ()))
     return f"{result['kernel']}: exported{', ' + ratios + ' of home' if ratios else ''} ({result['seconds']} s)"
 
@@ -135,7 +139,8 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[], metavar="PART", help="of PACKAGE/NAME; default: all")
     parser.add_argument("--export-only", action="store_true", help="needs no GPU")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--seed", type=int, default=0, help="of the data (default: 0)")
+    parser.add_argument("--seeds", type=int, default=0, metavar="N",
+                        help="tune each shape with the data of N seeds, compare with torch, and race nothing")
     parser.add_argument("--results", type=pathlib.Path, help="default: WORK/results.jsonl, or WORK/exports.jsonl")
     parser.add_argument("--again", action="store_true", help="run what the results have, too")
     parser.add_argument("--jobs", type=int, default=JOBS)

@@ -291,6 +291,20 @@ def test_a_kernel_is_raced_against_its_home_and_one_that_dies_does_not_end_the_r
         assert done.returncode == 1
 
 
+def test_with_seeds_each_shape_is_tuned_with_the_data_of_each_and_nothing_is_raced() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        done = run(work, "--device", "cpu", "--seeds", "2", "--only", "scale", "other")
+        results = {r["kernel"]: r for r in report.read_results(work / "results.jsonl")}
+        shapes = results["own/scale"]["shapes"]
+        assert [(s["shape"]["N"], s["seeds"], s["incorrect"], s["wrong"]) for s in shapes] == [(4096, 2, [], []),
+                                                                                              (65536, 2, [], [])]
+        assert not any("ratio" in s for s in shapes) and "own/scale: 2 seeds: correct" in done.stdout, done.stdout
+        wrong = results["own/other"]["shapes"][0]["wrong"]
+        assert [line.rsplit(":", 1)[0] for line in wrong] == ["seed 0: y", "seed 1: y"], wrong
+        assert done.returncode == 1 and "wrong results: 1: own/other" in done.stdout, done.stdout
+
+
 def test_a_kernel_that_takes_too_long_is_ended() -> None:
     with tempfile.TemporaryDirectory() as folder:
         done = run(pathlib.Path(folder), "--export-only", "--only", "scale", "--time-limit", "0.05")
