@@ -86,6 +86,27 @@ TEST_F(TunedKernelGpuTest, ARecordSaysTheClocksWhoeverMeasured) {
   }
 }
 
+TEST_F(TunedKernelGpuTest, MemoryOfTheHostIsNamedByItsParameterUnlessTheDeviceReachesIt) {
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), policy_);
+  DeviceBuffer x = Floats(1000, 1), z = Floats(1000, 0);
+  const DriverTable& driver = UnguardedTable(api());
+  CUdevice device = 0;
+  int reaches_all_memory = 0;
+  ASSERT_EQ(driver.CtxGetDevice(&device), CUDA_SUCCESS);
+  ASSERT_EQ(driver.DeviceGetAttribute(&reaches_all_memory, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device),
+            CUDA_SUCCESS);
+  std::vector<float> host(1000, 2);
+  const TensorView on_host = TensorView::Contiguous(host.data(), DType::kFloat32, {1000});
+  if (reaches_all_memory == 0) {
+    EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), on_host, View(z)), StatusCode::kInvalidArgument,
+                 "parameter y: its memory at");
+    EXPECT_EQ(Read(z), std::vector<float>(1000, 0));
+  } else {
+    ASSERT_OK(kernel.Launch(stream_->get(), View(x), on_host, View(z)));
+    EXPECT_EQ(Read(z), std::vector<float>(1000, 3));
+  }
+}
+
 TEST_F(TunedKernelGpuTest, ATuneBesideAGlobalCaptureDoesNotSpoilIt) {
   TunedKernel kernel = *TunedKernel::Create(Shipped("matmul"), policy_);
   const std::vector<float> ones(256 * 256, 1);
