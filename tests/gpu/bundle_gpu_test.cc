@@ -116,14 +116,14 @@ TEST_P(BundleSpaceGpuTest, EveryConfigOfEveryBackEndRunsAndFewAreTheSame) {
   const bool by_cuda_alone = bundle == "grouped_gemm_pointers";
   EXPECT_EQ(sources.count("cuda"), 1u);
   EXPECT_EQ(sources.count("tile"), by_cuda_alone ? 0u : 1u);
-  const bool is_product = bundle == "matmul" || bundle == "persistent_matmul" || bundle == "dual_gemm";
-  const bool tries_clusters = is_product || bundle == "elementwise";
+  const std::set<std::string> with_clusters = {"matmul",    "persistent_matmul", "dual_gemm",       "elementwise",
+                                               "attention", "fp8_matmul",        "fp8_block_matmul"};
   const bool has_products =
       !by_cuda_alone && (absl::StrContains(bundle, "matmul") || absl::StrContains(bundle, "gemm") ||
                          absl::StrContains(bundle, "attention"));
   if (Target::Of(*device_->Identity()).capability() == 90) {
     EXPECT_EQ(sources.count("triton"), has_products ? 1u : 0u);
-    EXPECT_EQ(has_clusters, tries_clusters) << "num_ctas = 2";
+    EXPECT_EQ(has_clusters, with_clusters.count(bundle) == 1) << "num_ctas = 2";
   }
 }
 

@@ -157,13 +157,13 @@ if [ -e "$bin/isolation_benchmark" ]; then
   step "cost of isolation" "$bin/isolation_benchmark" --device=cuda
 fi
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1
-# Tile IR kernels, where their bytecode is: TUNEONCE_TILE_KERNELS is a folder that tests/cutile/export.py wrote.
-if [ -n "${TUNEONCE_TILE_KERNELS:-}" ]; then
-  step_with_tileiras "Tile IR kernels" "$bin/tile_kernels_gpu_test" --kernels="$TUNEONCE_TILE_KERNELS" \
+# Tile IR kernels, where their bytecode is: TILE_KERNELS is a folder that tests/cutile/export.py wrote.
+if [ -n "${TILE_KERNELS:-}" ]; then
+  step_with_tileiras "Tile IR kernels" "$bin/tile_kernels_gpu_test" --kernels="$TILE_KERNELS" \
     --ptx="$here/../data/ptx/softmax.ptx" --gtest_brief=1
-  step_with_tileiras "cost of compiling" "$bin/compile_cost_benchmark" --kernels="$TUNEONCE_TILE_KERNELS" --benchmark_format=json
+  step_with_tileiras "cost of compiling" "$bin/compile_cost_benchmark" --kernels="$TILE_KERNELS" --benchmark_format=json
 else
-  skip "Tile IR kernels" "TUNEONCE_TILE_KERNELS is not set"
+  skip "Tile IR kernels" "TILE_KERNELS is not set"
 fi
 # The Python package, where it is (PYTHONPATH, or installed) with PyTorch, Triton and cuTile.
 if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
@@ -172,7 +172,7 @@ if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
   step_with_tileiras "time to the first launch" python3 "$here/../../benchmarks/first_launch.py" --bundles "$bundles" \
     --tuneonce "$bin/tuneonce" --runs 1
   llm=$here/../../docs/examples/llm/llm.py
-  TUNEONCE_TEST_DEVICE=cuda step_with_tileiras "language model with PyTorch" python3 "$here/../python/llm_test.py" \
+  TEST_DEVICE=cuda step_with_tileiras "language model with PyTorch" python3 "$here/../python/llm_test.py" \
     "$bin/tuneonce_llm" "$llm"
   step_with_tileiras "time of a step with PyTorch" python3 "$llm" --device cuda --size small --time
   step_with_tileiras "time of a step by PyTorch alone" python3 "$llm" --device cuda --size small --time --ops torch
@@ -182,11 +182,11 @@ if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
 else
   skip "Python package" "python3 has not all of tuneonce, torch, triton and cuda-tile"
 fi
-# The custom op in C++, where an installed libtuneonce.so is: TUNEONCE_PREFIX is where `cmake --install` put it.
-if [ -n "${TUNEONCE_PREFIX:-}" ] && python3 -c 'import torch' 2> /dev/null; then
-  step_with_tileiras "C++ custom op" "$here/custom_op.sh" "$TUNEONCE_PREFIX"
+# The custom op in C++, where an installed libtuneonce.so is: INSTALL_PREFIX is where `cmake --install` put it.
+if [ -n "${INSTALL_PREFIX:-}" ] && python3 -c 'import torch' 2> /dev/null; then
+  step_with_tileiras "C++ custom op" "$here/custom_op.sh" "$INSTALL_PREFIX"
 else
-  skip "C++ custom op" "python3 has no torch, or TUNEONCE_PREFIX is not set"
+  skip "C++ custom op" "python3 has no torch, or INSTALL_PREFIX is not set"
 fi
 echo
 for missing in "$to_begin" "$to_end"; do

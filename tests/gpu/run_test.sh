@@ -17,7 +17,7 @@ steps=()  # The first and the last step that expect asks for.
 expect() { # WHAT CODE PART... : run.sh ends with CODE and says each PART, and none that begins with "not "
   local what=$1 code=$2 output got
   shift 2
-  output=$(env -u TUNEONCE_PREFIX PATH="$work:$PATH" TUNEONCE_TILE_KERNELS="$work" \
+  output=$(env -u INSTALL_PREFIX PATH="$work:$PATH" TILE_KERNELS="$work" \
     "$here/run.sh" "$work" "${steps[@]}" 2>&1)
   got=$?
   [ "$got" = "$code" ] || { echo "$what: exit code $got, not $code"; wrong=1; }

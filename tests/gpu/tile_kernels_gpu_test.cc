@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <numeric>
 #include <random>
+#include <type_traits>
 
 #include "../benchmarks/best_kernel.h"
 #include "base/file.h"
@@ -140,11 +142,32 @@ class TileKernelsTest : public testing::GpuTest {
   bool IsTooLarge(std::int64_t sums) const {
     return sums > 128 * 128 && Target::Of(*device_->Identity()).capability() < 100;
   }
+  /// What holds of the tensors of a call: the exports assume it of theirs.
+  template <typename... Arguments>
+  static std::vector<Assumption> TrueOf(const std::vector<Parameter>& parameters, const Arguments&... arguments) {
+    std::vector<Assumption> assumptions;
+    std::size_t next = 0;
+    auto add = [&](const auto& argument) {
+      while (parameters[next].kind != ParameterKind::kTensor && parameters[next].kind != ParameterKind::kScalar) ++next;
+      const std::string& name = parameters[next++].name;
+      if constexpr (std::is_same_v<std::decay_t<decltype(argument)>, TensorView>) {
+        assumptions.push_back(Aligned(name, 16));
+        for (int d = 0; d < argument.rank; ++d) {
+          const std::int64_t stride = argument.strides[static_cast<std::size_t>(d)];
+          const auto in_16_bytes = static_cast<std::int64_t>(16 / DTypeBytes(argument.dtype));
+          assumptions.push_back(stride == 1 ? StrideIs(name, d, 1)
+                                            : StrideDivisibleBy(name, d, std::gcd(stride, in_16_bytes)));
+        }
+      }
+    };
+    (add(arguments), ...);
+    return assumptions;
+  }
   /// Tunes and launches, and launches the hit again.
   template <typename... Arguments>
   void Launch(KernelDefinition definition, Variant variant, Grid grid, const Arguments&... arguments) {
     variant.geometry = GeometryFn(std::move(grid));
-    definition.AddVariant(variant);
+    definition.AddVariant(variant.Assuming(TrueOf(definition.parameters(), arguments...)));
     tuned_.reset();
     policy_.store = std::make_shared<MemoryStore>();  // Each tunes, also what differs in nothing that is in a key.
     Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
@@ -275,6 +298,8 @@ class BackendTest : public TileKernelsTest {
     tile.convention = CallingConvention::kCutilePython;
     tile.source = [=](const Config&, const Problem&) { return KernelSource::TileIr(bytecode, "softmax"); };
     tile.geometry = Grid::Fixed(kRows);
+    Tensor y = Empty(kFloat, {kRows, kColumns});
+    tile.Assuming(TrueOf(definition.parameters(), x_.view(), y.view()));
     Variant by_ptx;
     by_ptx.name = "ptx";
     by_ptx.source = [=](const Config&, const Problem&) { return KernelSource::Ptx(ptx, "softmax"); };
@@ -286,7 +311,6 @@ class BackendTest : public TileKernelsTest {
     MemoryArtifactCache cache;
     policy_.search.compile.cache = &cache;
     TunedKernel kernel = *TunedKernel::Create(definition, policy_);
-    Tensor y = Empty(kFloat, {kRows, kColumns});
     TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream_->get(), x_.view(), y.view()));
     ExpectNear(y, expected_, kFloatTolerance);
     return *tuned_;

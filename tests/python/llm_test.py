@@ -15,7 +15,7 @@ except ImportError as error:
 from running import run_tests  # noqa: E402
 
 PROGRAM, SCRIPT = sys.argv[1:3]
-DEVICE = os.environ.get("TUNEONCE_TEST_DEVICE", "cpu")
+DEVICE = os.environ.get("TEST_DEVICE", "cpu")
 
 
 def tokens_of(*command):

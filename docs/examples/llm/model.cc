@@ -185,6 +185,8 @@ Status Model::WarmUpAndSeal(CUstream stream) {
   };
   for (std::int64_t tokens : buckets_.prefill_tokens) {
     any_step(tokens);
+    // The last row of each sequence. The key omits "V", so that each extent of it is verified by its own shape.
+    gather.push_back({{"V", tokens}, {"T", num_sequences()}, {"W", shape_.hidden}});
     prefill.push_back({{"T", tokens},
                        {"OFFSETS", num_sequences() + 1},
                        {"H", shape_.heads},
