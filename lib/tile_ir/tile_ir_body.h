@@ -1,7 +1,10 @@
 #ifndef TUNEONCE_LIB_TILE_IR_TILE_IR_BODY_H_
 #define TUNEONCE_LIB_TILE_IR_TILE_IR_BODY_H_
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "tile_ir/tile_ir_functions.h"
@@ -13,11 +16,19 @@ inline namespace v0 {
 struct TileIrOperation {
   int code = 0;     ///< TileIrCode.
   int parent = -1;  ///< The operation in whose blocks it stands: an index; -1: the body itself.
+  int region = 0;   ///< Which of the parent's regions it stands in: of an `if` 0 or 1.
   std::vector<int> operands;
   std::vector<int> arguments;  ///< Of its first block.
   int first_result = 0;
   int num_results = 0;
   std::size_t attribute_at = 0;  ///< Of kAssume: where in the file the attribute is that says what is assumed.
+  std::uint64_t number = 0;      ///< Of kConstant: index of its value.
+  std::size_t flags_at = 0;      ///< Where in the file its flags are, a varint; 0: it has none.
+  std::size_t mode_at = 0;       ///< Where its first mode is; 0: it has none.
+  /// The first of its attributes of one byte: a rounding mode, a memory order, a predicate.
+  std::array<std::uint8_t, 3> modes = {0, 0, 0};
+  int num_modes = 0;
+  bool forbids_tma = false;  ///< A hint of it states that a load or store must not use TMA.
 };
 
 /// What a type says that evidence asks for.
@@ -44,6 +55,27 @@ struct TileIrBody {
   /// Errors: InvalidArgument with the offset of what is wrong.
   static Result<TileIrBody> Read(const ParsedTileIr& parsed, const TileIrFunction& function);
 };
+
+/// Pairs (from, to) of values that control flow hands on: into a loop, from one iteration to the next, and out of loops
+/// and branches.
+std::vector<std::pair<int, int>> CarriedValues(const TileIrBody& body);
+
+/// The type of a view of memory (`tensor_view`).
+struct TileIrViewType {
+  std::uint8_t element = 0xff;                       ///< Tag of an element's type.
+  std::vector<std::optional<std::int64_t>> extents;  ///< Outermost first. Empty: known when the kernel runs.
+  std::vector<std::optional<std::int64_t>> strides;  ///< In elements.
+};
+/// Returns nothing for the type of anything but a tensor view.
+std::optional<TileIrViewType> ReadTileIrViewType(const ParsedTileIr& parsed, std::uint64_t type);
+
+/// How a partition view cuts its tensor into tiles.
+struct TileIrPartition {
+  std::vector<std::int64_t> tile;        ///< Extents.
+  std::vector<std::int64_t> dimensions;  ///< By the tile's dimension: the tensor's.
+};
+/// Returns nothing for the type of anything but a partition view.
+std::optional<TileIrPartition> ReadTileIrPartition(const ParsedTileIr& parsed, std::uint64_t type);
 
 /// All types of the file, by index. One that is none of numbers, tiles, pointers and tokens is left empty.
 std::vector<TileIrType> ReadTileIrTypes(const ParsedTileIr& parsed);
