@@ -15,12 +15,17 @@ inline namespace v0 {
 /// A compiler's option that can be an axis (SearchSpace::AddOptionAxis).
 struct CompilerOption {
   enum class Type { kTruth, kNumber, kWord };
+  enum class Results {
+    kSame,
+    kDiffer,     ///< Values differ in rounding, contraction or subnormal numbers.
+    kLessExact,  ///< As kDiffer, and `true` is the less exact value, which no baseline may have.
+  };
 
   std::string_view name;
   Type type;
-  /// Whether its values may make other results of the same source: rounding, contraction, denormals.
-  bool changes_results;
-  /// What stands before the value, by who takes it: NVRTC, ptxas, tileiras, the host's compiler; empty: it does not.
+  Results results;
+  /// What stands before the value, by the compiler that takes it (NVRTC, ptxas, TileirasToolchain, the host's
+  /// compiler), or words that are given for `true`. Empty: that compiler has no such option.
   std::string_view cuda_cpp, ptx, tile_ir, host_cpp;
 };
 
