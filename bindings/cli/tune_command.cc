@@ -125,13 +125,13 @@ Result<WantedShapes> WantedOf(const TuneArguments& arguments, const Device& devi
   return wanted;
 }
 
-/// With --verbose: what the code of the device's variants is warned of. A bundle whose code cannot be read gives the
-/// reason when it is tuned.
+/// Prints, with --verbose, warnings about the code of the device's variants, on the CPU device about that for GPUs. A
+/// bundle whose code cannot be read gives the reason when it is tuned.
 void PrintCodeWarnings(const TuneArguments& arguments, const Bundle& bundle, const Device& device) {
   Result<DeviceIdentity> identity = device.Identity();
   if (!arguments.verbose || !identity.ok()) return;
   ClassifiedBundle::Options options;
-  options.target = Target::Of(*identity);
+  if (!identity->is_cpu_device) options.target = Target::Of(*identity);
   Result<ClassifiedBundle> classified = ClassifiedBundle::Of(bundle, options);
   if (!classified.ok()) return;
   for (const std::string& warning : classified->warnings) PrintNote(classified->kernel + ": " + warning);

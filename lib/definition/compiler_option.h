@@ -40,7 +40,7 @@ TUNEONCE_API bool TakesOption(SourceKind kind, const CompilerOption& option);
 
 /// Adds to `source` the options that the config's option axes say and its compiler takes; others mean nothing to it. A
 /// number of 0 is not set. What the source's own options say already is kept for KernelSource::Check.
-void AddAxisOptions(const Config& config, KernelSource* source);
+TUNEONCE_API void AddAxisOptions(const Config& config, KernelSource* source);
 
 }  // namespace v0
 }  // namespace tuneonce
