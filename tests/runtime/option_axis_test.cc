@@ -90,6 +90,10 @@ TEST_F(OptionAxisTest, WhatTheCompilerDoesNotTakeIsADuplicateAndReportsNameTheOp
   EXPECT_EQ(result->best.config.ToString(), "use_fast_math=true, maxrregcount=0");
   ASSERT_EQ(result->duplicates.size(), 2u);
   EXPECT_EQ(result->duplicates[0].config.ToString(), "use_fast_math=false, maxrregcount=32");
+  const char* note =
+      "no compiler of these candidates has the option 'maxrregcount', so that the values of this axis are duplicates";
+  EXPECT_EQ(std::count(result->notes.begin(), result->notes.end(), note), 1);
+  for (const std::string& each : result->notes) EXPECT_EQ(each.find("use_fast_math"), std::string::npos) << each;
   EXPECT_EQ(result->successes.size(), 2u);
   EXPECT_NE(SummaryTable(*result).find("use_fast_math=true"), std::string::npos);
 }
