@@ -101,10 +101,21 @@ class FactSpreader {
     if (operation.modes[0] != TileIrMemoryOrder::kWeak) AddToResults(operation, kFactOfOtherBlocks);
   }
 
+  /// What a comparison adds to the facts of its operands. One of another comparison's result, as C++ writes conditions,
+  /// is not a signal of its own.
+  static std::uint32_t OfComparison(const TileIrOperation& operation, std::uint32_t facts) {
+    constexpr std::uint8_t kEqual = 0, kNotEqual = 1;
+    const bool is_equality = operation.modes[0] == kEqual || operation.modes[0] == kNotEqual;
+    const bool is_first = (facts & kFactComparison) == 0;
+    const bool is_signal = is_equality && is_first && (facts & kFactOfOtherBlocks) != 0;
+    return is_signal ? kFactComparison | kFactSignal : kFactComparison;
+  }
+
   void SpreadOther(const TileIrOperation& operation) {
     std::uint32_t facts = facts_.OfOperands(operation);
     bool is_exponential = operation.code == TileIrCode::kExp || operation.code == TileIrCode::kExp2;
     if (is_exponential && (facts & kFactProduct) != 0 && (facts & kFactReduced) != 0) facts |= kFactSoftmax;
+    if (operation.code == TileIrCode::kCmpI) facts |= OfComparison(operation, facts);
     AddToResults(operation, facts);
     if (operation.num_results != 1) return;
     for (int operand : operation.operands) {

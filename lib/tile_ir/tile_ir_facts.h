@@ -21,7 +21,9 @@ enum TileIrFact : std::uint32_t {
   kFactScalar = 1u << 6,         ///< A parameter that is a float.
   kFactContent = 1u << 7,        ///< What was loaded from places that differ from block to block.
   kFactOfOtherBlocks = 1u << 8,  ///< What an atomic operation returned, or a load that is ordered with other blocks.
-  kFactFirstProduct = 1u << 16   ///< And the next 15: of the i-th product (those behind have none).
+  kFactComparison = 1u << 9,     ///< The result of comparing whole numbers.
+  kFactSignal = 1u << 10,       ///< Whether what came from other blocks equals a value; a queue's bound gives an order.
+  kFactFirstProduct = 1u << 16  ///< And the next 15: of the i-th product (those behind have none).
 };
 constexpr int kMaxToldApart = 16;  ///< Products.
 

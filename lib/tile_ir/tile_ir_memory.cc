@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "tile_ir/tile_ir_divisors.h"
 #include "tile_ir/tile_ir_operations.h"
@@ -125,6 +126,7 @@ bool TileIrMemory::AreExclusive(int a, int b) const {
 }
 
 void TileIrMemory::AddOrder(KernelEvidence* evidence) const {
+  if (order_.is_too_large()) return;
   const std::vector<Access> stores = Stores();
   for (const Access& load : Loads()) {
     for (const Access& store : stores) {
@@ -138,35 +140,39 @@ void TileIrMemory::AddOrder(KernelEvidence* evidence) const {
   }
 }
 
-/// Whether the branch ends a loop that asks for another block's write in each iteration.
-bool TileIrMemory::WaitsForBlocks(int branch) const {
-  int loop = body_.operations[At(branch)].parent;
-  while (loop >= 0 && body_.operations[At(loop)].code != TileIrCode::kLoop) loop = body_.operations[At(loop)].parent;
-  if (loop < 0) return false;
-  auto is_within = [&](const TileIrOperation& operation, int round) {
-    int at = operation.parent;
-    while (at >= 0 && at != round) at = body_.operations[At(at)].parent;
-    return at == round;
-  };
-  bool may_end = false, asks = false;
+/// A loop waits where one of its branches depends on other blocks and decides whether it goes on, and where it asks for
+/// their writes in each iteration.
+bool TileIrMemory::WaitsForBlocks(const std::vector<int>& branches) const {
+  std::set<int> asking, deciding;  // Loops; operations between a loop and what ends or continues it.
   for (const TileIrOperation& operation : body_.operations) {
     const bool decides = operation.code == TileIrCode::kBreak || operation.code == TileIrCode::kContinue;
-    may_end |= decides && is_within(operation, branch);
-    asks |= IsOfLock(operation) && is_within(operation, loop);
+    if (!decides && !IsOfLock(operation)) continue;
+    for (int at = operation.parent; at >= 0; at = body_.operations[At(at)].parent) {
+      if (!decides) asking.insert(at);
+      if (decides && body_.operations[At(at)].code == TileIrCode::kLoop) break;
+      if (decides) deciding.insert(at);
+    }
   }
-  return may_end && asks;
+  return std::any_of(branches.begin(), branches.end(), [&](int branch) {
+    int loop = body_.operations[At(branch)].parent;
+    while (loop >= 0 && body_.operations[At(loop)].code != TileIrCode::kLoop) loop = body_.operations[At(loop)].parent;
+    return loop >= 0 && asking.count(loop) > 0 && deciding.count(branch) > 0;
+  });
 }
 
 void TileIrMemory::AddCommunication(KernelEvidence* evidence) const {
   bool is_signal = false;
+  std::vector<int> branches;
   for (std::size_t i = 0; i < body_.operations.size(); ++i) {
     const TileIrOperation& branch = body_.operations[i];
     if (branch.code != TileIrCode::kIf || branch.operands.empty()) continue;
-    if ((facts_.facts[At(branch.operands[0])] & kFactOfOtherBlocks) == 0) continue;
-    is_signal = true;
-    evidence->waits_for_blocks |= WaitsForBlocks(static_cast<int>(i));
+    const std::uint32_t facts = facts_.facts[At(branch.operands[0])];
+    is_signal |= (facts & kFactSignal) != 0;
+    if ((facts & kFactOfOtherBlocks) != 0) branches.push_back(static_cast<int>(i));
   }
-  if (!is_signal) return;
+  if (branches.empty()) return;
+  evidence->waits_for_blocks = WaitsForBlocks(branches);
+  if (!is_signal || order_.is_too_large()) return;
   std::vector<int> acquiring;
   for (std::size_t i = 0; i < body_.operations.size(); ++i) {
     if (Acquires(body_.operations[i])) acquiring.push_back(static_cast<int>(i));

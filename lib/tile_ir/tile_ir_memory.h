@@ -35,7 +35,8 @@ class TileIrMemory {
   bool AreExclusive(int a, int b) const;
   /// What blocks do with what they read of each other.
   void AddCommunication(KernelEvidence* evidence) const;
-  bool WaitsForBlocks(int branch) const;
+  /// `branches`: those whose condition depends on other blocks.
+  bool WaitsForBlocks(const std::vector<int>& branches) const;
   std::vector<Access> AccessesOf(int ptr_code, int view_code, std::size_t view_operand) const;
   std::vector<Access> Loads() const;
   std::vector<Access> Stores() const;

@@ -16,8 +16,10 @@ class TileIrTokenOrder {
  public:
   TileIrTokenOrder(const TileIrBody& body, const std::vector<TileIrType>& types);
 
+  /// Whether the body has more accesses than are followed.
+  bool is_too_large() const { return is_too_large_; }
   /// Whether the operation `later` takes a token that the operation `earlier` has a part in, in the same iteration of a
-  /// loop or a later one. True for all of a body that is too large to be followed. REQUIRES: indices of operations.
+  /// loop or a later one. True for all of a body that is too large. REQUIRES: indices of operations.
   bool IsBefore(int earlier, int later) const;
 
  private:

@@ -100,7 +100,8 @@ TEST_F(CodeWarningsTest, OrderAndWaiting) {
             "");
   EXPECT_EQ(begins(OfMemory("under_lock", "under_lock"), "variant 'tile': a block waits in a loop for another block"),
             "");
-  for (const char* name : {"shift", "last_block", "queue"}) EXPECT_EQ(OfMemory(name, name), Lines{}) << name;
+  for (const char* name : {"shift", "last_block", "queue", "queue_in_place"})
+    EXPECT_EQ(OfMemory(name, name), Lines{}) << name;
 }
 
 TEST_F(CodeWarningsTest, NoShippedBundleHasAny) {

@@ -49,11 +49,9 @@ TEST(TileIrMemoryTest, BlocksThatCommunicateAreSeen) {
     bool waits, has_unordered_signal;
   };
   // Blocks take tiles from a queue, and read nothing of each other.
-  const Case cases[] = {{"under_lock", true, false},
-                        {"last_block", false, false},
-                        {"last_block_relaxed", false, true},
-                        {"queue", false, false},
-                        {"shift", false, false}};
+  const Case cases[] = {{"under_lock", true, false},         {"last_block", false, false},
+                        {"last_block_relaxed", false, true}, {"queue", false, false},
+                        {"queue_in_place", false, false},    {"shift", false, false}};
   for (const Case& each : cases) {
     const KernelEvidence evidence = EvidenceOf(each.name, each.name);
     EXPECT_EQ(evidence.waits_for_blocks, each.waits) << each.name;

@@ -51,7 +51,7 @@ def without_tokens(encode):
     return lambda *arguments, token, **rest: encode(*arguments, token=None, **rest)
 
 
-for name in ("under_lock", "last_block", "last_block_relaxed", "queue", "shift"):
+for name in ("under_lock", "last_block", "last_block_relaxed", "queue", "queue_in_place", "shift"):
     write_memory(name)
 encode_store = cuda.tile._bytecode.encode_StoreViewTkoOp
 cuda.tile._bytecode.encode_StoreViewTkoOp = without_tokens(encode_store)

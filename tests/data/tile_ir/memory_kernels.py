@@ -38,6 +38,15 @@ def queue(count, x, y):
 
 
 @ct.kernel
+def queue_in_place(count, x, y):
+    """The same in place: no block reads another block's tile."""
+    i = ct.atomic_add(count, 0, 1, memory_order=ct.MemoryOrder.RELAXED)
+    while i < ct.num_blocks(0):
+        ct.store(y, index=(i,), tile=ct.load(y, index=(i,), shape=(128,)) * 2.0)
+        i = ct.atomic_add(count, 0, 1, memory_order=ct.MemoryOrder.RELAXED)
+
+
+@ct.kernel
 def shift(count, x, y):
     """In place: a tile takes the place of the one before it."""
     i = ct.bid(0)
