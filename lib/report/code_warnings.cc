@@ -60,8 +60,10 @@ class VariantWarnings {
           "load through the token that it returns");
     }
     if (evidence_.waits_for_blocks) {
-      Add("a block waits in a loop for another block, which hangs unless all blocks of the grid run at once; launch at "
-          "most as many blocks as the device runs at a time, and tune with isolation");
+      Add("a block waits in a loop for what another block writes, which hangs if that block has not started; wait only "
+          "for blocks that have (as for the holder of a lock), or launch no more blocks than run at once, and tune "
+          "with "
+          "isolation");
     }
     return std::move(found_);
   }

@@ -98,7 +98,8 @@ TEST_F(CodeWarningsTest, OrderAndWaiting) {
   EXPECT_EQ(begins(OfMemory("last_block_relaxed", "last_block_relaxed"),
                    "variant 'tile': a block acts on an atomic operation of other blocks, and then loads"),
             "");
-  EXPECT_EQ(begins(OfMemory("under_lock", "under_lock"), "variant 'tile': a block waits in a loop for another block"),
+  EXPECT_EQ(begins(OfMemory("under_lock", "under_lock"),
+                   "variant 'tile': a block waits in a loop for what another block writes"),
             "");
   for (const char* name : {"shift", "last_block", "queue", "queue_in_place"})
     EXPECT_EQ(OfMemory(name, name), Lines{}) << name;
