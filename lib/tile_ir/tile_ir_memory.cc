@@ -86,7 +86,7 @@ bool TileIrMemory::HasAlignedStrides(const TileIrOperation& view, const TileIrVi
   std::size_t next = view.operands.size() - num_open;
   return std::all_of(type.strides.begin(), type.strides.end(), [&](const std::optional<std::int64_t>& stride) {
     const std::int64_t divisor = stride ? *stride : divisors[At(view.operands[next++])];
-    return stride == 1 || divisor * BytesOf(type.element) % kTmaAlignment == 0;
+    return stride == 1 || divisor % kTmaAlignment * BytesOf(type.element) % kTmaAlignment == 0;
   });
 }
 
