@@ -16,8 +16,6 @@ constexpr int kMaxBlockNesting = 64;  // Of blocks; real ones nest five deep.
 
 constexpr std::uint8_t kPointerTag = 0x0c;
 constexpr std::uint8_t kTileTag = 0x0d;
-constexpr std::uint8_t kTensorViewTag = 0x0e;
-constexpr std::uint8_t kPartitionViewTag = 0x0f;
 constexpr std::uint8_t kFunctionTag = 0x10;
 constexpr std::uint8_t kTokenTag = 0x11;
 
@@ -229,123 +227,7 @@ TileIrType ReadType(const ParsedTileIr& parsed, std::uint64_t index) {
   return type;
 }
 
-/// A list of whole numbers of as many bytes each.
-std::vector<std::int64_t> ReadNumbers(ByteReader& reader, int bytes) {
-  std::vector<std::int64_t> numbers;
-  const std::uint64_t count = reader.Varint("a rank");
-  for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
-    const std::uint64_t low = reader.Word("a number");
-    const std::uint64_t high = bytes == 8 ? reader.Word("a number") : 0;
-    numbers.push_back(static_cast<std::int64_t>(low | high << 32));
-  }
-  return numbers;
-}
-
-/// Reads numbers, of which a negative one (MLIR's ShapedType::kDynamic) stands for one that is known at launch.
-std::vector<std::optional<std::int64_t>> ReadConstants(ByteReader& reader) {
-  std::vector<std::optional<std::int64_t>> constants;
-  for (std::int64_t number : ReadNumbers(reader, 8)) {
-    constants.push_back(number < 0 ? std::nullopt : std::optional<std::int64_t>(number));
-  }
-  return constants;
-}
-
-/// Finds the pairs of CarriedValues.
-class CarriedValueFinder {
- public:
-  explicit CarriedValueFinder(const TileIrBody& body) : body_(body) {}
-
-  std::vector<std::pair<int, int>> Find() {
-    for (const TileIrOperation& operation : body_.operations) Visit(operation);
-    return std::move(pairs_);
-  }
-
- private:
-  void Hand(const std::vector<int>& from, std::size_t first, const std::vector<int>& to, std::size_t first_to) {
-    for (std::size_t i = 0; first + i < from.size() && first_to + i < to.size(); ++i)
-      pairs_.emplace_back(from[first + i], to[first_to + i]);
-  }
-
-  static std::vector<int> ResultsOf(const TileIrOperation& operation) {
-    std::vector<int> results;
-    for (int i = 0; i < operation.num_results; ++i) results.push_back(operation.first_result + i);
-    return results;
-  }
-
-  /// The nearest operation round this one that is one of the two; null: none.
-  const TileIrOperation* Enclosing(const TileIrOperation& operation, int code, int or_code) const {
-    for (int at = operation.parent; at >= 0; at = body_.operations[static_cast<std::size_t>(at)].parent) {
-      const TileIrOperation& round = body_.operations[static_cast<std::size_t>(at)];
-      if (round.code == code || round.code == or_code) return &round;
-    }
-    return nullptr;
-  }
-
-  void HandOut(const TileIrOperation& operation, int code) {
-    if (const TileIrOperation* of = Enclosing(operation, code, code)) Hand(operation.operands, 0, ResultsOf(*of), 0);
-  }
-
-  void VisitContinue(const TileIrOperation& operation) {
-    const TileIrOperation* loop = Enclosing(operation, TileIrCode::kFor, TileIrCode::kLoop);
-    if (loop == nullptr) return;
-    const bool is_for = loop->code == TileIrCode::kFor;
-    Hand(operation.operands, 0, loop->arguments, is_for ? 1 : 0);
-    if (is_for) Hand(operation.operands, 0, ResultsOf(*loop), 0);
-  }
-
-  void Visit(const TileIrOperation& operation) {
-    constexpr std::size_t kBounds = 3;  // A `for` has its lower bound, upper bound and step before what it carries.
-    switch (operation.code) {
-      case TileIrCode::kFor:
-        Hand(operation.operands, kBounds, operation.arguments, 1);
-        return Hand(operation.operands, kBounds, ResultsOf(operation), 0);
-      case TileIrCode::kLoop:
-        return Hand(operation.operands, 0, operation.arguments, 0);
-      case TileIrCode::kContinue:
-        return VisitContinue(operation);
-      case TileIrCode::kBreak:
-        return HandOut(operation, TileIrCode::kLoop);
-      case TileIrCode::kYield:
-        if (operation.parent < 0) return;
-        if (body_.operations[static_cast<std::size_t>(operation.parent)].code != TileIrCode::kIf) return;
-        return HandOut(operation, TileIrCode::kIf);
-      default:
-        return;
-    }
-  }
-
-  const TileIrBody& body_;
-  std::vector<std::pair<int, int>> pairs_;
-};
-
 }  // namespace
-
-std::vector<std::pair<int, int>> CarriedValues(const TileIrBody& body) { return CarriedValueFinder(body).Find(); }
-
-// The formats' source: cuda-tile 1.7.0, `_bytecode/type.py`.
-std::optional<TileIrViewType> ReadTileIrViewType(const ParsedTileIr& parsed, std::uint64_t type) {
-  ByteReader reader = parsed.ReaderOfType(type);
-  if (reader.Byte("a type") != kTensorViewTag) return std::nullopt;
-  if (parsed.file.AtLeast(4)) reader.Varint("a type's flags");
-  const std::uint64_t element = reader.Index("a type", parsed.types.items.size());
-  TileIrViewType view;
-  view.extents = ReadConstants(reader);
-  view.strides = ReadConstants(reader);
-  if (!reader.ok()) return std::nullopt;
-  view.element = parsed.ReaderOfType(element).Byte("a type");
-  return view;
-}
-
-std::optional<TileIrPartition> ReadTileIrPartition(const ParsedTileIr& parsed, std::uint64_t type) {
-  ByteReader reader = parsed.ReaderOfType(type);
-  if (reader.Byte("a type") != kPartitionViewTag) return std::nullopt;
-  if (parsed.file.AtLeast(3)) reader.Varint("a type's flags");
-  TileIrPartition partition;
-  partition.tile = ReadNumbers(reader, 4);
-  reader.Index("a type", parsed.types.items.size());
-  partition.dimensions = ReadNumbers(reader, 4);
-  return reader.ok() ? std::optional<TileIrPartition>(std::move(partition)) : std::nullopt;
-}
 
 std::int64_t TileIrType::NumElements() const {
   std::int64_t count = 1;

@@ -3,8 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "tile_ir/tile_ir_functions.h"
@@ -55,27 +53,6 @@ struct TileIrBody {
   /// Errors: InvalidArgument with the offset of what is wrong.
   static Result<TileIrBody> Read(const ParsedTileIr& parsed, const TileIrFunction& function);
 };
-
-/// Pairs (from, to) of values that control flow hands on: into a loop, from one iteration to the next, and out of loops
-/// and branches.
-std::vector<std::pair<int, int>> CarriedValues(const TileIrBody& body);
-
-/// The type of a view of memory (`tensor_view`).
-struct TileIrViewType {
-  std::uint8_t element = 0xff;                       ///< Tag of an element's type.
-  std::vector<std::optional<std::int64_t>> extents;  ///< Outermost first. Empty: known when the kernel runs.
-  std::vector<std::optional<std::int64_t>> strides;  ///< In elements.
-};
-/// Returns nothing for the type of anything but a tensor view.
-std::optional<TileIrViewType> ReadTileIrViewType(const ParsedTileIr& parsed, std::uint64_t type);
-
-/// How a partition view cuts its tensor into tiles.
-struct TileIrPartition {
-  std::vector<std::int64_t> tile;        ///< Extents.
-  std::vector<std::int64_t> dimensions;  ///< By the tile's dimension: the tensor's.
-};
-/// Returns nothing for the type of anything but a partition view.
-std::optional<TileIrPartition> ReadTileIrPartition(const ParsedTileIr& parsed, std::uint64_t type);
 
 /// All types of the file, by index. One that is none of numbers, tiles, pointers and tokens is left empty.
 std::vector<TileIrType> ReadTileIrTypes(const ParsedTileIr& parsed);

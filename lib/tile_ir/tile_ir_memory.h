@@ -6,6 +6,7 @@
 #include "definition/kernel_evidence.h"
 #include "tile_ir/tile_ir_facts.h"
 #include "tile_ir/tile_ir_token_order.h"
+#include "tile_ir/tile_ir_views.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tile_ir/tile_ir_flow.h"
 #include "tile_ir/tile_ir_operations.h"
 
 namespace tuneonce {
