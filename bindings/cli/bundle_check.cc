@@ -12,6 +12,7 @@
 #include "compile/cubin_info.h"
 #include "compile/precompiled.h"
 #include "launch/parameter_block.h"
+#include "report/classified_bundle.h"
 #include "store/memory_store.h"
 #include "target_argument.h"
 #include "tune_bundle.h"
@@ -41,6 +42,8 @@ class BundleChecker {
   void CheckImage(const BundleWay& way, const std::string& image, const std::string& symbol, const Target& target);
   /// The code of a way on a target: its fingerprint; empty if a compiler is needed, or there is none.
   std::optional<Fingerprint> CheckCode(const BundleWay& way, const Target& target, bool* has_code);
+  /// What the code of the variants on a target is warned of; nothing where it cannot be read, which is found elsewhere.
+  void WarnOfCode(const Target& target);
   Status RunOnDevice();
 
   const BundleFolder& folder_;
@@ -58,6 +61,7 @@ Result<std::vector<BundleFinding>> BundleChecker::Run() {
   std::vector<std::string> warnings;
   if (Status sources = folder_.bundle.CheckSources(&warnings); !sources.ok()) Find(true, sources.message());
   for (std::string& warning : warnings) Find(false, std::move(warning));
+  for (const Target& target : targets) WarnOfCode(target);
   for (const std::string& file : UnreadFiles(folder_)) Find(false, "nothing reads the file '" + file + "'");
   if (!options_.device.empty()) TUNEONCE_RETURN_IF_ERROR(RunOnDevice());
   return std::move(findings_);
@@ -159,6 +163,14 @@ void BundleChecker::CheckImage(const BundleWay& way, const std::string& image, c
   bool may_hide = way.variant->convention == CallingConvention::kCutilePython;
   Status fits = layout->CheckAgainst(kernel->parameter_sizes, may_hide);
   if (!fits.ok()) Find(true, what + ", kernel '" + kernel->symbol + "': " + fits.message());
+}
+
+void BundleChecker::WarnOfCode(const Target& target) {
+  ClassifiedBundle::Options options;
+  options.target = target;
+  Result<ClassifiedBundle> classified = ClassifiedBundle::Of(folder_.bundle, options);
+  if (!classified.ok()) return;
+  for (std::string& warning : classified->warnings) Find(false, std::move(warning));
 }
 
 Status BundleChecker::RunOnDevice() {

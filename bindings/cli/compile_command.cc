@@ -1,8 +1,10 @@
 // tuneonce compile
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "commands.h"
+#include "definition/compiler_option.h"
 #include "files.h"
 #include "hint_arguments.h"
 #include "output.h"
@@ -18,6 +20,7 @@ struct CompileArguments {
   std::string target;
   std::string symbol;
   std::vector<std::string> hints;
+  std::vector<std::string> options;
   std::vector<std::string> defines;
   std::vector<std::string> folders;
   std::string standard;
@@ -59,6 +62,30 @@ Status CheckCppOptions(const CompileArguments& arguments, SourceKind kind) {
   return option == nullptr ? Status() : InvalidArgumentError(std::string(option) + " applies to .cu files only");
 }
 
+/// "ftz=true" as the value that an option axis would have.
+AxisValue ToOptionValue(const std::string& text) {
+  if (text == "true" || text == "false") return text == "true";
+  std::optional<std::int64_t> number = ParseNumber<std::int64_t>(text);
+  return number ? AxisValue(*number) : AxisValue(text);
+}
+
+/// Gives the compiler what option axes of these values would. Errors: InvalidArgument for an option that is unknown,
+/// that takes other values, or that the compiler of these sources does not take.
+Status AddOptions(const std::vector<std::string>& arguments, KernelSource* source) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(arguments, "option"));
+  for (const auto& [name, text] : settings) {
+    const AxisValue value = ToOptionValue(text);
+    TUNEONCE_ASSIGN_OR_RETURN(const CompilerOption* option, FindCompilerOption(name));
+    TUNEONCE_RETURN_IF_ERROR(CheckOptionValue(*option, value));
+    if (!TakesOption(source->kind, *option)) {
+      return InvalidArgumentError("--option " + name + ": the compiler of " +
+                                  std::string(SourceKindName(source->kind)) + " sources has no such option");
+    }
+    AddAxisOptions(Config::Of({{name, AxisKind::kOption, value}}), source);
+  }
+  return Status();
+}
+
 void Print(const CompileArguments& arguments, const Artifact& artifact) {
   if (arguments.json) {
     nlohmann::ordered_json json = {{"file", arguments.file},
@@ -91,6 +118,7 @@ Status Run(const CompileArguments& arguments) {
   }
   TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, ReadSource(arguments));
   TUNEONCE_RETURN_IF_ERROR(CheckCppOptions(arguments, source.kind));
+  TUNEONCE_RETURN_IF_ERROR(AddOptions(arguments.options, &source));
   TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(arguments.hints));
   if (!values.empty() && source.kind != SourceKind::kTileIr) {
     return InvalidArgumentError("--hint applies to .tileir files only");
@@ -119,6 +147,8 @@ void AddCompile(CLI::App& app, Command* command) {
       ->allow_extra_args(false);
   compile->add_option("--std", arguments->standard, "the C++ standard, like c++20 (.cu only); default c++17");
   compile->add_option("--hint", arguments->hints, "a compiler hint, like occupancy=4 (.tileir only); may be repeated");
+  compile->add_option("--option", arguments->options,
+                      "a compiler option that can be an axis, like ftz=true or maxrregcount=64; may be repeated");
   compile->add_option("-o,--output", arguments->output, "where the cubin goes; without it only the report is printed");
   compile->add_option("--timeout-ms", arguments->timeout_ms, "kill the compiler after so long");
   compile->add_flag("--json", arguments->json, "JSON instead of text");

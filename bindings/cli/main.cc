@@ -58,7 +58,7 @@ int Run(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();  // --verbose behind a sub-command, too.
   bool verbose = false;
-  app.add_flag("--verbose", verbose, "Of an error all that is known, not its first line");
+  app.add_flag("--verbose", verbose, "Print the full error instead of its first line; of tune also warnings about the code");
   app.set_version_flag("--version", "tuneonce " TUNEONCE_VERSION);
   Command command;
   AddDoctor(app, &command);

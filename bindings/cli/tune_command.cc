@@ -10,6 +10,7 @@
 #include "numbers.h"
 #include "output.h"
 #include "records_store.h"
+#include "report/classified_bundle.h"
 #include "report/config_json.h"
 #include "runtime/recorded_result.h"
 #include "search_timeline.h"
@@ -41,6 +42,7 @@ struct TuneArguments : MeasuringArguments {
   std::string store;
   bool retune = false;
   bool dry_run = false;
+  bool verbose = false;
   std::string budget;
   std::string trace;
   bool samples = false;
@@ -123,6 +125,18 @@ Result<WantedShapes> WantedOf(const TuneArguments& arguments, const Device& devi
   return wanted;
 }
 
+/// Prints, with --verbose, warnings about the code of the device's variants, on the CPU device about that for GPUs. A
+/// bundle whose code cannot be read gives the reason when it is tuned.
+void PrintCodeWarnings(const TuneArguments& arguments, const Bundle& bundle, const Device& device) {
+  Result<DeviceIdentity> identity = device.Identity();
+  if (!arguments.verbose || !identity.ok()) return;
+  ClassifiedBundle::Options options;
+  if (!identity->is_cpu_device) options.target = Target::Of(*identity);
+  Result<ClassifiedBundle> classified = ClassifiedBundle::Of(bundle, options);
+  if (!classified.ok()) return;
+  for (const std::string& warning : classified->warnings) PrintNote(classified->kernel + ": " + warning);
+}
+
 void BeginTrace(const TuneArguments& arguments, const AutotunePolicy& policy) {
   if (arguments.is_traced()) policy.search.runtime->BeginTrace();
 }
@@ -157,6 +171,7 @@ Status Tune(const TuneArguments& arguments) {
   policy.search.timer = timer.get();
   if (arguments.dry_run || !arguments.shapes.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(WantedShapes wanted, WantedOf(arguments, device, policy.search.runtime));
+    for (const auto& [name, bundle] : wanted.bundles) PrintCodeWarnings(arguments, bundle, device);
     if (arguments.dry_run) return EstimateTuning(wanted, device, policy, budget_ms, arguments.json);
     if (arguments.store.empty()) PrintNote("nothing is kept: --store FILE keeps what is tuned");
     BeginTrace(arguments, policy);
@@ -168,6 +183,7 @@ Status Tune(const TuneArguments& arguments) {
   }
   if (budget_ms) policy.search.wall_budget_ms = static_cast<double>(*budget_ms);
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.bundle));
+  PrintCodeWarnings(arguments, bundle, device);
   BeginTrace(arguments, policy);
   Result<BundleReport> tuned = TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy);
   Result<std::string> traced = EndTrace(arguments, policy);
@@ -205,7 +221,11 @@ void AddTune(CLI::App& app, Command* command) {
   tune->add_flag("--samples", arguments->samples,
                  "With --json: each sample of each config, and what was done when, for tuneonce report");
   tune->add_option("--trace", arguments->trace, "Write what was done when to this file, for ui.perfetto.dev");
-  tune->callback([=] { *command = [=] { return Tune(*arguments); }; });
+  const CLI::App* root = &app;
+  tune->callback([=] {
+    arguments->verbose = root->count("--verbose") > 0;
+    *command = [=] { return Tune(*arguments); };
+  });
 }
 
 }  // namespace tuneonce::cli

@@ -71,13 +71,19 @@ class TUNEONCE_API SearchSpace {
   /// where none of a config's does, configs are duplicates, measured once. 0 is not set (but for opt-level).
   ///
   /// - Numbers: `maxrregcount` (NVRTC, ptxas), `opt-level` (ptxas, tileiras, the host's compiler).
-  /// - Truth values: `ftz`, `prec-div`, `prec-sqrt`, `extra-device-vectorization` (NVRTC), `use_fast_math` (NVRTC, the
-  ///   host's), `fmad` (NVRTC, ptxas, the host's), `allow-expensive-optimizations` (ptxas), `unroll-loops` (the
-  ///   host's).
+  /// - Truth values: `ftz` (NVRTC, Tile IR), `approx` (NVRTC, Tile IR), `prec-div`, `prec-sqrt`,
+  ///   `extra-device-vectorization` (NVRTC), `use_fast_math` (NVRTC, the host's), `fmad` (NVRTC, ptxas, the host's),
+  ///   `allow-expensive-optimizations` (ptxas), `unroll-loops` (the host's).
   /// - Words: `def-load-cache`, `def-store-cache` (ptxas, also behind NVRTC): `ca`, `cg` and so on.
   ///
-  /// ftz, prec-div, prec-sqrt, fmad, use_fast_math and opt-level may change results: of several values of one the
-  /// definition must say by how much (VerifyWithin, or Within of each output).
+  /// `ftz` makes float32 operations flush subnormal numbers to zero, and `approx` makes divisions and square roots
+  /// approximate, in Tile IR exponentials and hyperbolic tangents too. For NVRTC `approx` stands for --prec-div=false
+  /// and --prec-sqrt=false; in Tile IR both are patched into the bytecode. False leaves the source's own flags as they
+  /// are.
+  ///
+  /// ftz, approx, prec-div, prec-sqrt, fmad, use_fast_math and opt-level may change results: of several values of one
+  /// the definition must say by how much (VerifyWithin, or Within of each output). A baseline has ftz, approx and
+  /// use_fast_math = false, since all results are verified against it; Enumerate refuses another.
   IntAxis AddOptionAxis(const std::string& name, std::vector<std::int64_t> values);
   Axis<bool> AddBoolOptionAxis(const std::string& name);  ///< false, true
   Axis<std::string> AddStringOptionAxis(const std::string& name, std::vector<std::string> values);
@@ -152,8 +158,8 @@ class TUNEONCE_API SearchSpace {
   /// OK if every guard holds. Errors: FailedPrecondition, naming the guard.
   Status CheckGuards(const Config& config, const Problem& problem) const;
   using GuardFn = std::function<bool(const Config&, const Problem&)>;
-  /// The guards for `config` alone, which each still gets: with what is the config's in a manifest's terms computed. For
-  /// the hot path.
+  /// The guards for `config` alone, which each still gets: with what is the config's in a manifest's terms computed.
+  /// For the hot path.
   std::vector<GuardFn> GuardsFor(const Config& config) const;
   /// CheckGuards, without words.
   bool GuardsHold(const Config& config, const Problem& problem) const {

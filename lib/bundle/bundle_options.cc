@@ -43,7 +43,7 @@ constexpr OptionLists kPtxas = {
     "--disable-optimizer-constants --generate-line-info -lineinfo --verbose -v --warn-on-spills",
     "--fmad= -fmad= --allow-expensive-optimizations= --def-load-cache= -dlcm= --def-store-cache= -dscm=",
     "-O --opt-level= --maxrregcount= -maxrregcount="};
-constexpr OptionLists kTileiras = {"--lineinfo", "", "-O --opt-level="};
+constexpr OptionLists kTileiras = {"--lineinfo --ftz --approx", "", "-O --opt-level="};
 constexpr OptionLists kNone;  // A cubin is not compiled.
 
 const OptionLists& ListsFor(SourceKind kind) {

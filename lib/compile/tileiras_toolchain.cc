@@ -7,6 +7,7 @@
 #include "compile/cubin.h"
 #include "compile/tool.h"
 #include "tile_ir/tile_ir.h"
+#include "tile_ir/tile_ir_math.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -25,6 +26,20 @@ Result<TileIrEntry> EntryOf(const TileIrModule& module, const std::string& symbo
       module.entries.empty() ? "none" : absl::StrJoin(module.entries, ", ", [](std::string* out, const TileIrEntry& e) {
         out->append(e.name);
       })));
+}
+
+/// Removes from `options` those that mean flags of the bytecode, which tileiras has no options for.
+TileIrMath TakeMathOptions(std::vector<std::string>* options) {
+  auto take = [&](const char* name) {
+    auto rest = std::remove(options->begin(), options->end(), name);
+    const bool is_there = rest != options->end();
+    options->erase(rest, options->end());
+    return is_there;
+  };
+  TileIrMath math;
+  math.flush_to_zero = take("--ftz");
+  math.approximate = take("--approx");
+  return math;
 }
 
 }  // namespace
@@ -50,12 +65,17 @@ Result<Artifact> TileirasToolchain::DoCompile(const KernelSource& source, const 
   if (!hints.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(bytecode, PatchTileIrHints(source.content, hints, entry.name));
   }
+  std::vector<std::string> options = source.options;
+  const TileIrMath math = TakeMathOptions(&options);
+  if (math.flush_to_zero || math.approximate) {
+    TUNEONCE_ASSIGN_OR_RETURN(bytecode, PatchTileIrMath(bytecode, math, entry.name));
+  }
 
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());
   TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile("kernel.tileir", bytecode));
   std::string output = folder.path() + "/kernel.cubin";
   std::vector<std::string> arguments = {tileiras.path, "--gpu-name", target.name()};
-  arguments.insert(arguments.end(), source.options.begin(), source.options.end());
+  arguments.insert(arguments.end(), options.begin(), options.end());
   arguments.insert(arguments.end(), {input, "-o", output});
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileToFile(arguments, output, folder, limits));
   artifact.symbol = entry.name;

@@ -12,22 +12,26 @@ inline namespace v0 {
 namespace {
 
 using Type = CompilerOption::Type;
+using Results = CompilerOption::Results;
 
 /// An opt-level decides whether sums of products are contracted, too. The host's compiler is told -ffp-contract=off
-/// before all else (HostToolchain), so that its opt-level is no such one; one word for all of them is.
+/// before all else (HostToolchain), so that its opt-level is no such one; one word for all of them is. tileiras knows
+/// neither --ftz nor --approx: TileirasToolchain patches the bytecode for them.
 constexpr CompilerOption kOptions[] = {
-    {"maxrregcount", Type::kNumber, false, "--maxrregcount=", "--maxrregcount=", "", ""},
-    {"ftz", Type::kTruth, true, "--ftz=", "", "", ""},
-    {"prec-div", Type::kTruth, true, "--prec-div=", "", "", ""},
-    {"prec-sqrt", Type::kTruth, true, "--prec-sqrt=", "", "", ""},
-    {"fmad", Type::kTruth, true, "--fmad=", "--fmad=", "", "-ffp-contract="},
-    {"use_fast_math", Type::kTruth, true, "--use_fast_math", "", "", "-ffast-math"},
-    {"extra-device-vectorization", Type::kTruth, false, "--extra-device-vectorization", "", "", ""},
-    {"allow-expensive-optimizations", Type::kTruth, false, "", "--allow-expensive-optimizations=", "", ""},
-    {"opt-level", Type::kNumber, true, "", "--opt-level=", "--opt-level=", "-O"},
-    {"def-load-cache", Type::kWord, false, "--ptxas-options=--def-load-cache=", "--def-load-cache=", "", ""},
-    {"def-store-cache", Type::kWord, false, "--ptxas-options=--def-store-cache=", "--def-store-cache=", "", ""},
-    {"unroll-loops", Type::kTruth, false, "", "", "", "-funroll-loops"},
+    {"maxrregcount", Type::kNumber, Results::kSame, "--maxrregcount=", "--maxrregcount=", "", ""},
+    {"ftz", Type::kTruth, Results::kLessExact, "--ftz=", "", "--ftz", ""},
+    {"approx", Type::kTruth, Results::kLessExact, "--prec-div=false --prec-sqrt=false", "", "--approx", ""},
+    {"prec-div", Type::kTruth, Results::kDiffer, "--prec-div=", "", "", ""},
+    {"prec-sqrt", Type::kTruth, Results::kDiffer, "--prec-sqrt=", "", "", ""},
+    {"fmad", Type::kTruth, Results::kDiffer, "--fmad=", "--fmad=", "", "-ffp-contract="},
+    {"use_fast_math", Type::kTruth, Results::kLessExact, "--use_fast_math", "", "", "-ffast-math"},
+    {"extra-device-vectorization", Type::kTruth, Results::kSame, "--extra-device-vectorization", "", "", ""},
+    {"allow-expensive-optimizations", Type::kTruth, Results::kSame, "", "--allow-expensive-optimizations=", "", ""},
+    {"opt-level", Type::kNumber, Results::kDiffer, "", "--opt-level=", "--opt-level=", "-O"},
+    {"def-load-cache", Type::kWord, Results::kSame, "--ptxas-options=--def-load-cache=", "--def-load-cache=", "", ""},
+    {"def-store-cache", Type::kWord, Results::kSame, "--ptxas-options=--def-store-cache=", "--def-store-cache=", "",
+     ""},
+    {"unroll-loops", Type::kTruth, Results::kSame, "", "", "", "-funroll-loops"},
 };
 
 std::string_view SpelledFor(SourceKind kind, const CompilerOption& option) {
@@ -55,6 +59,23 @@ std::string Spell(std::string_view spelled, const AxisValue& value) {
   if (spelled == "-ffp-contract=") return absl::StrCat(std::string(spelled), *truth ? "fast" : "off");
   if (spelled.back() == '=') return absl::StrCat(std::string(spelled), *truth ? "true" : "false");
   return *truth ? std::string(spelled) : "";
+}
+
+/// Appends the option with its value. Where `spelled` is several words of the compiler's, all of them mean true.
+void AddOption(std::string_view spelled, const AxisValue& value, KernelSource* source) {
+  while (!spelled.empty()) {
+    const std::string_view word = spelled.substr(0, spelled.find(' '));
+    spelled.remove_prefix(std::min(spelled.size(), word.size() + 1));
+    const std::size_t equals = word.rfind('=');
+    const std::string name(word.substr(0, equals == std::string_view::npos ? equals : equals + 1));
+    auto is_it = [&](const std::string& given) { return given.compare(0, name.size(), name) == 0; };
+    if (std::any_of(source->options.begin(), source->options.end(), is_it)) {
+      source->NoteMistake(
+          absl::StrCat("the option '", name, "' is among the source's options, and an axis: give it once"));
+    }
+    std::string text = Spell(word, value);
+    if (!text.empty()) source->options.push_back(std::move(text));
+  }
 }
 
 }  // namespace
@@ -92,14 +113,7 @@ void AddAxisOptions(const Config& config, KernelSource* source) {
     if (config.Kind(i) != AxisKind::kOption) continue;
     Result<const CompilerOption*> option = FindCompilerOption(config.AxisName(i));
     if (!option.ok() || !TakesOption(source->kind, **option)) continue;
-    std::string_view spelled = SpelledFor(source->kind, **option);
-    auto is_it = [&](const std::string& given) { return std::string_view(given).substr(0, spelled.size()) == spelled; };
-    if (std::any_of(source->options.begin(), source->options.end(), is_it)) {
-      source->NoteMistake(absl::StrCat("the option '", std::string(spelled),
-                                       "' is among the source's options, and an axis: give it once"));
-    }
-    std::string text = Spell(spelled, config.values()[i]);
-    if (!text.empty()) source->options.push_back(std::move(text));
+    AddOption(SpelledFor(source->kind, **option), config.values()[i], source);
   }
 }
 

@@ -15,12 +15,17 @@ inline namespace v0 {
 /// A compiler's option that can be an axis (SearchSpace::AddOptionAxis).
 struct CompilerOption {
   enum class Type { kTruth, kNumber, kWord };
+  enum class Results {
+    kSame,
+    kDiffer,     ///< Values differ in rounding, contraction or subnormal numbers.
+    kLessExact,  ///< As kDiffer, and `true` is the less exact value, which no baseline may have.
+  };
 
   std::string_view name;
   Type type;
-  /// Whether its values may make other results of the same source: rounding, contraction, denormals.
-  bool changes_results;
-  /// What stands before the value, by who takes it: NVRTC, ptxas, tileiras, the host's compiler; empty: it does not.
+  Results results;
+  /// What stands before the value, by the compiler that takes it (NVRTC, ptxas, TileirasToolchain, the host's
+  /// compiler), or words that are given for `true`. Empty: that compiler has no such option.
   std::string_view cuda_cpp, ptx, tile_ir, host_cpp;
 };
 
@@ -35,7 +40,7 @@ TUNEONCE_API bool TakesOption(SourceKind kind, const CompilerOption& option);
 
 /// Adds to `source` the options that the config's option axes say and its compiler takes; others mean nothing to it. A
 /// number of 0 is not set. What the source's own options say already is kept for KernelSource::Check.
-void AddAxisOptions(const Config& config, KernelSource* source);
+TUNEONCE_API void AddAxisOptions(const Config& config, KernelSource* source);
 
 }  // namespace v0
 }  // namespace tuneonce

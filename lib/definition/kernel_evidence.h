@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_DEFINITION_KERNEL_EVIDENCE_H_
 
 #include <cstdint>
+#include <set>
 
 namespace tuneonce {
 inline namespace v0 {
@@ -31,7 +32,18 @@ struct KernelEvidence {
   int num_atomics = 0;
   /// Where they read, or whether, was read itself, by each block its own: offsets, lengths, indices, page tables.
   int num_loads_by_content = 0;
-  int num_in_place = 0;        ///< Tensors that are loaded and stored.
+  int num_in_place = 0;  ///< Tensors that are loaded and stored.
+  /// Matrix products whose nearest loop has no bounds that the compiler knows (Tile IR's `loop`).
+  int num_products_in_plain_loops = 0;
+  /// Accesses by the tile, of a tensor whose strides are seen to be multiples of 16 bytes, or are not: kernel
+  /// parameters by index. Seen in Tile IR alone, as the rest of what warnings are made of.
+  std::set<int> aligned_tensors, unaligned_tensors;
+  /// Kernel parameters whose tensor is loaded and stored, neither ordered before the other.
+  std::set<int> unordered_tensors;
+  /// Another block's atomic operation decides what runs, and does not order what that block stored.
+  bool has_unordered_signal = false;
+  /// A loop ends when another block has written something.
+  bool waits_for_blocks = false;
   bool is_persistent = false;  ///< A loop that stores steps from block to block of the grid.
   /// The largest tile of a product, and the most elements that a store has. 0: not seen.
   std::int64_t tile_m = 0;

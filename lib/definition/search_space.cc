@@ -158,6 +158,16 @@ IntAxis SearchSpace::AddHintAxis(const std::string& name, std::vector<std::int64
 int SearchSpace::AddOption(const std::string& name, std::vector<AxisValue> values) {
   Result<const CompilerOption*> option = FindCompilerOption(name);
   if (!option.ok()) NoteError(option.status());
+  auto has = [&](const char* other) {
+    return std::any_of(axes_->axes.begin(), axes_->axes.end(),
+                       [&](const AxisDefinition& axis) { return axis.name == other; });
+  };
+  const bool is_part = name == "prec-div" || name == "prec-sqrt";
+  if ((is_part && has("approx")) || (name == "approx" && (has("prec-div") || has("prec-sqrt")))) {
+    NoteError(
+        InvalidArgumentError("the option axis 'approx' sets for NVRTC what the axes 'prec-div' and 'prec-sqrt' set; "
+                             "keep either it or those"));
+  }
   for (const AxisValue& value : values) {
     if (option.ok()) NoteError(CheckOptionValue(**option, value));
   }
@@ -181,7 +191,7 @@ std::vector<std::string> SearchSpace::OptionsThatChangeResults() const {
   for (const AxisDefinition& axis : axes_->axes) {
     if (axis.kind != AxisKind::kOption || axis.values.size() < 2) continue;
     Result<const CompilerOption*> option = FindCompilerOption(axis.name);
-    if (option.ok() && (*option)->changes_results) names.push_back(axis.name);
+    if (option.ok() && (*option)->results != CompilerOption::Results::kSame) names.push_back(axis.name);
   }
   return names;
 }

@@ -7,11 +7,30 @@
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "definition/axis_table.h"
+#include "definition/compiler_option.h"
 #include "definition/term_guard.h"
 #include "tuneonce/search_space.h"
 
 namespace tuneonce {
 inline namespace v0 {
+namespace {
+
+/// Every result is verified against the baseline's, so that no option may make these less exact.
+Status CheckIsExact(const Config& baseline) {
+  for (std::size_t i = 0; i < baseline.values().size(); ++i) {
+    const bool* is_set = std::get_if<bool>(&baseline.values()[i]);
+    if (baseline.Kind(i) != AxisKind::kOption || is_set == nullptr || !*is_set) continue;
+    const std::string& name = baseline.AxisName(i);
+    Result<const CompilerOption*> option = FindCompilerOption(name);
+    if (!option.ok() || (*option)->results != CompilerOption::Results::kLessExact) continue;
+    return InvalidArgumentError(absl::StrCat("the baseline has ", name,
+                                             "=true, which makes the results that others are ",
+                                             "verified against less exact; give it ", name, "=false"));
+  }
+  return Status();
+}
+
+}  // namespace
 
 Result<Config> SearchSpace::ConfigNamed(const std::vector<std::pair<std::string, AxisValue>>& values,
                                         const Target& target) const {
@@ -115,6 +134,7 @@ Status SearchSpace::CheckBuilt(const Target& target) const {
   }
   for (const TargetBaseline& baseline : baselines_) {
     if (!baseline.CountsOn(target)) continue;
+    TUNEONCE_RETURN_IF_ERROR(CheckIsExact(baseline.config));
     TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, NotAmong(baseline.config, target));
     if (dropped.empty()) continue;
     return InvalidArgumentError(

@@ -13,6 +13,7 @@
 #include "definition/open_dtype.h"
 #include "definition/scalar_value.h"
 #include "measure/roofline.h"
+#include "report/code_warnings.h"
 #include "report/space_departures.h"
 #include "tile_ir/tile_ir_evidence.h"
 #include "tuneonce/fingerprint.h"
@@ -111,12 +112,24 @@ class VariantClassifier {
     largest.tile_k = std::max(largest.tile_k, evidence->tile_k);
     largest.tile_elements = std::max(largest.tile_elements, evidence->tile_elements);
     largest.num_in_place = std::max(largest.num_in_place, evidence->num_in_place);
+    AddWarnings(*evidence);
     if (each.family == nullptr) ++result_.num_of_no_family;
     if (each.family != nullptr) families_.insert(each.family->name);
     // The first that has a family speaks for all; until one comes, the first.
     if (result_.num_sources == 1 || (result_.classification.family == nullptr && each.family != nullptr)) {
       result_.classification = std::move(each);
     }
+  }
+
+  /// What one source is warned of its variant is.
+  void AddWarnings(const KernelEvidence& evidence) {
+    KernelEvidence& all = result_.largest;
+    all.num_products_in_plain_loops = std::max(all.num_products_in_plain_loops, evidence.num_products_in_plain_loops);
+    all.aligned_tensors.insert(evidence.aligned_tensors.begin(), evidence.aligned_tensors.end());
+    all.unaligned_tensors.insert(evidence.unaligned_tensors.begin(), evidence.unaligned_tensors.end());
+    all.unordered_tensors.insert(evidence.unordered_tensors.begin(), evidence.unordered_tensors.end());
+    all.has_unordered_signal |= evidence.has_unordered_signal;
+    all.waits_for_blocks |= evidence.waits_for_blocks;
   }
 
   OfVariant Take() {
@@ -232,6 +245,7 @@ Result<ClassifiedBundle> ClassifiedBundle::Of(const Bundle& bundle, const Option
   Recommend(configs, &result);
   TUNEONCE_RETURN_IF_ERROR(AddIntensity(definition, bundle.example(), options, &problem.get(), &result));
   result.departures = SpaceDepartures(definition, configs, result);
+  result.warnings = CodeWarnings(definition, result.variants, result.target);
   return result;
 }
 

@@ -32,7 +32,8 @@ struct TUNEONCE_API ClassifiedBundle {
     int num_of_no_family = 0;  ///< Of them.
     std::string no_evidence;
     Classification classification;  ///< Of all that are of a family; none where they differ.
-    KernelEvidence largest;         ///< The largest tiles of any of its sources; the rest of it is one source's.
+    /// The largest tiles of any of its sources, and all that CodeWarnings asks for; the rest of it is one source's.
+    KernelEvidence largest;
   };
 
   std::string kernel;
@@ -46,6 +47,7 @@ struct TUNEONCE_API ClassifiedBundle {
   std::optional<double> intensity;  ///< Operations per byte, by the declared work.
   std::optional<Bound> bound;
   std::vector<std::string> departures;  ///< Of the declared space, each a sentence with what to do.
+  std::vector<std::string> warnings;    ///< About the code (CodeWarnings), each a sentence with what to do.
 
   /// Errors: Unimplemented if no variant runs on the target; InvalidArgument for a dim that there is not; those of the
   /// definition's functions and of the space.
@@ -54,7 +56,7 @@ struct TUNEONCE_API ClassifiedBundle {
   /// Lines for a terminal.
   std::string ToString() const;
   /// {"kernel", "target", "family" (null: unknown), "reasons": [text], "recommended_space", "intensity", "bound",
-  /// "shape", "departures": [text], "variants": [{"name", "source", "family", "reasons", "sources",
+  /// "shape", "departures": [text], "warnings": [text], "variants": [{"name", "source", "family", "reasons", "sources",
   /// "sources_of_no_family", "no_evidence"}]}.
   std::string Json() const;
 };

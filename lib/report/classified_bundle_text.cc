@@ -31,6 +31,7 @@ std::string ClassifiedBundle::ToString() const {
   }
   if (!recommended.empty()) absl::StrAppend(&text, "  space to start from: ", recommended, ", ", why_recommended, "\n");
   for (const std::string& departure : departures) absl::StrAppend(&text, "  [look] ", departure, "\n");
+  for (const std::string& warning : warnings) absl::StrAppend(&text, "  [look] ", warning, "\n");
   return PrintableLines(text);
 }
 
@@ -48,6 +49,7 @@ std::string ClassifiedBundle::Json() const {
                       {"bound", bound ? OrderedJson(std::string(BoundName(*bound))) : OrderedJson()},
                       {"shape", shape},
                       {"departures", departures},
+                      {"warnings", warnings},
                       {"variants", OrderedJson::array()}};
   for (const OfVariant& variant : variants) {
     json["variants"].push_back({{"name", variant.name},

@@ -161,6 +161,8 @@ class SearchEngine {
   void Choose();
   void AddCosts();
   Status AllFailed() const;
+  /// Notes option axes whose values no candidate's compiler can tell apart.
+  void NoteOptionsWithoutEffect();
   /// That candidates agree with each other and not with the reference: it may be incorrect. Empty: nothing of the kind.
   std::string LonelyReference() const;
   static double SecondsSince(Clock::time_point start);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "definition/compiler_option.h"
 #include "measure/statistics.h"
 #include "search/candidate_identity.h"
 #include "search/search_engine.h"
@@ -91,6 +92,7 @@ void SearchEngine::AddCosts() {
   const std::vector<std::string> notes = runner_.notes();
   result_.notes.insert(result_.notes.begin(), notes.begin(), notes.end());
   if (std::string lonely = LonelyReference(); !lonely.empty()) result_.notes.push_back(std::move(lonely));
+  NoteOptionsWithoutEffect();
   if (options_.verify == Verify::kOff) {
     result_.notes.push_back("outputs were not compared (Verify::kOff): the selected config may be incorrect");
   }
@@ -100,6 +102,21 @@ void SearchEngine::AddCosts() {
       runner_.workers_replaced() - std::exchange(workers_replaced_before_, runner_.workers_replaced());
   result_.is_isolated = runner_.is_isolated();
   result_.cost.wall_seconds = SecondsSince(stage_began_);
+}
+
+void SearchEngine::NoteOptionsWithoutEffect() {
+  if (groups_.empty()) return;
+  const Config& config = groups_.front().candidate.config;
+  for (std::size_t i = 0; i < config.values().size(); ++i) {
+    if (config.Kind(i) != AxisKind::kOption) continue;
+    Result<const CompilerOption*> option = FindCompilerOption(config.AxisName(i));
+    const bool is_taken = option.ok() && std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+                            return !group.candidate.is_callable() && TakesOption(group.candidate.source.kind, **option);
+                          });
+    if (is_taken) continue;
+    result_.notes.push_back(absl::StrCat("no compiler of these candidates has the option '", config.AxisName(i),
+                                         "', so that the values of this axis are duplicates"));
+  }
 }
 
 std::string SearchEngine::LonelyReference() const {

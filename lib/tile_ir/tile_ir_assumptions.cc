@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tile_ir/tile_ir_body.h"
 #include "tile_ir/tile_ir_operations.h"
+#include "tile_ir/tile_ir_views.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -35,33 +36,6 @@ void ReadPredicate(ByteReader reader, std::size_t parameter, std::vector<CodeAss
   }
 }
 
-constexpr std::uint8_t kTensorViewTag = 0x0e;
-
-/// A list of whole numbers of 8 bytes; what is known when the code runs is negative (MLIR's ShapedType::kDynamic).
-std::vector<std::optional<std::int64_t>> ReadConstants(ByteReader& reader) {
-  std::vector<std::optional<std::int64_t>> read;
-  const std::uint64_t count = reader.Varint("a rank");
-  for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
-    const std::uint64_t low = reader.Word("an extent");
-    const auto number = static_cast<std::int64_t>(low | std::uint64_t{reader.Word("an extent")} << 32);
-    read.push_back(number < 0 ? std::nullopt : std::optional<std::int64_t>(number));
-  }
-  return read;
-}
-
-/// The view of a type; empty if it is no tensor view's. The format's source: cuda-tile 1.7.0, `_bytecode/type.py`.
-std::optional<TileIrView> ReadView(const ParsedTileIr& parsed, std::uint64_t type, std::size_t parameter) {
-  ByteReader reader = parsed.ReaderOfType(type);
-  if (reader.Byte("a type") != kTensorViewTag) return std::nullopt;
-  if (parsed.file.AtLeast(4)) reader.Varint("a type's flags");
-  reader.Index("a type", parsed.types.items.size());
-  TileIrView view;
-  view.parameter = parameter;
-  view.extents = ReadConstants(reader);
-  view.strides = ReadConstants(reader);
-  return reader.ok() ? std::optional<TileIrView>(std::move(view)) : std::nullopt;
-}
-
 TileIrAssumptions AssumedBy(const ParsedTileIr& parsed, const TileIrFunction& function, const TileIrBody& body) {
   TileIrAssumptions read;
   std::vector<int> parameter_of(body.types.size(), -1);
@@ -73,8 +47,8 @@ TileIrAssumptions AssumedBy(const ParsedTileIr& parsed, const TileIrFunction& fu
     if (parameter < 0) continue;
     const auto index = static_cast<std::size_t>(parameter), result = static_cast<std::size_t>(operation.first_result);
     if (operation.code == TileIrCode::kMakeTensorView) {
-      std::optional<TileIrView> view = ReadView(parsed, body.types[result], index);
-      if (view) read.views.push_back(*std::move(view));
+      std::optional<TileIrViewType> view = ReadTileIrViewType(parsed, body.types[result]);
+      if (view) read.views.push_back({index, std::move(view->extents), std::move(view->strides)});
       continue;
     }
     parameter_of[result] = parameter;

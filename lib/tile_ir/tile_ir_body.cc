@@ -1,6 +1,8 @@
 #include "tile_ir/tile_ir_body.h"
 
+#include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,7 +24,14 @@ constexpr std::uint8_t kTokenTag = 0x11;
 class BodyReader {
  public:
   BodyReader(const ParsedTileIr& parsed, const TileIrFunction& function)
-      : parsed_(parsed), reader_(parsed.file.bytes, function.body_begin, function.end) {}
+      : parsed_(parsed), reader_(parsed.file.bytes, function.body_begin, function.end) {
+    const std::vector<std::string_view>& strings = parsed.strings.items;
+    const auto name = std::find(strings.begin(), strings.end(), "allow_tma");
+    if (name == strings.end()) return;
+    AppendVarint(static_cast<std::uint64_t>(name - strings.begin()), &no_tma_);
+    no_tma_.push_back(static_cast<char>(TileIrAttribute::kTruth));
+    no_tma_.push_back('\0');
+  }
 
   Result<TileIrBody> Read(const TileIrFunction& function) {
     ByteReader signature = parsed_.ReaderOfType(function.signature);
@@ -31,7 +40,7 @@ class BodyReader {
     for (std::uint64_t i = 0; i < count && signature.ok(); ++i) Define(TypeIndex(signature));
     TUNEONCE_RETURN_IF_ERROR(signature.status());
     body_.num_parameters = static_cast<int>(body_.types.size());
-    while (reader_.remaining() > 0) ReadOperation(-1, 0);
+    while (reader_.remaining() > 0) ReadOperation(-1, 0, 0);
     TUNEONCE_RETURN_IF_ERROR(reader_.status());
     return std::move(body_);
   }
@@ -57,12 +66,24 @@ class BodyReader {
     if (reader_.ok()) operation->operands.push_back(in_sight_[number]);
   }
 
-  void SkipHints() {
+  void ReadHints(TileIrOperation* operation) {
+    const std::size_t begin = reader_.offset();
     std::uint64_t count = Count("the number of hints");
     for (std::uint64_t i = 0; i < count && reader_.ok(); ++i) {
       reader_.Index("a hint's name", parsed_.strings.items.size());
       SkipTileIrAttribute(reader_, parsed_, 0);
     }
+    const std::string_view hints = parsed_.file.bytes.substr(begin, reader_.offset() - begin);
+    operation->forbids_tma = !no_tma_.empty() && hints.find(no_tma_) != std::string_view::npos;
+  }
+
+  void ReadMode(TileIrOperation* operation) {
+    if (operation->mode_at == 0) operation->mode_at = reader_.offset();
+    const std::uint8_t mode = reader_.Byte("an attribute");
+    const auto place = static_cast<std::size_t>(operation->num_modes);
+    if (place == operation->modes.size()) return;
+    operation->modes[place] = mode;
+    ++operation->num_modes;
   }
 
   void ReadResultTypes(std::vector<std::uint64_t>* types) {
@@ -88,10 +109,9 @@ class BodyReader {
       case 'S':
         return ReadResultTypes(result_types);
       case 'e':
-        reader_.Byte("an attribute");
-        return;
+        return ReadMode(operation);
       case 'i':
-        reader_.Varint("an attribute");
+        operation->number = reader_.Varint("an attribute");
         return;
       case 'T':
         operation->attribute_at = reader_.offset();
@@ -105,7 +125,7 @@ class BodyReader {
         reader_.Bytes(Count("a list's length"), "a list");
         return;
       case 'H':
-        return SkipHints();
+        return ReadHints(operation);
       case 'o':
         return ReadOperand(operation);
       default:  // 'N'
@@ -113,7 +133,7 @@ class BodyReader {
     }
   }
 
-  void ReadOperation(int parent, int nesting) {
+  void ReadOperation(int parent, int region, int nesting) {
     if (nesting > kMaxBlockNesting) return reader_.Fail("blocks nest too deep");
     std::size_t at = body_.operations.size();
     std::uint64_t code = reader_.Varint("an operation");
@@ -123,6 +143,7 @@ class BodyReader {
     TileIrOperation operation;
     operation.code = layout->code;
     operation.parent = parent;
+    operation.region = region;
     std::vector<std::uint64_t> result_types;
     std::uint64_t flags = 0;
     bool has_regions = false;
@@ -137,6 +158,7 @@ class BodyReader {
       }
       if (!is_there) continue;
       if (*part == 'F') {
+        operation.flags_at = reader_.offset();
         flags = reader_.Varint("an operation's flags");
       } else if (*part == 'R') {
         has_regions = true;
@@ -157,13 +179,13 @@ class BodyReader {
     for (std::uint64_t r = 0; r < num_regions && reader_.ok(); ++r) {
       std::uint64_t num_blocks = Count("the number of blocks");
       for (std::uint64_t b = 0; b < num_blocks && reader_.ok(); ++b) {
-        ReadBlock(owner, nesting, is_first);
+        ReadBlock(owner, static_cast<int>(r), nesting, is_first);
         is_first = false;
       }
     }
   }
 
-  void ReadBlock(int owner, int nesting, bool is_first) {
+  void ReadBlock(int owner, int region, int nesting, bool is_first) {
     std::size_t outside = in_sight_.size();
     std::uint64_t num_arguments = Count("the number of arguments");
     for (std::uint64_t i = 0; i < num_arguments && reader_.ok(); ++i) {
@@ -171,11 +193,12 @@ class BodyReader {
       if (is_first) body_.operations[static_cast<std::size_t>(owner)].arguments.push_back(value);
     }
     std::uint64_t num_operations = Count("the number of operations");
-    for (std::uint64_t i = 0; i < num_operations && reader_.ok(); ++i) ReadOperation(owner, nesting + 1);
+    for (std::uint64_t i = 0; i < num_operations && reader_.ok(); ++i) ReadOperation(owner, region, nesting + 1);
     in_sight_.resize(outside);
   }
 
   const ParsedTileIr& parsed_;
+  std::string no_tma_;  // How a hint `allow_tma = false` is written.
   ByteReader reader_;
   TileIrBody body_;
   std::vector<int> in_sight_;

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_TILE_IR_TILE_IR_BODY_H_
 #define TUNEONCE_LIB_TILE_IR_TILE_IR_BODY_H_
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -13,11 +14,19 @@ inline namespace v0 {
 struct TileIrOperation {
   int code = 0;     ///< TileIrCode.
   int parent = -1;  ///< The operation in whose blocks it stands: an index; -1: the body itself.
+  int region = 0;   ///< Which of the parent's regions it stands in: of an `if` 0 or 1.
   std::vector<int> operands;
   std::vector<int> arguments;  ///< Of its first block.
   int first_result = 0;
   int num_results = 0;
   std::size_t attribute_at = 0;  ///< Of kAssume: where in the file the attribute is that says what is assumed.
+  std::uint64_t number = 0;      ///< Of kConstant: index of its value.
+  std::size_t flags_at = 0;      ///< Where in the file its flags are, a varint; 0: it has none.
+  std::size_t mode_at = 0;       ///< Where its first mode is; 0: it has none.
+  /// The first of its attributes of one byte: a rounding mode, a memory order, a predicate.
+  std::array<std::uint8_t, 3> modes = {0, 0, 0};
+  int num_modes = 0;
+  bool forbids_tma = false;  ///< A hint of it states that a load or store must not use TMA.
 };
 
 /// What a type says that evidence asks for.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tile_ir/tile_ir_facts.h"
+#include "tile_ir/tile_ir_memory.h"
 #include "tile_ir/tile_ir_operations.h"
 
 namespace tuneonce {
@@ -15,8 +16,8 @@ namespace {
 /// Counts what a body does, by what is in its values.
 class EvidenceReader {
  public:
-  EvidenceReader(const TileIrBody& body, const std::vector<TileIrType>& types)
-      : body_(body), types_(types), facts_(TileIrFacts::Of(body, types)) {}
+  EvidenceReader(const TileIrBody& body, const std::vector<TileIrType>& types, const TileIrFacts& facts)
+      : body_(body), types_(types), facts_(facts) {}
 
   KernelEvidence Read() {
     for (const TileIrOperation& operation : body_.operations) {
@@ -90,8 +91,18 @@ class EvidenceReader {
     }
   }
 
+  /// Whether the nearest loop round the operation is a `loop`, which may end anywhere.
+  bool IsInPlainLoop(const TileIrOperation& operation) const {
+    for (int at = operation.parent; at >= 0; at = body_.operations[At(at)].parent) {
+      if (body_.operations[At(at)].code == TileIrCode::kFor) return false;
+      if (body_.operations[At(at)].code == TileIrCode::kLoop) return true;
+    }
+    return false;
+  }
+
   void NoteProduct(const TileIrOperation& operation) {
     ++evidence_.num_products;
+    if (IsInPlainLoop(operation)) ++evidence_.num_products_in_plain_loops;
     if (operation.code == TileIrCode::kMmaFScaled) evidence_.has_scaled_product = true;
     if (operation.operands.size() < 2) return;
     const TileIrType& a = TypeOf(operation.operands[0]);
@@ -170,7 +181,7 @@ class EvidenceReader {
 
   const TileIrBody& body_;
   const std::vector<TileIrType>& types_;
-  const TileIrFacts facts_;
+  const TileIrFacts& facts_;
   KernelEvidence evidence_;
   std::int64_t least_reduced_ = 0;
   std::set<int> loaded_;
@@ -184,8 +195,11 @@ Result<KernelEvidence> TileIrEvidence(std::string_view bytecode, std::string_vie
   for (const TileIrFunction& function : parsed.functions) {
     if (!function.is_entry || parsed.NameOf(function) != symbol) continue;
     TUNEONCE_ASSIGN_OR_RETURN(TileIrBody body, TileIrBody::Read(parsed, function));
-    std::vector<TileIrType> types = ReadTileIrTypes(parsed);
-    return EvidenceReader(body, types).Read();
+    const std::vector<TileIrType> types = ReadTileIrTypes(parsed);
+    const TileIrFacts facts = TileIrFacts::Of(body, types);
+    KernelEvidence evidence = EvidenceReader(body, types, facts).Read();
+    TileIrMemory(parsed, body, types, facts).AddTo(&evidence);
+    return evidence;
   }
   return NotFoundError(absl::StrCat("Tile IR bytecode: there is no entry '", std::string(symbol), "'"));
 }

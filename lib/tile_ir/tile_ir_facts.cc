@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tile_ir/tile_ir_flow.h"
 #include "tile_ir/tile_ir_operations.h"
 
 namespace tuneonce {
@@ -16,13 +17,14 @@ constexpr int kMaxPasses = 64;
 class FactSpreader {
  public:
   FactSpreader(const TileIrBody& body, const std::vector<TileIrType>& types, TileIrFacts* facts)
-      : body_(body), types_(types), facts_(*facts) {}
+      : body_(body), types_(types), carried_(CarriedValues(body)), facts_(*facts) {}
 
   /// True if anything was added.
   bool Pass() {
     is_changed_ = false;
     next_product_ = 0;
     for (const TileIrOperation& operation : body_.operations) Spread(operation);
+    for (const auto& [from, to] : carried_) Hand(from, to);
     return is_changed_;
   }
 
@@ -47,47 +49,11 @@ class FactSpreader {
     is_changed_ = true;
   }
 
-  void HandTo(const std::vector<int>& from, std::size_t first, const std::vector<int>& to, std::size_t first_to) {
-    for (std::size_t i = 0; first + i < from.size() && first_to + i < to.size(); ++i)
-      Hand(from[first + i], to[first_to + i]);
-  }
-
-  std::vector<int> ResultsOf(const TileIrOperation& operation) const {
-    std::vector<int> results;
-    for (int i = 0; i < operation.num_results; ++i) results.push_back(operation.first_result + i);
-    return results;
-  }
-
-  /// The operation, or the nearest one round it, that is one of the two.
-  const TileIrOperation* Enclosing(const TileIrOperation& operation, int code, int or_code) const {
-    for (int at = operation.parent; at >= 0; at = body_.operations[At(at)].parent) {
-      int its = body_.operations[At(at)].code;
-      if (its == code || its == or_code) return &body_.operations[At(at)];
-    }
-    return nullptr;
-  }
-
   void SpreadFor(const TileIrOperation& operation) {
-    constexpr std::size_t kBounds = 3;  // Lower bound, upper bound, step; then what is carried, behind the index.
+    constexpr std::size_t kBounds = 3;  // Lower bound, upper bound, step: facts of the index.
     std::size_t bounds = std::min(kBounds, operation.operands.size());
     for (std::size_t i = 0; i < bounds && !operation.arguments.empty(); ++i) {
       Add(operation.arguments[0], facts_.facts[At(operation.operands[i])]);
-    }
-    HandTo(operation.operands, kBounds, operation.arguments, 1);
-    HandTo(operation.operands, kBounds, ResultsOf(operation), 0);
-  }
-
-  void SpreadContinue(const TileIrOperation& operation) {
-    const TileIrOperation* loop = Enclosing(operation, TileIrCode::kFor, TileIrCode::kLoop);
-    if (loop == nullptr) return;
-    bool is_for = loop->code == TileIrCode::kFor;
-    HandTo(operation.operands, 0, loop->arguments, is_for ? 1 : 0);
-    if (is_for) HandTo(operation.operands, 0, ResultsOf(*loop), 0);
-  }
-
-  void SpreadEnd(const TileIrOperation& operation, int code) {
-    if (const TileIrOperation* of = Enclosing(operation, code, code)) {
-      HandTo(operation.operands, 0, ResultsOf(*of), 0);
     }
   }
 
@@ -111,7 +77,7 @@ class FactSpreader {
         return SpreadLoad(operation);
       case TileIrCode::kAtomicCas:
       case TileIrCode::kAtomicRmw:
-        return AddToResults(operation, kFactElements);
+        return AddToResults(operation, kFactElements | kFactOfOtherBlocks);
       case TileIrCode::kMultimemLoadReduce:
         return AddToResults(operation, kFactElements | kFactReduced);
       case TileIrCode::kReduce:
@@ -119,15 +85,11 @@ class FactSpreader {
       case TileIrCode::kFor:
         return SpreadFor(operation);
       case TileIrCode::kLoop:
-        return HandTo(operation.operands, 0, operation.arguments, 0);
       case TileIrCode::kContinue:
-        return SpreadContinue(operation);
       case TileIrCode::kBreak:
-        return SpreadEnd(operation, TileIrCode::kLoop);
       case TileIrCode::kYield:
-        return SpreadYield(operation);
       case TileIrCode::kIf:
-        return;
+        return;  // What control flow hands on is in carried_.
       default:
         return IsTileIrProduct(operation.code) ? SpreadProduct(operation) : SpreadOther(operation);
     }
@@ -137,18 +99,24 @@ class FactSpreader {
     std::uint32_t place = facts_.OfPlace(operation);
     bool differs = (place & (kFactBlockId | kFactContent)) != 0;
     AddToResults(operation, differs ? kFactElements | kFactContent : kFactElements);
+    if (operation.modes[0] != TileIrMemoryOrder::kWeak) AddToResults(operation, kFactOfOtherBlocks);
   }
 
-  void SpreadYield(const TileIrOperation& operation) {
-    if (operation.parent >= 0 && body_.operations[At(operation.parent)].code == TileIrCode::kIf) {
-      SpreadEnd(operation, TileIrCode::kIf);
-    }
+  /// What a comparison adds to the facts of its operands. One of another comparison's result, as C++ writes conditions,
+  /// is not a signal of its own.
+  static std::uint32_t OfComparison(const TileIrOperation& operation, std::uint32_t facts) {
+    constexpr std::uint8_t kEqual = 0, kNotEqual = 1;
+    const bool is_equality = operation.modes[0] == kEqual || operation.modes[0] == kNotEqual;
+    const bool is_first = (facts & kFactComparison) == 0;
+    const bool is_signal = is_equality && is_first && (facts & kFactOfOtherBlocks) != 0;
+    return is_signal ? kFactComparison | kFactSignal : kFactComparison;
   }
 
   void SpreadOther(const TileIrOperation& operation) {
     std::uint32_t facts = facts_.OfOperands(operation);
     bool is_exponential = operation.code == TileIrCode::kExp || operation.code == TileIrCode::kExp2;
     if (is_exponential && (facts & kFactProduct) != 0 && (facts & kFactReduced) != 0) facts |= kFactSoftmax;
+    if (operation.code == TileIrCode::kCmpI) facts |= OfComparison(operation, facts);
     AddToResults(operation, facts);
     if (operation.num_results != 1) return;
     for (int operand : operation.operands) {
@@ -158,6 +126,7 @@ class FactSpreader {
 
   const TileIrBody& body_;
   const std::vector<TileIrType>& types_;
+  const std::vector<std::pair<int, int>> carried_;
   TileIrFacts& facts_;
   bool is_changed_ = false;
   int next_product_ = 0;

@@ -12,14 +12,17 @@ inline namespace v0 {
 
 /// What is in a value: bits, of all that it may be made of.
 enum TileIrFact : std::uint32_t {
-  kFactElements = 1u << 0,      ///< What was loaded, unreduced.
-  kFactReduced = 1u << 1,       ///< A reduction's result.
-  kFactProduct = 1u << 2,       ///< A matrix product's.
-  kFactSoftmax = 1u << 3,       ///< An exponential of products and reductions.
-  kFactNumBlocks = 1u << 4,     ///< The grid's extent.
-  kFactBlockId = 1u << 5,       ///< The block's place in it.
-  kFactScalar = 1u << 6,        ///< A parameter that is a float.
-  kFactContent = 1u << 7,       ///< What was loaded from places that differ from block to block.
+  kFactElements = 1u << 0,       ///< What was loaded, unreduced.
+  kFactReduced = 1u << 1,        ///< A reduction's result.
+  kFactProduct = 1u << 2,        ///< A matrix product's.
+  kFactSoftmax = 1u << 3,        ///< An exponential of products and reductions.
+  kFactNumBlocks = 1u << 4,      ///< The grid's extent.
+  kFactBlockId = 1u << 5,        ///< The block's place in it.
+  kFactScalar = 1u << 6,         ///< A parameter that is a float.
+  kFactContent = 1u << 7,        ///< What was loaded from places that differ from block to block.
+  kFactOfOtherBlocks = 1u << 8,  ///< What an atomic operation returned, or a load that is ordered with other blocks.
+  kFactComparison = 1u << 9,     ///< The result of comparing whole numbers.
+  kFactSignal = 1u << 10,       ///< Whether what came from other blocks equals a value; a queue's bound gives an order.
   kFactFirstProduct = 1u << 16  ///< And the next 15: of the i-th product (those behind have none).
 };
 constexpr int kMaxToldApart = 16;  ///< Products.

@@ -137,6 +137,10 @@ const TileIrFile::Section& TileIrFile::Find(SectionId id) const {
   return *std::find_if(sections.begin(), sections.end(), [&](const Section& s) { return s.id == id; });
 }
 
+bool TileIrFile::Has(SectionId id) const {
+  return std::any_of(sections.begin(), sections.end(), [&](const Section& s) { return s.id == id; });
+}
+
 std::string TileIrFile::Write(const std::vector<std::pair<SectionId, std::string>>& payloads) const {
   std::string out(bytes.substr(0, kHeaderBytes));
   out.reserve(bytes.size() + 256);
@@ -157,14 +161,19 @@ std::string TileIrFile::Write(const std::vector<std::pair<SectionId, std::string
   return out;
 }
 
-Result<TileIrTable> TileIrTable::Parse(const TileIrFile& file, TileIrFile::SectionId id, const char* what) {
+Result<TileIrTable> TileIrTable::Parse(const TileIrFile& file, TileIrFile::SectionId id, const char* what,
+                                       int offset_bytes) {
   const TileIrFile::Section& section = file.Find(id);
   ByteReader reader(file.bytes, section.begin, section.end);
   std::uint64_t count = reader.Varint(what);
-  reader.AlignTo(kTableAlignment, section.begin);
-  if (count > reader.remaining() / 4) reader.Fail(absl::StrCat(what, ": ", count, " items do not fit"));
+  reader.AlignTo(static_cast<std::uint64_t>(offset_bytes), section.begin);
+  if (count > reader.remaining() / static_cast<std::uint64_t>(offset_bytes))
+    reader.Fail(absl::StrCat(what, ": ", count, " items do not fit"));
   std::vector<std::uint32_t> offsets;
-  for (std::uint64_t i = 0; i < count && reader.ok(); ++i) offsets.push_back(reader.Word(what));
+  for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
+    offsets.push_back(reader.Word(what));
+    if (offset_bytes == 8 && reader.Word(what) != 0) reader.Fail(absl::StrCat(what, ": item ", i, " lies outside"));
+  }
   std::size_t data = reader.offset();
   TileIrTable table;
   for (std::size_t i = 0; i < offsets.size() && reader.ok(); ++i) {

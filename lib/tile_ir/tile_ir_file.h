@@ -47,7 +47,7 @@ void AppendVarint(std::uint64_t value, std::string* out);
 
 /// The container format of Tile IR bytecode: a header and a list of sections.
 struct TileIrFile {
-  enum SectionId : std::uint8_t { kEnd = 0, kString = 1, kFunc = 2, kType = 5 };
+  enum SectionId : std::uint8_t { kEnd = 0, kString = 1, kFunc = 2, kConstant = 4, kType = 5 };
 
   struct Section {
     std::uint8_t id = 0;
@@ -64,16 +64,19 @@ struct TileIrFile {
   static Result<TileIrFile> Parse(std::string_view bytes);
   /// REQUIRES: the section exists (Parse makes sure of kString, kFunc and kType).
   const Section& Find(SectionId id) const;
+  bool Has(SectionId id) const;
   bool AtLeast(int its_minor) const { return minor >= its_minor; }
   /// The file again, with other payloads for the sections named in `payloads`.
   std::string Write(const std::vector<std::pair<SectionId, std::string>>& payloads) const;
 };
 
-/// The table in a String or Type section: items by index.
+/// The table in a String, Type or Constant section: items by index.
 struct TileIrTable {
   std::vector<std::string_view> items;
 
-  static Result<TileIrTable> Parse(const TileIrFile& file, TileIrFile::SectionId id, const char* what);
+  /// `offset_bytes`: of the offset of an item, which is 8 in a Constant section.
+  static Result<TileIrTable> Parse(const TileIrFile& file, TileIrFile::SectionId id, const char* what,
+                                   int offset_bytes = 4);
   /// Index of the item; appends a copy if there is none, so that indices elsewhere stay valid.
   std::uint64_t Intern(std::string_view item);
   std::string Write() const;

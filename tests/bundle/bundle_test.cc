@@ -627,8 +627,8 @@ TEST_F(BundleFileTest, OnlyOptionsThatChangeTheCodeArePassedOn) {
        {"-o", "--output-file", "--output-file=/tmp/x", "--options-file", "-optf=x", "--keep", "--gpu-name=sm_80",
         "other.ptx", "-Iinclude", "-DX"}},
       {"tile_ir",
-       {"-O2", "--opt-level=3", "--lineinfo"},
-       {"-o", "-o/tmp/x", "--output=x", "@x", "--gpu-name=x", "x.tileir"}},
+       {"-O2", "--opt-level=3", "--lineinfo", "--ftz", "--approx"},
+       {"-o", "-o/tmp/x", "--output=x", "@x", "--gpu-name=x", "x.tileir", "--ftz=true", "--preview=x"}},
       {"cubin", {}, {"-O2", "-o"}},
   };
   for (const Case& each : cases) {

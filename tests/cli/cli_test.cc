@@ -6,6 +6,7 @@
 
 #include <future>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/environment.h"
 #include "base/file.h"
@@ -369,6 +370,26 @@ TEST(CompileTest, CompilesPtxToACubin) {
   ExpectOneLineError({"compile", ptx, "--target", "sm_90", "--hint", "occupancy=2"}, "--hint applies to .tileir files");
 }
 
+TEST(CompileTest, OptionsAreThoseThatAnAxisCanBe) {
+  std::set<std::string> codes;
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{},
+        {"--option", "ftz=false"},
+        {"--option", "ftz=true"},
+        {"--option", "ftz=true", "--option", "approx=true", "--option", "opt-level=3"}}) {
+    std::vector<std::string> command = {"compile", Fixture("math.13.3.tileir"), "--target", "sm_90", "--json"};
+    command.insert(command.end(), options.begin(), options.end());
+    const char* tileiras = std::getenv("TUNEONCE_TILEIRAS");
+    ProcessResult result = RunCli(command, tileiras == nullptr ? "A=B" : std::string("TUNEONCE_TILEIRAS=") + tileiras);
+    if (result.output.find("tileiras was not found") != std::string::npos) {
+      GTEST_SKIP() << "NOT INSTALLED: " << result.output;
+    }
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+    codes.insert(nlohmann::json::parse(result.output)["code_fingerprint"]);
+  }
+  EXPECT_EQ(codes.size(), 3u) << "false is what the file has";
+}
+
 TEST(CompileTest, CudaCppTakesMacrosFoldersAStandardAndAnInstance) {
   Result<TemporaryFolder> folder = testing::MakeFolder();
   std::string file = *folder->WriteFile("k.cu",
@@ -403,6 +424,11 @@ TEST(CompileTest, BadInputIsOneClearLine) {
   ExpectOneLineError({"compile", file, "--target", "h100"}, "target 'h100' is none: write it like sm_90");
   ExpectOneLineError({"compile", "k.cpp", "--target", "sm_90"}, "none of .tileir, .ptx, .cu");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--hint", "num_ctas=3"}, "num_cta_in_cga=3");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "maxrregcount=32"},
+                     "--option maxrregcount: the compiler of tile_ir sources has no such option");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz=1"}, "takes false and true, and not 1");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "fast=true"}, "is none that can be an axis");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz"}, "'ftz' is no option");
   ExpectOneLineError({"compile", file, "--target", "sm_90"}, "tileiras was not found at /no/tileiras",
                      "TUNEONCE_TILEIRAS=/no/tileiras");
 }

@@ -232,6 +232,8 @@ TEST_F(NvrtcTest, EveryOptionThatCanBeAnAxisIsTakenAndWhatChangesNothingIsTheSam
                         {"maxrregcount", std::int64_t{24}, true},
                         {"ftz", false, false},
                         {"ftz", true, true},
+                        {"approx", false, false},
+                        {"approx", true, true},
                         {"prec-div", true, false},
                         {"prec-div", false, true},
                         {"prec-sqrt", false, true},

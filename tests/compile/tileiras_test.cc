@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "base/environment.h"
@@ -78,6 +79,30 @@ TEST(TileirasToolchainTest, HintsActAndBakedOnesAreReported) {
   ASSERT_OK(merged);
   EXPECT_EQ(merged->log, "entry 'rms_norm' keeps hints that win over the merged default: occupancy=4 of sm_90");
   EXPECT_EQ(merged->code_fingerprint, baked->code_fingerprint);
+}
+
+TEST(TileirasToolchainTest, MathOptionsArePatchedIntoTheBytecodeAndAreInTheKey) {
+  TileirasToolchain tileiras(testing::Tools());
+  SKIP_WITHOUT(tileiras);
+  const Hints hints(HintValues{{"occupancy", 2}});
+  std::set<std::string> codes, keys;
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{}, {"--ftz"}, {"--approx"}, {"--ftz", "--approx"}}) {
+    KernelSource source = KernelSource::TileIr(Fixture("math.13.3"), "math");
+    source.options = options;
+    Result<Artifact> artifact = tileiras.Compile(source, hints, Sm(90));
+    ASSERT_OK(artifact);
+    codes.insert(artifact->code_fingerprint.ToString());
+    keys.insert(tileiras.ArtifactKey(source, hints, Sm(90))->ToString());
+    // A source that has the flags gives the same image.
+    std::string name = "math.13.3";
+    for (const std::string& option : options) name += "." + option.substr(2);
+    Result<Artifact> flagged = tileiras.Compile(KernelSource::TileIr(Fixture(name), "math"), hints, Sm(90));
+    ASSERT_OK(flagged);
+    EXPECT_EQ(flagged->image, artifact->image) << name;
+  }
+  EXPECT_EQ(codes.size(), 4u);
+  EXPECT_EQ(keys.size(), 4u);
 }
 
 TEST(TileirasToolchainTest, BadRequestsAreRefusedBeforeTheToolRuns) {
@@ -286,6 +311,18 @@ TEST_F(MisbehavingTileirasTest, FillingTheDisk) {
   EXPECT_ERROR(Compile("exec truncate -s 2G \"$output\""), StatusCode::kInternal, "was ended by signal 25");
   // A disk that is full already.
   EXPECT_ERROR(Compile("echo x > /dev/full || exit 1"), StatusCode::kInvalidArgument, "failed with exit code");
+}
+
+TEST_F(MisbehavingTileirasTest, MathOptionsAreNoneOfIts) {
+  environment_.tileiras = outside_->path() + "/tileiras";
+  std::string path = *outside_->WriteFile(
+      "tileiras", "#!/bin/sh\n[ \"$1\" = --version ] && echo 'release 0.0, fake' && exit\necho \"got $*\"; exit 5\n");
+  chmod(path.c_str(), 0700);
+  KernelSource source = KernelSource::TileIr(Fixture("math.13.3"), "math");
+  source.options = {"--ftz", "-O2", "--approx"};
+  Result<Artifact> artifact = TileirasToolchain(testing::ToolsOf(environment_)).Compile(source, Hints(), Sm(90));
+  EXPECT_ERROR(artifact, StatusCode::kInvalidArgument, "got --gpu-name sm_90 -O2 ");
+  EXPECT_EQ(artifact.status().message().find("--ftz"), std::string::npos);
 }
 
 TEST_F(MisbehavingTileirasTest, ItsEnvironmentIsEmptyButForTmpdir) {

@@ -2,12 +2,14 @@
 """Exports the bytecode of the kernels of bundles/, each for its structural configs, and with hints baked in as
 cuTile does it: what tests and benchmarks compare our patched hints with. Needs PyPI's cuda-tile, no GPU.
 
-export.py OUT [--hints occupancy=2,num_ctas=1 ...] [--bytecode-version 13.3] [--only NAME ...]
+export.py OUT [--hints occupancy=2,num_ctas=1 ...] [--math ftz,approx ...] [--bytecode-version 13.3] [--only NAME ...]
 
 Writes OUT/NAME.CONFIG.tileir, and for each --hints also OUT/NAME.CONFIG@HINTS.tileir, exported by cuTile with those
-hints. CONFIG names the structural values: matmul.64x64x32.
+hints, and for each --math OUT/NAME.CONFIG@MATH.tileir, where every operation of the source that can has flush_to_zero=True
+(ftz) or rounding_mode=APPROX (approx). CONFIG names the structural values: matmul.64x64x32.
 """
 import argparse
+import contextlib
 import pathlib
 import sys
 
@@ -52,10 +54,43 @@ def parse_hints(text):
     return {name: int(value) for name, value in (part.split("=") for part in text.split(",") if part)}
 
 
+@contextlib.contextmanager
+def math_flags(names):
+    """Meanwhile cuTile's front end reads every float32 operation as if the source gave it these flags."""
+    import cuda.tile as ct
+    from cuda.tile._ir import arithmetic_ops as ops
+    from cuda.tile._ir.ops_utils import BINOP_REGISTRY, UNARYOP_REGISTRY
+    raw = {"binary_arithmetic_tensorlike_raw": BINOP_REGISTRY, "unary_raw": UNARYOP_REGISTRY}
+    before = {name: getattr(ops, name) for name in raw}
+
+    def flagged(name):
+        def function(fn, x, *others, rounding_mode=None, flush_to_zero=False, **rest):
+            others = list(others)
+            if name == "binary_arithmetic_tensorlike_raw" and len(others) > 1:
+                rounding_mode, flush_to_zero = others[1:3]
+                others = others[:1]
+            definition = raw[name].get(fn)  # None: one of cuTile's own, which no source can name.
+            if definition is not None and x.get_type().tensor_dtype() == ct.float32:
+                flush_to_zero = flush_to_zero or ("ftz" in names and definition.support_flush_to_zero)
+                if "approx" in names and ct.RoundingMode.APPROX in definition.supported_rounding_modes and rounding_mode is None:
+                    rounding_mode = ct.RoundingMode.APPROX
+            return before[name](fn, x, *others, rounding_mode=rounding_mode, flush_to_zero=flush_to_zero, **rest)
+        return function
+
+    for name in raw:
+        setattr(ops, name, flagged(name))
+    try:
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(ops, name, function)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--hints", action="append", default=[], metavar="NAME=VALUE,...")
+    parser.add_argument("--math", action="append", default=[], metavar="ftz,approx")
     parser.add_argument("--bytecode-version", default="13.3")
     parser.add_argument("--only", nargs="*", choices=KERNELS, default=list(KERNELS))
     arguments = parser.parse_args()
@@ -66,10 +101,11 @@ def main():
             signature = KernelSignature([*parameters, *map(ConstantConstraint, config)],
                                         CallingConvention.cutile_python_v1(), symbol=name)
             stem = f"{name}.{'x'.join(map(str, config))}"
-            for suffix, variant in [("", kernel)] + [("@" + hints, kernel.replace_hints(**parse_hints(hints)))
-                                                     for hints in arguments.hints]:
-                export_kernel(variant, [signature], str(arguments.out / f"{stem}{suffix}.tileir"),
-                              output_format="tileir_bytecode", bytecode_version=arguments.bytecode_version)
+            with_hints = [(hints, kernel.replace_hints(**parse_hints(hints)), "") for hints in arguments.hints]
+            for suffix, variant, math in [("", kernel, ""), *with_hints, *((m, kernel, m) for m in arguments.math)]:
+                with math_flags(math.split(",")):
+                    export_kernel(variant, [signature], str(arguments.out / f"{stem}{'@' if suffix else ''}{suffix}.tileir"),
+                                  output_format="tileir_bytecode", bytecode_version=arguments.bytecode_version)
 
 
 if __name__ == "__main__":

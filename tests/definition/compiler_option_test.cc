@@ -37,7 +37,14 @@ TEST(CompilerOptionTest, EachCompilerIsGivenWhatItTakesAsItSpellsIt) {
       {SourceKind::kCubin, "maxrregcount", n, {}},
       {SourceKind::kCudaCpp, "ftz", true, {"--ftz=true"}},
       {SourceKind::kCudaCpp, "ftz", false, {"--ftz=false"}},
+      {SourceKind::kTileIr, "ftz", true, {"--ftz"}},
+      {SourceKind::kTileIr, "ftz", false, {}},
       {SourceKind::kHostCpp, "ftz", true, {}},
+      {SourceKind::kPtx, "ftz", true, {}},
+      {SourceKind::kCudaCpp, "approx", true, {"--prec-div=false", "--prec-sqrt=false"}},
+      {SourceKind::kCudaCpp, "approx", false, {}},
+      {SourceKind::kTileIr, "approx", true, {"--approx"}},
+      {SourceKind::kTileIr, "approx", false, {}},
       {SourceKind::kCudaCpp, "use_fast_math", true, {"--use_fast_math"}},
       {SourceKind::kCudaCpp, "use_fast_math", false, {}},
       {SourceKind::kHostCpp, "use_fast_math", true, {"-ffast-math"}},
@@ -64,7 +71,7 @@ TEST(CompilerOptionTest, ASpaceRefusesWhatNoCompilerTakes) {
   };
   const Case cases[] = {
       {[](SearchSpace& s) { s.AddOptionAxis("maxregs", {32}); },
-       "the compiler option 'maxregs' is none that can be an axis; those are: maxrregcount, ftz, prec-div"},
+       "the compiler option 'maxregs' is none that can be an axis; those are: maxrregcount, ftz, approx,"},
       {[](SearchSpace& s) {
          s.AddOptionAxis("ftz", {0, 1});
        },
@@ -81,6 +88,16 @@ TEST(CompilerOptionTest, ASpaceRefusesWhatNoCompilerTakes) {
          s.AddOptionAxis("maxrregcount", {32, 32});
        },
        "lists the value 32 twice"},
+      {[](SearchSpace& s) {
+         s.AddBoolOptionAxis("approx");
+         s.AddBoolOptionAxis("prec-sqrt");
+       },
+       "the option axis 'approx' sets for NVRTC what the axes 'prec-div' and 'prec-sqrt' set; keep either it or those"},
+      {[](SearchSpace& s) {
+         s.AddBoolOptionAxis("prec-div");
+         s.AddBoolOptionAxis("approx");
+       },
+       "keep either it or those"},
   };
   for (const Case& each : cases) {
     SearchSpace space;
@@ -90,6 +107,52 @@ TEST(CompilerOptionTest, ASpaceRefusesWhatNoCompilerTakes) {
   SearchSpace space;
   space.AddOptionAxis("maxrregcount", {0, 32});
   EXPECT_EQ(space.ToString(), "maxrregcount (option) in {0, 32}");
+}
+
+TEST(CompilerOptionTest, ABaselineIsNoneOfTheLessExactConfigs) {
+  for (const char* option : {"ftz", "approx", "use_fast_math", "fmad", "prec-div"}) {
+    for (bool value : {false, true}) {
+      SearchSpace space;
+      Axis<bool> axis = space.AddBoolOptionAxis(option);
+      space.SetBaseline({{axis, value}});
+      const std::string name = option;
+      if (value && name != "fmad" && name != "prec-div") {
+        EXPECT_ERROR(space.Enumerate(testing::Sm(90)), StatusCode::kInvalidArgument,
+                     "the baseline has " + name + "=true, which makes the results that others are verified against " +
+                         "less exact; give it " + name + "=false");
+      } else {
+        EXPECT_OK(space.Enumerate(testing::Sm(90)));
+      }
+    }
+  }
+  // Where the baseline is one of several by target, only the target's own counts.
+  SearchSpace space;
+  Axis<bool> ftz = space.AddBoolOptionAxis("ftz");
+  space.SetBaselinesByTarget(
+      {{{{ftz, true}}, [](const Target& target) { return target.capability() == 80; }}, {{{ftz, false}}, nullptr}});
+  EXPECT_OK(space.Enumerate(testing::Sm(90)));
+  EXPECT_FALSE(space.Enumerate(testing::Sm(80)).ok());
+}
+
+TEST(CompilerOptionTest, AnOptionOfTheSourceIsNoAxisToo) {
+  struct Case {
+    SourceKind kind;
+    const char *given, *axis, *message;
+  };
+  const Case cases[] = {{SourceKind::kTileIr, "--ftz", "ftz", "the option '--ftz' is among the source's options"},
+                        {SourceKind::kCudaCpp, "--prec-sqrt=true", "approx", "the option '--prec-sqrt=' is among"},
+                        {SourceKind::kCudaCpp, "--ptxas-options=--def-store-cache=cg", "ftz", nullptr}};
+  for (const Case& each : cases) {
+    KernelSource source;
+    source.kind = each.kind;
+    source.options = {each.given};
+    AddAxisOptions(Config::Of({{each.axis, AxisKind::kOption, true}}), &source);
+    if (each.message == nullptr) {
+      EXPECT_OK(source.Check());
+    } else {
+      EXPECT_ERROR(source.Check(), StatusCode::kInvalidArgument, each.message);
+    }
+  }
 }
 
 TEST(CompilerOptionTest, AConfigsIdentityHasTheKindAndComesBack) {

@@ -2,6 +2,7 @@
 """What the cuTile exporter makes of kernels as they are found: cutile_export_test.py [NAME ...]. Needs tuneonce and cuda-tile on
 PYTHONPATH, and no GPU."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -191,6 +192,22 @@ def test_hints_of_the_kernel_that_are_no_axes_stay_in_its_code():
     replaced = accepted(exported("axes={'TILE': [64]}, hint_axes={'occupancy': [1, 2]}", decorator=decorator))
     assert b"sm_100" not in replaced.code("tile") and b"sm_120" in replaced.code("tile")
     assert accepted(exported("axes={'TILE': [64]}", decorator="@ct.kernel(opt_level=2)")).variants["tile"]["options"] == ["-O2"]
+
+
+def test_the_environment_says_the_defaults_of_math_and_an_axis_takes_precedence():
+    fields = "axes={'TILE': [64]}, tolerance={'relative': 1e-3}"
+    both = fields + ", option_axes={'ftz': [False, True]}, baseline={'TILE': 64, 'ftz': False}"
+    cases = [({}, fields, None), ({"TILEIR_ENABLE_FTZ": "1"}, fields, ["--ftz"]), ({"TILEIR_ENABLE_APPROX": "0"}, fields, None),
+             ({"TILEIR_ENABLE_FTZ": "1", "TILEIR_ENABLE_APPROX": "1"}, fields, ["--ftz", "--approx"]),
+             ({"TILEIR_ENABLE_FTZ": "1", "TILEIR_ENABLE_APPROX": "1"}, both, ["--approx"])]
+    for variables, declared, options in cases:
+        os.environ.update(variables)
+        try:
+            each = accepted(exported(declared))
+        finally:
+            for variable in variables:
+                del os.environ[variable]
+        assert each.variants["tile"].get("options") == options, (variables, each.variants["tile"].get("options"))
 
 
 MODULE = IMPORTS + '''

@@ -1,10 +1,13 @@
 // Compiler options as axes, and types that follow the dtypes of a call, from the definition to the store, by C++ and by
 // manifest, on the CPU device.
+#include <algorithm>
 #include <fstream>
 
 #include "base/temporary_folder.h"
+#include "compile/host_toolchain.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
 #include "testing/tools.h"
 #include "testing/work_timer.h"
 #include "tuneonce/bundle.h"
@@ -87,6 +90,10 @@ TEST_F(OptionAxisTest, WhatTheCompilerDoesNotTakeIsADuplicateAndReportsNameTheOp
   EXPECT_EQ(result->best.config.ToString(), "use_fast_math=true, maxrregcount=0");
   ASSERT_EQ(result->duplicates.size(), 2u);
   EXPECT_EQ(result->duplicates[0].config.ToString(), "use_fast_math=false, maxrregcount=32");
+  const char* note =
+      "no compiler of these candidates has the option 'maxrregcount', so that the values of this axis are duplicates";
+  EXPECT_EQ(std::count(result->notes.begin(), result->notes.end(), note), 1);
+  for (const std::string& each : result->notes) EXPECT_EQ(each.find("use_fast_math"), std::string::npos) << each;
   EXPECT_EQ(result->successes.size(), 2u);
   EXPECT_NE(SummaryTable(*result).find("use_fast_math=true"), std::string::npos);
 }
@@ -188,6 +195,97 @@ TEST_F(OptionAxisTest, AManifestSaysThemAndWhatIsWrongIsOneLine) {
   ASSERT_OK(kernel);
   DeviceBuffer x = Floats(std::vector<float>(kElements, 1)), y = Floats(std::vector<float>(kElements, 0));
   EXPECT_ERROR(kernel->Launch(stream_->get(), View(x), View(y)), StatusCode::kInternal, "and an axis: give it once");
+}
+
+/// A tileiras for the CPU device, which reads the options and not the bytecode. y = x + n, in less work and
+/// less exactly where they allow it.
+class FakeTileiras final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kTileIr; }
+  bool uses_hints() const override { return true; }
+  Result<std::string> Version() const override { return host_.Version(); }
+  std::string Description() const override { return "fake tileiras"; }
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target& target,
+                             const WaitLimits& limits) const override {
+    KernelSource kernel = KernelSource::HostCpp(R"(
+extern "C" __attribute__((weak)) long tuneonce_test_work;
+static void math(const tuneonce_block&, const float* x, int count, int, float* y, int, int, void*, int, int, float n) {
+  for (int i = 0; i < count; ++i) y[i] = (x[i] + n) * (1 + 1e-4f * FTZ + 1e-3f * APPROX);
+  if (&tuneonce_test_work != nullptr) __atomic_fetch_add(&tuneonce_test_work, 100 >> 2 * (FTZ + APPROX), __ATOMIC_RELAXED);
+}
+TUNEONCE_CPU_KERNEL(math);)",
+                                                "math");
+    auto has = [&](const char* option) {
+      return std::count(source.options.begin(), source.options.end(), option) > 0 ? 1 : 0;
+    };
+    kernel.Define("FTZ", has("--ftz")).Define("APPROX", has("--approx"));
+    return host_.Compile(kernel, Hints(), target, limits);
+  }
+
+  HostToolchain host_{testing::Tools()};
+};
+
+/// Axes ftz and approx of the bytecode in math.13.3.tileir.
+KernelDefinition MathByTileIr(const Tolerance& tolerance, bool has_axes = true) {
+  SearchSpace space;
+  IntAxis occupancy = space.AddHintAxis("occupancy", {1});
+  std::vector<AxisAssignment> baseline = {{occupancy, 1}};
+  if (has_axes) {
+    baseline.emplace_back(space.AddBoolOptionAxis("ftz"), false);
+    baseline.emplace_back(space.AddBoolOptionAxis("approx"), false);
+  }
+  space.SetBaseline(baseline);
+  KernelDefinition definition("math");
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), InOut("z", kFloat16, {"N"}), Scalar<float>("n")})
+      .Space(space)
+      .Grid(Grid::Fixed(1))
+      .AddVariant(TileIrFiles(TUNEONCE_TEST_DATA "/tile_ir/math.13.3.tileir", "math")
+                      .On([](const Target&) { return true; })
+                      .Assuming({Aligned("x", 16), StrideIs("x", 0, 1), Aligned("y", 16), StrideIs("y", 0, 1),
+                                 Aligned("z", 16), StrideIs("z", 0, 1)}))
+      .VerifyWithin(tolerance);
+  return definition;
+}
+
+TEST_F(OptionAxisTest, MathOfTileIrIsRacedWithinTheDeclaredTolerance) {
+  RuntimeOptions options;
+  options.toolchains = std::make_shared<const ToolchainSet>(
+      std::vector<std::shared_ptr<const Toolchain>>{std::make_shared<FakeTileiras>()});
+  policy_.search.runtime = testing::MakeRuntime(std::move(options));
+  DeviceBuffer x = Floats(std::vector<float>(kElements, 1)), y = Floats(std::vector<float>(kElements, 0));
+  DeviceBuffer z = Floats(std::vector<float>(kElements / 2, 0));
+  const TensorView half = TensorView::Contiguous(z.data(), DType::kFloat16, {static_cast<std::int64_t>(kElements)});
+  struct Case {
+    Tolerance tolerance;
+    bool has_axes;
+    const char* winner;
+  };
+  const Case cases[] = {{{0, 1e-2, 0}, true, "occupancy=1, ftz=true, approx=true"},
+                        {{0, 5e-4, 0}, true, "occupancy=1, ftz=true, approx=false"},
+                        {{0, 1e-6, 0}, true, "occupancy=1, ftz=false, approx=false"},
+                        {{0, 1e-2, 0}, false, "occupancy=1"}};
+  SqliteStoreOptions stored;
+  stored.path = folder_.path() + "/s/store.db";
+  for (const Case& each : cases) {
+    for (int tunes : {1, 0}) {  // The second process finds what the first one tuned, and not that of another case.
+      policy_.store = *SqliteStore::Open(stored);
+      Result<TunedKernel> kernel = TunedKernel::Create(MathByTileIr(each.tolerance, each.has_axes), policy_);
+      ASSERT_OK(kernel);
+      ASSERT_OK(kernel->Launch(stream_->get(), View(x), View(y), half, 1.0f));
+      EXPECT_EQ(kernel->counters().tunes, tunes) << each.winner;
+      EXPECT_NEAR(Read(y)[0], 2, 2 * each.tolerance.relative) << each.winner;
+    }
+    Result<std::vector<TuningRecord>> records = policy_.store->List();
+    ASSERT_OK(records);
+    const bool is_there = std::any_of(records->begin(), records->end(), [&](const TuningRecord& record) {
+      return record.config.ToString() == each.winner;
+    });
+    EXPECT_TRUE(is_there) << each.winner;
+  }
 }
 
 /// y = x, by the call's types.

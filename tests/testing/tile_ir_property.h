@@ -7,6 +7,7 @@
 #include "definition/classification.h"
 #include "tile_ir/tile_ir.h"
 #include "tile_ir/tile_ir_evidence.h"
+#include "tile_ir/tile_ir_math.h"
 
 namespace tuneonce {
 
@@ -22,6 +23,19 @@ inline std::string TileIrEvidenceViolation(std::string_view bytes, std::string_v
   if (evidence.status().message().find("offset ") == std::string::npos)
     return "no offset: " + evidence.status().message();
   return "";
+}
+
+/// The part of it about flags of operations: a patch keeps the length, and is its own fixed point.
+inline std::string TileIrMathViolation(std::string_view bytes, const std::string& entry) {
+  const TileIrMath math{true, true};
+  Result<std::string> patched = PatchTileIrMath(bytes, math, entry);
+  if (!patched.ok()) {
+    return patched.status().message().find("offset ") == std::string::npos ? "no offset: " + patched.status().message()
+                                                                           : "";
+  }
+  if (patched->size() != bytes.size()) return "flags changed the length";
+  Result<std::string> again = PatchTileIrMath(*patched, math, entry);
+  return again.ok() && *again == *patched ? "" : "patching flags again changed the file";
 }
 
 /// What must hold for any content, damaged or not: it is refused, or patching it gives a file that reads back with just
@@ -51,6 +65,7 @@ inline std::string TileIrPropertyViolation(std::string_view bytes, bool* accepte
     std::map<std::string, HintValues> expected = {{"default", {{"occupancy", 4}, {"num_worker_warps_per_cta", 8}}}};
     if (entry.hints != expected) return "other hints than those asked for";
     if (std::string wrong = TileIrEvidenceViolation(bytes, *patched, entry.name); !wrong.empty()) return wrong;
+    if (std::string wrong = TileIrMathViolation(bytes, entry.name); !wrong.empty()) return wrong;
   }
   Result<std::string> again = PatchTileIrHints(*patched, hints);
   if (!again.ok() || *again != *patched) return "patching again changed the file";

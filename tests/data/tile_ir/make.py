@@ -6,9 +6,13 @@ import sys
 here = pathlib.Path(__file__).parent
 sys.path.insert(0, str(here / "../../../tests/cutile"))
 import cuda.tile as ct  # noqa: E402
+import cuda.tile._bytecode  # noqa: E402
 import cuda.tile._compile  # noqa: E402
-from cuda.tile.compilation import CallingConvention, ConstantConstraint, KernelSignature, export_kernel  # noqa: E402
+from cuda.tile.compilation import (ArrayConstraint, CallingConvention, ConstantConstraint, KernelSignature,  # noqa: E402
+                                   ScalarConstraint, export_kernel)
+import memory_kernels  # noqa: E402
 from export import KERNELS  # noqa: E402
+from math_kernel import math_kernel  # noqa: E402
 
 cuda.tile._compile.dev_features_enabled = lambda: True  # Version 13.5, which cuda-tile 1.7.0 can write but does not offer.
 
@@ -22,6 +26,42 @@ def write(file, name, *configs, version="13.3", gpu_code="sm_90", symbol=None, *
                   bytecode_version=version)
 
 
+def arrays(*dtypes):
+    return [ArrayConstraint(dtype, 1, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(),
+                            may_alias_internally=False, stride_constant=[1], base_addr_divisible_by=16) for dtype in dtypes]
+
+
+def write_own(file, kernel, parameters, symbol, version="13.3"):
+    signature = KernelSignature(parameters, CallingConvention.cutile_python_v1(), symbol=symbol)
+    export_kernel(kernel, [signature], str(here / file), gpu_code="sm_90" if version < "13.3" else None,
+                  output_format="tileir_bytecode", bytecode_version=version)
+
+
+def write_math(file, version, ftz=False, approx=False):
+    parameters = [*arrays(ct.float32, ct.float32, ct.float16), ScalarConstraint(ct.float32)]
+    write_own(file, math_kernel(ftz, approx, version), parameters, "math", version)
+
+
+def write_memory(name, file=None):
+    write_own(f"{file or name}.tileir", getattr(memory_kernels, name), arrays(ct.int32, ct.float32, ct.float32), name)
+
+
+def without_tokens(encode):
+    """Stores that come behind nothing: no front end writes this, but a compiler of somebody else's may."""
+    return lambda *arguments, token, **rest: encode(*arguments, token=None, **rest)
+
+
+for name in ("under_lock", "last_block", "last_block_relaxed", "queue", "queue_in_place", "shift"):
+    write_memory(name)
+encode_store = cuda.tile._bytecode.encode_StoreViewTkoOp
+cuda.tile._bytecode.encode_StoreViewTkoOp = without_tokens(encode_store)
+write_memory("shift", "shift.without_tokens")
+cuda.tile._bytecode.encode_StoreViewTkoOp = encode_store
+for version in ("13.1", "13.2", "13.3", "13.4", "13.5"):
+    write_math(f"math.{version}.tileir", version)
+    write_math(f"math.{version}.ftz.approx.tileir", version, ftz=True, approx=True)
+write_math("math.13.3.ftz.tileir", "13.3", ftz=True)
+write_math("math.13.3.approx.tileir", "13.3", approx=True)
 for version in ("13.1", "13.2", "13.3", "13.4", "13.5"):
     write(f"softmax.{version}.tileir", "softmax", (1024,), version=version)
 write("matmul.tileir", "matmul", (64, 64, 64))

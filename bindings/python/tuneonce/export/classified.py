@@ -15,4 +15,4 @@ def lines(folder: pathlib.Path, ptx: Dict[str, List[str]]) -> List[str]:
     first = f"{classified['family'] or 'of no known family'}: {'; '.join(classified['reasons'])}"
     if classified["recommended_space"]:
         first += f"; space to start from: {classified['recommended_space']}"
-    return [first, *(f"look: {departure}" for departure in classified["departures"])]
+    return [first, *(f"look: {text}" for text in (*classified["departures"], *classified["warnings"]))]

@@ -5,7 +5,7 @@ import pathlib
 from types import FunctionType
 from typing import Any, Dict, List, Sequence, Tuple
 
-from tuneonce.export import constants, dtype_set
+from tuneonce.export import constants, dtype_set, tile_ir_math
 from tuneonce.export.cutile_kernel import CutileKernel, array_parts
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
@@ -162,7 +162,7 @@ class Export:
                   "parameters": self.kernel.passed(self.declaration),
                   "grid": self.declaration.grids.get("tile", self.declaration.grid), "assumptions": self.assumptions(),
                   "artifacts": artifacts}
-        options = self.kernel.options()
+        options = [*self.kernel.options(), *tile_ir_math.options(self.declaration)]
         if options:
             result["options"] = options
         if "backend" in self.declaration.axes:

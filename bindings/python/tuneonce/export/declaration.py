@@ -21,7 +21,7 @@ class Declaration:
     hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages, num_ctas,
         maxnreg. None is a hint that is not set. A kernel under @triton.autotune needs no axes: its configs are taken, the
         first is the baseline.
-    option_axes: axes that are options of the variants' compilers (maxrregcount, opt-level, ftz), always in all combinations
+    option_axes: axes that are options of the variants' compilers (maxrregcount, opt-level, ftz, approx), always in all combinations
         unless the configs name them. One that may change results needs a tolerance (docs/bundles.md).
     constants: the kernel's other constants by name: a value, `ConstantOf(dim, values)`, or a function of the config, the
         other constants and the extents that are constants. An axis of one truth value is one, too. Triton: also tensors that
