@@ -83,9 +83,19 @@ def goals(results: Sequence[Dict[str, Any]]) -> List[str]:
         f"measured: {len({kernel for kernel, _ in shapes})} kernels, {len(shapes)} shapes",
         f"slower than home by more than 2 %: {len(slow)}{': ' + ', '.join(slow) if slow else ''}",
         f"wrong results: {len(wrong)}{': ' + ', '.join(wrong) if wrong else ''}",
-        f"configs that a search refused: in {len(refused)}{': ' + ', '.join(refused) if refused else ''}; "
-        f"shapes with several seeds: {verified}",
-        f"cold tune above a third of home's: {len(late)}{': ' + ', '.join(late) if late else ''}"]
+        f"cold tune above a third of home's: {len(late)}{': ' + ', '.join(late) if late else ''}",
+        *of_seeds(exported)]
+
+
+def of_seeds(exported: Sequence[Dict[str, Any]]) -> List[str]:
+    """A line for the shapes that were tuned with the data of several seeds, where there are any."""
+    verified = sum("seeds" in s for r in exported for s in r.get("shapes", ()))
+    refused = sorted({r["kernel"] for r in exported for s in r.get("shapes", ()) if s.get("incorrect")})
+    if not verified:
+        return []
+    return [
+        f"with several seeds: {verified} shapes; kernels with configs that a search refused: "
+        f"{len(refused)}{': ' + ', '.join(refused) if refused else ''}"]
 
 
 def is_good(results: Sequence[Dict[str, Any]]) -> bool:
