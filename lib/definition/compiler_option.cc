@@ -20,11 +20,11 @@ constexpr CompilerOption kOptions[] = {
     {"ftz", Type::kTruth, true, "--ftz=", "", "", ""},
     {"prec-div", Type::kTruth, true, "--prec-div=", "", "", ""},
     {"prec-sqrt", Type::kTruth, true, "--prec-sqrt=", "", "", ""},
-    {"fmad", Type::kTruth, true, "--fmad=", "--fmad=", "", "-ffp-contract="},
+    {"fmad", Type::kTruth, true, "--fmad=", "--fmad=", "", "-ffp-contract=", "--fmad="},
     {"use_fast_math", Type::kTruth, true, "--use_fast_math", "", "", "-ffast-math"},
     {"extra-device-vectorization", Type::kTruth, false, "--extra-device-vectorization", "", "", ""},
     {"allow-expensive-optimizations", Type::kTruth, false, "", "--allow-expensive-optimizations=", "", ""},
-    {"opt-level", Type::kNumber, true, "", "--opt-level=", "--opt-level=", "-O"},
+    {"opt-level", Type::kNumber, true, "", "--opt-level=", "--opt-level=", "-O", "--opt-level="},
     {"def-load-cache", Type::kWord, false, "--ptxas-options=--def-load-cache=", "--def-load-cache=", "", ""},
     {"def-store-cache", Type::kWord, false, "--ptxas-options=--def-store-cache=", "--def-store-cache=", "", ""},
     {"unroll-loops", Type::kTruth, false, "", "", "", "-funroll-loops"},
@@ -40,6 +40,8 @@ std::string_view SpelledFor(SourceKind kind, const CompilerOption& option) {
       return option.tile_ir;
     case SourceKind::kHostCpp:
       return option.host_cpp;
+    case SourceKind::kTileCpp:
+      return option.tile_cpp;
     case SourceKind::kCubin:
       break;
   }

@@ -20,8 +20,9 @@ struct CompilerOption {
   Type type;
   /// Whether its values may make other results of the same source: rounding, contraction, denormals.
   bool changes_results;
-  /// What stands before the value, by who takes it: NVRTC, ptxas, tileiras, the host's compiler; empty: it does not.
+  /// What stands before the value, by the kind of source; empty: its compiler does not take the option.
   std::string_view cuda_cpp, ptx, tile_ir, host_cpp;
+  std::string_view tile_cpp = {};
 };
 
 /// The option `name`. Errors: InvalidArgument, listing those there are.

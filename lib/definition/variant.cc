@@ -41,6 +41,11 @@ Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
   return variant.Named(name).On(std::move(targets));
 }
 
+Variant OfTileCpp(KernelSource source, std::optional<std::vector<std::string>> axes) {
+  // Hints of the text that no axis names stay.
+  return OfCpp("tile_cpp", OnGpu(), std::move(source), std::move(axes)).HintsBy(HintsOfAxes{true});
+}
+
 }  // namespace
 
 bool Variant::IsBackendOf(const Config& config) const {
@@ -162,6 +167,14 @@ Variant CudaCpp(std::string content, std::string symbol) {
 
 Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
   return OfCpp("cuda", OnGpu(), KernelSource::CudaCpp(std::move(content), std::move(symbol)), std::move(axes));
+}
+
+Variant TileCpp(std::string content, std::string symbol) {
+  return OfTileCpp(KernelSource::TileCpp(std::move(content), std::move(symbol)), std::nullopt);
+}
+
+Variant TileCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
+  return OfTileCpp(KernelSource::TileCpp(std::move(content), std::move(symbol)), std::move(axes));
 }
 
 Variant HostCpp(std::string content, std::string symbol) {

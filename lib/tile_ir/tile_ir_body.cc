@@ -91,7 +91,7 @@ class BodyReader {
         reader_.Byte("an attribute");
         return;
       case 'i':
-        reader_.Varint("an attribute");
+        operation->number = reader_.Varint("an attribute");
         return;
       case 'T':
         operation->attribute_at = reader_.offset();

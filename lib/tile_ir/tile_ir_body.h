@@ -18,6 +18,7 @@ struct TileIrOperation {
   int first_result = 0;
   int num_results = 0;
   std::size_t attribute_at = 0;  ///< Of kAssume: where in the file the attribute is that says what is assumed.
+  std::uint64_t number = 0;      ///< Of kGetGlobal: the string that is the global's name.
 };
 
 /// What a type says that evidence asks for.

@@ -20,6 +20,7 @@ struct TileIrCode {
     kExp2 = 24,
     kFma = 40,
     kFor = 41,
+    kGetGlobal = 44,
     kGetNumTileBlocks = 46,
     kGetTileBlockId = 48,
     kIf = 50,

@@ -174,6 +174,8 @@ TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {
     std::vector<std::string> defines;
   } kCases[] = {
       {CudaCpp("text", "k"), SourceKind::kCudaCpp, false, {"TILE=64"}},
+      {TileCpp("text", "k"), SourceKind::kTileCpp, false, {"TILE=64"}},
+      {TileCpp("text", "k", {"occupancy"}), SourceKind::kTileCpp, false, {"occupancy=2"}},
       {HostCpp("text", "k"), SourceKind::kHostCpp, true, {"TILE=64"}},
       {HostCpp("text", "k", {}), SourceKind::kHostCpp, true, {}},
       {CudaCpp("text", "k", {"occupancy"}), SourceKind::kCudaCpp, false, {"occupancy=2"}},
@@ -186,6 +188,16 @@ TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {
     EXPECT_EQ(c.variant.runs_on(testing::CpuTarget()), c.on_cpu) << c.variant.name;
     EXPECT_EQ(c.variant.runs_on(testing::Sm(90)), !c.on_cpu) << c.variant.name;
   }
+}
+
+TEST(VariantTest, OfTileCppMergesItsHintAxesIntoTheHintsOfTheText) {
+  Space s;
+  Variant variant = TileCpp("text", "k");
+  EXPECT_EQ(variant.name, "tile_cpp");
+  EXPECT_EQ(variant.convention, CallingConvention::kPlain);
+  Hints hints = variant.hints(s.First());
+  EXPECT_EQ(hints.ToString(testing::Sm(90)), "occupancy=2");
+  EXPECT_EQ(hints.update(), Hints::Update::kMerge);
 }
 
 TEST(VariantTest, ThatTakesADimByNameIsTheOnlyOneThatGetsIt) {
