@@ -332,9 +332,9 @@ TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol);
 /// Variant::Assuming. The library reads what the bytecode assumes of its parameters (`assume` operations), and passes
 /// over a variant that assumes more than is declared.
 TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = "");
-/// CUDA C++, compiled by NVRTC, in which each structural axis is a macro of its name (not `backend`). `symbol`: the
-/// kernel's name, or an instance of a template, `ns::reduce<BLOCK, float>`, in which axes stand for their values, and
-/// are no macros then (KernelSource::symbol). For GPUs, named "cuda".
+/// CUDA C++, compiled by NVRTC; each structural axis is a macro of its name (not `backend`). `symbol`: the kernel's
+/// name, `softmax_{AXIS}` with an axis's value, or an instance of a template, `ns::reduce<BLOCK, float>`, in which axes
+/// stand for their values, and are no macros then (KernelSource::symbol). For GPUs, named "cuda".
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol);
 /// The same with these axes as macros and no others.
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes);

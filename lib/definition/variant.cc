@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "definition/compiler_option.h"
 #include "definition/source_identity.h"
+#include "definition/variant_files.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 
@@ -15,7 +16,8 @@ namespace {
 /// The axis that names a variant (Variant's comment): no part of its code.
 constexpr char kBackendAxis[] = "backend";
 
-/// The source with the config's structural axes as macros: all, or those in `axes`.
+/// The source with the config's structural axes as macros: all, or those in `axes`. In its symbol an axis in braces
+/// becomes its value.
 KernelSource WithMacros(KernelSource source, const Config& config,
                         const std::optional<std::vector<std::string>>& axes) {
   for (std::size_t i = 0; i < config.values().size(); ++i) {
@@ -23,6 +25,11 @@ KernelSource WithMacros(KernelSource source, const Config& config,
     bool is_macro = axes ? std::find(axes->begin(), axes->end(), name) != axes->end()
                          : config.Kind(i) == AxisKind::kStructural && name != kBackendAxis;
     if (is_macro) source.Define(name, config.values()[i]);
+  }
+  if (source.symbol.find('{') != std::string::npos) {
+    Result<std::string> symbol = ExpandAxes(source.symbol, config);
+    if (!symbol.ok()) source.NoteMistake(symbol.status().message());
+    if (symbol.ok()) source.symbol = *std::move(symbol);
   }
   return source;
 }

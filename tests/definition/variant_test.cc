@@ -190,6 +190,18 @@ TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {
   }
 }
 
+TEST(VariantTest, AnAxisInBracesIsAPartOfTheSymbol) {
+  Space s;
+  for (const Variant& variant : {CudaCpp("text", "ns::k_{TILE}<{backend}>"), TileCpp("text", "ns::k_{TILE}<{backend}>"),
+                                 HostCpp("text", "ns::k_{TILE}<{backend}>", {})}) {
+    EXPECT_EQ(variant.source(s.First(), Problem()).symbol, "ns::k_64<cuda>");
+  }
+  EXPECT_ERROR(CudaCpp("text", "k_{NONE}").source(s.First(), Problem()).Check(), StatusCode::kInvalidArgument,
+               "'k_{NONE}' names the axis 'NONE', which the config {");
+  EXPECT_ERROR(TileCpp("text", "k_{TILE").source(s.First(), Problem()).Check(), StatusCode::kInvalidArgument,
+               "has a brace that does not close");
+}
+
 TEST(VariantTest, OfTileCppMergesItsHintAxesIntoTheHintsOfTheText) {
   Space s;
   Variant variant = TileCpp("text", "k");
