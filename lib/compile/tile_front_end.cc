@@ -128,7 +128,7 @@ Result<const NvrtcLibrary*> TileFrontEnd::Nvrtc() const {
 
 CudaHeaders TileFrontEnd::Headers() const {
   Result<const NvrtcLibrary*> nvrtc = Nvrtc();
-  return CudaHeaders::Find(tools_->environment(), nvrtc.ok() ? (*nvrtc)->folder : "");
+  return CudaHeaders::Find(tools_->environment(), nvrtc.ok() ? (*nvrtc)->folder : "", /*for_tile=*/true);
 }
 
 TileFrontEnd::Request TileFrontEnd::RequestOf(const KernelSource& source, const Target& target) {
@@ -241,7 +241,7 @@ Result<TileFrontEnd::Kernels> TileFrontEnd::Run(const KernelSource& source, cons
     return CancelledError("NVRTC was not started: cancelled");
   const auto start = std::chrono::steady_clock::now();
   const timespec started = FileClock();
-  const CudaHeaders headers = CudaHeaders::Find(tools_->environment(), nvrtc->folder);
+  const CudaHeaders headers = CudaHeaders::Find(tools_->environment(), nvrtc->folder, /*for_tile=*/true);
   std::vector<std::string> defines = request.defines;
   NvrtcProgram::Request run;
   run.text = NvrtcTextOf(source, &defines);

@@ -73,8 +73,8 @@ class TileFrontEnd {
 
   /// What is asked of NVRTC for one source.
   struct Request {
-    Fingerprint batch;  ///< Of all but the expression: what sources that may share a run have in common.
-    Fingerprint key;    ///< Of all.
+    Fingerprint batch;  ///< Identifies the sources that may share a run: everything but the expression.
+    Fingerprint key;    ///< Identifies the source: `batch` and the expression.
     std::string expression;
     std::vector<std::string> defines;  ///< Those that the expression does not name.
   };
@@ -84,7 +84,7 @@ class TileFrontEnd {
     std::vector<std::string> waiting;        ///< Expressions that were in no run yet.
     std::map<std::string, Status> failures;  ///< By expression: what NVRTC said of it alone.
     std::set<std::string> alone;             ///< Expressions whose shared run failed.
-    double seconds_per_instance = 0;         ///< In the last run, that of headers included; 0: there was none.
+    double seconds_per_instance = 0;         ///< In the last run, with the time of headers; 0 before the first.
     bool cannot_share = false;               ///< What a run makes cannot be kept for those that did not ask.
   };
   class Announcement;

@@ -339,7 +339,7 @@ Status CheckTileTypes(const ParameterLayout& layout, const KernelDefinition& def
     const bool is_address =
         meaning.of == ParameterLayout::Meaning::Of::kAddress || parameter.kind == ParameterKind::kWorkspace;
     if (parameter.by_pointers || parameter.kind == ParameterKind::kDescriptor) continue;
-    DType dtype = parameter.dtype;  // Of a number.
+    DType dtype = parameter.dtype;  // What a number is declared as.
     if (is_address) {
       dtype =
           parameter.kind == ParameterKind::kTensor ? problem.dtype(static_cast<int>(meaning.parameter)) : DType::kAny;

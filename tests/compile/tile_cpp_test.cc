@@ -303,6 +303,20 @@ TEST_F(TileCppTest, AHeaderThatChangesInvalidatesWhatWasMadeOfIt) {
   EXPECT_NE(first->code_fingerprint, second->code_fingerprint);
 }
 
+TEST_F(TileCppTest, HeadersOfAnOlderToolkitAreNotMixedIn) {
+  Result<TemporaryFolder> folder = testing::MakeFolder();
+  ASSERT_OK(folder);
+  ASSERT_OK(folder->WriteFile("cuda_fp16.h", "#error this is of an older toolkit\n"));
+  Environment environment = Environment::Read();
+  environment.cuda_include = folder->path();
+  TileCppToolchain toolchain(testing::ToolsOf(environment));
+  const KernelSource source = KernelSource::TileCpp(kMatmul, "matmul<16, 16, 16>");
+  EXPECT_OK(toolchain.Compile(source, Hints(), Sm(90)));
+  ASSERT_OK(folder->WriteFile("cuda_tile.h", "// Of 13.3.\n"));
+  EXPECT_ERROR(toolchain.Compile(KernelSource::TileCpp(kMatmul, "matmul<16, 32, 16>"), Hints(), Sm(90)),
+               StatusCode::kInvalidArgument, "this is of an older toolkit");
+}
+
 TEST_F(TileCppTest, CudaCppKeepsItsOwnNvrtc) {
   const NvrtcToolchain nvrtc(testing::Tools());
   const std::string before = nvrtc.Description();
