@@ -160,7 +160,8 @@ void BundleChecker::CheckImage(const BundleWay& way, const std::string& image, c
   Result<ParameterLayout> layout =
       ParameterLayout::Create(folder_.definition, way.variant->convention, way.variant->parameters);
   if (!layout.ok()) return Find(true, what + ": " + layout.status().message());
-  bool may_hide = way.variant->convention == CallingConvention::kCutilePython;
+  const bool may_hide =
+      way.variant->convention == CallingConvention::kCutilePython || way.source.kind == SourceKind::kTileCpp;
   Status fits = layout->CheckAgainst(kernel->parameter_sizes, may_hide);
   if (!fits.ok()) Find(true, what + ", kernel '" + kernel->symbol + "': " + fits.message());
 }

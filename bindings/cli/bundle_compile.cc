@@ -178,7 +178,7 @@ Status BundleCompiler::Take(const BundleWay& way, CompiledJob compiled, const Ta
   if (std::optional<std::string> loose = FindLooseHeader(folder_.path, way.source, compiled.artifact)) {
     return FailedPreconditionError("variant '" + way.variant->name + "' for " + target.name() + ": " + way.source.file +
                                    " includes '" + *loose + "', which the manifest does not name; " +
-                                   (way.source.kind == SourceKind::kCudaCpp ? "name it in `headers`, or " : "") +
+                                   (IsForNvrtc(way.source.kind) ? "name it in `headers`, or " : "") +
                                    "put it into the source");
   }
   if (compiled.artifact.ok()) {

@@ -26,6 +26,7 @@ struct CompileArguments {
   std::string standard;
   std::string output;
   std::string timeout_ms;
+  bool tile = false;
   bool json = false;
 };
 
@@ -37,7 +38,8 @@ Result<KernelSource> ReadSource(const CompileArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(arguments.file));
   if (extension == ".tileir") return KernelSource::TileIr(std::move(content), arguments.symbol);
   if (extension == ".ptx") return KernelSource::Ptx(std::move(content), arguments.symbol);
-  KernelSource source = KernelSource::CudaCpp(std::move(content), arguments.symbol);
+  KernelSource source = arguments.tile ? KernelSource::TileCpp(std::move(content), arguments.symbol)
+                                       : KernelSource::CudaCpp(std::move(content), arguments.symbol);
   source.file = arguments.file;
   for (const std::string& define : arguments.defines) {
     std::size_t equals = define.find('=');
@@ -54,8 +56,9 @@ Result<KernelSource> ReadSource(const CompileArguments& arguments) {
 
 /// What only a compiler of C++ takes.
 Status CheckCppOptions(const CompileArguments& arguments, SourceKind kind) {
-  if (kind == SourceKind::kCudaCpp) return Status();
-  const char* option = !arguments.defines.empty()    ? "-D"
+  if (IsForNvrtc(kind)) return Status();
+  const char* option = arguments.tile                ? "--tile"
+                       : !arguments.defines.empty()  ? "-D"
                        : !arguments.folders.empty()  ? "-I"
                        : !arguments.standard.empty() ? "--std"
                                                      : nullptr;
@@ -120,10 +123,11 @@ Status Run(const CompileArguments& arguments) {
   TUNEONCE_RETURN_IF_ERROR(CheckCppOptions(arguments, source.kind));
   TUNEONCE_RETURN_IF_ERROR(AddOptions(arguments.options, &source));
   TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(arguments.hints));
-  if (!values.empty() && source.kind != SourceKind::kTileIr) {
-    return InvalidArgumentError("--hint applies to .tileir files only");
+  if (!values.empty() && !IsTile(source.kind)) {
+    return InvalidArgumentError("--hint applies to .tileir files, and to .cu files with --tile");
   }
   Hints hints = values.empty() ? Hints() : Hints(std::move(values));
+  if (source.kind == SourceKind::kTileCpp) hints.Set(Hints::Update::kMerge);  // The text's own are defaults.
   TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, Runtime::Default()->toolchains().For(source.kind));
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, toolchain->Compile(source, hints, target, limits));
   if (!arguments.output.empty()) TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, artifact.image));
@@ -136,7 +140,8 @@ Status Run(const CompileArguments& arguments) {
 void AddCompile(CLI::App& app, Command* command) {
   CLI::App* compile = app.add_subcommand("compile", "Compile a .tileir, .ptx or .cu file to a cubin");
   auto arguments = std::make_shared<CompileArguments>();
-  compile->add_option("FILE", arguments->file, "Tile IR bytecode, PTX or CUDA C++")->required();
+  compile->add_option("FILE", arguments->file, "Tile IR bytecode, PTX, CUDA C++ or CUDA Tile C++")->required();
+  compile->add_flag("--tile", arguments->tile, "the .cu file is CUDA Tile C++: its kernels are __tile_global__");
   compile->add_option("--target", arguments->target, "GPU architecture, like sm_90")->required();
   compile->add_option(
       "--symbol", arguments->symbol,
@@ -145,8 +150,10 @@ void AddCompile(CLI::App& app, Command* command) {
       ->allow_extra_args(false);
   compile->add_option("-I", arguments->folders, "a folder of headers (.cu only); may be repeated")
       ->allow_extra_args(false);
-  compile->add_option("--std", arguments->standard, "the C++ standard, like c++20 (.cu only); default c++17");
-  compile->add_option("--hint", arguments->hints, "a compiler hint, like occupancy=4 (.tileir only); may be repeated");
+  compile->add_option("--std", arguments->standard,
+                      "the C++ standard, like c++20 (.cu only); default c++17, with --tile c++20");
+  compile->add_option("--hint", arguments->hints,
+                      "a compiler hint, like occupancy=4 (.tileir, and .cu with --tile); may be repeated");
   compile->add_option("--option", arguments->options,
                       "a compiler option that can be an axis, like ftz=true or maxrregcount=64; may be repeated");
   compile->add_option("-o,--output", arguments->output, "where the cubin goes; without it only the report is printed");

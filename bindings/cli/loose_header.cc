@@ -44,7 +44,7 @@ std::optional<std::string> FindUnnamed(const KernelSource& source, const Fits& f
 
 std::optional<std::string> FindLooseHeader(const std::string& folder, const KernelSource& source,
                                            const Result<Artifact>& compiled) {
-  if (source.kind != SourceKind::kCudaCpp && source.kind != SourceKind::kHostCpp) return std::nullopt;
+  if (!IsCpp(source.kind)) return std::nullopt;
   const std::filesystem::path here = std::filesystem::path(source.file).parent_path();
   auto beside = [&](const std::string& name) { return (here / name).lexically_normal().string(); };
   if (!compiled.ok()) {

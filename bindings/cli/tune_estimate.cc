@@ -39,6 +39,7 @@ double UsualSeconds(SourceKind kind) {
     case SourceKind::kCubin:
       return 0;
     case SourceKind::kTileIr:
+    case SourceKind::kTileCpp:
       return 0.6;
     case SourceKind::kPtx:
       return 0.2;

@@ -37,6 +37,9 @@ struct Artifact {
   double seconds = 0;                ///< Wall time of the compile.
   std::string toolchain;             ///< Toolchain::Version of what made it.
   ResourceUse resources;             ///< Of `symbol`.
+  /// Types of the parameters of `symbol`, in order, in the words of Tile IR: "tile<ptr<f16>>", "tile<i32>". A cubin by
+  /// tileiras has hidden parameters after these. Only CUDA Tile C++ sets it.
+  std::vector<std::string> parameters;
   /// The files that it was made of besides its source, as the compiler lists them (headers), and those that a text
   /// asked for by `__has_include`: a cached artifact is served only while all of them exist with the same content.
   std::vector<Dependency> dependencies;

@@ -13,7 +13,7 @@ class ArtifactCache;
 /// How long a caller waits: for a tool that compiles, or for a lease.
 struct WaitLimits {
   /// The tool is killed, or the lease given up, after this long. Default two minutes: the largest tiles take 8.5 s on
-  /// an idle core. NVRTC runs in this process and cannot be stopped.
+  /// an idle core. NVRTC runs in this process and ends only after its front end.
   int timeout_ms = 120000;
   /// Stops waiting soon after it becomes true. Null: never.
   const std::atomic<bool>* cancelled = nullptr;

@@ -202,8 +202,8 @@ class TUNEONCE_API CallArguments {
 /// one behind it, say. If the space has a string axis named `backend`, a config is built by the variants of the back
 /// end that its value names and by no others, so that two back ends race.
 ///
-/// Made of a source function, or by TileIrFiles, CudaCpp and HostCpp below; the setters say what differs from the usual
-/// and can be chained.
+/// Made of a source function, or by TileIrFiles, TileCpp, CudaCpp and HostCpp below; the setters say what differs from
+/// the usual and can be chained.
 struct TUNEONCE_API Variant {
   using SourceFn = std::function<KernelSource(const Config&, const Problem&)>;
   using HintsFn = std::function<Hints(const Config&)>;
@@ -332,12 +332,17 @@ TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol);
 /// Variant::Assuming. The library reads what the bytecode assumes of its parameters (`assume` operations), and passes
 /// over a variant that assumes more than is declared.
 TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = "");
-/// CUDA C++, compiled by NVRTC, in which each structural axis is a macro of its name (not `backend`). `symbol`: the
-/// kernel's name, or an instance of a template, `ns::reduce<BLOCK, float>`, in which axes stand for their values, and
-/// are no macros then (KernelSource::symbol). For GPUs, named "cuda".
+/// CUDA C++, compiled by NVRTC; each structural axis is a macro of its name (not `backend`). `symbol`: the kernel's
+/// name, `softmax_{AXIS}` with an axis's value, or an instance of a template, `ns::reduce<BLOCK, float>`, in which axes
+/// stand for their values, and are no macros then (KernelSource::symbol). For GPUs, named "cuda".
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol);
 /// The same with these axes as macros and no others.
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes);
+/// CUDA Tile C++ (`__tile_global__` functions, cuda_tile.h), compiled by NVRTC 13.3 or newer and tileiras, with macros
+/// and instances as CudaCpp has them. Its hint axes replace the hints that the text has, and cost no further run of
+/// NVRTC. The grid is in tiles, and the block is (1, 1, 1). For GPUs, named "tile_cpp".
+TUNEONCE_API Variant TileCpp(std::string content, std::string symbol);
+TUNEONCE_API Variant TileCpp(std::string content, std::string symbol, std::vector<std::string> axes);
 /// C++ for the CPU device (tuneonce/cpu_device/kernel.h), with macros as CudaCpp has them. For that device, named
 /// "cpu".
 TUNEONCE_API Variant HostCpp(std::string content, std::string symbol);

@@ -28,9 +28,17 @@ enum class SourceKind {
   kPtx,      ///< PTX text, for ptxas.
   kCudaCpp,  ///< CUDA C++, for NVRTC.
   kHostCpp,  ///< C++ for the CPU device (tuneonce/cpu_device/kernel.h).
+  kTileCpp,  ///< CUDA Tile C++ (`__tile_global__` functions, cuda_tile.h), for NVRTC 13.3 or newer and tileiras.
 };
 
-/// "cubin", "tile_ir", "ptx", "cuda_cpp", "host_cpp".
+/// Whether NVRTC compiles sources of the kind: CUDA C++ and CUDA Tile C++.
+constexpr bool IsForNvrtc(SourceKind kind) { return kind == SourceKind::kCudaCpp || kind == SourceKind::kTileCpp; }
+/// Whether they are C++, so that they may have macros, types as macros, and folders of headers.
+constexpr bool IsCpp(SourceKind kind) { return IsForNvrtc(kind) || kind == SourceKind::kHostCpp; }
+/// Whether tileiras makes their code, which is launched with block (1, 1, 1): Tile IR and CUDA Tile C++.
+constexpr bool IsTile(SourceKind kind) { return kind == SourceKind::kTileIr || kind == SourceKind::kTileCpp; }
+
+/// "cubin", "tile_ir", "ptx", "cuda_cpp", "host_cpp", "tile_cpp".
 TUNEONCE_API std::string_view SourceKindName(SourceKind kind);
 /// The kind that SourceKindName calls so; empty if there is none.
 TUNEONCE_API std::optional<SourceKind> SourceKindNamed(std::string_view name);
@@ -39,21 +47,21 @@ TUNEONCE_API std::optional<SourceKind> SourceKindNamed(std::string_view name);
 struct TUNEONCE_API KernelSource {
   SourceKind kind = SourceKind::kCudaCpp;
   std::string content;  ///< Text, or bytes.
-  /// The kernel's name: of a cubin as it stands there. In CUDA C++ also a name expression, `ns::reduce<TILE, T>`: what
-  /// it names is instantiated, and there a macro of `defines` stands for its value, and is no macro of the text (which
-  /// may have template parameters of that name).
+  /// The kernel's name: of a cubin as it stands there. In CUDA C++ and CUDA Tile C++ also a name expression,
+  /// `ns::reduce<TILE, T>`: what it names is instantiated, and there a macro of `defines` stands for its value, and is
+  /// no macro of the text (which may have template parameters of that name).
   std::string symbol;
-  std::vector<std::string> defines;  ///< "TILE_M=64": macros of kCudaCpp and kHostCpp.
+  std::vector<std::string> defines;  ///< "TILE_M=64": macros of C++ sources.
   /// Further compiler options, as the tool takes them: whatever they make the tool do (write files, load plugins) is
   /// the host's own business. Those of a bundle's manifest are limited to what changes the code (docs/bundles.md).
   std::vector<std::string> options;
-  /// Headers that are no files, by the name that `#include` says, and their text. Of kCudaCpp.
+  /// Headers that are no files, by the name that `#include` says, and their text. Of kCudaCpp and kTileCpp.
   std::vector<std::pair<std::string, std::string>> headers;
   /// What messages call the text, and of a full path the folder where CUDA C++ looks for `#include "..."` first; empty:
   /// made of the symbol. No part of the source's identity.
   std::string file;
-  /// What was compiled of it ahead (a precompiled bundle's code): used in place of the compiler where it has the target.
-  /// Null: nothing. No part of the source's identity.
+  /// What was compiled of it ahead (a precompiled bundle's code): used in place of the compiler where it has the
+  /// target. Null: nothing. No part of the source's identity.
   std::shared_ptr<const PrecompiledCode> precompiled;
   /// What stands for `content` and `headers` in the source's identity where these stayed at home (a bundle that was
   /// compiled without its sources): only precompiled code of it can run. Null as a rule.
@@ -61,6 +69,11 @@ struct TUNEONCE_API KernelSource {
 
   static KernelSource CudaCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kCudaCpp, std::move(content), std::move(symbol));
+  }
+  /// Tile kernels in C++. NVRTC compiles them to Tile IR, and tileiras compiles that with the hints of a config, which
+  /// replace those that the text has (`[[cutile::hint(...)]]`). The kernel takes the parameters of its C++ signature.
+  static KernelSource TileCpp(std::string content, std::string symbol) {
+    return Make(SourceKind::kTileCpp, std::move(content), std::move(symbol));
   }
   static KernelSource HostCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kHostCpp, std::move(content), std::move(symbol));
@@ -111,15 +124,15 @@ struct TUNEONCE_API KernelSource {
     }
   }
   /// Defines the macro `name` as the C++ type of a dtype: `__half`, `__nv_bfloat16`, `__nv_fp8_e4m3`, `float`, `signed
-  /// char`, `long long`, `bool`; of kHostCpp `_Float16` and `tuneonce_bfloat16` (cpu_device/kernel.h). The headers of such types (cuda_fp16.h) are the
-  /// text's to include. DType::kAny, and what is no C++ type there, is kept for Check.
+  /// char`, `long long`, `bool`; of kHostCpp `_Float16` and `tuneonce_bfloat16` (cpu_device/kernel.h). The headers of
+  /// such types (cuda_fp16.h) are the text's to include. DType::kAny, and what is no C++ type there, is kept for Check.
   KernelSource& DefineType(const std::string& name, DType dtype);
   /// Looks for headers in `folder` too, after those named before it. A relative one begins at the directory that is
-  /// current now. Of kCudaCpp and kHostCpp. The CUDA toolkit's own headers, CUB and libcu++ among them, are found
+  /// current now. Of C++ sources. The CUDA toolkit's own headers, CUB and libcu++ among them, are found
   /// without (docs/cpp.md).
   KernelSource& Include(const std::string& folder);
-  /// `#include <name>` and `#include "name"` read `text`, whatever files there are. Of kCudaCpp. A name twice, or an
-  /// empty one, is kept for Check.
+  /// `#include <name>` and `#include "name"` read `text`, whatever files there are. Of kCudaCpp and kTileCpp. A name
+  /// twice, or an empty one, is kept for Check.
   KernelSource& Header(std::string name, std::string text);
   /// The first mistake of those above (InvalidArgument, naming the macro), or why there is no source. Compiling asks.
   const Status& Check() const { return mistake_; }

@@ -37,6 +37,12 @@ class TUNEONCE_API Toolchain {
   Result<Artifact> Compile(const KernelSource& source, const Hints& hints, const Target& target,
                            const WaitLimits& limits = {}) const;
 
+  /// Announces the sources that a search is about to have compiled for `target`, so that one run of a front end may
+  /// serve several of them. It compiles nothing: each source still has a Compile, an ArtifactKey and an error of its
+  /// own. The announcement ends with the returned object; `sources` need not outlive the call. Default: null, for a
+  /// toolchain that compiles each source by itself.
+  virtual std::shared_ptr<void> Announce(const std::vector<const KernelSource*>& sources, const Target& target) const;
+
   /// What the artifact of a request is known by in caches: the content of everything that it depends on. Errors: as
   /// Version.
   Result<Fingerprint> ArtifactKey(const KernelSource& source, const Hints& hints, const Target& target) const;

@@ -3,6 +3,8 @@
 #include <elf.h>
 
 #include <cstring>
+#include <map>
+#include <utility>
 
 namespace tuneonce {
 inline namespace v0 {
@@ -64,6 +66,7 @@ Status ElfImage::ReadSections(std::string_view bytes) {
     }
   }
   std::uint64_t total = 0;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, int> num_named;
   for (const Elf64_Shdr& each : headers) {
     Section section;
     section.type = each.sh_type;
@@ -74,7 +77,8 @@ Status ElfImage::ReadSections(std::string_view bytes) {
         return InvalidArgumentError("a section of it is cut");
       }
       // A content counts once: what reads all of them takes time for the file's size, not for that times their number.
-      total += each.sh_size;
+      // In cubins for sm_100 and newer, sections of Mercury (.nv.merc) name the contents of others again.
+      if (++num_named[{each.sh_offset, each.sh_size}] != 2) total += each.sh_size;
       if (total > bytes.size()) return InvalidArgumentError("sections of it overlap");
       section.content = bytes.substr(static_cast<std::size_t>(each.sh_offset), static_cast<std::size_t>(each.sh_size));
     }

@@ -147,6 +147,7 @@ Environment ReadAll(Variables* variables) {
   environment.cuda_driver = variables->Get("TUNEONCE_CUDA_DRIVER");
   environment.cpu_driver = variables->Get("TUNEONCE_CPU_DRIVER");
   environment.nvrtc = variables->Get("TUNEONCE_NVRTC");
+  environment.tile_nvrtc = variables->Get("TUNEONCE_TILE_NVRTC");
   environment.cuda_include = variables->Get("TUNEONCE_CUDA_INCLUDE");
   environment.cupti = variables->Get("TUNEONCE_CUPTI");
   environment.nvml = variables->Get("TUNEONCE_NVML");

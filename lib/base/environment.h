@@ -24,6 +24,9 @@ struct TUNEONCE_API Environment {
   std::string cpu_driver;
   /// `TUNEONCE_NVRTC`: the NVRTC library. Default empty: see NvrtcToolchain for the places searched.
   std::string nvrtc;
+  /// `TUNEONCE_TILE_NVRTC`: the NVRTC library for CUDA Tile C++, 13.3 or newer. Default empty: see TileCppToolchain for
+  /// the places searched.
+  std::string tile_nvrtc;
   /// `TUNEONCE_CUDA_INCLUDE`: folders of the CUDA toolkit's headers for CUDA C++, separated by ':'. Default empty: see
   /// CudaHeaders for the places searched.
   std::string cuda_include;

@@ -299,7 +299,7 @@ class BundleReader {
         const AxisValue* backend = config.Find("backend");
         const std::string* named = backend == nullptr ? nullptr : std::get_if<std::string>(backend);
         if (named != nullptr && *named != variant.variant.BackendName()) continue;
-        if (variant.artifacts->kind == SourceKind::kTileIr) {
+        if (IsTile(variant.artifacts->kind)) {
           Status hints = Hints::OfConfig(config).Check();
           if (!hints.ok()) {
             return variant.node->Error(absl::StrCat("the config {", config.ToString(), "}: ", hints.message()));

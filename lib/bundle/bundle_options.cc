@@ -44,6 +44,10 @@ constexpr OptionLists kPtxas = {
     "--fmad= -fmad= --allow-expensive-optimizations= --def-load-cache= -dlcm= --def-store-cache= -dscm=",
     "-O --opt-level= --maxrregcount= -maxrregcount="};
 constexpr OptionLists kTileiras = {"--lineinfo --ftz --approx", "", "-O --opt-level="};
+constexpr OptionLists kTileCpp = {
+    "--lineinfo --generate-line-info -lineinfo --device-as-default-execution-space -default-device -default-tile "
+    "--disable-warnings -w --ftz --approx",
+    "--std= -std= --fmad= -fmad=", "-O --opt-level=", "-D --define-macro= -U --undefine-macro="};
 constexpr OptionLists kNone;  // A cubin is not compiled.
 
 const OptionLists& ListsFor(SourceKind kind) {
@@ -52,6 +56,8 @@ const OptionLists& ListsFor(SourceKind kind) {
       return kHostCpp;
     case SourceKind::kCudaCpp:
       return kNvrtc;
+    case SourceKind::kTileCpp:
+      return kTileCpp;
     case SourceKind::kPtx:
       return kPtxas;
     case SourceKind::kTileIr:
@@ -97,7 +103,7 @@ bool IsAllowed(absl::string_view option, const OptionLists& lists) {
 }  // namespace
 
 Result<std::string> BundleOption(SourceKind kind, const std::string& option, const BundleFiles& files) {
-  bool is_cpp = kind == SourceKind::kHostCpp || kind == SourceKind::kCudaCpp;
+  const bool is_cpp = IsCpp(kind);
   if (is_cpp && absl::StartsWith(option, "-I")) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string folder, files.FolderPath(option.substr(2)));
     return "-I" + folder;

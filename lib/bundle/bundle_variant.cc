@@ -76,8 +76,7 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
   if (symbol == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(symbol, variant.Get("symbol"));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.symbol,
-                            kind == SourceKind::kCudaCpp ? ReadCudaSymbol(*symbol) : ReadSymbol(*symbol));
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.symbol, IsForNvrtc(kind) ? ReadCudaSymbol(*symbol) : ReadSymbol(*symbol));
   auto read_size = [&](const char* field, std::int64_t least, std::optional<std::int64_t>* value) -> Status {
     const ManifestNode* given = node.Find(field);
     if (given == nullptr) return Status();
@@ -143,13 +142,13 @@ Status ReadDefines(const BundleSpace& space, const ManifestNode& node, BundleArt
   return Status();
 }
 
-/// {"my/tile.h": FILE, ...}: what CUDA C++ includes by these names, of files in the bundle.
+/// {"my/tile.h": FILE, ...}: what CUDA C++ and CUDA Tile C++ include by these names, of files in the bundle.
 Status ReadHeaders(const ManifestNode& node, BundleFiles* files, BundleArtifacts* artifacts) {
   const ManifestNode* headers = node.Find("headers");
   if (headers == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(std::string variant_name, node.Find("name")->String());
   if (files->IsWithheld(variant_name)) return Status();  // Its texts are one with the artifacts'.
-  if (artifacts->kind != SourceKind::kCudaCpp) return headers->Error("only cuda_cpp sources have headers by name");
+  if (!IsForNvrtc(artifacts->kind)) return headers->Error("only cuda_cpp and tile_cpp sources have headers by name");
   TUNEONCE_ASSIGN_OR_RETURN(auto members, headers->Object());
   if (members->size() > kMostOptions) return headers->Error(absl::StrCat("at most ", kMostOptions, " are possible"));
   KernelSource check;
@@ -168,7 +167,7 @@ Status ReadTypes(const BundleSpace& space, const ManifestNode& node, const Bundl
                  Variant* variant) {
   const ManifestNode* types = node.Find("types");
   if (types == nullptr) return Status();
-  if (artifacts.kind != SourceKind::kCudaCpp && artifacts.kind != SourceKind::kHostCpp) {
+  if (!IsCpp(artifacts.kind)) {
     return types->Error("only C++ sources have types as macros");
   }
   TUNEONCE_ASSIGN_OR_RETURN(auto members, types->Object());
@@ -211,7 +210,8 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* source_node, node.Get("source"));
   TUNEONCE_ASSIGN_OR_RETURN(std::string source, source_node->String());
   std::optional<SourceKind> kind = SourceKindNamed(source);
-  if (!kind) return source_node->Error("expected tile_ir, ptx, cubin, cuda_cpp or host_cpp, got '" + source + "'");
+  if (!kind)
+    return source_node->Error("expected tile_ir, tile_cpp, ptx, cubin, cuda_cpp or host_cpp, got '" + source + "'");
   artifacts->kind = *kind;
   TUNEONCE_ASSIGN_OR_RETURN(variant.convention, ReadConvention(node, *kind));
   TUNEONCE_RETURN_IF_ERROR(ReadVariantTargets(node, *kind, &variant));
@@ -232,7 +232,7 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
     });
   }
   variant.geometry = std::move(geometry);
-  variant.hints = HintsOfAxes{*kind == SourceKind::kTileIr};  // What the author set, and is no axis, stays in bytecode.
+  variant.hints = HintsOfAxes{IsTile(*kind)};  // What the author set, and is no axis, stays.
   variant.source =
       IdentifiedSource{[artifacts](const Config& config, const Problem&) { return artifacts->SourceOf(config); },
                        [artifacts] { return artifacts->Identity(); }};

@@ -6,7 +6,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-constexpr std::uint64_t kVersion = 0x74756e656f310004;  // "tuneo1", format 4.
+constexpr std::uint64_t kVersion = 0x74756e656f310005;  // "tuneo1", format 5.
 
 }  // namespace
 
@@ -21,6 +21,8 @@ std::string EncodeArtifact(const Artifact& artifact) {
   for (const Dependency& each : artifact.dependencies) encoder.Add(std::string_view(each.path)).Add(each.content);
   encoder.Add(static_cast<std::uint64_t>(artifact.absent.size()));
   for (const std::string& path : artifact.absent) encoder.Add(std::string_view(path));
+  encoder.Add(static_cast<std::uint64_t>(artifact.parameters.size()));
+  for (const std::string& type : artifact.parameters) encoder.Add(std::string_view(type));
   return encoder.Finish();
 }
 
@@ -48,6 +50,10 @@ Result<Artifact> DecodeArtifact(std::string_view bytes) {
   }
   std::uint64_t num_absent = decoder.Word();
   for (std::uint64_t i = 0; i < num_absent && decoder.remaining() > 0; ++i) artifact.absent.push_back(decoder.Text());
+  std::uint64_t num_parameters = decoder.Word();
+  for (std::uint64_t i = 0; i < num_parameters && decoder.remaining() > 0; ++i) {
+    artifact.parameters.push_back(decoder.Text());
+  }
   if (!decoder.Ended()) return InvalidArgumentError("a stored artifact is not well formed");
   return artifact;
 }

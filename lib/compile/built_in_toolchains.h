@@ -7,8 +7,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The toolchains that the library brings along, with the tools of one environment: for Tile IR, PTX, CUDA C++, the CPU
-/// device's C++, and cubins. A tool that is missing fails when it is needed.
+/// The toolchains that the library brings along, with the tools of one environment: for Tile IR, PTX, CUDA C++, CUDA
+/// Tile C++, the CPU device's C++, and cubins. A tool that is missing fails when it is needed.
 TUNEONCE_API ToolchainSet BuiltInToolchains(const Environment& environment);
 
 }  // namespace v0

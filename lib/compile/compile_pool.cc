@@ -53,6 +53,7 @@ struct CompilePool::Impl {
   std::size_t num_handed_out TUNEONCE_GUARDED_BY(mutex) = 0;
   mutable std::map<Fingerprint, Status> lacking TUNEONCE_GUARDED_BY(mutex);  // See LackedBy.
   const std::atomic<bool>* cancelled = &stopped;                             // What compiles look at.
+  std::vector<std::shared_ptr<void>> announcements;                          // Toolchain::Announce
   std::vector<std::thread> workers;  // None if no thread could be made: then Next compiles.
 
   Impl(CompileSlots& its_slots, const ToolchainSet& its_toolchains, const Target& its_target,
@@ -89,6 +90,26 @@ struct CompilePool::Impl {
       auto [it, is_new] = group_of.emplace(std::pair(&CacheOf(job), content.Finish()), groups.size());
       if (is_new) groups.emplace_back();
       groups[it->second].push_back(job);
+    }
+  }
+
+  /// Tells each toolchain what it will be asked for first, in the order in which jobs are started.
+  void Announce() {
+    std::map<const Toolchain*, std::vector<const KernelSource*>> sources;
+    for (const std::vector<std::size_t>& group : groups) {
+      const CompileJob& job = jobs[group.front()];
+      if (!job.may_compile || job.alternatives.empty()) continue;
+      const KernelSource& source = job.alternatives.front().source;
+      if (Result<const Toolchain*> toolchain = toolchains.For(source.kind); toolchain.ok()) {
+        sources[*toolchain].push_back(&source);
+      }
+    }
+    for (const auto& [toolchain, announced] : sources) {
+      (void)CallForeign(kToolchain, StatusCode::kInternal,
+                        [&, asked = toolchain, &list = announced]() -> Status {
+                          announcements.push_back(asked->Announce(list, target));
+                          return Status();
+                        });
     }
   }
 
@@ -279,6 +300,7 @@ CompilePool::CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, co
                          std::vector<CompileJob> jobs, const CompileOptions& options, Order order, Trace* trace)
     : impl_(std::make_unique<Impl>(slots, toolchains, target, std::move(jobs), options, order, trace)) {
   impl_->Group();
+  impl_->Announce();
   impl_->dear_end = impl_->groups.size();
   int wanted = options.num_workers > 0 ? std::min(options.num_workers, slots.limit()) : impl_->most_at_a_time;
   impl_->StartWorkers(std::max(1, std::min(wanted, static_cast<int>(impl_->groups.size()))));

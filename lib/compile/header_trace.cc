@@ -43,6 +43,23 @@ std::optional<std::string> Member(std::string_view event, std::string_view key) 
   return std::nullopt;
 }
 
+/// The part of an event that has its name, which is at `at`, and its detail. An event is an object of one level,
+/// {"args":
+/// {"detail": PATH}, ..., "name": EVENT, ...}; for sm_100 and newer it ends with "args".
+std::optional<std::string_view> EventAround(std::string_view trace, std::size_t at, std::size_t name_size) {
+  const std::size_t behind = at + name_size;
+  const std::size_t close = trace.find('}', behind);
+  if (close == std::string_view::npos) return std::nullopt;
+  if (trace.substr(behind, close - behind).find("\"args\"") != std::string_view::npos) {
+    const std::size_t key = trace.rfind("\"name\"", at);
+    if (key == std::string_view::npos) return std::nullopt;
+    return trace.substr(key, trace.find("}}", behind) - key);
+  }
+  const std::size_t begin = trace.rfind("{\"args\"", at);
+  if (begin == std::string_view::npos) return std::nullopt;
+  return trace.substr(begin, behind - begin);
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> HeadersInTrace(const std::string& trace) {
@@ -51,12 +68,10 @@ std::optional<std::vector<std::string>> HeadersInTrace(const std::string& trace)
   bool has_built_in = false;
   const std::string name = "\"" + std::string(kEvent) + "\"";
   for (std::size_t at = trace.find(name); at != std::string::npos; at = trace.find(name, at + 1)) {
-    // An event is {"args": {"detail": PATH}, ..., "name": EVENT, ...}: of one level, and "args" comes first.
-    std::size_t begin = trace.rfind("{\"args\"", at);
-    if (begin == std::string::npos) return std::nullopt;
-    std::string_view event = std::string_view(trace).substr(begin, at + name.size() - begin);
-    std::optional<std::string> detail = Member(event, "detail");
-    if (!detail || Member(event, "name") != kEvent) return std::nullopt;
+    const std::optional<std::string_view> event = EventAround(trace, at, name.size());
+    if (!event) return std::nullopt;
+    std::optional<std::string> detail = Member(*event, "detail");
+    if (!detail || Member(*event, "name") != kEvent) return std::nullopt;
     if (*detail == kBuiltIn) {
       has_built_in = true;
     } else {

@@ -52,6 +52,12 @@ bool FindAll(void* handle, NvrtcLibrary* nvrtc) {
          Find(handle, "nvrtcGetCUBINSize", &nvrtc->GetCUBINSize) && Find(handle, "nvrtcGetCUBIN", &nvrtc->GetCUBIN);
 }
 
+void FindNewer(void* handle, NvrtcLibrary* nvrtc) {
+  Find(handle, "nvrtcSetFlowCallback", &nvrtc->SetFlowCallback);
+  Find(handle, "nvrtcGetTileIRSize", &nvrtc->GetTileIRSize);
+  Find(handle, "nvrtcGetTileIR", &nvrtc->GetTileIR);
+}
+
 /// The file that the library was loaded from, without links; empty if the loader does not know it.
 std::string FileOf(const NvrtcLibrary& nvrtc) {
   Dl_info info{};
@@ -104,23 +110,66 @@ std::string BuildOf(const NvrtcLibrary& nvrtc, const std::string& file) {
   return stat(file.c_str(), &status) == 0 ? absl::StrCat(status.st_size, " bytes") : "unknown";
 }
 
-}  // namespace
+constexpr char kHowToInstallTile[] =
+    "pip install nvidia-cuda-tileiras nvidia-cuda-nvrtc nvidia-cuda-crt nvidia-cuda-runtime, or set "
+    "TUNEONCE_TILE_NVRTC";
 
-Result<const NvrtcLibrary*> NvrtcLibrary::Load(const Environment& environment) {
+Result<const NvrtcLibrary*> LoadFirst(const std::vector<std::string>& places) {
   static auto* const loaded = new std::map<void*, const NvrtcLibrary*>;  // By the loader's handle.
   static Mutex* const mutex = new Mutex;
   MutexLock lock(*mutex);
-  TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(Places(environment), "NVRTC"));
+  TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(places, "NVRTC"));
   if (auto it = loaded->find(library.handle); it != loaded->end()) return it->second;
   auto nvrtc = std::make_unique<NvrtcLibrary>();
   nvrtc->path = library.path;
   if (!FindAll(library.handle, nvrtc.get())) {
     return UnavailableError(absl::StrCat(library.path, " is not NVRTC: functions are missing"));
   }
+  FindNewer(library.handle, nvrtc.get());
   const std::string file = FileOf(*nvrtc);
   nvrtc->folder = file.substr(0, file.rfind('/') == std::string::npos ? 0 : file.rfind('/'));
   nvrtc->build = BuildOf(*nvrtc, file);
   return (*loaded)[library.handle] = nvrtc.release();
+}
+
+}  // namespace
+
+std::string NvrtcLibrary::VersionText() const {
+  int major = 0;
+  int minor = 0;
+  Version(&major, &minor);
+  return absl::StrCat(major, ".", minor);
+}
+
+Result<const NvrtcLibrary*> NvrtcLibrary::Load(const Environment& environment) {
+  return LoadFirst(Places(environment));
+}
+
+Result<const NvrtcLibrary*> NvrtcLibrary::LoadForTile(const Environment& environment,
+                                                      const std::vector<std::string>& folders) {
+  constexpr char kName[] = "libnvrtc.so.13";
+  std::vector<std::string> places;
+  if (!environment.tile_nvrtc.empty()) {
+    places.push_back(environment.tile_nvrtc);
+  } else {
+    for (const std::string& folder : folders) {
+      const std::string place = absl::StrCat(folder, "/", kName);
+      if (IsRegularFile(place)) places.push_back(place);
+    }
+    places.emplace_back(kName);
+  }
+  (void)Load(environment);
+  std::string too_old;
+  for (const std::string& place : places) {
+    Result<const NvrtcLibrary*> nvrtc = LoadFirst({place});
+    if (nvrtc.ok() && (*nvrtc)->has_tile()) return nvrtc;
+    if (nvrtc.ok() && too_old.empty()) too_old = absl::StrCat((*nvrtc)->path, " is ", (*nvrtc)->VersionText());
+  }
+  const std::string found = !too_old.empty()                  ? too_old
+                            : !environment.tile_nvrtc.empty() ? absl::StrCat(environment.tile_nvrtc, " is not NVRTC")
+                                                              : "none was found";
+  return UnavailableError(
+      absl::StrCat("CUDA Tile C++ needs NVRTC 13.3 or newer, but ", found, "; ", kHowToInstallTile));
 }
 
 }  // namespace v0

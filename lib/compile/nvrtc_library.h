@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "base/environment.h"
 #include "tuneonce/result.h"
@@ -30,13 +31,29 @@ struct NvrtcLibrary {
   int (*GetCUBINSize)(Program, std::size_t*);
   int (*GetCUBIN)(Program, char*);
 
+  // Null where the library has none: before CUDA 13.0, and before 13.3.
+  int (*SetFlowCallback)(Program, int (*callback)(void* payload, void* reserved), void* payload) = nullptr;
+  int (*GetTileIRSize)(Program, std::size_t*) = nullptr;
+  int (*GetTileIR)(Program, char*) = nullptr;
+
+  /// Whether it compiles CUDA Tile C++: CUDA 13.3 and newer.
+  bool has_tile() const { return GetTileIR != nullptr && GetTileIRSize != nullptr; }
+  /// "13.5".
+  std::string VersionText() const;
+
   static constexpr int kInvalidOption = 5;     ///< NVRTC_ERROR_INVALID_OPTION.
   static constexpr int kCompilation = 6;       ///< NVRTC_ERROR_COMPILATION: its log says why.
+  static constexpr int kCancelled = 16;        ///< NVRTC_ERROR_CANCELLED: SetFlowCallback's callback ended it.
   static constexpr int kTraceNotWritten = 17;  ///< NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED.
 
   /// `Environment::nvrtc`, else libnvrtc.so.13 and .12 from `Environment::cuda_home`/lib64, from where the loader
   /// looks, and from /usr/local/cuda/lib64. Loaded once for the whole process, for ever. Errors: Unavailable.
   static Result<const NvrtcLibrary*> Load(const Environment& environment);
+  /// One that compiles CUDA Tile C++: `Environment::tile_nvrtc`, else libnvrtc.so.13 from the first of `folders` that
+  /// has one, and from where the loader looks. What `Load` returns stays as it is: a library that is loaded by its path
+  /// would otherwise be found by its name, too. Errors: Unavailable, which states what was found and what to install.
+  static Result<const NvrtcLibrary*> LoadForTile(const Environment& environment,
+                                                 const std::vector<std::string>& folders);
 };
 
 }  // namespace v0

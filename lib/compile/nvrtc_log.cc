@@ -32,10 +32,14 @@ bool IsArgument(const std::string& name, const KernelSource& source) {
          std::none_of(kept.begin(), kept.end(), is_it);
 }
 
-/// Whether a line of NVRTC's or ptxas' log begins a diagnostic: "k.cu(2): error: ...", "ptxas error : ...".
+constexpr absl::string_view kKernelsName = "the kernel's name '";
+
+/// Whether a line of NVRTC's or ptxas' log begins a diagnostic: "k.cu(2): error: ...", "ptxas error : ...", "the
+/// kernel's name 'k<1>': error: ...".
 bool Begins(absl::string_view line, absl::string_view severity) {
   if (absl::ConsumePrefix(&line, "ptxas ")) return absl::StartsWith(line, severity);
-  const std::size_t at = line.find("): ");
+  std::size_t at = line.find("): ");
+  if (absl::StartsWith(line, kKernelsName)) at = line.find("': ");
   if (at == absl::string_view::npos || line[0] == ' ') return false;
   line.remove_prefix(at + 3);
   absl::ConsumePrefix(&line, "catastrophic ");
@@ -117,7 +121,7 @@ std::string ExplainNvrtcLog(const std::string& log, const KernelSource& source, 
     return absl::StrCat(header, "(1): the header begins with a byte-order mark, which NVRTC refuses; save it without ",
                         "one, or give its text (Header)");
   }
-  const std::string expression = absl::StrCat("the kernel's name '", source.symbol, "'");
+  const std::string expression = absl::StrCat(kKernelsName, source.symbol, "'");
   SplitLog split =
       SplitBySeverity(absl::StrReplaceAll(log, {{"__nv_name_map(2)", expression}, {"__nv_name_map", expression}}));
   std::string text = Shortened(std::string(absl::StripTrailingAsciiWhitespace(split.errors)));

@@ -29,6 +29,10 @@ Result<Artifact> Toolchain::Compile(const KernelSource& source, const Hints& hin
   return artifact;
 }
 
+std::shared_ptr<void> Toolchain::Announce(const std::vector<const KernelSource*>&, const Target&) const {
+  return nullptr;
+}
+
 Result<Fingerprint> Toolchain::ArtifactKey(const KernelSource& source, const Hints& hints, const Target& target) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::string version, CallToolchain(source.kind, "Version", [&] { return Version(); }));
   TUNEONCE_ASSIGN_OR_RETURN(bool has_hints, CallToolchain(source.kind, "uses_hints", [&] { return uses_hints(); }));

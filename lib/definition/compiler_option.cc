@@ -19,15 +19,15 @@ using Results = CompilerOption::Results;
 /// neither --ftz nor --approx: TileirasToolchain patches the bytecode for them.
 constexpr CompilerOption kOptions[] = {
     {"maxrregcount", Type::kNumber, Results::kSame, "--maxrregcount=", "--maxrregcount=", "", ""},
-    {"ftz", Type::kTruth, Results::kLessExact, "--ftz=", "", "--ftz", ""},
-    {"approx", Type::kTruth, Results::kLessExact, "--prec-div=false --prec-sqrt=false", "", "--approx", ""},
+    {"ftz", Type::kTruth, Results::kLessExact, "--ftz=", "", "--ftz", "", "--ftz"},
+    {"approx", Type::kTruth, Results::kLessExact, "--prec-div=false --prec-sqrt=false", "", "--approx", "", "--approx"},
     {"prec-div", Type::kTruth, Results::kDiffer, "--prec-div=", "", "", ""},
     {"prec-sqrt", Type::kTruth, Results::kDiffer, "--prec-sqrt=", "", "", ""},
-    {"fmad", Type::kTruth, Results::kDiffer, "--fmad=", "--fmad=", "", "-ffp-contract="},
+    {"fmad", Type::kTruth, Results::kDiffer, "--fmad=", "--fmad=", "", "-ffp-contract=", "--fmad="},
     {"use_fast_math", Type::kTruth, Results::kLessExact, "--use_fast_math", "", "", "-ffast-math"},
     {"extra-device-vectorization", Type::kTruth, Results::kSame, "--extra-device-vectorization", "", "", ""},
     {"allow-expensive-optimizations", Type::kTruth, Results::kSame, "", "--allow-expensive-optimizations=", "", ""},
-    {"opt-level", Type::kNumber, Results::kDiffer, "", "--opt-level=", "--opt-level=", "-O"},
+    {"opt-level", Type::kNumber, Results::kDiffer, "", "--opt-level=", "--opt-level=", "-O", "--opt-level="},
     {"def-load-cache", Type::kWord, Results::kSame, "--ptxas-options=--def-load-cache=", "--def-load-cache=", "", ""},
     {"def-store-cache", Type::kWord, Results::kSame, "--ptxas-options=--def-store-cache=", "--def-store-cache=", "",
      ""},
@@ -44,6 +44,8 @@ std::string_view SpelledFor(SourceKind kind, const CompilerOption& option) {
       return option.tile_ir;
     case SourceKind::kHostCpp:
       return option.host_cpp;
+    case SourceKind::kTileCpp:
+      return option.tile_cpp;
     case SourceKind::kCubin:
       break;
   }

@@ -27,6 +27,7 @@ struct CompilerOption {
   /// What stands before the value, by the compiler that takes it (NVRTC, ptxas, TileirasToolchain, the host's
   /// compiler), or words that are given for `true`. Empty: that compiler has no such option.
   std::string_view cuda_cpp, ptx, tile_ir, host_cpp;
+  std::string_view tile_cpp = {};
 };
 
 /// The option `name`. Errors: InvalidArgument, listing those there are.

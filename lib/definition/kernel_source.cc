@@ -81,13 +81,15 @@ std::string_view SourceKindName(SourceKind kind) {
       return "cuda_cpp";
     case SourceKind::kHostCpp:
       return "host_cpp";
+    case SourceKind::kTileCpp:
+      return "tile_cpp";
   }
   return "unknown";
 }
 
 std::optional<SourceKind> SourceKindNamed(std::string_view name) {
-  for (SourceKind kind :
-       {SourceKind::kCubin, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCudaCpp, SourceKind::kHostCpp}) {
+  for (SourceKind kind : {SourceKind::kCubin, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCudaCpp,
+                          SourceKind::kHostCpp, SourceKind::kTileCpp}) {
     if (SourceKindName(kind) == name) return kind;
   }
   return std::nullopt;
@@ -140,7 +142,7 @@ KernelSource& KernelSource::DefineType(const std::string& name, DType dtype) {
 }
 
 KernelSource& KernelSource::Include(const std::string& folder) {
-  if (kind != SourceKind::kCudaCpp && kind != SourceKind::kHostCpp) {
+  if (!IsCpp(kind)) {
     NoteMistake(absl::StrCat("cannot include from '", folder, "': a ", std::string(SourceKindName(kind)),
                              " source has no headers"));
   } else if (folder.empty()) {
@@ -154,8 +156,9 @@ KernelSource& KernelSource::Include(const std::string& folder) {
 KernelSource& KernelSource::Header(std::string name, std::string text) {
   bool is_twice = std::any_of(headers.begin(), headers.end(), [&](const auto& header) { return header.first == name; });
   auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  if (kind != SourceKind::kCudaCpp) {
-    NoteMistake(absl::StrCat("the header '", name, "' is no file, which only cuda_cpp sources can include"));
+  if (!IsForNvrtc(kind)) {
+    NoteMistake(
+        absl::StrCat("the header '", name, "' is no file, which only cuda_cpp and tile_cpp sources can include"));
   } else if (name.empty() || std::any_of(name.begin(), name.end(), is_control)) {
     NoteMistake("a header's name is empty, or has control characters");
   } else if (is_twice) {

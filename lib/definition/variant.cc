@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "definition/compiler_option.h"
 #include "definition/source_identity.h"
+#include "definition/variant_files.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 
@@ -15,7 +16,8 @@ namespace {
 /// The axis that names a variant (Variant's comment): no part of its code.
 constexpr char kBackendAxis[] = "backend";
 
-/// The source with the config's structural axes as macros: all, or those in `axes`.
+/// The source with the config's structural axes as macros: all, or those in `axes`. In its symbol an axis in braces
+/// becomes its value.
 KernelSource WithMacros(KernelSource source, const Config& config,
                         const std::optional<std::vector<std::string>>& axes) {
   for (std::size_t i = 0; i < config.values().size(); ++i) {
@@ -23,6 +25,11 @@ KernelSource WithMacros(KernelSource source, const Config& config,
     bool is_macro = axes ? std::find(axes->begin(), axes->end(), name) != axes->end()
                          : config.Kind(i) == AxisKind::kStructural && name != kBackendAxis;
     if (is_macro) source.Define(name, config.values()[i]);
+  }
+  if (source.symbol.find('{') != std::string::npos) {
+    Result<std::string> symbol = ExpandAxes(source.symbol, config);
+    if (!symbol.ok()) source.NoteMistake(symbol.status().message());
+    if (symbol.ok()) source.symbol = *std::move(symbol);
   }
   return source;
 }
@@ -39,6 +46,11 @@ Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
                        },
                        [fingerprint = identity.Finish()] { return fingerprint; }};
   return variant.Named(name).On(std::move(targets));
+}
+
+Variant OfTileCpp(KernelSource source, std::optional<std::vector<std::string>> axes) {
+  // Hints of the text that no axis names stay.
+  return OfCpp("tile_cpp", OnGpu(), std::move(source), std::move(axes)).HintsBy(HintsOfAxes{true});
 }
 
 }  // namespace
@@ -162,6 +174,14 @@ Variant CudaCpp(std::string content, std::string symbol) {
 
 Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
   return OfCpp("cuda", OnGpu(), KernelSource::CudaCpp(std::move(content), std::move(symbol)), std::move(axes));
+}
+
+Variant TileCpp(std::string content, std::string symbol) {
+  return OfTileCpp(KernelSource::TileCpp(std::move(content), std::move(symbol)), std::nullopt);
+}
+
+Variant TileCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
+  return OfTileCpp(KernelSource::TileCpp(std::move(content), std::move(symbol)), std::move(axes));
 }
 
 Variant HostCpp(std::string content, std::string symbol) {

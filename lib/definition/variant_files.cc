@@ -11,9 +11,17 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// `pattern` with each "{AXIS}" replaced by the axis's value. Errors: InvalidArgument for an axis that the config does
-/// not have, or a brace that does not close.
-Result<std::string> Expand(const std::string& pattern, const Config& config) {
+bool IsFor(const Precompiled& kernel, const Config& config) {
+  return std::all_of(kernel.config.begin(), kernel.config.end(), [&](const AxisAssignment& given) {
+    auto index = static_cast<std::size_t>(given.index);
+    return given.space_id == config.space_id() && index < config.values().size() &&
+           IsSameValue(given.value, config.values()[index]);
+  });
+}
+
+}  // namespace
+
+Result<std::string> ExpandAxes(const std::string& pattern, const Config& config) {
   std::string text;
   std::size_t at = 0;
   for (;;) {
@@ -33,20 +41,10 @@ Result<std::string> Expand(const std::string& pattern, const Config& config) {
   }
 }
 
-bool IsFor(const Precompiled& kernel, const Config& config) {
-  return std::all_of(kernel.config.begin(), kernel.config.end(), [&](const AxisAssignment& given) {
-    auto index = static_cast<std::size_t>(given.index);
-    return given.space_id == config.space_id() && index < config.values().size() &&
-           IsSameValue(given.value, config.values()[index]);
-  });
-}
-
-}  // namespace
-
 KernelSource SourceInFile(SourceKind kind, const std::string& file_pattern, const std::string& symbol_pattern,
                           const Config& config) {
-  Result<std::string> path = Expand(file_pattern, config);
-  Result<std::string> symbol = Expand(symbol_pattern, config);
+  Result<std::string> path = ExpandAxes(file_pattern, config);
+  Result<std::string> symbol = ExpandAxes(symbol_pattern, config);
   if (!path.ok()) return KernelSource::None(kind, path.status());
   if (!symbol.ok()) return KernelSource::None(kind, symbol.status());
   return KernelSource::FromFile(kind, *path, *std::move(symbol));

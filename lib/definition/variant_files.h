@@ -5,9 +5,14 @@
 
 #include "tuneonce/config.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+/// `pattern` with each "{AXIS}" replaced by the axis's value. Errors: InvalidArgument for an axis that the config does
+/// not have, or a brace that does not close.
+Result<std::string> ExpandAxes(const std::string& pattern, const Config& config);
 
 /// The source that lies in the file of a config. In both patterns "{AXIS}" stands for the config's value of that axis.
 /// What is wrong (an axis that the config lacks, a file that cannot be read) is the source's Check.

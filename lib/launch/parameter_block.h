@@ -141,6 +141,10 @@ class TUNEONCE_API ParameterLayout {
     std::string dim;            ///< Of kExtent.
   };
   Meaning MeaningOf(std::size_t at) const;
+  /// What the kernel's parameter `at` is: "x", "stride 1 of x".
+  std::string Describe(std::size_t at) const;
+  /// "x, extent 0 of x, ...".
+  std::string DescribeAll() const;
   /// The rank of a tensor whose pointer is the kernel's parameter `at`, and whose extents and strides come behind it;
   /// empty elsewhere.
   std::optional<std::size_t> RankOfSpreadTensor(std::size_t at) const;
@@ -204,10 +208,6 @@ class TUNEONCE_API ParameterLayout {
   void AddStride(std::size_t index);
   void AddNarrowedDim(Dim dim);
   Status CheckCount(std::size_t count, bool may_hide) const;
-  /// What the kernel's parameter `at` is: "x", "stride 1 of x".
-  std::string Describe(std::size_t at) const;
-  /// "x, extent 0 of x, ...".
-  std::string DescribeAll() const;
   /// The declared parameter whose name is `name` but for upper and lower case; an exact one if there is one.
   std::optional<std::size_t> FindDeclared(const std::string& name) const;
 

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "definition/name_expression.h"
 #include "tile_ir/tile_ir.h"
 
@@ -208,6 +209,45 @@ Status CheckTileIr(const ParameterLayout& layout, const KernelSource& source) {
   return layout.CheckAgainst(sizes);
 }
 
+/// "f16" of "tile<ptr<f16>>", "i32" of "tile<i32>". `*is_pointer` is set to whether it is a pointer's element.
+absl::string_view TileElement(absl::string_view type, bool* is_pointer) {
+  absl::ConsumePrefix(&type, "tile<");
+  *is_pointer = absl::ConsumePrefix(&type, "ptr<");
+  return type.substr(0, type.find('>'));
+}
+
+/// Tile IR's name of a floating-point dtype; empty for others.
+absl::string_view TileFloat(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat8E4M3:
+      return "f8E4M3FN";
+    case DType::kFloat8E5M2:
+      return "f8E5M2";
+    case DType::kFloat16:
+      return "f16";
+    case DType::kBFloat16:
+      return "bf16";
+    case DType::kFloat32:
+      return "f32";
+    case DType::kFloat64:
+      return "f64";
+    default:
+      return "";
+  }
+}
+
+/// Whether a kernel's parameter of Tile IR type `type` can take what is declared: a pointer or a number of `dtype`.
+bool TakesTileType(absl::string_view type, bool is_address, DType dtype) {
+  bool is_pointer = false;
+  const absl::string_view element = TileElement(type, &is_pointer);
+  const bool is_float = !absl::StartsWith(element, "i") && !absl::StartsWith(element, "ptr");
+  const absl::string_view declared = TileFloat(dtype);
+  if (is_address && !is_pointer) return false;
+  // A pointer to bytes or words may lead to anything, and a number of 8 bytes may be an address.
+  if (is_pointer) return !is_address || !is_float || declared.empty() || declared == element;
+  return is_float ? declared == element : declared.empty();
+}
+
 Status CheckPtx(const ParameterLayout& layout, const KernelSource& source) {
   std::optional<std::vector<std::size_t>> sizes = ParameterSizesInPtx(source.content, source.symbol);
   return sizes ? layout.CheckAgainst(*sizes) : InvalidArgumentError("it has no kernel '" + source.symbol + "'");
@@ -287,8 +327,37 @@ Status CheckSource(const ParameterLayout& layout, const KernelSource& source) {
   return source.file.empty() ? status : status.WithPrefix(source.file);
 }
 
+Status CheckTileTypes(const ParameterLayout& layout, const KernelDefinition& definition, const Problem& problem,
+                      const std::vector<std::string>& types) {
+  const std::string code = absl::StrCat("; its code takes (", absl::StrJoin(types, ", "), ")");
+  std::vector<std::size_t> sizes;
+  for (const std::string& type : types) sizes.push_back(TileIrBytes(type));
+  if (Status fits = layout.CheckAgainst(sizes); !fits.ok()) return Status(fits.code(), fits.message() + code);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const ParameterLayout::Meaning meaning = layout.MeaningOf(i);
+    const Parameter& parameter = definition.parameters()[meaning.parameter];
+    const bool is_address =
+        meaning.of == ParameterLayout::Meaning::Of::kAddress || parameter.kind == ParameterKind::kWorkspace;
+    if (parameter.by_pointers || parameter.kind == ParameterKind::kDescriptor) continue;
+    DType dtype = parameter.dtype;  // What a number is declared as.
+    if (is_address) {
+      dtype =
+          parameter.kind == ParameterKind::kTensor ? problem.dtype(static_cast<int>(meaning.parameter)) : DType::kAny;
+    } else if (meaning.of == ParameterLayout::Meaning::Of::kExtent ||
+               meaning.of == ParameterLayout::Meaning::Of::kStride) {
+      dtype = DType::kInt64;
+    }
+    if (TakesTileType(types[i], is_address, dtype)) continue;
+    return InvalidArgumentError(
+        absl::StrCat("kernel '", definition.name(), "', parameter '", layout.Describe(i), "' (", i + 1, " of ",
+                     types.size(), "): declared as ", is_address ? "a pointer to " : "", std::string(DTypeName(dtype)),
+                     ", but the code has ", types[i], "; declared are: ", layout.DescribeAll(), code));
+  }
+  return Status();
+}
+
 bool MentionsKernel(const KernelSource& source) {
-  if (source.kind != SourceKind::kCudaCpp && source.kind != SourceKind::kHostCpp) return true;
+  if (!IsCpp(source.kind)) return true;
   const std::string_view kernel = KernelNameIn(source.symbol);
   return source.content.find(kernel) != std::string::npos ||
          std::any_of(source.headers.begin(), source.headers.end(),
@@ -296,7 +365,7 @@ bool MentionsKernel(const KernelSource& source) {
 }
 
 Status CompareNamesInCpp(const ParameterLayout& layout, const KernelSource& source) {
-  if (source.kind != SourceKind::kCudaCpp && source.kind != SourceKind::kHostCpp) return Status();
+  if (!IsCpp(source.kind)) return Status();
   std::optional<std::vector<std::string>> names = ParameterNamesInCpp(source);
   Status status = names ? layout.CheckNames(*names) : Status();
   return source.file.empty() ? status : status.WithPrefix(source.file);

@@ -19,6 +19,13 @@ inline namespace v0 {
 /// source's file and the parameter.
 Status CheckSource(const ParameterLayout& layout, const KernelSource& source);
 
+/// Compares the types of a tile kernel's parameters (Artifact::parameters) with what `layout` passes at `problem`:
+/// their number and sizes, that tensors are pointers, and that floating-point types are the same. Integers of one size
+/// are not told apart, nor are pointers to them. Errors: InvalidArgument, naming the parameter, its declared type and
+/// the code's. REQUIRES: `layout` is of `definition`.
+Status CheckTileTypes(const ParameterLayout& layout, const KernelDefinition& definition, const Problem& problem,
+                      const std::vector<std::string>& types);
+
 /// Whether the kernel's name occurs in the text of a C++ source, or of its headers in memory; true for other kinds. A
 /// kernel that is defined in a file that the text includes, or by a macro, need not occur.
 bool MentionsKernel(const KernelSource& source);

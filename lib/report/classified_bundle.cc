@@ -87,6 +87,8 @@ Result<KernelEvidence> EvidenceOf(const KernelSource& source) {
       return UnimplementedError("CUDA C++ is not read");
     case SourceKind::kHostCpp:
       return UnimplementedError("C++ for the CPU device is not read");
+    case SourceKind::kTileCpp:
+      return UnimplementedError("CUDA Tile C++ is not read");
   }
   return UnimplementedError("sources of this kind are not read");
 }

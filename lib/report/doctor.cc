@@ -6,10 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/environment.h"
+#include "base/file.h"
 #include "base/printable.h"
 #include "compile/host_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
 #include "compile/ptxas_toolchain.h"
+#include "compile/tile_cpp_toolchain.h"
 #include "compile/tileiras_toolchain.h"
 #include "compile/toolbox.h"
 #include "cuda/cupti_api.h"
@@ -121,6 +123,23 @@ DoctorFinding CompilerFinding(const std::string& name, const Toolchain& toolchai
   return DoctorFinding{name, found, toolchain.Description(), found ? "" : advice};
 }
 
+/// tileiras starts ptxas: the one next to it, else the first in PATH, which may be too old for what it writes.
+DoctorFinding TileirasFinding(const std::shared_ptr<const Toolbox>& tools) {
+  DoctorFinding finding = CompilerFinding("tileiras", TileirasToolchain(tools),
+                                          "for Tile IR kernels: pip install nvidia-cuda-tileiras, or set "
+                                          "TUNEONCE_TILEIRAS; without it their PTX variants are used");
+  Result<Tool> tileiras = tools->Find("tileiras", tools->environment().tileiras);
+  if (!tileiras.ok()) return finding;
+  const std::string folder = tileiras->path.substr(0, tileiras->path.rfind('/') + 1);
+  if (IsRegularFile(folder + "ptxas")) return finding;
+  const Result<std::string> other = tools->VersionOf({"ptxas"});
+  finding.advice = absl::StrCat(
+      "ptxas is missing next to it, so that it takes the first in PATH, ",
+      other.ok() ? absl::StrCat(*other, ", which fails if it is older than tileiras") : "where none was found",
+      ": pip install nvidia-cuda-nvcc of the version of tileiras");
+  return finding;
+}
+
 }  // namespace
 
 bool DoctorReport::can_tune() const {
@@ -156,11 +175,11 @@ DoctorReport RunDoctor(const Runtime& runtime) {
   report.findings.push_back(CuptiFinding(environment));
   report.findings.push_back(NvmlFinding(environment));
   report.findings.push_back(WorkerFinding(environment));
-  report.findings.push_back(CompilerFinding("tileiras", TileirasToolchain(tools),
-                                            "for Tile IR kernels: pip install nvidia-cuda-tileiras, or set "
-                                            "TUNEONCE_TILEIRAS; without it their PTX variants are used"));
+  report.findings.push_back(TileirasFinding(tools));
   report.findings.push_back(TileIrFinding(TileirasToolchain(tools).Version().ok(), GpusOf(LoadCudaDriver(environment)),
                                           environment.enable_tile));
+  report.findings.push_back(CompilerFinding("CUDA Tile C++", TileCppToolchain(tools),
+                                            "without it the next variants of such kernels are used"));
   report.findings.push_back(CompilerFinding("ptxas", PtxasToolchain(tools),
                                             "for PTX kernels: install the CUDA toolkit, or set TUNEONCE_PTXAS"));
   return report;

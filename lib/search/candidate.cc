@@ -60,7 +60,7 @@ Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& d
                             }));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.geometry, CallUser("the geometry function" + where,
                                                          [&] { return variant.geometry(config, call.problem); }));
-  if (candidate.source.kind == SourceKind::kTileIr) {
+  if (IsTile(candidate.source.kind)) {
     TUNEONCE_RETURN_IF_ERROR(CheckTileGeometry(candidate.geometry).WithPrefix("the geometry function" + where));
   }
   return candidate;
@@ -99,7 +99,7 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
     if (candidate.is_callable()) {
       planned.alternatives.push_back(std::move(candidate));
       break;  // It needs nothing that could be missing.
-    } else if (candidate.source.kind == SourceKind::kTileIr && !enable_tile) {
+    } else if (IsTile(candidate.source.kind) && !enable_tile) {
       planned.passed_over.push_back(PassedOver{variant->name, "Tile IR is switched off (ENABLE_TILE=0)"});
     } else if (Status covered = CheckAssumptionsOfCode(assumptions, layout, config, candidate.source); !covered.ok()) {
       planned.passed_over.push_back(PassedOver{variant->name, covered.message()});
@@ -132,6 +132,12 @@ Result<ParameterLayout> LayoutOf(const Candidate& candidate) {
                                  candidate.variant == nullptr ? kAll : candidate.variant->parameters);
 }
 
+Status CheckParameters(const ParameterLayout& layout, const Candidate& candidate) {
+  TUNEONCE_RETURN_IF_ERROR(CheckSource(layout, candidate.source));
+  if (candidate.artifact.parameters.empty()) return Status();
+  return CheckTileTypes(layout, *candidate.definition, candidate.call.problem, candidate.artifact.parameters);
+}
+
 Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t bytes) {
   if (bytes <= kDefaultSharedMemoryBytes) return Status();
   return kernel.SetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes))
@@ -145,13 +151,15 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
     return std::shared_ptr<const LoadedKernel>(std::move(launched_by_host));
   }
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
-  TUNEONCE_RETURN_IF_ERROR(CheckSource(layout, candidate.source));
+  TUNEONCE_RETURN_IF_ERROR(CheckParameters(layout, candidate));
   TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, candidate.artifact.image));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(candidate.artifact.symbol));
   Result<std::vector<std::size_t>> sizes = kernel.ParameterSizes();
   if (sizes.ok()) {
-    bool is_by_tileiras = candidate.convention == CallingConvention::kCutilePython &&
-                          (candidate.source.kind == SourceKind::kTileIr || candidate.source.kind == SourceKind::kCubin);
+    const SourceKind kind = candidate.source.kind;
+    const bool is_by_tileiras =
+        kind == SourceKind::kTileCpp || (candidate.convention == CallingConvention::kCutilePython &&
+                                         (kind == SourceKind::kTileIr || kind == SourceKind::kCubin));
     TUNEONCE_RETURN_IF_ERROR(layout.CheckAgainst(*sizes, /*may_hide=*/is_by_tileiras));
   } else if (sizes.status().code() != StatusCode::kUnimplemented) {
     return sizes.status();

@@ -78,13 +78,17 @@ TUNEONCE_API Status CheckGeometry(const Candidate& candidate);
 /// How a launch of the candidate passes its parameters.
 TUNEONCE_API Result<ParameterLayout> LayoutOf(const Candidate& candidate);
 
+/// Compares the candidate's source, and the parameters that its artifact names, with what a launch passes. Errors:
+/// InvalidArgument, naming the parameter that differs.
+Status CheckParameters(const ParameterLayout& layout, const Candidate& candidate);
+
 /// Lets launches of the kernel take so much dynamic shared memory; above 48 KiB a driver wants to be told. REQUIRES:
 /// `bytes` fits an int.
 TUNEONCE_API Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t bytes);
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
 /// checking the kernel's parameters against the definition's: count and sizes as the driver gives them (from CUDA 12.4
-/// on), and as Tile IR and PTX declare them. Of one that the host launches nothing is loaded. Errors: as
+/// on), and as Tile IR, CUDA Tile C++ and PTX declare them. Of one that the host launches nothing is loaded. Errors: as
 /// Library::Load; InvalidArgument, naming the parameter that differs.
 TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api,
                                                                        const Candidate& candidate);

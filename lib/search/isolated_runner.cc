@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/driver_api.h"
-#include "launch/source_parameters.h"
 #include "search/candidate.h"
 #include "search/trial_description.h"
 #include "tuneonce/runtime.h"
@@ -52,7 +51,7 @@ void TakeFinding(const Candidate& candidate, TrialReply& reply, PreparedTrial* p
 /// What can be checked of a candidate's parameters without loading it: the worker has no source.
 Status CheckSourceOf(const Candidate& candidate) {
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
-  return CheckSource(layout, candidate.source);
+  return CheckParameters(layout, candidate);
 }
 
 }  // namespace

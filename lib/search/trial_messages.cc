@@ -14,7 +14,7 @@ constexpr ParameterKind LastOf(ParameterKind) { return ParameterKind::kDescripto
 constexpr DType LastOf(DType) { return DType::kFloat64; }
 constexpr Access LastOf(Access) { return Access::kInOut; }
 constexpr CallingConvention LastOf(CallingConvention) { return CallingConvention::kTriton; }
-constexpr SourceKind LastOf(SourceKind) { return SourceKind::kHostCpp; }
+constexpr SourceKind LastOf(SourceKind) { return SourceKind::kTileCpp; }
 constexpr TensorMap::Swizzle LastOf(TensorMap::Swizzle) { return TensorMap::Swizzle::k128Bytes; }
 constexpr TensorMap::Interleave LastOf(TensorMap::Interleave) { return TensorMap::Interleave::k32Bytes; }
 constexpr TensorMap::L2Promotion LastOf(TensorMap::L2Promotion) { return TensorMap::L2Promotion::k256Bytes; }

@@ -1,12 +1,18 @@
 #include "tile_ir/tile_ir.h"
 
+#include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tile_ir/tile_ir_body.h"
 #include "tile_ir/tile_ir_file.h"
 #include "tile_ir/tile_ir_functions.h"
+#include "tile_ir/tile_ir_operations.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -125,6 +131,56 @@ void AppendPatched(const Function& function, const HintsByTarget& hints, Parsed&
   copy(function.hints_end, function.end);
 }
 
+/// The error for an entry that is not among those of the file.
+Status NoSuchEntry(const Parsed& parsed, std::string_view entry) {
+  std::set<std::string_view> names;
+  for (const Function& function : parsed.functions) {
+    if (function.is_entry) names.insert(parsed.NameOf(function));
+  }
+  if (names.empty()) return NotFoundError("Tile IR bytecode: there is no entry");
+  return NotFoundError(
+      absl::StrCat("Tile IR bytecode: there is no entry '", std::string(entry), "', but ",
+                   absl::StrJoin(names, ", ", [](std::string* out, std::string_view name) { out->append(name); })));
+}
+
+/// Adds the strings that name globals which the function uses. Resets `*names` if its body cannot be read.
+void AddGlobalsOf(const Parsed& parsed, const Function& function, std::optional<std::set<std::uint64_t>>* names) {
+  Result<TileIrBody> body = TileIrBody::Read(parsed, function);
+  if (!body.ok()) names->reset();
+  if (!*names) return;
+  for (const TileIrOperation& operation : body->operations) {
+    if (operation.code == TileIrCode::kGetGlobal) (*names)->insert(operation.number);
+  }
+}
+
+/// The payload of the section of globals with only those in `names`. Nothing if the section is missing, or cannot be
+/// read.
+std::optional<std::string> GlobalsOf(const Parsed& parsed, const std::set<std::uint64_t>& names) {
+  auto section = std::find_if(parsed.file.sections.begin(), parsed.file.sections.end(),
+                              [](const TileIrFile::Section& each) { return each.id == TileIrFile::kGlobal; });
+  if (section == parsed.file.sections.end()) return std::nullopt;
+  ByteReader reader(parsed.file.bytes, section->begin, section->end);
+  const std::uint64_t count = reader.Varint("the number of globals");
+  std::string kept;
+  std::uint64_t num_kept = 0;
+  for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
+    const std::size_t begin = reader.offset();
+    const std::uint64_t name = reader.Index("a global's name", parsed.strings.items.size());
+    for (const char* what : {"a global's type", "a global's value", "a global's alignment"}) reader.Varint(what);
+    if (parsed.file.AtLeast(3)) {
+      reader.Byte("a global's visibility");
+      reader.Varint("whether a global is constant");
+    }
+    if (names.count(name) == 0) continue;
+    kept.append(parsed.file.bytes.substr(begin, reader.offset() - begin));
+    ++num_kept;
+  }
+  if (!reader.ok()) return std::nullopt;
+  std::string payload;
+  AppendVarint(num_kept, &payload);
+  return payload + kept;
+}
+
 }  // namespace
 
 Result<TileIrModule> ReadTileIr(std::string_view bytecode) {
@@ -147,12 +203,10 @@ Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hin
   TUNEONCE_RETURN_IF_ERROR(hints.Check());
   TUNEONCE_ASSIGN_OR_RETURN(Parsed parsed, Parsed::Parse(bytecode));
   std::string func;
-  std::set<std::string_view> names;
   bool found = false;
   AppendVarint(parsed.functions.size(), &func);
   for (const Function& function : parsed.functions) {
     bool is_meant = function.is_entry && (entry.empty() || parsed.NameOf(function) == entry);
-    if (function.is_entry) names.insert(parsed.NameOf(function));
     found = found || is_meant;
     if (is_meant) {
       AppendPatched(function, Combine(function.hints, hints), parsed, &func);
@@ -160,17 +214,34 @@ Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hin
       func.append(bytecode.substr(function.begin, function.end - function.begin));
     }
   }
-  if (!found) {
-    return NotFoundError(names.empty()
-                             ? "Tile IR bytecode: there is no entry"
-                             : absl::StrCat("Tile IR bytecode: there is no entry '", std::string(entry), "', but ",
-                                            absl::StrJoin(names, ", ", [](std::string* out, std::string_view name) {
-                                              out->append(name);
-                                            })));
-  }
+  if (!found) return NoSuchEntry(parsed, entry);
   return parsed.file.Write({{TileIrFile::kFunc, std::move(func)},
                             {TileIrFile::kString, parsed.strings.Write()},
                             {TileIrFile::kType, parsed.types.Write()}});
+}
+
+Result<std::string> ExtractTileIrEntry(std::string_view bytecode, std::string_view entry) {
+  TUNEONCE_ASSIGN_OR_RETURN(Parsed parsed, Parsed::Parse(bytecode));
+  std::string kept;
+  std::uint64_t num_kept = 0;
+  bool found = false;
+  std::optional<std::set<std::uint64_t>> globals{std::in_place};
+  for (const Function& function : parsed.functions) {
+    const bool is_meant = function.is_entry && parsed.NameOf(function) == entry;
+    found = found || is_meant;
+    if (function.is_entry && !is_meant) continue;
+    kept.append(bytecode.substr(function.begin, function.end - function.begin));
+    ++num_kept;
+    AddGlobalsOf(parsed, function, &globals);
+  }
+  if (!found) return NoSuchEntry(parsed, entry);
+  std::string func;
+  AppendVarint(num_kept, &func);
+  std::vector<std::pair<TileIrFile::SectionId, std::string>> payloads = {{TileIrFile::kFunc, func + kept}};
+  if (std::optional<std::string> section = globals ? GlobalsOf(parsed, *globals) : std::nullopt) {
+    payloads.emplace_back(TileIrFile::kGlobal, *std::move(section));
+  }
+  return parsed.file.Write(payloads);
 }
 
 std::string HintsByTargetString(const std::map<std::string, HintValues>& hints) {

@@ -40,6 +40,11 @@ TUNEONCE_API Result<TileIrModule> ReadTileIr(std::string_view bytecode);
 TUNEONCE_API Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hints,
                                                   std::string_view entry = {});
 
+/// The bytecode with the entry named `entry` as its only entry, and without globals that it does not use, so that a
+/// compiler does no work for others and its code does not depend on them. Strings, types and constants stay. Errors: as
+/// ReadTileIr; NotFound for the entry, naming those there are.
+TUNEONCE_API Result<std::string> ExtractTileIrEntry(std::string_view bytecode, std::string_view entry);
+
 /// What a user should know of hints that the bytecode brings along, when `hints` are applied to it: that they act where
 /// nothing replaces them, or that a target's own value wins over a merged `default`. "" if there is nothing to say.
 TUNEONCE_API std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints);

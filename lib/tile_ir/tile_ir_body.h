@@ -20,7 +20,7 @@ struct TileIrOperation {
   int first_result = 0;
   int num_results = 0;
   std::size_t attribute_at = 0;  ///< Of kAssume: where in the file the attribute is that says what is assumed.
-  std::uint64_t number = 0;      ///< Of kConstant: index of its value.
+  std::uint64_t number = 0;      ///< Of kConstant: index of its value; of kGetGlobal: of the string that is its name.
   std::size_t flags_at = 0;      ///< Where in the file its flags are, a varint; 0: it has none.
   std::size_t mode_at = 0;       ///< Where its first mode is; 0: it has none.
   /// The first of its attributes of one byte: a rounding mode, a memory order, a predicate.

@@ -47,7 +47,7 @@ void AppendVarint(std::uint64_t value, std::string* out);
 
 /// The container format of Tile IR bytecode: a header and a list of sections.
 struct TileIrFile {
-  enum SectionId : std::uint8_t { kEnd = 0, kString = 1, kFunc = 2, kConstant = 4, kType = 5 };
+  enum SectionId : std::uint8_t { kEnd = 0, kString = 1, kFunc = 2, kConstant = 4, kType = 5, kGlobal = 6 };
 
   struct Section {
     std::uint8_t id = 0;

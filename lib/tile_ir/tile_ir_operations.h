@@ -27,6 +27,7 @@ struct TileIrCode {
     kExtI = 37,
     kFma = 40,
     kFor = 41,
+    kGetGlobal = 44,
     kGetNumTileBlocks = 46,
     kGetTileBlockId = 48,
     kIf = 50,

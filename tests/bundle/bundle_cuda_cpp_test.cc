@@ -191,7 +191,7 @@ TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
     manifest.replace(manifest.find("\"cuda_cpp\""), 10, kind);
     Write("manifest.json", manifest);
     EXPECT_ERROR(Bundle::Load(folder_.path()), StatusCode::kInvalidArgument,
-                 "variants[0].headers: only cuda_cpp sources have headers by name");
+                 "variants[0].headers: only cuda_cpp and tile_cpp sources have headers by name");
   }
 }
 

@@ -134,7 +134,7 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"at_least\": \"TILE\"", "\"at_leats\": 1", ":13: guards[0].at_leats: unknown field"},
       {"\"at_least\": \"TILE\"", "\"at_least\": \"T\"",
        ":13: guards[0].at_least: unknown dim 'T'; the bundle has: N; axes: TILE"},
-      {"\"host_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, ptx"},
+      {"\"host_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, tile_cpp, ptx"},
       {"\"one_d\"", "\"spiral\"",
        ":16: variants[0].grid.pattern: there is no grid pattern 'spiral'; expected tile_coverage"},
       {"{\"axis\": \"TILE\"}", "{\"axis\": \"T\"}", ":16: variants[0].grid.tiles[0][1].axis: unknown axis"},
@@ -629,6 +629,12 @@ TEST_F(BundleFileTest, OnlyOptionsThatChangeTheCodeArePassedOn) {
       {"tile_ir",
        {"-O2", "--opt-level=3", "--lineinfo", "--ftz", "--approx"},
        {"-o", "-o/tmp/x", "--output=x", "@x", "--gpu-name=x", "x.tileir", "--ftz=true", "--preview=x"}},
+      {"tile_cpp",
+       {"--opt-level=2", "-O3", "--lineinfo", "--std=c++23", "-DX=1", "-Iinclude", "--fmad=false", "-default-tile",
+        "--ftz", "--approx"},
+       {"-o", "--enable-tile", "--tile-only", "--pch", "--fdevice-time-trace=x", "--include-path=/usr",
+        "-I/usr/include", "--gpu-architecture=sm_80", "--gpu-name=sm_80", "--maxrregcount=64", "-Ofc=max",
+        "--opt-level=x"}},
       {"cubin", {}, {"-O2", "-o"}},
   };
   for (const Case& each : cases) {

@@ -416,6 +416,32 @@ TEST(CompileTest, CudaCppTakesMacrosFoldersAStandardAndAnInstance) {
     ExpectOneLineError({"compile", Fixture("matmul.tileir"), "--target", "sm_90", option, "/"},
                        std::string(option) + " applies to .cu files only");
   }
+  ExpectOneLineError({"compile", Fixture("matmul.tileir"), "--target", "sm_90", "--tile"},
+                     "--tile applies to .cu files only");
+}
+
+TEST(CompileTest, TileCppTakesMacrosAnInstanceAndHints) {
+  Result<TemporaryFolder> folder = testing::MakeFolder();
+  std::string file = *folder->WriteFile(
+      "k.cu",
+      "#include \"cuda_tile.h\"\ntemplate <int TILE> __tile_global__ void fill(float* out, int n) {\n"
+      "  namespace tiles = ::cuda::tiles;\n"
+      "  auto outs = tiles::partition_view{tiles::tensor_span{out, tiles::extents{n}}, tiles::shape<TILE>{}};\n"
+      "  outs.store_masked(tiles::full<tiles::tile<float, tiles::shape<TILE>>>(VALUE), tiles::bid().x);\n}\n");
+  const std::string tileiras = "TUNEONCE_TILEIRAS=" + Environment::Read().tileiras;
+  ProcessResult result = RunCli({"compile", file, "--tile", "--target", "sm_90", "--symbol", "fill<TILE>", "--json",
+                                 "-D", "TILE=64", "-D", "VALUE=3", "--hint", "occupancy=2"},
+                                tileiras);
+  if (result.output.find("CUDA Tile C++ needs") != std::string::npos)
+    GTEST_SKIP() << "NOT INSTALLED: " << result.output;
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(nlohmann::json::parse(result.output)["kernel"], "_Z4fillILi64EEvPfi");
+  ExpectOneLineError({"compile", file, "--tile", "--target", "sm_90", "-D", "VALUE=3"},
+                     "the text has no tile kernel but templates", tileiras);
+  ExpectOneLineError({"compile", file, "--tile", "--target", "sm_90", "--symbol", "none<64>"},
+                     "the kernel's name 'none<64>': error: ", tileiras);
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "--hint", "occupancy=2"},
+                     "--hint applies to .tileir files, and to .cu files with --tile");
 }
 
 TEST(CompileTest, BadInputIsOneClearLine) {

@@ -295,6 +295,7 @@ TEST(ArtifactTest, ComesBackWholeOrNotAtAll) {
   artifact.code_fingerprint = Fingerprinter().Add("x").Finish();
   artifact.dependencies = {{"/a/header.h", Fingerprinter().Add("y").Finish()}, {"b.h", Fingerprint()}};
   artifact.absent = {"/a/earlier/header.h", "sub/"};
+  artifact.parameters = {"tile<ptr<f16>>", "tile<i32>"};
   std::string bytes = EncodeArtifact(artifact);
   Result<Artifact> back = DecodeArtifact(bytes);
   ASSERT_OK(back);
@@ -312,6 +313,7 @@ TEST(ArtifactTest, ComesBackWholeOrNotAtAll) {
   EXPECT_EQ(back->dependencies[0].content, artifact.dependencies[0].content);
   EXPECT_EQ(back->dependencies[1].path, "b.h");
   EXPECT_EQ(back->absent, artifact.absent);
+  EXPECT_EQ(back->parameters, artifact.parameters);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     std::string damaged = bytes;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <optional>
 
@@ -78,6 +79,19 @@ extern "C" __global__ void half_one(__half* x, __nv_bfloat16* y) {
   };
   EXPECT_TRUE(artifact->cacheable);
   EXPECT_EQ(std::count_if(artifact->dependencies.begin(), artifact->dependencies.end(), ends_well), 1);
+}
+
+TEST_F(NvrtcTest, ACompileIsCancelledAndEndsAtItsDeadline) {
+  const NvrtcToolchain nvrtc(testing::Tools());
+  const KernelSource source = KernelSource::CudaCpp("__global__ void k(float* x) { *x = 1; }", "k");
+  WaitLimits limits;
+  limits.timeout_ms = 1;  // NVRTC takes 10 ms to parse its own header.
+  EXPECT_ERROR(nvrtc.Compile(source, Hints(), Sm(90), limits), StatusCode::kDeadlineExceeded, "longer than 1 ms");
+  const std::atomic<bool> cancelled{true};
+  limits = WaitLimits();
+  limits.cancelled = &cancelled;
+  EXPECT_ERROR(nvrtc.Compile(source, Hints(), Sm(90), limits), StatusCode::kCancelled, "cancelled");
+  EXPECT_OK(nvrtc.Compile(source, Hints(), Sm(90)));
 }
 
 TEST_F(NvrtcTest, ATemplateIsInstantiatedByItsNameAndAKernelOfCubCompiles) {
@@ -418,6 +432,13 @@ TEST(HeaderTraceTest, ReadsTheHeadersAndNothingElse) {
                                  header("d\\\\e\\\"f.h"))),
             (Names{"/a b/c.h", "d\\e\"f.h"}));
   EXPECT_EQ(HeadersInTrace(trace(header("__nv_nvrtc_builtin_header.h"))), Names{});
+  auto of_sm_100 = [](const std::string& path) {  // There the events have another order.
+    return "{\"pid\":0,\"ph\":\"X\",\"dur\":9,\"name\":\"Processing Header File\",\"args\":{\"detail\":\"" + path +
+           "\"}}";
+  };
+  EXPECT_EQ(HeadersInTrace(trace(of_sm_100("__nv_nvrtc_builtin_header.h") + "," + of_sm_100("/a b/c.h") + "," +
+                                 "{\"pid\":0,\"name\":\"OptFunction\",\"args\":{\"detail\":\"f()\"}}")),
+            Names{"/a b/c.h"});
   EXPECT_EQ(HeadersInTrace(trace("{}")), std::nullopt) << "NVRTC 12.9 has a trace, but no events of headers";
   EXPECT_EQ(HeadersInTrace(trace(header("/a.h"))), std::nullopt) << "its own header is always read";
   for (const std::string& other :

@@ -132,8 +132,8 @@ TEST(CubinToolchainTest, AFatbinIsTakenWholeAndByName) {
 }
 
 TEST(ToolchainSetTest, ChoosesByKindOfSource) {
-  for (SourceKind kind :
-       {SourceKind::kHostCpp, SourceKind::kCudaCpp, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCubin}) {
+  for (SourceKind kind : {SourceKind::kHostCpp, SourceKind::kCudaCpp, SourceKind::kTileCpp, SourceKind::kTileIr,
+                          SourceKind::kPtx, SourceKind::kCubin}) {
     EXPECT_OK(BuiltInToolchains(Environment()).For(kind));
   }
   EXPECT_ERROR(ToolchainSet({}).For(SourceKind::kTileIr), StatusCode::kUnimplemented, "tile_ir");

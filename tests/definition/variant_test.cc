@@ -174,6 +174,8 @@ TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {
     std::vector<std::string> defines;
   } kCases[] = {
       {CudaCpp("text", "k"), SourceKind::kCudaCpp, false, {"TILE=64"}},
+      {TileCpp("text", "k"), SourceKind::kTileCpp, false, {"TILE=64"}},
+      {TileCpp("text", "k", {"occupancy"}), SourceKind::kTileCpp, false, {"occupancy=2"}},
       {HostCpp("text", "k"), SourceKind::kHostCpp, true, {"TILE=64"}},
       {HostCpp("text", "k", {}), SourceKind::kHostCpp, true, {}},
       {CudaCpp("text", "k", {"occupancy"}), SourceKind::kCudaCpp, false, {"occupancy=2"}},
@@ -186,6 +188,28 @@ TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {
     EXPECT_EQ(c.variant.runs_on(testing::CpuTarget()), c.on_cpu) << c.variant.name;
     EXPECT_EQ(c.variant.runs_on(testing::Sm(90)), !c.on_cpu) << c.variant.name;
   }
+}
+
+TEST(VariantTest, AnAxisInBracesIsAPartOfTheSymbol) {
+  Space s;
+  for (const Variant& variant : {CudaCpp("text", "ns::k_{TILE}<{backend}>"), TileCpp("text", "ns::k_{TILE}<{backend}>"),
+                                 HostCpp("text", "ns::k_{TILE}<{backend}>", {})}) {
+    EXPECT_EQ(variant.source(s.First(), Problem()).symbol, "ns::k_64<cuda>");
+  }
+  EXPECT_ERROR(CudaCpp("text", "k_{NONE}").source(s.First(), Problem()).Check(), StatusCode::kInvalidArgument,
+               "'k_{NONE}' names the axis 'NONE', which the config {");
+  EXPECT_ERROR(TileCpp("text", "k_{TILE").source(s.First(), Problem()).Check(), StatusCode::kInvalidArgument,
+               "has a brace that does not close");
+}
+
+TEST(VariantTest, OfTileCppMergesItsHintAxesIntoTheHintsOfTheText) {
+  Space s;
+  Variant variant = TileCpp("text", "k");
+  EXPECT_EQ(variant.name, "tile_cpp");
+  EXPECT_EQ(variant.convention, CallingConvention::kPlain);
+  Hints hints = variant.hints(s.First());
+  EXPECT_EQ(hints.ToString(testing::Sm(90)), "occupancy=2");
+  EXPECT_EQ(hints.update(), Hints::Update::kMerge);
 }
 
 TEST(VariantTest, ThatTakesADimByNameIsTheOnlyOneThatGetsIt) {

@@ -83,6 +83,60 @@ TEST(SourceParametersTest, AKernelMayNameItsParametersAsItLikes) {
                "is 'factor', but gets 'x'");
 }
 
+TEST(SourceParametersTest, ATileKernelsTypesAreComparedWithTheDeclaration) {
+  KernelDefinition definition("k");
+  definition
+      .Parameters({In("x", {"M", "N"}), In("index", kInt32, {"M"}), Out("out", kFloat32, {"N"}),
+                   Scalar<float>("factor"), DimValue("M"), DimValue("N", kInt64), Scalar<bool>("flag"),
+                   Workspace("scratch", 16)})
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
+  ASSERT_OK(definition.Validate());
+  Result<ParameterLayout> layout = ParameterLayout::Create(definition, CallingConvention::kPlain);
+  ASSERT_OK(layout);
+  Problem problem;
+  problem.dtypes.fill(DType::kFloat32);
+  problem.dtypes[0] = DType::kFloat16;
+  problem.dtypes[1] = DType::kInt32;
+  const Names good = {"tile<ptr<f16>>", "tile<ptr<i32>>", "tile<ptr<f32>>", "tile<f32>",
+                      "tile<i32>",      "tile<i64>",      "tile<i1>",       "tile<ptr<i8>>"};
+  EXPECT_OK(CheckTileTypes(*layout, definition, problem, good));
+  const struct {
+    std::size_t at;
+    const char* type;
+    const char* message;
+  } kCases[] = {
+      {0, "tile<ptr<f32>>",
+       "parameter 'x' (1 of 8): declared as a pointer to float16, but the code has tile<ptr<f32>>"},
+      {0, "tile<ptr<bf16>>", "declared as a pointer to float16, but the code has tile<ptr<bf16>>"},
+      {0, "tile<i64>", "declared as a pointer to float16, but the code has tile<i64>"},
+      {0, "tile<i32>", "declared with 8 bytes, but the code has 4"},
+      {2, "tile<ptr<f64>>", "parameter 'out' (3 of 8)"},
+      {3, "tile<i32>", "parameter 'factor' (4 of 8): declared as float32, but the code has tile<i32>"},
+      {4, "tile<f32>", "parameter 'M' (5 of 8)"},
+      {5, "tile<f64>", "parameter 'N' (6 of 8)"},
+      {7, "tile<i64>", "parameter 'scratch' (8 of 8)"},
+  };
+  for (const auto& each : kCases) {
+    Names types = good;
+    types[each.at] = each.type;
+    const Status differs = CheckTileTypes(*layout, definition, problem, types);
+    EXPECT_ERROR(differs, StatusCode::kInvalidArgument, each.message);
+    EXPECT_NE(differs.message().find("; its code takes (tile<"), std::string::npos) << differs.message();
+  }
+  for (const auto& [at, type] : {std::pair(0, "tile<ptr<i8>>"),
+                                 {0, "tile<ptr<i16>>"},
+                                 {1, "tile<ptr<i64>>"},
+                                 {5, "tile<ptr<f32>>"},
+                                 {7, "tile<ptr<f64>>"}}) {  // Bytes, words, an address as a number.
+    Names types = good;
+    types[static_cast<std::size_t>(at)] = type;
+    EXPECT_OK(CheckTileTypes(*layout, definition, problem, types));
+  }
+  EXPECT_ERROR(CheckTileTypes(*layout, definition, problem, Names(good.begin(), good.end() - 1)),
+               StatusCode::kInvalidArgument,
+               "is declared with 8 parameters, but its code has 7; declared are: x, index");
+}
+
 TEST(SourceParametersTest, PtxIsReadAsItsGrammarSays) {
   using Sizes = std::vector<std::size_t>;
   const std::string list = "\t.param .u64 p0,\n\t.param .u64 p1,\n\t.param .u32 p2\n)\n{ ret; }\n";

@@ -346,6 +346,43 @@ TEST_F(PrecompiledBundleTest, AHeaderThatTheManifestDoesNotNameIsRefused) {
   EXPECT_TRUE(Compile("new"));
 }
 
+TEST_F(PrecompiledBundleTest, TileCppIsCompiledAheadForGpusAndItsParametersAreThoseOfItsCode) {
+  std::string manifest = Replaced(Replaced(kManifest, "OPTIONS", ""), "host_cpp", "tile_cpp");
+  manifest =
+      Replaced(Replaced(manifest, "\"symbol\": \"scale\"", "\"symbol\": \"scale<TILE>\""), "scale.cc", "scale.cu");
+  EXPECT_OK(folder_.WriteFile("scale/src/scale.cu", R"(
+#include "cuda_tile.h"
+template <int TILE>
+__tile_global__ void scale(const float* __restrict__ x, float* __restrict__ y, float factor, int n) {
+  namespace tiles = ::cuda::tiles;
+  auto xs = tiles::partition_view{tiles::tensor_span{x, tiles::extents{n}}, tiles::shape<TILE>{}};
+  auto ys = tiles::partition_view{tiles::tensor_span{y, tiles::extents{n}}, tiles::shape<TILE>{}};
+  ys.store_masked(xs.load_masked(tiles::bid().x) * factor, tiles::bid().x);
+})"));
+  EXPECT_OK(folder_.WriteFile("scale/manifest.json", manifest));
+  const std::string tileiras = "TUNEONCE_TILEIRAS=" + Environment::Read().tileiras;
+  const std::string no_compiler = "TUNEONCE_TILE_NVRTC=/nowhere/libnvrtc.so.13";
+  auto compile = [&](const std::string& output) {
+    return RunCli({"bundle", "compile", Path("scale"), "--target", "sm_90", "-o", Path(output)}, tileiras);
+  };
+  ProcessResult compiled = compile("ahead");
+  if (compiled.output.find("CUDA Tile C++ needs") != std::string::npos) {
+    GTEST_SKIP() << "NOT INSTALLED: " << compiled.output;
+  }
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.output;
+  EXPECT_NE(compiled.output.find("sm_90: 2 configs, 2 ways to build them compiled"), std::string::npos);
+  ProcessResult checked = RunCli({"bundle", "check", Path("ahead"), "--target", "sm_90"}, no_compiler);
+  EXPECT_EQ(checked.exit_code, 0) << checked.output;
+  EXPECT_OK(folder_.WriteFile("scale/manifest.json",
+                              Replaced(manifest, "\"dim\": \"N\"}", "\"dim\": \"N\", \"dtype\": \"int64\"}")));
+  ASSERT_EQ(compile("wrong").exit_code, 0);
+  checked = RunCli({"bundle", "check", Path("wrong"), "--target", "sm_90"}, no_compiler);
+  EXPECT_NE(checked.exit_code, 0);
+  EXPECT_NE(checked.output.find("parameter 'N' (4 of 4 in the code): declared with 8 bytes, but the code has 4"),
+            std::string::npos)
+      << checked.output;
+}
+
 TEST_F(PrecompiledBundleTest, AHeaderThatTheManifestDoesNotNameIsRefusedInCudaCppToo) {
   const std::string manifest =
       Replaced(Replaced(Replaced(kManifest, "OPTIONS", "\"block\": [64], HEADERS"), "host_cpp", "cuda_cpp"),

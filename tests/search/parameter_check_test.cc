@@ -3,15 +3,41 @@
 #include <string>
 #include <vector>
 
+#include "compile/host_toolchain.h"
 #include "testing/device_test.h"
+#include "testing/tools.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
+#include "tuneonce/toolchain.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {
+
+/// Takes CUDA Tile C++ as C++ for the CPU device, and states these types of the kernel's parameters.
+class TileToolchain final : public Toolchain {
+ public:
+  explicit TileToolchain(std::vector<std::string> types) : types_(std::move(types)) {}
+  SourceKind source_kind() const override { return SourceKind::kTileCpp; }
+  bool uses_hints() const override { return true; }
+  Result<std::string> Version() const override { return host_.Version(); }
+  std::string Description() const override { return "tile"; }
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const WaitLimits& limits) const override {
+    KernelSource host = source;
+    host.kind = SourceKind::kHostCpp;
+    Result<Artifact> artifact = host_.Compile(host, hints, target, limits);
+    if (artifact.ok()) artifact->parameters = types_;
+    return artifact;
+  }
+
+  const std::vector<std::string> types_;
+  const HostToolchain host_{testing::Tools()};
+};
 
 class ParameterCheckTest : public testing::CpuDeviceTest {
  protected:
@@ -24,7 +50,8 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
   }
   Result<TuningResult> SearchSource(const std::string& text, const std::vector<std::string>& taken,
                                     CallingConvention convention = CallingConvention::kPlain,
-                                    const SearchOptions& options = SearchOptions()) {
+                                    const SearchOptions& options = SearchOptions(),
+                                    SourceKind kind = SourceKind::kHostCpp) {
     KernelDefinition definition("k");
     Variant variant;
     variant.name = "cpu";
@@ -32,7 +59,9 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
     variant.convention = convention;
     variant.geometry = Grid::Fixed(1);
     variant.hints = [](const Config&) { return Hints(); };
-    variant.source = [text](const Config&, const Problem&) { return KernelSource::HostCpp(text, "k"); };
+    variant.source = [=](const Config&, const Problem&) {
+      return kind == SourceKind::kTileCpp ? KernelSource::TileCpp(text, "k") : KernelSource::HostCpp(text, "k");
+    };
     definition.Parameters({In("a", {"N"}), In("b", {"N"}), InOut("c", {"N"}), Scalar<float>("factor"), DimValue("N")})
         .AddVariant(variant);
     TensorView a = testing::View(*a_), b = testing::View(*b_), c = testing::View(*c_);
@@ -110,6 +139,42 @@ TEST_F(ParameterCheckTest, WhatTheCompilerAcceptsIsNotRefusedForItsText) {
   }
   const Status without_kernel = SearchSource(begin + parameters + ") {}", kAll).status();
   EXPECT_NE(without_kernel.message().find("it has no kernel 'k'"), std::string::npos) << without_kernel.ToString();
+}
+
+TEST_F(ParameterCheckTest, ATileKernelIsCheckedByTheTypesOfItsCodeHereAndInAWorker) {
+  const std::vector<std::string> good = {"tile<ptr<f32>>", "tile<ptr<f32>>", "tile<ptr<f32>>", "tile<f32>",
+                                         "tile<i32>"};
+  std::vector<std::string> swapped = good, more = good, half = good;
+  std::swap(swapped[3], swapped[4]);
+  more.push_back("tile<i32>");
+  half[1] = "tile<ptr<f16>>";
+  const struct {
+    std::vector<std::string> types;
+    const char* message;
+  } kCases[] = {
+      {good, ""},
+      {swapped, "parameter 'factor' (4 of 5): declared as float32, but the code has tile<i32>; declared are: a, b, c,"},
+      {more, "is declared with 5 parameters, but its code has 6; declared are: a, b, c, factor, N; its code takes ("},
+      {half, "parameter 'b' (2 of 5): declared as a pointer to float32, but the code has tile<ptr<f16>>"},
+  };
+  for (Isolation isolation : {Isolation::kOff, Isolation::kRequired}) {
+    for (const auto& each : kCases) {
+      RuntimeOptions of_runtime;
+      of_runtime.toolchains = std::make_shared<const ToolchainSet>(
+          std::vector<std::shared_ptr<const Toolchain>>{std::make_shared<TileToolchain>(each.types)});
+      SearchOptions options;
+      options.runtime = *Runtime::Create(of_runtime);
+      options.isolation = isolation;
+      const Status searched =
+          SearchSource(
+              "static void k(const tuneonce_block&, const float*, const float*, float* c, float f, int) { *c = "
+              "f; }\nTUNEONCE_CPU_KERNEL(k);",
+              kAll, CallingConvention::kPlain, options, SourceKind::kTileCpp)
+              .status();
+      EXPECT_EQ(searched.ok(), *each.message == '\0') << searched.ToString();
+      EXPECT_NE(searched.message().find(each.message), std::string::npos) << searched.ToString();
+    }
+  }
 }
 
 TEST_F(ParameterCheckTest, ANumberBehindTheDeclaredOnesIsNoScratchPointer) {

@@ -457,11 +457,13 @@ TEST_F(VariantSubstitutionTest, TheNextVariantIsUsedAndTheResultSaysSo) {
 
 TEST_F(VariantSubstitutionTest, EnableTile0LeavesTileIrOut) {
   enable_tile_ = false;
-  Result<TuningResult> result = Search(Define("a", "b", SourceKind::kTileIr), {Config()});
-  ASSERT_OK(result);
-  EXPECT_EQ(result->best.variant, "ptx");
-  ASSERT_EQ(result->substitutions.size(), 1u);
-  EXPECT_EQ(result->substitutions[0].instead_of.reason, "Tile IR is switched off (ENABLE_TILE=0)");
+  for (SourceKind kind : {SourceKind::kTileIr, SourceKind::kTileCpp}) {
+    Result<TuningResult> result = Search(Define("a", "b", kind), {Config()});
+    ASSERT_OK(result);
+    EXPECT_EQ(result->best.variant, "ptx");
+    ASSERT_EQ(result->substitutions.size(), 1u);
+    EXPECT_EQ(result->substitutions[0].instead_of.reason, "Tile IR is switched off (ENABLE_TILE=0)");
+  }
 }
 
 TEST_F(VariantSubstitutionTest, ABackendAxisRacesTheVariants) {
@@ -496,13 +498,14 @@ TEST_F(VariantSubstitutionTest, VariantsOfOneBackEndStandInForEachOther) {
 }
 
 TEST_F(VariantSubstitutionTest, ATileKernelsLaunchIsLeftToItsCubin) {
-  KernelDefinition definition("k");
-  definition.AddVariant(Variant([](const Config&, const Problem&) {
-                          return KernelSource::TileIr("x", "k");
-                        }).Grid(GeometryFn(Grid::Fixed(1)).Block(128)));
-  ASSERT_OK(definition.Validate());
-  EXPECT_ERROR(PlanConfig(std::make_shared<KernelDefinition>(definition), Config(), BoundCall(), true),
-               StatusCode::kInvalidArgument, "block (1, 1, 1)");
+  for (const KernelSource& source : {KernelSource::TileIr("x", "k"), KernelSource::TileCpp("x", "k")}) {
+    KernelDefinition definition("k");
+    definition.AddVariant(
+        Variant([=](const Config&, const Problem&) { return source; }).Grid(GeometryFn(Grid::Fixed(1)).Block(128)));
+    ASSERT_OK(definition.Validate());
+    EXPECT_ERROR(PlanConfig(std::make_shared<KernelDefinition>(definition), Config(), BoundCall(), true),
+                 StatusCode::kInvalidArgument, "block (1, 1, 1)");
+  }
 }
 
 TEST_F(SearchEngineTest, ACancelledSearchSaysSo) {

@@ -64,6 +64,12 @@ inline std::string TileIrPropertyViolation(std::string_view bytes, bool* accepte
     if (entry.parameters != before->entries[i].parameters) return "a signature changed";
     std::map<std::string, HintValues> expected = {{"default", {{"occupancy", 4}, {"num_worker_warps_per_cta", 8}}}};
     if (entry.hints != expected) return "other hints than those asked for";
+    Result<std::string> alone = ExtractTileIrEntry(*patched, entry.name);
+    if (!alone.ok()) return "an entry cannot be extracted: " + alone.status().ToString();
+    Result<TileIrModule> extracted = ReadTileIr(*alone);
+    if (!extracted.ok()) return "an extracted entry: " + extracted.status().ToString();
+    if (extracted->entries.empty() || extracted->entries[0].name != entry.name) return "another entry was extracted";
+    if (extracted->entries[0].parameters != entry.parameters) return "extracting changed a signature";
     if (std::string wrong = TileIrEvidenceViolation(bytes, *patched, entry.name); !wrong.empty()) return wrong;
     if (std::string wrong = TileIrMathViolation(bytes, entry.name); !wrong.empty()) return wrong;
   }

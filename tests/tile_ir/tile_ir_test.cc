@@ -95,6 +95,34 @@ TEST(TileIrTest, OneOfSeveralEntriesIsPatched) {
                "no entry 'softmax', but softmax_1024, softmax_4096");
 }
 
+TEST(TileIrTest, AnExtractedEntryHasItsOwnGlobalsAndNoOtherEntry) {
+  const std::string bytecode = Fixture("scale.cpp");
+  Result<TileIrModule> module = ReadTileIr(bytecode);
+  ASSERT_OK(module);
+  ASSERT_EQ(module->entries.size(), 3u);
+  auto globals_in = [](const std::string& bytes) -> int {
+    Result<TileIrFile> file = TileIrFile::Parse(bytes);
+    for (const TileIrFile::Section& section : file->sections) {
+      if (section.id == TileIrFile::kGlobal) return bytes[section.begin];
+    }
+    return -1;
+  };
+  EXPECT_GT(globals_in(bytecode), 3);
+  for (const TileIrEntry& entry : module->entries) {
+    Result<std::string> alone = ExtractTileIrEntry(bytecode, entry.name);
+    ASSERT_OK(alone);
+    EXPECT_LT(alone->size(), bytecode.size());
+    EXPECT_EQ(globals_in(*alone), 1) << entry.name;
+    Result<TileIrModule> extracted = ReadTileIr(*alone);
+    ASSERT_OK(extracted);
+    ASSERT_EQ(extracted->entries.size(), 1u);
+    EXPECT_EQ(extracted->entries[0].name, entry.name);
+    EXPECT_EQ(extracted->entries[0].parameters, entry.parameters);
+    EXPECT_EQ(*ExtractTileIrEntry(*alone, entry.name), *alone);
+  }
+  EXPECT_ERROR(ExtractTileIrEntry(bytecode, "scale"), StatusCode::kNotFound, "no entry 'scale', but _Z5scaleILi128E");
+}
+
 TEST(TileIrTest, PatchingManyTimesDoesNotGrowTheFile) {
   std::string file = *PatchTileIrHints(Fixture("matmul"), Hints(HintValues{{"occupancy", 1}, {"num_ctas", 1}}));
   std::size_t size = file.size();
@@ -136,8 +164,7 @@ TEST(TileIrTest, AParametersTypeThatNamesNoTypeIsRefused) {
   for (std::string_view& item : types->items) {
     if (item[0] == '\x0c') item = pointer_to_none;
   }
-  EXPECT_ERROR(ReadTileIr(file->Write({{TileIrFile::kType, types->Write()}})), StatusCode::kInvalidArgument,
-               "a type");
+  EXPECT_ERROR(ReadTileIr(file->Write({{TileIrFile::kType, types->Write()}})), StatusCode::kInvalidArgument, "a type");
 }
 
 TEST(TileIrTest, APaddedFunctionSectionIsReadByCount) {

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the fixtures beside it with PyPI's cuda-tile 1.7.0: make.py. They are committed; run it when they should change."""
+"""Makes the fixtures beside it with PyPI's cuda-tile 1.7.0, and scale.cpp.tileir with nvidia-cuda-nvrtc 13.5.37, whose
+libnvrtc.so.13 LD_LIBRARY_PATH finds: make.py. They are committed; run it when they should change."""
+import ctypes
 import pathlib
 import sys
 
@@ -70,3 +72,39 @@ write("rms_norm.hinted.13.5.tileir", "rms_norm", (1024,), version="13.5",
       occupancy=ct.ByTarget(sm_90=4, default=2), num_ctas=1)
 write("softmax.two_entries.tileir", "softmax", (1024,), (4096,), occupancy=8)
 write("softmax.renamed.tileir", "softmax", (1024,), symbol="soft_maximum")
+
+
+# CUDA Tile C++: three instances of one template, each of which uses a global of its own.
+SCALE = b"""
+#include "cuda_tile.h"
+template <int N> __tile__ int table[4] = {N, 2 * N, 3 * N, 4 * N};
+template <int TILE>
+__tile_global__ void scale(const float* x, float* out, float factor, int n) {
+  namespace tiles = ::cuda::tiles;
+  auto xs = tiles::partition_view{tiles::tensor_span{x, tiles::extents{n}}, tiles::shape<TILE>{}};
+  auto outs = tiles::partition_view{tiles::tensor_span{out, tiles::extents{n}}, tiles::shape<TILE>{}};
+  outs.store_masked(xs.load_masked(tiles::bid().x) * (factor + static_cast<float>(table<TILE>[n & 3])), tiles::bid().x);
+}
+"""
+
+
+def write_cpp(file, source, *instances):
+    nvrtc = ctypes.CDLL("libnvrtc.so.13")
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    options = [b"--gpu-architecture=sm_90", b"--std=c++20", b"--enable-tile"]
+
+    def call(name, *arguments):
+        if code := getattr(nvrtc, name)(*arguments):
+            sys.exit(f"{file}: {name}: NVRTC error {code}")
+
+    call("nvrtcCreateProgram", ctypes.byref(program), source, b"kernel.cu", 0, None, None)
+    for instance in instances:
+        call("nvrtcAddNameExpression", program, instance)
+    call("nvrtcCompileProgram", program, len(options), (ctypes.c_char_p * len(options))(*options))
+    call("nvrtcGetTileIRSize", program, ctypes.byref(size))
+    bytecode = ctypes.create_string_buffer(size.value)
+    call("nvrtcGetTileIR", program, bytecode)
+    (here / file).write_bytes(bytecode.raw)
+
+
+write_cpp("scale.cpp.tileir", SCALE, b"scale<64>", b"scale<128>", b"scale<256>")

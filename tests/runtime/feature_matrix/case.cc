@@ -107,7 +107,7 @@ const std::array<Factor, Case::kNumFactors>& Factors() {
        {"Launch", "WarmupByShape", "WarmupByArguments", "CaptureAfterWarmup", "CaptureOnMiss", "AfterSeal",
         "AtSafePoint", "TwoThreads"}},
       {"key", {"Exact", "Bucket", "GuardOnWinner", "GuardOnBaseline", "DTypeKey", "ScalarKey", "Bounds", "Nearest"}},
-      {"variant", {"Source", "Files", "Callable", "Assumption", "Strided"}},
+      {"variant", {"Source", "Files", "Callable", "Assumption", "Strided", "TileCpp"}},
       {"store", {"EmptyStore", "Complete", "WithoutArtifact", "Incomplete", "OtherDriver", "Shipped", "FailingStore"}},
       {"mode", {"Tune", "Background", "StoredOnly", "BaselineOnly"}},
       {"devices", {"OneDevice", "TwoDevices"}},
@@ -121,6 +121,7 @@ const std::array<Factor, Case::kNumFactors>& Factors() {
 const std::vector<ImpossiblePair>& ImpossiblePairs() {
   static const auto* const pairs = new std::vector<ImpossiblePair>{
       {1, Of(KeyKind::kDType), 2, Of(VariantKind::kFiles), "a file's name says a config, and a dtype is part of none"},
+      {2, Of(VariantKind::kTileCpp), 6, Of(SharedMemory::k64KiB), "tile kernels have no dynamic shared memory"},
       {2, Of(VariantKind::kStrided), 8, Of(Tensors::kByPointers), "tensors that are reached by pointers are dense"},
   };
   return *pairs;

@@ -38,6 +38,7 @@ enum class VariantKind {
   kCallable,
   kAssumption,  ///< One that takes for granted that x is aligned, and one behind it that does not.
   kStrided,     ///< One for contiguous tensors, and one behind it that takes a stride.
+  kTileCpp,     ///< CUDA Tile C++ to the library: hints, block (1, 1, 1), types of parameters; C++ to the CPU device.
 };
 /// What the store holds of the first shape's key.
 enum class StoreState { kEmpty, kComplete, kWithoutArtifact, kIncomplete, kOtherDriver, kShipped, kFailing };

@@ -67,10 +67,18 @@ Result<Artifact> MemoToolchain::DoCompile(const KernelSource& source, const Hint
   std::lock_guard<std::mutex> lock(mutex);
   auto found = made->find(name);
   if (found == made->end()) {
-    TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, RealToolchain().Compile(source, hints, target, limits));
+    KernelSource host = source;
+    host.kind = SourceKind::kHostCpp;
+    TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, RealToolchain().Compile(host, hints, target, limits));
     found = made->emplace(name, std::move(artifact)).first;
   }
-  return found->second;
+  Artifact artifact = found->second;
+  if (kind_ == SourceKind::kTileCpp) {
+    const bool is_int = source.defines.front() == "T=int";
+    const std::string element = is_int ? "i32" : "f32";
+    artifact.parameters = {"tile<ptr<" + element + ">>", "tile<ptr<" + element + ">>", "tile<f32>", "tile<i32>"};
+  }
+  return artifact;
 }
 
 MatrixKernel::MatrixKernel(const Case& c, std::string folder)
@@ -89,8 +97,9 @@ MatrixKernel::MatrixKernel(const Case& c, std::string folder)
 }
 
 KernelSource MatrixKernel::Source(std::int64_t work_value, bool is_int, bool is_general) const {
-  return KernelSource::HostCpp(kSource, "scale")
-      .Define("T", std::string(is_int ? "int" : "float"))
+  KernelSource source = case_.variant() == VariantKind::kTileCpp ? KernelSource::TileCpp(kSource, "scale")
+                                                                 : KernelSource::HostCpp(kSource, "scale");
+  return source.Define("T", std::string(is_int ? "int" : "float"))
       .Define("WORK", work_value)
       .Define("GENERAL", is_general)
       .Define("STRIDED", case_.variant() == VariantKind::kStrided)
@@ -166,6 +175,7 @@ KernelDefinition MatrixKernel::Definition() const {
   if (case_.shared() == SharedMemory::k64KiB) geometry.SharedMemory(kSharedBytes);
   switch (case_.variant()) {
     case VariantKind::kSource:
+    case VariantKind::kTileCpp:
       return definition.AddVariant(Variant(SourceOf(false)).Grid(geometry));
     case VariantKind::kFiles:
       return definition.AddVariant(Cubins(folder_ + "/scale.{WORK}.so", "scale").Grid(geometry));

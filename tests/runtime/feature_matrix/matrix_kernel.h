@@ -21,11 +21,13 @@ __attribute__((visibility("default"), used)) inline std::atomic<long> tuneonce_m
 namespace tuneonce::testing {
 
 /// The CPU device's compiler, which compiles nothing twice in a process, or one that is missing. Counts what it is
-/// asked for.
+/// asked for. That of kTileCpp takes such sources as C++ for the CPU device, and states the types of parameters.
 class MemoToolchain final : public Toolchain {
  public:
-  explicit MemoToolchain(bool is_missing) : is_missing_(is_missing) {}
-  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  explicit MemoToolchain(bool is_missing, SourceKind kind = SourceKind::kHostCpp)
+      : is_missing_(is_missing), kind_(kind) {}
+  SourceKind source_kind() const override { return kind_; }
+  bool uses_hints() const override { return IsTile(kind_); }
   Result<std::string> Version() const override;
   std::string Description() const override { return "memo"; }
 
@@ -37,6 +39,7 @@ class MemoToolchain final : public Toolchain {
 
  private:
   const bool is_missing_;
+  const SourceKind kind_;
   mutable std::atomic<int> num_asked_{0};
 };
 

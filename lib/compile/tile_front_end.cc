@@ -1,0 +1,318 @@
+#include "compile/tile_front_end.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "compile/dependency_file.h"
+#include "compile/nvrtc_log.h"
+#include "compile/nvrtc_program.h"
+#include "compile/nvrtc_source.h"
+#include "compile/python_packages.h"
+#include "definition/name_expression.h"
+#include "tile_ir/tile_ir.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// Most instances of one run, however fast they were.
+constexpr std::size_t kMostInstances = 256;
+/// Of bytecode in memory. A kernel has 2 to 10 KiB.
+constexpr std::size_t kMostKernelBytes = std::size_t{64} << 20;
+/// The entry that NVRTC puts into a module without kernels.
+constexpr char kDummyKernel[] = "__$dummy_kernel";
+/// NVRTC has this header within itself, and reads no file of its name.
+constexpr char kTileHeader[] = "cuda_tile.h";
+
+std::string FolderOfFile(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+Fingerprint KeyOf(const Fingerprint& batch, const std::string& expression) {
+  return Fingerprinter().Add(batch).Add(expression).Finish();
+}
+
+/// What NVRTC is given for a run of `expressions`.
+std::vector<std::string> TileOptionsFor(const KernelSource& source, const std::vector<std::string>& defines,
+                                        const CudaHeaders& headers, const Target& target) {
+  const std::vector<std::string> given = TileOptions::Of(source.options).of_nvrtc;
+  std::vector<std::string> options = {absl::StrCat("--gpu-architecture=", target.name()), "--enable-tile"};
+  if (!GivesOption(given, "--std", "-std")) options.emplace_back("--std=c++20");
+  // Functions that do not state where they run may be called from a tile kernel, and from others in the same text.
+  if (!GivesOption(given, "-default-device", "--device-as-default")) options.emplace_back("-default-device");
+  if (!GivesOption(given, "-default-tile", "-default-tile")) options.emplace_back("-default-tile");
+  for (const std::string& define : defines) options.push_back("-D" + define);
+  options.insert(options.end(), given.begin(), given.end());
+  for (const std::string& folder : headers.folders) options.push_back("-I" + folder);
+  return options;
+}
+
+/// The kernel that NVRTC calls `symbol`, out of the bytecode of a whole run.
+Result<std::shared_ptr<LoweredTileKernel>> KernelOf(const std::string& bytecode, const TileIrModule& module,
+                                                    const std::string& symbol, const std::string& expression) {
+  auto entry = std::find_if(module.entries.begin(), module.entries.end(),
+                            [&](const TileIrEntry& each) { return each.name == symbol; });
+  if (entry == module.entries.end()) {
+    return InvalidArgumentError(absl::StrCat("'", expression, "' is not a tile kernel: its function is __global__; ",
+                                             "declare it __tile_global__, or use it as CUDA C++"));
+  }
+  auto kernel = std::make_shared<LoweredTileKernel>();
+  TUNEONCE_ASSIGN_OR_RETURN(kernel->bytecode, ExtractTileIrEntry(bytecode, symbol));
+  kernel->symbol = symbol;
+  kernel->parameters = entry->parameters;
+  return kernel;
+}
+
+}  // namespace
+
+TileOptions TileOptions::Of(const std::vector<std::string>& options) {
+  TileOptions split;
+  for (const std::string& option : options) {
+    const bool is_of_tileiras = absl::StartsWith(option, "--opt-level") || absl::StartsWith(option, "-O") ||
+                                option == "--lineinfo" || option == "--ftz" || option == "--approx";
+    (is_of_tileiras && !absl::StartsWith(option, "-Ofc") ? split.of_tileiras : split.of_nvrtc).push_back(option);
+  }
+  return split;
+}
+
+/// Withdraws what was announced, of those expressions that are still waiting.
+class TileFrontEnd::Announcement {
+ public:
+  explicit Announcement(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  ~Announcement() {
+    MutexLock lock(shared_->mutex);
+    for (const auto& [batch, expressions] : expressions_) {
+      auto found = shared_->batches.find(batch);
+      if (found == shared_->batches.end()) continue;
+      std::vector<std::string>& waiting = found->second.waiting;
+      waiting.erase(std::remove_if(waiting.begin(), waiting.end(),
+                                   [&, &mine = expressions](const std::string& each) { return mine.count(each) != 0; }),
+                    waiting.end());
+      if (--found->second.num_announcements == 0) shared_->batches.erase(found);
+    }
+  }
+  Announcement(const Announcement&) = delete;
+  Announcement& operator=(const Announcement&) = delete;
+
+  void Add(const Request& request) {
+    MutexLock lock(shared_->mutex);
+    auto [mine, is_first] = expressions_.try_emplace(request.batch);
+    Batch& batch = shared_->batches[request.batch];
+    if (is_first) ++batch.num_announcements;
+    if (mine->second.insert(request.expression).second) batch.waiting.push_back(request.expression);
+  }
+
+ private:
+  const std::shared_ptr<Shared> shared_;
+  std::map<Fingerprint, std::set<std::string>> expressions_;
+};
+
+Result<const NvrtcLibrary*> TileFrontEnd::Nvrtc() const {
+  const Environment& environment = tools_->environment();
+  std::vector<std::string> folders;
+  if (Result<Tool> tileiras = tools_->Find("tileiras", environment.tileiras); tileiras.ok()) {
+    const std::string root = FolderOfFile(FolderOfFile(RealPath(tileiras->path)));
+    folders = {root + "/lib", root + "/lib64"};
+  }
+  for (const std::string& packages : PythonPackageFolders(environment)) {
+    folders.push_back(packages + "/nvidia/cu13/lib");
+  }
+  if (!environment.cuda_home.empty()) folders.push_back(environment.cuda_home + "/lib64");
+  folders.emplace_back("/usr/local/cuda/lib64");
+  return NvrtcLibrary::LoadForTile(environment, folders);
+}
+
+CudaHeaders TileFrontEnd::Headers() const {
+  Result<const NvrtcLibrary*> nvrtc = Nvrtc();
+  return CudaHeaders::Find(tools_->environment(), nvrtc.ok() ? (*nvrtc)->folder : "", /*for_tile=*/true);
+}
+
+TileFrontEnd::Request TileFrontEnd::RequestOf(const KernelSource& source, const Target& target) {
+  NameExpression expression = NameExpression::Of(source.symbol, source.defines);
+  Request request;
+  request.expression = std::move(expression.text);
+  request.defines = std::move(expression.defines);
+  Fingerprinter batch;
+  batch.Add(source.TextFingerprint()).Add(NvrtcFileOf(source)).Add(target.name()).Add(request.defines.size());
+  for (const std::string& define : request.defines) batch.Add(define);
+  for (const std::string& option : TileOptions::Of(source.options).of_nvrtc) batch.Add(option);
+  request.batch = batch.Finish();
+  request.key = KeyOf(request.batch, request.expression);
+  return request;
+}
+
+std::shared_ptr<void> TileFrontEnd::Announce(const std::vector<const KernelSource*>& sources, const Target& target) {
+  auto announcement = std::make_shared<Announcement>(shared_);
+  for (const KernelSource* source : sources) {
+    if (source->Check().ok() && source->withheld == nullptr) announcement->Add(RequestOf(*source, target));
+  }
+  return announcement;
+}
+
+std::shared_ptr<const LoweredTileKernel> TileFrontEnd::Find(const Fingerprint& key) const {
+  std::shared_ptr<const LoweredTileKernel> kernel;
+  {
+    MutexLock lock(shared_->mutex);
+    auto found = shared_->kernels.find(key);
+    if (found != shared_->kernels.end()) kernel = found->second;
+  }
+  return kernel != nullptr && DependenciesHold(kernel->made_of) ? kernel : nullptr;
+}
+
+Status TileFrontEnd::FailureOf(const Request& request) const {
+  MutexLock lock(shared_->mutex);
+  auto batch = shared_->batches.find(request.batch);
+  if (batch == shared_->batches.end()) return Status();
+  auto failure = batch->second.failures.find(request.expression);
+  return failure == batch->second.failures.end() ? Status() : failure->second;
+}
+
+bool TileFrontEnd::IsAlone(const Request& request) const {
+  MutexLock lock(shared_->mutex);
+  auto batch = shared_->batches.find(request.batch);
+  return batch == shared_->batches.end() || batch->second.cannot_share ||
+         batch->second.alone.count(request.expression) != 0;
+}
+
+std::vector<std::string> TileFrontEnd::TakeChunk(const Request& request) {
+  std::vector<std::string> chunk = {request.expression};
+  MutexLock lock(shared_->mutex);
+  auto found = shared_->batches.find(request.batch);
+  if (found == shared_->batches.end()) return chunk;
+  Batch& batch = found->second;
+  std::vector<std::string>& waiting = batch.waiting;
+  waiting.erase(std::remove(waiting.begin(), waiting.end(), request.expression), waiting.end());
+  // The first run has one instance: how long that takes is the only thing known of the others.
+  const bool is_alone = batch.cannot_share || batch.alone.count(request.expression) != 0;
+  if (batch.seconds_per_instance == 0 || is_alone) return chunk;
+  const double most = std::min(most_seconds_ / batch.seconds_per_instance, static_cast<double>(kMostInstances));
+  const std::size_t num_more = std::min(waiting.size(), static_cast<std::size_t>(std::max(most, 1.0)) - 1);
+  chunk.insert(chunk.end(), waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(num_more));
+  waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(num_more));
+  return chunk;
+}
+
+Result<std::shared_ptr<const LoweredTileKernel>> TileFrontEnd::Lower(const KernelSource& source, const Target& target,
+                                                                     const WaitLimits& limits) {
+  const Request request = RequestOf(source, target);
+  for (;;) {
+    if (std::shared_ptr<const LoweredTileKernel> found = Find(request.key)) return found;
+    const bool is_alone = IsAlone(request);
+    TUNEONCE_ASSIGN_OR_RETURN(ArtifactLease lease, running_.Acquire(is_alone ? request.key : request.batch, limits));
+    if (std::shared_ptr<const LoweredTileKernel> found = Find(request.key)) return found;
+    TUNEONCE_RETURN_IF_ERROR(FailureOf(request));
+    if (is_alone != IsAlone(request)) continue;  // Its shared run failed meanwhile, or it is no longer announced.
+    return LowerLocked(source, target, request, limits);
+  }
+}
+
+Result<std::shared_ptr<const LoweredTileKernel>> TileFrontEnd::LowerLocked(const KernelSource& source,
+                                                                           const Target& target, const Request& request,
+                                                                           const WaitLimits& limits) {
+  const std::vector<std::string> chunk = TakeChunk(request);
+  Result<Kernels> made = Run(source, target, request, chunk, limits);
+  if (made.status().code() == StatusCode::kInvalidArgument && chunk.size() > 1) {
+    {
+      MutexLock lock(shared_->mutex);
+      if (auto batch = shared_->batches.find(request.batch); batch != shared_->batches.end()) {
+        batch->second.alone.insert(chunk.begin(), chunk.end());
+      }
+    }
+    made = Run(source, target, request, {request.expression}, limits);
+  }
+  if (made.ok()) return made->at(request.key);
+  if (made.status().code() == StatusCode::kInvalidArgument) {
+    MutexLock lock(shared_->mutex);
+    auto batch = shared_->batches.find(request.batch);
+    if (batch != shared_->batches.end()) batch->second.failures.emplace(request.expression, made.status());
+  }
+  return made.status();
+}
+
+Result<TileFrontEnd::Kernels> TileFrontEnd::Run(const KernelSource& source, const Target& target,
+                                                const Request& request, const std::vector<std::string>& expressions,
+                                                const WaitLimits& limits) {
+  TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, Nvrtc());
+  if (limits.cancelled != nullptr && limits.cancelled->load())
+    return CancelledError("NVRTC was not started: cancelled");
+  const auto start = std::chrono::steady_clock::now();
+  const timespec started = FileClock();
+  const CudaHeaders headers = CudaHeaders::Find(tools_->environment(), nvrtc->folder, /*for_tile=*/true);
+  std::vector<std::string> defines = request.defines;
+  NvrtcProgram::Request run;
+  run.text = NvrtcTextOf(source, &defines);
+  if (!request.expression.empty()) run.expressions = expressions;
+  run.options = TileOptionsFor(source, defines, headers, target);
+  std::optional<TemporaryFolder> folder;
+  if (!OptionsNameFiles(source.options)) {
+    if (Result<TemporaryFolder> made = tools_->MakeFolder(); made.ok()) folder = *std::move(made);
+  }
+  ++num_runs_;
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<NvrtcProgram> program,
+                            NvrtcProgram::CompileAsKnown(*nvrtc, source, run, limits, &folder));
+  Artifact made_of;
+  made_of.log = program->Log();
+  if (const int result = program->result(); result != 0) {
+    const std::string code =
+        result == NvrtcLibrary::kCompilation ? "" : absl::StrCat(nvrtc->GetErrorString(result), ": ");
+    return InvalidArgumentError(
+        absl::StrCat("NVRTC for ", target.name(), ": ", code,
+                     ExplainNvrtcLog(made_of.log, source, HeaderOptionsIn(run.options).folders, headers)));
+  }
+  made_of.cacheable = false;
+  if (folder) SetTracedDependencies(source, run.text, run.options, folder->path(), started, {kTileHeader}, &made_of);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  made_of.seconds = seconds / static_cast<double>(expressions.size());
+  TUNEONCE_ASSIGN_OR_RETURN(Kernels made, Collect(*program, request, expressions, made_of));
+  Keep(request, made_of, made);
+  return made;
+}
+
+Result<TileFrontEnd::Kernels> TileFrontEnd::Collect(const NvrtcProgram& program, const Request& request,
+                                                    const std::vector<std::string>& expressions,
+                                                    const Artifact& made_of) {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::string bytecode, program.TileIr());
+  TUNEONCE_ASSIGN_OR_RETURN(const TileIrModule module, ReadTileIr(bytecode));
+  Kernels made;
+  for (const std::string& expression : expressions) {
+    std::string symbol;
+    if (!expression.empty()) {
+      TUNEONCE_ASSIGN_OR_RETURN(symbol, program.LoweredName(expression));
+    } else if (module.entries.size() == 1 && module.entries.front().name != kDummyKernel) {
+      symbol = module.entries.front().name;
+    } else {
+      return InvalidArgumentError(absl::StrCat(
+          "the text has ", module.entries.size() == 1 ? "no tile kernel but templates" : "several tile kernels",
+          "; name one, or an instance, like 'scale<256>'"));
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<LoweredTileKernel> kernel,
+                              KernelOf(bytecode, module, symbol, expression));
+    kernel->made_of = made_of;
+    made.emplace(KeyOf(request.batch, expression), std::move(kernel));
+  }
+  return made;
+}
+
+void TileFrontEnd::Keep(const Request& request, const Artifact& made_of, const Kernels& made) {
+  std::size_t bytes = 0;
+  for (const auto& [key, kernel] : made) bytes += kernel->bytecode.size();
+  MutexLock lock(shared_->mutex);
+  if (auto batch = shared_->batches.find(request.batch); batch != shared_->batches.end()) {
+    batch->second.seconds_per_instance = made_of.seconds;
+    batch->second.cannot_share = !made_of.cacheable;
+  }
+  if (!made_of.cacheable) return;
+  if (shared_->kernel_bytes + bytes > kMostKernelBytes) {  // They can be made again.
+    shared_->kernels.clear();
+    shared_->kernel_bytes = 0;
+  }
+  for (const auto& [key, kernel] : made) shared_->kernels[key] = kernel;
+  shared_->kernel_bytes += bytes;
+}
+
+}  // namespace v0
+}  // namespace tuneonce
