@@ -271,7 +271,9 @@ class Declaration:
 
     def manifest(self, name: str, variants: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
         axes = [{"name": n, "values": list(v)} for n, v in self.axes.items() if self._is_listed(n)]
-        axes += [{"name": n, "kind": "hint", "values": list(v)} for n, v in self.hint_axes.items() if self._is_listed(n)]
+        compiled = {n for v in variants if v["source"] == "tile_ir" for a in v["artifacts"] for n in a.get("config", {})}
+        axes += [{"name": n, "kind": "structural" if n in compiled else "hint", "values": list(v)}
+                 for n, v in self.hint_axes.items() if self._is_listed(n)]
         axes += [{"name": n, "kind": "option", "values": list(v)} for n, v in self.option_axes.items()]
         result: Dict[str, Any] = {"tuneonce_bundle": 1, "name": name, "version": self.version, "dims": list(self.dims)}
         if self.key is not None:
