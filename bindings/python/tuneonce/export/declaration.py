@@ -17,7 +17,8 @@ class Declaration:
     """A kernel's bundle. Field names and values are the manifest's, but for those explained here.
 
     axes: structural axes by name; a kernel's constants of the same names get their values. An axis `backend` of variant
-        names ("tile", "triton") makes them race instead of standing in for each other.
+        names ("tile", "triton", "triton_tile" for the code of Triton's Tile IR back end) makes them race instead of
+        standing in for each other.
     hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages, num_ctas,
         maxnreg. None is a hint that is not set. A kernel under @triton.autotune needs no axes: its configs are taken, the
         first is the baseline.
