@@ -50,7 +50,10 @@ std::int64_t LeastOf(const Family& family, const char* axis, const Target& targe
 }
 
 void AddTileIrDepartures(const std::vector<Config>& configs, const Variant& variant, std::vector<std::string>* found) {
+  // In Triton's Tile IR, which is called plainly, num_stages is the latency of loads, part of the code.
+  const bool is_of_triton = variant.convention == CallingConvention::kPlain;
   for (const char* axis : {"num_warps", "num_stages"}) {
+    if (is_of_triton && axis == std::string_view("num_stages")) continue;
     if (ValuesOf(axis, configs, &variant).size() > 1) {
       found->push_back(absl::StrCat("variant '", variant.name, "' is Tile IR, to which ", axis,
                                     " means nothing: its values are duplicates; give that back end one"));

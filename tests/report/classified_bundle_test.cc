@@ -108,6 +108,20 @@ TEST(ClassifiedBundleTest, ASpaceThatDepartsIsToldWhere) {
   EXPECT_EQ(json["variants"][0]["sources"], 1);
 }
 
+TEST(ClassifiedBundleTest, StagesAreCodeInTheTileIrOfTriton) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Create("/tmp");
+  ASSERT_OK(folder);
+  const std::string artifacts = R"([{"config": {"num_stages": 2}, "file": "code.tileir"},
+                                    {"config": {"num_stages": 4}, "file": "code.tileir"}])";
+  for (const std::string convention : {R"(, "convention": "plain")", ""}) {
+    Result<ClassifiedBundle> found =
+        Classified(WithSpace(*folder, R"([{"name": "num_stages", "values": [2, 4]}])", artifacts + convention));
+    ASSERT_OK(found);
+    const bool is_named = found->ToString().find("to which num_stages means nothing") != std::string::npos;
+    EXPECT_EQ(is_named, convention.empty()) << found->ToString();
+  }
+}
+
 TEST(ClassifiedBundleTest, ClustersOfRowsAreNamed) {
   Result<Bundle> bundle = Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/rms_norm");
   ASSERT_OK(bundle);

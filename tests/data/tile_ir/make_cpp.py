@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the fixtures of product.cu with NVRTC 13.5: make_cpp.py SITE_PACKAGES, where PyPI's nvidia-cuda-nvrtc,
+"""Makes the fixtures of product.cu and copied.cu with NVRTC 13.5: make_cpp.py SITE_PACKAGES, where PyPI's nvidia-cuda-nvrtc,
 nvidia-cuda-crt and nvidia-cuda-runtime are. They are committed; run it when they should change."""
 import ctypes
 import pathlib
@@ -23,11 +23,11 @@ def text_of(program, name):
     return text.raw
 
 
-def write(file, *macros):
-    source = (here / "product.cu").read_bytes()
+def write(file, *macros, of="product.cu"):
+    source = (here / of).read_bytes()
     options = ["-arch=sm_90", "-std=c++20", "--enable-tile", f"-I{root}/include", *(f"-D{macro}" for macro in macros)]
     program = ctypes.c_void_p()
-    check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"product.cu", 0, None, None), "create")
+    check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, of.encode(), 0, None, None), "create")
     code = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*map(str.encode, options)))
     if code:
         raise SystemExit(text_of(program, "ProgramLog").decode())
@@ -37,3 +37,5 @@ def write(file, *macros):
 write("product.range.tileir", "TILE=64", "ALIGNED")
 write("product.for.tileir", "TILE=64", "ALIGNED", "FOR")
 write("product.unaligned.tileir", "TILE=64")
+write("copied.tileir", "ALIGNED", of="copied.cu")
+write("copied.any.tileir", of="copied.cu")

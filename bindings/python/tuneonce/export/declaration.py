@@ -17,7 +17,8 @@ class Declaration:
     """A kernel's bundle. Field names and values are the manifest's, but for those explained here.
 
     axes: structural axes by name; a kernel's constants of the same names get their values. An axis `backend` of variant
-        names ("tile", "triton") makes them race instead of standing in for each other.
+        names ("tile", "triton", "triton_tile" for the code of Triton's Tile IR back end) makes them race instead of
+        standing in for each other.
     hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages, num_ctas,
         maxnreg. None is a hint that is not set. A kernel under @triton.autotune needs no axes: its configs are taken, the
         first is the baseline.
@@ -271,7 +272,9 @@ class Declaration:
 
     def manifest(self, name: str, variants: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
         axes = [{"name": n, "values": list(v)} for n, v in self.axes.items() if self._is_listed(n)]
-        axes += [{"name": n, "kind": "hint", "values": list(v)} for n, v in self.hint_axes.items() if self._is_listed(n)]
+        compiled = {n for v in variants if v["source"] == "tile_ir" for a in v["artifacts"] for n in a.get("config", {})}
+        axes += [{"name": n, "kind": "structural" if n in compiled else "hint", "values": list(v)}
+                 for n, v in self.hint_axes.items() if self._is_listed(n)]
         axes += [{"name": n, "kind": "option", "values": list(v)} for n, v in self.option_axes.items()]
         result: Dict[str, Any] = {"tuneonce_bundle": 1, "name": name, "version": self.version, "dims": list(self.dims)}
         if self.key is not None:

@@ -1,14 +1,12 @@
 """From a Triton kernel to PTX or a cubin by Triton's ahead-of-time compiler, one file per config (PyPI: triton, 3.4 or newer; no
 GPU is needed)."""
 import dataclasses
+import itertools
 import os
 import pathlib
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple, Type
 
-import triton
-from triton.backends import backends
-
-from tuneonce.export import constants, dtype_set, triton_descriptor
+from tuneonce.export import constants, dtype_set, triton_descriptor, triton_tile_ir
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.triton_artifacts import Artifacts, CompileError
@@ -20,51 +18,42 @@ from tuneonce.export.triton_scratch import with_scratch
 os.environ.setdefault("TRITON_DISABLE_LINE_INFO", "1")
 
 
-def check_tile_ir() -> None:
-    """NVIDIA's build of Triton has a back end that writes Tile IR, on where ENABLE_TILE=1; the published one has none."""
-    if os.environ.get("ENABLE_TILE") == "1":
-        raise DeclarationError(f"ENABLE_TILE=1 asks for Triton's Tile IR back end, which triton {triton.__version__} has not "
-                               f"(it has: {', '.join(sorted(backends))}): unset ENABLE_TILE to export PTX")
-
-
 def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path, capabilities: Sequence[int],
            source: str = "ptx") -> Tuple[Declaration, List[Dict[str, Any]], Dict[str, List[str]]]:
     """Writes the code, "ptx" or "cubin", into `folder`. Returns the declaration, with the kernel's own configs if it is
     autotuned, the manifest's variants: for each capability (90 for 9.0) one for arguments as Triton's JIT likes them,
-    those for unaligned dims, and a general one; and the PTX of each, by name."""
-    check_tile_ir()
+    those for unaligned dims, and a general one; and the PTX of each, by name. Where ENABLE_TILE=1 selects Triton's Tile IR
+    back end, the same variants of it are added, in a race."""
     if declaration.space is not None:
         raise DeclarationError(f"the space of kernel '{name}' is named, and a family's hints are cuTile's: for Triton list the "
                                "space in axes or configs, with hints of its own (num_warps, num_stages); `tuneonce space "
                                "show` has the tiles")
     capabilities = sorted(set(capabilities))
-    kernels = [(TritonKernel(kernel, name, of_dtype), dtype) for of_dtype, dtype in dtype_set.each(declaration)]
-    chains = [(chain, dtype) for kernel_of, dtype in kernels for chain in chains_of(kernel_of, capabilities)]
-    artifacts = [each for chain, _ in chains for each in chain.values()]
-    first, _ = kernels[0]
-    for config in first.declaration.all_configs("triton"):
-        try:
-            compiled = [(each, each.compile(config)) for each in artifacts]
-        except CompileError as error:
-            if not first.has_own_configs:
-                raise
-            note(name, f"left out, as Triton itself would: {error}")
-            for kernel_of, _ in kernels:
-                kernel_of.leave_out(config)
-            continue
-        for each, code in compiled:
-            each.add(config, code)
+    with_tile_ir = triton_tile_ir.is_wanted(name, declaration)
+    kernels = [(TritonKernel(kernel, name, of_dtype, with_tile_ir), dtype) for of_dtype, dtype in dtype_set.each(declaration)]
+    if with_tile_ir:
+        for kernel_of, _ in kernels:
+            kernel_of.declaration = triton_tile_ir.raced(kernel_of.declaration)
+    kinds = [Artifacts, *([triton_tile_ir.TileIrArtifacts] if with_tile_ir else [])]
+    of_kinds = [[(chain, dtype) for kernel_of, dtype in kernels for chain in chains_of(kernel_of, capabilities, kind)]
+                for kind in kinds]
+    kernels_of = [kernel_of for kernel_of, _ in kernels]
+    for chains in of_kinds:
+        compile_all(kernels_of, [each for chain, _ in chains for each in chain.values()])
+    first = kernels_of[0]
+    artifacts = [each for chain, _ in of_kinds[0] for each in chain.values()]
     if any(each.waits_in_vain() for each in artifacts):
         note(name, "its launches will not overlap with the launch before them: the code waits for that (gdc_wait), but "
                    "launch_pdl is not set; give the declaration constants={'launch_pdl': True} where the kernel's own "
                    "launches set it")
     variants: List[Dict[str, Any]] = []
     ptx: Dict[str, List[str]] = {}
-    for chain, dtype in chains:
+    for chain, dtype in itertools.chain(*of_kinds):
         for suffix, each in without_doubles(chain).items():
             behind = "_".join(part for part in (suffix, dtype) if part)
             variants.append({**each.variant(folder, source, behind), "targets": each.targets(capabilities)})
-            ptx[variants[-1]["name"]] = each.ptx()
+            if each.backend == Artifacts.backend:
+                ptx[variants[-1]["name"]] = each.code()
     # Its parameters are those declared: with the first dtype.
     declaration = dataclasses.replace(first.declaration, dtypes=declaration.dtypes, of_dtype=None)
     declaration = with_descriptors(declaration, artifacts)
@@ -72,13 +61,30 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
     return (with_scratch(declaration, scratch) if scratch else declaration), variants, ptx
 
 
-def chains_of(kernel_of: TritonKernel, capabilities: Sequence[int]) -> List[Dict[str, Artifacts]]:
+def compile_all(kernels: Sequence[TritonKernel], artifacts: Sequence[Artifacts]) -> None:
+    """Compiles all configs of one back end. One of the kernel's own that does not compile is left out of `kernels`."""
+    first, backend = kernels[0], artifacts[0].backend
+    for config in first.declaration.all_configs(backend):
+        try:
+            compiled = [(each, each.compile(config)) for each in artifacts]
+        except CompileError as error:
+            if not first.has_own_configs:
+                raise
+            note(first.name, f"left out, as Triton itself would: {error}")
+            for kernel_of in kernels:
+                kernel_of.leave_out(config, backend)
+            continue
+        for each, code in compiled:
+            each.add(config, code)
+
+
+def chains_of(kernel_of: TritonKernel, capabilities: Sequence[int], kind: Type[Artifacts]) -> List[Dict[str, Artifacts]]:
     """For each capability and the extents that are constants: by suffix, the variants that stand in for each other, the one that
     assumes most first."""
     groups = {"_".join(["unaligned", *group]): group for group in kernel_of.declaration.unaligned}
-    return [{"": Artifacts(kernel_of, c, extents, False),
-             **{suffix: Artifacts(kernel_of, c, extents, False, group) for suffix, group in groups.items()},
-             "any": Artifacts(kernel_of, c, extents, True)}
+    return [{"": kind(kernel_of, c, extents, False),
+             **{suffix: kind(kernel_of, c, extents, False, group) for suffix, group in groups.items()},
+             "any": kind(kernel_of, c, extents, True)}
             for c in capabilities for extents in constants.extents(kernel_of.declaration.constants)]
 
 

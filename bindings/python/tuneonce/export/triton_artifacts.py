@@ -1,16 +1,16 @@
 """The code of a variant of a Triton kernel: compiled, checked, written."""
 import pathlib
 import re
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Set, Tuple
 
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from tuneonce.export import config_list, triton_descriptor
+from tuneonce.export import config_list, triton_descriptor, triton_driver
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.kernel_names import declared_names
-from tuneonce.export.triton_kernel import OPTIONS, TritonKernel
+from tuneonce.export.triton_kernel import OPTIONS, TILE_IR_OPTIONS, TritonKernel
 from tuneonce.export.triton_scratch import SCRATCH
 from tuneonce.export.triton_specialization import Specialization
 
@@ -37,7 +37,11 @@ def type_of(parameter: Dict[str, Any]) -> str:
 
 class Artifacts:
     """The code of one variant: for one capability and the extents that are constants, with or without what Triton's JIT would
-    specialize for."""
+    specialize for. This class holds PTX and cubins.
+
+    Attributes: `backend`, the back end's value of an axis `backend`, and the first part of the variant's name.
+    """
+    backend = "triton"
 
     def __init__(self, kernel: TritonKernel, capability: int, extents: Dict[str, int], is_general: bool,
                  unaligned: Sequence[str] = ()) -> None:
@@ -73,12 +77,23 @@ class Artifacts:
             signature[argument] = type_of(parameter)
             if self._specialization.divisor_of(parameter) > 1:
                 attributes[index] = [["tt.divisibility", self._specialization.divisor_of(parameter)]]
-        options = {n: values[n] for n in OPTIONS if values.get(n) is not None}
-        options = {n: v for n, v in options.items() if n not in config_list.HINTS or v != config_list.NOT_SET}
         source = ASTSource(function, signature, constexprs=fixed, attrs=attributes)
         where = f"kernel '{self._kernel.name}' for sm_{self._capability}, config {config}"
+        return self._compiled(source, self._options(config, values), where)
+
+    def _options(self, config: Dict[str, Any], values: Dict[str, Any]) -> Dict[str, Any]:
+        """The options of Triton's compiler at `config`, where `values` are the kernel's."""
+        options = {n: values[n] for n in self._option_names() if values.get(n) is not None}
+        return {n: v for n, v in options.items() if n not in config_list.HINTS or v != config_list.NOT_SET}
+
+    def _option_names(self) -> Set[str]:
+        return set(OPTIONS)
+
+    def _compiled(self, source: ASTSource, options: Dict[str, Any], where: str) -> Any:
+        """The code of one config. Errors: as `compile`; a message begins with `where`."""
         try:
-            compiled = triton.compile(source, target=GPUTarget("cuda", self._capability, 32), options=options)
+            with triton_driver.compiling_for("cuda", self._capability):
+                compiled = triton.compile(source, target=GPUTarget("cuda", self._capability, 32), options=options)
         except Exception as error:  # Whatever it throws: of its own classes, and of the kernel's code.
             self._kernel.check_descriptors()
             raise CompileError(f"{where}: {said(error)}") from None
@@ -115,9 +130,13 @@ class Artifacts:
         return passed
 
     def add(self, config: Dict[str, Any], compiled: Any) -> None:
-        known = {n: v for n, v in config.items() if self._kernel.is_known(n)}
+        known = {n: v for n, v in config.items() if self._decides_code(n)}
         if known not in [each for each, _ in self._code]:
             self._code.append((known, compiled))
+
+    def _decides_code(self, name: str) -> bool:
+        """Whether the value of the axis `name` changes the code."""
+        return self._kernel.is_known(name) and name not in TILE_IR_OPTIONS
 
     def is_overlapping(self) -> bool:
         """Whether its launches may begin before the end of the launch before them (launch_pdl). Errors:
@@ -130,13 +149,13 @@ class Artifacts:
 
     def waits_in_vain(self) -> bool:
         """Whether its code waits for the launch before it, and is launched after the end of that."""
-        return not self.is_overlapping() and any(WAIT in ptx for ptx in self.ptx())
+        return not self.is_overlapping() and any(WAIT in ptx for ptx in self.code())
 
     def has_code_of(self, other: "Artifacts") -> bool:
-        return [c.asm["ptx"] for _, c in self._code] == [c.asm["ptx"] for _, c in other._code]
+        return self.code() == other.code()
 
-    def ptx(self) -> List[str]:
-        """Its code, in each config, as text."""
+    def code(self) -> List[Any]:
+        """The code of each config: PTX as text."""
         return [compiled.asm["ptx"] for _, compiled in self._code]
 
     @property
@@ -162,21 +181,27 @@ class Artifacts:
             infix = values if re.fullmatch(r"[\w.+-]*", values) else str(number)
             parts = [self._kernel.name, *([infix] if infix else []), f"sm_{self._capability}", *suffixes, source]
             file = folder / ".".join(parts)
-            code = compiled.asm[source]
-            file.write_bytes(code if source == "cubin" else code.encode())
-            metadata = compiled.metadata
-            artifact = {"config": config, "file": file.name, "symbol": metadata.name, "block": 32 * metadata.num_warps,
-                        "shared_memory": metadata.shared}
-            artifacts.append({**artifact, "cluster": metadata.num_ctas} if metadata.num_ctas > 1 else artifact)
+            artifacts.append({"config": config, "file": file.name, **self._write(compiled, source, file)})
         if self.scratch_bytes > 0:
             taken.append(SCRATCH)
-        result = {"name": "_".join([f"triton_sm{self._capability}", *suffixes]), "source": source, "convention": "triton",
-                  "parameters": taken,
-                  "grid": declaration.grids.get("triton", declaration.grid),
+        grids = declaration.grids
+        result = {"name": "_".join([f"{self.backend}_sm{self._capability}", *suffixes]), **self._form(source), "parameters": taken,
+                  "grid": grids.get(self.backend, grids.get("triton", declaration.grid)),
                   "assumptions": self._specialization.assumptions(self._taken), "artifacts": artifacts}
         if self.is_overlapping():
             result["programmatic_launch"] = True
-        return {**result, "backend": "triton"} if "backend" in declaration.axes else result
+        return {**result, "backend": self.backend} if "backend" in declaration.axes else result
+
+    def _form(self, source: str) -> Dict[str, Any]:
+        """The variant's fields of the form of its code."""
+        return {"source": source, "convention": "triton"}
+
+    def _write(self, compiled: Any, source: str, file: pathlib.Path) -> Dict[str, Any]:
+        """Writes the code of one config. Returns what the artifact states of its launch."""
+        code, metadata = compiled.asm[source], compiled.metadata
+        file.write_bytes(code if source == "cubin" else code.encode())
+        cluster = {"cluster": metadata.num_ctas} if metadata.num_ctas > 1 else {}
+        return {"symbol": metadata.name, "block": 32 * metadata.num_warps, "shared_memory": metadata.shared, **cluster}
 
 
 def said(error: Exception) -> str:

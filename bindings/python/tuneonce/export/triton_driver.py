@@ -1,24 +1,30 @@
 """What a kernel's file may ask Triton's driver for while it is imported, on a machine without a GPU."""
-from typing import Any
+import contextlib
+from typing import Any, Dict, Iterator, Optional
 
+from triton.backends import backends
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
 from tuneonce.export import stub_log
+from tuneonce.export.environment import environment
+
+# What Triton calls its Tile IR back end, and the variable by which it is selected.
+TILE_IR, SWITCH = "tileir", "ENABLE_TILE"
 
 
 class ExportDriver:
     """Stands in for a GPU's: lists of configs depend on the target, scripts name their device. It launches nothing."""
 
-    def __init__(self, capability: int) -> None:
-        self._capability = capability
+    def __init__(self, capability: int, backend: str = "cuda") -> None:
+        self._target = GPUTarget(backend, capability, 32)
 
     def __getattr__(self, name: str) -> Any:
         stub_log.record(f"Triton's driver without a GPU has no '{name}'")
         raise AttributeError(f"there is no GPU, whose driver has '{name}'")
 
     def get_current_target(self) -> GPUTarget:
-        return GPUTarget("cuda", self._capability, 32)
+        return self._target
 
     def get_current_device(self) -> int:
         return 0
@@ -34,3 +40,19 @@ def stand_in(capability: int) -> None:
         driver.active.get_current_target()
     except Exception:  # No active driver; or one that cannot be made: it compiles a module with this machine's compiler.
         driver.set_active(ExportDriver(capability))
+
+
+@contextlib.contextmanager
+def compiling_for(backend: str, capability: int, changes: Dict[str, Optional[str]] = {}) -> Iterator[None]:  # Not changed here.
+    """Within the block Triton compiles for the back end, "cuda" or "tileir", whichever ENABLE_TILE selects, and its driver answers
+    accordingly. `changes`: other variables of the environment. Without a Tile IR back end the block runs as it is."""
+    if TILE_IR not in backends:
+        yield
+        return
+    before = driver.active
+    with environment({SWITCH: "1" if backend == TILE_IR else None, **changes}):
+        driver.set_active(ExportDriver(capability, backend))
+        try:
+            yield
+        finally:
+            driver.set_active(before)

@@ -17,6 +17,8 @@ from tuneonce.export.triton_key import key_of
 
 # What every triton.Config has beside values of the kernel's constants.
 CONFIG_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+# What a triton.Config has more where Triton has a Tile IR back end, with what that takes where it is not set.
+TILE_IR_OPTIONS = {"occupancy": 1, "opt_level": 3}
 # The options of Triton's compiler, launch_pdl and launch_cooperative_grid among them, with their defaults.
 OPTIONS = {field.name: field.default for field in dataclasses.fields(CUDAOptions)}
 
@@ -45,10 +47,12 @@ class TritonKernel:
     Triton's constants and options of one config.
 
     Attributes: `function`, the JIT function within; `declaration`, the one given with the kernel's own configs in it.
+    `with_tile_ir`: it is exported as Tile IR, too.
     """
 
-    def __init__(self, kernel: Any, name: str, declaration: Declaration) -> None:
+    def __init__(self, kernel: Any, name: str, declaration: Declaration, with_tile_ir: bool = False) -> None:
         self.name = name
+        self._tile_ir_options = TILE_IR_OPTIONS if with_tile_ir else {}
         self._heuristics: List[Tuple[str, Callable[[Dict[str, Any]], Any]]] = []
         self._originals: Dict[str, Dict[Any, Any]] = {}  # By axis: what its values stand for, where JSON has no such value.
         tuners = []
@@ -74,7 +78,7 @@ class TritonKernel:
 
     def is_known(self, name: str) -> bool:
         """Whether it is one of the kernel's parameters or the compiler's options."""
-        return name in OPTIONS or name in self.function.arg_names
+        return name in OPTIONS or name in self._tile_ir_options or name in self.function.arg_names
 
     def values(self, config: Dict[str, Any], extents: Dict[str, int]) -> Dict[str, Any]:
         """The kernel's constants and the compiler's options at `config`, by name, and for the extents that are constants, by
@@ -97,8 +101,11 @@ class TritonKernel:
                                    "constants, or several in axes")
         return result
 
-    def leave_out(self, config: Dict[str, Any]) -> None:
-        """Takes one of the kernel's own configs out. Errors: DeclarationError if it was the last."""
+    def leave_out(self, config: Dict[str, Any], backend: str) -> None:
+        """Takes one of the kernel's own configs out, where back ends race that of `backend`. Errors: DeclarationError if it was the
+        last."""
+        if "backend" in self.declaration.axes:
+            config = {"backend": backend, **config}
         configs = [c for c in self.declaration.configs or [] if c != config]
         if not configs:
             raise DeclarationError(f"no config of kernel '{self.name}' compiles")
@@ -194,9 +201,11 @@ class TritonKernel:
         ignored = set()
         rows = []
         for config in configs:
-            row = {**config.kwargs, **{n: getattr(config, n, None) for n in CONFIG_OPTIONS if n not in config.kwargs}}
+            own = {**{n: getattr(config, n, None) for n in CONFIG_OPTIONS},
+                   **{n: getattr(config, n, None) or default for n, default in self._tile_ir_options.items()}}
+            row = {**config.kwargs, **{n: v for n, v in own.items() if n not in config.kwargs}}
             ignored |= {n for n in row if not self.is_known(n)}
-            ignored |= {n for n, v in vars(config).items() if v and n not in ("kwargs", *CONFIG_OPTIONS)}
+            ignored |= {n for n, v in vars(config).items() if v and n not in ("kwargs", *own) and v != TILE_IR_OPTIONS.get(n)}
             rows.append({n: getattr(v, "value", v) if type(v).__name__ == "constexpr" else v
                          for n, v in row.items() if self.is_known(n) and n not in self.declaration.constants})
         if ignored:
