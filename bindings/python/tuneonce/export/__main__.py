@@ -112,7 +112,7 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
         if importlib.util.find_spec("triton") is None:
             raise DeclarationError("the exporter from Triton needs triton, which is not installed: pip install triton")
         from tuneonce.export import triton_driver
-        triton_driver.stand_in(max(capabilities))
+        triton_driver.ensure_driver(max(capabilities))
     kernel, name, declaration, file = kernel_spec.find(spec, arguments.declaration)
     has_key = declaration.key is not None
     folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name
