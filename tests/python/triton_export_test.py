@@ -418,7 +418,7 @@ def test_what_a_files_import_decides_by_a_stub_is_said():
             f"stubbed.py:{at['DEVICES']}: '{cuda}.device_count()' was refused as a number"]
         from triton.runtime import driver
         from tuneonce.export import triton_driver
-        triton_driver.stand_in(90)
+        triton_driver.ensure_driver(90)
         if isinstance(driver.active, triton_driver.ExportDriver):
             expected.append(f"stubbed.py:{at['SHARED']}: Triton's driver without a GPU has no 'utils'")
         dtypes = "no_such_framework.float16 != no_such_framework.half"

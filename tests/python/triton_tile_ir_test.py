@@ -30,9 +30,9 @@ HERE = pathlib.Path(__file__).parent
 class Export:
     """What the exporter wrote and printed of one kernel, and the calls of the back end."""
 
-    def __init__(self, kernel, file="triton_tile_ir_kernels.py", **variables):
+    def __init__(self, kernel, file="triton_tile_ir_kernels.py", folder=None, **variables):
         self._own, StandIn.calls = tempfile.TemporaryDirectory(), []
-        self.folder = pathlib.Path(self._own.name)
+        self.folder = folder or pathlib.Path(self._own.name)
         notes, self.error = io.StringIO(), None
         sys.argv = ["tuneonce.export", "triton", f"{HERE / file}:{kernel}", "-o", str(self.folder)]
         os.environ.update({"ENABLE_TILE": "1", **variables})
@@ -181,6 +181,12 @@ def test_ptx_alone_is_exported_unless_tile_ir_is_asked_for():
     for value in ("0", "", "2"):
         export = Export("copied", ENABLE_TILE=value)
         assert list(export.variants) == ["triton_sm90", "triton_sm90_any"] and not export.calls and "backend" not in export.axes()
+
+
+def test_an_export_without_tile_ir_ends_the_race():
+    raced = Export("copied")
+    alone = Export("copied", folder=raced.folder, ENABLE_TILE="0")
+    assert alone.error is None and alone.manifest == Export("copied", ENABLE_TILE="0").manifest, alone.error
 
 
 def test_descriptors_are_refused():

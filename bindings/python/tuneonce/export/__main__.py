@@ -28,6 +28,8 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
             raise SystemExit(f"{manifest_path} is no manifest: {error}; remove it, or export to another folder") from None
         replaced = {"cpu", *(v["name"] for v in exported)}
         again = {(v["source"], json.dumps(v.get("targets"))) for v in exported}  # Whatever extents it was exported for before.
+        if "backend" not in declaration.axes:  # Triton's Tile IR, for which an earlier export added the axis.
+            replaced |= {v["name"] for v in known["variants"] if v.get("backend") == "triton_tile"}
         variants = [v for v in known["variants"] if v["name"] not in replaced and
                     (v["source"], json.dumps(v.get("targets"))) not in again] + variants
         declaration = with_parts(declaration, known["parameters"], variants)
@@ -112,7 +114,7 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
         if importlib.util.find_spec("triton") is None:
             raise DeclarationError("the exporter from Triton needs triton, which is not installed: pip install triton")
         from tuneonce.export import triton_driver
-        triton_driver.stand_in(max(capabilities))
+        triton_driver.ensure_driver(max(capabilities))
     kernel, name, declaration, file = kernel_spec.find(spec, arguments.declaration)
     has_key = declaration.key is not None
     folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name

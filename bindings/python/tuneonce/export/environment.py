@@ -6,7 +6,7 @@ from typing import Dict, Iterator, Optional
 
 @contextlib.contextmanager
 def environment(changes: Dict[str, Optional[str]]) -> Iterator[None]:
-    """Sets variables for the block, and restores them behind it; None removes a variable."""
+    """Sets variables for the block, and restores them afterwards; None removes a variable."""
     before = {name: os.environ.get(name) for name in changes}
     _assign(changes)
     try:

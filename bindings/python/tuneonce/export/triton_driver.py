@@ -34,8 +34,8 @@ class ExportDriver:
         return torch.device("cuda", self.get_current_device())
 
 
-def stand_in(capability: int) -> None:
-    """For `capability`, unless there is a GPU."""
+def ensure_driver(capability: int) -> None:
+    """Sets a driver for `capability`, unless there is a GPU."""
     try:
         driver.active.get_current_target()
     except Exception:  # No active driver; or one that cannot be made: it compiles a module with this machine's compiler.

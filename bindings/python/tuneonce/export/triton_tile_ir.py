@@ -80,8 +80,8 @@ class TileIr:
 
 
 class TileIrArtifacts(Artifacts):
-    """The Tile IR of one variant. Its kernel takes what Triton passes: pointers and numbers in the kernel's order, with no pointers
-    behind them. It is launched as all Tile IR is: one thread per block of the grid, no shared memory of the launch."""
+    """The Tile IR of one variant. Its entry takes what Triton's launcher passes to it: pointers and numbers in the kernel's order,
+    without the two null pointers that PTX takes. It is launched with one thread per block and without dynamic shared memory."""
     backend = BACKEND
 
     def __init__(self, *arguments: Any) -> None:
@@ -99,17 +99,17 @@ class TileIrArtifacts(Artifacts):
         with compiling_for(TILE_IR, self._capability, self._masked()):
             try:
                 compiler = make_backend(target)
-                its = compiler.parse_options({n: v for n, v in options.items() if n not in WITHOUT_EFFECT})
+                parsed = compiler.parse_options({n: v for n, v in options.items() if n not in WITHOUT_EFFECT})
                 context = ir.context()
                 ir.load_dialects(context)
                 compiler.load_dialects(context)
-                module = source.make_ir(target, its, compiler.get_codegen_implementation(its), compiler.get_module_map(), context)
-                metadata: Dict[str, Any] = {"target": target, **vars(its)}
+                module = source.make_ir(target, parsed, compiler.get_codegen_implementation(parsed), compiler.get_module_map(), context)
+                metadata: Dict[str, Any] = {"target": target, **vars(parsed)}
                 stages: Dict[str, Any] = {}
-                compiler.add_stages(stages, its, source.language)
+                compiler.add_stages(stages, parsed, source.language)
                 for stage in [stage for name, stage in stages.items() if name != compiler.binary_ext]:
                     module = stage(module, metadata)
-                return TileIr(bytes(tileir.write_bytecode(module)), metadata["name"], its.opt_level)
+                return TileIr(bytes(tileir.write_bytecode(module)), metadata["name"], parsed.opt_level)
             except Exception as error:  # Triton's compiler raises exceptions of many classes, those of the kernel's code too.
                 raise CompileError(f"{where}, Tile IR: {said(error)}") from None
 
