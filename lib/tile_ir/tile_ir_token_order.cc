@@ -14,7 +14,7 @@ constexpr int kMostAccesses = 512;
 constexpr int kBitsOfWord = 64;
 /// As in TileIrFacts: nests of loops need a pass per level. What is not settled then counts as unordered, and real
 /// bodies settle within five.
-constexpr int kMaxPasses = 64;
+constexpr int kMaxOrderPasses = 64;
 
 /// Control flow, and operations that only join tokens, do not count.
 bool IsAccess(int code) {
@@ -60,7 +60,7 @@ void TileIrTokenOrder::Follow(const TileIrBody& body) {
   const std::vector<std::pair<int, int>> carried = CarriedValues(body);
   auto tokens_of = [&](int value) -> Accesses& { return of_tokens_[static_cast<std::size_t>(value)]; };
   bool is_changed = true;
-  for (int pass = 0; pass < kMaxPasses && is_changed; ++pass) {
+  for (int pass = 0; pass < kMaxOrderPasses && is_changed; ++pass) {
     is_changed = false;
     for (std::size_t at = 0; at < body.operations.size(); ++at) {
       const TileIrOperation& operation = body.operations[at];
