@@ -110,6 +110,14 @@ std::string BuildOf(const NvrtcLibrary& nvrtc, const std::string& file) {
   return stat(file.c_str(), &status) == 0 ? absl::StrCat(status.st_size, " bytes") : "unknown";
 }
 
+/// Loads the library of built-in functions that lies next to NVRTC, which looks for it by name alone. The loader finds
+/// it by NVRTC's run path, but not where a sanitizer loads libraries in NVRTC's place. Without it compiles fail and
+/// state so.
+void LoadBuiltins(const NvrtcLibrary& nvrtc) {
+  if (nvrtc.folder.empty()) return;
+  dlopen(absl::StrCat(nvrtc.folder, "/libnvrtc-builtins.so.", nvrtc.VersionText()).c_str(), RTLD_LAZY | RTLD_LOCAL);
+}
+
 constexpr char kHowToInstallTile[] =
     "pip install nvidia-cuda-tileiras nvidia-cuda-nvrtc nvidia-cuda-crt nvidia-cuda-runtime, or set "
     "TUNEONCE_TILE_NVRTC";
@@ -129,6 +137,7 @@ Result<const NvrtcLibrary*> LoadFirst(const std::vector<std::string>& places) {
   const std::string file = FileOf(*nvrtc);
   nvrtc->folder = file.substr(0, file.rfind('/') == std::string::npos ? 0 : file.rfind('/'));
   nvrtc->build = BuildOf(*nvrtc, file);
+  LoadBuiltins(*nvrtc);
   return (*loaded)[library.handle] = nvrtc.release();
 }
 
