@@ -43,9 +43,8 @@ std::optional<std::string> Member(std::string_view event, std::string_view key) 
   return std::nullopt;
 }
 
-/// The part of an event that has its name, which is at `at`, and its detail. An event is an object of one level,
-/// {"args":
-/// {"detail": PATH}, ..., "name": EVENT, ...}; for sm_100 and newer it ends with "args".
+/// Returns the part of an event that holds its name, which is at `at`, and its detail. An event is one object,
+/// {"args": {"detail": PATH}, ..., "name": EVENT, ...}. For sm_100 and newer, "args" is its last member.
 std::optional<std::string_view> EventAround(std::string_view trace, std::size_t at, std::size_t name_size) {
   const std::size_t behind = at + name_size;
   const std::size_t close = trace.find('}', behind);

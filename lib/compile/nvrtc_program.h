@@ -36,7 +36,8 @@ class NvrtcProgram {
   ///   options out of it (docs/driver_rules.md).
   /// - --fdevice-time-trace: names the headers that were read.
   /// A text that does not compile is not an error here: see `result`. Errors: DeadlineExceeded and Cancelled, by
-  /// `limits`; Internal. NVRTC asks for cancellation only after its front end, whose parsing and templates are not interrupted.
+  /// `limits`; Internal. NVRTC asks for cancellation only after its front end: parsing and templates are not
+  /// interrupted.
   /// REQUIRES: `nvrtc` and `source` outlive the program.
   static Result<std::unique_ptr<NvrtcProgram>> CompileAsKnown(const NvrtcLibrary& nvrtc, const KernelSource& source,
                                                               const Request& request, const WaitLimits& limits,
