@@ -1,7 +1,6 @@
-// Tunes an RMS norm once per shape, then launches it: the README's program.
+// Tunes an RMS norm once per shape, then launches it: the README's program, with the kernel's text.
 //
-//   tuneonce_hello cpu     C++ on the CPU device, on any machine
-//   tuneonce_hello cuda    CUDA Tile IR on a GPU; run it in the folder of the bundle rms_norm, where the bytecode lies
+//   tuneonce_hello [cuda|cpu]    CUDA Tile C++ on a GPU; without a GPU C++ on the CPU device, on any machine
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -13,24 +12,49 @@
 
 using namespace tuneonce;  // NOLINT(google-build-using-namespace)
 
+constexpr char kTileSource[] = R"(
+#include "cuda_fp16.h"
+#include "cuda_tile.h"
+namespace tiles = ::cuda::tiles;
+
+template <int TILE>  // One block per row, TILE columns at a time.
+__tile_global__ void rms_norm(const __half* __restrict__ x, const __half* __restrict__ w, __half* __restrict__ y,
+                              float eps, int m, int n) {
+  x = tiles::assume_aligned<16>(x), w = tiles::assume_aligned<16>(w), y = tiles::assume_aligned<16>(y);
+  n = tiles::assume_divisible<8>(n);  // Rows begin at multiples of 16 bytes, which the fastest loads need.
+  auto xs = tiles::partition_view{tiles::tensor_span{x, tiles::extents{m, n}}, tiles::shape<1, TILE>{}};
+  auto ws = tiles::partition_view{tiles::tensor_span{w, tiles::extents{1, n}}, tiles::shape<1, TILE>{}};
+  auto ys = tiles::partition_view{tiles::tensor_span{y, tiles::extents{m, n}}, tiles::shape<1, TILE>{}};
+  const int row = tiles::bid().x;
+  auto squares = tiles::zeros<tiles::tile<float, tiles::shape<1, TILE>>>();
+  for (auto i : tiles::irange(0, (n + TILE - 1) / TILE)) {
+    auto part = tiles::element_cast<float>(xs.load_masked(row, i));  // Zero beyond the row's end.
+    squares = squares + part * part;
+  }
+  auto scale = tiles::rsqrt(tiles::sum<1>(squares) / static_cast<float>(n) + eps);
+  for (auto i : tiles::irange(0, (n + TILE - 1) / TILE)) {
+    auto part = tiles::element_cast<float>(xs.load_masked(row, i));
+    auto weight = tiles::element_cast<float>(ws.load_masked(0, i));
+    ys.store_masked(tiles::element_cast<__half>(part * scale * weight), row, i);
+  }
+})";
+
 constexpr char kCpuSource[] = R"(
-static void rms_norm(const tuneonce_block& block, const _Float16* x, const _Float16* w, _Float16* y, float eps, int N) {
-  float sums[TILE] = {};  // Independent sums, so that they can be made at once.
-  for (int i = 0; i < N; ++i) sums[i % TILE] += float(x[block.x * N + i]) * float(x[block.x * N + i]);
+static void rms_norm(const tuneonce_block& block, const _Float16* x, const _Float16* w, _Float16* y, float eps, int n) {
+  float sums[TILE] = {};  // Independent sums, which can be computed at the same time.
+  for (int i = 0; i < n; ++i) sums[i % TILE] += float(x[block.x * n + i]) * float(x[block.x * n + i]);
   float sum = 0;
   for (float part : sums) sum += part;
-  float scale = 1 / __builtin_sqrtf(sum / N + eps);
-  for (int i = 0; i < N; ++i) y[block.x * N + i] = _Float16(float(x[block.x * N + i]) * scale * float(w[i]));
+  float scale = 1 / __builtin_sqrtf(sum / n + eps);
+  for (int i = 0; i < n; ++i) y[block.x * n + i] = _Float16(float(x[block.x * n + i]) * scale * float(w[i]));
 }
 TUNEONCE_CPU_KERNEL(rms_norm);)";
 
 KernelDefinition RmsNorm() {
-  constexpr Dim N{1};  // The second dim that appears below.
   SearchSpace space;
-  auto tile = space.AddAxis("TILE", {1024, 4096});             // Structural: other code per value.
-  auto occupancy = space.AddHintAxis("occupancy", {1, 2, 4});  // A compiler hint: the same code, patched.
-  space.AddGuard("a tile covers a row", [=](const Config& c, const Dims& dims) { return dims[N] <= c[tile]; });
-  space.SetBaseline({{tile, 4096}, {occupancy, 1}});  // Always measured: the winner is never slower.
+  auto tile = space.AddAxis("TILE", {1024, 2048, 4096});       // A template argument: each value is other code.
+  auto occupancy = space.AddHintAxis("occupancy", {1, 2, 4});  // A hint for the compiler: the same code, patched.
+  space.SetBaseline({{tile, 1024}, {occupancy, 1}});           // Always measured: the winner is never slower.
 
   return KernelDefinition("rms_norm")
       .Parameters({In("x", kFloat16, {"M", "N"}), In("w", kFloat16, {"N"}), Out("y", kFloat16, {"M", "N"}),
@@ -38,15 +62,20 @@ KernelDefinition RmsNorm() {
       .Key(KeyOf("M").NextPow2(), KeyOf("N"))  // All M up to the next power of two share one tune.
       .Space(space)
       .Grid(Grid::OneD({"M", 1}))
-      .AddVariant(TileIrFiles("rms_norm.{TILE}x0x1.any.tileir")  // Its form in which a tile is a row.
-                      .Assuming({Aligned("x", 16), StrideIs("x", 1, 1), StrideDivisibleBy("x", 0, 8), Aligned("w", 16),
-                                 StrideIs("w", 0, 1), Aligned("y", 16), StrideIs("y", 1, 1),
-                                 StrideDivisibleBy("y", 0, 8), NoOverlap("x", "y"), NoOverlap("w", "y")}))
+      .AddVariant(TileCpp(kTileSource, "rms_norm<TILE>").Taking({"x", "w", "y", "eps", "M", "N"}))
       .AddVariant(HostCpp(kCpuSource, "rms_norm").Taking({"x", "w", "y", "eps", "N"}));
 }
 
+Result<Device> FindDevice(const std::string& name) {
+  if (!name.empty()) return OpenDevice(name);
+  Result<Device> gpu = OpenDevice("cuda");
+  if (gpu.ok()) return gpu;
+  std::printf("no GPU was found: the CPU device runs the C++ variant\n");
+  return OpenDevice("cpu");
+}
+
 Status Run(const std::string& device_name) {
-  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(device_name));
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, FindDevice(device_name));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
@@ -68,13 +97,13 @@ Status Run(const std::string& device_name) {
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
   std::printf("%d hit, %d misses after sealing\n", static_cast<int>(norm.counters().hits),
               static_cast<int>(norm.counters().sealed_misses));
-  // A row of twos has the root mean square 2; the weights are 2.
-  bool is_right = result == twos && norm.counters().hits == 1;
-  return is_right ? Status() : InternalError("y should be 2 everywhere, by one hit");
+  // The root mean square of a row of twos is 2, and the weights are 2.
+  bool is_correct = result == twos && norm.counters().hits == 1;
+  return is_correct ? Status() : InternalError("y should be 2 everywhere, by one hit");
 }
 
 int main(int argc, char** argv) {
-  Status status = Run(argc > 1 ? argv[1] : "cpu");
+  Status status = Run(argc > 1 ? argv[1] : "");
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }
