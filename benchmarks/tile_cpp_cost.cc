@@ -1,12 +1,13 @@
 // What it costs to lower 40 instances of a matmul in CUDA Tile C++ to Tile IR: in shared runs of NVRTC, as a search
 // does it; in a run for each; and by a process of nvcc for each (--nvcc=PATH of CUDA 13.3 or newer). And what the Tile
-// IR of 8 of them costs to compile as a search's pool does it, with two workers, against nvcc one after the other.
+// IR of 8 of them costs to compile as a search's pool does it, against as many processes of nvcc at a time.
 // tile_cpp_cost_benchmark [--nvcc=PATH]. Needs NVRTC 13.3 or newer and tileiras; no GPU.
 #include <benchmark/benchmark.h>
 
-#include <cstdio>
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/environment.h"
@@ -94,40 +95,51 @@ void BM_Lower40(benchmark::State& state) {
 }
 BENCHMARK(BM_Lower40)->ArgName("shared")->Arg(1)->Arg(0)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-/// Runs nvcc with `option` on each of `count` instances, one after the other.
-void RunNvcc(benchmark::State& state, const std::string& option, std::size_t count) {
+Status RunNvccOn(const std::string& instance, const std::string& option) {
+  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, Tools()->MakeFolder());
+  const std::string text = std::string(kMatmul) + "template __tile_global__ void " + instance +
+                           "(const __half*, const __half*, __half*, int, int, int);\n";
+  TUNEONCE_ASSIGN_OR_RETURN(const std::string file, folder.WriteFile("k.cu", text));
+  ProcessOptions options;
+  options.arguments = {nvcc, "-arch=sm_90", "--enable-tile", "-std=c++20", option, file, "-o", folder.path() + "/out"};
+  options.environment = {"PATH=" + Environment::Read().path, "TMPDIR=" + folder.path()};
+  options.folder = folder.path();
+  TUNEONCE_ASSIGN_OR_RETURN(ProcessResult result, RunProcess(options));
+  return result.exit_code == 0 ? Status() : InternalError(result.output);
+}
+
+/// Runs nvcc with `option` on each of `count` instances, `num_processes` at a time.
+void RunNvcc(benchmark::State& state, const std::string& option, std::size_t count, std::int64_t num_processes) {
   if (nvcc.empty()) return state.SkipWithError("give --nvcc=PATH");
+  const std::vector<std::string> names = Instances(count);
   for (auto _ : state) {
-    for (const std::string& name : Instances(count)) {
-      TemporaryFolder folder = *Tools()->MakeFolder();
-      const std::string text = std::string(kMatmul) + "template __tile_global__ void " + name +
-                               "(const __half*, const __half*, __half*, int, int, int);\n";
-      ProcessOptions options;
-      options.arguments = {
-          nvcc, "-arch=sm_90",         "--enable-tile", "-std=c++20", option, *folder.WriteFile("k.cu", text),
-          "-o", folder.path() + "/out"};
-      options.environment = {"PATH=" + Environment::Read().path, "TMPDIR=" + folder.path()};
-      options.folder = folder.path();
-      Result<ProcessResult> result = RunProcess(options);
-      if (!result.ok() || result->exit_code != 0) {
-        return state.SkipWithError(result.ok() ? result->output.c_str() : result.status().message().c_str());
-      }
+    std::atomic<std::size_t> next{0};
+    std::vector<Status> results(static_cast<std::size_t>(num_processes));
+    std::vector<std::thread> threads;
+    for (Status& result : results) {
+      threads.emplace_back([&] {
+        for (std::size_t i = next++; i < names.size() && result.ok(); i = next++) result = RunNvccOn(names[i], option);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const Status& result : results) {
+      if (!result.ok()) return state.SkipWithError(result.message().c_str());
     }
   }
 }
-void BM_Nvcc40(benchmark::State& state) { RunNvcc(state, "--tilebc", 40); }
+void BM_Nvcc40(benchmark::State& state) { RunNvcc(state, "--tilebc", 40, 1); }
 BENCHMARK(BM_Nvcc40)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
 
 /// From source to cubin, as a search's pool does it.
-void BM_Compile8(benchmark::State& state) {
+void BM_Compile(benchmark::State& state) {
   for (auto _ : state) {
     ToolchainSet toolchains({std::make_shared<TileCppToolchain>(Tools())});
-    CompileSlots slots(static_cast<int>(state.range(0)));
+    CompileSlots slots(static_cast<int>(state.range(1)));
     MemoryArtifactCache cache;
     CompileOptions options;
     options.cache = &cache;
-    std::vector<CompileJob> jobs(8);
-    const std::vector<KernelSource> sources = Sources(8);
+    const std::vector<KernelSource> sources = Sources(static_cast<std::size_t>(state.range(0)));
+    std::vector<CompileJob> jobs(sources.size());
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].alternatives.push_back({sources[i], Hints()});
     CompilePool pool(slots, toolchains, Sm90(), jobs, options);
     while (std::optional<CompiledJob> job = pool.Next()) {
@@ -135,10 +147,18 @@ void BM_Compile8(benchmark::State& state) {
     }
   }
 }
-BENCHMARK(BM_Compile8)->ArgName("workers")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+void BM_NvccCompile(benchmark::State& state) {
+  RunNvcc(state, "--tilecubin", static_cast<std::size_t>(state.range(0)), state.range(1));
+}
 
-void BM_NvccCompile8(benchmark::State& state) { RunNvcc(state, "--tilecubin", 8); }
-BENCHMARK(BM_NvccCompile8)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+/// A few instances at a time, and all with a process for each processor.
+void Sizes(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgNames({"instances", "workers"})->Args({8, 1})->Args({8, 2});
+  benchmark->Args({40, static_cast<std::int64_t>(std::thread::hardware_concurrency())});
+  benchmark->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+}
+BENCHMARK(BM_Compile)->Apply(Sizes);
+BENCHMARK(BM_NvccCompile)->Apply(Sizes);
 
 }  // namespace
 }  // namespace tuneonce

@@ -1,5 +1,4 @@
 // tuneonce compile
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include "files.h"
 #include "hint_arguments.h"
 #include "output.h"
+#include "source_arguments.h"
 #include "target_argument.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/toolchain.h"
@@ -16,54 +16,14 @@ namespace tuneonce::cli {
 namespace {
 
 struct CompileArguments {
-  std::string file;
+  SourceArguments source;
   std::string target;
-  std::string symbol;
   std::vector<std::string> hints;
   std::vector<std::string> options;
-  std::vector<std::string> defines;
-  std::vector<std::string> folders;
-  std::string standard;
   std::string output;
   std::string timeout_ms;
-  bool tile = false;
   bool json = false;
 };
-
-Result<KernelSource> ReadSource(const CompileArguments& arguments) {
-  std::string extension = std::filesystem::path(arguments.file).extension().string();
-  if (extension != ".tileir" && extension != ".ptx" && extension != ".cu") {
-    return InvalidArgumentError("'" + arguments.file + "' is none of .tileir, .ptx, .cu");
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(arguments.file));
-  if (extension == ".tileir") return KernelSource::TileIr(std::move(content), arguments.symbol);
-  if (extension == ".ptx") return KernelSource::Ptx(std::move(content), arguments.symbol);
-  KernelSource source = arguments.tile ? KernelSource::TileCpp(std::move(content), arguments.symbol)
-                                       : KernelSource::CudaCpp(std::move(content), arguments.symbol);
-  source.file = arguments.file;
-  for (const std::string& define : arguments.defines) {
-    std::size_t equals = define.find('=');
-    bool has_value = equals != std::string::npos;
-    source.Define(define.substr(0, equals), has_value ? define.substr(equals + 1) : "1");
-  }
-  for (const std::string& folder : arguments.folders) {
-    if (!std::filesystem::is_directory(folder)) return NotFoundError("-I " + folder + ": there is no such folder");
-    source.Include(folder);
-  }
-  if (!arguments.standard.empty()) source.options.push_back("--std=" + arguments.standard);
-  return source;
-}
-
-/// What only a compiler of C++ takes.
-Status CheckCppOptions(const CompileArguments& arguments, SourceKind kind) {
-  if (IsForNvrtc(kind)) return Status();
-  const char* option = arguments.tile                ? "--tile"
-                       : !arguments.defines.empty()  ? "-D"
-                       : !arguments.folders.empty()  ? "-I"
-                       : !arguments.standard.empty() ? "--std"
-                                                     : nullptr;
-  return option == nullptr ? Status() : InvalidArgumentError(std::string(option) + " applies to .cu files only");
-}
 
 /// "ftz=true" as the value that an option axis would have.
 AxisValue ToOptionValue(const std::string& text) {
@@ -91,7 +51,7 @@ Status AddOptions(const std::vector<std::string>& arguments, KernelSource* sourc
 
 void Print(const CompileArguments& arguments, const Artifact& artifact) {
   if (arguments.json) {
-    nlohmann::ordered_json json = {{"file", arguments.file},
+    nlohmann::ordered_json json = {{"file", arguments.source.file()},
                                    {"target", arguments.target},
                                    {"kernel", artifact.symbol},
                                    {"kernels", artifact.kernels},
@@ -119,8 +79,7 @@ Status Run(const CompileArguments& arguments) {
   if (!arguments.timeout_ms.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(limits.timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, ReadSource(arguments));
-  TUNEONCE_RETURN_IF_ERROR(CheckCppOptions(arguments, source.kind));
+  TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, arguments.source.Read());
   TUNEONCE_RETURN_IF_ERROR(AddOptions(arguments.options, &source));
   TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(arguments.hints));
   if (!values.empty() && !IsTile(source.kind)) {
@@ -140,18 +99,8 @@ Status Run(const CompileArguments& arguments) {
 void AddCompile(CLI::App& app, Command* command) {
   CLI::App* compile = app.add_subcommand("compile", "Compile a .tileir, .ptx or .cu file to a cubin");
   auto arguments = std::make_shared<CompileArguments>();
-  compile->add_option("FILE", arguments->file, "Tile IR bytecode, PTX, CUDA C++ or CUDA Tile C++")->required();
-  compile->add_flag("--tile", arguments->tile, "the .cu file is CUDA Tile C++: its kernels are __tile_global__");
+  arguments->source.AddTo(compile);
   compile->add_option("--target", arguments->target, "GPU architecture, like sm_90")->required();
-  compile->add_option(
-      "--symbol", arguments->symbol,
-      "the kernel, where the file has several; of a .cu file also an instance, like 'reduce<128, float>'");
-  compile->add_option("-D", arguments->defines, "a macro, NAME or NAME=VALUE (.cu only); may be repeated")
-      ->allow_extra_args(false);
-  compile->add_option("-I", arguments->folders, "a folder of headers (.cu only); may be repeated")
-      ->allow_extra_args(false);
-  compile->add_option("--std", arguments->standard,
-                      "the C++ standard, like c++20 (.cu only); default c++17, with --tile c++20");
   compile->add_option("--hint", arguments->hints,
                       "a compiler hint, like occupancy=4 (.tileir, and .cu with --tile); may be repeated");
   compile->add_option("--option", arguments->options,

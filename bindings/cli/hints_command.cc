@@ -1,17 +1,25 @@
 // tuneonce hints show | set | clear
 #include <memory>
 
+#include "base/environment.h"
 #include "commands.h"
+#include "compile/tile_cpp_toolchain.h"
+#include "compile/tile_front_end.h"
+#include "compile/toolbox.h"
 #include "files.h"
 #include "hint_arguments.h"
 #include "output.h"
+#include "source_arguments.h"
+#include "target_argument.h"
 #include "tile_ir/tile_ir.h"
 
 namespace tuneonce::cli {
 namespace {
 
 struct HintsArguments {
-  std::string file;
+  SourceArguments source;             ///< Of `show`.
+  std::string lowered_for = "sm_90";  ///< Of `show`.
+  std::string file;                   ///< Of `set` and `clear`.
   std::string target = "default";
   std::string entry;
   std::vector<std::string> hints;
@@ -20,10 +28,10 @@ struct HintsArguments {
   bool json = false;
 };
 
-void Print(const TileIrModule& module, const HintsArguments& arguments) {
-  if (arguments.json) {
+void Print(const TileIrModule& module, const std::string& file, bool is_json) {
+  if (is_json) {
     nlohmann::ordered_json json;
-    json["file"] = arguments.output.empty() ? arguments.file : arguments.output;
+    json["file"] = file;
     json["bytecode_version"] = std::to_string(module.major) + "." + std::to_string(module.minor);
     json["entries"] = nlohmann::ordered_json::array();
     for (const TileIrEntry& entry : module.entries) {
@@ -45,11 +53,29 @@ void Print(const TileIrModule& module, const HintsArguments& arguments) {
   }
 }
 
+/// The Tile IR in the file, or that NVRTC makes of its CUDA Tile C++.
+Result<std::string> ReadBytecode(const HintsArguments& arguments) {
+  const SourceArguments& source = arguments.source;
+  if (!source.IsCpp()) {
+    TUNEONCE_RETURN_IF_ERROR(source.CheckCppOptions());
+    return ReadFile(source.file());
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(KernelSource text, source.Read());
+  if (text.kind != SourceKind::kTileCpp) {
+    return InvalidArgumentError("'" + source.file() +
+                                "' is CUDA C++, which takes no hints; for tile kernels add --tile");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseGpuTarget(arguments.lowered_for));
+  TileFrontEnd front_end(std::make_shared<const Toolbox>(Environment::Read()), TileCppToolchain::kMostRunSeconds);
+  TUNEONCE_ASSIGN_OR_RETURN(auto lowered, front_end.Lower(text, target, WaitLimits()));
+  return lowered->bytecode;
+}
+
 Status Show(const HintsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadFile(arguments.file));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadBytecode(arguments));
   Result<TileIrModule> module = ReadTileIr(bytecode);
-  TUNEONCE_RETURN_IF_ERROR(module.status().WithPrefix(arguments.file));
-  Print(*module, arguments);
+  TUNEONCE_RETURN_IF_ERROR(module.status().WithPrefix(arguments.source.file()));
+  Print(*module, arguments.source.file(), arguments.json);
   return Status();
 }
 
@@ -66,7 +92,7 @@ Status Patch(const HintsArguments& arguments, const Hints& hints) {
     if (!note.empty()) PrintNote("note: " + note);
   }
   TUNEONCE_ASSIGN_OR_RETURN(TileIrModule after, ReadTileIr(*patched));
-  Print(after, arguments);
+  Print(after, arguments.output, arguments.json);
   return Status();
 }
 
@@ -82,20 +108,22 @@ void AddHints(CLI::App& app, Command* command) {
   CLI::App* hints = app.add_subcommand("hints", "Show or change the compiler hints in Tile IR bytecode");
   hints->require_subcommand(1);
   auto arguments = std::make_shared<HintsArguments>();
+  CLI::App* show = hints->add_subcommand("show", "Show entries, their parameters and hints");
+  arguments->source.AddTo(show);
+  show->add_option("--target", arguments->lowered_for, "the GPU for which CUDA Tile C++ is lowered; default sm_90");
+  show->callback([=] { *command = [=] { return Show(*arguments); }; });
+
   auto add = [&](const char* name, const char* what) {
     CLI::App* sub = hints->add_subcommand(name, what);
     sub->add_option("FILE", arguments->file, "Tile IR bytecode")->required();
-    sub->add_flag("--json", arguments->json, "JSON instead of text");
     return sub;
   };
-  CLI::App* show = add("show", "Entries, their parameters and hints");
-  show->callback([=] { *command = [=] { return Show(*arguments); }; });
-
   CLI::App* set = add("set", "Replace all hints (with --merge: keep those not named)");
   set->add_option("HINT", arguments->hints, "like occupancy=4 num_cta_in_cga=2")->required();
   set->add_option("--target", arguments->target, "whose hints: default, sm_90, ...");
   set->add_flag("--merge", arguments->merge, "keep the hints of other names and targets");
   CLI::App* clear = add("clear", "Remove all hints");
+  for (CLI::App* sub : {show, set, clear}) sub->add_flag("--json", arguments->json, "JSON instead of text");
   for (CLI::App* sub : {set, clear}) {
     sub->add_option("--entry", arguments->entry, "only this entry; default: all");
     sub->add_option("-o,--output", arguments->output, "where the changed file goes; may be FILE itself")->required();

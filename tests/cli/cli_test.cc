@@ -424,7 +424,8 @@ TEST(CompileTest, TileCppTakesMacrosAnInstanceAndHints) {
   Result<TemporaryFolder> folder = testing::MakeFolder();
   std::string file = *folder->WriteFile(
       "k.cu",
-      "#include \"cuda_tile.h\"\ntemplate <int TILE> __tile_global__ void fill(float* out, int n) {\n"
+      "#include \"cuda_tile.h\"\ntemplate <int TILE>\n"
+      "[[cutile::hint(0, occupancy=2)]] __tile_global__ void fill(float* out, int n) {\n"
       "  namespace tiles = ::cuda::tiles;\n"
       "  auto outs = tiles::partition_view{tiles::tensor_span{out, tiles::extents{n}}, tiles::shape<TILE>{}};\n"
       "  outs.store_masked(tiles::full<tiles::tile<float, tiles::shape<TILE>>>(VALUE), tiles::bid().x);\n}\n");
@@ -436,6 +437,15 @@ TEST(CompileTest, TileCppTakesMacrosAnInstanceAndHints) {
     GTEST_SKIP() << "NOT INSTALLED: " << result.output;
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(nlohmann::json::parse(result.output)["kernel"], "_Z4fillILi64EEvPfi");
+  result =
+      RunCli({"hints", "show", file, "--tile", "--symbol", "fill<TILE>", "-D", "TILE=64", "-D", "VALUE=3", "--json"},
+             tileiras);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_EQ(json["entries"].size(), 1u);
+  EXPECT_EQ(json["entries"][0]["hints"].dump(), R"({"default":{"occupancy":2}})");
+  ExpectOneLineError({"hints", "show", file}, "is CUDA C++, which takes no hints; for tile kernels add --tile");
+  ExpectOneLineError({"hints", "show", Fixture("matmul.tileir"), "--tile"}, "--tile applies to .cu files only");
   ExpectOneLineError({"compile", file, "--tile", "--target", "sm_90", "-D", "VALUE=3"},
                      "the text has no tile kernel but templates", tileiras);
   ExpectOneLineError({"compile", file, "--tile", "--target", "sm_90", "--symbol", "none<64>"},
