@@ -63,12 +63,20 @@ step() { # NAME COMMAND...: a program that is not there is skipped, and so is on
     table+=("passed   $name ($took s)")
   fi
 }
-step_with_tileiras() { # NAME COMMAND...
-  if grep -q '^\[ok\] *tileiras' <<< "$doctor"; then
+step_with() { # TOOL HOW_TO_GET_IT NAME COMMAND...: skipped unless `tuneonce doctor` finds the tool
+  local tool=$1 remedy=$2
+  shift 2
+  if grep -qF "[ok] $tool:" <<< "$(sed 's/\] */] /' <<< "$doctor")"; then
     step "$@"
   else
-    skip "$1" "it needs tileiras (pip install nvidia-cuda-tileiras, or TUNEONCE_TILEIRAS)"
+    skip "$1" "it needs $tool ($remedy)"
   fi
+}
+step_with_tileiras() { # NAME COMMAND...
+  step_with tileiras "pip install nvidia-cuda-tileiras, or TUNEONCE_TILEIRAS" "$@"
+}
+step_with_tile_cpp() { # NAME COMMAND...
+  step_with "CUDA Tile C++" "tuneonce doctor names what is missing" "$@"
 }
 
 step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=1
@@ -130,10 +138,10 @@ tune_at vector_add N=1000003
 tune_at elementwise N=1000003
 step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1
 step "tolerances of bundles, five seeds" "$bin/tolerance_gpu_test" --gtest_brief=1
-if grep -q '^\[ok\] *CUDA Tile C++' <<< "$doctor"; then
-  step "hello" "$bin/tuneonce_hello" cuda
-else
-  skip "hello" "it needs CUDA Tile C++ (pip install nvidia-cuda-nvrtc nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-tileiras)"
+step_with_tile_cpp "hello" "$bin/tuneonce_hello" cuda
+if [ -e "$bin/libtuneonce_exec_counter.so" ]; then
+  step_with_tile_cpp "hello without Python and nvcc" python3 "$here/tile_cpp_gpu_test.py" --bin "$bin" \
+    --counter "$bin/libtuneonce_exec_counter.so" --device cuda
 fi
 step_with_tileiras "decode loop" "$bin/tuneonce_decode_loop" cuda
 step_with_tileiras "language model, tiny" "$bin/tuneonce_llm" cuda tiny

@@ -35,7 +35,7 @@ reset() {
   for name in driver_conformance bundle_gpu_test cuda_cpp_gpu_test tuneonce_hello tuneonce_decode_loop tuneonce_llm tuned_kernel_gpu_test timer_gpu_test tile_kernels_gpu_test compile_cost_benchmark; do
     program "$name" 'exit 0'
   done
-  tools "'[ok]      device cuda:0: a GPU' '[ok]      tileiras: 13.0'"
+  tools "'[ok]      device cuda:0: a GPU' '[ok]      tileiras: 13.0' '[ok]      CUDA Tile C++: 13.5'"
 }
 
 reset
