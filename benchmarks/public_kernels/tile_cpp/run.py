@@ -219,7 +219,9 @@ def work_through(arguments: argparse.Namespace) -> None:
         try:
             result = running.kernel(kernel)
         except Exception as error:
-            append(arguments.json, {"name": kernel.name, "error": one_line(error)})
+            result = {"name": kernel.name, "error": one_line(error)}
+            append(arguments.json, result)
+            print(line_of(result), flush=True)
             os._exit(3)  # The context is lost; unwinding may hang.
         append(arguments.json, result)
         print(line_of(result), flush=True)
@@ -305,7 +307,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2, help="tunes of each shape, each on other data")
     parser.add_argument("--samples", type=int, default=6, help="of each comparison")
     parser.add_argument("--rounds", type=int, default=10, help="launches of each side in a sample")
-    parser.add_argument("--race-ms", type=float, default=400, help="of each tune's race")
+    parser.add_argument("--race-ms", type=float, default=300, help="of each tune's race")
     parser.add_argument("--limit-s", type=float, default=30, help="of each kernel")
     parser.add_argument("--stop-after", type=float, default=190, metavar="SECONDS")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
