@@ -58,7 +58,7 @@ Result<std::string> ReadCudaSymbol(const ManifestNode& node) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string symbol, node.String());
   if (!IsNameExpression(symbol)) return ReadSymbol(node);
   auto fits = [](unsigned char c) {
-    return absl::ascii_isalnum(c) || std::string_view("_:<>, *&()+-.").find(c) != std::string_view::npos;
+    return absl::ascii_isalnum(c) || std::string_view("_:<>, *&()+-/%.").find(c) != std::string_view::npos;
   };
   bool is_named = !KernelNameIn(symbol).empty() && !IsNameExpression(KernelNameIn(symbol));
   if (is_named && symbol.size() <= kMostSymbolBytes && std::all_of(symbol.begin(), symbol.end(), fits)) return symbol;

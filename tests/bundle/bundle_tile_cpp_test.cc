@@ -88,6 +88,22 @@ TEST_F(BundleTileCppTest, ItsConfigsAreCompiledWithTheirHintsByOneRunPerInstance
   EXPECT_EQ(toolchain.num_front_end_runs(), 2);
 }
 
+TEST_F(BundleTileCppTest, ATemplateArgumentMayBeComputedFromAnAxis) {
+  Result<Bundle> bundle = LoadWith("scale<T, TILE>", "scale<T, (2 * TILE - TILE % 2) / 2>");
+  ASSERT_OK(bundle);
+  Problem problem;
+  problem.dtypes.fill(DType::kFloat32);
+  const KernelDefinition& definition = bundle->definition();
+  const Config config = definition.space().Enumerate(Sm(90))->front();
+  const KernelSource source = definition.variants()[0].MakeSource(config, problem);
+  EXPECT_OK(source.Check());
+  const TileCppToolchain toolchain(testing::Tools());
+  if (!toolchain.Version().ok()) GTEST_SKIP() << "NOT INSTALLED: " << toolchain.Version().status().message();
+  Result<Artifact> artifact = toolchain.Compile(source, Hints(), Sm(90));
+  ASSERT_OK(artifact);
+  EXPECT_EQ(artifact->symbol, "_Z5scaleIfLi64EEvPKT_PS0_i");
+}
+
 TEST_F(BundleTileCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
   const struct {
     const char* from;

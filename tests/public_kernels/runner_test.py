@@ -25,6 +25,7 @@ import measuring  # noqa: E402
 import numpy as np  # noqa: E402
 import ratio  # noqa: E402
 import report  # noqa: E402
+import tuneonce  # noqa: E402
 from case import Case  # noqa: E402
 from running import expect, run_tests  # noqa: E402
 
@@ -309,6 +310,43 @@ def test_a_kernel_that_takes_too_long_is_ended() -> None:
     with tempfile.TemporaryDirectory() as folder:
         done = run(pathlib.Path(folder), "--export-only", "--only", "scale", "--time-limit", "0.05")
         assert "ran longer than 0.05 s" in done.stdout, done.stdout
+
+
+def tile_cpp_list() -> List[Any]:
+    with unittest.mock.patch.object(sys, "path", [str(FOLDER / "tile_cpp"), *sys.path]):
+        import tile_kernel
+    return tile_kernel.read_list()
+
+
+def test_each_tile_cpp_kernel_has_a_case_and_a_manifest_that_loads() -> None:
+    cases = ast.parse((FOLDER / "tile_cpp" / "cases.py").read_text())
+    names = {node.name for node in cases.body if isinstance(node, ast.FunctionDef)}
+    names |= {target.id for node in cases.body if isinstance(node, ast.Assign) for target in node.targets
+              if isinstance(target, ast.Name)}
+    kernels = tile_cpp_list()
+    assert len(kernels) >= 20 and len({kernel.name for kernel in kernels}) == len(kernels)
+    for kernel in kernels:
+        assert kernel.name in names, kernel.name
+        with tempfile.TemporaryDirectory() as folder:
+            bundle = pathlib.Path(folder)
+            for file in ("kernel.cu", *kernel.headers()):
+                (bundle / file).write_text("")
+            (bundle / "manifest.json").write_text(json.dumps(kernel.manifest()))
+            assert tuneonce.Bundle(bundle).name == kernel.name
+        for shape in kernel.shapes:
+            assert set(kernel.dims) <= set(shape), kernel.name
+            for config in kernel.configs():
+                assert min(kernel.grid(shape, config, 132)) >= 1 and "$" not in kernel.instance(shape, config)
+
+
+def test_a_tile_cpp_instance_has_its_extents_and_config_in_place() -> None:
+    matmul = next(kernel for kernel in tile_cpp_list() if kernel.name == "matmul")
+    config = {"TILE_SIZE_M": 128, "TILE_SIZE_N": 64, "TILE_SIZE_K": 32}
+    assert matmul.instance({"M": 1000, "N": 1032, "K": 520}, config) == (
+        "matmul_kernel<__half, 1000, 1032, 520, 128, 64, 32, 8, (520 + 32 - 1) / 32, false, false, 1, 1>")
+    assert matmul.grid({"M": 1000, "N": 1032, "K": 520}, config, 132) == (8 * 17, 1, 1)
+    extents = [a for a in matmul.manifest()["variants"][0]["assumptions"] if "extent" in a]
+    assert [a["extent"] for a in extents] == [1000, 520, 1032]
 
 
 def test_a_pattern_of_no_kernel_is_said() -> None:
