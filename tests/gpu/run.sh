@@ -130,6 +130,7 @@ tune_at vector_add N=1000003
 tune_at elementwise N=1000003
 step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1
 step "tolerances of bundles, five seeds" "$bin/tolerance_gpu_test" --gtest_brief=1
+step "CUDA Tile C++ of bundles" "$bin/tile_cpp_gpu_test" --gtest_brief=1
 pushd "$bundles/rms_norm" > /dev/null  # Where hello's bytecode lies.
 step_with_tileiras "hello" "$bin/tuneonce_hello" cuda
 popd > /dev/null
