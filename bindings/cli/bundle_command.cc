@@ -238,6 +238,8 @@ void AddBundle(CLI::App& app, Command* command) {
   compile->add_flag("--only-decided", arguments->compile.only_decided, "only what these decisions and baselines need");
   compile->add_flag("--no-sources", arguments->compile.no_sources, "leave the sources out");
   AddRepeated(compile, "--dtype", &arguments->compile.dtypes, kDType);
+  AddRepeated(compile, "--variant", &arguments->compile.variants,
+              "compile this variant, or those whose names begin with it and '_'; may be repeated; default: all");
   compile->add_option("--timeout-ms", arguments->timeout_ms, "kill a compiler after so long");
   compile->callback([=] { *command = [=] { return Compile(*arguments); }; });
 }

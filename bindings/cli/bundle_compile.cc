@@ -12,6 +12,7 @@
 #include "compile/host_toolchain.h"
 #include "loose_header.h"
 #include "records_store.h"
+#include "search/back_end.h"
 #include "store/shipped_decisions.h"
 #include "target_argument.h"
 #include "tuneonce/record_store.h"
@@ -31,6 +32,8 @@ class BundleCompiler {
  private:
   Status ReadDecisions();
   Result<CompiledTarget> CompileFor(const Target& target);
+  /// Removes the ways of variants that --variant does not name.
+  Status KeepNamedVariants(const Target& target, BundleWays* all) const;
   /// The ways that are asked for, each code once; those that are machine code already are counted.
   std::vector<BundleWay> WaysToCompile(BundleWays all, const Target& target, CompiledTarget* report);
   /// The records of the kernel on the target.
@@ -85,6 +88,7 @@ Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
   report.name = target.name();
   TUNEONCE_ASSIGN_OR_RETURN(BundleWays all, WaysOn(folder_.definition, target, problems_));
   report.num_configs = static_cast<int>(all.configs.size());
+  TUNEONCE_RETURN_IF_ERROR(KeepNamedVariants(target, &all));
   std::vector<TuningRecord> decisions = DecisionsOf(all, target, &report);
   report.num_decisions = static_cast<int>(decisions.size());
   if (options_.only_decided && decisions.empty()) {
@@ -106,6 +110,23 @@ Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
                                 writer_.FirstRefusal(target.name()));
   }
   return report;
+}
+
+Status BundleCompiler::KeepNamedVariants(const Target& target, BundleWays* all) const {
+  if (options_.variants.empty()) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> here, folder_.definition.VariantsFor(target));
+  std::set<const Variant*> kept;
+  for (const std::string& name : options_.variants) {
+    const std::vector<const Variant*> named = VariantsNamed(name, here);
+    if (named.empty()) {
+      return NotFoundError("--variant " + name + ": '" + folder_.definition.name() + "' has no such variant for " +
+                           target.name() + "; tuneonce bundle show lists its variants");
+    }
+    kept.insert(named.begin(), named.end());
+  }
+  auto is_other = [&](const BundleWay& way) { return kept.count(way.variant) == 0; };
+  all->ways.erase(std::remove_if(all->ways.begin(), all->ways.end(), is_other), all->ways.end());
+  return Status();
 }
 
 std::vector<BundleWay> BundleCompiler::WaysToCompile(BundleWays all, const Target&, CompiledTarget* report) {

@@ -14,9 +14,10 @@ struct BundleCompileOptions {
   std::string decisions;  ///< A store's file; empty: none.
   bool only_decided = false;
   bool no_sources = false;
-  std::vector<std::string> dtypes;  ///< ProblemsOf.
-  std::string output;               ///< A folder that is not there, or empty.
-  int timeout_ms = 0;               ///< Of one compile; 0: CompileOptions'.
+  std::vector<std::string> dtypes;    ///< ProblemsOf.
+  std::vector<std::string> variants;  ///< Those whose code travels (VariantsNamed); empty: all.
+  std::string output;                 ///< A folder that is not there, or empty.
+  int timeout_ms = 0;                 ///< Of one compile; 0: CompileOptions'.
 };
 
 /// What was compiled for one target.

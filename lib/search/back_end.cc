@@ -1,8 +1,10 @@
 #include "search/back_end.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "definition/decided_source.h"
 
@@ -17,10 +19,11 @@ Result<VariantSet> VariantsWithout(const KernelDefinition& definition, const std
   if (backend.empty()) return left_out;
   const std::vector<Variant>& all = definition.variants();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> here, definition.VariantsFor(target));
-  auto is_backend = [&](const Variant* variant) { return variant->BackendName() == backend; };
-  auto is_variant = [&](const Variant* variant) { return variant->name == backend; };
-  const bool names_backend = std::any_of(here.begin(), here.end(), is_backend);
-  if (!names_backend && !std::any_of(here.begin(), here.end(), is_variant)) {
+  std::vector<const Variant*> chosen;
+  std::copy_if(here.begin(), here.end(), std::back_inserter(chosen),
+               [&](const Variant* variant) { return variant->BackendName() == backend; });
+  if (chosen.empty()) chosen = VariantsNamed(backend, here);
+  if (chosen.empty()) {
     std::string known;
     for (const Variant* variant : here) {
       absl::StrAppend(&known, known.empty() ? "" : ", ", variant->BackendName(), ":", variant->name);
@@ -29,8 +32,7 @@ Result<VariantSet> VariantsWithout(const KernelDefinition& definition, const std
                                       "' for ", target.name(), "; there are (BACKEND:VARIANT): ", known));
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool is_here = std::find(here.begin(), here.end(), &all[i]) != here.end();
-    if (!is_here || !(names_backend ? is_backend(&all[i]) : is_variant(&all[i]))) left_out = left_out.With(i);
+    if (std::find(chosen.begin(), chosen.end(), &all[i]) == chosen.end()) left_out = left_out.With(i);
   }
   return left_out;
 }
@@ -66,6 +68,18 @@ Result<VariantSet> WithoutStandIns(const KernelDefinition& definition, VariantSe
 }
 
 }  // namespace
+
+std::vector<const Variant*> VariantsNamed(const std::string& name, const std::vector<const Variant*>& variants) {
+  std::vector<const Variant*> named;
+  for (const std::string& of : {name, name + "_"}) {
+    const bool is_whole = of == name;
+    std::copy_if(variants.begin(), variants.end(), std::back_inserter(named), [&](const Variant* variant) {
+      return is_whole ? variant->name == of : absl::StartsWith(variant->name, of);
+    });
+    if (!named.empty()) break;
+  }
+  return named;
+}
 
 Result<BackEnd> BackEndNamed(const std::string& backend, const KernelDefinition& definition, const Problem& problem) {
   BackEnd found;

@@ -18,9 +18,13 @@ struct BackEnd {
   VariantSet left_out;          ///< The variants that are not its.
 };
 
+/// The variants that are called `name`; if there is none, those whose names begin with it and an underscore, as
+/// "tile_cpp_D64" begins with "tile_cpp".
+std::vector<const Variant*> VariantsNamed(const std::string& name, const std::vector<const Variant*>& variants);
+
 /// `backend`: a back end (Variant::BackendName), of whose variants those are meant that have the kind of source of the
-/// first that runs on the problem's target, so that nothing stands in for it; else the name of one variant; empty: the
-/// whole kernel. Errors: as SearchSpace::Enumerate; NotFound, with those that there are; FailedPrecondition if none of
+/// first that runs on the problem's target, so that nothing stands in for it; else VariantsNamed; empty: the whole
+/// kernel. Errors: as SearchSpace::Enumerate; NotFound, with those that there are; FailedPrecondition if none of
 /// its configs is for this problem.
 Result<BackEnd> BackEndNamed(const std::string& backend, const KernelDefinition& definition, const Problem& problem);
 

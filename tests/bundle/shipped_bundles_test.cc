@@ -1,6 +1,7 @@
 // The bundles that are shipped: which back ends each has, and that they follow our own advice (docs/spaces.md,
 // docs/pitfalls.md). What they compute: tests/runtime/bundle_formula_test.cc, on a GPU tests/gpu/bundle_gpu_test.cc.
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ struct Shipped {
   std::set<std::string> racing_on_90;  ///< Values of the axis `backend`.
   int clusters_from = kNever;          ///< num_ctas = 2, from this capability on, where that is legal.
   std::size_t num_buckets = 1;         ///< So many dims, the first ones, are buckets.
-  bool has_bfloat16 = false;           ///< Of each variant but `cpu` there is one for bfloat16, too.
+  bool has_bfloat16 = false;           ///< Of each variant there is one for bfloat16, too, unless it serves both.
 };
 void PrintTo(const Shipped& shipped, std::ostream* out) { *out << shipped.name; }
 const std::vector<std::string> kByTwo = {"tile", "tile_any", "cuda", "cuda_behind_tile", "cpu"};
@@ -80,8 +81,19 @@ const std::vector<std::string> kSequences = {"tile_D64",
                                              "triton_sm90_D128",
                                              "triton_sm90_D128_any",
                                              "cpu"};
+/// The variants with those in CUDA Tile C++ after the last one in Tile IR.
+std::vector<std::string> WithTileCpp(std::vector<std::string> variants, const std::vector<std::string>& in_tile_cpp) {
+  variants.insert(std::find(variants.begin(), variants.end(), "cuda"), in_tile_cpp.begin(), in_tile_cpp.end());
+  return variants;
+}
+bool IsTileCpp(const std::string& variant) { return variant.rfind("tile_cpp", 0) == 0; }
 const std::vector<Shipped> kShipped = {
-    {"attention", kByHead, {"tile", "triton", "cuda"}, 90, 3, true},
+    {"attention",
+     WithTileCpp(kByHead, {"tile_cpp_D64", "tile_cpp_D128", "tile_cpp_D256"}),
+     {"tile", "triton", "cuda"},
+     90,
+     3,
+     true},
     {"decode_attention", kByHead, {"tile", "triton", "cuda"}, kNever, 2, true},
     {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, 90, 1, true},
     {"elementwise", kVectors, {"tile", "cuda"}, 90, 1, true},
@@ -90,16 +102,16 @@ const std::vector<Shipped> kShipped = {
     {"grouped_gemm", kGrouped, {"tile", "triton", "cuda"}, kNever, 1, true},
     {"grouped_gemm_pointers", {"cuda_mma", "cuda", "cpu"}, {"cuda"}, kNever, 1, true},
     {"layer_norm", kByTwo, {"tile", "cuda"}, kNever, 1, true},
-    {"matmul", kByThree, {"tile", "triton", "cuda"}, 90, 1, true},
+    {"matmul", WithTileCpp(kByThree, {"tile_cpp"}), {"tile", "triton", "cuda"}, 90, 1, true},
     {"paged_attention", kSequences, {"tile", "triton", "cuda"}, kNever, 2, true},
     {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, 90, 1, true},
-    {"rms_norm", kByTwo, {"tile", "cuda"}, kNever, 1, true},
+    {"rms_norm", WithTileCpp(kByTwo, {"tile_cpp"}), {"tile", "cuda"}, kNever, 1, true},
     {"rope", kByTwo, {"tile", "cuda"}, kNever, 1, true},
     {"silu_and_mul", kGated, {"tile", "cuda"}, kNever, 1, true},
-    {"softmax", kByTwo, {"tile", "cuda"}},
+    {"softmax", WithTileCpp(kByTwo, {"tile_cpp"}), {"tile", "cuda"}},
     {"split_k_matmul", kByThree, {"tile", "triton", "cuda"}, kNever, 1, true},
     {"varlen_attention", kSequences, {"tile", "triton", "cuda"}, kNever, 2, true},
-    {"vector_add", kVectors, {"tile", "cuda"}}};
+    {"vector_add", WithTileCpp(kVectors, {"tile_cpp"}), {"tile", "cuda"}}};
 
 class ShippedBundleTest : public ::testing::TestWithParam<Shipped> {
  protected:
@@ -135,8 +147,9 @@ TEST_P(ShippedBundleTest, LoadsWithItsBackEnds) {
     }
   }
   EXPECT_EQ(found, GetParam().variants);
-  std::set<std::string> wanted(found.begin(), found.end());
-  wanted.erase("cpu");  // It is for both.
+  std::set<std::string> wanted;  // One variant in C++ with a macro, or an argument of a template, serves both.
+  std::copy_if(found.begin(), found.end(), std::inserter(wanted, wanted.end()),
+               [](const std::string& name) { return name != "cpu" && !IsTileCpp(name); });
   EXPECT_EQ(in_bfloat16, GetParam().has_bfloat16 ? wanted : std::set<std::string>());
   for (const std::string& dim : definition().dims()) EXPECT_EQ(bundle_->example().dims.count(dim), 1u) << dim;
 }

@@ -138,9 +138,10 @@ tune_at vector_add N=1000003
 tune_at elementwise N=1000003
 step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1
 step "tolerances of bundles, five seeds" "$bin/tolerance_gpu_test" --gtest_brief=1
+step "CUDA Tile C++ of bundles" "$bin/tile_cpp_gpu_test" --gtest_brief=1
 step_with_tile_cpp "hello" "$bin/tuneonce_hello" cuda
 if [ -e "$bin/libtuneonce_exec_counter.so" ]; then
-  step_with_tile_cpp "hello without Python and nvcc" python3 "$here/tile_cpp_gpu_test.py" --bin "$bin" \
+  step_with_tile_cpp "hello without Python and nvcc" python3 "$here/hello_gpu_test.py" --bin "$bin" \
     --counter "$bin/libtuneonce_exec_counter.so" --device cuda
 fi
 step_with_tileiras "decode loop" "$bin/tuneonce_decode_loop" cuda

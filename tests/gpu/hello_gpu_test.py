@@ -3,7 +3,7 @@ first process, in whose process tree are tileiras, the ptxas that it runs, and t
 else; a second process with the same store starts no process and opens no compiler (tests/precompiled/exec_counter.cc
 sees it). On the device `cpu` a twin with the C++ compiler.
 
-tile_cpp_gpu_test.py --bin FOLDER --counter LIBRARY --device cpu|cuda
+hello_gpu_test.py --bin FOLDER --counter LIBRARY --device cpu|cuda
 
 Exit code 77 where there is no GPU or no compiler for CUDA Tile C++.
 """
