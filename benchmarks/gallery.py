@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """gallery.py --bin FOLDER --out FOLDER [--device cuda] [--stop-after SECONDS] [--first N]
 
-The searches that docs/gallery.md shows: each bundle at shapes of language models, by `tuneonce tune --json --samples`,
-one file per search, written as soon as it is there. FOLDER of --bin has the command. All end within --stop-after
+Runs the searches that docs/internal/gallery.md shows: each bundle at shapes of language models, by
+`tuneonce tune --json --samples`, one file per search, written as soon as the search ends. FOLDER of --bin has the command. All end within --stop-after
 (default 240 s): a search gets its share of what is left, and what it does not come to is part of what is shown. A
 search that fails or does not end is said in a line and passed over; one whose file is there is not made again, so that
 a run that was cut off goes on. Then

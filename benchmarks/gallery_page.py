@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""gallery_page.py --results FOLDER --commit COMMIT > docs/gallery.md: the page of what gallery.py measured, with the
-pictures of gallery_shots.py. All that it says is from the results; read it before it is committed."""
+"""gallery_page.py --results FOLDER --commit COMMIT > docs/internal/gallery.md
+
+Writes the page of what gallery.py measured, with the pictures of gallery_shots.py. All of its text is made of the
+results; read it before you commit it."""
 
 import argparse
 import datetime
@@ -15,36 +17,36 @@ def time_text(us: float) -> str:
 
 
 def found(result: Dict[str, Any], brief: Any) -> str:
-    """What runs, and what became of the others."""
+    """The selected config, and how many of the others ran, failed or were not measured."""
     others = [f"{len(result['successes'])} ran"]
     if result["duplicates"]:
-        others.append(f"{len(result['duplicates'])} are the code of others")
+        others.append(f"{len(result['duplicates'])} have the same code as others")
     if result["failures"]:
         kinds = sorted({failure["kind"] for failure in result["failures"]})
         others.append(f"{len(result['failures'])} failed ({', '.join(kinds)})")
     if result["not_measured"]:
         others.append(f"{len(result['not_measured'])} not measured")
     best, speedup = result["best"], result["speedup_over_baseline"]
-    faster = f", {speedup:.2f} times the baseline's speed" if speedup else ""
+    faster = f", {speedup:.2f}x faster than the baseline" if speedup else ""
     return (
         f"`{brief(best['config'])}` runs in {time_text(best['mean_us'])}{faster}; of the configs {', '.join(others)}."
     )
 
 
 def seen(result: Dict[str, Any], brief: Any) -> str:
-    """What the picture shows of the others' times, and of the device's limits."""
+    """How the other configs' times compare, and how close the selected one is to the device's peak."""
     best, fastest, slowest = result["best"], result["successes"][0], result["successes"][-1]
     if fastest["config"] == best["config"]:
         ties = sum(each["ties_with_fastest"] for each in result["successes"][1:])
-        text = f"The slowest takes {slowest['mean_us'] / fastest['mean_us']:.2f} times as long"
-        text += f", and {ties} cannot be told from the fastest" if ties else ", and none may be as fast"
+        text = f"The slowest takes {slowest['mean_us'] / fastest['mean_us']:.2f}x as long"
+        text += f", and {ties} tie with the fastest" if ties else ", and no other may be as fast"
     else:
         text = f"The lowest mean is that of `{brief(fastest['config'])}`, {time_text(fastest['mean_us'])}"
-        text += f", and yet it is not the choice ({result['reason'].replace('_', ' ')})"
+        text += f", but it was not selected ({result['reason'].replace('_', ' ')})"
     roofline = best.get("roofline") or {}
     if roofline.get("percent_of_peak"):
-        text += f"; the choice comes to {roofline['percent_of_peak']:.0f} % of the device's peak"
-    return text + ("." if result["is_certain"] else "; it is not certain: a budget ended the race.")
+        text += f"; the selected config reaches {roofline['percent_of_peak']:.0f} % of the device's peak"
+    return text + ("." if result["is_certain"] else "; it is not conclusive: a budget ended the race.")
 
 
 def section(name: str, result: Dict[str, Any]) -> List[str]:
@@ -72,8 +74,8 @@ def main() -> None:
     lines = [
         "# Gallery",
         "",
-        f"{len(results)} searches of the [bundles](bundles.md) on one {first['device']}, {date}, commit",
-        f"{options.commit}, as [`tuneonce report`](cli.md#tuneonce-report-file) shows them: the top of a view.",
+        f"{len(results)} searches of the [bundles](../bundles.md) on one {first['device']}, {date}, commit",
+        f"{options.commit}. Each picture is the top of a view of [`tuneonce report`](../cli.md#tuneonce-report-file).",
         "`benchmarks/gallery.py` made the results, `benchmarks/gallery_shots.py` the pictures.",
         "",
     ]

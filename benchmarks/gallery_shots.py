@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""gallery_shots.py --bin FOLDER --results FOLDER [--out docs/gallery]: of each result that gallery.py made the picture
-that docs/gallery.md shows, NAME.webp: the top of the search's view in `tuneonce report`. Needs Chromium. Look at them."""
+"""gallery_shots.py --bin FOLDER --results FOLDER [--out docs/internal/gallery]
+
+Takes the picture NAME.webp that docs/internal/gallery.md shows of each result of gallery.py: the top of the search's
+view in `tuneonce report`. Needs Chromium. Look at the pictures before you commit them."""
 
 import argparse
 import pathlib
@@ -20,7 +22,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--results", type=pathlib.Path, required=True)
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("docs/gallery"))
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("docs/internal/gallery"))
     options = parser.parse_args()
     program = find_browser()
     if program is None:

@@ -65,7 +65,7 @@ def seconds(result: Dict[str, Any]) -> str:
 
 
 def regrets(result: Dict[str, Any]) -> str:
-    """A dot per work: alone, and beside another program on the GPU."""
+    """A dot per work: alone, and while another program runs on the GPU."""
     rows: List[Tuple[str, List[float], List[float]]] = []
     for name, cells in _peers(result):
         tuned, beside = cells.get("tune"), show.works_of(cells.get("neighbour"))
@@ -88,7 +88,7 @@ def regrets(result: Dict[str, Any]) -> str:
         for values, colour, moved in ((quiet, COLOURS[0], -3), (noisy, COLOURS[1], 3)):
             for value in values:
                 plot.dot(value, y + moved, colour)
-    plot.legend(["alone", "tuned beside another program"])
+    plot.legend(["alone", "tuned while another program runs"])
     return plot.svg()
 
 

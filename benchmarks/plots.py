@@ -157,7 +157,7 @@ def bundles() -> str:
     pitch, gap = 18, 12
     height = sum(len(series) * pitch for series in of.values()) + (len(of) - 1) * gap
     plot = Plot(
-        f"{len(of)} bundles beside cuTile's choice, Triton's and torch",
+        f"{len(of)} bundles compared with cuTile's choice, Triton's and torch",
         f"times relative to our winner, right of 1: ours is faster; a dot per shape, H200 hosts, {results['date']}",
         height,
         smallest=0.04,

@@ -38,7 +38,7 @@ struct Capture {
 /// The calling thread's capture mode (cuThreadExchangeStreamCaptureMode).
 CUstreamCaptureMode& ThreadCaptureMode();
 
-/// The driver's rules of which call spoils whose capture, as measured (docs/driver_rules.md).
+/// The driver's rules of which call spoils whose capture, as measured (docs/internal/driver_rules.md).
 ///
 /// For a "potentially unsafe" call (allocation, free, unload, synchronization, query, instantiation): unless the
 /// thread is RELAXED, every GLOBAL capture of any thread and every own capture that is not RELAXED is invalidated, and

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """clusters.py --bundles FOLDER [--only FAMILY] [--device cuda|cpu] [--deadline MS] [--seconds S]
 
-Which configs of a family's superset, by one block and by clusters of two, do not end: the bundle's kernel is exported again
-with these configs, and tuned at the family's first shape, each candidate in a process that is killed at its deadline.
-grouped_gemm's by clusters of two at occupancy 2 did not end on an H200 (docs/performance.md). Needs torch, cuda-tile, a GPU
-and tileiras; on the CPU device it shows that the script works.
+Finds the configs of a family's superset, with one block and with clusters of two, that hang: the bundle's kernel is
+exported again with these configs, and tuned at the family's first shape, each candidate in a process that is killed at
+its deadline. grouped_gemm with clusters of two hung on an H200 at occupancy 2 (docs/internal/performance_diary.md).
+Needs torch, cuda-tile, a GPU and tileiras; on the CPU device it shows that the script works.
 """
 import argparse
 import shutil

@@ -11,7 +11,8 @@ there are T / TILE_M + E blocks, of which E at most find nothing to do, and no t
 
 It is tuned where group g has a share of 1 / (g + 1) of the rows (Zipf's law): few large groups and many small ones. The
 configs are from the family's (tuneonce/families.h), two of Triton's, and two of CUDA C++, which has no tensor cores.
-None is of a cluster: by tileiras 13.5 most such do not end on 9.0 at occupancy 2 (docs/performance.md)."""
+No config has a cluster: compiled by tileiras 13.5, most of those hang on 9.0 at occupancy 2
+(docs/internal/performance_diary.md)."""
 from tuneonce.export import Declaration, add, blocks, ceil_div, dim, floor_div, greatest, product, tensor
 
 

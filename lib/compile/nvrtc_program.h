@@ -33,7 +33,7 @@ class NvrtcProgram {
   /// Compiles with the options, and with those of the following that this NVRTC knows. Gives up `*folder` where NVRTC
   /// writes no trace there: older ones have none (before CUDA 12.8), and some disks no room for it.
   /// - --no-cache: where there is a driver, NVRTC 13.0 keeps cubins in the driver's cache, and takes those of other
-  ///   options out of it (docs/driver_rules.md).
+  ///   options out of it (docs/internal/driver_rules.md).
   /// - --fdevice-time-trace: names the headers that were read.
   /// A text that does not compile is not an error here: see `result`. Errors: DeadlineExceeded and Cancelled, by
   /// `limits`; Internal. NVRTC asks for cancellation only after its front end: parsing and templates are not

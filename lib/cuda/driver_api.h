@@ -32,7 +32,7 @@ struct DriverTable {
 /// Thread rule: immutable; any thread. A loaded driver is never unloaded.
 class TUNEONCE_API DriverApi {
  public:
-  /// What TunedKernel calls on a hit. None of them can spoil a capture (docs/driver_rules.md).
+  /// What TunedKernel calls on a hit. None of them can spoil a capture (docs/internal/driver_rules.md).
   struct LaunchPath {
     PFN_cuLaunchKernelEx_v11060 LaunchKernelEx;
     PFN_cuCtxGetDevice_v2000 CtxGetDevice;

@@ -52,7 +52,7 @@ class ExportedBlock {
 };
 
 /// Maps another process's ExportedBlock into the current context. Move-only. It is closed before the exporter frees the
-/// block, or after that process has ended (docs/driver_rules.md).
+/// block, or after that process has ended (docs/internal/driver_rules.md).
 /// REQUIRES: its context is current at its end, and what uses the memory has ended. Thread rule: one owner.
 class ImportedBlock {
  public:

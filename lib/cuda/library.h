@@ -41,7 +41,7 @@ class TUNEONCE_API KernelHandle {
 /// Owns a loaded image (cubin, or the CPU device's shared object). Move-only.
 ///
 /// Loaded as a CUlibrary, which does not wait for running kernels.
-/// The first GetKernel of a library does wait for them (docs/driver_rules.md), so it belongs to warm-up.
+/// The first GetKernel of a library does wait for them (docs/internal/driver_rules.md), so it belongs to warm-up.
 /// Unloading while a graph may be instantiated again from a capture of its kernels crashes inside the driver: whoever
 /// owns a Library keeps it until no graph uses it. Thread rule: one owner.
 class TUNEONCE_API Library {

@@ -9,8 +9,8 @@ inline namespace v0 {
 /// The way to call the driver: for its lifetime the calling thread's stream-capture mode is RELAXED.
 ///
 /// While any thread captures a stream in GLOBAL mode, even cuEventQuery on an unrelated event of another thread spoils
-/// that capture, unless the caller's thread is in RELAXED mode (measured: docs/driver_rules.md). So a function that
-/// needs the driver makes one of these and calls through it: `RelaxedDriver driver(api); driver->MemAlloc(...)`.
+/// that capture, unless the caller's thread is in RELAXED mode (measured: docs/internal/driver_rules.md). So a function
+/// that needs the driver makes one of these and calls through it: `RelaxedDriver driver(api); driver->MemAlloc(...)`.
 /// Nesting is fine; the previous mode comes back at the end. Costs two calls of 6 ns.
 ///
 /// Even under it three things stay forbidden, since they spoil captures in any mode: cuCtxSynchronize, the legacy

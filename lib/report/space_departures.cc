@@ -66,7 +66,7 @@ void AddTileIrDepartures(const std::vector<Config>& configs, const Variant& vari
 }
 
 /// Clusters at an occupancy beyond 1, of products whose operands are slices at places that were loaded. Measured on
-/// sm_90 alone (docs/performance.md, "Clusters that do not end").
+/// sm_90 alone (docs/internal/performance_diary.md, "Clusters that hang").
 void AddClustersThatHang(const std::vector<Config>& configs, const Variant& variant, const KernelEvidence& evidence,
                          const Target& target, std::vector<std::string>* found) {
   if (target.capability() != 90 || evidence.num_products == 0 || evidence.num_loads_by_content == 0) return;

@@ -14,7 +14,7 @@ _LANGUAGES = {"cpp", "python", "sh", "json", "cmake", "text"}
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 # Paths in `code` that name a file of the tree: what begins with one of its folders.
 _PATH = re.compile(r"`((?:docs|tests|benchmarks|scripts|cpu_device|cmake|bindings)/[\w./-]+)`")
-_CITED = re.compile(r"docs/\w+\.(?:md|json)")
+_CITED = re.compile(r"docs/(?:\w+/)*\w+\.(?:md|json)")
 _CODE = {".h", ".cc", ".cu", ".py", ".pyi", ".cmake", ".sh", ".txt"}
 
 

@@ -11,8 +11,9 @@ trap 'rm -rf "$folder"' EXIT
 scripts/site "$folder/site"
 grep -q '"docs"' "$folder/site/search/search_index.json"
 test -e "$folder/site/reference/index.html"
-for page in docs/*.md; do
-  name=$(basename "$page" .md)
+for page in docs/*.md docs/internal/*.md; do
+  name=${page#docs/}
+  name=${name%.md}
   [ "$name" != README ] || name=index
   test -e "$folder/site/$name.html"
 done

@@ -157,7 +157,8 @@ TEST_F(CudaCppGpuTest, OptionsOfTheCompilerAreRacedAndEqualCodeIsMeasuredOnce) {
   std::printf("%s\n", SummaryTable(*result).c_str());
 }
 
-// NVRTC 13.0 keeps cubins in the driver's cache, and takes those of other options out of it (docs/driver_rules.md).
+// NVRTC 13.0 keeps cubins in the driver's cache, and may return one that was compiled with other options
+// (docs/internal/driver_rules.md).
 TEST_F(CudaCppGpuTest, ACompileGetsTheCodeOfItsOwnOptionsWhateverRanBeforeOrRunsBesideIt) {
   constexpr std::size_t kKinds = 8, kRounds = 20;
   NvrtcToolchain nvrtc(testing::Tools());

@@ -74,7 +74,7 @@ def foreign_stores(report, make_trial):
 
 
 def outputs(report, make_trial):
-    check = report.check("-o onto what is no plain file")
+    check = report.check("-o onto links, pipes and devices")
     trial = make_trial("outputs")
     target = trial.folder / "out"
 
