@@ -142,7 +142,11 @@ class Running:
                                  race_budget_ms=self.arguments.race_ms)
             arguments = arguments_of(kernel, shape, seed, self.device)
             result["seeds"].append(self.tuned(kernel, ours, arguments))
-        result.update(self.compared(kernel, ours, shape, index, arguments))
+        try:
+            result.update(self.compared(kernel, ours, shape, index, arguments))
+        except Exception as error:  # What was tuned and checked stays.
+            result["theirs_error"] = one_line(error)
+            self.check_context()
         return result
 
     def tuned(self, kernel: TileKernel, ours: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
