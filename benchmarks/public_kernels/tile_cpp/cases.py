@@ -1,8 +1,8 @@
 """What each kernel of the list computes, by torch: `NAME(t)` returns what the outputs must hold, by name.
 
-`t` has the launch's tensors and scalars by the kernel's parameter names, and `shape` the extents; outputs hold nothing yet,
-tensors that are read and written hold what the launch reads. A function of `INPUTS` changes inputs first, where normally
-distributed numbers do not suit the kernel.
+`t` has the launch's tensors and scalars by the kernel's parameter names, and the extents as `shape`. Outputs hold
+nothing yet; tensors that are read and written hold what the launch reads. A function of `INPUTS` changes inputs first,
+where normally distributed numbers do not suit the kernel.
 """
 import math
 from typing import Any, Callable, Dict
@@ -16,6 +16,7 @@ INPUTS: Dict[str, Callable[[Tensors], None]] = {}
 
 
 def inputs(*names: str) -> Callable[[Callable[[Tensors], None]], Callable[[Tensors], None]]:
+
     def register(function: Callable[[Tensors], None]) -> Callable[[Tensors], None]:
         INPUTS.update({name: function for name in names})
         return function

@@ -1,8 +1,8 @@
 """Writes the bundles of public tile C++ kernels, compiles them, and compiles the same instances as their authors do.
 
-prepare.py --work FOLDER --tilegym CHECKOUT [--cuda-samples CHECKOUT] [--target sm_90 ...] [--json FILE] [--only NAME ...]
+prepare.py --work FOLDER --tilegym CHECKOUT [--cuda-samples CHECKOUT] [--target sm_90 ...] [--json FILE]
 
-Needed are `tuneonce` (--tuneonce), NVRTC 13.3 or newer and tileiras; nvcc of the same version (--nvcc) for the comparison.
+It needs `tuneonce` (--tuneonce), NVRTC 13.3 or newer, tileiras, and nvcc of the same version (--nvcc) to compare with.
 WORK/bundles has the bundles, WORK/ahead those with cubins of all configs for sm_90, WORK/theirs nvcc's of the first
 config. For other targets the first config is compiled, and nothing kept. FILE is added to.
 """
@@ -53,9 +53,14 @@ def run(command: Sequence[str], limit_s: float) -> Dict[str, Any]:
     except subprocess.TimeoutExpired:
         return {"ok": False, "seconds": limit_s, "error": f"did not end within {limit_s:g} s", "output": ""}
     lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-    error = next((line for line in lines if "error" in line.lower() or line.startswith("tuneonce:")), (lines or [""])[0])
-    return {"ok": done.returncode == 0, "seconds": round(time.monotonic() - start, 3),
-            "error": "" if done.returncode == 0 else error.strip()[:LINE], "output": done.stdout}
+    error = next((line for line in lines if "error" in line.lower() or line.startswith("tuneonce:")), (lines or
+                                                                                                       [""])[0])
+    return {
+        "ok": done.returncode == 0,
+        "seconds": round(time.monotonic() - start, 3),
+        "error": "" if done.returncode == 0 else error.strip()[:LINE],
+        "output": done.stdout
+    }
 
 
 class Preparing:
@@ -73,11 +78,15 @@ class Preparing:
             found = self.compile(kernel, source, (checkout / kernel.file).parent, kernel.shapes[0], target, None)
         return {"ok": found["ok"], "error": found["error"]}
 
-    def compile(self, kernel: TileKernel, source: pathlib.Path, include: pathlib.Path, shape: Dict[str, int], target: str,
-                output: Optional[pathlib.Path]) -> Dict[str, Any]:
+    def compile(self, kernel: TileKernel, source: pathlib.Path, include: pathlib.Path, shape: Dict[str, int],
+                target: str, output: Optional[pathlib.Path]) -> Dict[str, Any]:
         config = kernel.configs()[0]
-        command = [str(self.arguments.tuneonce), "compile", str(source), "--tile", "--json", "--target", target, "--symbol",
-                   kernel.instance(shape, config), "-I", str(include)]
+        command = [
+            str(self.arguments.tuneonce), "compile",
+            str(source), "--tile", "--json", "--target", target, "--symbol",
+            kernel.instance(shape, config), "-I",
+            str(include)
+        ]
         for name, value in kernel.macros(config).items():
             command += ["-D", f"{name}={value}"]
         command += ["-o", str(output)] if output else []
@@ -88,12 +97,20 @@ class Preparing:
         output = self.work / "ahead" / kernel.name
         shutil.rmtree(output, ignore_errors=True)
         output.parent.mkdir(parents=True, exist_ok=True)
-        found = run([str(self.arguments.tuneonce), "bundle", "compile", str(self.work / "bundles" / kernel.name),
-                     "--target", KEPT, "-o", str(output), "--json", "--timeout-ms", "120000"], 1200)
+        found = run([
+            str(self.arguments.tuneonce), "bundle", "compile",
+            str(self.work / "bundles" / kernel.name), "--target", KEPT, "-o",
+            str(output), "--json", "--timeout-ms", "120000"
+        ], 1200)
         if not found["ok"]:
             return {"seconds": found["seconds"], "error": found["error"]}
         told = json.loads(found["output"])["targets"][0]
-        return {"seconds": found["seconds"], **{field: told[field] for field in ("configs", "compiled", "refused", "bytes")}}
+        return {
+            "seconds": found["seconds"],
+            **{
+                field: told[field] for field in ("configs", "compiled", "refused", "bytes")
+            }
+        }
 
     def first_config(self, kernel: TileKernel, bundle: pathlib.Path, target: str) -> Dict[str, Any]:
         """The first config of the first shape alone: whether the kernel compiles for this target."""
@@ -102,8 +119,8 @@ class Preparing:
         return {**result, "error": found["error"]} if found["error"] else result
 
     def theirs(self, kernel: TileKernel, bundle: pathlib.Path, shape: Dict[str, int], index: int) -> Dict[str, Any]:
-        """nvcc's cubin of the first config, by the options of TileGym's `compile_cuda_to_cubin`, and whether ours is the
-        same to the byte."""
+        """nvcc's cubin of the first config, by the options of TileGym's `compile_cuda_to_cubin`, and whether ours has
+        the same bytes."""
         target = KEPT
         folder = self.work / "theirs" / kernel.name
         folder.mkdir(parents=True, exist_ok=True)
@@ -124,10 +141,13 @@ class Preparing:
             headers = pathlib.Path(scratch) / "headers"  # helper_cuda.h is none of nvcc's.
             headers.mkdir()
             (headers / "helper_cuda.h").write_text("")
-            found = run([str(self.arguments.nvcc), "-tilecubin", f"-arch={target}", "-std=c++20", "--tile-only", "-o",
-                         str(cubin), *[f"-D{name}={value}" for name, value in kernel.macros(config).items()], "-I",
-                         str(headers), "-I", str(bundle_of_theirs(bundle, pathlib.Path(scratch), kernel)), str(source)],
-                        self.arguments.limit_s)
+            found = run([
+                str(self.arguments.nvcc), "-tilecubin", f"-arch={target}", "-std=c++20", "--tile-only", "-o",
+                str(cubin), *[f"-D{name}={value}" for name, value in kernel.macros(config).items()], "-I",
+                str(headers), "-I",
+                str(bundle_of_theirs(bundle, pathlib.Path(scratch), kernel)),
+                str(source)
+            ], self.arguments.limit_s)
         result.update({"nvcc_s": found["seconds"], "nvcc_error": found["error"]})
         if ours.is_file() and cubin.is_file():
             result["is_identical"] = ours.read_bytes() == cubin.read_bytes()
@@ -141,8 +161,10 @@ class Preparing:
             return {**result, "error": f"no checkout of {kernel.source['repository']} has {kernel.file}"}
         bundle = self.work / "bundles" / kernel.name
         write_bundle(kernel, checkout, bundle)
-        result["targets"] = {target: self.ahead(kernel) if target == KEPT else self.first_config(kernel, bundle, target)
-                             for target in self.arguments.target}
+        result["targets"] = {
+            target: self.ahead(kernel) if target == KEPT else self.first_config(kernel, bundle, target)
+            for target in self.arguments.target
+        }
         if KEPT in self.arguments.target:
             result["as_it_stands"] = self.as_it_stands(kernel, checkout, KEPT)
             shapes = kernel.shapes if kernel.is_specialized else kernel.shapes[:1]
@@ -164,8 +186,11 @@ def line_of(result: Dict[str, Any]) -> str:
         return f"{result['name']}: {result['error']}"
     parts: List[str] = []
     for target, found in result["targets"].items():
-        parts.append(f"{target} " + (found.get("error") or f"{found['compiled']} of {found['compiled'] + found['refused']}"))
-    same = [theirs.get("is_identical", theirs["nvcc_error"] or theirs["ours_error"]) for theirs in result.get("theirs", [])]
+        parts.append(f"{target} " +
+                     (found.get("error") or f"{found['compiled']} of {found['compiled'] + found['refused']}"))
+    same = [
+        theirs.get("is_identical", theirs["nvcc_error"] or theirs["ours_error"]) for theirs in result.get("theirs", [])
+    ]
     return f"{result['name']}: {', '.join(parts)}" + (f"; as nvcc's: {same}" if same else "")
 
 

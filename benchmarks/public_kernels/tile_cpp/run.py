@@ -3,8 +3,8 @@ nvcc's cubins of the same config.
 
 run.py --work FOLDER --json FILE [--seeds 2] [--stop-after 200] [--only NAME ...]
 
-Needed are tuneonce's Python package, torch and a GPU of compute capability 9.0; no compiler. Kernels run in one process,
-which is started again behind one that ends it; FILE is added to, kernels that are in it are left out.
+It needs tuneonce's Python package, torch and a GPU of compute capability 9.0, no compiler. Kernels run in one process,
+which is started again after a kernel that ends it. Kernels that are in FILE are skipped, others are added to it.
 """
 import argparse
 import json
@@ -30,8 +30,8 @@ class Launches:
         self._module, self._function = ctypes.c_void_p(), ctypes.c_void_p()
         self._image = cubin.read_bytes()
         self._check("cuModuleLoadData", self._driver.cuModuleLoadData(ctypes.byref(self._module), self._image))
-        self._check("cuModuleGetFunction", self._driver.cuModuleGetFunction(ctypes.byref(self._function), self._module,
-                                                                            symbol.encode()))
+        self._check("cuModuleGetFunction",
+                    self._driver.cuModuleGetFunction(ctypes.byref(self._function), self._module, symbol.encode()))
 
     def _check(self, function: str, code: int) -> None:
         if code != 0:
@@ -40,14 +40,14 @@ class Launches:
     def launcher(self, grid: Any, words: List[Any]) -> Any:
         """Launches with these arguments, ctypes objects of the parameters' types."""
         import torch
-        pointers = (self._ctypes.c_void_p * len(words))(
-            *[self._ctypes.cast(self._ctypes.byref(word), self._ctypes.c_void_p) for word in words])
+        pointers = (self._ctypes.c_void_p *
+                    len(words))(*[self._ctypes.cast(self._ctypes.byref(word), self._ctypes.c_void_p) for word in words])
         stream = self._ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         x, y, z = grid
 
         def launch() -> None:
-            self._check("cuLaunchKernel", self._driver.cuLaunchKernel(self._function, x, y, z, 1, 1, 1, 0, stream, pointers,
-                                                                      None))
+            self._check("cuLaunchKernel",
+                        self._driver.cuLaunchKernel(self._function, x, y, z, 1, 1, 1, 0, stream, pointers, None))
 
         launch.words = words  # type: ignore[attr-defined]  # The pointers point at them.
         return launch
@@ -78,8 +78,13 @@ def words_of(kernel: TileKernel, shape: Dict[str, int], config: Dict[str, int], 
     """What the driver gets for each parameter."""
     import ctypes
     from tile_kernel import value_of
-    types = {"int32": ctypes.c_int32, "int64": ctypes.c_int64, "uint64": ctypes.c_uint64, "float32": ctypes.c_float,
-             "bool": ctypes.c_bool}
+    types = {
+        "int32": ctypes.c_int32,
+        "int64": ctypes.c_int64,
+        "uint64": ctypes.c_uint64,
+        "float32": ctypes.c_float,
+        "bool": ctypes.c_bool
+    }
     words: List[Any] = []
     for parameter in kernel.parameters:
         kind, name = parameter.manifest["kind"], parameter.name
@@ -130,11 +135,18 @@ class Running:
         ours: Any = None
         arguments: Dict[str, Any] = {}
         for seed in range(self.arguments.seeds):
-            ours = tuneonce.load(str(self.arguments.work / "ahead" / kernel.name), device=self.device, store="memory",
-                                 on_tune_error="raise", race_budget_ms=self.arguments.race_ms)
+            ours = tuneonce.load(str(self.arguments.work / "ahead" / kernel.name),
+                                 device=self.device,
+                                 store="memory",
+                                 on_tune_error="raise",
+                                 race_budget_ms=self.arguments.race_ms)
             arguments = arguments_of(kernel, shape, seed, self.device)
             result["seeds"].append(self.tuned(kernel, ours, arguments))
-        result.update(self.compared(kernel, ours, shape, index, arguments))
+        try:
+            result.update(self.compared(kernel, ours, shape, index, arguments))
+        except Exception as error:  # What was tuned and checked stays.
+            result["theirs_error"] = one_line(error)
+            self.check_context()
         return result
 
     def tuned(self, kernel: TileKernel, ours: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
@@ -143,8 +155,11 @@ class Running:
         import cases
         with torch.no_grad():
             expected = getattr(cases, kernel.name)(arguments)
-        before = {tensor.name: arguments[tensor.name].clone() for tensor in kernel.tensors
-                  if tensor.manifest["access"] == "inout"}
+        before = {
+            tensor.name: arguments[tensor.name].clone()
+            for tensor in kernel.tensors
+            if tensor.manifest["access"] == "inout"
+        }
         passed = [arguments[parameter.name] for parameter in kernel.parameters if parameter.is_passed]
         start = time.monotonic()
         ours.warmup_with(*passed)
@@ -180,7 +195,7 @@ class Running:
 
     def compared(self, kernel: TileKernel, ours: Any, shape: Dict[str, int], index: int,
                  arguments: Dict[str, Any]) -> Dict[str, Any]:
-        """The winner, the package's config in our launch, and nvcc's cubin of that config, in turns on the same tensors."""
+        """Races the winner, the package's config in our launch, and nvcc's cubin of that, on the same tensors."""
         import tuneonce
         from race import race
         folder = self.arguments.work / "theirs" / kernel.name
@@ -191,18 +206,28 @@ class Running:
             return {"theirs_error": built[number].get("nvcc_error") or "nvcc's cubin is missing"}
         passed = [arguments[parameter.name] for parameter in kernel.parameters if parameter.is_passed]
         config = kernel.configs()[0]
-        same = tuneonce.load(str(self.arguments.work / "ahead" / kernel.name), device=self.device, store="memory",
+        same = tuneonce.load(str(self.arguments.work / "ahead" / kernel.name),
+                             device=self.device,
+                             store="memory",
                              on_tune_error="raise")
         same.pin({dim: shape[dim] for dim in kernel.dims}, kernel.baseline())
-        theirs = Launches(cubin, built[number]["kernel"]).launcher(
-            kernel.grid(shape, config, self.num_sms), words_of(kernel, shape, config, arguments, self.num_sms))
-        raced = race({"winner": lambda: ours(*passed), "same": lambda: same(*passed), "theirs": theirs}, self.device,
-                     self.arguments.samples, self.arguments.rounds)
+        theirs = Launches(cubin,
+                          built[number]["kernel"]).launcher(kernel.grid(shape, config, self.num_sms),
+                                                            words_of(kernel, shape, config, arguments, self.num_sms))
+        raced = race({
+            "winner": lambda: ours(*passed),
+            "same": lambda: same(*passed),
+            "theirs": theirs
+        }, self.device, self.arguments.samples, self.arguments.rounds)
         found: Dict[str, Any] = {f"{name}_us": sorted(times)[len(times) // 2] for name, times in raced.times_us.items()}
         for name in ("winner", "same"):
             ratio = raced.ratio(name, "theirs")
             found[f"{name}_over_theirs"] = [ratio.mean, ratio.low, ratio.high]
-        return {**found, "their_config": config, "is_identical": built[number].get("is_identical"), "timer": raced.timer}
+        return {
+            **found, "their_config": config,
+            "is_identical": built[number].get("is_identical"),
+            "timer": raced.timer
+        }
 
 
 def one_line(error: BaseException) -> str:
@@ -255,8 +280,8 @@ def done_in(file: pathlib.Path) -> List[str]:
 
 
 def supervise(arguments: argparse.Namespace) -> None:
-    """Starts the child again until no kernel or no time is left. A kernel that ends it, or takes longer than --limit-s, is
-    recorded as failed."""
+    """Starts the child again until no kernel or no time is left. A kernel that ends the child, or takes longer than
+    --limit-s, is recorded as failed."""
     wanted = [kernel.name for kernel in read_list() if not arguments.only or kernel.name in arguments.only]
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -266,10 +291,16 @@ def supervise(arguments: argparse.Namespace) -> None:
             if not left:
                 break
             progress.write_text("")
-            child = subprocess.Popen([sys.executable, __file__, "--child", "--work", str(arguments.work), "--json",
-                                      str(arguments.json), "--progress", str(progress), "--seeds", str(arguments.seeds),
-                                      "--samples", str(arguments.samples), "--rounds", str(arguments.rounds), "--race-ms",
-                                      str(arguments.race_ms), "--only", *left])
+            child = subprocess.Popen([
+                sys.executable, __file__, "--child", "--work",
+                str(arguments.work), "--json",
+                str(arguments.json), "--progress",
+                str(progress), "--seeds",
+                str(arguments.seeds), "--samples",
+                str(arguments.samples), "--rounds",
+                str(arguments.rounds), "--race-ms",
+                str(arguments.race_ms), "--only", *left
+            ])
             failure = watch(child, progress, arguments, begin)
             name = progress.read_text()
             if failure is None or name in done_in(arguments.json):
@@ -295,7 +326,7 @@ def watch(child: Any, progress: pathlib.Path, arguments: argparse.Namespace, beg
         if now - since > arguments.limit_s or is_over:
             child.kill()
             child.wait()
-            return f"the time is over after {arguments.stop_after:g} s" if is_over else f"exceeded {arguments.limit_s:g} s"
+            return f"the run ended after {arguments.stop_after:g} s" if is_over else f"exceeded {arguments.limit_s:g} s"
     return None if child.returncode == 0 else f"the process ended with {child.returncode}"
 
 

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHIM = "nvcc_names.h"
-# Headers of the standard library and of the samples' host code that the kernels include: SHIM has what they use of them.
+# Headers that the kernels include and NVRTC lacks. SHIM has what the kernels use of them.
 STANDARD_HEADERS = ("cmath", "cstdio", "type_traits", "helper_cuda.h")
 
 Shape = Dict[str, int]
@@ -38,7 +38,8 @@ class Parameter:
 
     @staticmethod
     def parse(text: str) -> "Parameter":
-        """"out y float16 M N", "scalar eps float32 1e-6", "dim N [uint64]", "stride x 0 [int64]", "derived NAME TERM"."""
+        """Forms: `out y float16 M N`, `scalar eps float32 1e-6`, `dim N [int64]`, `stride x 0 [int64]`, and
+        `derived NAME TERM`."""
         kind, name, *rest = text.split(maxsplit=2)
         words = rest[0].split() if rest else []
         if kind in ("in", "out", "inout"):
@@ -50,8 +51,12 @@ class Parameter:
         if kind == "dim":
             return Parameter({"kind": "dim", "dim": name, "dtype": words[0] if words else "int32"})
         if kind == "stride":
-            return Parameter({"kind": "stride", "tensor": name, "dimension": int(words[0]),
-                              "dtype": words[1] if len(words) > 1 else "int32"})
+            return Parameter({
+                "kind": "stride",
+                "tensor": name,
+                "dimension": int(words[0]),
+                "dtype": words[1] if len(words) > 1 else "int32"
+            })
         term = json.loads(rest[0]) if rest[0][0] in "[{" else rest[0]
         return Parameter({"name": name, "kind": "derived", "value": term, "dtype": "int32"})
 
@@ -116,12 +121,21 @@ class TileKernel:
         for axis in configs[0]:
             axes.append({"name": axis, "values": list(dict.fromkeys(config[axis] for config in configs))})
         axes += [{"name": name, "kind": "hint", "values": values} for name, values in self.hints.items()]
-        manifest: Dict[str, Any] = {"tuneonce_bundle": 1, "name": self.name, "version": "1", "dims": self.dims,
-                                    "parameters": [parameter.manifest for parameter in self.parameters], "axes": axes,
-                                    "baseline": self.baseline()}
+        manifest: Dict[str, Any] = {
+            "tuneonce_bundle": 1,
+            "name": self.name,
+            "version": "1",
+            "dims": self.dims,
+            "parameters": [parameter.manifest for parameter in self.parameters],
+            "axes": axes,
+            "baseline": self.baseline()
+        }
         if "configs" in self.entry:
-            manifest["configs"] = [dict(config, **{name: values[0] for name, values in self.hints.items()})
-                                   for config in configs]
+            manifest["configs"] = [
+                dict(config, **{
+                    name: values[0] for name, values in self.hints.items()
+                }) for config in configs
+            ]
         for field in ("tolerance", "unordered"):
             if field in self.entry:
                 manifest[field] = self.entry[field]
@@ -135,12 +149,25 @@ class TileKernel:
         return {**self.configs()[0], **{name: values[0] for name, values in self.hints.items()}}
 
     def variant(self, index: int, shape: Optional[Shape]) -> Dict[str, Any]:
-        return {"name": f"tile_cpp_{index}", "source": "tile_cpp", "symbol": self.symbol(shape or self.shapes[0]),
-                "convention": "plain", "defines": list(self.configs()[0]),
-                "parameters": [parameter.name for parameter in self.parameters],
-                "grid": {"pattern": "fixed", "blocks": self.entry["grid"]},
-                "headers": {name: name for name in self.headers()}, "artifacts": [{"file": "kernel.cu"}],
-                "assumptions": self.assumptions(shape)}
+        return {
+            "name": f"tile_cpp_{index}",
+            "source": "tile_cpp",
+            "symbol": self.symbol(shape or self.shapes[0]),
+            "convention": "plain",
+            "defines": list(self.configs()[0]),
+            "parameters": [parameter.name for parameter in self.parameters],
+            "grid": {
+                "pattern": "fixed",
+                "blocks": self.entry["grid"]
+            },
+            "headers": {
+                name: name for name in self.headers()
+            },
+            "artifacts": [{
+                "file": "kernel.cu"
+            }],
+            "assumptions": self.assumptions(shape)
+        }
 
     def headers(self) -> List[str]:
         return [SHIM, self.file.name, *STANDARD_HEADERS]
@@ -149,8 +176,10 @@ class TileKernel:
         """All tensors are aligned (assume_aligned<16>) and apart (__restrict__); extents of the symbol are exact."""
         tensors = [(tensor.name, tensor.manifest) for tensor in self.tensors]
         found: List[Dict[str, Any]] = [{"tensor": name, "aligned": 16} for name, _ in tensors]
-        found += [{"tensor": name, "no_overlap": other} for name, written in tensors if written["access"] != "in"
-                  for other, _ in tensors if other != name]
+        found += [{
+            "tensor": name,
+            "no_overlap": other
+        } for name, written in tensors if written["access"] != "in" for other, _ in tensors if other != name]
         named = set(re.findall(r"\$(?:pow2_)?(\w+)", self.entry["symbol"])) if shape else set()
         place = {dim: (name, index) for name, tensor in reversed(tensors) for index, dim in enumerate(tensor["dims"])}
         for dim in self.dims:
@@ -158,8 +187,11 @@ class TileKernel:
             if dim in named and shape:
                 found.append({"tensor": tensor, "dimension": dimension, "extent": shape[dim]})
             elif dim in self.entry.get("divisible", {}):
-                found.append({"tensor": tensor, "dimension": dimension,
-                              "extent_divisible_by": self.entry["divisible"][dim]})
+                found.append({
+                    "tensor": tensor,
+                    "dimension": dimension,
+                    "extent_divisible_by": self.entry["divisible"][dim]
+                })
         return found
 
 
@@ -186,8 +218,13 @@ def value_of(term: Any, values: Dict[str, int], num_sms: int) -> int:
         for part in parts:
             product *= part
         return product
-    return {"ceil_div": lambda: -(-parts[0] // parts[1]), "floor_div": lambda: parts[0] // parts[1],
-            "min": lambda: min(parts), "max": lambda: max(parts), "sum": lambda: sum(parts)}[name]()
+    return {
+        "ceil_div": lambda: -(-parts[0] // parts[1]),
+        "floor_div": lambda: parts[0] // parts[1],
+        "min": lambda: min(parts),
+        "max": lambda: max(parts),
+        "sum": lambda: sum(parts)
+    }[name]()
 
 
 def read_list() -> List[TileKernel]:
