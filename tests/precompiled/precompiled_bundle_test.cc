@@ -403,9 +403,10 @@ TEST_F(PrecompiledBundleTest, ShippedTileCppIsServedFromItsCubinsWithoutNvrtcAnd
   Result<Bundle> bundle = Bundle::Load(Path("ahead"), runtime);
   ASSERT_OK(bundle);
   const KernelDefinition& definition = bundle->definition();
+  const std::vector<Config> configs = *definition.space().Enumerate(testing::Sm(90));
   std::vector<CompileJob> jobs;
   for (const Variant& variant : definition.variants()) {
-    for (const Config& config : *definition.space().Enumerate(testing::Sm(90))) {
+    for (const Config& config : configs) {
       if (variant.name != "tile_cpp" || !variant.IsBackendOf(config)) continue;
       jobs.emplace_back();
       jobs.back().alternatives.push_back({variant.MakeSource(config, Problem()), variant.hints(config)});
