@@ -63,8 +63,10 @@ def has_variant(bundle: Path, name: str) -> bool:
 
 
 def commit(folder: Path) -> str:
-    done = subprocess.run(["git", "-C", str(folder), "describe", "--always", "--dirty"], capture_output=True, text=True)
-    return done.stdout.strip()
+    """The commit that is checked out, with `-dirty` if the folder differs from it."""
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True).stdout.strip()
+    return git("rev-parse", "--short", "HEAD") + ("-dirty" if git("status", "--porcelain", ".") else "")
 
 
 def compiled(program: str, bundle: Path, target: str, configs: str, variant: Optional[str]) -> Dict[str, Any]:

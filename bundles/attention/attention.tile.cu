@@ -40,8 +40,9 @@ __tile__ void add_keys(const Queries& queries, const Keys& ks, const Values& vs,
 
 template <typename T, int TILE_M, int TILE_N, int D>
 __tile_global__ void attention(const T* __restrict__ q, const T* __restrict__ k, const T* __restrict__ v,
-                               T* __restrict__ o, float scale, bool causal, int s, int t, int h, int g) {
-  // 64-bit, since the stride from one head to the next, T D, may exceed 2^31 - 1.
+                               T* __restrict__ o, float scale, bool causal, int s, int t, int h, int g, int batches) {
+  // 64-bit, since the stride from one head to the next, T D, may exceed 2^31 - 1. Extents are made of parameters alone:
+  // the host encodes TMA's maps then; with one of the grid's extents each block would write its maps to global memory.
   using Heads = tiles::extents<long long, tiles::dynamic_extent, tiles::dynamic_extent, D>;
   using TransposedHeads = tiles::extents<long long, D, tiles::dynamic_extent, tiles::dynamic_extent>;
   using Column = tiles::tile<float, tiles::shape<TILE_M, 1>>;
@@ -49,7 +50,8 @@ __tile_global__ void attention(const T* __restrict__ q, const T* __restrict__ k,
   t = tiles::assume_bounded_below<0>(t);
   h = tiles::assume_bounded_below<0>(h);
   g = tiles::assume_bounded_below<0>(g);
-  const int batches = tiles::num_blocks().z, batch = tiles::bid().z, head = tiles::bid().y;
+  batches = tiles::assume_bounded_below<0>(batches);
+  const int batch = tiles::bid().z, head = tiles::bid().y;
   const int block = static_cast<int>(tiles::num_blocks().x) - 1 - static_cast<int>(tiles::bid().x);
   const int query_head = batch * h + head, key_head = batch * g + head * g / h;
   const Heads of_queries{batches * h, s}, of_keys{batches * g, t};

@@ -13,9 +13,9 @@ HEAD_DIMS = [64, 128, 256]
 LARGEST_SUMS = 16384  # Of a block's output, in float32: with more, tileiras 13.5 spills registers on 9.0.
 
 
-def config(backend, tiles, occupancy=1, num_ctas=1, num_warps=0, num_stages=0):
+def config(backend, tiles, occupancy=1, num_ctas=1, num_warps=0, num_stages=0, fast_math=False):
     return {"backend": backend, "TILE_M": tiles[0], "TILE_N": tiles[1], "occupancy": occupancy, "num_ctas": num_ctas,
-            "num_warps": num_warps, "num_stages": num_stages}
+            "num_warps": num_warps, "num_stages": num_stages, "ftz": fast_math, "approx": fast_math}
 
 
 attention_bundle = Declaration(
@@ -25,18 +25,22 @@ attention_bundle = Declaration(
                 scalar("causal", "bool", warmup=True), *map(dim, "STHGD")],
     key=[{"dim": "S", "bucket": "next_pow2"}, {"dim": "T", "bucket": "next_pow2"}, {"dim": "B", "bucket": "next_pow2"},
          {"dim": "H"}, {"dim": "G"}, {"dim": "D"}, {"value_of": "causal"}],
-    constants={"D": ConstantOf("D", HEAD_DIMS)},
+    constants={"D": ConstantOf("D", HEAD_DIMS)}, option_axes={"ftz": [False, True], "approx": [False, True]},
     configs=[
         *(config("tile", tiles, occupancy) for tiles in ((64, 32), (64, 64), (128, 64), (128, 128))
           for occupancy in (1, 2)),
         config("tile", (64, 64), 4), config("tile", (64, 128), 2),
         *(config("tile", tiles, occupancy, num_ctas=2) for tiles in ((128, 64), (128, 128)) for occupancy in (1, 2)),
         config("tile", (256, 128)),  # Where sums have a memory of their own.
+        # Flags of all operations, where exp2 alone flushes subnormal numbers without them.
+        *(config("tile", tiles, occupancy, fast_math=True) for tiles in ((64, 64), (128, 64), (128, 128))
+          for occupancy in (1, 2)),
         config("triton", (64, 64), num_warps=4, num_stages=3), config("triton", (128, 64), num_warps=8, num_stages=2),
         config("cuda", (32, 32)), config("cuda", (64, 32))],
     baseline=[{"config": config("tile", (128, 64))}, {"config": config("tile", (64, 64))}],
     guards=[{"dim": "H", "divisible_by": "G"}, {"term": product(least("TILE_M", 128), "D"), "at_most": LARGEST_SUMS}],
-    target_filters=[{"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
+    target_filters=[{"config": {"ftz": True}, "targets": {"min_capability": 50}},
+                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
                     {"config": {"TILE_M": 256}, "targets": {"min_capability": 100, "max_capability": 110}},
                     {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],

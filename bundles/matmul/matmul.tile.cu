@@ -1,14 +1,14 @@
 // c (m, n) = a (m, k) b (k, n), summed in float32: CUDA Tile C++ for what matmul.py computes, with the same axes. One
-// tile of c per block, in a grid of tiles (ceil(m / TILE_M), ceil(n / TILE_N)). 16 divides n and k, so that the compiler
-// sees rows that begin at multiples of 16 bytes, which TMA needs.
+// tile of c per block, in a grid of tiles (ceil(m / TILE_M), ceil(n / TILE_N)). 16 divides n and k, so that the
+// compiler sees rows that begin at multiples of 16 bytes, which TMA needs.
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "cuda_tile.h"
 
 namespace tiles = ::cuda::tiles;
 
-/// Tensor cores of 9.0 (wgmma) and 10.0 take 64 rows and more, but as few as 8 columns: a tile of fewer rows is computed
-/// as c^T = b^T a^T.
+/// Tensor cores of 9.0 (wgmma) and 10.0 take 64 rows and more, but as few as 8 columns: a tile of fewer rows is
+/// computed as c^T = b^T a^T.
 constexpr int kFewestRows = 64;
 
 template <typename T, int TILE_M, int TILE_N, int TILE_K>

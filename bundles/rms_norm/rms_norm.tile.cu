@@ -1,6 +1,7 @@
 // y = x / sqrt(mean(x^2) + eps) * w by rows: CUDA Tile C++ for what rms_norm.py computes, with the same axes. TILE_N
 // covers a row, or (LOOP 1) is the part of it that is processed at a time, in two passes. A block computes one row, or
-// (ONE_ROW 0) every num_blocks-th row. 16 divides N, so that the compiler sees rows that begin at multiples of 16 bytes.
+// (ONE_ROW 0) every num_blocks-th row. 16 divides N, so that the compiler sees rows that begin at multiples of 16
+// bytes.
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "cuda_tile.h"

@@ -18,7 +18,7 @@ struct BackEnd {
   VariantSet left_out;          ///< The variants that are not its.
 };
 
-/// The variants that are called `name`; if there is none, those whose names begin with it and an underscore, as
+/// The variants that are called `name`; if no variant is, those whose names begin with it and an underscore, as
 /// "tile_cpp_D64" begins with "tile_cpp".
 std::vector<const Variant*> VariantsNamed(const std::string& name, const std::vector<const Variant*>& variants);
 

@@ -113,7 +113,12 @@ void SearchEngine::NoteOptionsWithoutEffect() {
     const bool is_taken = option.ok() && std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
                             return !group.candidate.is_callable() && TakesOption(group.candidate.source.kind, **option);
                           });
-    if (is_taken) continue;
+    auto differs = [&](const Config& other) { return !(other.values()[i] == config.values()[i]); };
+    const bool has_values = std::any_of(groups_.begin(), groups_.end(),
+                                        [&](const Group& group) { return differs(group.candidate.config); }) ||
+                            std::any_of(result_.duplicates.begin(), result_.duplicates.end(),
+                                        [&](const Duplicate& duplicate) { return differs(duplicate.config); });
+    if (is_taken || !has_values) continue;
     result_.notes.push_back(absl::StrCat("no compiler of these candidates has the option '", config.AxisName(i),
                                          "', so that the values of this axis are duplicates"));
   }

@@ -99,8 +99,8 @@ TEST_P(ShippedTileCppTest, ItsLoopsAreStructuredItsStridesAreSeenAndItAssumesNot
     EXPECT_EQ(kernel.parameters.size(), layout->num_declared());
     Result<AssumptionChecks> declared = AssumptionChecks::Create(definition(), *way.variant, *layout);
     ASSERT_OK(declared);
-    EXPECT_OK(CheckAssumptionsOfCode(*declared, *layout, way.config,
-                                     KernelSource::TileIr(kernel.bytecode, kernel.symbol)));
+    EXPECT_OK(
+        CheckAssumptionsOfCode(*declared, *layout, way.config, KernelSource::TileIr(kernel.bytecode, kernel.symbol)));
   }
 }
 

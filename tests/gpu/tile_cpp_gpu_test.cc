@@ -122,6 +122,7 @@ TEST_P(TileCppGpuTest, EveryConfigComputesWhatTheOtherVariantsAndTheFormulaDo) {
   policy.search.compile.cache = &artifacts;
   policy.search.max_proposed = 0;  // All configs.
   policy.search.max_rounds = 1;
+  policy.search.gpu_budget_ms = 60000;  // Each config is measured.
   policy.store = std::make_shared<MemoryStore>();
   policy.observer = kept;
   testing::ExpectItComputesItsFormula(GetParam(), *device_, stream_->view(), policy);
@@ -145,10 +146,9 @@ TEST_P(TileCppGpuTest, EveryConfigComputesWhatTheOtherVariantsAndTheFormulaDo) {
             << fastest << " us, of the other back ends " << fastest_of_others << " us" << std::endl;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TileCppGpuTest, ::testing::ValuesIn(Cases()),
-                         [](const auto& param) {
-                           return testing::CaseName(param.param) + "_" + std::to_string(param.index);
-                         });
+INSTANTIATE_TEST_SUITE_P(All, TileCppGpuTest, ::testing::ValuesIn(Cases()), [](const auto& param) {
+  return testing::CaseName(param.param) + "_" + std::to_string(param.index);
+});
 
 }  // namespace
 }  // namespace tuneonce

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "cli/run_cli.h"
+#include "compile/compile_pool.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
@@ -19,6 +21,7 @@
 #include "testing/device_test.h"
 #include "testing/process_monitor.h"
 #include "testing/runtimes.h"
+#include "testing/targets.h"
 #include "testing/tools.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
@@ -381,6 +384,46 @@ __tile_global__ void scale(const float* __restrict__ x, float* __restrict__ y, f
   EXPECT_NE(checked.output.find("parameter 'N' (4 of 4 in the code): declared with 8 bytes, but the code has 4"),
             std::string::npos)
       << checked.output;
+}
+
+TEST_F(PrecompiledBundleTest, ShippedTileCppIsServedFromItsCubinsWithoutNvrtcAndTileiras) {
+  const std::string bundle_folder = std::string(TUNEONCE_BUNDLE_FOLDER) + "/vector_add";
+  std::vector<std::string> command = {"bundle",    "compile", bundle_folder, "--target",   "sm_90",
+                                      "--variant", "tile_c",  "-o",          Path("ahead")};
+  ExpectOneLineError(command, "--variant tile_c: 'vector_add' has no such variant for sm_90");
+  command[6] = "tile_cpp";
+  ProcessResult compiled = RunCli(command, "TUNEONCE_TILEIRAS=" + Environment::Read().tileiras);
+  if (compiled.output.find("CUDA Tile C++ needs") != std::string::npos) {
+    GTEST_SKIP() << "NOT INSTALLED: " << compiled.output;
+  }
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.output;
+  EXPECT_NE(compiled.output.find("4 ways to build them compiled"), std::string::npos) << compiled.output;
+  const std::shared_ptr<Runtime> runtime = testing::RuntimeIn(
+      {{"TUNEONCE_TILE_NVRTC", "/nowhere/libnvrtc.so.13"}, {"TUNEONCE_TILEIRAS", "/nowhere/tileiras"}});
+  Result<Bundle> bundle = Bundle::Load(Path("ahead"), runtime);
+  ASSERT_OK(bundle);
+  const KernelDefinition& definition = bundle->definition();
+  const std::vector<Config> configs = *definition.space().Enumerate(testing::Sm(90));
+  std::vector<CompileJob> jobs;
+  for (const Variant& variant : definition.variants()) {
+    for (const Config& config : configs) {
+      if (variant.name != "tile_cpp" || !variant.IsBackendOf(config)) continue;
+      jobs.emplace_back();
+      jobs.back().alternatives.push_back({variant.MakeSource(config, Problem()), variant.hints(config)});
+    }
+  }
+  EXPECT_EQ(jobs.size(), 4u);
+  CompileOptions options;
+  options.cache = &runtime->artifacts();
+  const testing::ProcessMonitor monitor;
+  CompilePool pool(runtime->compile_slots(), runtime->toolchains(), testing::Sm(90), jobs, options);
+  while (std::optional<CompiledJob> job = pool.Next()) {
+    ASSERT_OK(job->artifact);
+    EXPECT_EQ(job->artifact->symbol.rfind("_Z10vector_addILi", 0), 0u) << job->artifact->symbol;
+    EXPECT_FALSE(job->artifact->image.empty());
+  }
+  EXPECT_EQ(runtime->num_compiles(), 0);
+  EXPECT_FALSE(monitor.HasStartedOne());
 }
 
 TEST_F(PrecompiledBundleTest, AHeaderThatTheManifestDoesNotNameIsRefusedInCudaCppToo) {

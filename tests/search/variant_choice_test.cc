@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "search/back_end.h"
 #include "search/candidate.h"
 #include "testing/expect_status.h"
 #include "tuneonce/bundle.h"
@@ -44,8 +45,9 @@ const std::string kByN = "tile_unaligned_N", kByK = "tile_unaligned_K", kByBoth 
 
 TEST_F(VariantChoiceTest, MatmulHasAFastVariantForAlignedShapesAndOneForAnyBehindIt) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096), (Names{"tile", "tile_any", kByN, kByK, kByBoth, "cuda_behind_tile"}));
-  EXPECT_EQ(VariantsFor(1, 4096, 4096, 4096), (Names{"tile", "tile_any", kByN, kByK, kByBoth, "cuda_behind_tile"}))
+  const Names all = {"tile", "tile_any", kByN, kByK, kByBoth, "tile_cpp", "cuda_behind_tile"};
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096), all);
+  EXPECT_EQ(VariantsFor(1, 4096, 4096, 4096), all)
       << "M has buckets: nothing is assumed";
   EXPECT_EQ(VariantsFor(4096, 4008, 4096, 4008), (Names{"tile_any", kByN, kByK, kByBoth, "cuda_behind_tile"}));
   EXPECT_EQ(VariantsFor(4096, 4001, 4096, 4001), (Names{kByN, kByBoth, "cuda_behind_tile"})) << "rows of b and c";
@@ -56,7 +58,7 @@ TEST_F(VariantChoiceTest, MatmulHasAFastVariantForAlignedShapesAndOneForAnyBehin
   EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4104), (Names{"tile", "tile_any", kByN, kByK, kByBoth})) << "b has gaps";
   EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4099), (Names{kByN, kByBoth})) << "b has gaps of any size";
   EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4096, VariantSet().With(0).With(1)),
-            (Names{kByN, kByK, kByBoth, "cuda_behind_tile"}))
+            (Names{kByN, kByK, kByBoth, "tile_cpp", "cuda_behind_tile"}))
       << "at a bucket's bound, for a launch of 4001";
 }
 
@@ -85,6 +87,28 @@ TEST(CodeAssumptionChoiceTest, AVariantWhoseCodeAssumesMoreThanItDeclaresIsPasse
   EXPECT_EQ(planned->passed_over[0].variant, "of_vectors");
   EXPECT_NE(planned->passed_over[0].reason.find("add Aligned(\"x\", 16) to Assuming"), std::string::npos)
       << planned->passed_over[0].reason;
+}
+
+TEST(VariantsNamedTest, AWholeNameIsPreferredToTheBeginningOfNames) {
+  std::vector<Variant> variants;
+  for (const char* name : {"tile", "tile_any", "tile_cpp_D64", "tile_cpp_D128", "tiles"}) {
+    variants.push_back(TileCpp("", "k").Named(name));
+  }
+  std::vector<const Variant*> all;
+  for (const Variant& variant : variants) all.push_back(&variant);
+  const struct {
+    const char* name;
+    std::vector<std::string> found;
+  } kCases[] = {{"tile", {"tile"}},
+                {"tile_cpp", {"tile_cpp_D64", "tile_cpp_D128"}},
+                {"tile_cpp_D64", {"tile_cpp_D64"}},
+                {"tile_cpp_D", {}},
+                {"", {}}};
+  for (const auto& each : kCases) {
+    std::vector<std::string> found;
+    for (const Variant* variant : VariantsNamed(each.name, all)) found.push_back(variant->name);
+    EXPECT_EQ(found, each.found) << each.name;
+  }
 }
 
 }  // namespace
