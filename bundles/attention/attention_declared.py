@@ -35,6 +35,7 @@ attention_bundle = Declaration(
         # Flags of all operations, where exp2 alone flushes subnormal numbers without them.
         *(config("tile", tiles, occupancy, fast_math=True) for tiles in ((64, 64), (128, 64), (128, 128))
           for occupancy in (1, 2)),
+        config("tile", (64, 128), 2, fast_math=True), config("tile", (128, 128), 2, num_ctas=2, fast_math=True),
         config("triton", (64, 64), num_warps=4, num_stages=3), config("triton", (128, 64), num_warps=8, num_stages=2),
         config("cuda", (32, 32)), config("cuda", (64, 32))],
     baseline=[{"config": config("tile", (128, 64))}, {"config": config("tile", (64, 64))}],
