@@ -42,10 +42,10 @@ class Launches:
         import torch
         pointers = (self._ctypes.c_void_p *
                     len(words))(*[self._ctypes.cast(self._ctypes.byref(word), self._ctypes.c_void_p) for word in words])
-        stream = self._ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         x, y, z = grid
 
         def launch() -> None:
+            stream = self._ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)  # A search's own, in a race.
             self._check("cuLaunchKernel",
                         self._driver.cuLaunchKernel(self._function, x, y, z, 1, 1, 1, 0, stream, pointers, None))
 
