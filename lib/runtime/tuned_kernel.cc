@@ -246,8 +246,7 @@ Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, Resident
     return Status();
   }
   return LaunchIfSuits(*entry, stream, call, [&] {
-    // Where the code's own assumptions do not hold, nothing is to be verified.
-    if (entry->IsFor(call) && !entry->kernel->IsVerifiedAt(call.problem.dims)) {
+    if (!entry->is_provisional && !entry->kernel->IsVerifiedAt(call.problem.dims)) {
       if (missed == nullptr) return misses.LaunchUnverified(stream, call, key);
       *missed = true;
       return Status();

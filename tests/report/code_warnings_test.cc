@@ -116,7 +116,7 @@ TEST_F(CodeWarningsTest, OneConfigOfTileCppIsLoweredAndRead) {
   const ClassifiedBundle good = classify("#define ALIGNED\n", Runtime::Default());
   EXPECT_EQ(good.warnings, Lines{});
   EXPECT_EQ(good.variants[0].num_sources, 1);
-  EXPECT_EQ(good.variants[0].classification.name(), "dense_matmul");
+  EXPECT_EQ(std::string(good.variants[0].classification.name()), "dense_matmul");
   const Lines assumed = {"the dim 'M' is a multiple of 16",        "the dim 'N' is a multiple of 16",
                          "the dim 'K' is a multiple of 16",        "the address of 'a' is a multiple of 16",
                          "the address of 'b' is a multiple of 16", "the address of 'c' is a multiple of 16"};
