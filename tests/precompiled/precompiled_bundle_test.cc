@@ -418,6 +418,8 @@ __tile_global__ void scale(const float* __restrict__ x, float* __restrict__ y, f
   const Target target = *Target::Named("sm_90");
   std::shared_ptr<Runtime> runtime = testing::RuntimeIn(
       {{"TUNEONCE_TILE_NVRTC", "/nowhere/nvrtc.so"}, {"TUNEONCE_TILEIRAS", "/nowhere/tileiras"}, {"PATH", "/nowhere"}});
+  const Result<std::vector<Config>> configs = definition->space().Enumerate(target);
+  ASSERT_OK(configs);
   const testing::ProcessMonitor monitor;
   for (std::int64_t n : {64, 60}) {
     auto* nowhere = reinterpret_cast<void*>(0x100000);
@@ -426,7 +428,7 @@ __tile_global__ void scale(const float* __restrict__ x, float* __restrict__ y, f
     BoundCall call;
     ASSERT_OK(CallBinder(*definition).Bind(arguments.data(), arguments.size(), &call));
     call.problem.target = target;
-    for (const Config& config : *definition->space().Enumerate(target)) {
+    for (const Config& config : *configs) {
       Result<PlannedConfig> planned = PlanConfig(definition, config, call, /*enable_tile=*/true);
       ASSERT_OK(planned);
       CompileJob job = CompileJobOf(*planned);
