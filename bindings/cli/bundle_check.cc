@@ -1,5 +1,6 @@
 #include "bundle_check.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "compile/cubin_info.h"
 #include "compile/precompiled.h"
 #include "launch/parameter_block.h"
+#include "launch/source_parameters.h"
 #include "report/classified_bundle.h"
 #include "store/memory_store.h"
 #include "target_argument.h"
@@ -24,6 +26,9 @@ namespace {
 /// Architectures that a bundle is asked about where nobody names one.
 constexpr const char* kKnownTargets[] = {"sm_75",  "sm_80",  "sm_86",  "sm_89",  "sm_90", "sm_100",
                                          "sm_103", "sm_110", "sm_120", "sm_121", "cpu"};
+
+/// True if CUDA Tile C++ is compiled for the target, and its warnings are all given there.
+bool RunsTileCpp(const Target& target) { return !target.is_cpu_device && target.capability() >= 90; }
 
 /// Collects what is found, each text once.
 class BundleChecker {
@@ -43,7 +48,8 @@ class BundleChecker {
   /// The code of a way on a target: its fingerprint; empty if a compiler is needed, or there is none.
   std::optional<Fingerprint> CheckCode(const BundleWay& way, const Target& target, bool* has_code);
   /// What the code of the variants on a target is warned of; nothing where it cannot be read, which is found elsewhere.
-  void WarnOfCode(const Target& target);
+  /// `runtime`: ClassifiedBundle::Options::runtime.
+  void WarnOfCode(const Target& target, std::shared_ptr<const Runtime> runtime);
   Status RunOnDevice();
 
   const BundleFolder& folder_;
@@ -61,7 +67,11 @@ Result<std::vector<BundleFinding>> BundleChecker::Run() {
   std::vector<std::string> warnings;
   if (Status sources = folder_.bundle.CheckSources(&warnings); !sources.ok()) Find(true, sources.message());
   for (std::string& warning : warnings) Find(false, std::move(warning));
-  for (const Target& target : targets) WarnOfCode(target);
+  // The Tile IR of CUDA Tile C++ is the same for all GPUs, and takes time: it is read for one, which has TMA if any
+  // has.
+  auto lowered = std::max_element(targets.begin(), targets.end(),
+                                  [](const Target& a, const Target& b) { return !RunsTileCpp(a) && RunsTileCpp(b); });
+  for (const Target& target : targets) WarnOfCode(target, &target == &*lowered ? Runtime::Default() : nullptr);
   for (const std::string& file : UnreadFiles(folder_)) Find(false, "nothing reads the file '" + file + "'");
   if (!options_.device.empty()) TUNEONCE_RETURN_IF_ERROR(RunOnDevice());
   return std::move(findings_);
@@ -160,14 +170,14 @@ void BundleChecker::CheckImage(const BundleWay& way, const std::string& image, c
   Result<ParameterLayout> layout =
       ParameterLayout::Create(folder_.definition, way.variant->convention, way.variant->parameters);
   if (!layout.ok()) return Find(true, what + ": " + layout.status().message());
-  const bool may_hide =
-      way.variant->convention == CallingConvention::kCutilePython || way.source.kind == SourceKind::kTileCpp;
-  Status fits = layout->CheckAgainst(kernel->parameter_sizes, may_hide);
+  Status fits =
+      layout->CheckAgainst(kernel->parameter_sizes, MayHideParameters(way.source.kind, way.variant->convention));
   if (!fits.ok()) Find(true, what + ", kernel '" + kernel->symbol + "': " + fits.message());
 }
 
-void BundleChecker::WarnOfCode(const Target& target) {
+void BundleChecker::WarnOfCode(const Target& target, std::shared_ptr<const Runtime> runtime) {
   ClassifiedBundle::Options options;
+  options.runtime = std::move(runtime);
   options.target = target;
   Result<ClassifiedBundle> classified = ClassifiedBundle::Of(folder_.bundle, options);
   if (!classified.ok()) return;

@@ -4,6 +4,7 @@
 #include "output.h"
 #include "report/classified_bundle.h"
 #include "target_argument.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce::cli {
 
@@ -12,6 +13,7 @@ Status ClassifyAndPrint(const std::string& folder_or_name, const BundleClassifyO
   if (!options.target.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(asked.target, ParseGpuTarget(options.target));
   }
+  asked.runtime = Runtime::Default();
   TUNEONCE_ASSIGN_OR_RETURN(asked.dims, ParseExtents(options.shape));
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name));
   TUNEONCE_ASSIGN_OR_RETURN(ClassifiedBundle classified, ClassifiedBundle::Of(bundle, asked));

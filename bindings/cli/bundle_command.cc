@@ -8,10 +8,14 @@
 #include "bundle_compile.h"
 #include "bundle_folder.h"
 #include "commands.h"
+#include "launch/code_assumptions.h"
+#include "launch/parameter_block.h"
 #include "numbers.h"
 #include "output.h"
+#include "report/classified_bundle.h"
 #include "report/config_json.h"
 #include "store/shipped_decisions.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
@@ -101,6 +105,30 @@ struct ShownTarget {
   std::set<std::string> toolchains;
 };
 
+/// What the code of the bundle's variants assumes of its parameters, by variant: as their sources state it, where they
+/// can be read, and as precompiled code does.
+std::map<std::string, std::set<std::string>> AssumptionsOfCode(const BundleFolder& folder) {
+  std::map<std::string, std::set<std::string>> found;
+  ClassifiedBundle::Options options;
+  options.runtime = Runtime::Default();
+  if (Result<ClassifiedBundle> classified = ClassifiedBundle::Of(folder.bundle, options); classified.ok()) {
+    for (const ClassifiedBundle::OfVariant& each : classified->variants) {
+      found[each.name].insert(each.assumptions.begin(), each.assumptions.end());
+    }
+  }
+  if (folder.precompiled == nullptr) return found;
+  for (const Variant& variant : folder.definition.variants()) {
+    Result<ParameterLayout> layout = ParameterLayout::Create(folder.definition, variant.convention, variant.parameters);
+    for (const auto& [key, code] : folder.precompiled->code()) {
+      if (!layout.ok() || code.variant != variant.name) continue;
+      for (std::string& words : AssumptionsInWords(folder.definition, *layout, code.assumptions)) {
+        found[variant.name].insert(std::move(words));
+      }
+    }
+  }
+  return found;
+}
+
 Result<Json> Shown(const BundleFolder& folder) {
   const KernelDefinition& definition = folder.definition;
   Json json = {{"bundle", folder.path},
@@ -109,6 +137,10 @@ Result<Json> Shown(const BundleFolder& folder) {
                {"dims", definition.dims()},
                {"points", definition.space().NumPoints()}};
   for (const Variant& variant : definition.variants()) json["variants"].push_back(variant.name);
+  json["assumptions"] = Json::object();
+  for (const auto& [variant, assumed] : AssumptionsOfCode(folder)) {
+    if (!assumed.empty()) json["assumptions"][variant] = assumed;
+  }
   if (folder.precompiled == nullptr) return json;
   json["has_sources"] = folder.precompiled->withheld().empty();
   std::map<std::string, ShownTarget> targets;
@@ -155,7 +187,15 @@ Status Show(const BundleArguments& arguments) {
   PrintLine("%s, version %s, in %s", folder.definition.name().c_str(), folder.definition.version().c_str(),
             folder.path.c_str());
   PrintLine("  space: %s", folder.definition.space().ToString().c_str());
-  for (const Json& variant : json["variants"]) PrintLine("  variant %s", variant.get<std::string>().c_str());
+  for (const Json& variant : json["variants"]) {
+    const auto name = variant.get<std::string>();
+    PrintLine("  variant %s", name.c_str());
+    std::string assumed;
+    for (const Json& each : json["assumptions"].value(name, Json::array())) {
+      assumed += (assumed.empty() ? "" : ", ") + each.get<std::string>();
+    }
+    if (!assumed.empty()) PrintLine("    its code assumes that %s", assumed.c_str());
+  }
   if (folder.precompiled == nullptr) {
     PrintLine("  not compiled ahead: it needs its compilers (tuneonce bundle compile)");
     return Status();

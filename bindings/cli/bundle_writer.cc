@@ -84,6 +84,10 @@ void BundleWriter::AddImage(const BundleWay& way, const std::string& target, con
   entry["file"] = file;
   entry["checksum"] = checksum;
   entry["symbol"] = artifact.symbol;
+  if (!artifact.parameters.empty()) entry["parameters"] = artifact.parameters;
+  for (const CodeAssumption& each : artifact.assumptions) {
+    entry["assumptions"].push_back({{"parameter", each.parameter}, {CodeAssumptionName(each.kind), each.value}});
+  }
   code_.push_back(std::move(entry));
 }
 

@@ -127,10 +127,12 @@ Result<WantedShapes> WantedOf(const TuneArguments& arguments, const Device& devi
 
 /// Prints, with --verbose, warnings about the code of the device's variants, on the CPU device about that for GPUs. A
 /// bundle whose code cannot be read gives the reason when it is tuned.
-void PrintCodeWarnings(const TuneArguments& arguments, const Bundle& bundle, const Device& device) {
+void PrintCodeWarnings(const TuneArguments& arguments, const Bundle& bundle, const Device& device,
+                       const std::shared_ptr<const Runtime>& runtime) {
   Result<DeviceIdentity> identity = device.Identity();
   if (!arguments.verbose || !identity.ok()) return;
   ClassifiedBundle::Options options;
+  options.runtime = runtime;
   if (!identity->is_cpu_device) options.target = Target::Of(*identity);
   Result<ClassifiedBundle> classified = ClassifiedBundle::Of(bundle, options);
   if (!classified.ok()) return;
@@ -171,7 +173,8 @@ Status Tune(const TuneArguments& arguments) {
   policy.search.timer = timer.get();
   if (arguments.dry_run || !arguments.shapes.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(WantedShapes wanted, WantedOf(arguments, device, policy.search.runtime));
-    for (const auto& [name, bundle] : wanted.bundles) PrintCodeWarnings(arguments, bundle, device);
+    for (const auto& [name, bundle] : wanted.bundles)
+      PrintCodeWarnings(arguments, bundle, device, policy.search.runtime);
     if (arguments.dry_run) return EstimateTuning(wanted, device, policy, budget_ms, arguments.json);
     if (arguments.store.empty()) PrintNote("nothing is kept: --store FILE keeps what is tuned");
     BeginTrace(arguments, policy);
@@ -183,7 +186,7 @@ Status Tune(const TuneArguments& arguments) {
   }
   if (budget_ms) policy.search.wall_budget_ms = static_cast<double>(*budget_ms);
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.bundle));
-  PrintCodeWarnings(arguments, bundle, device);
+  PrintCodeWarnings(arguments, bundle, device, policy.search.runtime);
   BeginTrace(arguments, policy);
   Result<BundleReport> tuned = TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy);
   Result<std::string> traced = EndTrace(arguments, policy);

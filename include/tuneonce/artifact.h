@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tuneonce/api.h"
+#include "tuneonce/code_assumption.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/result.h"
 
@@ -38,8 +39,11 @@ struct Artifact {
   std::string toolchain;             ///< Toolchain::Version of what made it.
   ResourceUse resources;             ///< Of `symbol`.
   /// Types of the parameters of `symbol`, in order, in the words of Tile IR: "tile<ptr<f16>>", "tile<i32>". A cubin by
-  /// tileiras has hidden parameters after these. Only CUDA Tile C++ sets it.
+  /// tileiras has hidden parameters after these. Empty for code that was not compiled from Tile IR.
   std::vector<std::string> parameters;
+  /// What the code assumes of the parameters of `symbol`. Launches that do not fulfil it are refused. Empty for
+  /// code that was not compiled from Tile IR.
+  std::vector<CodeAssumption> assumptions;
   /// The files that it was made of besides its source, as the compiler lists them (headers), and those that a text
   /// asked for by `__has_include`: a cached artifact is served only while all of them exist with the same content.
   std::vector<Dependency> dependencies;

@@ -11,6 +11,7 @@
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
+#include "tuneonce/code_assumption.h"
 #include "tuneonce/compile_options.h"
 #include "tuneonce/compiled_kernel.h"
 #include "tuneonce/config.h"

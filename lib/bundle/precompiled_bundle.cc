@@ -15,6 +15,8 @@ namespace {
 /// Beyond what there are architectures, and ways to build configs for them.
 constexpr std::size_t kMostTargets = 64;
 constexpr std::size_t kMostCode = 50'000;
+/// Beyond what a kernel takes: 4 KiB of parameters, of at least a byte.
+constexpr std::size_t kMostKernelParameters = 4096;
 
 Result<std::string> ReadText(const ManifestNode& node, std::string_view field) {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* value, node.Get(field));
@@ -78,8 +80,8 @@ Status PrecompiledBundle::ReadTargets(const ManifestNode& root) {
 }
 
 Status PrecompiledBundle::ReadCode(const ManifestNode& node) {
-  TUNEONCE_RETURN_IF_ERROR(
-      node.CheckFields({"key", "target", "variant", "config", "file", "checksum", "symbol", "toolchain", "refusal"}));
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"key", "target", "variant", "config", "file", "checksum", "symbol",
+                                             "toolchain", "refusal", "parameters", "assumptions"}));
   Code code;
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, ReadFingerprint(node, "key"));
   TUNEONCE_ASSIGN_OR_RETURN(code.target, ReadText(node, "target"));
@@ -95,8 +97,39 @@ Status PrecompiledBundle::ReadCode(const ManifestNode& node) {
     TUNEONCE_ASSIGN_OR_RETURN(code.file, ReadText(node, "file"));
     TUNEONCE_ASSIGN_OR_RETURN(code.checksum, ReadFingerprint(node, "checksum"));
     TUNEONCE_ASSIGN_OR_RETURN(code.symbol, ReadText(node, "symbol"));
+    TUNEONCE_RETURN_IF_ERROR(ReadParameters(node, &code));
   }
   if (!code_.emplace(key, std::move(code)).second) return node.Find("key")->Error("the key is given twice");
+  return Status();
+}
+
+Status PrecompiledBundle::ReadParameters(const ManifestNode& node, Code* code) {
+  if (const ManifestNode* types = node.Find("parameters")) {
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, types->Array(kMostKernelParameters));
+    for (const ManifestNode& each : *list) {
+      TUNEONCE_ASSIGN_OR_RETURN(std::string type, each.String());
+      code->parameters.push_back(std::move(type));
+    }
+  }
+  const ManifestNode* assumptions = node.Find("assumptions");
+  if (assumptions == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, assumptions->Array(kMostCode));
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"parameter", "divisible_by", "at_least", "at_most"}));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* parameter, each.Get("parameter"));
+    TUNEONCE_ASSIGN_OR_RETURN(const std::int64_t index, parameter->Int());
+    if (index < 0 || index >= static_cast<std::int64_t>(kMostKernelParameters)) {
+      return parameter->Error("no kernel has such a parameter");
+    }
+    for (const CodeAssumption::Kind kind :
+         {CodeAssumption::Kind::kDivisibleBy, CodeAssumption::Kind::kAtLeast, CodeAssumption::Kind::kAtMost}) {
+      const ManifestNode* given = each.Find(CodeAssumptionName(kind));
+      if (given == nullptr) continue;
+      TUNEONCE_ASSIGN_OR_RETURN(const std::int64_t value, given->Int());
+      if (kind == CodeAssumption::Kind::kDivisibleBy && value < 1) return given->Error("expected 1 or more");
+      code->assumptions.push_back({kind, static_cast<std::size_t>(index), value});
+    }
+  }
   return Status();
 }
 
@@ -143,6 +176,8 @@ Result<std::optional<PrecompiledCode::Image>> PrecompiledBundle::Find(const Fing
   Image image;
   image.symbol = code.symbol;
   image.toolchain = code.toolchain;
+  image.parameters = code.parameters;
+  image.assumptions = code.assumptions;
   if (!code.refusal.empty()) {
     image.refusal = InvalidArgumentError(absl::StrCat(code.refusal, " (when the bundle was compiled)"));
     return std::optional<Image>(std::move(image));

@@ -34,6 +34,8 @@ class TUNEONCE_API PrecompiledBundle final : public PrecompiledCode {
     std::string symbol;
     std::string toolchain;
     std::string refusal;
+    std::vector<std::string> parameters;      ///< Artifact::parameters.
+    std::vector<CodeAssumption> assumptions;  ///< Artifact::assumptions.
   };
   struct TargetCode {
     std::string name;
@@ -63,6 +65,8 @@ class TUNEONCE_API PrecompiledBundle final : public PrecompiledCode {
   Status ReadFrom(const ManifestNode& root);
   Status ReadTargets(const ManifestNode& root);
   Status ReadCode(const ManifestNode& node);
+  /// What the code says of its parameters, where it does.
+  static Status ReadParameters(const ManifestNode& node, Code* code);
   Status ReadWithheld(const ManifestNode& root);
   Status ReadDecisionsField(const ManifestNode& root);
   Result<std::string> ReadChecked(const std::string& file, const Fingerprint& checksum) const;

@@ -6,7 +6,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-constexpr std::uint64_t kVersion = 0x74756e656f310005;  // "tuneo1", format 5.
+constexpr std::uint64_t kVersion = 0x74756e656f310006;  // "tuneo1", format 6.
 
 }  // namespace
 
@@ -23,6 +23,10 @@ std::string EncodeArtifact(const Artifact& artifact) {
   for (const std::string& path : artifact.absent) encoder.Add(std::string_view(path));
   encoder.Add(static_cast<std::uint64_t>(artifact.parameters.size()));
   for (const std::string& type : artifact.parameters) encoder.Add(std::string_view(type));
+  encoder.Add(static_cast<std::uint64_t>(artifact.assumptions.size()));
+  for (const CodeAssumption& each : artifact.assumptions) {
+    encoder.Add(static_cast<std::uint64_t>(each.kind)).Add(static_cast<std::uint64_t>(each.parameter)).Add(each.value);
+  }
   return encoder.Finish();
 }
 
@@ -53,6 +57,16 @@ Result<Artifact> DecodeArtifact(std::string_view bytes) {
   std::uint64_t num_parameters = decoder.Word();
   for (std::uint64_t i = 0; i < num_parameters && decoder.remaining() > 0; ++i) {
     artifact.parameters.push_back(decoder.Text());
+  }
+  std::uint64_t num_assumptions = decoder.Word();
+  for (std::uint64_t i = 0; i < num_assumptions && decoder.remaining() > 0; ++i) {
+    const std::uint64_t kind = decoder.Word();
+    if (kind > static_cast<std::uint64_t>(CodeAssumption::Kind::kAtMost)) {
+      return InvalidArgumentError("a stored artifact assumes something unknown");
+    }
+    const std::uint64_t parameter = decoder.Word();
+    artifact.assumptions.push_back(
+        {static_cast<CodeAssumption::Kind>(kind), static_cast<std::size_t>(parameter), decoder.Int()});
   }
   if (!decoder.Ended()) return InvalidArgumentError("a stored artifact is not well formed");
   return artifact;

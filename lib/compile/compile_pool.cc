@@ -93,23 +93,30 @@ struct CompilePool::Impl {
     }
   }
 
+  /// True if a run of a front end is needed for the first way to build the job. Front ends that share runs would
+  /// compile what the cache has along with what it lacks.
+  bool NeedsFrontEnd(std::size_t job) const {
+    const CompileJob::Alternative& first = jobs[job].alternatives.front();
+    return first.source.kind != SourceKind::kTileCpp ||
+           !IsCompiled(toolchains, CacheOf(job), first.source, first.hints, target);
+  }
+
   /// Tells each toolchain what it will be asked for first, in the order in which jobs are started.
   void Announce() {
     std::map<const Toolchain*, std::vector<const KernelSource*>> sources;
     for (const std::vector<std::size_t>& group : groups) {
       const CompileJob& job = jobs[group.front()];
-      if (!job.may_compile || job.alternatives.empty()) continue;
+      if (!job.may_compile || job.alternatives.empty() || !NeedsFrontEnd(group.front())) continue;
       const KernelSource& source = job.alternatives.front().source;
       if (Result<const Toolchain*> toolchain = toolchains.For(source.kind); toolchain.ok()) {
         sources[*toolchain].push_back(&source);
       }
     }
     for (const auto& [toolchain, announced] : sources) {
-      (void)CallForeign(kToolchain, StatusCode::kInternal,
-                        [&, asked = toolchain, &list = announced]() -> Status {
-                          announcements.push_back(asked->Announce(list, target));
-                          return Status();
-                        });
+      (void)CallForeign(kToolchain, StatusCode::kInternal, [&, asked = toolchain, &list = announced]() -> Status {
+        announcements.push_back(asked->Announce(list, target));
+        return Status();
+      });
     }
   }
 
@@ -249,6 +256,9 @@ struct CompilePool::Impl {
     for (std::size_t i = 0; i < alternatives.size(); ++i) {
       bool from_cache = false;
       Result<Artifact> artifact = CompileTraced(alternatives[i], job, deadline, &from_cache);
+      if (artifact.ok() && alternatives[i].accepts) {
+        if (Status accepted = alternatives[i].accepts(*artifact); !accepted.ok()) artifact = std::move(accepted);
+      }
       if (artifact.ok() || i + 1 == alternatives.size() || artifact.status().code() == StatusCode::kCancelled) {
         bool was_cut_short = WasCutShort(artifact.status(), deadline);
         return CompiledJob{job, i, std::move(artifact), std::move(passed_over), from_cache, was_cut_short};

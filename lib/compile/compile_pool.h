@@ -26,6 +26,9 @@ struct CompileJob {
   struct Alternative {
     KernelSource source;
     Hints hints;
+    /// What may refuse an artifact, so that the next alternative is taken. Empty: each is taken. It is called on the
+    /// thread that compiled.
+    std::function<Status(const Artifact&)> accepts = nullptr;
   };
   std::vector<Alternative> alternatives;
   std::string label;               ///< What it is, for traces: the config.

@@ -20,6 +20,8 @@ Result<Artifact> ArtifactOf(PrecompiledCode::Image image, const Target& target) 
   KernelSource cubin = KernelSource::Cubin(std::move(image.bytes), std::move(image.symbol));
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CubinToolchain().Compile(cubin, Hints(), target));
   artifact.toolchain = std::move(image.toolchain);
+  artifact.parameters = std::move(image.parameters);
+  artifact.assumptions = std::move(image.assumptions);
   return artifact;
 }
 

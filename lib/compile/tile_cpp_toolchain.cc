@@ -103,7 +103,6 @@ Result<Artifact> TileCppToolchain::DoCompile(const KernelSource& source, const H
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact,
                             tileiras_.Compile(tile_ir, HintsOver(module.entries.front(), hints), target, left));
   const Artifact& made_of = lowered->made_of;
-  artifact.parameters = lowered->parameters;
   artifact.dependencies = made_of.dependencies;
   artifact.absent = made_of.absent;
   artifact.cacheable = artifact.cacheable && made_of.cacheable;

@@ -63,7 +63,6 @@ Result<std::shared_ptr<LoweredTileKernel>> KernelOf(const std::string& bytecode,
   auto kernel = std::make_shared<LoweredTileKernel>();
   TUNEONCE_ASSIGN_OR_RETURN(kernel->bytecode, ExtractTileIrEntry(bytecode, symbol));
   kernel->symbol = symbol;
-  kernel->parameters = entry->parameters;
   return kernel;
 }
 

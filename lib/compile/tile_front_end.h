@@ -36,8 +36,7 @@ struct TileOptions {
 struct LoweredTileKernel {
   std::string bytecode;  ///< It has no other entry.
   std::string symbol;    ///< The lowered (mangled) name.
-  std::vector<std::string> parameters;
-  Artifact made_of;  ///< log, seconds, dependencies, absent and cacheable of the run of NVRTC; no image.
+  Artifact made_of;      ///< log, seconds, dependencies, absent and cacheable of the run of NVRTC; no image.
 };
 
 /// CUDA Tile C++ -> Tile IR by NVRTC, in this process.

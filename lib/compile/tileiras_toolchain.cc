@@ -1,12 +1,14 @@
 #include "compile/tileiras_toolchain.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compile/cubin.h"
 #include "compile/tool.h"
 #include "tile_ir/tile_ir.h"
+#include "tile_ir/tile_ir_assumptions.h"
 #include "tile_ir/tile_ir_math.h"
 
 namespace tuneonce {
@@ -79,6 +81,10 @@ Result<Artifact> TileirasToolchain::DoCompile(const KernelSource& source, const 
   arguments.insert(arguments.end(), {input, "-o", output});
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileToFile(arguments, output, folder, limits));
   artifact.symbol = entry.name;
+  artifact.parameters = entry.parameters;
+  // A newer front end may use operations that are not known here, which its tileiras compiles.
+  Result<TileIrAssumptions> assumed = ReadTileIrAssumptions(source.content, entry.name);
+  if (assumed.ok()) artifact.assumptions = std::move(assumed->of_parameters);
   artifact.cacheable = !NamesFiles(source.options);
   TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix(tileiras.path));
   if (std::string note = BakedHintsNote(entry, hints); !note.empty()) {

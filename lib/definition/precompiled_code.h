@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tuneonce/api.h"
+#include "tuneonce/code_assumption.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/hints.h"
 #include "tuneonce/kernel_source.h"
@@ -19,11 +21,13 @@ inline namespace v0 {
 class TUNEONCE_API PrecompiledCode {
  public:
   struct Image {
-    std::string bytes;      ///< A cubin, or the CPU device's shared object.
-    std::string symbol;     ///< The kernel's name in it.
-    std::string toolchain;  ///< Artifact::toolchain.
-    std::string cpu;        ///< Of the CPU device: the processor that it was compiled for, and runs on.
-    Status refusal;         ///< Not OK: there is no image; the compiler refused the source, with these words.
+    std::string bytes;                    ///< A cubin, or the CPU device's shared object.
+    std::string symbol;                   ///< The kernel's name in it.
+    std::string toolchain;                ///< Artifact::toolchain.
+    std::string cpu;                      ///< Of the CPU device: the processor that it was compiled for, and runs on.
+    std::vector<std::string> parameters;  ///< Artifact::parameters.
+    std::vector<CodeAssumption> assumptions;  ///< Artifact::assumptions.
+    Status refusal;  ///< Not OK: there is no image; the compiler refused the source, with these words.
   };
   virtual ~PrecompiledCode();
 

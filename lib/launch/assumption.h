@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "definition/code_assumption.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
+#include "tuneonce/code_assumption.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -59,6 +59,11 @@ class TUNEONCE_API AssumptionChecks {
   /// of a derived parameter. Errors: InvalidArgument that names what the variant has to declare. REQUIRES: `layout` is
   /// the variant's and has such a parameter.
   Status Cover(const ParameterLayout& layout, const Config& config, const CodeAssumption& of_code) const;
+  /// Adds what the code of `config` assumes and does not follow from these assumptions, so that a launch that does not
+  /// fulfil it is refused. `*has_more` is set to whether there is any. Errors: InvalidArgument for what the definition
+  /// contradicts, so that no launch fulfils it, and for what no launch can be checked for. REQUIRES: as Cover.
+  Status AddOfCode(const ParameterLayout& layout, const Config& config, const std::vector<CodeAssumption>& of_code,
+                   bool* has_more);
   /// The same for code of which several forms exist: OK if one suits. Else names what the nearest was compiled
   /// for; where none is for the right dtypes, the tensor and all that there are; where none has the right constants,
   /// the dim or scalar and all values.
@@ -188,6 +193,11 @@ class TUNEONCE_API AssumptionChecks {
   std::int64_t DivisorOfStride(std::size_t parameter, std::size_t dimension) const;
   /// The stride of a tensor that is contiguous, where its inner extents are constants; empty elsewhere.
   std::optional<std::int64_t> DenseStride(std::size_t parameter, std::size_t dimension) const;
+  /// The check that a launch makes for an assumption of code; empty if there is no such check.
+  std::optional<Check> CheckOfCode(const ParameterLayout& layout, const CodeAssumption& of_code) const;
+  std::optional<Check> CheckOfExtent(const std::string& dim, const CodeAssumption& of_code) const;
+  /// The value that a constant of the definition, or a declared assumption, gives what `check` is of.
+  std::optional<std::int64_t> DeclaredValue(const Check& check) const;
   bool CoversAddress(std::size_t parameter, std::int64_t divisor) const;
   bool CoversExtent(const std::string& dim, const CodeAssumption& of_code) const;
   bool CoversStride(std::size_t parameter, std::size_t dimension, const CodeAssumption& of_code) const;

@@ -42,6 +42,18 @@ std::string Predicate(const CodeAssumption& of_code) {
   return "";
 }
 
+bool Fulfils(const CodeAssumption& of_code, std::int64_t value) {
+  switch (of_code.kind) {
+    case CodeAssumption::Kind::kDivisibleBy:
+      return Divides(of_code.value, value);
+    case CodeAssumption::Kind::kAtLeast:
+      return value >= of_code.value;
+    case CodeAssumption::Kind::kAtMost:
+      return value <= of_code.value;
+  }
+  return false;
+}
+
 /// Of a parameter that the library computes: a workspace's address, a derived value. A descriptor is a struct, of which
 /// code states nothing.
 bool CoversComputed(const Parameter& parameter, const Config& config, const CodeAssumption& of_code) {
@@ -72,7 +84,43 @@ void AddConstantsOf(const TileIrView& view, const ParameterLayout& layout, std::
   }
 }
 
+/// "the dim 'K' is a multiple of 16".
+std::string InWords(const KernelDefinition& definition, const ParameterLayout& layout, const CodeAssumption& of_code) {
+  const ParameterLayout::Meaning meaning = layout.MeaningOf(of_code.parameter);
+  std::string what = "'" + definition.parameters()[meaning.parameter].name + "'";
+  if (meaning.of == ParameterLayout::Meaning::Of::kAddress) what = "the address of " + what;
+  if (meaning.of == ParameterLayout::Meaning::Of::kExtent) what = "the dim '" + meaning.dim + "'";
+  if (meaning.of == ParameterLayout::Meaning::Of::kStride) {
+    what = absl::StrCat("stride ", meaning.dimension, " of ", what);
+  }
+  return absl::StrCat(what, " ", Predicate(of_code));
+}
+
+std::string Assumes(const KernelDefinition& definition, const ParameterLayout& layout, const CodeAssumption& of_code) {
+  return "its code assumes that " + InWords(definition, layout, of_code);
+}
+
 }  // namespace
+
+std::vector<std::string> AssumptionsInWords(const KernelDefinition& definition, const ParameterLayout& layout,
+                                            const std::vector<CodeAssumption>& of_code) {
+  std::vector<std::string> words;
+  for (const CodeAssumption& each : of_code) {
+    if (each.parameter >= layout.num_declared()) continue;
+    const ParameterLayout::Meaning::Of of = layout.MeaningOf(each.parameter).of;
+    const bool is_counted = of == ParameterLayout::Meaning::Of::kExtent || of == ParameterLayout::Meaning::Of::kStride;
+    if (is_counted && each.kind == CodeAssumption::Kind::kAtLeast && each.value <= 0) continue;
+    words.push_back(InWords(definition, layout, each));
+  }
+  return words;
+}
+
+std::vector<CodeAssumption> AssumptionsInCode(const KernelSource& source) {
+  if (source.kind == SourceKind::kPtx) return AssumptionsInPtx(source.content, source.symbol);
+  if (source.kind != SourceKind::kTileIr) return {};
+  Result<TileIrAssumptions> read = ReadTileIrAssumptions(source.content, source.symbol);
+  return read.ok() ? std::move(read->of_parameters) : std::vector<CodeAssumption>();
+}
 
 std::int64_t AssumptionChecks::DivisorOfExtent(const std::string& dim) const {
   if (const std::optional<std::int64_t> constant = ConstantExtent(dim)) return *constant;
@@ -196,16 +244,7 @@ bool AssumptionChecks::CoversScalar(std::size_t parameter, const CodeAssumption&
     if (check.kind == Assumption::Kind::kScalarAtLeast) {
       return of_code.kind == CodeAssumption::Kind::kAtLeast && check.value >= of_code.value;
     }
-    const std::int64_t is = WholeScalar(check.dtype, &check.value);
-    switch (of_code.kind) {
-      case CodeAssumption::Kind::kDivisibleBy:
-        return Divides(of_code.value, is);
-      case CodeAssumption::Kind::kAtLeast:
-        return is >= of_code.value;
-      case CodeAssumption::Kind::kAtMost:
-        return is <= of_code.value;
-    }
-    return false;
+    return Fulfils(of_code, WholeScalar(check.dtype, &check.value));
   };
   return std::any_of(others_.all.begin(), others_.all.end(), covers) ||
          std::any_of(extents_.all.begin(), extents_.all.end(), covers);
@@ -217,22 +256,19 @@ Status AssumptionChecks::Cover(const ParameterLayout& layout, const Config& conf
   const Parameter& parameter = definition_->parameters()[meaning.parameter];
   const bool is_divisor = of_code.kind == CodeAssumption::Kind::kDivisibleBy;
   if (is_divisor && of_code.value == 1) return Status();
-  std::string what = "'" + parameter.name + "'", declare;
+  std::string declare;
   bool is_covered = false;
   switch (meaning.of) {
     case ParameterLayout::Meaning::Of::kAddress:
-      what = "the address of " + what;
       is_covered = !is_divisor || CoversAddress(meaning.parameter, of_code.value);
       declare = absl::StrCat("Aligned(\"", parameter.name, "\", ", of_code.value, ")");
       break;
     case ParameterLayout::Meaning::Of::kExtent:
-      what = "the dim '" + meaning.dim + "'";
       is_covered = CoversExtent(meaning.dim, of_code);
       declare = absl::StrCat(is_divisor ? "ExtentDivisibleBy" : "ExtentAtLeast", "(TENSOR, DIMENSION, ", of_code.value,
                              ") of a tensor that has the dim");
       break;
     case ParameterLayout::Meaning::Of::kStride:
-      what = absl::StrCat("stride ", meaning.dimension, " of ", what);
       is_covered = CoversStride(meaning.parameter, meaning.dimension, of_code);
       declare = absl::StrCat(is_divisor ? "StrideDivisibleBy" : "StrideIs", "(\"", parameter.name, "\", ",
                              meaning.dimension, ", ", of_code.value, ")");
@@ -248,14 +284,114 @@ Status AssumptionChecks::Cover(const ParameterLayout& layout, const Config& conf
   }
   if (is_covered) return Status();
   if (of_code.kind == CodeAssumption::Kind::kAtMost) declare.clear();
+  const std::string assumes = Assumes(*definition_, layout, of_code);
   if (parameter.kind == ParameterKind::kDerived) {
-    return InvalidArgumentError(absl::StrCat("its code assumes that ", what, " ", Predicate(of_code),
+    return InvalidArgumentError(absl::StrCat(assumes,
                                              ", which the definition does not show; derive it by a Term that does, as "
                                              "16 * CeilDiv(\"M\", 16)"));
   }
   return InvalidArgumentError(
-      absl::StrCat("its code assumes that ", what, " ", Predicate(of_code), ", which the variant does not declare; ",
+      absl::StrCat(assumes, ", which the variant does not declare; ",
                    declare.empty() ? "compile the code without this assumption" : "add " + declare + " to Assuming"));
+}
+
+std::optional<AssumptionChecks::Check> AssumptionChecks::CheckOfExtent(const std::string& dim,
+                                                                       const CodeAssumption& of_code) const {
+  Check check{};
+  check.value = of_code.value;
+  check.kind = of_code.kind == CodeAssumption::Kind::kDivisibleBy ? Assumption::Kind::kExtentDivisibleBy
+                                                                  : Assumption::Kind::kExtentAtLeast;
+  if (of_code.kind == CodeAssumption::Kind::kAtMost) {
+    if (of_code.value < std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+    check.kind = Assumption::Kind::kExtentFitsInt32;
+  }
+  const std::vector<Parameter>& parameters = definition_->parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const std::vector<std::string>& dims = parameters[i].dims;
+    auto found = std::find(dims.begin(), dims.end(), dim);
+    if (parameters[i].kind != ParameterKind::kTensor || parameters[i].by_pointers || found == dims.end()) continue;
+    check.parameter = static_cast<std::uint8_t>(i);
+    check.dimension = static_cast<std::uint8_t>(found - dims.begin());
+    return check;
+  }
+  return std::nullopt;
+}
+
+std::optional<AssumptionChecks::Check> AssumptionChecks::CheckOfCode(const ParameterLayout& layout,
+                                                                     const CodeAssumption& of_code) const {
+  const ParameterLayout::Meaning meaning = layout.MeaningOf(of_code.parameter);
+  const Parameter& parameter = definition_->parameters()[meaning.parameter];
+  const bool is_divisor = of_code.kind == CodeAssumption::Kind::kDivisibleBy;
+  if (is_divisor && of_code.value < 1) return std::nullopt;
+  Check check{};
+  check.parameter = static_cast<std::uint8_t>(meaning.parameter);
+  check.dimension = static_cast<std::uint8_t>(meaning.dimension);
+  check.value = of_code.value;
+  switch (meaning.of) {
+    case ParameterLayout::Meaning::Of::kAddress:
+      check.kind = Assumption::Kind::kAligned;
+      check.dimension = 0;
+      return is_divisor && !parameter.by_pointers ? std::optional<Check>(check) : std::nullopt;
+    case ParameterLayout::Meaning::Of::kExtent:
+      return CheckOfExtent(meaning.dim, of_code);
+    case ParameterLayout::Meaning::Of::kStride:
+      check.kind = is_divisor ? Assumption::Kind::kStrideDivisibleBy : Assumption::Kind::kStrideNotNegative;
+      return is_divisor || (of_code.kind == CodeAssumption::Kind::kAtLeast && of_code.value <= 0)
+                 ? std::optional<Check>(check)
+                 : std::nullopt;
+    case ParameterLayout::Meaning::Of::kScalar:
+      check.kind = is_divisor ? Assumption::Kind::kScalarDivisibleBy : Assumption::Kind::kScalarAtLeast;
+      check.dtype = parameter.dtype;
+      return IsWhole(parameter.dtype) && of_code.kind != CodeAssumption::Kind::kAtMost ? std::optional<Check>(check)
+                                                                                       : std::nullopt;
+    case ParameterLayout::Meaning::Of::kOther:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> AssumptionChecks::DeclaredValue(const Check& check) const {
+  const bool is_scalar = IsOfScalar(check.kind);
+  const bool is_stride =
+      check.kind == Assumption::Kind::kStrideDivisibleBy || check.kind == Assumption::Kind::kStrideNotNegative;
+  if (is_stride) {
+    if (std::optional<std::int64_t> dense = DenseStride(check.parameter, check.dimension)) return dense;
+  }
+  for (const Checks* checks : {&others_, &extents_}) {
+    for (const Check& known : checks->all) {
+      const bool is_same = known.parameter == check.parameter && known.dimension == check.dimension;
+      if (is_scalar && is_same && known.kind == Assumption::Kind::kScalarIs) {
+        return WholeScalar(known.dtype, &known.value);
+      }
+      if (is_stride && is_same && known.kind == Assumption::Kind::kStrideIs) return known.value;
+      if (is_scalar || is_stride || known.kind != Assumption::Kind::kExtentIs) continue;
+      const std::vector<Parameter>& parameters = definition_->parameters();
+      if (check.kind != Assumption::Kind::kAligned &&
+          NameOf(known) == parameters[check.parameter].dims[check.dimension])
+        return known.value;
+    }
+  }
+  return std::nullopt;
+}
+
+Status AssumptionChecks::AddOfCode(const ParameterLayout& layout, const Config& config,
+                                   const std::vector<CodeAssumption>& of_code, bool* has_more) {
+  *has_more = false;
+  for (const CodeAssumption& each : of_code) {
+    if (each.parameter >= layout.num_declared()) continue;  // Loading states that there are too many.
+    Status covered = Cover(layout, config, each);
+    if (covered.ok()) continue;
+    const std::optional<Check> check = CheckOfCode(layout, each);
+    if (!check) return covered;
+    if (const std::optional<std::int64_t> declared = DeclaredValue(*check); declared && !Fulfils(each, *declared)) {
+      return InvalidArgumentError(
+          absl::StrCat(Assumes(*definition_, layout, each), ", but the definition declares ", *declared,
+                       "; change the declaration, or compile the code without this assumption"));
+    }
+    Add(*check);
+    *has_more = true;
+  }
+  return Status();
 }
 
 Status CheckAssumptionsOfCode(const AssumptionChecks& declared, const ParameterLayout& layout, const Config& config,

@@ -1,8 +1,12 @@
 #ifndef TUNEONCE_LIB_LAUNCH_CODE_ASSUMPTIONS_H_
 #define TUNEONCE_LIB_LAUNCH_CODE_ASSUMPTIONS_H_
 
+#include <string>
+#include <vector>
+
 #include "launch/assumption.h"
 #include "launch/parameter_block.h"
+#include "tuneonce/code_assumption.h"
 #include "tuneonce/kernel_source.h"
 
 namespace tuneonce {
@@ -14,6 +18,16 @@ inline namespace v0 {
 /// `layout` is the variant's.
 Status CheckAssumptionsOfCode(const AssumptionChecks& declared, const ParameterLayout& layout, const Config& config,
                               const KernelSource& source);
+
+/// What Tile IR or PTX states that it assumes of its parameters. Empty for other kinds, and for code that cannot be
+/// read.
+std::vector<CodeAssumption> AssumptionsInCode(const KernelSource& source);
+
+/// "the dim 'K' is a multiple of 16", for each assumption, but none that an extent or a stride is not negative, which
+/// every launch fulfils, and none of parameters that are not declared. REQUIRES: `layout` is of `definition`.
+TUNEONCE_API std::vector<std::string> AssumptionsInWords(const KernelDefinition& definition,
+                                                         const ParameterLayout& layout,
+                                                         const std::vector<CodeAssumption>& of_code);
 
 }  // namespace v0
 }  // namespace tuneonce

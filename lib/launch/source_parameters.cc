@@ -356,6 +356,11 @@ Status CheckTileTypes(const ParameterLayout& layout, const KernelDefinition& def
   return Status();
 }
 
+bool MayHideParameters(SourceKind kind, CallingConvention convention) {
+  // Cubins with cuTile's convention are tileiras's.
+  return IsTile(kind) || (kind == SourceKind::kCubin && convention == CallingConvention::kCutilePython);
+}
+
 bool MentionsKernel(const KernelSource& source) {
   if (!IsCpp(source.kind)) return true;
   const std::string_view kernel = KernelNameIn(source.symbol);

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "definition/code_assumption.h"
 #include "launch/parameter_block.h"
+#include "tuneonce/code_assumption.h"
+#include "tuneonce/kernel_definition.h"
 #include "tuneonce/kernel_source.h"
 
 namespace tuneonce {
@@ -25,6 +26,11 @@ Status CheckSource(const ParameterLayout& layout, const KernelSource& source);
 /// the code's. REQUIRES: `layout` is of `definition`.
 Status CheckTileTypes(const ParameterLayout& layout, const KernelDefinition& definition, const Problem& problem,
                       const std::vector<std::string>& types);
+
+/// Whether machine code from sources of this kind may have parameters behind those that a launch passes: tileiras adds
+/// descriptors, which code inside the cubin fills. The kernel's own parameters are then those that its Tile IR declares
+/// (CheckSource, CheckTileTypes).
+TUNEONCE_API bool MayHideParameters(SourceKind kind, CallingConvention convention);
 
 /// Whether the kernel's name occurs in the text of a C++ source, or of its headers in memory; true for other kinds. A
 /// kernel that is defined in a file that the text includes, or by a macro, need not occur.

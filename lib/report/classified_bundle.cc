@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -10,8 +11,12 @@
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "compile/ptx_evidence.h"
+#include "compile/tile_cpp_toolchain.h"
+#include "compile/tile_front_end.h"
+#include "compile/toolbox.h"
 #include "definition/open_dtype.h"
 #include "definition/scalar_value.h"
+#include "launch/code_assumptions.h"
 #include "measure/roofline.h"
 #include "report/code_warnings.h"
 #include "report/space_departures.h"
@@ -93,6 +98,16 @@ Result<KernelEvidence> EvidenceOf(const KernelSource& source) {
   return UnimplementedError("sources of this kind are not read");
 }
 
+/// The Tile IR that NVRTC makes of CUDA Tile C++; other sources as they are. Errors: those of the front end.
+Result<KernelSource> ReadableSource(const KernelSource& source, const Target& target, const Options& options) {
+  if (source.kind != SourceKind::kTileCpp || source.withheld != nullptr || options.runtime == nullptr) return source;
+  TileFrontEnd front_end(std::make_shared<const Toolbox>(options.runtime->environment()),
+                         TileCppToolchain::kMostRunSeconds);
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoweredTileKernel> lowered,
+                            front_end.Lower(source, target, WaitLimits()));
+  return KernelSource::TileIr(lowered->bytecode, lowered->symbol);
+}
+
 /// Adds up what the sources of one variant say.
 class VariantClassifier {
  public:
@@ -148,29 +163,60 @@ class VariantClassifier {
   std::set<std::string> families_;
 };
 
-Result<OfVariant> ClassifyVariant(const Variant& variant, const std::vector<Config>& configs, const Problem& problem,
-                                  const Options& options) {
-  std::optional<VariantClassifier> classifier;
-  std::set<Fingerprint> read;
-  auto given = options.ptx.find(variant.name);
-  for (const Config& config : configs) {
-    if (!variant.IsBackendOf(config)) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("variant '" + variant.name + "'",
-                                                            [&] { return variant.MakeSource(config, problem); }));
-    if (!classifier) classifier.emplace(variant, source.kind);
-    if (given != options.ptx.end()) continue;
-    if (!source.Check().ok()) {
-      classifier->Add(source.Check());
-    } else if (read.insert(source.Fingerprint()).second) {
-      classifier->Add(EvidenceOf(source));
+/// The configs of a variant, of which CUDA Tile C++ is asked for one.
+class VariantReader {
+ public:
+  VariantReader(const KernelDefinition& definition, const Variant& variant, const Problem& problem,
+                const Options& options)
+      : definition_(definition), variant_(variant), problem_(problem), options_(options) {}
+
+  Result<OfVariant> Read(const std::vector<Config>& configs) {
+    auto given = options_.ptx.find(variant_.name);
+    for (const Config& config : configs) {
+      if (!variant_.IsBackendOf(config)) continue;
+      TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("variant '" + variant_.name + "'",
+                                                              [&] { return variant_.MakeSource(config, problem_); }));
+      if (!classifier_) classifier_.emplace(variant_, source.kind);
+      if (given == options_.ptx.end()) Add(source);
+    }
+    if (!classifier_) classifier_.emplace(variant_, SourceKind::kTileIr);
+    if (given != options_.ptx.end()) {
+      for (const std::string& text : given->second) classifier_->Add(PtxEvidence(text, ""));
+    }
+    OfVariant of_variant = classifier_->Take();
+    of_variant.assumptions = std::move(assumptions_);
+    return of_variant;
+  }
+
+ private:
+  void Add(const KernelSource& source) {
+    if (!source.Check().ok()) return classifier_->Add(source.Check());
+    if (source.kind == SourceKind::kTileCpp && !read_.empty()) return;
+    if (!read_.insert(source.Fingerprint()).second) return;
+    Result<KernelSource> readable = ReadableSource(source, problem_.target, options_);
+    if (!readable.ok()) return classifier_->Add(readable.status());
+    classifier_->Add(EvidenceOf(*readable));
+    AddAssumptions(AssumptionsInCode(*readable));
+  }
+
+  void AddAssumptions(const std::vector<CodeAssumption>& of_code) {
+    Result<ParameterLayout> layout = ParameterLayout::Create(definition_, variant_.convention, variant_.parameters);
+    if (!layout.ok()) return;  // A launch returns the error.
+    for (std::string& words : AssumptionsInWords(definition_, *layout, of_code)) {
+      if (std::find(assumptions_.begin(), assumptions_.end(), words) == assumptions_.end()) {
+        assumptions_.push_back(std::move(words));
+      }
     }
   }
-  if (!classifier) classifier.emplace(variant, SourceKind::kTileIr);
-  if (given != options.ptx.end()) {
-    for (const std::string& text : given->second) classifier->Add(PtxEvidence(text, ""));
-  }
-  return classifier->Take();
-}
+
+  const KernelDefinition& definition_;
+  const Variant& variant_;
+  const Problem& problem_;
+  const Options& options_;
+  std::optional<VariantClassifier> classifier_;
+  std::set<Fingerprint> read_;
+  std::vector<std::string> assumptions_;
+};
 
 /// One family, where all variants that say one say the same.
 Classification WholeOf(const std::vector<OfVariant>& variants) {
@@ -240,7 +286,8 @@ Result<ClassifiedBundle> ClassifiedBundle::Of(const Bundle& bundle, const Option
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(result.target));
   ExampleProblem problem(definition, bundle.example(), result.target);
   for (const Variant* variant : variants) {
-    TUNEONCE_ASSIGN_OR_RETURN(OfVariant each, ClassifyVariant(*variant, configs, problem.get(), options));
+    VariantReader reader(definition, *variant, problem.get(), options);
+    TUNEONCE_ASSIGN_OR_RETURN(OfVariant each, reader.Read(configs));
     result.variants.push_back(std::move(each));
   }
   result.classification = WholeOf(result.variants);

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "definition/classification.h"
 #include "tuneonce/bundle.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/trial.h"
 
 namespace tuneonce {
@@ -23,6 +25,8 @@ struct TUNEONCE_API ClassifiedBundle {
     std::map<std::string, std::int64_t> dims;  ///< In place of the example's, for the arithmetic intensity.
     /// PTX of a variant whose files are cubins, by its name, where who calls has it (an exporter does).
     std::map<std::string, std::vector<std::string>> ptx;
+    /// Whose NVRTC lowers CUDA Tile C++: the first config of each such variant, in 0.2 to 1 s. Null: it is not read.
+    std::shared_ptr<const Runtime> runtime;
   };
   /// What the code of one variant says, of all its configs on the target.
   struct OfVariant {
@@ -31,7 +35,8 @@ struct TUNEONCE_API ClassifiedBundle {
     int num_sources = 0;       ///< That were read; 0: `no_evidence` says why.
     int num_of_no_family = 0;  ///< Of them.
     std::string no_evidence;
-    Classification classification;  ///< Of all that are of a family; none where they differ.
+    std::vector<std::string> assumptions;  ///< What its code assumes: "the dim 'K' is a multiple of 16".
+    Classification classification;         ///< Of all that are of a family; none where they differ.
     /// The largest tiles of any of its sources, and all that CodeWarnings asks for; the rest of it is one source's.
     KernelEvidence largest;
   };
@@ -57,7 +62,7 @@ struct TUNEONCE_API ClassifiedBundle {
   std::string ToString() const;
   /// {"kernel", "target", "family" (null: unknown), "reasons": [text], "recommended_space", "intensity", "bound",
   /// "shape", "departures": [text], "warnings": [text], "variants": [{"name", "source", "family", "reasons", "sources",
-  /// "sources_of_no_family", "no_evidence"}]}.
+  /// "sources_of_no_family", "no_evidence", "assumptions": [text]}]}.
   std::string Json() const;
 };
 

@@ -24,6 +24,9 @@ std::string ClassifiedBundle::ToString() const {
       absl::StrAppend(&text, " (", variant.num_of_no_family, " of its ", variant.num_sources, " sources are of none)");
     }
     absl::StrAppend(&text, "\n");
+    if (!variant.assumptions.empty()) {
+      absl::StrAppend(&text, "    its code assumes that ", absl::StrJoin(variant.assumptions, ", "), "\n");
+    }
   }
   if (intensity) {
     absl::StrAppendFormat(&text, "  %.4g operations per byte at %s: %s\n", *intensity, shape,
@@ -58,7 +61,8 @@ std::string ClassifiedBundle::Json() const {
                                 {"reasons", variant.classification.reasons},
                                 {"sources", variant.num_sources},
                                 {"sources_of_no_family", variant.num_of_no_family},
-                                {"no_evidence", variant.no_evidence}});
+                                {"no_evidence", variant.no_evidence},
+                                {"assumptions", variant.assumptions}});
   }
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -97,7 +97,7 @@ std::vector<std::string> CodeWarnings(const KernelDefinition& definition, const 
   std::vector<std::pair<const Variant*, const KernelEvidence*>> read;
   std::set<std::string> aligned;
   for (const OfVariant& each : variants) {
-    if (each.kind != SourceKind::kTileIr || each.num_sources == 0) continue;
+    if (!IsTile(each.kind) || each.num_sources == 0) continue;
     auto is_it = [&](const Variant& variant) { return variant.name == each.name; };
     auto variant = std::find_if(definition.variants().begin(), definition.variants().end(), is_it);
     if (variant == definition.variants().end()) continue;

@@ -128,7 +128,9 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
     }
     if (each.num_sources == 0) continue;
     is_in_place |= each.largest.num_in_place > 0;
-    if (each.classification.family != nullptr) AddSmallTiles(each, classified.target, &found);
+    // Of CUDA Tile C++ one config was read, whose tiles need not be the largest.
+    const bool has_all_tiles = each.kind != SourceKind::kTileCpp;
+    if (each.classification.family != nullptr && has_all_tiles) AddSmallTiles(each, classified.target, &found);
   }
   const Family* family = classified.classification.family;
   const bool is_bound_by_memory =

@@ -114,7 +114,14 @@ Result<Choice> TunedKernel::Impl::ChoiceOf(CUstream stream, TuningCall& call) {
     choice.variant = entry->kernel->variant->name;
     return choice;
   }
-  // A call that other variants suit has a key of its own; of one that none suits PutStandIn says so.
+  // A call that other variants suit has a key of its own; of one that none suits PutStandIn says so. What the code
+  // assumes beyond its variant's declaration does not decide keys.
+  if (!entry->IsFor(bound)) {
+    choice.because = Because::kGuard;
+    choice.detail = entry->kernel->assumptions.Verify(bound).message();
+    TUNEONCE_RETURN_IF_ERROR(PutStandIn(stream, call.call(), &choice));
+    return choice;
+  }
   if (!entry->kernel->IsVerifiedAt(bound.problem.dims)) {
     choice.because = Because::kUnverified;
     choice.detail = "{" + entry->kernel->config.ToString() + "} was not verified at extents like " +

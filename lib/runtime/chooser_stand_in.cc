@@ -92,6 +92,8 @@ Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, cons
   call.problem.target = device->target;
   TUNEONCE_ASSIGN_OR_RETURN(Config config, StandInConfig(*device, call));
   std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call, key.left_out());
+  // Code of the store may assume what this call does not fulfil.
+  if (loaded != nullptr && loaded->assumptions && !loaded->assumptions->Verify(call).ok()) loaded = nullptr;
   if (loaded == nullptr) {
     bool is_over = limits != nullptr && IsInterrupted(limits->is_over);
     TUNEONCE_ASSIGN_OR_RETURN(

@@ -31,6 +31,8 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   // What is there is loaded, however late it is: only a compile takes time.
   if (may_compile) options.interrupted = interrupted;
   CompileJob job = CompileJobOf(planned);
+  // A variant that is preferred was selected for other calls of the key, too.
+  if (preferred.empty()) RefuseUnsuitableCode(planned, &job);
   job.may_compile = may_compile;
   CompilePool pool(runtime.compile_slots(), runtime.toolchains(), call.problem.target, {std::move(job)}, options,
                    CompilePool::Order::kByCost, &runtime.trace());

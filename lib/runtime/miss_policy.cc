@@ -66,6 +66,9 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKe
 Status MissPolicy::LaunchUnverified(CUstream stream, BoundCall& call, const ResidentKey& key) {
   TUNEONCE_RETURN_IF_ERROR(CheckMayMiss());
   const Residency::Reader reader(to_.residency);
+  // Where what the code assumes does not hold, nothing can be verified.
+  const HitTable::Entry* entry = to_.residency.Find(key);
+  if (entry != nullptr && !entry->IsFor(call)) return LaunchStandIn(stream, call);
   if (std::optional<Status> launched = LaunchWhereNothingIsTuned(stream, call, key)) return *launched;
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     return LaunchInstead(stream, call, key, *failed);

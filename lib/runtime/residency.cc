@@ -119,10 +119,9 @@ Result<const HitTable::Entry*> Residency::FindStandIn(BoundCall& call, ResidentK
   return InternalError("kernel '" + definition_.name() + "': nothing that was loaded suits these arguments");
 }
 
-std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, const BoundCall& call,
+std::optional<Geometry> Residency::GeometryOfKey(const AssumptionChecks& assumptions, const BoundCall& call,
                                                  const Config& config, const LoadedKernel& loaded) const {
-  if (loaded.variant->launcher || !binder_.key_decides_problem() || !variant.assumptions.Hold(call))
-    return std::nullopt;
+  if (loaded.variant->launcher || !binder_.key_decides_problem() || !assumptions.Hold(call)) return std::nullopt;
   // What reads a scalar that may differ between the key's launches fails here, and is computed at each.
   const Problem decided = definition_.DecidedByKey(call.problem);
   if (!definition_.space().CheckGuards(config, decided).ok()) return std::nullopt;
@@ -135,7 +134,8 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
                                           const Config& config, std::shared_ptr<const LoadedKernel> loaded, Place place,
                                           std::shared_ptr<const VerifiedExtents> verified) {
   const VariantState& of_variant = device.variants.at(loaded->variant);
-  std::optional<Geometry> geometry = GeometryOfKey(of_variant, call, config, *loaded);
+  const AssumptionChecks& assumptions = loaded->assumptions ? *loaded->assumptions : of_variant.assumptions;
+  std::optional<Geometry> geometry = GeometryOfKey(assumptions, call, config, *loaded);
   MutexLock lock(kernels_mutex_);
   // One library per device, config and code, however many keys chose it: the one just loaded goes if there is one.
   KernelId id{ResidentKey::DeviceAndRole(key.words[0]),
@@ -151,7 +151,7 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     resident->target = device.target;
     resident->variant = loaded->variant;
     resident->layout = &*of_variant.layout;
-    resident->assumptions = of_variant.assumptions;
+    resident->assumptions = assumptions;
     resident->space = &definition_.space();
     resident->api = &api_;
     resident->function = loaded->function;

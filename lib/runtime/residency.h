@@ -168,8 +168,8 @@ class Residency {
   using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t, std::string>;
 
   /// What depends on nothing but the key: the geometry of its launches; or nothing, if each computes its own.
-  std::optional<Geometry> GeometryOfKey(const VariantState& variant, const BoundCall& call, const Config& config,
-                                        const LoadedKernel& loaded) const;
+  std::optional<Geometry> GeometryOfKey(const AssumptionChecks& assumptions, const BoundCall& call,
+                                        const Config& config, const LoadedKernel& loaded) const;
 
   const KernelDefinition& definition_;
   const CallBinder& binder_;

@@ -30,7 +30,8 @@ inline namespace v0 {
 struct ResidentKernel {
   CUfunction function = nullptr;  // Of `loaded`, here to save a hit one cache miss.
   const ParameterLayout* layout = nullptr;
-  AssumptionChecks assumptions;  // A copy of the variant's: a hit comes to it by one load less.
+  /// A copy of the variant's, and of what the code assumes beyond them: a hit comes to it by one load less.
+  AssumptionChecks assumptions;
   const DriverApi* api = nullptr;
   /// How it is launched but for the grid, if that is the same for all calls, or some key's launches are prepared.
   std::optional<LaunchSetup> setup;

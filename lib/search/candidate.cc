@@ -121,6 +121,25 @@ CompileJob CompileJobOf(const PlannedConfig& planned) {
   return job;
 }
 
+void RefuseUnsuitableCode(const PlannedConfig& planned, CompileJob* job) {
+  for (std::size_t i = 0; i < job->alternatives.size(); ++i) {
+    if (!IsTile(job->alternatives[i].source.kind)) continue;
+    Candidate candidate;
+    candidate.definition = planned.alternatives[i].definition;
+    candidate.variant = planned.alternatives[i].variant;
+    candidate.config = planned.config;
+    candidate.convention = planned.alternatives[i].convention;
+    job->alternatives[i].accepts = [candidate,
+                                    call = planned.alternatives[i].call](const Artifact& artifact) -> Status {
+      Candidate compiled = candidate;
+      compiled.artifact.assumptions = artifact.assumptions;
+      bool has_more = false;
+      TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionsOf(compiled, &has_more));
+      return has_more ? assumptions.Verify(call) : Status();
+    };
+  }
+}
+
 Status CheckGeometry(const Candidate& candidate) {
   if (candidate.geometry.IsLaunchable() || candidate.variant == nullptr) return candidate.geometry.Check();
   return candidate.variant->geometry.Check(candidate.config, candidate.call.problem);
@@ -130,6 +149,16 @@ Result<ParameterLayout> LayoutOf(const Candidate& candidate) {
   static const std::vector<std::string> kAll;
   return ParameterLayout::Create(*candidate.definition, candidate.convention,
                                  candidate.variant == nullptr ? kAll : candidate.variant->parameters);
+}
+
+Result<AssumptionChecks> AssumptionsOf(const Candidate& candidate, bool* has_more) {
+  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
+  TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions,
+                            AssumptionChecks::Create(*candidate.definition, *candidate.variant, layout));
+  bool has_any = false;
+  TUNEONCE_RETURN_IF_ERROR(assumptions.AddOfCode(layout, candidate.config, candidate.artifact.assumptions, &has_any));
+  if (has_more != nullptr) *has_more = has_any;
+  return assumptions;
 }
 
 Status CheckParameters(const ParameterLayout& layout, const Candidate& candidate) {
@@ -152,23 +181,26 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
   }
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
   TUNEONCE_RETURN_IF_ERROR(CheckParameters(layout, candidate));
+  std::optional<AssumptionChecks> assumptions;
+  if (candidate.variant != nullptr && !candidate.artifact.assumptions.empty()) {
+    bool has_more = false;
+    TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks of_code, AssumptionsOf(candidate, &has_more));
+    if (has_more) assumptions = std::move(of_code);
+  }
   TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, candidate.artifact.image));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(candidate.artifact.symbol));
   Result<std::vector<std::size_t>> sizes = kernel.ParameterSizes();
   if (sizes.ok()) {
-    const SourceKind kind = candidate.source.kind;
-    const bool is_by_tileiras =
-        kind == SourceKind::kTileCpp || (candidate.convention == CallingConvention::kCutilePython &&
-                                         (kind == SourceKind::kTileIr || kind == SourceKind::kCubin));
-    TUNEONCE_RETURN_IF_ERROR(layout.CheckAgainst(*sizes, /*may_hide=*/is_by_tileiras));
+    TUNEONCE_RETURN_IF_ERROR(
+        layout.CheckAgainst(*sizes, MayHideParameters(candidate.source.kind, candidate.convention)));
   } else if (sizes.status().code() != StatusCode::kUnimplemented) {
     return sizes.status();
   }
   if (candidate.geometry.shared_memory_bytes > std::numeric_limits<int>::max()) return CheckGeometry(candidate);
   TUNEONCE_RETURN_IF_ERROR(AllowSharedMemory(kernel, candidate.geometry.shared_memory_bytes));
-  return std::shared_ptr<const LoadedKernel>(
-      new LoadedKernel{std::move(library), kernel.get(), candidate.artifact.symbol, candidate.variant,
-                       candidate.artifact.code_fingerprint, candidate.geometry.shared_memory_bytes});
+  return std::shared_ptr<const LoadedKernel>(new LoadedKernel{
+      std::move(library), kernel.get(), candidate.artifact.symbol, candidate.variant,
+      candidate.artifact.code_fingerprint, candidate.geometry.shared_memory_bytes, std::move(assumptions)});
 }
 
 }  // namespace v0

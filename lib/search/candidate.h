@@ -10,6 +10,7 @@
 
 #include "compile/compile_pool.h"
 #include "cuda/library.h"
+#include "launch/assumption.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
 #include "launch/variant_set.h"
@@ -70,13 +71,25 @@ struct LoadedKernel {
   const Variant* variant = nullptr;      ///< What it was built by; null in a search without a definition.
   Fingerprint code;                      ///< Artifact::code_fingerprint.
   std::int64_t shared_memory_bytes = 0;  ///< Dynamic, that the kernel was prepared for.
+  /// What each launch is checked for, where the code assumes more than its variant declares.
+  std::optional<AssumptionChecks> assumptions;
 };
+
+/// Makes the compiles of `job`, which is `planned`'s, fail where the code assumes what the call does not fulfil or the
+/// definition contradicts, so that the next way to build the config is taken. REQUIRES: what the call points to
+/// outlives the job.
+TUNEONCE_API void RefuseUnsuitableCode(const PlannedConfig& planned, CompileJob* job);
 
 /// OK if the geometry can be launched. Errors: InvalidArgument, with what the grid was made of.
 TUNEONCE_API Status CheckGeometry(const Candidate& candidate);
 
 /// How a launch of the candidate passes its parameters.
 TUNEONCE_API Result<ParameterLayout> LayoutOf(const Candidate& candidate);
+
+/// What the candidate's variant and its code assume; of code whose artifact states no assumptions, the variant's alone.
+/// `*has_more` (may be null) is set to whether the code assumes more than the variant declares. Errors: InvalidArgument
+/// for what the definition contradicts. REQUIRES: it has a variant.
+Result<AssumptionChecks> AssumptionsOf(const Candidate& candidate, bool* has_more = nullptr);
 
 /// Compares the candidate's source, and the parameters that its artifact names, with what a launch passes. Errors:
 /// InvalidArgument, naming the parameter that differs.
@@ -89,7 +102,8 @@ TUNEONCE_API Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t b
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
 /// checking the kernel's parameters against the definition's: count and sizes as the driver gives them (from CUDA 12.4
 /// on), and as Tile IR, CUDA Tile C++ and PTX declare them. Of one that the host launches nothing is loaded. Errors: as
-/// Library::Load; InvalidArgument, naming the parameter that differs.
+/// Library::Load; InvalidArgument, naming the parameter that differs, or what the code assumes and the definition
+/// contradicts.
 TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api,
                                                                        const Candidate& candidate);
 

@@ -35,7 +35,7 @@ bool IsWeak(const ArrayFacts& facts, bool is_real, bool is_repeated) {
 /// definition. Errors: theirs.
 Result<std::optional<Candidate>> At(const Candidate& candidate, const BoundCall& call) {
   const KernelDefinition& definition = *candidate.definition;
-  TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionChecks::Create(definition, *candidate.variant));
+  TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionsOf(candidate));
   if (!assumptions.Verify(call).ok()) return std::optional<Candidate>();
   if (!definition.space().CheckGuards(candidate.config, call.problem).ok()) return std::optional<Candidate>();
   Candidate there = candidate;

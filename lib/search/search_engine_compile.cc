@@ -42,6 +42,7 @@ std::vector<CompileJob> SearchEngine::JobsToCompile(const std::vector<std::size_
       continue;
     }
     jobs.push_back(CompileJobOf(planned_[i]));
+    RefuseUnsuitableCode(planned_[i], &jobs.back());
     jobs.back().deadline = compiling_ends_;
     // The baseline first: the others are checked against it, also where the time for compiling ends early.
     if (IsBaseline(planned_[i].config)) jobs.back().cost = 0;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "definition/code_assumption.h"
 #include "tuneonce/api.h"
+#include "tuneonce/code_assumption.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

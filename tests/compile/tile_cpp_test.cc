@@ -1,11 +1,14 @@
 // CUDA Tile C++: NVRTC 13.5 and tileiras from PyPI (scripts/install_dependencies --tests), which need no GPU.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
@@ -15,10 +18,12 @@
 #include "compile/nvrtc_toolchain.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "testing/device_test.h"
+#include "testing/in_child.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {
@@ -107,6 +112,37 @@ class TileCppTest : public ::testing::Test {
   TileCppToolchain toolchain_{testing::Tools(), /*most_run_seconds=*/1e9};  // Whatever a busy machine takes.
 };
 
+/// Compiles four instances with two hints each, with a toolchain and a cache of this folder. Returns the runs of NVRTC.
+std::int64_t RunsOfPool(const std::string& folder, int first_tile = 64) {
+  TileCppToolchain toolchain(testing::Tools());
+  ToolchainSet toolchains({std::shared_ptr<const Toolchain>(&toolchain, [](const Toolchain*) {})});
+  CompileSlots slots(2);
+  std::shared_ptr<SqliteStore> store = *SqliteStore::Open({folder + "/store.db"});
+  CompileOptions options;
+  options.cache = store->artifacts();
+  std::vector<CompileJob> jobs;
+  for (int tile = first_tile; tile < 32 * first_tile; tile *= 2) {
+    if (tile == 512) continue;  // It does not compile.
+    for (int occupancy : {1, 4}) {
+      jobs.emplace_back();
+      jobs.back().alternatives.push_back({Scale(tile), Merged({{"occupancy", occupancy}})});
+    }
+  }
+  CompilePool pool(slots, toolchains, Sm(90), jobs, options);
+  while (std::optional<CompiledJob> job = pool.Next()) EXPECT_OK(job->artifact);
+  return toolchain.num_front_end_runs();
+}
+
+// Before a header fails to compile: nothing that includes headers is kept by a process from then on.
+TEST_F(TileCppTest, ASecondProcessRunsNoFrontEnd) {
+  Result<TemporaryFolder> folder = testing::MakeFolder();
+  ASSERT_OK(folder);
+  EXPECT_GT(RunsOfPool(folder->path()), 0);
+  EXPECT_EQ(testing::InChild([&] { EXPECT_EQ(RunsOfPool(folder->path()), 0); }), 0);
+  // Two instances are new: neither run has any of the others, which would be compiled in vain.
+  EXPECT_LE(RunsOfPool(folder->path(), 256), 2);
+}
+
 TEST_F(TileCppTest, AnInstanceIsCompiledForEachTargetAndNamesItsSymbolAndParameters) {
   for (int capability : {80, 90, 100, 120}) {
     Result<Artifact> artifact = toolchain_.Compile(Scale(256), Hints(), Sm(capability));
@@ -121,6 +157,31 @@ TEST_F(TileCppTest, AnInstanceIsCompiledForEachTargetAndNamesItsSymbolAndParamet
     EXPECT_NE(artifact->toolchain.find("tileiras"), std::string::npos) << artifact->toolchain;
     EXPECT_GT(artifact->resources.registers, 0);
   }
+}
+
+TEST_F(TileCppTest, WhatTheCodeAssumesComesAlongWithTheArtifact) {
+  std::string text = kScale;
+  const std::string begin = "namespace tiles = ::cuda::tiles;";
+  text.insert(
+      text.find(begin) + begin.size(),
+      "n = tiles::assume_divisible<16>(n); x = tiles::assume_aligned<32>(x); n = tiles::assume_bounded_below<8>(n);");
+  Result<Artifact> artifact = Compile(KernelSource::TileCpp(text, "scale<64>"));
+  ASSERT_OK(artifact);
+  Result<Artifact> kept = DecodeArtifact(EncodeArtifact(*artifact));
+  ASSERT_OK(kept);
+  for (const Artifact& each : {*artifact, *kept}) {
+    std::vector<std::string> assumed;
+    for (const CodeAssumption& of_code : each.assumptions) {
+      assumed.push_back(std::to_string(of_code.parameter) + " " + CodeAssumptionName(of_code.kind) + " " +
+                        std::to_string(of_code.value));
+    }
+    std::sort(assumed.begin(), assumed.end());
+    EXPECT_EQ(assumed, (std::vector<std::string>{"0 divisible_by 32", "3 at_least 8", "3 divisible_by 16"}));
+    EXPECT_EQ(each.parameters.size(), 4u);
+  }
+  Result<Artifact> plain = Compile(Scale(64));
+  ASSERT_OK(plain);
+  EXPECT_TRUE(plain->assumptions.empty());
 }
 
 TEST_F(TileCppTest, TypesMacrosHelpersAndPlainNamesAreThoseOfCudaCpp) {
@@ -371,6 +432,117 @@ TEST_F(TileCppTest, APoolAnnouncesItsJobsAndPassesOverOneThatFails) {
   }
   EXPECT_EQ(num_failed, 2);
   EXPECT_LT(toolchain_.num_front_end_runs(), 12) << "hints and instances share runs";
+}
+
+TEST_F(TileCppTest, BadCandidatesFailOneByOneAndTheOthersAreCompiled) {
+  Result<TemporaryFolder> folder = testing::MakeFolder();
+  ASSERT_OK(folder);
+  // It hangs where the kernel is scale<128>, and is the real one elsewhere.
+  const std::string script = absl::StrCat("#!/bin/sh\nif grep -aqs Li128E \"$3\"; then exec sleep 1000; fi\nexec ",
+                                          Environment::Read().tileiras, " \"$@\"\n");
+  Result<std::string> tileiras = folder->WriteFile("tileiras", script);
+  ASSERT_OK(tileiras);
+  chmod(tileiras->c_str(), 0700);
+  Environment environment = Environment::Read();
+  const std::string description = toolchain_.Description();
+  environment.tile_nvrtc = description.substr(0, description.find(' '));
+  environment.tileiras = *tileiras;
+  ToolchainSet toolchains({std::make_shared<TileCppToolchain>(testing::ToolsOf(environment))});
+  CompileSlots slots(2);
+  MemoryArtifactCache cache;
+  CompileOptions options;
+  options.cache = &cache;
+  const std::vector<std::pair<KernelSource, std::string>> cases = {
+      {Scale(64), ""},
+      {KernelSource::TileCpp(std::string("#include \"my/none.h\"\n") + kScale, "scale<64>"),
+       "the header \"my/none.h\" was not found"},
+      {KernelSource::TileCpp(kScale, "scale<float>"), "the kernel's name 'scale<float>'"},
+      {Scale(512), "not of this size"},
+      {Scale(128), "it hangs"},
+      {Scale(256), ""},
+  };
+  std::vector<CompileJob> jobs;
+  for (const auto& [source, message] : cases) {
+    jobs.emplace_back();
+    jobs.back().alternatives.push_back({source, Hints()});
+  }
+  jobs[4].deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  CompilePool pool(slots, toolchains, Sm(90), jobs, options);
+  std::size_t num_done = 0;
+  for (; std::optional<CompiledJob> job = pool.Next(); ++num_done) {
+    const std::string& message = cases[job->job].second;
+    const Status& status = job->artifact.status();
+    EXPECT_EQ(status.ok(), message.empty()) << job->job << ": " << status.ToString();
+    EXPECT_NE(status.message().find(job->job == 4 ? "" : message), std::string::npos) << status.ToString();
+    if (job->job == 4) {
+      EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
+    }
+  }
+  EXPECT_EQ(num_done, cases.size());
+}
+
+/// Counts what is announced, and has what it compiles from the cache.
+class AnnouncedToolchain final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kTileCpp; }
+  Result<std::string> Version() const override { return std::string("announced"); }
+  std::string Description() const override { return "announced"; }
+  std::shared_ptr<void> Announce(const std::vector<const KernelSource*>& sources, const Target&) const override {
+    for (const KernelSource* source : sources) announced_.push_back(source->symbol);
+    return nullptr;
+  }
+  const std::vector<std::string>& announced() const { return announced_; }
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target&,
+                             const WaitLimits&) const override {
+    Artifact artifact;
+    artifact.image = artifact.symbol = source.symbol;
+    return artifact;
+  }
+
+  mutable std::vector<std::string> announced_;
+};
+
+TEST(TileCppToolsTest, APoolAnnouncesOnlyWhatTheCacheLacks) {
+  auto toolchain = std::make_shared<AnnouncedToolchain>();
+  ToolchainSet toolchains({toolchain});
+  CompileSlots slots(1);
+  MemoryArtifactCache cache;
+  CompileOptions options;
+  options.cache = &cache;
+  auto compile = [&](const std::vector<std::string>& symbols) {
+    std::vector<CompileJob> jobs;
+    for (const std::string& symbol : symbols) {
+      jobs.emplace_back();
+      jobs.back().alternatives.push_back({KernelSource::TileCpp("text of k", symbol), Hints()});
+    }
+    CompilePool pool(slots, toolchains, Sm(90), jobs, options);
+    while (std::optional<CompiledJob> job = pool.Next()) EXPECT_OK(job->artifact);
+  };
+  compile({"k<1>", "k<2>"});
+  EXPECT_EQ(toolchain->announced(), (std::vector<std::string>{"k<1>", "k<2>"}));
+  compile({"k<1>", "k<2>", "k<3>"});
+  EXPECT_EQ(toolchain->announced(), (std::vector<std::string>{"k<1>", "k<2>", "k<3>"}));
+}
+
+TEST(TileCppToolsTest, AnAlternativeThatIsNotAcceptedIsPassedOver) {
+  ToolchainSet toolchains({std::make_shared<AnnouncedToolchain>()});
+  CompileSlots slots(1);
+  MemoryArtifactCache cache;
+  CompileOptions options;
+  options.cache = &cache;
+  auto refuse = [](const Artifact& artifact) { return InvalidArgumentError(artifact.symbol + " does not suit"); };
+  for (bool has_second : {true, false}) {
+    CompileJob job;
+    job.alternatives.push_back({KernelSource::TileCpp("text of k", "k<1>"), Hints(), refuse});
+    if (has_second) job.alternatives.push_back({KernelSource::TileCpp("text of k", "k<2>"), Hints()});
+    CompilePool pool(slots, toolchains, Sm(90), {job}, options);
+    const CompiledJob compiled = *pool.Next();
+    EXPECT_EQ(compiled.artifact.ok(), has_second);
+    const Status& refused = has_second ? compiled.passed_over.at(0) : compiled.artifact.status();
+    EXPECT_ERROR(refused, StatusCode::kInvalidArgument, "k<1> does not suit");
+  }
 }
 
 /// What is missing, which needs no NVRTC of 13.3.

@@ -1,4 +1,4 @@
-// Code that assumes more than its variant declares is refused, and what to declare is named.
+// Code that assumes more than its variant declares: refused, or added to what launches are checked for.
 #include "launch/code_assumptions.h"
 
 #include <gtest/gtest.h>
@@ -173,6 +173,91 @@ TEST_F(CoverTest, Strides) {
   // The tensor is contiguous but for the stride that the kernel takes.
   EXPECT_ERROR(Cover({ExtentDivisibleBy("x", 1, 16), ExtentAtLeast("x", 0, 2)}, {Kind::kDivisibleBy, 3, 16}),
                StatusCode::kInvalidArgument, "stride 0 of 'x'");
+}
+
+/// What follows from nothing that is declared is checked at each launch.
+class AddOfCodeTest : public ::testing::Test {
+ protected:
+  using Kind = CodeAssumption::Kind;
+
+  /// Kernel parameters: x, N, n, stride 0 of x. OK if a launch with N rows of this stride at this address is accepted.
+  Status Launch(std::vector<Assumption> declared, std::vector<CodeAssumption> of_code, std::int64_t rows = 32,
+                std::int64_t stride = 24, std::int32_t n = 5, std::uintptr_t address = 0x1010) {
+    KernelDefinition definition = KernelDefinition("k")
+                                      .Parameters({InOut("x", DType::kFloat32, {"N", 24}), DimValue("N"),
+                                                   Scalar("n", DType::kInt32), StrideValue("x", 0)})
+                                      .Grid(Grid::Fixed(1));
+    Variant variant([](const Config&, const Problem&) { return KernelSource(); });
+    variant.Named("tile").Assuming(std::move(declared));
+    definition.AddVariant(variant);
+    TUNEONCE_RETURN_IF_ERROR(definition.Validate());
+    const Variant& added = definition.variants().front();
+    TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
+                              ParameterLayout::Create(definition, added.convention, added.parameters));
+    TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks checks, AssumptionChecks::Create(definition, added, layout));
+    TUNEONCE_RETURN_IF_ERROR(checks.AddOfCode(layout, Config(), of_code, &has_more_));
+    const std::int64_t shape[] = {rows, 24}, strides[] = {stride, 1};
+    const std::vector<Argument> arguments = {
+        TensorView::Strided(reinterpret_cast<void*>(address), DType::kFloat32, shape, strides, 2), n};
+    BoundCall call;
+    TUNEONCE_RETURN_IF_ERROR(CallBinder(definition).Bind(arguments.data(), arguments.size(), &call));
+    const Status verified = checks.Verify(call);
+    EXPECT_EQ(checks.Hold(call), verified.ok()) << verified.ToString();
+    return verified;
+  }
+
+  bool has_more_ = false;
+};
+
+TEST_F(AddOfCodeTest, ALaunchThatBreaksItIsRefusedInOneLine) {
+  const struct {
+    CodeAssumption assumption;
+    const char* message;  // Of the launch with the next argument that breaks it.
+    std::int64_t rows = 32, stride = 24;
+    std::int32_t n = 5;
+    std::uintptr_t address = 0x1010;
+  } kCases[] = {
+      {{Kind::kDivisibleBy, 0, 16}, "'x' is not aligned to 16 bytes: it is at 0x1004", 32, 24, 5, 0x1004},
+      {{Kind::kDivisibleBy, 1, 16}, "dimension 0 of 'x' has extent 33, which 16 does not divide", 33},
+      {{Kind::kAtLeast, 1, 8}, "dimension 0 of 'x' has extent 7, less than 8", 7},
+      {{Kind::kDivisibleBy, 2, 5}, "the scalar 'n' is 6, which 5 does not divide", 32, 24, 6},
+      {{Kind::kAtLeast, 2, 1}, "the scalar 'n' is 0, less than 1", 32, 24, 0},
+      {{Kind::kDivisibleBy, 3, 8}, "dimension 0 of 'x' has stride 28, which 8 does not divide", 32, 28},
+  };
+  for (const auto& each : kCases) {
+    SCOPED_TRACE(each.message);
+    EXPECT_OK(Launch({}, {each.assumption}));
+    EXPECT_TRUE(has_more_);
+    const Status refused = Launch({}, {each.assumption}, each.rows, each.stride, each.n, each.address);
+    EXPECT_ERROR(refused, StatusCode::kInvalidArgument,
+                 std::string("kernel 'k', variant 'tile' was compiled for other arguments: ") + each.message);
+    EXPECT_EQ(refused.message().find('\n'), std::string::npos);
+  }
+  EXPECT_ERROR(Launch({}, {{Kind::kAtLeast, 1, 1}}, 0), StatusCode::kInvalidArgument, "extent 0 is not positive");
+}
+
+TEST_F(AddOfCodeTest, WhatIsDeclaredIsNotCheckedTwice) {
+  EXPECT_OK(Launch({}, {{Kind::kDivisibleBy, 0, 4}, {Kind::kAtLeast, 1, 0}, {Kind::kAtLeast, 3, 0}}));
+  EXPECT_FALSE(has_more_);
+  EXPECT_OK(Launch({Aligned("x", 16), ExtentDivisibleBy("x", 0, 16)},
+                   {{Kind::kDivisibleBy, 0, 16}, {Kind::kDivisibleBy, 1, 8}}));
+  EXPECT_FALSE(has_more_);
+  EXPECT_OK(Launch({}, {{Kind::kDivisibleBy, 9, 16}}));  // Loading states that the code has too many parameters.
+  EXPECT_FALSE(has_more_);
+}
+
+TEST_F(AddOfCodeTest, WhatTheDefinitionContradictsOrNoLaunchShowsIsRefused) {
+  EXPECT_ERROR(Launch({ExtentIs("x", 0, 40)}, {{Kind::kDivisibleBy, 1, 16}}), StatusCode::kInvalidArgument,
+               "its code assumes that the dim 'N' is a multiple of 16, but the definition declares 40; change the "
+               "declaration, or compile the code without this assumption");
+  EXPECT_ERROR(Launch({ExtentIs("x", 0, 40)}, {{Kind::kAtLeast, 1, 64}}), StatusCode::kInvalidArgument,
+               "is at least 64, but the definition declares 40");
+  EXPECT_ERROR(Launch({ScalarIs("n", 6)}, {{Kind::kDivisibleBy, 2, 5}}), StatusCode::kInvalidArgument,
+               "'n' is a multiple of 5, but the definition declares 6");
+  EXPECT_ERROR(Launch({StrideIs("x", 0, 28)}, {{Kind::kDivisibleBy, 3, 8}}), StatusCode::kInvalidArgument,
+               "stride 0 of 'x' is a multiple of 8, but the definition declares 28");
+  EXPECT_ERROR(Launch({}, {{Kind::kAtMost, 1, 100}}), StatusCode::kInvalidArgument,
+               "'N' is at most 100, which the variant does not declare; compile the code without this assumption");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@ set(order base cuda definition tile_ir launch bundle compile measure store worke
 # Public headers by area; the umbrella, tuneonce.h, stands over all of them.
 set(public_base api fingerprint result status)
 set(public_cuda context device device_buffer stream)
-set(public_definition argument config dims families geometry grid hints kernel_definition kernel_source key parameters problem
+set(public_definition argument code_assumption config dims families geometry grid hints kernel_definition kernel_source key parameters problem
   search_space target tensor_view tolerance)
 set(public_bundle bundle)
 set(public_compile artifact artifact_cache compile_options toolchain)

@@ -14,7 +14,9 @@
 #include "base/temporary_folder.h"
 #include "cli/run_cli.h"
 #include "compile/compile_pool.h"
+#include "launch/call_binder.h"
 #include "runtime/tuned_kernel_on.h"
+#include "search/candidate.h"
 #include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
 #include "store/shipped_decisions.h"
@@ -424,6 +426,70 @@ TEST_F(PrecompiledBundleTest, ShippedTileCppIsServedFromItsCubinsWithoutNvrtcAnd
   }
   EXPECT_EQ(runtime->num_compiles(), 0);
   EXPECT_FALSE(monitor.HasStartedOne());
+}
+
+TEST_F(PrecompiledBundleTest, TileCppThatWasCompiledAheadIsLoadedWithWhatItAssumesAndStartsNoProcess) {
+  std::string manifest = Replaced(Replaced(kManifest, "OPTIONS", ""), "host_cpp", "tile_cpp");
+  manifest =
+      Replaced(Replaced(manifest, "\"symbol\": \"scale\"", "\"symbol\": \"scale<TILE>\""), "scale.cc", "scale.cu");
+  EXPECT_OK(folder_.WriteFile("scale/src/scale.cu", R"(
+#include "cuda_tile.h"
+template <int TILE>
+__tile_global__ void scale(const float* __restrict__ x, float* __restrict__ y, float factor, int n) {
+  namespace tiles = ::cuda::tiles;
+  n = tiles::assume_divisible<16>(n);
+  auto xs = tiles::partition_view{tiles::tensor_span{x, tiles::extents{n}}, tiles::shape<TILE>{}};
+  auto ys = tiles::partition_view{tiles::tensor_span{y, tiles::extents{n}}, tiles::shape<TILE>{}};
+  ys.store_masked(xs.load_masked(tiles::bid().x) * factor, tiles::bid().x);
+})"));
+  EXPECT_OK(folder_.WriteFile("scale/manifest.json", manifest));
+  const std::string tileiras = "TUNEONCE_TILEIRAS=" + Environment::Read().tileiras;
+  ProcessResult compiled =
+      RunCli({"bundle", "compile", Path("scale"), "--target", "sm_90", "-o", Path("ahead")}, tileiras);
+  if (compiled.output.find("CUDA Tile C++ needs") != std::string::npos) {
+    GTEST_SKIP() << "NOT INSTALLED: " << compiled.output;
+  }
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.output;
+  for (const char* folder : {"scale", "ahead"}) {  // Read from what NVRTC makes, and from what was compiled.
+    ProcessResult shown = RunCli({"bundle", "show", Path(folder)},
+                                 folder == std::string("scale") ? tileiras : "TUNEONCE_TILE_NVRTC=/nowhere/nvrtc.so");
+    EXPECT_NE(shown.output.find("its code assumes that the dim 'N' is a multiple of 16"), std::string::npos)
+        << shown.output;
+  }
+  auto definition = std::make_shared<const KernelDefinition>(Bundle::Load(Path("ahead"))->definition());
+  const Target target = *Target::Named("sm_90");
+  std::shared_ptr<Runtime> runtime = testing::RuntimeIn(
+      {{"TUNEONCE_TILE_NVRTC", "/nowhere/nvrtc.so"}, {"TUNEONCE_TILEIRAS", "/nowhere/tileiras"}, {"PATH", "/nowhere"}});
+  const Result<std::vector<Config>> configs = definition->space().Enumerate(target);
+  ASSERT_OK(configs);
+  const testing::ProcessMonitor monitor;
+  for (std::int64_t n : {64, 60}) {
+    auto* nowhere = reinterpret_cast<void*>(0x100000);
+    const std::vector<Argument> arguments = {TensorView::Contiguous(nowhere, DType::kFloat32, {n}),
+                                             TensorView::Contiguous(nowhere, DType::kFloat32, {n}), 2.0f};
+    BoundCall call;
+    ASSERT_OK(CallBinder(*definition).Bind(arguments.data(), arguments.size(), &call));
+    call.problem.target = target;
+    for (const Config& config : *configs) {
+      Result<PlannedConfig> planned = PlanConfig(definition, config, call, /*enable_tile=*/true);
+      ASSERT_OK(planned);
+      CompileJob job = CompileJobOf(*planned);
+      RefuseUnsuitableCode(*planned, &job);
+      CompileOptions options;
+      options.cache = &runtime->artifacts();
+      CompilePool pool(runtime->compile_slots(), runtime->toolchains(), target, {job}, options);
+      const CompiledJob done = *pool.Next();
+      if (n == 64) {
+        EXPECT_OK(done.artifact);
+      } else {
+        EXPECT_ERROR(done.artifact, StatusCode::kInvalidArgument,
+                     "dimension 0 of 'x' has extent 60, which 16 does not divide");
+      }
+    }
+  }
+  EXPECT_EQ(runtime->num_compiles(), 0);
+  EXPECT_FALSE(monitor.HasStartedOne()) << "neither Python, nor nvcc, nor tileiras";
+  EXPECT_FALSE(testing::IsMapped("libnvrtc"));
 }
 
 TEST_F(PrecompiledBundleTest, AHeaderThatTheManifestDoesNotNameIsRefusedInCudaCppToo) {

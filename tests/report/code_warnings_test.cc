@@ -8,8 +8,10 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "compile/tile_cpp_toolchain.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 namespace {
@@ -86,6 +88,47 @@ TEST_F(CodeWarningsTest, LoopsAndStridesOfTileCpp) {
   EXPECT_EQ(OfProduct({{"tile", "product.unaligned"}}, "sm_80"), Lines{}) << "it has no TMA";
   EXPECT_EQ(OfProduct({{"fast", "product.range"}, {"tile", "product.unaligned"}}), Lines{})
       << "the second is for what the first does not suit";
+}
+
+TEST_F(CodeWarningsTest, OneConfigOfTileCppIsLoweredAndRead) {
+  if (!TileCppToolchain(testing::Tools()).Version().ok()) GTEST_SKIP() << "NVRTC 13.3 AND TILEIRAS ARE NOT INSTALLED";
+  const std::string text = *ReadFile(TUNEONCE_TEST_DATA "/tile_ir/product.cu");
+  std::ofstream(folder_.path() + "/manifest.json")
+      << R"({"tuneonce_bundle": 1, "name": "k", "version": "1", "dims": ["M", "N", "K"], "parameters": [
+           {"name": "a", "kind": "tensor", "access": "in", "dtype": "float16", "dims": ["M", "K"]},
+           {"name": "b", "kind": "tensor", "access": "in", "dtype": "float16", "dims": ["K", "N"]},
+           {"name": "c", "kind": "tensor", "access": "out", "dtype": "float16", "dims": ["M", "N"]},
+           {"kind": "dim", "dim": "M", "dtype": "int32"}, {"kind": "dim", "dim": "N", "dtype": "int32"},
+           {"kind": "dim", "dim": "K", "dtype": "int32"}], "axes": [{"name": "TILE", "values": [32, 64]}],
+           "baseline": {"TILE": 32}, "variants": [{"name": "tile", "source": "tile_cpp", "symbol": "product",
+           "defines": ["TILE"], "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "k.cu"}]}]})";
+  auto classify = [&](const std::string& macros, const std::shared_ptr<const Runtime>& runtime) {
+    std::ofstream(folder_.path() + "/k.cu") << macros << text;
+    Result<Bundle> bundle = Bundle::Load(folder_.path());
+    EXPECT_OK(bundle);
+    ClassifiedBundle::Options options;
+    options.target = *Target::Named("sm_90");
+    options.runtime = runtime;
+    Result<ClassifiedBundle> found = ClassifiedBundle::Of(*bundle, options);
+    EXPECT_OK(found);
+    return *std::move(found);
+  };
+  const ClassifiedBundle good = classify("#define ALIGNED\n", Runtime::Default());
+  EXPECT_EQ(good.warnings, Lines{});
+  EXPECT_EQ(good.variants[0].num_sources, 1);
+  EXPECT_EQ(std::string(good.variants[0].classification.name()), "dense_matmul");
+  const Lines assumed = {"the dim 'M' is a multiple of 16",        "the dim 'N' is a multiple of 16",
+                         "the dim 'K' is a multiple of 16",        "the address of 'a' is a multiple of 16",
+                         "the address of 'b' is a multiple of 16", "the address of 'c' is a multiple of 16"};
+  EXPECT_EQ(good.variants[0].assumptions, assumed);
+  EXPECT_NE(good.ToString().find("its code assumes that the dim 'M' is a multiple of 16, the dim 'N'"),
+            std::string::npos);
+  EXPECT_EQ(classify("#define ALIGNED\n#define FOR\n", Runtime::Default()).warnings, Lines{kLoop});
+  EXPECT_EQ(classify("", Runtime::Default()).warnings, Lines{kStrides});
+  EXPECT_EQ(classify("", nullptr).variants[0].no_evidence, "CUDA Tile C++ is not read");
+  const ClassifiedBundle bad = classify("#include \"none.h\"\n", Runtime::Default());
+  EXPECT_EQ(bad.warnings, Lines{});
+  EXPECT_NE(bad.variants[0].no_evidence.find("\"none.h\""), std::string::npos) << bad.variants[0].no_evidence;
 }
 
 TEST_F(CodeWarningsTest, OrderAndWaiting) {

@@ -12,6 +12,8 @@
 #include "runtime/crossings/crossing.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
+#include "testing/tile_toolchain.h"
 #include "testing/work_timer.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/record_store.h"
@@ -72,6 +74,7 @@ class CrossingSuiteTest : public testing::CpuDeviceTest {
     IntAxis tile = space.AddAxis("TILE", std::vector<std::int64_t>{24});
     space.SetBaseline({{config, 0}, {tile, 24}});
     const bool is_strided = c.variant() == CrossedVariant::kStrided;
+    const bool is_tile = c.variant() == CrossedVariant::kTileCpp;
     const Fault fault = kernel.fault;
     KernelDefinition definition(kernel.name);
     std::vector<Parameter> parameters = {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor")};
@@ -112,9 +115,8 @@ class CrossingSuiteTest : public testing::CpuDeviceTest {
     Variant variant([=](const Config& each) {
       // The derived value alone tells configs 1 and 2 apart where that is the fault.
       const bool is_faulty = each[config] == 2 && fault != Fault::kDerivedValue;
-      return KernelSource::HostCpp(kSource, "cross")
-          .Define("FAULT", is_faulty ? static_cast<int>(fault) : 0)
-          .Define("STRIDED", is_strided);
+      KernelSource source = is_tile ? KernelSource::TileCpp(kSource, "cross") : KernelSource::HostCpp(kSource, "cross");
+      return source.Define("FAULT", is_faulty ? static_cast<int>(fault) : 0).Define("STRIDED", is_strided);
     });
     return definition.AddVariant(variant.Grid(Grid::Fixed(1)));
   }
@@ -156,8 +158,17 @@ class CrossingSuiteTest : public testing::CpuDeviceTest {
     return i % 3 == 0 ? -magnitude : magnitude;
   }
 
+  /// The Runtime whose only compiler is for CrossedVariant::kTileCpp.
+  static std::shared_ptr<Runtime> TileRuntime() {
+    static const auto* const runtime = new std::shared_ptr<Runtime>(
+        testing::RuntimeWith(std::make_shared<testing::TileToolchain>(std::vector<std::string>{
+            "tile<ptr<f32>>", "tile<ptr<f32>>", "tile<f32>", "tile<i32>", "tile<i32>", "tile<i32>"})));
+    return *runtime;
+  }
+
   AutotunePolicy PolicyOf(const Crossing& c, const std::shared_ptr<RecordStore>& store) {
     AutotunePolicy policy;
+    if (c.variant() == CrossedVariant::kTileCpp) policy.search.runtime = TileRuntime();
     policy.store = store;
     policy.search.timer = &timer_;
     policy.search.max_rounds = 1;

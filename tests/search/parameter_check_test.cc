@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "compile/host_toolchain.h"
 #include "testing/device_test.h"
-#include "testing/tools.h"
+#include "testing/tile_toolchain.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/runtime.h"
@@ -15,29 +14,6 @@
 
 namespace tuneonce {
 namespace {
-
-/// Takes CUDA Tile C++ as C++ for the CPU device, and states these types of the kernel's parameters.
-class TileToolchain final : public Toolchain {
- public:
-  explicit TileToolchain(std::vector<std::string> types) : types_(std::move(types)) {}
-  SourceKind source_kind() const override { return SourceKind::kTileCpp; }
-  bool uses_hints() const override { return true; }
-  Result<std::string> Version() const override { return host_.Version(); }
-  std::string Description() const override { return "tile"; }
-
- private:
-  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const WaitLimits& limits) const override {
-    KernelSource host = source;
-    host.kind = SourceKind::kHostCpp;
-    Result<Artifact> artifact = host_.Compile(host, hints, target, limits);
-    if (artifact.ok()) artifact->parameters = types_;
-    return artifact;
-  }
-
-  const std::vector<std::string> types_;
-  const HostToolchain host_{testing::Tools()};
-};
 
 class ParameterCheckTest : public testing::CpuDeviceTest {
  protected:
@@ -161,7 +137,7 @@ TEST_F(ParameterCheckTest, ATileKernelIsCheckedByTheTypesOfItsCodeHereAndInAWork
     for (const auto& each : kCases) {
       RuntimeOptions of_runtime;
       of_runtime.toolchains = std::make_shared<const ToolchainSet>(
-          std::vector<std::shared_ptr<const Toolchain>>{std::make_shared<TileToolchain>(each.types)});
+          std::vector<std::shared_ptr<const Toolchain>>{std::make_shared<testing::TileToolchain>(each.types)});
       SearchOptions options;
       options.runtime = *Runtime::Create(of_runtime);
       options.isolation = isolation;

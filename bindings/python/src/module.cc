@@ -57,6 +57,7 @@ std::string ClassifyJson(const std::string& bundle, const std::string& target,
   if (!target.empty()) options.target = ValueOrThrow(Target::Named(target));
   options.dims = extents;
   options.ptx = ptx;
+  options.runtime = Runtime::Default();
   return ValueOrThrow(ClassifiedBundle::Of(ValueOrThrow(Bundle::Load(bundle)), options)).Json();
 }
 

@@ -11,7 +11,7 @@ const std::array<std::vector<const char*>, Crossing::kNumFactors>& Names() {
       {"Exact", "NextPow2", "Bounds", "Nearest", "Omitted"},
       {"NoFault", "RaggedTail", "OddTiles", "OddExtents", "MultipleOf6", "BehindOutput", "Negatives", "Everything",
        "OtherScalar", "OtherAddress", "DerivedValue"},
-      {"Source", "Callable", "Strided"},
+      {"Source", "Callable", "Strided", "TileCpp"},
       {"Mixed", "Zero", "Positive", "NotANumber"},
       {"Nothing", "SameKernel", "NotVerified", "LooseTolerance", "OtherConfigs", "SharedSelection",
        "CorrectCodeBefore"},

@@ -23,8 +23,9 @@ enum class Fault {
   kOtherAddress,  ///< Inputs that lie at other addresses than a multiple of 256.
   kDerivedValue,  ///< Code and grid are the correct config's; a derived value differs.
 };
-/// How configs are built.
-enum class CrossedVariant { kSource, kCallable, kStrided };
+/// How configs are built. kTileCpp: CUDA Tile C++ to the library, whose artifacts state the types of their parameters;
+/// C++ to the CPU device.
+enum class CrossedVariant { kSource, kCallable, kStrided, kTileCpp };
 /// What the first launch's input holds.
 enum class Data { kMixed, kZero, kPositive, kNotANumber };
 /// What the store holds when the kernel is created.
