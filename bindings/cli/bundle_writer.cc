@@ -46,7 +46,7 @@ Status BundleWriter::Check(const std::string& output) const {
       if (option.get<std::string>().rfind("-I", 0) != 0) continue;
       return FailedPreconditionError(
           "variant '" + variant.at("name").get<std::string>() + "' has the option " + option.get<std::string>() +
-          ": what its folder has is no part of the kernel's identity, so that code could not be "
+          ": what its folder has is not part of the kernel's identity, so that code could not be "
           "known to be of it; name the headers in `headers`, or put them into the source");
     }
   }

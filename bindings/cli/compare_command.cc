@@ -120,7 +120,7 @@ void AddCompare(CLI::App& app, Command* command, int* exit_code) {
   AddMeasuringOptions(compare, arguments.get());
   compare->add_option("--ledger", arguments->ledger, "Append a row to this table of changes, or begin it")
       ->type_name("FILE");
-  compare->add_option("--change", arguments->change, "What was changed, in words, for the ledger (default: B)");
+  compare->add_option("--change", arguments->change, "Description of the change for the ledger (default: B)");
   compare->callback([=] { *command = [=] { return Compare(*arguments, exit_code); }; });
 }
 

@@ -26,7 +26,7 @@ struct TuneResult {
 };
 
 Status IsNone(const std::string& path, const std::string& why) {
-  return InvalidArgumentError(path + " is no result of tuneonce tune --json: " + why);
+  return InvalidArgumentError(path + " is not a result of tuneonce tune --json: " + why);
 }
 
 /// The string at `name`; nothing if there is none.

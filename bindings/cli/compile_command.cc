@@ -33,7 +33,7 @@ struct CompileArguments {
 Result<KernelSource> ReadSource(const CompileArguments& arguments) {
   std::string extension = std::filesystem::path(arguments.file).extension().string();
   if (extension != ".tileir" && extension != ".ptx" && extension != ".cu") {
-    return InvalidArgumentError("'" + arguments.file + "' is none of .tileir, .ptx, .cu");
+    return InvalidArgumentError("'" + arguments.file + "' is not one of .tileir, .ptx, .cu");
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(arguments.file));
   if (extension == ".tileir") return KernelSource::TileIr(std::move(content), arguments.symbol);

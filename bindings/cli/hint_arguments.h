@@ -15,7 +15,7 @@ inline Result<HintValues> ParseHints(const std::vector<std::string>& arguments) 
   HintValues values;
   for (const auto& [name, text] : settings) {
     std::optional<std::int64_t> value = ParseNumber<std::int64_t>(text);
-    if (!value) return InvalidArgumentError("'" + name + "=" + text + "' is no hint: write NAME=NUMBER");
+    if (!value) return InvalidArgumentError("'" + name + "=" + text + "' is not a hint: write NAME=NUMBER");
     values.emplace(name, *value);
   }
   return values;

@@ -127,7 +127,7 @@ Status Importer::CheckListed(const Config& config) const {
     if (values.count(value) > 0) continue;
     return InvalidArgumentError(config.AxisName(i) + "=" + value + ": the axis has the values " + Listed(values));
   }
-  return InvalidArgumentError("{" + config.ToString() + "} is none of the kernel's configs");
+  return InvalidArgumentError("{" + config.ToString() + "} is not a config of the kernel");
 }
 
 Result<Config> Importer::ConfigOf(const DecisionsFile::Decision& decision) const {
@@ -197,7 +197,7 @@ Result<InputShape> Importer::ShapeOf(const DecisionsFile::Decision& decision) co
     if (dtype == DType::kAny && example != example_.dtypes.end()) dtype = example->second;
     if (given != dtypes_.end()) {
       std::optional<DType> named = DTypeNamed(given->second);
-      if (!named) return InvalidArgumentError("--dtype " + parameter.name + "=" + given->second + " is no dtype");
+      if (!named) return InvalidArgumentError("--dtype " + parameter.name + "=" + given->second + " is not a dtype");
       dtype = *named;
     }
     shape.dtypes.push_back(dtype);

@@ -38,7 +38,7 @@ Result<FileDescriptor> Open(const std::string& path, int flags) {
   if (!file.is_open()) return CannotAppend(path, std::strerror(errno));
   struct stat info {};
   if (fstat(file.get(), &info) != 0) return CannotAppend(path, std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) return CannotAppend(path, "it is no file");
+  if (!S_ISREG(info.st_mode)) return CannotAppend(path, "it is not a file");
   return file;
 }
 
@@ -64,7 +64,8 @@ Result<std::int64_t> LastIteration(const std::string& path, std::string_view con
   if (content.empty()) return last;
   std::vector<absl::string_view> lines = absl::StrSplit(absl::string_view(content.data(), content.size()), '\n');
   if (lines.front() != kHeader) {
-    return FailedPreconditionError(path + " is no ledger of tuneonce compare, and is left as it is: name another file");
+    return FailedPreconditionError(path +
+                                   " is not a ledger of tuneonce compare, and stays unchanged: name another file");
   }
   for (std::size_t i = 1; i < lines.size(); ++i) {
     std::vector<absl::string_view> fields = absl::StrSplit(lines[i], '\t');

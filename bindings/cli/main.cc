@@ -54,11 +54,12 @@ int ReportMistake(const CLI::App& app, const std::string& what) {
 }
 
 int Run(int argc, char** argv) {
-  CLI::App app("Tunes GPU kernels once and launches them for ever", "tuneonce");
+  CLI::App app("Tunes GPU kernels once and launches them forever", "tuneonce");
   app.require_subcommand(1);
   app.fallthrough();  // --verbose behind a sub-command, too.
   bool verbose = false;
-  app.add_flag("--verbose", verbose, "Print the full error instead of its first line; of tune also warnings about the code");
+  app.add_flag("--verbose", verbose,
+               "Print the full error instead of its first line; of tune also warnings about the code");
   app.set_version_flag("--version", "tuneonce " TUNEONCE_VERSION);
   Command command;
   AddDoctor(app, &command);

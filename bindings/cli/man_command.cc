@@ -112,7 +112,7 @@ Status Man(const CommandTree& tree, const std::string& name, const std::string& 
     PrintText(Page(child, /*is_root=*/false));
     return Status();
   }
-  return NotFoundError(absl::StrCat("there is no command '", name, "': choose one of ", absl::StrJoin(names, ", ")));
+  return NotFoundError(absl::StrCat("unknown command '", name, "': choose one of ", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ inline Result<std::map<std::string, std::int64_t>> ParseExtents(const std::vecto
   std::map<std::string, std::int64_t> extents;
   for (const auto& [dim, text] : settings) {
     std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
-    if (!extent) return InvalidArgumentError("'" + dim + "=" + text + "' is no extent: write NAME=NUMBER");
+    if (!extent) return InvalidArgumentError("'" + dim + "=" + text + "' is not an extent: write NAME=NUMBER");
     extents.emplace(dim, *extent);
   }
   return extents;

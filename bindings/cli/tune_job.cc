@@ -86,7 +86,7 @@ Result<double> ScalarValue(const Parameter& parameter, const std::string& text) 
     if (parsed && (std::is_floating_point_v<Number> || std::abs(static_cast<double>(*parsed)) <= kExact)) {
       return static_cast<double>(*parsed);
     }
-    return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is no number that a " +
+    return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is not a number that a " +
                                 std::string(DTypeName(parameter.dtype)) + (parsed ? ", and a double," : "") + " holds");
   };
   switch (parameter.dtype) {

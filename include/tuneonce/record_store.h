@@ -110,8 +110,8 @@ class TUNEONCE_API RecordStore {
   bool IsNews(const std::string& warning) const;
 
  private:
-  struct Said;
-  const std::unique_ptr<Said> said_;
+  struct Warnings;
+  const std::unique_ptr<Warnings> warnings_;
 };
 
 /// Makes a store that layers the user's store over stores that an application ships. A lookup returns the best match of

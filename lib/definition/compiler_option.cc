@@ -87,7 +87,7 @@ Result<const CompilerOption*> FindCompilerOption(std::string_view name) {
                             [&](const CompilerOption& option) { return option.name == name; });
   if (found != std::end(kOptions)) return &*found;
   return InvalidArgumentError(absl::StrCat(
-      "the compiler option '", std::string(name), "' is none that can be an axis; those are: ",
+      "the compiler option '", std::string(name), "' cannot be an axis; the options that can are: ",
       absl::StrJoin(kOptions, ", ", [](std::string* out, const CompilerOption& option) { out->append(option.name); })));
 }
 

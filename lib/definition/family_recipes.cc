@@ -292,7 +292,7 @@ Result<const Family*> FindFamily(std::string_view name) {
     if (family.name == name) return &family;
   }
   auto name_of = [](std::string* out, const Family& family) { out->append(family.name); };
-  return InvalidArgumentError(absl::StrCat("there is no family of kernels '", std::string(name),
+  return InvalidArgumentError(absl::StrCat("unknown family of kernels '", std::string(name),
                                            "'; choose one of: ", absl::StrJoin(AllFamilies(), ", ", name_of)));
 }
 

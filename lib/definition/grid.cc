@@ -56,7 +56,7 @@ Result<const GridFields*> GridFields::Of(std::string_view name) {
                          [&](const GridFields& fields) { return fields.name == name; });
   if (it != std::end(kPatterns)) return it;
   return InvalidArgumentError(absl::StrCat(
-      "there is no grid pattern '", Text(name), "'; expected ",
+      "unknown grid pattern '", Text(name), "'; expected ",
       absl::StrJoin(kPatterns, ", ", [](std::string* out, const GridFields& each) { out->append(each.name); })));
 }
 

@@ -91,7 +91,7 @@ Status Hints::Check() const {
     for (const auto& [name, value] : values) {
       std::string_view hint = BytecodeHintName(name);
       if (hint.empty()) {
-        return InvalidArgumentError(absl::StrCat("hints for ", target, ": there is no hint '", name,
+        return InvalidArgumentError(absl::StrCat("hints for ", target, ": unknown hint '", name,
                                                  "'; known are occupancy, num_ctas (num_cta_in_cga) and "
                                                  "num_worker_warps (num_worker_warps_per_cta)"));
       }

@@ -158,13 +158,13 @@ KernelSource& KernelSource::Header(std::string name, std::string text) {
   auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   if (!IsForNvrtc(kind)) {
     NoteMistake(
-        absl::StrCat("the header '", name, "' is no file, which only cuda_cpp and tile_cpp sources can include"));
+        absl::StrCat("the header '", name, "' is not a file, which only cuda_cpp and tile_cpp sources can include"));
   } else if (name.empty() || std::any_of(name.begin(), name.end(), is_control)) {
     NoteMistake("a header's name is empty, or has control characters");
   } else if (is_twice) {
     NoteMistake(absl::StrCat("the header '", name, "' is given twice"));
   } else if (text.find('\0') != std::string::npos) {
-    NoteMistake(absl::StrCat("the header '", name, "' is no text: it has a zero byte"));
+    NoteMistake(absl::StrCat("the header '", name, "' is not a text: it has a zero byte"));
   } else {
     headers.emplace_back(std::move(name), std::move(text));
   }
@@ -194,7 +194,7 @@ KernelSource& KernelSource::DefineText(const std::string& name, std::string_view
   if (!IsIdentifier(name)) {
     wrong = "a macro's name is letters, digits and _";
   } else if (text.empty()) {
-    wrong = "its value is no finite number, or an empty text";
+    wrong = "its value is not a finite number, or is an empty text";
   } else if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
     wrong = "its value has a line break or another control character";
   }

@@ -31,7 +31,7 @@ Result<std::uint8_t> AssumptionChecks::TensorIndex(const KernelDefinition& defin
   std::optional<std::size_t> index = definition.FindParameter(name);
   // Raw memory has a pointer, but no dims.
   if (!index || definition.parameters()[*index].dims.empty()) {
-    return InvalidArgumentError("it assumes something of '" + name + "', which is no tensor");
+    return InvalidArgumentError("it assumes something of '" + name + "', which is not a tensor");
   }
   return static_cast<std::uint8_t>(*index);
 }
@@ -133,7 +133,7 @@ Result<AssumptionChecks::Check> AssumptionChecks::ScalarCheck(const KernelDefini
                                                               const Assumption& assumption) {
   std::optional<std::size_t> index = definition.FindParameter(assumption.tensor);
   if (!index || definition.parameters()[*index].kind != ParameterKind::kScalar) {
-    return InvalidArgumentError("it assumes something of '" + assumption.tensor + "', which is no scalar");
+    return InvalidArgumentError("it assumes something of '" + assumption.tensor + "', which is not a scalar");
   }
   const DType dtype = definition.parameters()[*index].dtype;
   Check check{};

@@ -299,7 +299,7 @@ Result<std::uint64_t> ParameterLayout::DerivedWord(const Parameter& parameter, c
   std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
   TUNEONCE_RETURN_IF_ERROR(parameter.term->Evaluate(config, problem).status().WithPrefix(where));
   return InvalidArgumentError(
-      absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", value, ", which is no int32"));
+      absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", value, ", which is not an int32"));
 }
 
 Status ParameterLayout::CheckDerived(const Config& config, const Problem& problem) const {

@@ -113,7 +113,7 @@ class EventTimingSession final : public TimingSession {
 
   Result<double> Elapsed(const EventRun& run) const {
     TUNEONCE_ASSIGN_OR_RETURN(double us, run.after.MicrosecondsSince(run.before));
-    if (!std::isfinite(us) || us < 0) return InternalError("the event timer read a time that is none");
+    if (!std::isfinite(us) || us < 0) return InternalError("the event timer read an invalid time");
     return std::max(kLeastUs, (us - offset_us_) / run.launches);
   }
 

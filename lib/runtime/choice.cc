@@ -1,4 +1,4 @@
-// TunedKernel::ChoiceOf: what a launch would do, asked in the order in which it asks. And Pin, which decides it.
+// TunedKernel::ChoiceOf, which checks the conditions of a launch in the launch's own order, and TunedKernel::Pin.
 #include <optional>
 #include <utility>
 
@@ -114,7 +114,8 @@ Result<Choice> TunedKernel::Impl::ChoiceOf(CUstream stream, TuningCall& call) {
     choice.variant = entry->kernel->variant->name;
     return choice;
   }
-  // A call that other variants suit has a key of its own; of one that none suits PutStandIn says so.
+  // Arguments that other variants accept have a key of their own. If no variant accepts them, PutStandIn returns the
+  // error.
   if (!entry->kernel->IsVerifiedAt(bound.problem.dims)) {
     choice.because = Because::kUnverified;
     choice.detail = "{" + entry->kernel->config.ToString() + "} was not verified at extents like " +

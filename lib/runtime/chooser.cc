@@ -82,7 +82,7 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   return SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kIfFree);
 }
 
-TuneOutcome Chooser::ChooseAnew(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
+TuneOutcome Chooser::Reselect(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
   Result<KeyInStore> in_store = IdentifyHere(request.call, key);
   if (!in_store.ok()) return {in_store.status()};
   Result<TuningLease> lease = LeaseToTune(request, in_store->key, may_wait);

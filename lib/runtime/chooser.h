@@ -86,7 +86,7 @@ class Chooser {
   TuneOutcome Serve(TuningCall& call, const ResidentKey& key);
   /// Searches although the key may have a choice, and puts what is found in its place. Errors: FailedPrecondition for a
   /// pinned key.
-  TuneOutcome ChooseAnew(const TuneRequest& request, const ResidentKey& key, bool may_wait);
+  TuneOutcome Reselect(const TuneRequest& request, const ResidentKey& key, bool may_wait);
   /// Verifies the key's resident choice at extents like the call's: a search of it and the baseline. What was verified
   /// is remembered; a choice that is incorrect there gives way to what a search finds. Ranks do not come here.
   TuneOutcome VerifyAt(const TuneRequest& request, const ResidentKey& key, bool may_wait);
@@ -95,12 +95,12 @@ class Chooser {
              TunedKernel::PinFor how_long);
   Status Unpin(TuningCall& call, const ResidentKey& key);
   /// What this process brings along to an agreement of ranks.
-  struct Brought {
+  struct Contribution {
     TuningKey key;
     std::optional<TuningRecord> record;  ///< Its choice, resident or stored, if there is one that serves.
     Decision decision;                   ///< Where that is from.
   };
-  Result<Brought> Bring(TuningCall& call, const ResidentKey& key);
+  Result<Contribution> Contribute(TuningCall& call, const ResidentKey& key);
   /// A choice for all ranks: the stored one, else a search's, which is remembered. Makes nothing resident. Errors: as
   /// Choose's.
   Result<TuningRecord> FindForRanks(const TuneRequest& request, const ResidentKey& key);

@@ -66,10 +66,10 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::Run(Trial& tria
     TUNEONCE_RETURN_IF_ERROR(times.status());
     trial.warmup_us = times->front();
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Trespass> trespass,
-                            trial.tensors().FindTrespass(has_workspaces ? &*workspaces_ : nullptr, byte));
-  if (!trespass) return std::optional<Finding>();
-  return std::optional<Finding>({trespass->kind, std::move(trespass->message)});
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<StrayWrite> stray_write,
+                            trial.tensors().FindStrayWrite(has_workspaces ? &*workspaces_ : nullptr, byte));
+  if (!stray_write) return std::optional<Finding>();
+  return std::optional<Finding>({stray_write->kind, std::move(stray_write->message)});
 }
 
 Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Trial& trial,
@@ -86,7 +86,7 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Tri
     if (i == 0 && against != Against::kReference) {
       Status kept = WithRoom([&] { return check.Keep(trial.definition(), trial.tensors()); });
       if (against == Against::kItself && kept.code() == StatusCode::kResourceExhausted) {
-        Note("elements that nobody writes were not looked for: there is no memory for a copy of the outputs");
+        Note("unwritten elements were not detected: memory is too short for a copy of the outputs");
       } else if (!kept.ok()) {
         return kept.WithPrefix("the reference");
       }
@@ -155,7 +155,7 @@ VerifiedTogether InProcessRunner::VerifyTogether(const std::vector<const Candida
   absl::Cleanup restore = [&] { may_drop_copies_ = may_drop_copies; };
   Result<TrialTensors> tensors = make_scratch();
   if (tensors.ok() && inputs.lacks_copies()) {
-    tensors = ResourceExhaustedError("there is no memory for copies of the inputs");
+    tensors = ResourceExhaustedError("memory is too short for copies of the inputs");
   }
   if (!tensors.ok()) {
     PreparedTrial failed = Fail(first, FailureKind::kResources, tensors.status());
@@ -290,7 +290,7 @@ PreparedTrial InProcessRunner::CheckAgain(PreparedTrial prepared) {
   Trial& trial = *trials_[prepared.trial];
   auto check = [&]() -> Result<std::optional<Finding>> {
     // What some candidate or other wrote during the race is put right, and is not this one's fault.
-    TUNEONCE_RETURN_IF_ERROR(trial.tensors().FindTrespass(nullptr).status());
+    TUNEONCE_RETURN_IF_ERROR(trial.tensors().FindStrayWrite(nullptr).status());
     TUNEONCE_RETURN_IF_ERROR(SeeToReference(trial));
     if (!no_reference_.empty()) return std::optional<Finding>();  // It was compared before.
     return RunAndCheck(trial, kLastRuns, /*timed=*/false, /*makes_reference=*/false);

@@ -187,7 +187,7 @@ Result<MatmulHeuristics> MatmulHeuristics::Load(const Environment& environment) 
     auto found = std::make_unique<Calls>();
     if (!found->Find(library.handle)) {
       return UnimplementedError(
-          absl::StrCat(library.path, " is no nvMatmulHeuristics 0.1: it lacks some of its calls"));
+          absl::StrCat(library.path, " is not nvMatmulHeuristics 0.1: it lacks some of its calls"));
     }
     calls = std::move(found);
   }

@@ -25,7 +25,7 @@ struct TensorRange {
 };
 
 /// What a trial wrote that is not its own.
-struct Trespass {
+struct StrayWrite {
   FailureKind kind;
   std::string message;
 };
@@ -43,8 +43,8 @@ class OutputGaps {
 
   /// What was written there in `scratch`, where the range's copy lies. Before the run these bytes were those at
   /// `original`, or all `fill` where that is 0. Waits for the stream. Errors: the driver's.
-  Result<std::optional<Trespass>> Find(ArrayComparer& comparer, CUdeviceptr scratch, CUdeviceptr original,
-                                       unsigned char fill) const;
+  Result<std::optional<StrayWrite>> Find(ArrayComparer& comparer, CUdeviceptr scratch, CUdeviceptr original,
+                                         unsigned char fill) const;
 
  private:
   /// A tensor of the range, for messages. The caller's views do not live as long.

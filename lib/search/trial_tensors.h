@@ -63,8 +63,8 @@ class TrialTensors {
   /// What a trial wrote that is not its own: guard zones (those of `workspaces` too, if it has any), or inputs. Mends
   /// both. With `poison`, what Poison filled scratch with before the run, also what is no element of an output within
   /// scratch, which the next Poison and Restore mend. Empty if nothing. Waits for the stream.
-  Result<std::optional<Trespass>> FindTrespass(const GuardedMemory* workspaces,
-                                               std::optional<unsigned char> poison = std::nullopt) const;
+  Result<std::optional<StrayWrite>> FindStrayWrite(const GuardedMemory* workspaces,
+                                                   std::optional<unsigned char> poison = std::nullopt) const;
 
   TrialTensors(TrialTensors&&) noexcept = default;
   TrialTensors& operator=(TrialTensors&&) noexcept = default;
@@ -103,7 +103,7 @@ class TrialTensors {
   TensorView& ViewOf(const ReachedTensor& reached);
   Status MakeTables(const KernelDefinition& definition, TrialMemory& memory, StreamView stream);
   Status PutTable(std::size_t nth) const;
-  Result<std::optional<Trespass>> FindInGaps(unsigned char poison) const;
+  Result<std::optional<StrayWrite>> FindInGaps(unsigned char poison) const;
 
   BoundCall trial_call_;
   std::vector<std::unique_ptr<Moved>> moved_;  // What trial_call_ points to.

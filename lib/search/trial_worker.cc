@@ -226,7 +226,7 @@ Result<TrialReply> TrialWorker::Ask(TrialMessage kind, const std::string& body, 
   if (!answer.ok()) return Lose(answer.status(), most);
   Result<TrialReply> reply = DecodeMessage<TrialReply>(answer->body);
   if (!reply.ok() || answer->kind != static_cast<std::uint32_t>(kind)) {
-    return Lose(FailureKind::kProtocol, absl::StrCat("gave an answer that is none: ", reply.status().message()));
+    return Lose(FailureKind::kProtocol, absl::StrCat("gave an invalid answer: ", reply.status().message()));
   }
   if (!reply->status.sticky()) return reply;
   const int code = reply->status.driver_code();

@@ -85,7 +85,7 @@ Result<Recorded> Read(const std::string& path) {
   if (content->empty()) return recorded;
   std::vector<absl::string_view> lines = absl::StrSplit(*content, '\n');
   if (lines.front() != kShapesHeader) {
-    return InvalidArgumentError(path + " is no file of recorded shapes, and is left as it is: name another one");
+    return InvalidArgumentError(path + " is not a file of recorded shapes, and stays unchanged: name another one");
   }
   for (std::size_t i = 1; i < lines.size(); ++i) {
     absl::string_view line = lines[i];

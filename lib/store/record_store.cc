@@ -9,12 +9,12 @@
 namespace tuneonce {
 inline namespace v0 {
 
-struct RecordStore::Said {
+struct RecordStore::Warnings {
   Mutex mutex;
   std::set<std::string> warnings TUNEONCE_GUARDED_BY(mutex);
 };
 
-RecordStore::RecordStore() : said_(std::make_unique<Said>()) {}
+RecordStore::RecordStore() : warnings_(std::make_unique<Warnings>()) {}
 RecordStore::~RecordStore() = default;
 
 RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted) {
@@ -101,8 +101,8 @@ const RecordLookup& RecordLookup::BestFor(RecordMatch weakest) const {
 
 bool RecordStore::IsNews(const std::string& warning) const {
   constexpr std::size_t kMostKept = 100;  // Words that differ each time are no reason to grow.
-  MutexLock lock(said_->mutex);
-  std::set<std::string>& said = said_->warnings;
+  MutexLock lock(warnings_->mutex);
+  std::set<std::string>& said = warnings_->warnings;
   return said.size() >= kMostKept ? said.count(warning) == 0 : said.insert(warning).second;
 }
 

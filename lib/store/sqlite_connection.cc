@@ -199,7 +199,7 @@ Status SqliteConnection::ConnectUnderLock() {
 Status SqliteConnection::ConnectForReading() {
   path_ = ResolveParents(options_.path);
   TUNEONCE_ASSIGN_OR_RETURN(StoreFile there, ReadMark(path_));
-  if (there == StoreFile::kMissing) return NotFoundError("there is no store at " + options_.path);
+  if (there == StoreFile::kMissing) return NotFoundError("no store at " + options_.path);
   // Immutable reads from folders that cannot be written, but passes over a log, which one that is in use has.
   struct stat log {};
   bool has_log = stat((path_ + "-wal").c_str(), &log) == 0 && log.st_size > 0;
@@ -267,7 +267,7 @@ int SqliteConnection::CreateSchema() {
 
 Status SqliteConnection::CheckVersion() {
   if (Pragma("PRAGMA application_id") != kStoreApplicationId) {
-    return FailedPreconditionError(path_ + " is no store of tuneonce: choose another path");
+    return FailedPreconditionError(path_ + " is not a store of tuneonce: choose another path");
   }
   std::int64_t version = Pragma("PRAGMA user_version");
   if (version == kSchemaVersion) return Status();

@@ -39,7 +39,7 @@ Result<Header> ReadHeader(std::string_view bytes, std::size_t most_received_byte
   Header header;
   header.kind = reader.U32();
   std::uint64_t length = reader.U64();
-  if (mark != kMark) return InternalError("what came over the socket is no message of tuneonce's");
+  if (mark != kMark) return InternalError("the bytes from the socket are not a message of tuneonce");
   if (version != kProtocolVersion) {
     return InternalError(absl::StrCat("the other process speaks version ", version, " of the protocol, this one ",
                                       kProtocolVersion, ": install the library and its tuneonce_worker together"));

@@ -75,7 +75,7 @@ TEST_F(LedgerTest, WhatIsNoLedgerIsLeftAsItIsAndNothingIsRun) {
   ledger_ = folder_.path() + "/none/ledger.tsv";
   ExpectOneLineError(Append("x"), "No such file or directory");
   ledger_ = "/dev/null";
-  ExpectOneLineError(Append("x"), "it is no file");
+  ExpectOneLineError(Append("x"), "it is not a file");
 }
 
 TEST_F(LedgerTest, AFileThatIsReadOnlyIsAClearLineBeforeAnythingRuns) {

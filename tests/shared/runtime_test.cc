@@ -247,7 +247,7 @@ TEST(CpuDevicesOfARuntimeTest, ItHasAsManyAsItsRuntimeWants) {
   ASSERT_OK(device);
   EXPECT_EQ(*Device::Count(device->api()), 2);
   EXPECT_EQ(device->Identity()->memory_bytes, 64u << 20);
-  EXPECT_ERROR(two->OpenDevice("cpu:2"), StatusCode::kInvalidArgument, "there is no device 2");
+  EXPECT_ERROR(two->OpenDevice("cpu:2"), StatusCode::kInvalidArgument, "no device 2");
 }
 
 TEST(CpuDevicesOfARuntimeTest, TheFirstThatOpensItDecidesAndWhoWantsMoreIsToldSo) {

@@ -210,7 +210,7 @@ bool TensorRef::SetStride(int dimension, std::int64_t bytes, std::int64_t row_ma
   view_.strides[i] = bytes / element;
   if (bytes % element == 0) return true;
   return TypeError("dimension " + std::to_string(dimension) + " has a stride of " + std::to_string(bytes) +
-                   " bytes, which is no multiple of the elements' " + std::to_string(element) + ": pass a copy");
+                   " bytes, which is not a multiple of the elements' " + std::to_string(element) + ": pass a copy");
 }
 
 bool TensorRef::FromDlpack(PyObject* object) {
@@ -298,7 +298,7 @@ bool TensorRef::ReadStream(PyObject* interface) {
 
 bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
   capsule_ = interface;  // Kept for the call.
-  if (!PyDict_Check(interface)) return TypeError("__cuda_array_interface__ is no dict");
+  if (!PyDict_Check(interface)) return TypeError("__cuda_array_interface__ is not a dict");
   PyObject* type = PyDict_GetItemString(interface, "typestr");
   PyObject* shape = PyDict_GetItemString(interface, "shape");
   PyObject* strides = PyDict_GetItemString(interface, "strides");

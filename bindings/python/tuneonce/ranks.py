@@ -59,7 +59,7 @@ class StoreRanks:
             if not hasattr(store, method):
                 raise TypeError(f"store is one of torch.distributed's, with '{method}', not {type(store).__name__}")
         if not 0 <= rank < size:
-            raise ValueError(f"rank {rank} of {size} is none")
+            raise ValueError(f"invalid rank {rank} of {size}")
         self._store, self._rank, self._size, self._prefix = store, rank, size, f"tuneonce/{name}/"
         me = os.urandom(16).hex().encode()
         if self._cell(f"rank/{rank}", me) != me:

@@ -113,7 +113,7 @@ def _checked(search_space: Sequence[C], baseline: Optional[C], args_fn: Callable
     if not configs:
         raise ValueError("the search space is empty")
     if baseline is not None and baseline not in configs:
-        raise ValueError(f"the baseline {baseline} is no config of the search space")
+        raise ValueError(f"the baseline {baseline} is not a config of the search space")
     arguments = [tuple(args_fn(config)) for config in configs]
     for args in arguments:
         if any(not 0 <= position < len(args) for position in outputs):

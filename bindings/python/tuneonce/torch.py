@@ -32,7 +32,7 @@ class CustomOp:
         self._computed = dict(dims or {})
         for dim in self._computed:
             if dim not in bundle.dims:
-                raise ValueError(f"'{dim}' is no dim of the bundle '{bundle.name}', which has {', '.join(bundle.dims)}")
+                raise ValueError(f"'{dim}' is not a dim of the bundle '{bundle.name}', which has {', '.join(bundle.dims)}")
         self._parameters: Dict[str, Any] = dict(bundle.parameters)
         by_pointers = [n for n, p in self._parameters.items() if p.get("by_pointers")]
         if by_pointers:

@@ -172,7 +172,7 @@ Result<std::shared_ptr<RankGroup>> MakeMpiRank(MpiRankOptions options) {
   int rank = 0, size = 0;
   if (communicator == MPI_COMM_NULL || MPI_Comm_rank(communicator, &rank) != MPI_SUCCESS ||
       MPI_Comm_size(communicator, &size) != MPI_SUCCESS) {
-    return InvalidArgumentError("MpiRankOptions::communicator is none (MPI_Comm_c2f)");
+    return InvalidArgumentError("MpiRankOptions::communicator is not set (MPI_Comm_c2f)");
   }
   return std::shared_ptr<RankGroup>(std::make_shared<MpiRank>(communicator, rank, size, options));
 }

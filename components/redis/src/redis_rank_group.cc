@@ -75,7 +75,7 @@ class RedisRank final : public RankGroup {
  public:
   static Result<std::shared_ptr<RankGroup>> Make(RedisRankOptions options) {
     if (options.size < 1 || options.rank < 0 || options.rank >= options.size) {
-      return InvalidArgumentError(absl::StrCat("rank ", options.rank, " of ", options.size, " is none"));
+      return InvalidArgumentError(absl::StrCat("invalid rank ", options.rank, " of ", options.size));
     }
     if (options.expiry_seconds < 1) return InvalidArgumentError("RedisRankOptions::expiry_seconds is at least 1");
     auto start = std::make_shared<SameStart>(options.survives_restart);

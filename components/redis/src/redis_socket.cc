@@ -59,7 +59,7 @@ RedisSocket::~RedisSocket() {
 }
 
 Result<RedisSocket> RedisSocket::Connect(const std::vector<ServerAddress>& addresses, Clock::time_point deadline) {
-  Status failed = UnavailableError("there is no address");
+  Status failed = UnavailableError("no address");
   for (const ServerAddress& address : addresses) {
     const int file = socket(address.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (file < 0) return SystemError("socket", errno);

@@ -86,7 +86,7 @@ Result<std::string> Signatures::Open(std::string_view name, std::string_view byt
   if (!IsId(id)) return InvalidArgumentError("nobody signed it");
   auto key = std::find_if(keys_.begin(), keys_.end(), [&](const SigningKey& each) { return each.id == id; });
   if (key == keys_.end()) {
-    return InvalidArgumentError("it was signed by the key '" + std::string(id) + "', which is none that counts here");
+    return InvalidArgumentError("it was signed by the key '" + std::string(id) + "', which is not trusted here");
   }
   const std::string_view signature = bytes.substr(id_at + id_size, kSignatureBytes);
   const std::string_view body = bytes.substr(id_at + id_size + kSignatureBytes);

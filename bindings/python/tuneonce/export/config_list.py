@@ -52,7 +52,7 @@ def check_complete(configs: Sequence[Dict[str, Any]], axes: Dict[str, Sequence[A
     for config in configs:
         for name, value in config.items():
             if name not in axes:
-                raise DeclarationError(f"config {config} names '{name}', which is no axis; there are: {', '.join(axes)}")
+                raise DeclarationError(f"config {config} names '{name}', which is not an axis; the axes are: {', '.join(axes)}")
             if not any(value == v and type(value) is type(v) for v in axes[name]):
                 raise DeclarationError(f"config {config}: axis '{name}' has the values {list(axes[name])}, not {value!r}")
         missing = [name for name in axes if name not in config]

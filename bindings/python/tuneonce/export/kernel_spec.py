@@ -51,7 +51,7 @@ def _declaration_in(module: Any, file: pathlib.Path, name: str) -> Declaration:
 def _imported_file(file: pathlib.Path) -> Any:
     """By its package's name where it is in one, so that its relative imports work."""
     if not file.is_file():
-        raise DeclarationError(f"there is no file '{file}'")
+        raise DeclarationError(f"no file '{file}'")
     file = file.resolve()
     root = _package_root(file)
     if root is not None:

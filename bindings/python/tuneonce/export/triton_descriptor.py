@@ -57,7 +57,7 @@ def type_of(parameter: Dict[str, Any], dtype: str, values: Dict[str, Any]) -> st
     try:
         return f"tensordesc<{dtype}[{','.join(str(number(term, values)) for term in parameter['box'])}]>"
     except KeyError as error:
-        raise DeclarationError(f"the box of descriptor '{parameter['name']}' names {error}, which is no axis and no constant "
+        raise DeclarationError(f"the box of descriptor '{parameter['name']}' names {error}, which is neither an axis nor a constant "
                                "of the kernel") from None
 
 

@@ -190,7 +190,7 @@ class TritonKernel:
             parameter = parameters.get(name, {})
             if parameter.get("kind") == "tensor" and parameter["access"] != "inout":
                 raise DeclarationError(f"@triton.autotune of kernel '{self.name}' resets '{name}' before each run, as the kernel "
-                                       "adds to what is there: declare it inout")
+                                       "adds to its contents: declare it inout")
         if getattr(tuner, "early_config_prune", None) or getattr(tuner, "perf_model", None):
             note(self.name, "prune_configs_by is not asked: all configs are exported")
         if any(getattr(tuner, f"user_defined_{hook}", False) for hook in ("pre_hook", "post_hook")):
