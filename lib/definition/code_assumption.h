@@ -7,8 +7,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Something that a kernel's code takes for granted of one of its own parameters, as the code states it: `assume` in
-/// Tile IR, `.align` of a pointer in PTX. A compiler optimizes by it; where it does not hold, results are undefined.
+/// An assumption of a kernel's code about one of its parameters, as the code states it: `assume` in Tile IR, or
+/// `.align` of a pointer in PTX. Compilers optimize by it, and results are undefined where it does not hold.
 struct CodeAssumption {
   enum class Kind {
     kDivisibleBy,  ///< The number, or the address in bytes, is a multiple of `value`.

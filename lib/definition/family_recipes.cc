@@ -1,5 +1,5 @@
-// What the families' configs are; why, says families.h. A recipe lists what it prefers in no order: a space is sorted,
-// smaller tiles first.
+// The configs of the families, whose reasons are in families.h. The order of a recipe's list does not matter, because a
+// space is sorted with smaller tiles first.
 #include <algorithm>
 #include <utility>
 
@@ -64,7 +64,7 @@ Rows Together(const std::vector<Rows>& parts) {
 }
 
 Rows HalfOfTheRegisters(Rows rows) {
-  constexpr std::int64_t kFloats = 32768;  // Of the 64 Ki 32-bit registers of a multiprocessor.
+  constexpr std::int64_t kFloats = 32768;  // Half of the 64 Ki 32-bit registers of a multiprocessor.
   rows.erase(std::remove_if(rows.begin(), rows.end(), [](const Row& row) { return row[0] * row[1] > kFloats; }),
              rows.end());
   return rows;

@@ -31,7 +31,7 @@ Status CheckName(const char* what, const std::string& name) {
   return InvalidArgumentError(absl::StrCat(what, " has control characters"));
 }
 
-/// Of a tensor that is passed as a PointerTable.
+/// Checks a tensor that is passed as a PointerTable.
 Status CheckPointers(const Parameter& parameter) {
   if (!parameter.by_pointers) return Status();
   if (parameter.kind != ParameterKind::kTensor) return InvalidArgumentError("ByPointers is for tensors");
@@ -110,7 +110,7 @@ void KernelDefinition::CompleteVariants() {
     }
   }
   if (parameters_.size() == declared.size()) return;
-  // A dim that only one variant asks for is no parameter of the others.
+  // A dim that only one variant takes is not a parameter of the others.
   for (Variant& variant : variants_) {
     if (variant.parameters.empty()) variant.parameters = declared;
   }

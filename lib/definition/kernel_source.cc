@@ -20,7 +20,7 @@ bool IsIdentifier(const std::string& name) {
          std::all_of(name.begin(), name.end(), fits);
 }
 
-/// What C++ calls a dtype; empty for none. `is_host`: without CUDA's headers.
+/// Returns the C++ type of a dtype, or "" without one. `is_host` selects types that need no CUDA headers.
 std::string_view CppType(DType dtype, bool is_host) {
   switch (dtype) {
     case DType::kBool:
@@ -102,7 +102,7 @@ Fingerprint KernelSource::Fingerprint() const {
   for (const std::string& define : defines) fingerprinter.Add(define);
   fingerprinter.Add(options.size());
   for (const std::string& option : options) fingerprinter.Add(option);
-  if (!mistake_.ok()) fingerprinter.Add(mistake_.message());  // What it lacks is not in `defines`.
+  if (!mistake_.ok()) fingerprinter.Add(mistake_.message());  // A mistake is not visible in `defines`.
   return fingerprinter.Finish();
 }
 
@@ -176,7 +176,7 @@ void KernelSource::NoteMistake(std::string what) {
 }
 
 KernelSource& KernelSource::DefineWhole(const std::string& name, std::int64_t value) {
-  // In C++ a minus is no part of a literal, and 2^63 fits no signed type.
+  // In C++ a minus sign is not part of a literal, and 2^63 fits no signed type.
   if (value == std::numeric_limits<std::int64_t>::min()) return DefineText(name, "(-9223372036854775807-1)");
   return DefineText(name, std::to_string(value));
 }

@@ -122,7 +122,7 @@ std::int64_t Term::KnownLeast() const {
   switch (kind_) {
     case Kind::kQuotient:
     case Kind::kCeilDiv:
-      return 0;  // Of others there is no quotient.
+      return 0;  // The quotient of a negative number has no value.
     case Kind::kMax:
       return std::max(a, b);
     case Kind::kMin:

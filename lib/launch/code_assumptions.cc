@@ -42,8 +42,8 @@ std::string Predicate(const CodeAssumption& of_code) {
   return "";
 }
 
-/// Of a parameter that the library computes: a workspace's address, a derived value. A descriptor is a struct, of which
-/// code states nothing.
+/// Returns whether a parameter that the library computes (a workspace's address, a derived value) fulfils what the code
+/// assumes. Code makes no assumptions about a descriptor, which is a struct.
 bool CoversComputed(const Parameter& parameter, const Config& config, const CodeAssumption& of_code) {
   const bool is_divisor = of_code.kind == CodeAssumption::Kind::kDivisibleBy;
   if (parameter.kind == ParameterKind::kDescriptor) return true;

@@ -211,7 +211,7 @@ Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_size
                                              " bytes, but the code has ", kernel_sizes[at]));
   };
   for (std::size_t i = 0; i < sizes_.size(); ++i) TUNEONCE_RETURN_IF_ERROR(check(i, sizes_[i].bytes, Describe(i)));
-  // What is passed behind are null pointers, which would be zeros to a number.
+  // The additional parameters are null pointers, which would be zeros for a number.
   for (std::size_t i = sizes_.size(); i < std::min(kernel_sizes.size(), num_parameters()); ++i) {
     TUNEONCE_RETURN_IF_ERROR(check(i, sizeof(void*), "(Triton's scratch pointer)"));
   }

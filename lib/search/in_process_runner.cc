@@ -98,7 +98,7 @@ std::string InProcessRunner::damage() const {
 
 bool InProcessRunner::DropInputCopies() {
   std::size_t bytes = inputs_.copied_bytes();
-  if (bytes == 0 || bytes < memory_.missing_bytes()) return false;  // It would not help.
+  if (bytes == 0 || bytes < memory_.missing_bytes()) return false;  // Freeing it would not suffice.
   if (!may_drop_copies_ && !inputs_.CallersInputs(/*at_risk=*/false).empty()) {
     was_drop_refused_ = true;
     return false;

@@ -10,7 +10,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 8;  // Of a granule.
+constexpr std::uint64_t kMostBytes = 8;  // Maximum size of a granule.
 constexpr std::uint64_t kWordBits = 32;
 
 /// Bits of a mask, in the words that MaskedMemory has.

@@ -12,9 +12,9 @@ namespace {
 constexpr std::size_t kMostFinalists = 8;
 
 const TriedCandidate* FindIn(const SearchAnswer& answer, std::uint64_t place) {
-  auto at = [&](std::uint64_t its_place) -> const TriedCandidate* {
+  auto at = [&](std::uint64_t wanted_place) -> const TriedCandidate* {
     auto found = std::find_if(answer.tried.begin(), answer.tried.end(),
-                              [&](const TriedCandidate& tried) { return tried.place == its_place; });
+                              [&](const TriedCandidate& tried) { return tried.place == wanted_place; });
     return found == answer.tried.end() ? nullptr : &*found;
   };
   const TriedCandidate* found = at(place);

@@ -58,7 +58,7 @@ RecordMiss RecordLookup::Miss() const {
 }
 
 void RecordLookup::NoteInstead(RecordMiss what, std::string why) {
-  // The enum's order: what cannot be used says more than what is another kernel's, and that more than nothing.
+  // In the enum's order: an unusable record is more specific than another kernel's, which is more specific than none.
   if (what <= instead) return;
   instead = what;
   detail = std::move(why);

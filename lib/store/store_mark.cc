@@ -28,8 +28,9 @@ namespace {
 constexpr char kMarkBegin[] = "tuneonce store lock 1\n";
 constexpr std::size_t kMostMarkBytes = 512;
 
-/// What tells this file from every other that ever had its name: an inode is given to another file once it is free,
-/// which is then born later. "-" if there is no such file, or its file system does not know when it was born.
+/// Returns a text that distinguishes this file from every other file that ever had its name. An inode may be reused
+/// after the file is removed, but the new file has a later birth time. "-" if the file does not exist, or its file
+/// system has no birth times.
 std::string IdentityOf(const std::string& path) {
   struct statx info {};
   int result = statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &info);
@@ -42,9 +43,9 @@ std::string MarkOf(const std::string& path) {
   return absl::StrCat(kMarkBegin, IdentityOf(path), "\n", IdentityOf(path + "-wal"), "\n");
 }
 
-/// The first bytes of a database; empty if there is none. Through SQLite's file layer: where a process closes a file by
-/// itself, it loses the locks that its SQLite holds on the same file. Without a connection, whose functions and modules
-/// would take a sixth of a store's opening to read a hundred bytes.
+/// Returns the first bytes of a database, or an empty text without a file. It reads by SQLite's file layer, because a
+/// process that closes a file by itself loses the locks that its SQLite holds on that file. It opens no connection,
+/// which would take a sixth of a store's opening time to read a hundred bytes.
 Result<std::string> ReadHeader(const std::string& path, std::size_t size) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0 && errno == ENOENT) return std::string();
@@ -72,7 +73,7 @@ Result<std::string> ReadHeader(const std::string& path, std::size_t size) {
   return UnavailableError(absl::StrCat(path, " cannot be read (SQLite ", result, ")"));
 }
 
-/// What FILE.lock holds, if it is a mark of ours, or empty; nothing otherwise.
+/// Returns the contents of FILE.lock if it is this library's mark or empty, else nothing.
 std::optional<std::string> ReadLockFile(const std::string& path) {
   int file = open((path + ".lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return std::nullopt;
@@ -85,7 +86,7 @@ std::optional<std::string> ReadLockFile(const std::string& path) {
   return mark.empty() || absl::StartsWith(mark, kMarkBegin) ? std::optional<std::string>(mark) : std::nullopt;
 }
 
-/// The identities of the store and its log that WriteMark left; empty ones if it did not.
+/// Returns the identities of the store and its log that WriteMark wrote, or empty ones.
 std::pair<std::string, std::string> ReadIdentities(const std::string& path) {
   std::optional<std::string> mark = ReadLockFile(path);
   if (!mark || mark->empty()) return {};
