@@ -21,11 +21,11 @@
 namespace tuneonce::cli {
 namespace {
 
-/// Architectures that a bundle is asked about where nobody names one.
+/// The architectures that are checked by default.
 constexpr const char* kKnownTargets[] = {"sm_75",  "sm_80",  "sm_86",  "sm_89",  "sm_90", "sm_100",
                                          "sm_103", "sm_110", "sm_120", "sm_121", "cpu"};
 
-/// Collects what is found, each text once.
+/// Collects findings, each text once.
 class BundleChecker {
  public:
   BundleChecker(const BundleFolder& folder, const BundleCheckOptions& options) : folder_(folder), options_(options) {}
@@ -40,9 +40,9 @@ class BundleChecker {
   Status CheckTarget(const Target& target);
   /// Symbol, parameters and architecture of machine code.
   void CheckImage(const BundleWay& way, const std::string& image, const std::string& symbol, const Target& target);
-  /// The code of a way on a target: its fingerprint; empty if a compiler is needed, or there is none.
+  /// Returns the fingerprint of the code of a way on a target, or nothing if a compiler is needed or fails.
   std::optional<Fingerprint> CheckCode(const BundleWay& way, const Target& target, bool* has_code);
-  /// What the code of the variants on a target is warned of; nothing where it cannot be read, which is found elsewhere.
+  /// Adds the warnings about the variants' code on a target. Code that cannot be read is reported elsewhere.
   void WarnOfCode(const Target& target);
   Status RunOnDevice();
 

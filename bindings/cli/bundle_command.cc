@@ -93,7 +93,7 @@ Status Compile(BundleArguments arguments) {
   return CompileAndPrint(folder, arguments.compile, arguments.json);
 }
 
-/// What travels for one target.
+/// What the precompiled bundle contains for one target.
 struct ShownTarget {
   int num_images = 0;
   int num_refused = 0;

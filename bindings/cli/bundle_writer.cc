@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 Fingerprint ChecksumOf(const std::string& bytes) { return Fingerprinter().Add(bytes).Finish(); }
 
-/// Of a variant's name what is harmless in a file's.
+/// Returns the characters of a variant's name that are safe in a file name.
 std::string FileWord(std::string name) {
   for (char& c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
@@ -31,7 +31,7 @@ std::string FileWord(std::string name) {
   return name.substr(0, 64);
 }
 
-/// The least that a toolchain could say: what a refused source has.
+/// Returns the minimal name of a toolchain, for a source that was refused.
 std::string KindText(const BundleWay& way) { return std::string(SourceKindName(way.source.kind)); }
 
 Status CannotWrite(const std::string& path, const std::string& why) {

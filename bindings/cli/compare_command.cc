@@ -48,7 +48,7 @@ Status CheckArguments(const CompareArguments& arguments, const CompareOperand& a
 }
 
 Result<CompareReport> Measure(const CompareArguments& arguments, const CompareOperand& a, const CompareOperand& b) {
-  // Before a device is looked for: a wrong name is the first thing to say.
+  // Checked before a device is opened, because a wrong name should be reported first.
   for (const CompareOperand* each : {&a, &b}) {
     if (each->kind == Kind::kBundle) TUNEONCE_RETURN_IF_ERROR(Bundle::Load(each->bundle).status());
   }

@@ -21,7 +21,7 @@ const char* KindName(CompareOperand::Kind kind) {
 Result<CompareOperand> ReadOperand(const std::string& text) {
   CompareOperand operand;
   operand.text = operand.bundle = text;
-  std::error_code error;  // What cannot be looked at is none.
+  std::error_code error;  // A file that cannot be read does not count as a file.
   if (std::filesystem::is_regular_file(text, error)) {
     operand.kind = report::IsSqliteFile(text) ? CompareOperand::Kind::kStore : CompareOperand::Kind::kResult;
     return operand;

@@ -54,7 +54,7 @@ Result<KernelSource> ReadSource(const CompileArguments& arguments) {
   return source;
 }
 
-/// What only a compiler of C++ takes.
+/// Refuses options that only C++ compilers accept.
 Status CheckCppOptions(const CompileArguments& arguments, SourceKind kind) {
   if (IsForNvrtc(kind)) return Status();
   const char* option = arguments.tile                ? "--tile"

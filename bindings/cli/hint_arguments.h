@@ -9,7 +9,8 @@
 
 namespace tuneonce::cli {
 
-/// "occupancy=4" and the like as values of hints. Errors: InvalidArgument for what is no NAME=NUMBER, or comes twice.
+/// Reads arguments such as "occupancy=4" as hints. Errors: InvalidArgument for one that is not NAME=NUMBER, or occurs
+/// twice.
 inline Result<HintValues> ParseHints(const std::vector<std::string>& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(arguments, "hint"));
   HintValues values;

@@ -58,7 +58,7 @@ Status Lock(const FileDescriptor& file, const std::string& path) {
   }
 }
 
-/// The iteration of the last whole row; 0 without one. Errors: it is no ledger.
+/// Returns the iteration of the last complete row, or 0. Errors: the file is not a ledger.
 Result<std::int64_t> LastIteration(const std::string& path, std::string_view content) {
   std::int64_t last = 0;
   if (content.empty()) return last;

@@ -61,7 +61,7 @@ Status Explain(const RecordsArguments& arguments) {
     return KeysOf(std::move(records), {arguments.kernel, arguments.key, arguments.shape});
   };
   Result<std::vector<KeyRecords>> keys = find_keys();
-  // Then that there is none is the answer.
+  // Then the answer is that the key has no record.
   if (!keys.ok() && !(here && keys.status().code() == StatusCode::kNotFound)) return keys.status();
   std::vector<KeyRecords> found = keys.ok() ? *std::move(keys) : std::vector<KeyRecords>();
   if (arguments.json) {

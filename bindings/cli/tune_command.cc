@@ -98,7 +98,7 @@ void Print(const std::string& name, const BundleReport& report, bool json, const
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
-/// What the command was asked for, as a policy; `*kept` is the store that it names.
+/// Returns the policy for the arguments. `*kept` is the store that they name.
 Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomic<bool>& interrupted,
                                 std::shared_ptr<TuneStore>* kept) {
   AutotunePolicy policy;
@@ -161,7 +161,7 @@ Status Tune(const TuneArguments& arguments) {
   if (!arguments.budget.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(budget_ms, ParseDurationMs("--budget", arguments.budget));
   }
-  // Before a device is looked for: a wrong name is the first thing to say.
+  // Checked before a device is opened, because a wrong name should be reported first.
   if (!arguments.bundle.empty()) TUNEONCE_RETURN_IF_ERROR(Bundle::Load(arguments.bundle).status());
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenNamedDevice(arguments.device));
   const std::atomic<bool>& interrupted = CatchInterrupts();

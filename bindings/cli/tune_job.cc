@@ -39,8 +39,8 @@ Status ApplyDType(const Parameter& parameter, const std::string& text, Bundle::E
   return Status();
 }
 
-/// Puts `shape` into the example: dims and tensors' dtypes; what are scalars are added to `scalars`. Then each of the
-/// definition's dims has a value.
+/// Applies `shape` to the example: dims and tensors' dtypes. Scalars in it are added to `scalars`. Then each of the
+/// definition's dims must have a value.
 Status ApplyShape(const KernelDefinition& definition, const std::vector<std::string>& shape, Bundle::Example* example,
                   std::vector<std::string>* scalars) {
   TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "shape"));

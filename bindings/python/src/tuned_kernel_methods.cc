@@ -83,7 +83,7 @@ PyObject* AtSafePoint(PyObject* self, PyObject* arguments, PyObject* keywords) {
   });
 }
 
-/// One shape, as ReadShapes takes it.
+/// Reads one shape, as ReadShapes does.
 TunedKernel::Shape ShapeFrom(PyObject* self, PyObject* given, PyObject* dtypes) {
   py::list one;
   one.append(py::handle(given));

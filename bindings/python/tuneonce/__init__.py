@@ -14,7 +14,7 @@ if sys.version_info < (3, 12):  # Later ones refuse themselves to load the C++ p
     if _xxsubinterpreters.get_current() != _xxsubinterpreters.get_main():
         raise ImportError("tuneonce works in a process's main interpreter alone, not in sub-interpreters")
 
-# What comes from where, when it is first asked for.
+# The module of each name, which is imported when the name is first used.
 _MODULES = {
     "_tuneonce": ("Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error", "CancelledError",
                   "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",

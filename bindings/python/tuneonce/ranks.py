@@ -40,7 +40,7 @@ class RankGroup(Protocol):
 
 # How long a rank that waits leaves the store alone: at first, and at last.
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 0.02
-# Before each value: what is there is never empty, which compare_set would take for nothing.
+# Precedes each value, so that no stored value is empty, which compare_set treats as missing.
 _MARK = b"="
 
 

@@ -9,7 +9,7 @@ from tuneonce.result import TuningResult
 
 Source = Union[str, "os.PathLike[str]", TuningResult[Any]]
 
-# Of a notebook's cell; the page scrolls in it.
+# Height of a notebook's cell, in which the page scrolls.
 _HEIGHT_PX = 720
 
 

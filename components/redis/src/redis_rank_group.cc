@@ -19,8 +19,8 @@ namespace {
 using Clock = RedisClient::Clock;
 using std::chrono::milliseconds;
 
-// All of a group is one hash: "epoch" (of this hash: another one begins if the server loses it), "size", "rank/R" (who
-// is it), and "cell/NAME". An epoch that is gone means that cells may be gone, too: nothing is put into such a hash.
+// A group is one hash with the fields "epoch" (which is new if the server lost the hash), "size", "rank/R" (the holder)
+// and "cell/NAME". If the epoch is missing, cells may be missing too, so nothing is written to such a hash.
 constexpr char kGroup[] = "ranks";
 constexpr char kJoin[] = R"(
 redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
@@ -116,7 +116,7 @@ class RedisRank final : public RankGroup {
   Result<std::string> PutOnce(const std::string& name, const std::string& bytes, int wait_ms) override {
     const Clock::time_point end = std::max(Clock::now() + milliseconds(wait_ms), PatienceEnd());
     Result<RedisReply> reply = Run(kPutOnce, {epoch_, Cell(name), bytes, Expiry()}, end);
-    // It may have been put all the same.
+    // The server may have executed it nevertheless.
     if (reply.status().code() == StatusCode::kUnavailable) return DeadlineExceededError(reply.status().message());
     if (!reply.ok()) return reply.status();
     return reply->kind == RedisReply::Kind::kText ? Result<std::string>(std::move(reply->text)) : Lost(options_.redis);

@@ -72,7 +72,7 @@ Result<RedisSocket> RedisSocket::Connect(const std::vector<ServerAddress>& addre
 
 Status RedisSocket::ConnectTo(const ServerAddress& address, Clock::time_point deadline) {
   if (address.address.ss_family != AF_UNIX) {
-    const int on = 1;  // What is sent is a whole command, which nothing follows.
+    const int on = 1;  // Each write is a whole command, so sending must not be delayed.
     setsockopt(file_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   }
   if (connect(file_, reinterpret_cast<const sockaddr*>(&address.address), address.size) == 0) return Status();

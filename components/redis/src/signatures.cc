@@ -15,10 +15,10 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-// What is kept: kMark, the length of the key's id in one byte, the id, the signature, the body.
+// The signed form: kMark, the length of the key's id in one byte, the id, the signature, the body.
 constexpr std::string_view kMark = "TOS1";
 constexpr std::size_t kSignatureBytes = 32;
-constexpr std::size_t kLeastSecretBytes = 32;  // As long as what SHA-256 makes of it (RFC 2104).
+constexpr std::size_t kLeastSecretBytes = 32;  // The size of SHA-256's output (RFC 2104).
 constexpr std::size_t kLongestId = 64;
 
 bool IsId(std::string_view id) {

@@ -5,7 +5,7 @@ from tuneonce.export.declaration_error import DeclarationError
 
 # The names that are compiler hints wherever they occur; all else is structural.
 HINTS = ("occupancy", "num_ctas", "num_worker_warps", "num_warps", "num_stages", "maxnreg")
-# A hint that is not set: what the manifest says for None.
+# The value of a hint that is not set, which is None in the manifest.
 NOT_SET = 0
 
 

@@ -5,7 +5,7 @@ from tuneonce.export import config_list, constants, dtype_set
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.parameters import DTYPE_BYTES
 
-# Most configs of a search space unless it says otherwise: SearchSpace::kDefaultMaxConfigs.
+# Default limit of a search space's configs, as SearchSpace::kDefaultMaxConfigs.
 DEFAULT_MAX_CONFIGS = 30
 
 

@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional, Tuple
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 
-# Of the languages themselves, for which nothing can stand in.
+# The languages' own packages, which cannot be stubbed.
 PACKAGES = {"cuda": "cuda-tile", "cuda.tile": "cuda-tile", "triton": "triton", "triton.language": "triton"}
 
 def find(spec: str, declaration_file: Optional[pathlib.Path] = None) -> Tuple[Any, str, Declaration, pathlib.Path]:
