@@ -57,7 +57,7 @@ class Arena {
     std::size_t bytes;  // Rounded up to pages.
     Kind kind = Kind::kOrdinary;
     bool is_mapped = false;    // Another process's.
-    FileDescriptor file = {};  // Of a block that was shared.
+    FileDescriptor file = {};  // The file of a block that was shared.
   };
   using Blocks = std::map<char*, Block>;
 

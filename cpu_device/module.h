@@ -51,7 +51,7 @@ class Module {
  private:
   Module(void* handle, FileDescriptor file) : file_(std::move(file)), handle_(handle) {}
 
-  const FileDescriptor file_;  // Of a module in memory, whose name contains its number.
+  const FileDescriptor file_;  // The file of a module in memory, whose name contains its number.
   void* const handle_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<Function>> functions_ TUNEONCE_GUARDED_BY(mutex_);

@@ -40,7 +40,7 @@ class GridChecks {
   std::string LaunchOf(const BundleWay& way);
 
   const KernelDefinition& definition_;
-  Problem problem_;  // Of the example's shape.
+  Problem problem_;  // The example's shape.
   std::array<std::uint64_t, kMaxParameters> scalars_{};
 };
 

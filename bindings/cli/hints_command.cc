@@ -85,13 +85,13 @@ void AddHints(CLI::App& app, Command* command) {
   auto add = [&](const char* name, const char* what) {
     CLI::App* sub = hints->add_subcommand(name, what);
     sub->add_option("FILE", arguments->file, "Tile IR bytecode")->required();
-    sub->add_flag("--json", arguments->json, "JSON instead of text");
+    sub->add_flag("--json", arguments->json, "Print JSON instead of text");
     return sub;
   };
-  CLI::App* show = add("show", "Entries, their parameters and hints");
+  CLI::App* show = add("show", "Show entries with their parameters and hints");
   show->callback([=] { *command = [=] { return Show(*arguments); }; });
 
-  CLI::App* set = add("set", "Replace all hints (with --merge: keep those not named)");
+  CLI::App* set = add("set", "Replace all hints (with --merge: keep hints that are not named)");
   set->add_option("HINT", arguments->hints, "like occupancy=4 num_cta_in_cga=2")->required();
   set->add_option("--target", arguments->target, "whose hints: default, sm_90, ...");
   set->add_flag("--merge", arguments->merge, "keep the hints of other names and targets");

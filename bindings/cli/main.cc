@@ -59,7 +59,7 @@ int Run(int argc, char** argv) {
   app.fallthrough();  // --verbose behind a sub-command, too.
   bool verbose = false;
   app.add_flag("--verbose", verbose,
-               "Print the full error instead of its first line; of tune also warnings about the code");
+               "Print the full error instead of its first line; for tune also warnings about the code");
   app.set_version_flag("--version", "tuneonce " TUNEONCE_VERSION);
   Command command;
   AddDoctor(app, &command);

@@ -124,7 +124,7 @@ void AddMan(CLI::App& app, Command* command) {
     std::string folder;
   };
   auto arguments = std::make_shared<Arguments>();
-  man->add_option("command", arguments->name, "Whose page (default: the whole command's)");
+  man->add_option("command", arguments->name, "The command whose page is printed (default: tuneonce)");
   man->add_option("--folder", arguments->folder, "Write all pages into this folder instead")->type_name("FOLDER");
   man->callback([=] { *command = [=] { return Man(TreeOf(RootOf(*man)), arguments->name, arguments->folder); }; });
 }

@@ -146,7 +146,7 @@ class Estimator {
   std::map<std::string, TunedKernel> kernels_;
   std::set<std::pair<std::string, std::string>> keys_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> artifacts_;
-  double seen_seconds_ = 0;  // Of the compiles in the store.
+  double seen_seconds_ = 0;  // The compile times in the store.
   int num_seen_ = 0;
 };
 

@@ -18,7 +18,7 @@ KernelDefinition Undecided(const Bundle& bundle);
 /// A shape at which a bundle is to be tuned.
 struct TuneJob {
   TunedKernel::Shape shape;  ///< Dims, open dtypes, and the scalars that are not left to the bundle.
-  InputShape inputs;         ///< The same values by index.
+  InputShape inputs;         ///< The values by index.
   std::string text;          ///< "M=64, N=32"
 };
 

@@ -66,7 +66,7 @@ const char* StateText(State state) {
     case State::kFromStore:
       return "stored";
     case State::kResident:
-      return "nothing to launch";  // Of a kernel without elements to compute.
+      return "nothing to launch";  // The kernel has no elements to compute.
     case State::kStandIn:
       return "stand-in";
     case State::kNotReached:

@@ -12,7 +12,7 @@ ReportEntry RecordEntry(const TuningRecord& record, ReportData* data);
 
 /// Why a record's config is the choice: "the fastest", "it was pinned".
 std::string WhyText(const TuningRecord& record);
-/// The same of a search.
+/// Makes the entry of a search.
 std::string WhyText(ChoiceReason reason);
 
 }  // namespace tuneonce::report

@@ -21,8 +21,8 @@ struct ReportCandidate {
   std::optional<double> mean_us;
   std::optional<double> error_margin_us;  ///< Half of the 95 % confidence interval.
   int num_samples = 0;
-  std::string message;                    ///< Of a failure.
-  std::optional<ConfigId> same_as;        ///< Of a duplicate.
+  std::string message;                    ///< For a failure.
+  std::optional<ConfigId> same_as;        ///< For a duplicate.
   std::optional<bool> ties_with_fastest;  ///< Of results alone.
   nlohmann::ordered_json more;            ///< What results say beyond: roofline, resources, latency. Null: nothing.
 };
@@ -38,7 +38,7 @@ struct ReportEntry {
   int capability = 0;
   int num_sms = 0;
   int driver_version = 0;
-  std::string fingerprint;  ///< Of the kernel: sources, configs, hints.
+  std::string fingerprint;  ///< Fingerprint of the kernel: sources, configs, hints.
   std::optional<ConfigId> config;
   std::string variant;
   std::optional<double> mean_us, error_margin_us;
@@ -47,7 +47,7 @@ struct ReportEntry {
   std::optional<double> speedup_over_baseline;
   std::optional<ConfigId> baseline;
   std::string reason;  ///< As in records: "fastest", "tie_baseline", ...
-  std::string why;     ///< The same as a sentence.
+  std::string why;     ///< The reason as a sentence.
   bool is_certain = true;
   bool is_complete = true;
   int num_not_measured = 0;

@@ -63,7 +63,8 @@ void RemoveFolder(const std::string& path) {
   for (const std::string& name : NamesIn(there)) {
     if (name != kMark) RemoveTree(absl::StrCat(there, "/", name));
   }
-  std::remove(absl::StrCat(there, "/", kMark).c_str());  // Last: by it a folder that kept its name is told to be ours.
+  // Removed last, because it identifies a folder that kept its name as this library's.
+  std::remove(absl::StrCat(there, "/", kMark).c_str());
   rmdir(there.c_str());
 }
 
@@ -111,7 +112,7 @@ Result<TemporaryFolder> TemporaryFolder::Create(const std::string& parent) {
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  owner_.Close();  // Listing a folder takes a descriptor: there may be no other.
+  owner_.Close();  // Listing a folder takes a descriptor, and none may be left.
   if (!path_.empty()) RemoveFolder(path_);
 }
 

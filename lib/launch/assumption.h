@@ -92,12 +92,12 @@ class TUNEONCE_API AssumptionChecks {
     Assumption::Kind kind;
     std::uint8_t parameter;
     std::uint8_t dimension;
-    std::uint8_t rank;           // Of the parameter.
+    std::uint8_t rank;           // The rank of the parameter.
     std::uint8_t other;          // kNoOverlap: the other parameter.
     std::uint8_t strides_taken;  // kContiguous: bit d: the stride of dimension d may be any.
     // For kScalarIs the scalar's bytes, followed by zeros. For kDTypeIn, bit d stands for the DType d.
     std::int64_t value;
-    DType dtype;    // Of a scalar.
+    DType dtype;    // The dtype of a scalar.
     bool is_table;  // The parameter is by pointers, and the assumption is about each tensor.
 
     bool Holds(const BoundCall& call) const;

@@ -146,7 +146,7 @@ class TUNEONCE_API CallBinder {
   };
   struct KeyWord {
     KeyPart::Kind kind;
-    std::uint8_t index;          // Of the dim, or of the parameter.
+    std::uint8_t index;          // The index of the dim or of the parameter.
     std::uint8_t bytes;          // kValue: of the scalar.
     std::uint32_t num_limits;    // kDim: 0 if it goes by powers of two.
     const std::int64_t* limits;  // The upper limit of each value of a list, followed by the values.

@@ -52,7 +52,7 @@ CUtensorMapDataType DataTypeOf(DType dtype) {
 /// A tensor as the driver wants it: innermost dimension first, strides in bytes.
 struct Described {
   std::array<cuuint64_t, TensorMap::kMaxRank> extents{};
-  std::array<cuuint64_t, TensorMap::kMaxRank> strides{};  // Of all dimensions but the innermost.
+  std::array<cuuint64_t, TensorMap::kMaxRank> strides{};  // Strides of all dimensions but the innermost.
   std::array<cuuint32_t, TensorMap::kMaxRank> box{};
   std::array<cuuint32_t, TensorMap::kMaxRank> steps{};
 };

@@ -24,7 +24,7 @@ struct KernelTime {
 /// per process.
 struct Records {
   Mutex mutex;
-  const CuptiApi* cupti TUNEONCE_GUARDED_BY(mutex) = nullptr;  // Of the current session; null without one.
+  const CuptiApi* cupti TUNEONCE_GUARDED_BY(mutex) = nullptr;  // The CUPTI of the current session; null without one.
   std::map<CuptiSession::StreamId, std::vector<KernelTime>> by_stream TUNEONCE_GUARDED_BY(mutex);
 };
 

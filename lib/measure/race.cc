@@ -120,7 +120,7 @@ std::vector<Race::Gap> Race::Gaps(const Standing& standing) const {
   double pooled_freedom = (n - 1) * static_cast<double>(count - 1);
   double pooled_weight = std::min(kPooledFreedom, pooled_freedom);
   double pooled = std::accumulate(squares.begin(), squares.end(), 0.0) / std::max(pooled_freedom, 1.0);
-  double prior = 2 * kPriorSpread * kPriorSpread;  // Of a difference of two.
+  double prior = 2 * kPriorSpread * kPriorSpread;  // The variance of a difference of two samples.
   double freedom = kPriorFreedom + pooled_weight + n - 1;
   // Widened, so that limits in standard errors mean the same as for a normal distribution.
   double widening = StudentT975(static_cast<int>(freedom)) / kNormal975;

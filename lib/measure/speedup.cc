@@ -39,7 +39,7 @@ std::optional<Speedup> PairedSpeedup(const std::vector<double>& a_us, const std:
     const double deviation = std::log(a_us[i] / b_us[i]) - mean;
     squares += deviation * deviation;
   }
-  // Of the difference of two values that each have the prior's spread.
+  // The standard deviation of the difference of two values that each have the prior's spread.
   const double prior = std::sqrt(2) * kPriorSpread;
   return FromLogs(mean, StoppedEarlyMargin(static_cast<int>(n), std::sqrt(squares / (n - 1)), prior));
 }

@@ -35,7 +35,7 @@ bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
   return stored.is_pinned || (!found.is_complete && measured_as_much && is_as_good);
 }
 
-/// The search may take its share of the time. It need not: the next key's share grows by what is left.
+/// Limits the search to its share of the time. The next key's share grows by what this one does not use.
 void Limit(const TuneLimits& limits, SearchOptions* options) {
   options->interrupted = limits.is_over;
   if (!limits.share) return;

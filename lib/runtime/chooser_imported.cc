@@ -70,7 +70,8 @@ std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request
       record.artifact = it->artifact;
       record.identity = it->identity;
       record.reason = is_imported ? ChoiceReason::kImported : found->record.reason;
-      if (!is_imported) record.candidates = found->record.candidates;  // Of the others it knows no less.
+      // The old record knows as much about the other candidates.
+      if (!is_imported) record.candidates = found->record.candidates;
       // Another kernel's record stays that kernel's.
       if (to_.policy.shared_choice.empty()) Remember(record);
       Result<std::shared_ptr<const LoadedKernel>> loaded =

@@ -113,7 +113,7 @@ Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
     vote.keys.push_back(entry.vote);
   }
   vote.shares_search = policy_.share_search;
-  // Without a device there are no keys, and no kinds to compare.
+  // Without a device the rank has no keys and no kind to compare.
   if (of_device == nullptr) return vote;
   Status known = of_device->Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(vote.kind, KindHere(of_device->residency));

@@ -156,7 +156,7 @@ void WarmupRun::CompileTheRest() {
 void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::function<void()>& beat) {
   const TunedKernel::Impl* first = nullptr;
   const Target* target = nullptr;
-  double budgets_ms = 0;  // The sum over all searches. There is no limit if one search has none.
+  double budgets_ms = 0;  // The sum over all searches. It is unlimited if one search has no limit.
   for (Entry* each : entries) {
     Entry& entry = *each;
     if (entry.is_done || IsOverFor(*entry.impl)) continue;

@@ -65,7 +65,7 @@ class SearchEngine {
     /// Called between rounds, after the first few. True ends the race with the samples so far. May be null.
     std::function<bool()> enough = nullptr;
   };
-  /// Tries the candidates of `source`, each as soon as it is compiled, and races them. There may be no best. What an
+  /// Tries the candidates of `source`, each as soon as it is compiled, and races them. It may select none. What an
   /// earlier part compiled, loaded and verified is reused, and a candidate that failed there has failed. The costs are
   /// those of this part. REQUIRES: BeginParts. Errors: the context was lost; Cancelled, after which another part may
   /// follow.
@@ -120,7 +120,7 @@ class SearchEngine {
   Status Prepare(Group& group);
   /// True if it is not to be tried: its failure is known.
   bool IsLethal(Group& group);
-  /// The same, and reports it.
+  /// Prepares the first trial of a group and reports it.
   Status PrepareFirst(Group& group);
   /// True if the group is not to be tried any more, for the budget has ended; one is in any case.
   bool IsTooLateFor(const Group& group) const;

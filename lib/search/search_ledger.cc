@@ -19,7 +19,7 @@ const TriedCandidate* FindIn(const SearchAnswer& answer, std::uint64_t place) {
   };
   const TriedCandidate* found = at(place);
   if (found == nullptr || found->kind != TriedCandidate::kDuplicate) return found;
-  // Of those with the same code one was measured for all. Another rank may say anything: no circle is followed.
+  // Of candidates with the same code one was measured. Another rank may send anything, so circular references end here.
   const TriedCandidate* measured = at(found->same_as);
   return measured != nullptr && measured->kind != TriedCandidate::kDuplicate ? measured : found;
 }

@@ -69,7 +69,7 @@ Status InParameter(const KernelDefinition& definition, const std::string& name, 
   return status.WithPrefix("kernel '" + definition.name() + "', parameter " + name);
 }
 
-/// Returns whether the device's kernels can access all memory of the process, whoever allocated it (HMM, ATS).
+/// Returns whether the device's kernels can access all memory of the process, regardless of its allocator (HMM, ATS).
 bool ReachesHostMemory(const RelaxedDriver& driver) {
   CUdevice device = 0;
   int reaches = 0;

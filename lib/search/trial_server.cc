@@ -55,7 +55,7 @@ struct TrialServer::Search {
   SearchOptions options;
   std::unique_ptr<Timer> timer;  // Where it is not the usual one.
   std::vector<Inputs> inputs;
-  std::vector<Inputs> inputs_to_verify;  // Of the next kVerify.
+  std::vector<Inputs> inputs_to_verify;  // The inputs of the next kVerify.
   std::map<std::uint64_t, Trial> trials;
   std::optional<InProcessRunner> runner;  // Uses all of the above.
 

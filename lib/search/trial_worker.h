@@ -62,7 +62,7 @@ class TrialWorker {
   static Result<std::unique_ptr<WorkerProcess>> Start(const Runtime& runtime, const Device& device);
   /// Takes an idle worker of the Runtime. Returns false without one.
   bool TakeIdle();
-  /// Starts a worker if there is none, and waits until it has its context.
+  /// Starts a worker unless one is running, and waits until it has its context.
   Status Open(const Device& device, const SearchOptions& options);
   /// The next answer. Errors: the channel's; Cancelled: the worker has been ended.
   Result<Frame> Receive(Deadline end, const SearchOptions& options);

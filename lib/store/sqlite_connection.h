@@ -87,7 +87,7 @@ class SqliteConnection {
   sqlite3* database_ TUNEONCE_GUARDED_BY(mutex_) = nullptr;
   std::string path_ TUNEONCE_GUARDED_BY(mutex_);         // Without links above the last folder.
   bool in_memory_ = false;                               // Set before it is shared.
-  unsigned long inode_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the open file, together with its device.
+  unsigned long inode_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Identifies the open file together with its device.
   unsigned long device_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::string error_
       // SQLite's message about the first error of a transaction, from before its rollback.

@@ -9,7 +9,7 @@ import importlib
 import sys
 from typing import Any, List
 
-if sys.version_info < (3, 12):  # Later ones refuse themselves to load the C++ part there; in these it would wait for ever.
+if sys.version_info < (3, 12):  # Later versions refuse to load the C++ part there themselves; these would hang.
     import _xxsubinterpreters
     if _xxsubinterpreters.get_current() != _xxsubinterpreters.get_main():
         raise ImportError("tuneonce works in a process's main interpreter alone, not in sub-interpreters")

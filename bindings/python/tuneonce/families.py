@@ -53,7 +53,7 @@ class FamilySpace(Sequence[Dict[str, Any]]):
         return FamilySpace(self.family, [{**c, name: v} for c in self._configs for v in values], baseline, self._hints)
 
     def with_configs(self, *configs: Mapping[str, Any]) -> "FamilySpace":
-        """With these behind the others; each has a value per axis."""
+        """Returns a space with these configs added at the end; each has a value per axis."""
         for config in configs:
             if self._configs and set(config) != set(self._configs[0]):
                 raise ValueError(f"a config of {self.family} has the axes {', '.join(self._configs[0])}, not {', '.join(config)}")

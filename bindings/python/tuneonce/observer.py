@@ -18,7 +18,7 @@ class Observer:
         for name in vars(cls):
             if name.startswith("on_") and not hasattr(Observer, name):
                 known = ", ".join(n for n in vars(Observer) if n.startswith("on_"))
-                raise TypeError(f"an Observer is told nothing by the name '{name}'; there are {known}")
+                raise TypeError(f"an Observer has no notification '{name}'; the notifications are {known}")
 
     def on_tune_begin(self, kernel: str, key: str) -> None:
         """A search begins."""

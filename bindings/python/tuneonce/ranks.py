@@ -25,13 +25,13 @@ class RankGroup(Protocol):
 
     @property
     def size(self) -> int:
-        """How many ranks there are."""
+        """The number of ranks."""
 
     def put(self, name: str, data: bytes) -> None:
-        """Leaves `data` under `name` for all ranks, in place of what is there."""
+        """Stores `data` under `name` for all ranks, and replaces an earlier value."""
 
     def get(self, name: str, wait_s: float) -> Optional[bytes]:
-        """What is under `name`: as soon as there is something, after `wait_s` at the latest; None: there was nothing."""
+        """Returns what is stored under `name`, waiting up to `wait_s` seconds for it; None: nothing was stored in time."""
 
     def put_once(self, name: str, data: bytes, wait_s: float) -> bytes:
         """Leaves `data` under `name` if nothing is there, and returns what is there then: the same for all ranks and for

@@ -117,7 +117,7 @@ class TuningResult(Generic[C]):
         return "\n".join(lines + [f"   note: {note}" for note in self.notes])
 
     def _rows(self) -> List[Dict[str, Any]]:
-        """A row per config: what became of it, and its axes (a config that is no dict is one column)."""
+        """A row per config with its outcome and its axes (a config that is not a dict is one column)."""
         def axes(config: Any) -> Dict[str, Any]:
             return dict(config) if isinstance(config, dict) else {"config": config}
 

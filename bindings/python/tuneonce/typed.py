@@ -13,8 +13,8 @@ class Counters(TypedDict):
     tunes: int  # Searches made.
     stored_hits: int  # Keys served from a stored record, without a search.
     waits: int  # Calls that waited for another thread's tune.
-    stand_ins: int  # Launches of the stand-in (the baseline, as a rule) instead of a tuned config.
-    sealed_misses: int  # Of those: after seal(), of keys that were not resident.
+    stand_ins: int  # Launches that ran the fallback config in place of a tuned one.
+    sealed_misses: int  # Launches after seal() whose key was not loaded. They count as stand_ins too.
     failed_tunes: int
     capture_misses: int
     busy_elsewhere: int  # Calls that did not tune since another process tuned their key.

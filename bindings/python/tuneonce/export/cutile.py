@@ -128,7 +128,7 @@ class Export:
             if not is_constant(value):
                 raise DeclarationError(f"constant '{name}' of kernel '{self.kernel.name}' is {value!r}; cuTile's constants are "
                                        "whole numbers, floats, truth values and tuples of them")
-        has_tuple = any(isinstance(v, tuple) for v in values.values())  # The same but for them.
+        has_tuple = any(isinstance(v, tuple) for v in values.values())  # Version 2 differs only in tuples.
         convention = CallingConvention.cutile_python_v2() if has_tuple else CallingConvention.cutile_python_v1()
         try:
             signature = KernelSignature([self.constraint(n, values) for n in self.kernel.names], convention,
