@@ -62,8 +62,9 @@ Bundle LoadBundle(const py::object& folder_or_name) {
 }
 
 void AddBundle(py::module_& module) {
-  py::class_<Bundle>(module, "Bundle",
-                     "A kernel with its space and code, as a folder with a manifest.json. folder: as of tuneonce.load.")
+  py::class_<Bundle>(
+      module, "Bundle",
+      "A kernel with its space and code, in a folder with a manifest.json. `folder` is as in tuneonce.load.")
       .def(py::init([](const py::object& folder) { return LoadBundle(folder); }), py::arg("folder"),
            "Reads a bundle. Raises LookupError for a missing one and ValueError for an invalid manifest.")
       .def_property_readonly(

@@ -56,14 +56,14 @@ def load(bundle: Any, device: str = "cuda", **options: Any) -> Any:
 
 
 def doctor() -> Any:
-    """What this machine has to tune with, and what to do about what is missing: {ok, findings: [{name, found, detail, advice}]}."""
+    """Returns the drivers and compilers of this machine, with advice: {ok, findings: [{name, found, detail, advice}]}."""
     import json
     from tuneonce import _tuneonce
     return json.loads(_tuneonce._doctor_json())
 
 
 def records(path: Any = None) -> Any:
-    """The records of a store, a file (str or os.PathLike), as a list of dicts; by default of the user's."""
+    """Returns the records of a store's file (str or os.PathLike; default: the user's store) as a list of dicts."""
     import json
     from tuneonce import _tuneonce
     return json.loads(_tuneonce._records_json(path))["records"]

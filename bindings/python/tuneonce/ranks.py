@@ -1,4 +1,4 @@
-"""Ranks that agree on what each key runs: what exchanges their messages.
+"""Groups of ranks, which exchange the messages by which ranks agree on each key's config.
 
     store = torch.distributed.TCPStore("host0", 29500, world_size, rank == 0)
     group = tuneonce.torch.StoreRanks(store, rank, world_size, name="start-1")
@@ -17,11 +17,11 @@ __all__ = ["RankGroup", "StoreRanks"]
 @runtime_checkable
 class RankGroup(Protocol):
     """What `ranks=` takes: C++'s RankGroup. One thread of a rank calls at a time, not always the same. What a call raises
-    fails the agreement, in words."""
+    fails the agreement with an error."""
 
     @property
     def rank(self) -> int:
-        """0 to `size` - 1; the same always."""
+        """This rank's number, 0 to `size` - 1, which never changes."""
 
     @property
     def size(self) -> int:
@@ -34,8 +34,8 @@ class RankGroup(Protocol):
         """Returns what is stored under `name`, waiting up to `wait_s` seconds for it; None: nothing was stored in time."""
 
     def put_once(self, name: str, data: bytes, wait_s: float) -> bytes:
-        """Leaves `data` under `name` if nothing is there, and returns what is there then: the same for all ranks and for
-        ever. Raises TimeoutError if that is not known after `wait_s`."""
+        """Stores `data` under `name` unless a value exists, and returns the value, which is the same for all ranks and never
+        changes. Raises TimeoutError if it is not known after `wait_s` seconds."""
 
 
 # How long a rank that waits leaves the store alone: at first, and at last.

@@ -1,4 +1,4 @@
-"""What a search found: plain data, whole."""
+"""The result of a search, as plain data."""
 import dataclasses
 import html
 from typing import Any, Dict, Generic, List, Literal, Optional, Tuple, TypeVar
@@ -46,7 +46,7 @@ class Failure(Generic[C]):
 
 @dataclasses.dataclass(frozen=True)
 class Duplicate(Generic[C]):
-    """A config whose code and launch are those of another one, and which was therefore not measured again."""
+    """A config whose code and launch equal those of another one, so that it was not measured."""
     config: C
     same_as: C
 

@@ -1,4 +1,4 @@
-"""What searches and kernels do, and when, as a file for ui.perfetto.dev."""
+"""Records the work of searches and kernels in a file for ui.perfetto.dev."""
 import contextlib
 import os
 from typing import Iterator, Union

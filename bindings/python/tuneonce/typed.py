@@ -1,4 +1,4 @@
-"""What functions of tuneonce return as dicts."""
+"""The types of dicts that functions of tuneonce return."""
 from typing import TYPE_CHECKING, Any, Dict, List, Literal, Optional, TypedDict, Union
 
 if TYPE_CHECKING:
@@ -8,7 +8,7 @@ ConfigValue = Union[bool, int, float, str]
 
 
 class Counters(TypedDict):
-    """TunedKernel.counters(): what happened since the kernel was made."""
+    """The result of TunedKernel.counters(): events since the kernel was made."""
     hits: int  # Calls that found their key resident.
     tunes: int  # Searches made.
     stored_hits: int  # Keys served from a stored record, without a search.
@@ -36,7 +36,7 @@ class Counters(TypedDict):
 
 
 class WarmedKey(TypedDict):
-    """One key of warmup_all: `shapes` are places in the list of its kernel."""
+    """The result of warmup_all for one key. `shapes` are indices in the list of its kernel."""
     kernel: "TunedKernel"
     key: str
     shapes: List[int]
@@ -51,19 +51,19 @@ class _Parameter(TypedDict):
 
 
 class ParameterInfo(_Parameter, total=False):
-    """One of Bundle.parameters; a tensor has access and dims, where a number is a constant extent."""
+    """An entry of Bundle.parameters. A tensor has access and dims, in which a number is a constant extent."""
     dims: List[Union[str, int]]
     access: Literal["in", "out", "inout"]
 
 
 class Example(TypedDict):
-    """Bundle.example."""
+    """The value of Bundle.example."""
     dims: Dict[str, int]
     scalars: Dict[str, Any]
 
 
 class Finding(TypedDict):
-    """One line of doctor()."""
+    """One finding of doctor()."""
     name: str
     found: bool
     detail: str
@@ -71,7 +71,7 @@ class Finding(TypedDict):
 
 
 class Doctor(TypedDict):
-    """doctor(): ok is False where nothing can be tuned."""
+    """The result of doctor(). ok is False if nothing can be tuned."""
     ok: bool
     findings: List[Finding]
 
