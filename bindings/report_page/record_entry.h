@@ -7,7 +7,7 @@
 
 namespace tuneonce::report {
 
-/// What a record says, as a report shows it; its configs become `data`'s.
+/// Makes the entry of a record for a report, and adds its configs to `data`.
 ReportEntry RecordEntry(const TuningRecord& record, ReportData* data);
 
 /// Why a record's config is the choice: "the fastest", "it was pinned".

@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the first 16 bytes of SQLite's files are (https://sqlite.org/fileformat.html, 1.3.1).
+/// The first 16 bytes of SQLite's files (https://sqlite.org/fileformat.html, 1.3.1).
 constexpr char kSqliteMagic[] = "SQLite format 3";
 /// Adds a file of records or a result.
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;

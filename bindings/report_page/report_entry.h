@@ -13,7 +13,7 @@ namespace tuneonce::report {
 /// A place in ReportData::configs.
 using ConfigId = std::size_t;
 
-/// What became of one config of a search. Values.
+/// The outcome of one config in a search. A value.
 struct ReportCandidate {
   ConfigId config = 0;
   std::string outcome;  ///< As in records: "measured", "duplicate", "not_measured", "compile", "crash", ...
@@ -27,8 +27,8 @@ struct ReportCandidate {
   nlohmann::ordered_json more;            ///< What results say beyond: roofline, resources, latency. Null: nothing.
 };
 
-/// One search, or a decision that no search made: what a record or a result says of it. What is not known is empty.
-/// A value.
+/// One search, or a config that was selected without a search, from a record or a result. Unknown values are empty. A
+/// value.
 struct ReportEntry {
   std::size_t input = 0;  ///< Which of ReportData::inputs it is from.
   std::string kernel;

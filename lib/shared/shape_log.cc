@@ -173,7 +173,7 @@ Status ShapeLog::Write() {
     if (next < taken.size() && taken[next].first == &counter) recorded.Add(text, taken[next++].second);
   }
   recorded.others += others;
-  const std::string real = RealPath(path_);  // Of a link, what it names.
+  const std::string real = RealPath(path_);  // The target of a link.
   TUNEONCE_RETURN_IF_ERROR(WriteFile(real.empty() ? path_ : real, recorded.Text()));
   for (auto& [counter, launches] : taken) *counter -= launches;
   others_ -= others;
