@@ -108,8 +108,8 @@ class TUNEONCE_API Agreement {
     int owner = -1;                     // Whose choice it is; -1: the stand-ins run.
     std::vector<int> takers;            // Who needs it from the owner.
     std::string decision;               // A record's bytes; empty: this rank's own.
-    bool is_found = false;              // Of the rank that provides the config.
-    std::optional<Fingerprint> digest;  // Of what this rank would run.
+    bool is_found = false;              // For the owner: whether it found a config.
+    std::optional<Fingerprint> digest;  // The digest of what this rank would run.
     bool is_ready = false;              // Or it failed.
   };
 
