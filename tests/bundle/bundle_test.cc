@@ -281,7 +281,7 @@ TEST_F(BundleFileTest, HostileFilesAreRefused) {
   EXPECT_ERROR(Load(R"({"tuneonce_bundle": 99999999999999999999})"), StatusCode::kInvalidArgument, "whole number");
   std::filesystem::create_symlink("/etc/passwd", folder_.path() + "/link.cc");
   EXPECT_ERROR(LoadWith("\"k.cc\"", "\"link.cc\""), StatusCode::kInvalidArgument, "lies outside the bundle");
-  EXPECT_ERROR(Bundle::Load("/does/not/exist"), StatusCode::kNotFound, "there is no bundle folder");
+  EXPECT_ERROR(Bundle::Load("/does/not/exist"), StatusCode::kNotFound, "no bundle folder");
   EXPECT_ERROR(Bundle::Load("/usr"), StatusCode::kNotFound, "it has no manifest.json");
 }
 

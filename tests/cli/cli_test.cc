@@ -218,7 +218,7 @@ TEST(CliTest, NumbersAreReadExactlyOrRefused) {
     ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", setting}, "write NAME=NUMBER");
   }
   for (const char* value : {"eps=1e300", "eps=0x10", "eps= 1", "eps=1e-5x", "eps=--1", "eps=1e-400"}) {
-    ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", value}, "is no number that a float32 holds");
+    ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", value}, "is not a number that a float32 holds");
   }
   ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", "delta=1"}, "no scalar 'delta'");
   ExpectOneLineError({"tune", bundle, "--device", "cpu", "--shape", "M=3", "--shape", "M=4"}, "'M' is given twice");
@@ -236,7 +236,7 @@ TEST(CliTest, NumbersAreReadExactlyOrRefused) {
   }
   for (const char* target :
        {"sm_", "sm_-90", "sm_09", "sm_090", "sm_99999999999", "sm_9", "sm_90x", "sm_ 90", "90", ""}) {
-    ExpectOneLineError({"compile", file, "--target", target}, "is none: write it like sm_90");
+    ExpectOneLineError({"compile", file, "--target", target}, "is unknown: write it like sm_90");
   }
   std::string tile_ir = TUNEONCE_TEST_DATA "/tile_ir/matmul.tileir";
   for (const char* hint : {"occupancy=99999999999999999999", "occupancy=0x2", "occupancy=", "=2", "occupancy= 2"}) {
@@ -449,12 +449,12 @@ TEST(CompileTest, BadInputIsOneClearLine) {
   std::string file = Fixture("matmul.tileir");
   ExpectOneLineError({"compile", file}, "--target is required");
   ExpectOneLineError({"compile", file, "--target", "h100"}, "target 'h100' is unknown: write it like sm_90");
-  ExpectOneLineError({"compile", "k.cpp", "--target", "sm_90"}, "none of .tileir, .ptx, .cu");
+  ExpectOneLineError({"compile", "k.cpp", "--target", "sm_90"}, "not one of .tileir, .ptx, .cu");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--hint", "num_ctas=3"}, "num_cta_in_cga=3");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "maxrregcount=32"},
                      "--option maxrregcount: the compiler of tile_ir sources has no such option");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz=1"}, "takes false and true, and not 1");
-  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "fast=true"}, "is none that can be an axis");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "fast=true"}, "cannot be an axis");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz"}, "'ftz' is no option");
   ExpectOneLineError({"compile", file, "--target", "sm_90"}, "tileiras was not found at /no/tileiras",
                      "TUNEONCE_TILEIRAS=/no/tileiras");

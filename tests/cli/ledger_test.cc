@@ -68,7 +68,7 @@ TEST_F(LedgerTest, OfARunItHasCorrectnessAndMemory) {
 TEST_F(LedgerTest, WhatIsNoLedgerIsLeftAsItIsAndNothingIsRun) {
   const std::string text = "iteration,change\n";
   ASSERT_TRUE(WriteFile(ledger_, text).ok());
-  ExpectOneLineError(Append("x"), "is no ledger of tuneonce compare, and is left as it is");
+  ExpectOneLineError(Append("x"), "is not a ledger of tuneonce compare, and stays unchanged");
   EXPECT_EQ(*ReadFile(ledger_), text);
   ledger_ = folder_.path();
   ExpectOneLineError(Append("x"), "cannot append to " + ledger_);

@@ -251,7 +251,7 @@ TEST(TargetTest, IsNamedAsItNamesItself) {
   EXPECT_TRUE(Named("cpu").is_cpu_device);
   for (const char* wrong :
        {"", "sm_", "sm_9", "sm_090", "sm_90a", "sm_-10", "90", "CPU", "sm_1000", "sm_99999999999999999999"}) {
-    EXPECT_ERROR(Target::Named(wrong), StatusCode::kInvalidArgument, "is none: write it like sm_90, or cpu");
+    EXPECT_ERROR(Target::Named(wrong), StatusCode::kInvalidArgument, "is unknown: write it like sm_90, or cpu");
   }
 }
 

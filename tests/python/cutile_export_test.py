@@ -315,7 +315,7 @@ def test_what_kernel_and_declaration_do_not_agree_on_is_named_in_one_line():
 
 def test_what_the_folder_has_wrong_is_said():
     text = COPY.format(signature=SIGNATURE, more="pass", decorator="@ct.kernel", fields="axes={'TILE': [64]}")
-    expect_refusal(Exported({"a.py": text, "out/manifest.json": "{"}, "a.py:copy"), "out/manifest.json is no manifest", "remove it")
+    expect_refusal(Exported({"a.py": text, "out/manifest.json": "{"}, "a.py:copy"), "out/manifest.json is not a manifest", "remove it")
     expect_refusal(Exported({"a.py": text, "out": "a file"}, "a.py:copy"), "a.py:copy: ", "File exists: 'out'")
 
 

@@ -245,7 +245,7 @@ def test_wrong_calls_say_what_is_wrong():
         (ValueError, "extent 4 disagrees with M=0", lambda: kernel(x[:0], w, y, 1.0)),
         (TypeError, "takes 4 arguments", lambda: kernel(x[:0], w, y[:0])),
         (ValueError, "extent 5 disagrees with N=8", lambda: kernel(x, w[:5], y, 1.0)),
-        (LookupError, "there is no bundle folder", lambda: tuneonce.TunedKernel("/does/not/exist", "cpu")),
+        (LookupError, "no bundle folder", lambda: tuneonce.TunedKernel("/does/not/exist", "cpu")),
         (ValueError, "unknown device 'gpu'", lambda: kernel_of("rms_norm") and tuneonce.Bundle(folder / "rms_norm") and
          tuneonce.TunedKernel(folder / "rms_norm", "gpu")),
         (ValueError, "mode is", lambda: kernel_of("rms_norm", mode="never")),

@@ -54,7 +54,7 @@ TEST(RuntimeTest, OptionsThatCannotBeUsedAreNamed) {
   options.environment = {{"TUNEONCE_CPU_DEVICES", "0"}};
   EXPECT_ERROR(Runtime::Create(options), StatusCode::kInvalidArgument, "TUNEONCE_CPU_DEVICES is '0'");
   options.environment = {{"CXXFLAGS", "-O2"}};
-  EXPECT_ERROR(Runtime::Create(options), StatusCode::kInvalidArgument, "'CXXFLAGS' is no variable");
+  EXPECT_ERROR(Runtime::Create(options), StatusCode::kInvalidArgument, "'CXXFLAGS' is not a variable");
   options.environment.clear();
   options.compile_workers = -1;
   EXPECT_ERROR(Runtime::Create(options), StatusCode::kInvalidArgument, "compile_workers is -1");

@@ -96,7 +96,7 @@ TEST_F(StoreFileTest, ForeignFilesAreRefusedInWordsAndNothingIsDoneToThem) {
 
 TEST_F(StoreFileTest, AFifoIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is no store of tuneonce");
+  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is not a store of tuneonce");
 }
 
 TEST_F(StoreFileTest, ADamagedHeaderIsSetAsideOnlyInTheFileThatWasTheStore) {
@@ -113,7 +113,7 @@ TEST_F(StoreFileTest, ADamagedHeaderIsSetAsideOnlyInTheFileThatWasTheStore) {
   std::filesystem::copy_file(path_, path_ + ".copy");
   { std::fstream(path_ + ".copy", std::ios::in | std::ios::out | std::ios::binary) << "damage"; }
   ASSERT_EQ(rename((path_ + ".copy").c_str(), path_.c_str()), 0);
-  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is no store of tuneonce");
+  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is not a store of tuneonce");
   EXPECT_EQ(set_aside(), 1) << "who knows where that one came from";
 }
 
