@@ -16,8 +16,8 @@ constexpr std::size_t kPage = 4096;
 
 std::size_t RoundUp(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-/// A file without a name that holds `bytes` bytes from `start`, and cannot change its size, so that whoever maps it is
-/// never without a page. -1 where there is none to be had.
+/// Returns a file without a name that contains `bytes` bytes from `start` and cannot change its size, so that all of a
+/// mapping is always accessible. Returns -1 if no file can be created.
 FileDescriptor CopyToFile(const char* start, std::size_t bytes) {
   static const char zeros[kPage] = {};
   rlimit most{};  // Beyond it ftruncate would end the process, by SIGXFSZ.
@@ -25,7 +25,7 @@ FileDescriptor CopyToFile(const char* start, std::size_t bytes) {
   FileDescriptor file(memfd_create(kSharedFileName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.is_open() || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return {};
   for (std::size_t offset = 0; offset < bytes; offset += kPage) {
-    if (std::memcmp(start + offset, zeros, kPage) == 0) continue;  // As a rule all of them: fresh memory.
+    if (std::memcmp(start + offset, zeros, kPage) == 0) continue;  // Usually all pages, because fresh memory is zero.
     if (pwrite(file.get(), start + offset, kPage, static_cast<off_t>(offset)) != kPage) return {};
   }
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return {};

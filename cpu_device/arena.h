@@ -11,14 +11,14 @@
 
 namespace tuneonce::cpu_device {
 
-/// What files that hold shared blocks are called in /proc.
+/// The name of files with shared blocks in /proc.
 inline constexpr char kSharedFileName[] = "tuneonce-cpu-device";
 
-/// One device's memory: a sparse range of addresses of which only allocated pages can be touched. An access past the
+/// One device's memory: a sparse range of addresses of which only allocated pages are accessible. An access past the
 /// end of an allocation (to the next page), or to freed memory, faults, as on a GPU. Thread-safe.
 ///
-/// It is private to this process, but for the blocks that were shared, and those of other processes that are mapped:
-/// these lie in files without a name (memfd_create), which end with the last process that has them.
+/// It is private to this process, except for blocks that were shared, and mapped blocks of other processes. These lie
+/// in files without a name (memfd_create), which end with the last process that uses them.
 class Arena {
  public:
   /// Which call a block is from; those of a stream are freed in its order, and cannot be shared.
@@ -38,7 +38,8 @@ class Arena {
   /// REQUIRES: nothing runs that writes it. Errors: CUDA_ERROR_INVALID_VALUE, if `pointer` is not the start of an
   /// ordinary block; CUDA_ERROR_OUT_OF_MEMORY, if no such file can be had.
   CUresult Share(void* pointer, int* file, std::size_t* bytes);
-  /// Maps a file of another process's block; it takes nothing of the capacity. nullptr where there is no room.
+  /// Maps a file of another process's block, which does not count towards the capacity. Returns null if no hole is
+  /// large enough.
   void* Map(int file, std::size_t bytes);
   /// False if `pointer` is not what Map gave.
   bool Unmap(void* pointer);
@@ -55,12 +56,12 @@ class Arena {
   struct Block {
     std::size_t bytes;  // Rounded up to pages.
     Kind kind = Kind::kOrdinary;
-    bool is_mapped = false;              // Another process's.
-    FileDescriptor file = {};  // Of one that was shared.
+    bool is_mapped = false;    // Another process's.
+    FileDescriptor file = {};  // The file of a block that was shared.
   };
   using Blocks = std::map<char*, Block>;
 
-  /// The first hole with room for a block and the page behind it; the end if there is none.
+  /// Returns the first hole that fits a block and the guard page after it, or the end.
   std::map<char*, std::size_t>::iterator FindHole(std::size_t bytes) TUNEONCE_REQUIRES(mutex_);
   /// Takes a block from a hole's start.
   void Take(std::map<char*, std::size_t>::iterator hole, Block block) TUNEONCE_REQUIRES(mutex_);

@@ -29,7 +29,7 @@ BlockPool& BlockPool::Get() {
 
 BlockPool::BlockPool() {
   unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  // As many as the system gives: who calls Run works too.
+  // As many threads as the system allows, because the caller of Run works too.
   try {
     for (unsigned i = 1; i < cores; ++i) std::thread([this] { WorkerLoop(); }).detach();
   } catch (const std::system_error&) {
@@ -40,14 +40,14 @@ void BlockPool::WorkerLoop() {
   try {
     PrepareThreadForFaults();
   } catch (const std::bad_alloc&) {
-    return;  // One worker less.
+    return;  // The pool continues with one worker less.
   }
   MutexLock lock(mutex_);
   for (;;) {
     while (jobs_.empty()) work_arrived_.Wait(lock);
     std::shared_ptr<Job> job = jobs_.front();
     if (job->next.load() >= job->num_blocks) {
-      jobs_.pop_front();  // Nothing left to take; whoever still works on it finishes it.
+      jobs_.pop_front();  // All blocks were taken. The threads that work on them finish the job.
       continue;
     }
     ++job->workers;

@@ -13,15 +13,15 @@
 
 namespace tuneonce::cpu_device {
 
-/// One kernel launch as the pool sees it. `parameters` points to `num_parameters` values that outlive the run.
+/// One kernel launch for the pool. `parameters` points to `num_parameters` values that outlive the run.
 struct BlockRun {
   const tuneonce_kernel* kernel = nullptr;
   tuneonce_block shape{};  ///< Everything but the block's index and its shared memory.
   void* const* parameters = nullptr;
 };
 
-/// Runs the blocks of kernels on all cores. Kernels of several streams run at the same time; the caller of Run works
-/// too, so that a pool of one core needs no other thread. Thread-safe. Lives for ever.
+/// Runs the blocks of kernels on all cores. Kernels of several streams run at the same time. The caller of Run works
+/// too, so that a pool of one core needs no other thread. Thread-safe. Never destroyed.
 class BlockPool {
  public:
   static BlockPool& Get();

@@ -25,8 +25,8 @@ bool Invalidate(Predicate matches) TUNEONCE_REQUIRES(capture_mutex) {
   return any;
 }
 
-/// What must happen before a command of `stream`: the legacy stream waits for all blocking streams of its context, and
-/// they wait for it.
+/// Returns what must precede a command of `stream`: the legacy stream waits for all blocking streams of its context,
+/// and they wait for it.
 std::function<void()> ImplicitOrder(const std::shared_ptr<Stream>& stream) {
   if (!stream->is_blocking()) return nullptr;
   std::vector<std::pair<std::shared_ptr<Stream>, std::uint64_t>> waits;
@@ -71,10 +71,9 @@ CUresult CheckContextSynchronize(const Context* context) {
 
 CUresult CheckLegacyStream(const Context* context) {
   MutexLock lock(capture_mutex);
-  bool spoiled =
-      Invalidate([&](const Capture& capture) TUNEONCE_REQUIRES(capture_mutex) {
-        return capture.context == context && capture.touches_blocking_stream;
-      });
+  bool spoiled = Invalidate([&](const Capture& capture) TUNEONCE_REQUIRES(capture_mutex) {
+    return capture.context == context && capture.touches_blocking_stream;
+  });
   return spoiled ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
 }
 

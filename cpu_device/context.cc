@@ -24,10 +24,10 @@ std::size_t MemoryPerDevice(const Environment& environment) {
   return physical / 2;
 }
 
-/// What the devices are made by: the first that is asked decides.
+/// The options that the devices are created with. The first caller decides.
 class Configuration {
  public:
-  /// `wanted`: null for what the process's environment says.
+  /// A null `wanted` means the process's environment.
   Environment Decide(const Environment* wanted) {
     MutexLock lock(mutex_);
     if (!decided_) decided_ = wanted != nullptr ? *wanted : Environment::Read();
@@ -46,8 +46,7 @@ Configuration& TheConfiguration() {
 
 }  // namespace
 
-Context::Context(int device_index, CpuDevice& its_device)
-    : index(device_index), id(++last_context_id), device(its_device) {}
+Context::Context(int device_index, CpuDevice& cpu) : index(device_index), id(++last_context_id), device(cpu) {}
 
 void Context::AddStream(const std::shared_ptr<Stream>& stream) {
   MutexLock lock(mutex_);

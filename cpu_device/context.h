@@ -32,20 +32,20 @@ struct Import {
   int references = 0;
 };
 
-/// One device: this machine's CPU and an arena of its memory. Several of them share the cores.
+/// One device: this machine's CPU and an arena of its memory. All devices share the cores.
 struct CpuDevice {
   explicit CpuDevice(std::size_t memory_bytes) : arena(memory_bytes) {}
 
   Arena arena;
   Mutex mutex;
-  std::shared_ptr<Context> primary TUNEONCE_GUARDED_BY(mutex);  ///< Null while nobody retains it.
+  std::shared_ptr<Context> primary TUNEONCE_GUARDED_BY(mutex);  ///< Null unless it is retained.
   int primary_references TUNEONCE_GUARDED_BY(mutex) = 0;
-  std::map<std::uint64_t, Import> imports TUNEONCE_GUARDED_BY(mutex);  ///< By their files' inodes.
+  std::map<std::uint64_t, Import> imports TUNEONCE_GUARDED_BY(mutex);  ///< By the inodes of their files.
 };
 
 /// A context. Its streams are known to it, so that it can wait for all of them.
 struct Context : std::enable_shared_from_this<Context> {
-  Context(int device_index, CpuDevice& its_device);
+  Context(int device_index, CpuDevice& cpu);
 
   const int index;
   const std::uint64_t id;  ///< Never used twice, as an address may be.
@@ -72,8 +72,8 @@ struct Context : std::enable_shared_from_this<Context> {
 /// The driver's state: devices and live handles. Made at first use, never destroyed.
 struct Driver {
   static Driver& Get();
-  /// Before the first Get: devices are made as this says, not as the process's environment does. Later:
-  /// CUDA_ERROR_INVALID_VALUE unless the devices there are suffice.
+  /// Sets the options of the devices in place of the process's environment, before the first Get. Later it returns
+  /// CUDA_ERROR_INVALID_VALUE unless the existing devices suffice.
   static CUresult Configure(const Environment& environment);
 
   std::string temporary_folder;  ///< For modules that cannot be opened from memory.

@@ -191,7 +191,7 @@ CUresult OccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handl
   std::shared_ptr<Function> function = Driver::Get().functions.Find(handle);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (block_size < 1) return CUDA_ERROR_INVALID_VALUE;
-  *blocks = block_size <= static_cast<int>(function->kernel->max_threads_per_block) ? 1 : 0;  // One block a core.
+  *blocks = block_size <= static_cast<int>(function->kernel->max_threads_per_block) ? 1 : 0;  // One block per core.
   return CUDA_SUCCESS;
 }
 

@@ -87,7 +87,7 @@ CUresult Init(unsigned int flags) {
 
 CUresult DriverGetVersion(int* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *version = 13000;  // It follows the rules of that driver.
+  *version = 13000;  // The version of the CUDA driver whose rules it follows.
   return CUDA_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
-// The library's only exported symbols: cuGetProcAddress, through which everything else is found, a mark, and what says
-// what the devices are to be.
+// The library's only exported symbols: cuGetProcAddress, through which all other functions are found, a symbol that
+// identifies the library, and one that configures the devices.
 #include <cstring>
 
 #include "base/environment.h"
@@ -10,8 +10,8 @@ using namespace tuneonce::cpu_device;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-/// A driver function as its callers see it: the C functions of a driver throw nothing. What the functions of this one
-/// may throw says that the system gives no memory or no thread.
+/// Wraps a driver function for its callers, because the C functions of a driver throw nothing. An exception from a
+/// function of this driver means that the system has no memory or no thread.
 template <auto kFunction>
 struct Exported;
 
@@ -56,7 +56,7 @@ CUresult tuneonce::cpu_device::driver::GetProcAddress(const char* symbol, void**
 
 #undef cuGetProcAddress
 
-/// As the CUDA driver's cuGetProcAddress of version 11.3.
+/// Implements the CUDA driver's cuGetProcAddress of version 11.3.
 extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress(const char* symbol, void** address,
                                                                             int version, cuuint64_t flags) {
   return driver::GetProcAddress(symbol, address, version, flags);
@@ -65,9 +65,9 @@ extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress(cons
 /// Says that this driver is the CPU device, and which kernel ABI it speaks.
 extern "C" __attribute__((visibility("default"))) const int tuneonceCpuDriverAbi = 1;
 
-/// What the devices are to be: as many (1 to 8), with so much memory each (in MiB; 0: half of the machine's), and where
-/// files lie for modules that cannot be opened from memory. Before cuInit it decides, in place of the environment;
-/// later it is CUDA_ERROR_INVALID_VALUE unless there are as many devices or more, of that size where one is named.
+/// Configures the devices: their number (1 to 8), the memory of each (in MiB; 0: half of the machine's), and a folder
+/// for modules that cannot be opened from memory. Before cuInit it decides in place of the environment. Later it
+/// returns CUDA_ERROR_INVALID_VALUE unless at least as many devices exist, with that memory if it is not 0.
 extern "C" __attribute__((visibility("default"))) CUresult tuneonceCpuDriverConfigure(
     int num_devices, std::int64_t memory_mib, const char* temporary_folder) noexcept {
   try {

@@ -12,7 +12,7 @@ CUresult GraphInstantiateWithFlags(CUgraphExec* handle, CUgraph graph_handle, un
   std::shared_ptr<Graph> graph = Driver::Get().graphs.Find(graph_handle);
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   for (const auto& node : graph->nodes) {
-    // The CUDA driver crashes here (docs/internal/driver_rules.md); this one says so.
+    // The CUDA driver crashes here (docs/internal/driver_rules.md). This one returns an error.
     if (node->is_loadable && !node->is_loadable()) return CUDA_ERROR_INVALID_HANDLE;
   }
   auto exec = std::make_shared<GraphExec>();

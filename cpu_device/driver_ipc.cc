@@ -14,8 +14,8 @@
 namespace tuneonce::cpu_device::driver {
 namespace {
 
-/// What is in a handle: a file of the process that exports (it has a name in /proc as long as that process has the
-/// block), and what the file is known by, since the number may be another's by now.
+/// The content of a handle: a file of the exporting process, which has a name in /proc as long as that process has the
+/// block, and the file's identity, because its number may have been reused.
 struct HandleContent {
   char mark[8];
   pid_t process;
@@ -27,16 +27,16 @@ static_assert(sizeof(HandleContent) <= sizeof(CUipcMemHandle));
 
 constexpr char kMark[8] = {'t', 'u', 'n', 'e', 'o', 'n', 'c', 'e'};
 
-/// The exporter's file; closed where there is none any more.
+/// Returns the exporter's file, or a closed descriptor if it no longer exists.
 FileDescriptor OpenFile(const HandleContent& content) {
   const std::string path = "/proc/" + std::to_string(content.process) + "/fd/" + std::to_string(content.file);
-  // Nothing else is opened, whatever a handle says: not a pipe, nor a device.
+  // Opens nothing else, whatever a handle contains: no pipe and no device.
   char name[64] = {};
   if (readlink(path.c_str(), name, sizeof(name) - 1) < 0 || std::strstr(name, kSharedFileName) == nullptr) return {};
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat info {};
   if (!file.is_open() || fstat(file.get(), &info) != 0 || info.st_ino != content.inode) return {};
-  // What could shrink would take pages from under whoever reads them.
+  // A file that could shrink would remove pages that a process reads.
   int seals = fcntl(file.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || info.st_size != static_cast<off_t>(content.bytes)) return {};
   return file;
@@ -99,7 +99,7 @@ CUresult IpcCloseMemHandle(CUdeviceptr pointer) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CurrentContext(&context));
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckUnsafeCall());
   CpuDevice& device = context->device;
-  WaitForAllOf(device);  // What reads it ends first, as with cuMemFree.
+  WaitForAllOf(device);  // Work that reads the block ends first, as in cuMemFree.
   MutexLock lock(device.mutex);
   auto opened = std::find_if(device.imports.begin(), device.imports.end(), [&](const auto& entry) {
     return entry.second.memory == reinterpret_cast<void*>(pointer);

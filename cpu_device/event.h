@@ -27,7 +27,7 @@ class Event {
   void Wait() const;
   /// Waits until record `number` is complete.
   void Wait(std::uint64_t number) const;
-  /// Number of the last record issued; 0 if there was none.
+  /// Returns the number of the last record issued, or 0.
   std::uint64_t last_issued() const;
   std::chrono::steady_clock::time_point time() const;
 

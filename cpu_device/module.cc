@@ -20,12 +20,11 @@ namespace {
 
 /// Size of the ELF file at `image`: linkers put the section headers at its end. 0 if it is not one of this machine.
 std::size_t ElfSize(const void* image) {
-  // What is no ELF file may be text that ends before a header would.
+  // An image that is not an ELF file may be a text that is shorter than a header.
   if (std::strncmp(static_cast<const char*>(image), ELFMAG, SELFMAG) != 0) return 0;
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof(header));
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_type != ET_DYN || header.e_shoff == 0) {
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN || header.e_shoff == 0) {
     return 0;
   }
   return header.e_shoff + static_cast<std::size_t>(header.e_shnum) * header.e_shentsize;
@@ -67,7 +66,7 @@ void* OpenInMemory(std::string_view image, FileDescriptor* file) {
   return handle;
 }
 
-/// The same by a file of a name never used before, in `folder`.
+/// Opens a module by a file in `folder` with a name that was never used before.
 CUresult OpenInFolder(std::string_view image, const std::string& folder, void** handle) {
   static std::atomic<unsigned> counter{0};
   std::string path =

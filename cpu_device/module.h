@@ -18,15 +18,15 @@ namespace tuneonce::cpu_device {
 
 class Module;
 
-/// Most devices that the driver offers: what TUNEONCE_CPU_DEVICES may say.
+/// Maximum number of devices, and of TUNEONCE_CPU_DEVICES.
 constexpr int kMostDevices = 8;
 
-/// One kernel of a module: both a CUfunction and a CUkernel.
+/// One kernel of a module, which is both a CUfunction and a CUkernel.
 struct Function {
   std::weak_ptr<Module> module;
   const tuneonce_kernel* kernel = nullptr;
   std::string name;
-  /// By device, as a CUkernel has it (cuKernelSetAttribute); a CUfunction's is its context's device's.
+  /// By device, for a CUkernel (cuKernelSetAttribute). A CUfunction has the value of its context's device.
   std::array<std::atomic<int>, kMostDevices> max_dynamic_shared_bytes{};
   std::atomic<bool> loaded{false};  ///< False until its first use: that one waits for running kernels.
 };
@@ -43,7 +43,7 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// The kernel `name`, the same object each time; null if there is none.
+  /// Returns the kernel `name`, which is the same object each time, or null.
   std::shared_ptr<Function> Find(const std::shared_ptr<Module>& self, const std::string& name);
 
   std::atomic<bool> unloaded{false};
@@ -51,13 +51,13 @@ class Module {
  private:
   Module(void* handle, FileDescriptor file) : file_(std::move(file)), handle_(handle) {}
 
-  const FileDescriptor file_;  // Of a module in memory: its number is the module's name.
+  const FileDescriptor file_;  // The file of a module in memory, whose name contains its number.
   void* const handle_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<Function>> functions_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
-/// Most shared memory a block can have, and what it can have without asking (cuFuncSetAttribute).
+/// Maximum shared memory of a block, and what it may use without cuFuncSetAttribute.
 constexpr int kMaxSharedBytes = 227 * 1024;
 constexpr int kDefaultSharedBytes = 48 * 1024;
 constexpr int kMaxThreadsPerBlock = 1024;

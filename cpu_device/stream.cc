@@ -8,7 +8,7 @@
 namespace tuneonce::cpu_device {
 namespace {
 
-/// There is no caller who could catch what a command throws on the stream's thread: no memory.
+/// Runs a command on the stream's thread, where no caller can catch an exception about missing memory.
 CUresult RunCommand(const Command& command) {
   try {
     return command.run();
@@ -29,7 +29,7 @@ std::uint64_t Stream::Push(std::vector<std::shared_ptr<const Command>> commands,
   Entry entry{std::move(commands), {}, std::move(before)};
   entry.tickets.reserve(entry.commands.size());
   MutexLock lock(mutex_);
-  // What may throw comes first: a ticket that was issued and is never served would be waited for for ever.
+  // What may throw comes first, because a ticket that was issued and is never served would be waited for forever.
   Entry& queued = queue_.emplace_back(std::move(entry));
   for (const auto& command : queued.commands) {
     if (command->record != nullptr) queued.tickets.push_back(command->record->Issue());
@@ -69,7 +69,7 @@ void Stream::Loop() {
       queue_.pop_front();
       lock.Unlock();
       Execute(entry);
-    }  // What the entry owns (modules, events) is released before it counts as done.
+    }  // Releases what the entry owns (modules, events) before it counts as done.
     lock.Lock();
     ++done_;
     changed_.NotifyAll();

@@ -19,7 +19,7 @@ struct Capture;
 struct Context;
 class Stream;
 
-/// One piece of work. It can be put into a stream, or into a graph and from there into streams any number of times.
+/// One piece of work. It can be enqueued on a stream, or be part of a graph that is launched any number of times.
 struct Command {
   CUgraphNodeType kind = CU_GRAPH_NODE_TYPE_EMPTY;
   std::function<CUresult()> run;      ///< May be empty (event records, waits).
@@ -40,7 +40,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void WaitIdle() const { WaitFor(last_pushed()); }
   void WaitFor(std::uint64_t number) const;
   bool IsIdle() const;
-  /// No more work will come; the thread ends after what is there.
+  /// Accepts no more work. The thread ends after the queued work.
   void Close();
 
   const std::shared_ptr<Context>& context() const { return context_; }
@@ -52,7 +52,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
  private:
   struct Entry {
     std::vector<std::shared_ptr<const Command>> commands;
-    std::vector<std::uint64_t> tickets;  // Of the commands that record an event, in order.
+    std::vector<std::uint64_t> tickets;  // Tickets of the commands that record an event, in order.
     std::function<void()> before;
   };
 

@@ -23,7 +23,7 @@
 namespace tuneonce::cli {
 namespace {
 
-/// Architectures that a bundle is asked about where nobody names one.
+/// The architectures that are checked by default.
 constexpr const char* kKnownTargets[] = {"sm_75",  "sm_80",  "sm_86",  "sm_89",  "sm_90", "sm_100",
                                          "sm_103", "sm_110", "sm_120", "sm_121", "cpu"};
 
@@ -45,7 +45,7 @@ class BundleChecker {
   Status CheckTarget(const Target& target);
   /// Symbol, parameters and architecture of machine code.
   void CheckImage(const BundleWay& way, const std::string& image, const std::string& symbol, const Target& target);
-  /// The code of a way on a target: its fingerprint; empty if a compiler is needed, or there is none.
+  /// Returns the fingerprint of the code of a way on a target, or nothing if a compiler is needed or fails.
   std::optional<Fingerprint> CheckCode(const BundleWay& way, const Target& target, bool* has_code);
   /// What the code of the variants on a target is warned of; nothing where it cannot be read, which is found elsewhere.
   /// `runtime`: ClassifiedBundle::Options::runtime.

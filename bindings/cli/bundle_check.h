@@ -12,20 +12,20 @@ struct BundleCheckOptions {
   std::vector<std::string> targets;  ///< That it is to have code for; empty: those that it was compiled for.
   std::vector<std::string> dtypes;   ///< ProblemsOf.
   std::string device;                ///< To run every config on; empty: none.
-  std::vector<std::string> shape;    ///< As `tune` takes it.
+  std::vector<std::string> shape;    ///< In the form of `tune`.
   std::vector<std::string> scalars;
 };
 
 /// Something that is wrong with a bundle, or looks as if it were.
 struct BundleFinding {
-  bool is_error = false;  ///< It will fail; else it may be meant so.
+  bool is_error = false;  ///< It will fail. Otherwise it may be intended.
   std::string text;
 };
 
-/// What reading a bundle does not find: an artifact without the declared kernel (Bundle::CheckSources), code that is
-/// damaged, lacks a kernel or takes other parameters (by the cubins' own tables), targets without code, grids that leave
-/// elements, axes without effect, files that nothing reads; and what goes wrong where every config runs. Errors: what is
-/// wrong with the options.
+/// Finds mistakes that reading a bundle does not: an artifact without the declared kernel (Bundle::CheckSources); code
+/// that is damaged, lacks a kernel or takes other parameters (by the cubins' own tables); targets without code; grids
+/// that omit elements; axes without effect; unused files; and errors when every config runs. Errors: those of the
+/// options.
 Result<std::vector<BundleFinding>> CheckBundle(const BundleFolder& folder, const BundleCheckOptions& options);
 
 }  // namespace tuneonce::cli

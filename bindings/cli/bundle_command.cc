@@ -97,7 +97,7 @@ Status Compile(BundleArguments arguments) {
   return CompileAndPrint(folder, arguments.compile, arguments.json);
 }
 
-/// What travels for one target.
+/// What the precompiled bundle contains for one target.
 struct ShownTarget {
   int num_images = 0;
   int num_refused = 0;
@@ -216,9 +216,8 @@ Status Show(const BundleArguments& arguments) {
 
 CLI::App* Add(CLI::App* bundle, const char* name, const char* what, const std::shared_ptr<BundleArguments>& arguments) {
   CLI::App* command = bundle->add_subcommand(name, what);
-  command->add_option("bundle", arguments->bundle, "A bundle's folder, or the name of one that is found by name")
-      ->required();
-  command->add_flag("--json", arguments->json, "JSON instead of text");
+  command->add_option("bundle", arguments->bundle, "Folder or name of a bundle")->required();
+  command->add_flag("--json", arguments->json, "Print JSON instead of text");
   return command;
 }
 
@@ -244,15 +243,16 @@ Status CompileAndPrint(const BundleFolder& folder, const BundleCompileOptions& o
 
 void AddBundle(CLI::App& app, Command* command) {
   CLI::App* bundle =
-      app.add_subcommand("bundle", "Look at bundles, and compile them ahead for devices without compilers");
+      app.add_subcommand("bundle", "Inspect bundles, and compile them ahead for machines without compilers");
   bundle->require_subcommand(1);
   auto arguments = std::make_shared<BundleArguments>();
-  constexpr const char* kDType = "NAME=DTYPE of a tensor whose dtype the bundle leaves open; may be repeated";
+  constexpr const char* kDType = "NAME=DTYPE for a tensor whose dtype the bundle leaves open; may be repeated";
 
-  CLI::App* show = Add(bundle, "show", "What a bundle has: variants, code for targets, decisions", arguments);
+  CLI::App* show =
+      Add(bundle, "show", "Show a bundle's variants, its code for targets, and its selected configs", arguments);
   show->callback([=] { *command = [=] { return Show(*arguments); }; });
 
-  CLI::App* check = Add(bundle, "check", "Look for what is wrong with a bundle; no GPU is needed", arguments);
+  CLI::App* check = Add(bundle, "check", "Check a bundle for mistakes; needs no GPU", arguments);
   AddRepeated(check, "--target", &arguments->check.targets,
               "a target that it is to run on, like sm_90; may be repeated");
   AddRepeated(check, "--dtype", &arguments->check.dtypes, kDType);
@@ -262,15 +262,15 @@ void AddBundle(CLI::App& app, Command* command) {
   check->callback([=] { *command = [=] { return Check(*arguments); }; });
 
   CLI::App* classify =
-      Add(bundle, "classify", "Say which family a kernel is of, why, and where its space departs", arguments);
+      Add(bundle, "classify", "Show which family a kernel belongs to, why, and how its space differs", arguments);
   classify->add_option("--target", arguments->classify.target,
                        "the GPU whose configs are read, like sm_100; default: sm_90, or the first that it runs on");
   AddRepeated(classify, "--shape", &arguments->classify.shape,
-              "NAME=EXTENT, for its operations per byte, else the bundle's example; may be repeated");
+              "NAME=EXTENT for the operations per byte (default: the bundle's example); may be repeated");
   classify->callback(
       [=] { *command = [=] { return ClassifyAndPrint(arguments->bundle, arguments->classify, arguments->json); }; });
 
-  CLI::App* compile = Add(bundle, "compile", "Compile every config, into a bundle that needs no compiler", arguments);
+  CLI::App* compile = Add(bundle, "compile", "Compile every config into a bundle that needs no compiler", arguments);
   AddRepeated(compile, "--target", &arguments->compile.targets, "sm_90, or cpu for this machine's; may be repeated");
   compile->get_option("--target")->required();
   compile->add_option("-o,--output", arguments->compile.output, "the folder to make")->required();

@@ -47,7 +47,7 @@ class BundleCompiler {
   const BundleCompileOptions& options_;
   BundleWriter writer_;
   std::vector<Problem> problems_;
-  std::vector<TuningRecord> records_;  // Of the store.
+  std::vector<TuningRecord> records_;  // The records of the store.
   std::vector<TuningRecord> shipped_;  // That come along.
 };
 
@@ -186,7 +186,7 @@ Status BundleCompiler::Compile(const std::vector<BundleWay>& ways, const Target&
   if (options_.timeout_ms > 0) compile.timeout_ms = options_.timeout_ms;
   CompilePool pool(runtime.compile_slots(), runtime.toolchains(), target, std::move(jobs), compile,
                    CompilePool::Order::kAsGiven);
-  // In the order of the ways, so that what is written does not depend on how long compilers took.
+  // In the order of the ways, so that the output does not depend on how long compilers took.
   std::map<std::size_t, CompiledJob> done;
   while (std::optional<CompiledJob> compiled = pool.Next()) done.emplace(compiled->job, *std::move(compiled));
   for (auto& [index, compiled] : done) {
@@ -208,7 +208,7 @@ Status BundleCompiler::Take(const BundleWay& way, CompiledJob compiled, const Ta
     return Status();
   }
   const Status& failed = compiled.artifact.status();
-  // What the compiler says of the source it will say on every machine; all else is this machine's.
+  // An error of the compiler about the source is the same on every machine. Any other error is this machine's.
   if (failed.code() != StatusCode::kInvalidArgument) {
     return failed.WithPrefix("variant '" + way.variant->name + "' for " + target.name());
   }

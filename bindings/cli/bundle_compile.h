@@ -27,18 +27,18 @@ struct CompiledTarget {
   int num_compiled = 0;                 ///< Ways to build them whose code travels.
   int num_refused = 0;                  ///< ... which the compiler refused.
   int num_as_they_are = 0;              ///< ... which are cubins already.
-  std::int64_t bytes = 0;               ///< Of the files.
+  std::int64_t bytes = 0;               ///< Total size of the files.
   std::vector<std::string> toolchains;  ///< With their versions.
   int num_decisions = 0;
   int num_other_decisions = 0;  ///< Records of the kernel's name that are of other sources or another version.
 };
 
-/// Compiles every config of a bundle for each target and writes a bundle whose folder has the code (precompiled.json).
-/// Errors: what is wrong with the options; a compiler that is missing or does not end; whatever keeps the folder from
-/// being written. Then nothing is left behind.
+/// Compiles every config of a bundle for each target and writes a bundle whose folder contains the code
+/// (precompiled.json). Errors: those of the options; a compiler that is missing or hangs; an output folder that cannot
+/// be written. After an error no files are left.
 Result<std::vector<CompiledTarget>> CompileBundle(const BundleFolder& folder, const BundleCompileOptions& options);
 
-/// CompileBundle; says what was compiled. Errors: as CompileBundle.
+/// Runs CompileBundle and prints what was compiled. Errors: those of CompileBundle.
 Status CompileAndPrint(const BundleFolder& folder, const BundleCompileOptions& options, bool json);
 
 }  // namespace tuneonce::cli

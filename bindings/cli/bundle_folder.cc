@@ -12,7 +12,7 @@
 namespace tuneonce::cli {
 namespace {
 
-/// A folder with more is no bundle's.
+/// Maximum number of files in a bundle's folder.
 constexpr std::size_t kMostFiles = 100'000;
 
 /// Headers lie in folders that a compiler looks through: none of their files is named.

@@ -20,24 +20,24 @@ struct BundleFolder {
   KernelDefinition definition;  ///< The bundle's, validated.
   BundleFiles files;
   std::shared_ptr<const PrecompiledBundle> precompiled;  ///< Null without one.
-  nlohmann::ordered_json manifest;                       ///< What was checked by reading the bundle.
+  nlohmann::ordered_json manifest;                       ///< The manifest, which was checked when the bundle was read.
 };
 
 /// Errors: as Bundle::Load.
 Result<BundleFolder> OpenBundleFolder(const std::string& folder_or_name);
 
-/// One file that a variant of a manifest names.
+/// A file that a variant of a manifest names.
 struct NamedFile {
   std::string variant;
   std::string source;                ///< The variant's kind of source.
   std::string file;                  ///< Relative to the folder.
-  bool is_header = false;            ///< Of `headers`.
+  bool is_header = false;            ///< It is one of `headers`.
   const nlohmann::ordered_json* of;  ///< The variant.
 };
 std::vector<NamedFile> NamedFiles(const nlohmann::ordered_json& manifest);
 
-/// The files in the folder that nothing names, sorted, relative to it; folders by their files. What the bundle's own
-/// files are is read: manifest.json, what that names, precompiled.json, and what that names.
+/// Returns the files in the folder that nothing names, sorted, relative to it. The files of the bundle are
+/// manifest.json, precompiled.json, and the files that these two name.
 std::vector<std::string> UnreadFiles(const BundleFolder& folder);
 
 }  // namespace tuneonce::cli

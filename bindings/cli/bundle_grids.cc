@@ -55,7 +55,7 @@ std::string GridChecks::WrongStep(const Variant& variant, const Config& config, 
   const std::string& name = definition_.dims()[dim];
   auto at = [&](std::int64_t extent) { return name + "=" + std::to_string(extent); };
   const std::string what = "variant '" + variant.name + "' {" + config.ToString() + "}: ";
-  // Of the extents that the guards let through: how many in a row have the same number of blocks.
+  // Over the extents that the guards accept: the number of consecutive extents with the same number of blocks.
   std::int64_t blocks = -1, first_length = 0, length = 0, last_of_first = 0;
   int num_steps = 0;
   for (std::int64_t extent = 1; extent <= kMostExtent; ++extent) {
@@ -84,7 +84,7 @@ std::vector<std::string> GridChecks::GridsThatLeaveElements(std::set<std::string
   Result<std::vector<const Variant*>> variants = definition_.VariantsFor(problem_.target);
   Result<std::vector<Config>> configs = definition_.space().Enumerate(problem_.target);
   if (!variants.ok() || !configs.ok()) return found;
-  std::set<std::pair<std::string, std::size_t>> said;  // One config of a variant and dim is enough.
+  std::set<std::pair<std::string, std::size_t>> said;  // One finding for a variant and dim is enough.
   for (const Variant* variant : *variants) {
     if (!seen->insert(variant->name).second) continue;
     for (const Config& config : *configs) {
@@ -132,7 +132,7 @@ std::vector<std::string> GridChecks::AxesWithoutEffect(const BundleWays& ways,
   }
   const Config& any = ways.configs.front();
   for (std::size_t axis = 0; axis < any.values().size(); ++axis) {
-    if (any.AxisName(axis) == "backend") continue;                                     // It chooses among variants.
+    if (any.AxisName(axis) == "backend") continue;                                     // It selects among variants.
     if (any.Kind(axis) == AxisKind::kHint && problem_.target.is_cpu_device) continue;  // Nobody expects one.
     bool has_effect = false;
     // Ways that differ in this axis alone, by variant and the other values.

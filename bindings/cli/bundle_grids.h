@@ -13,16 +13,17 @@
 
 namespace tuneonce::cli {
 
-/// What arithmetic shows of a bundle's grids and axes on one target, without running anything.
-/// REQUIRES: what it is made of outlives it.
+/// Finds mistakes in a bundle's grids and axes on one target by arithmetic, without running anything. REQUIRES: the
+/// constructor's arguments outlive it.
 class GridChecks {
  public:
   /// `problem`: dtypes of the tensors.
   GridChecks(const KernelDefinition& definition, const Bundle::Example& example, const Target& target,
              const Problem& problem);
 
-  /// Grids whose number of blocks does not grow as tiles that cover a dim: empty for small extents, or rounded down.
-  /// Of variants that are not `seen`, which gets them: on another target they have the same grids.
+  /// Returns the grids whose number of blocks does not grow like a number of tiles that cover a dim: it is 0 for small
+  /// extents, or rounded down. Variants in `seen` are skipped, and checked ones are added to it, because they have the
+  /// same grids on another target.
   std::vector<std::string> GridsThatLeaveElements(std::set<std::string>* seen);
   /// Axes whose values make no difference to any variant: the same code (`codes`, of each way, where it is known; else
   /// the same source and hints), the same launch.
@@ -33,13 +34,13 @@ class GridChecks {
   /// Blocks in all; empty where the guards do not let the config run, or there is no such grid.
   std::optional<std::int64_t> Blocks(const Variant& variant, const Config& config, std::size_t dim,
                                      std::int64_t extent);
-  /// What is wrong with how the grid follows one dim; empty if nothing is.
+  /// Returns what is wrong with the dependency of the grid on one dim, or an empty text.
   std::string WrongStep(const Variant& variant, const Config& config, std::size_t dim);
-  /// The launches of a way at two shapes, and what is computed for them.
+  /// Prints the launches of a way at two shapes, with the values that are computed for them.
   std::string LaunchOf(const BundleWay& way);
 
   const KernelDefinition& definition_;
-  Problem problem_;  // Of the example.
+  Problem problem_;  // The example's shape.
   std::array<std::uint64_t, kMaxParameters> scalars_{};
 };
 

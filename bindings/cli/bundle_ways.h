@@ -10,9 +10,9 @@
 
 namespace tuneonce::cli {
 
-/// One way to build one config of a bundle on a target: what a search there would compile.
+/// One way to build one config of a bundle on a target, which a search there would compile.
 struct BundleWay {
-  const Variant* variant = nullptr;  ///< Of BundleWays::definition.
+  const Variant* variant = nullptr;  ///< A variant of BundleWays::definition.
   Config config;
   KernelSource source;
   Hints hints;
@@ -21,9 +21,9 @@ struct BundleWay {
 
 /// All ways to build a bundle on one target. A definition's functions are called as a search calls them.
 struct BundleWays {
-  std::vector<Config> configs;       ///< Of the target, in the space's order.
+  std::vector<Config> configs;       ///< The configs of the target, in the space's order.
   std::vector<Fingerprint> kernels;  ///< KernelFingerprint, for each combination of dtypes.
-  std::vector<BundleWay> ways;       ///< By variant that is for the dtypes, then config; of all combinations of dtypes.
+  std::vector<BundleWay> ways;  ///< For all combinations of dtypes: by variant that accepts the dtypes, then by config.
 };
 
 /// The dtypes of the tensors whose dtype the bundle leaves open: `settings` ("x=float16", a name several times for

@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 Fingerprint ChecksumOf(const std::string& bytes) { return Fingerprinter().Add(bytes).Finish(); }
 
-/// Of a variant's name what is harmless in a file's.
+/// Returns the characters of a variant's name that are safe in a file name.
 std::string FileWord(std::string name) {
   for (char& c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
@@ -31,7 +31,7 @@ std::string FileWord(std::string name) {
   return name.substr(0, 64);
 }
 
-/// The least that a toolchain could say: what a refused source has.
+/// Returns the minimal name of a toolchain, for a source that was refused.
 std::string KindText(const BundleWay& way) { return std::string(SourceKindName(way.source.kind)); }
 
 Status CannotWrite(const std::string& path, const std::string& why) {
@@ -46,7 +46,7 @@ Status BundleWriter::Check(const std::string& output) const {
       if (option.get<std::string>().rfind("-I", 0) != 0) continue;
       return FailedPreconditionError(
           "variant '" + variant.at("name").get<std::string>() + "' has the option " + option.get<std::string>() +
-          ": what its folder has is no part of the kernel's identity, so that code could not be "
+          ": what its folder has is not part of the kernel's identity, so that code could not be "
           "known to be of it; name the headers in `headers`, or put them into the source");
     }
   }

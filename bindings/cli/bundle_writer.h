@@ -13,8 +13,8 @@
 
 namespace tuneonce::cli {
 
-/// Writes a precompiled bundle: the files of the bundle that it is made from, code, and precompiled.json. What is added
-/// is kept until Write.
+/// Writes a precompiled bundle: the files of the original bundle, code, and precompiled.json. What is added is kept in
+/// memory until Write.
 class BundleWriter {
  public:
   explicit BundleWriter(const BundleFolder& folder) : folder_(folder) {}
@@ -30,10 +30,10 @@ class BundleWriter {
   /// they are to come along. Errors: a file that cannot be read.
   Status AddBundlesFiles(bool with_sources);
 
-  /// Of the files for a target, which configs may share.
+  /// Returns the total size of the files for a target, which configs may share.
   std::int64_t BytesOf(const std::string& target) const;
   std::vector<std::string> ToolchainsOf(const std::string& target) const;
-  /// Empty if there was none.
+  /// Returns the first refusal, or an empty text.
   std::string FirstRefusal(const std::string& target) const;
 
   /// All of it, or nothing: beside `output`, then renamed. Errors: Unavailable, with the path.

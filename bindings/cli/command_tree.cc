@@ -13,7 +13,7 @@ std::vector<std::string> Suggestions(const std::string& type) {
   return {};
 }
 
-/// Of "TEXT:{cupti,events}" the type and the choices.
+/// Reads the type and the choices from a text such as "TEXT:{cupti,events}".
 void ReadType(const std::string& text, CommandOption* option) {
   const std::size_t brace = text.find(":{");
   option->type = text.substr(0, brace);

@@ -10,12 +10,12 @@ namespace tuneonce::cli {
 /// An option, a flag or a positional of a command, as the parser has it. A value.
 struct CommandOption {
   std::vector<std::string> names;  ///< "-o", "--output"; of a positional none.
-  std::string positional;          ///< Its name; empty for what has `names` alone.
+  std::string positional;          ///< The name of a positional. Empty for an option, which has `names`.
   std::string description;
   bool takes_value = false;
   bool is_repeated = false;
   bool is_required = false;
-  bool is_inherited = false;         ///< Of a command above, which takes it here, too.
+  bool is_inherited = false;         ///< The option is that of a parent command, which accepts it here too.
   std::string type;                  ///< "TEXT", "DEVICE": what the value is called.
   std::vector<std::string> choices;  ///< All values that it takes, or that are likely; empty for a file or any text.
 };

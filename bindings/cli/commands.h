@@ -11,7 +11,7 @@ namespace tuneonce::cli {
 /// A command to run once the command line was understood. Prints its own output; its error is printed by main.
 using Command = std::function<Status()>;
 
-/// Neither a success nor a failure of the command: 1 is what failed, 2 what was not understood.
+/// The exit code of a verdict that is neither a success nor a failure of the command. 1 is a failure, 2 a usage error.
 inline constexpr int kRevertExitCode = 3;
 
 /// Each adds one sub-command to `app`, and sets `*command` when the user chose it.
@@ -25,7 +25,7 @@ void AddRecords(CLI::App& app, Command* command);
 void AddReport(CLI::App& app, Command* command);
 void AddBundle(CLI::App& app, Command* command);
 void AddSpace(CLI::App& app, Command* command);
-/// Of the commands that were added before; they read the whole tree when they run.
+/// Adds completion for the commands that were added before. It reads the whole tree when it runs.
 void AddCompletion(CLI::App& app, Command* command);
 void AddMan(CLI::App& app, Command* command);
 

@@ -31,7 +31,7 @@ Result<CompareReport> CompareBundles(const CompareOperand& a, const CompareOpera
                                      const CompareOptions& options) {
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(a.bundle, options.search.runtime));
   const ComparedKernel of_a = KernelOf(bundle, a.backend);
-  ComparedKernel of_b{of_a.definition, b.backend};  // One definition for both: then one code is known as such.
+  ComparedKernel of_b{of_a.definition, b.backend};  // Both have one definition, so that equal code is recognized.
   if (b.bundle != a.bundle) {
     TUNEONCE_ASSIGN_OR_RETURN(Bundle other, Bundle::Load(b.bundle, options.search.runtime));
     of_b = KernelOf(other, b.backend);

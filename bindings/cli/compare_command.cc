@@ -48,7 +48,7 @@ Status CheckArguments(const CompareArguments& arguments, const CompareOperand& a
 }
 
 Result<CompareReport> Measure(const CompareArguments& arguments, const CompareOperand& a, const CompareOperand& b) {
-  // Before a device is looked for: a wrong name is the first thing to say.
+  // Checked before a device is opened, because a wrong name should be reported first.
   for (const CompareOperand* each : {&a, &b}) {
     if (each->kind == Kind::kBundle) TUNEONCE_RETURN_IF_ERROR(Bundle::Load(each->bundle).status());
   }
@@ -104,23 +104,26 @@ void AddCompare(CLI::App& app, Command* command, int* exit_code) {
       "Compare two bundles, back ends (matmul:tile), stores, or results of tune --json: same inputs, one race, and a "
       "verdict: accept (B is 5 % faster), minor (2 %), no_change, revert (2 % slower, or wrong; exit code 3)");
   auto arguments = std::make_shared<CompareArguments>();
-  compare->add_option("a", arguments->a, "What there is: BUNDLE[:BACKEND or :VARIANT], a store's or a result's file")
+  compare
+      ->add_option("a", arguments->a,
+                   "The current version: BUNDLE[:BACKEND or :VARIANT], a store's file, or a result's file")
       ->type_name("A")
       ->required();
-  compare->add_option("b", arguments->b, "What may take its place")->type_name("B")->required();
+  compare->add_option("b", arguments->b, "The version that may replace it")->type_name("B")->required();
   compare->add_option("--shape", arguments->shape,
-                      "Value of one dim, scalar or dtype, as M=4096, causal=1, x=float16; may be repeated");
-  compare->add_option("--shapes", arguments->shapes, "All shapes of this file, one a line: M=64 N=4096")
+                      "Value of a dim, scalar or dtype, such as M=4096, causal=1, x=float16; may be repeated");
+  compare->add_option("--shapes", arguments->shapes, "All shapes of this file, one per line: M=64 N=4096")
       ->type_name("FILE");
-  compare->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
+  compare->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, such as eps=1e-5; may be repeated");
   compare
       ->add_option("--bundle", arguments->bundle,
-                   "Of two stores: the kernel (default: all that both hold and that are found by name)")
+                   "For two stores: the kernel (default: all kernels in both that are found by name)")
       ->type_name("BUNDLE");
   AddMeasuringOptions(compare, arguments.get());
-  compare->add_option("--ledger", arguments->ledger, "Append a row to this table of changes, or begin it")
+  compare
+      ->add_option("--ledger", arguments->ledger, "Append a row to this table of changes, which is created if needed")
       ->type_name("FILE");
-  compare->add_option("--change", arguments->change, "What was changed, in words, for the ledger (default: B)");
+  compare->add_option("--change", arguments->change, "Description of the change for the ledger (default: B)");
   compare->callback([=] { *command = [=] { return Compare(*arguments, exit_code); }; });
 }
 

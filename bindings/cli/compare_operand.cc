@@ -21,7 +21,7 @@ const char* KindName(CompareOperand::Kind kind) {
 Result<CompareOperand> ReadOperand(const std::string& text) {
   CompareOperand operand;
   operand.text = operand.bundle = text;
-  std::error_code error;  // What cannot be looked at is none.
+  std::error_code error;  // A file that cannot be read does not count as a file.
   if (std::filesystem::is_regular_file(text, error)) {
     operand.kind = report::IsSqliteFile(text) ? CompareOperand::Kind::kStore : CompareOperand::Kind::kResult;
     return operand;
@@ -31,7 +31,7 @@ Result<CompareOperand> ReadOperand(const std::string& text) {
   operand.bundle = text.substr(0, colon);
   operand.backend = text.substr(colon + 1);
   if (!operand.bundle.empty() && !operand.backend.empty()) return operand;
-  return InvalidArgumentError("'" + text + "' is no bundle and back end: write them as matmul:tile");
+  return InvalidArgumentError("'" + text + "' is not a bundle and back end: write them as matmul:tile");
 }
 
 }  // namespace tuneonce::cli

@@ -7,7 +7,7 @@
 
 namespace tuneonce::cli {
 
-/// What `tuneonce compare` is given as A or B.
+/// An operand A or B of `tuneonce compare`.
 struct CompareOperand {
   enum class Kind {
     kBundle,  ///< A folder or a name; of one back end or variant: "matmul:tile".
@@ -16,7 +16,7 @@ struct CompareOperand {
   };
 
   Kind kind = Kind::kBundle;
-  std::string text;     ///< As it was given.
+  std::string text;     ///< The text on the command line.
   std::string bundle;   ///< kBundle: by which it is found.
   std::string backend;  ///< kBundle: empty: all.
 };
@@ -24,8 +24,9 @@ struct CompareOperand {
 /// "a bundle", "a store", "a result".
 const char* KindName(CompareOperand::Kind kind);
 
-/// By what there is: a file is a store if it is SQLite's, else a result; all else is a bundle. A folder with a colon in
-/// its name is that folder. Errors: InvalidArgument for "matmul:" and ":tile"; those of reading a file.
+/// Interprets a text by what exists: a file is a store if it is an SQLite file, else a result, and any other text is a
+/// bundle. A folder with a colon in its name is that folder. Errors: InvalidArgument for "matmul:" and ":tile"; those
+/// of reading a file.
 Result<CompareOperand> ReadOperand(const std::string& text);
 
 }  // namespace tuneonce::cli

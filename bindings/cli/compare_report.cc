@@ -36,7 +36,7 @@ std::string SideText(const ComparedSide& side) {
   return text + "{" + SettingsText(side.config) + "}" + (side.variant.empty() ? "" : ", " + side.variant);
 }
 
-/// What a line is about: the shape, with its kernel where others are compared, too.
+/// Returns the label of a line: the shape, with its kernel if several are compared.
 std::string LabelOf(const ComparedShape& shape, const CompareReport& report) {
   const bool has_others = std::any_of(report.shapes.begin(), report.shapes.end(),
                                       [&](const ComparedShape& each) { return each.kernel != shape.kernel; });
@@ -82,7 +82,7 @@ Json SideJson(const ComparedSide& side) {
 
 Json ComparedJson(const ComparedShape& shape) {
   Json json = {{"kernel", shape.kernel}};
-  const bool is_compared = shape.status.ok();  // Else its label may be that of a line, or a key.
+  const bool is_compared = shape.status.ok();  // Otherwise its label may be that of a line or a key.
   json["shape"] = is_compared ? ShapeJson(shape.shape) : Json(nullptr);
   const std::string label = shape.shape.empty() ? "" : shape.shape + ": ";
   json["error"] = is_compared ? Json(nullptr) : Json(label + shape.status.ToString());
@@ -126,7 +126,7 @@ Json ReportJson(const CompareReport& report, const CompareSummary& summary) {
   return json;
 }
 
-/// One line for each note, however many shapes have it.
+/// Prints each note once, for any number of shapes.
 void PrintNotes(const CompareReport& report) {
   std::set<std::string> said;
   for (const ComparedShape& shape : report.shapes) {

@@ -15,17 +15,17 @@ namespace tuneonce::cli {
 
 /// How one of the two ran at a shape, as it is shown.
 struct ComparedSide {
-  nlohmann::ordered_json config;  ///< By ConfigJson.
+  nlohmann::ordered_json config;  ///< In the form of ConfigJson.
   std::string variant;
   std::optional<Measurement> measurement;     ///< Empty if it failed, or was not measured since the other did.
   std::optional<std::uint64_t> memory_bytes;  ///< Empty: not known.
 };
 
-/// What came of one shape.
+/// The result for one shape.
 struct ComparedShape {
   std::string kernel;
   std::string shape;  ///< "M=64, N=32"
-  Status status;      ///< Not OK: why there is no verdict; then nothing else is set.
+  Status status;      ///< The reason for a missing verdict. If it is not OK, nothing else is set.
   ComparedSide a, b;
   std::optional<Speedup> speedup;
   Verdict verdict = Verdict::kNoChange;
@@ -44,7 +44,7 @@ struct ComparedShape {
 
 /// A comparison over all shapes.
 struct CompareReport {
-  std::string a, b;  ///< As they were given.
+  std::string a, b;  ///< The operands on the command line.
   std::string device;
   std::vector<ComparedShape> shapes;
 };

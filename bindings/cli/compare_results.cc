@@ -16,7 +16,7 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 /// Deeper than any result is.
 constexpr int kMostDepth = 32;
 
-/// What a file says of its best config.
+/// The best config in a result file.
 struct TuneResult {
   std::string kernel;
   std::string device;
@@ -26,10 +26,10 @@ struct TuneResult {
 };
 
 Status IsNone(const std::string& path, const std::string& why) {
-  return InvalidArgumentError(path + " is no result of tuneonce tune --json: " + why);
+  return InvalidArgumentError(path + " is not a result of tuneonce tune --json: " + why);
 }
 
-/// The string at `name`; nothing if there is none.
+/// Returns the string at `name`, or nothing.
 std::string TextAt(const Json& json, const char* name) {
   auto found = json.find(name);
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();

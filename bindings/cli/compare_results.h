@@ -8,9 +8,9 @@
 
 namespace tuneonce::cli {
 
-/// The best of two results that `tune --json` wrote, by what these say: nothing runs, and outputs are not compared.
-/// Errors: InvalidArgument for what is no result of one shape, one without an interval (what a store had), and two of
-/// different devices or shapes; those of reading a file.
+/// Compares the best configs of two files that `tune --json` wrote, by the files' numbers. Nothing runs, and outputs
+/// are not compared. Errors: InvalidArgument for a file that is not a result of one shape, for one without an interval
+/// (from a store), and for two files of different devices or shapes; those of reading a file.
 Result<CompareReport> CompareResults(const std::string& a, const std::string& b);
 
 }  // namespace tuneonce::cli

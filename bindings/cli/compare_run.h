@@ -22,7 +22,7 @@ struct CompareOptions {
   std::vector<std::string> shape;    ///< "M=4096", as MakeTuneJob takes it.
   std::vector<std::string> scalars;  ///< "eps=1e-5".
   std::string shapes;                ///< A file of shapes; empty: one shape.
-  std::string bundle;                ///< Of stores: the kernel, where it is not found by its name.
+  std::string bundle;                ///< For stores: the kernel, if its name does not find it.
 };
 
 /// Compares kernels at one shape after the other. Its device's primary context is current on this thread while it
@@ -39,7 +39,7 @@ class CompareRun {
   StreamView stream() const { return stream_->view(); }
   const CompareOptions& options() const { return options_; }
 
-  /// Both at a shape of A's, on what A declares for warm-ups. What goes wrong is in it.
+  /// Compares both at a shape of A's, on the values that A declares for warm-ups. The result contains any error.
   ComparedShape At(const ComparedKernel& a, const ComparedKernel& b, const TuneJob& job) const;
   /// Errors: Cancelled, once an interrupt has come.
   Status CheckInterrupted() const;
@@ -54,14 +54,14 @@ class CompareRun {
   const CompareOptions& options_;
 };
 
-/// Two bundles, or back ends, at each shape: both are tuned there, and their best run side by side. What goes wrong at
-/// one shape is that shape's. Errors: a bundle or device that is not there, signatures that differ, shapes that cannot
-/// be read; Cancelled.
+/// Compares two bundles or back ends at each shape: both are tuned there, and their best configs run in pairs. An error
+/// at one shape is part of that shape's result. Errors: a missing bundle or device, different signatures, invalid
+/// shapes; Cancelled.
 Result<CompareReport> CompareBundles(const CompareOperand& a, const CompareOperand& b, const Device& device,
                                      const CompareOptions& options);
 
-/// What a launch on this device would run by either store: at each key of this device that both hold, or at the shapes
-/// that are given. Errors: as CompareBundles; NotFound if there is no such key.
+/// Compares what a launch on this device would run with either store, at each key of this device that both have, or at
+/// the given shapes. Errors: those of CompareBundles; NotFound without such a key.
 Result<CompareReport> CompareStores(const std::string& a, const std::string& b, const Device& device,
                                     const CompareOptions& options);
 

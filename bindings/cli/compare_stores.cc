@@ -18,15 +18,15 @@ namespace {
 
 /// A key that both stores hold, or a shape that was given.
 struct StoredShape {
-  std::string bundle;  ///< By which the kernel is found.
-  std::string key;     ///< As the records have it; empty: that of the shape.
+  std::string bundle;  ///< The name by which the kernel is found.
+  std::string key;     ///< The key in the records. Empty: that of the shape.
   std::vector<std::string> settings;
   std::optional<TuneJob> job;  ///< Instead of the settings.
   Status wrong;
-  std::string text;  ///< What it is called before its job is known.
+  std::string text;  ///< Its label before its job is known.
 };
 
-/// What to give MakeTuneJob for a record: its dims as they were measured, and what else its key says of the call.
+/// Returns the settings for MakeTuneJob from a record: its measured dims, and what else its key has.
 std::vector<std::string> SettingsOf(const TuningRecord& record) {
   std::vector<std::string> settings = absl::StrSplit(record.tuned_at, ", ", absl::SkipEmpty());
   std::map<std::string, std::string> dims;
@@ -101,7 +101,7 @@ Result<std::vector<StoredShape>> ShapesGiven(const Device& device, const Compare
   return shapes;
 }
 
-/// A bundle's kernel, and what it would run by either store. It is only asked: nothing is searched or loaded.
+/// A bundle's kernel, and what it would run with either store. Nothing is searched or loaded.
 class StoredKernel {
  public:
   static Result<std::unique_ptr<StoredKernel>> Create(const CompareRun& run, Bundle bundle,

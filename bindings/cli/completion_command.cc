@@ -20,7 +20,7 @@ std::string Quoted(const std::string& text) {
 /// A function name's part: "tuneonce records list" as "tuneonce__records__list".
 std::string FunctionOf(const CommandTree& tree) { return "_" + absl::StrReplaceAll(tree.path, {{" ", "__"}}); }
 
-/// What may come next: sub-commands, options, and likely positionals.
+/// Returns the possible next words: sub-commands, options, and likely positionals.
 std::string WordsOf(const CommandTree& tree) {
   std::vector<std::string> words;
   for (const CommandTree& child : tree.children) words.push_back(child.name);
@@ -128,7 +128,7 @@ void AppendZsh(const CommandTree& tree, std::string* text) {
 std::string ZshText(const CommandTree& tree) {
   std::string text = "#compdef tuneonce\n# zsh completion for tuneonce, by: tuneonce completion zsh\n";
   AppendZsh(tree, &text);
-  // As a file of fpath it is the function's body; sourced, it registers itself.
+  // As a file of fpath it is the function's body. When sourced, it registers itself.
   return text +
          "if [[ $funcstack[1] == _tuneonce ]]; then\n  _tuneonce \"$@\"\nelse\n  compdef _tuneonce tuneonce\nfi\n";
 }

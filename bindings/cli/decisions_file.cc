@@ -135,7 +135,7 @@ Result<DecisionsFile> ReadTable(const ManifestNode& root, const std::string& pat
     TUNEONCE_RETURN_IF_ERROR(ReadConfig(member, &decision));
     file.decisions.push_back(std::move(decision));
   }
-  if (file.decisions.empty()) return root.Error("there is no decision in it");
+  if (file.decisions.empty()) return root.Error("it contains no decision");
   return file;
 }
 

@@ -12,7 +12,7 @@
 
 namespace tuneonce::cli {
 
-/// Decisions that were made elsewhere, in the words of the file that says them.
+/// Selected configs that were made elsewhere, as their file states them.
 struct DecisionsFile {
   /// For these extents, this config.
   struct Decision {
@@ -21,17 +21,17 @@ struct DecisionsFile {
     std::vector<std::pair<std::string, AxisValue>> config;
   };
 
-  std::string kernel;                        ///< The bundle; empty if the file does not say.
-  std::string device;                        ///< Which they are for; empty if the file does not say.
+  std::string kernel;                        ///< The bundle. Empty if the file does not name it.
+  std::string device;                        ///< The device that they are for. Empty if the file does not name it.
   std::string nearest;                       ///< The dim by which the nearest decision serves; empty: none.
-  std::string toolchain;                     ///< What compiled the kernel that they were made with; may be empty.
-  std::map<std::string, std::string> about;  ///< What else the file's name says: {"dtype", "fp8_w8a8"}.
+  std::string toolchain;                     ///< The compiler of the kernel that they were made with. May be empty.
+  std::map<std::string, std::string> about;  ///< Other parts of the file's name: {"dtype", "fp8_w8a8"}.
   std::vector<Decision> decisions;           ///< At least one.
 };
 
-/// Reads a file of our own form, or a table of vLLM's fused MoE kernel, whose name says part of it
-/// ("E=8,N=14336,device_name=NVIDIA_H200.json"). docs/cli.md describes both. Errors: InvalidArgument, naming file,
-/// line and field.
+/// Reads a file in this library's format, or a table of vLLM's fused MoE kernel, whose name contains a part of it
+/// ("E=8,N=14336,device_name=NVIDIA_H200.json"). docs/cli.md describes both. Errors: InvalidArgument, naming file, line
+/// and field.
 Result<DecisionsFile> ReadDecisions(const std::string& path);
 
 }  // namespace tuneonce::cli

@@ -10,10 +10,10 @@
 namespace tuneonce::cli {
 
 void AddDoctor(CLI::App& app, Command* command) {
-  CLI::App* doctor =
-      app.add_subcommand("doctor", "Show which drivers, devices and compilers are found, and what to do");
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Show the drivers, devices and compilers that are found, and what to do about missing ones");
   auto json = std::make_shared<bool>(false);
-  doctor->add_flag("--json", *json, "JSON instead of text");
+  doctor->add_flag("--json", *json, "Print JSON instead of text");
   doctor->callback([=] {
     *command = [=]() -> Status {
       DoctorReport report = RunDoctor(*Runtime::Default());

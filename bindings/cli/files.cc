@@ -17,10 +17,10 @@ Status CannotWrite(const std::string& path, const std::string& why) {
   return UnavailableError("cannot write " + path + ": " + why);
 }
 
-/// The name at the end of a chain of symbolic links; what it names need not exist.
+/// Returns the name at the end of a chain of symbolic links, which need not exist.
 Result<std::string> FollowLinks(const std::string& path) {
   std::filesystem::path at = path;
-  constexpr int kMostLinks = 40;  // As many as Linux follows.
+  constexpr int kMostLinks = 40;  // The limit of Linux.
   for (int i = 0; i < kMostLinks; ++i) {
     std::error_code error;
     std::filesystem::path target = std::filesystem::read_symlink(at, error);
@@ -44,7 +44,7 @@ int WriteAndClose(int file, std::string_view content) {
   return error;
 }
 
-/// A file of the same folder, with the owner and mode of `old` (null: there was none), then renamed over `path`.
+/// Writes a file in the same folder, with the owner and mode of `old` (null for a new file), and renames it to `path`.
 Status Replace(const std::string& path, const struct stat* old, const std::string& content) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::string temporary = (folder / ".tuneonce-XXXXXX").string();

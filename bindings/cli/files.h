@@ -9,9 +9,9 @@ namespace tuneonce::cli {
 
 // Files are read by tuneonce::ReadFile.
 
-/// Writes the whole file, or leaves what was there: a file that exists is replaced at once by one of the same mode, and
-/// of a symbolic link the target. A pipe or a device stays what it is and is written to. Errors: Unavailable, with the
-/// path and the reason, also for a folder or a disk.
+/// Writes the whole file, or leaves an existing one unchanged: it is replaced atomically by a file of the same mode. A
+/// symbolic link is followed. A pipe or a device is written to. Errors: Unavailable, with the path and the reason, also
+/// for a folder or a disk.
 Status WriteFile(const std::string& path, const std::string& content);
 
 }  // namespace tuneonce::cli

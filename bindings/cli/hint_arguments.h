@@ -9,13 +9,14 @@
 
 namespace tuneonce::cli {
 
-/// "occupancy=4" and the like as values of hints. Errors: InvalidArgument for what is no NAME=NUMBER, or comes twice.
+/// Reads arguments such as "occupancy=4" as hints. Errors: InvalidArgument for one that is not NAME=NUMBER, or occurs
+/// twice.
 inline Result<HintValues> ParseHints(const std::vector<std::string>& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(arguments, "hint"));
   HintValues values;
   for (const auto& [name, text] : settings) {
     std::optional<std::int64_t> value = ParseNumber<std::int64_t>(text);
-    if (!value) return InvalidArgumentError("'" + name + "=" + text + "' is no hint: write NAME=NUMBER");
+    if (!value) return InvalidArgumentError("'" + name + "=" + text + "' is not a hint: write NAME=NUMBER");
     values.emplace(name, *value);
   }
   return values;

@@ -46,7 +46,7 @@ class Importer {
  private:
   Result<Config> ConfigOf(const DecisionsFile::Decision& decision) const;
   Status CheckListed(const Config& config) const;
-  /// What the key needs of a shape: dims that it does not name have the example's extents.
+  /// Returns the shape that determines the key. Dims that the decision does not name have the example's extents.
   Result<InputShape> ShapeOf(const DecisionsFile::Decision& decision) const;
   Result<TuningRecord> RecordOf(const DecisionsFile::Decision& decision, Config config) const;
   Status AddTo(std::vector<TuningRecord>* records, TuningRecord record, const DecisionsFile::Decision& decision) const;
@@ -76,7 +76,7 @@ Status Importer::Read(const DecisionMap& map) {
   TUNEONCE_ASSIGN_OR_RETURN(shape_, ParseSettings(map.shape, "shape"));
   TUNEONCE_ASSIGN_OR_RETURN(dtypes_, ParseSettings(map.dtypes, "dtype"));
   ignored_.insert(map.ignored.begin(), map.ignored.end());
-  // What is named and not there is a slip.
+  // A name that the kernel does not have is a mistake.
   std::set<std::string> theirs, extents;
   for (const auto& [name, value] : file_.about) extents.insert(name);
   for (const DecisionsFile::Decision& decision : file_.decisions) {
@@ -127,7 +127,7 @@ Status Importer::CheckListed(const Config& config) const {
     if (values.count(value) > 0) continue;
     return InvalidArgumentError(config.AxisName(i) + "=" + value + ": the axis has the values " + Listed(values));
   }
-  return InvalidArgumentError("{" + config.ToString() + "} is none of the kernel's configs");
+  return InvalidArgumentError("{" + config.ToString() + "} is not a config of the kernel");
 }
 
 Result<Config> Importer::ConfigOf(const DecisionsFile::Decision& decision) const {
@@ -197,7 +197,7 @@ Result<InputShape> Importer::ShapeOf(const DecisionsFile::Decision& decision) co
     if (dtype == DType::kAny && example != example_.dtypes.end()) dtype = example->second;
     if (given != dtypes_.end()) {
       std::optional<DType> named = DTypeNamed(given->second);
-      if (!named) return InvalidArgumentError("--dtype " + parameter.name + "=" + given->second + " is no dtype");
+      if (!named) return InvalidArgumentError("--dtype " + parameter.name + "=" + given->second + " is not a dtype");
       dtype = *named;
     }
     shape.dtypes.push_back(dtype);
@@ -233,7 +233,7 @@ Result<TuningRecord> Importer::RecordOf(const DecisionsFile::Decision& decision,
   key.device_name = identity_.name;
   key.capability = target_.capability();
   key.num_sms = identity_.num_sms;
-  key.driver_version = 0;  // It did not run here yet.
+  key.driver_version = 0;  // It has not run here yet.
   record.config = std::move(config);
   record.reason = ChoiceReason::kImported;
   record.toolchain = file_.toolchain;

@@ -13,8 +13,8 @@ namespace tuneonce::cli {
 
 /// How the words of a file of decisions become a bundle's, each as "NAME=VALUE" but `ignored`.
 struct DecisionMap {
-  std::vector<std::string> axes;     ///< THEIRS=OURS, of axes; else as they are called there.
-  std::vector<std::string> dims;     ///< The same, of dims.
+  std::vector<std::string> axes;     ///< THEIRS=OURS for axes. An axis that is not listed keeps its name.
+  std::vector<std::string> dims;     ///< THEIRS=OURS for dims. A dim that is not listed keeps its name.
   std::vector<std::string> values;   ///< AXIS=VALUE of ours, which the file does not have.
   std::vector<std::string> shape;    ///< DIM=EXTENT of ours, which the file does not have.
   std::vector<std::string> dtypes;   ///< TENSOR=DTYPE, which the bundle leaves open.

@@ -38,7 +38,7 @@ Result<FileDescriptor> Open(const std::string& path, int flags) {
   if (!file.is_open()) return CannotAppend(path, std::strerror(errno));
   struct stat info {};
   if (fstat(file.get(), &info) != 0) return CannotAppend(path, std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) return CannotAppend(path, "it is no file");
+  if (!S_ISREG(info.st_mode)) return CannotAppend(path, "it is not a file");
   return file;
 }
 
@@ -58,13 +58,14 @@ Status Lock(const FileDescriptor& file, const std::string& path) {
   }
 }
 
-/// The iteration of the last whole row; 0 without one. Errors: it is no ledger.
+/// Returns the iteration of the last complete row, or 0. Errors: the file is not a ledger.
 Result<std::int64_t> LastIteration(const std::string& path, std::string_view content) {
   std::int64_t last = 0;
   if (content.empty()) return last;
   std::vector<absl::string_view> lines = absl::StrSplit(absl::string_view(content.data(), content.size()), '\n');
   if (lines.front() != kHeader) {
-    return FailedPreconditionError(path + " is no ledger of tuneonce compare, and is left as it is: name another file");
+    return FailedPreconditionError(path +
+                                   " is not a ledger of tuneonce compare, and stays unchanged: name another file");
   }
   for (std::size_t i = 1; i < lines.size(); ++i) {
     std::vector<absl::string_view> fields = absl::StrSplit(lines[i], '\t');

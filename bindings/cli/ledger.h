@@ -13,7 +13,7 @@ namespace tuneonce::cli {
 // may be described with commas:
 //   iteration  change  latency_ms  correctness  status  peak_bytes
 
-/// What became of a change.
+/// The result of a change.
 struct LedgerRow {
   std::string change;                       ///< In words; tabs and controls become blanks.
   std::optional<double> latency_ms;         ///< Written with six decimals, "nan" without.
@@ -22,14 +22,14 @@ struct LedgerRow {
   std::optional<std::uint64_t> peak_bytes;  ///< "nan" without.
 };
 
-/// OK if a row can be appended: a ledger that can be written, or a folder where one can be made. Writes nothing.
-/// Errors: FailedPrecondition for a file that is no ledger; Unavailable, with the path and the reason.
+/// Returns OK if a row can be appended: the ledger can be written, or be created in its folder. Writes nothing. Errors:
+/// FailedPrecondition for a file that is not a ledger; Unavailable, with the path and the reason.
 Status CheckLedger(const std::string& path);
 
 /// Appends a row, with the header to a new or empty file, and returns its iteration: one more than that of the last
-/// whole row, from 1 on. Others that append wait for each other, so that no two rows have one iteration, and no line is
-/// torn; what one left torn that was killed stays as it is, on a line of its own. A row is there whole or not at all.
-/// Errors: as CheckLedger; DeadlineExceeded if another process holds the file for long.
+/// complete row, starting at 1. Processes that append wait for each other, so that iterations are unique and lines are
+/// complete. An incomplete line of a killed process stays on a line of its own. Errors: those of CheckLedger;
+/// DeadlineExceeded if another process locks the file for long.
 Result<std::int64_t> AppendToLedger(const std::string& path, const LedgerRow& row);
 
 }  // namespace tuneonce::cli

@@ -28,7 +28,7 @@ bool Mentions(const KernelSource& source, const std::string& words) {
                                             [&](const auto& header) { return has(header.second); });
 }
 
-/// The first "name" that the source includes, that is none of its `headers`, and of which `fits`.
+/// Returns the first "name" that the source includes, that is not one of its `headers`, and that `fits` accepts.
 template <typename Fits>
 std::optional<std::string> FindUnnamed(const KernelSource& source, const Fits& fits) {
   for (const HeaderRequest& request : FindHeaderRequests(source.content, {}).requests) {

@@ -10,11 +10,11 @@
 
 namespace tuneonce::cli {
 
-/// The first file that a C++ source of the bundle in `folder` includes, and that is neither one of its `headers` nor
-/// the compiler's own: it would not travel with the bundle, and is no part of the kernel's identity. If the compile
-/// succeeded, its list of files decides; without a list (NVRTC before 13), a "header" that is in the working directory.
-/// If it failed, a "header" that the error names and that the bundle's folder has. The result is relative to `folder`
-/// where the file lies in it.
+/// Returns the first file that a C++ source of the bundle in `folder` includes and that is neither one of its `headers`
+/// nor the compiler's own. Such a file would not be shipped with the bundle, and is not part of the kernel's identity.
+/// If the compile succeeded, its list of files decides, or without a list (NVRTC before 13) a "header" in the working
+/// directory. If it failed, a "header" decides that the error names and the bundle's folder contains. The result is
+/// relative to `folder` if the file is in it.
 std::optional<std::string> FindLooseHeader(const std::string& folder, const KernelSource& source,
                                            const Result<Artifact>& compiled);
 

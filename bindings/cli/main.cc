@@ -1,5 +1,5 @@
-// The command line: exit code 0 only on success; otherwise one clear line on stderr, and one of what to do. (A verdict
-// of `compare` is no failure, and has an exit code of its own.)
+// The command line. The exit code is 0 only on success. Otherwise stderr has one line with the error and one with what
+// to do. (A verdict of `compare` has an exit code of its own.)
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ int Report(const Status& status, bool verbose) {
   return 1;
 }
 
-/// What was not understood, and where help is: of the command that was named, if there is one.
+/// Prints a usage error and where to find help: that of the named command, if it exists.
 int ReportMistake(const CLI::App& app, const std::string& what) {
   std::string command = "tuneonce";
   for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
@@ -54,11 +54,12 @@ int ReportMistake(const CLI::App& app, const std::string& what) {
 }
 
 int Run(int argc, char** argv) {
-  CLI::App app("Tunes GPU kernels once and launches them for ever", "tuneonce");
+  CLI::App app("Tunes GPU kernels once and launches them forever", "tuneonce");
   app.require_subcommand(1);
   app.fallthrough();  // --verbose behind a sub-command, too.
   bool verbose = false;
-  app.add_flag("--verbose", verbose, "Print the full error instead of its first line; of tune also warnings about the code");
+  app.add_flag("--verbose", verbose,
+               "Print the full error instead of its first line; for tune also warnings about the code");
   app.set_version_flag("--version", "tuneonce " TUNEONCE_VERSION);
   Command command;
   AddDoctor(app, &command);

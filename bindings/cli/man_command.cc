@@ -112,7 +112,7 @@ Status Man(const CommandTree& tree, const std::string& name, const std::string& 
     PrintText(Page(child, /*is_root=*/false));
     return Status();
   }
-  return NotFoundError(absl::StrCat("there is no command '", name, "': choose one of ", absl::StrJoin(names, ", ")));
+  return NotFoundError(absl::StrCat("unknown command '", name, "': choose one of ", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ void AddMan(CLI::App& app, Command* command) {
     std::string folder;
   };
   auto arguments = std::make_shared<Arguments>();
-  man->add_option("command", arguments->name, "Whose page (default: the whole command's)");
+  man->add_option("command", arguments->name, "The command whose page is printed (default: tuneonce)");
   man->add_option("--folder", arguments->folder, "Write all pages into this folder instead")->type_name("FOLDER");
   man->callback([=] { *command = [=] { return Man(TreeOf(RootOf(*man)), arguments->name, arguments->folder); }; });
 }

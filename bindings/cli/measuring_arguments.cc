@@ -34,7 +34,7 @@ void AddMeasuringOptions(CLI::App* command, MeasuringArguments* arguments) {
                     "Of a matmul with many configs: all, not only those that nvMatmulHeuristics proposes");
   command->add_flag("--warm", arguments->warm,
                     "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
-  command->add_flag("--json", arguments->json, "JSON instead of text");
+  command->add_flag("--json", arguments->json, "Print JSON instead of text");
   command->add_flag("--quiet", arguments->quiet, "No progress line");
 }
 

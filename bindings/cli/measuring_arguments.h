@@ -12,7 +12,7 @@
 
 namespace tuneonce::cli {
 
-/// What commands that measure are told of how: as `tune` has it.
+/// The options of `tune` and other commands that measure.
 struct MeasuringArguments {
   std::string device = "cuda";
   std::string timer;
@@ -27,14 +27,16 @@ struct MeasuringArguments {
 /// Adds these options to a command. `arguments` outlives it.
 void AddMeasuringOptions(CLI::App* command, MeasuringArguments* arguments);
 
-/// "auto": the first CUDA device, else the CPU device; says which. Errors: the device's, with what to do.
+/// Opens a device. "auto" is the first CUDA device, else the CPU device, and prints which. Errors: the device's, with
+/// what to do.
 Result<Device> OpenNamedDevice(const std::string& name);
 
 /// The timer that is named; null for the usual one.
 std::unique_ptr<Timer> TimerNamed(const std::string& name);
 
-/// What they mean for a search that `interrupted` ends, in a Runtime of its own, which tunes whatever the environment
-/// says and records no shapes; but for the timer. Errors: InvalidArgument for a time that is none.
+/// Returns the search options for these arguments, except the timer. The search ends when `interrupted` is set. It uses
+/// its own Runtime, which tunes even if the environment disables tuning, and records no shapes. Errors: InvalidArgument
+/// for an invalid time.
 Result<SearchOptions> SearchOptionsOf(const MeasuringArguments& arguments, const std::atomic<bool>& interrupted);
 
 }  // namespace tuneonce::cli

@@ -19,8 +19,8 @@
 
 namespace tuneonce::cli {
 
-/// `text` as a decimal number, or nothing unless it is one, whole, and fits the type: no sign but '-', no spaces, no
-/// "0x", nothing after it. What the option parser makes of numbers is not used: it takes "010" for 8.
+/// Returns `text` as a decimal number, or nothing unless it is a whole number that fits the type: no sign but '-', no
+/// spaces, no "0x", nothing after it. The parser of options is not used, because it reads "010" as 8.
 template <typename Number>
 std::optional<Number> ParseNumber(std::string_view text) {
   Number number{};
@@ -67,8 +67,8 @@ inline Result<std::int64_t> ParseDurationMs(const std::string& option, const std
   return total;
 }
 
-/// "NAME=VALUE" settings by name. Errors: InvalidArgument for what is none, or names one twice; `what` is in the
-/// message: "hint", as in "'x' is no hint: write NAME=NUMBER".
+/// Returns "NAME=VALUE" settings by name. Errors: InvalidArgument for a setting of another form, or a repeated name.
+/// `what` appears in the message: "hint", as in "'x' is not a hint: write NAME=NUMBER".
 inline Result<std::map<std::string, std::string>> ParseSettings(const std::vector<std::string>& settings,
                                                                 const std::string& what) {
   std::map<std::string, std::string> values;
@@ -91,7 +91,7 @@ inline Result<std::map<std::string, std::int64_t>> ParseExtents(const std::vecto
   std::map<std::string, std::int64_t> extents;
   for (const auto& [dim, text] : settings) {
     std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
-    if (!extent) return InvalidArgumentError("'" + dim + "=" + text + "' is no extent: write NAME=NUMBER");
+    if (!extent) return InvalidArgumentError("'" + dim + "=" + text + "' is not an extent: write NAME=NUMBER");
     extents.emplace(dim, *extent);
   }
   return extents;

@@ -17,11 +17,11 @@ namespace {
 
 /// Between an error's message and what to do about it.
 constexpr char kRemedy[] = "\x1etry: ";
-/// Of a cause: some lines of a terminal.
+/// Maximum size of a cause, which is some lines of a terminal.
 constexpr std::size_t kMostCauseBytes = 600;
 
-/// Where a message's first line ends, or a long one's part that is shown. Where was looked for what is not there is
-/// what `tuneonce doctor` shows.
+/// Returns where a message's first line ends, or the part of a long line that is shown. `tuneonce doctor` shows the
+/// places where a missing thing was searched.
 std::size_t EndOfCause(const std::string& message) {
   std::size_t end = std::min({message.find('\n'), message.find("; looked for: "), message.size()});
   if (end <= kMostCauseBytes) return end;

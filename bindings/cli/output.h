@@ -6,12 +6,12 @@
 
 #include "tuneonce/status.h"
 
-// All that the commands say goes through here. Texts are made Printable: they hold what files, records and tools say. A
-// write that fails shows in CloseOutput.
+// All output of the commands is written by these functions. Texts are made Printable, because they contain text from
+// files, records and tools. CloseOutput reports a failed write.
 
 namespace tuneonce::cli {
 
-/// One line on stdout, formatted as by printf.
+/// Prints one line on stdout, formatted as by printf.
 void PrintLine(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /// Lines on stdout, as they are.
 void PrintText(const std::string& lines);
@@ -27,7 +27,7 @@ void PrintNote(const std::string& line);
 Status Remedied(Status error, const std::string& remedy);
 /// "1 h 5 min", "3 s".
 std::string TimeText(double seconds);
-/// True if what is written to this descriptor is for a terminal that shows colours, and its user wants them (NO_COLOR).
+/// Returns whether this descriptor is a terminal with colours, and the user wants them (NO_COLOR).
 bool UsesColors(int descriptor);
 
 /// Flushes stdout. Error: something that was printed did not arrive.

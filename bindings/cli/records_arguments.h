@@ -9,7 +9,7 @@
 
 namespace tuneonce::cli {
 
-/// What `tuneonce records ...` was given; each command reads its own.
+/// The arguments of `tuneonce records ...`. Each command reads its own.
 struct RecordsArguments {
   std::string store;
   std::string kernel;
@@ -25,7 +25,7 @@ struct RecordsArguments {
   std::vector<std::string> shape;
   bool replace = false;
   bool with_code = false;
-  std::vector<std::string> stores;  ///< Of diff and merge.
+  std::vector<std::string> stores;  ///< For diff and merge.
   std::string by = "best";
   bool skip_damaged = false;
   bool json = false;

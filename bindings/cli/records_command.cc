@@ -61,7 +61,7 @@ Status Explain(const RecordsArguments& arguments) {
     return KeysOf(std::move(records), {arguments.kernel, arguments.key, arguments.shape});
   };
   Result<std::vector<KeyRecords>> keys = find_keys();
-  // Then that there is none is the answer.
+  // Then the answer is that the key has no record.
   if (!keys.ok() && !(here && keys.status().code() == StatusCode::kNotFound)) return keys.status();
   std::vector<KeyRecords> found = keys.ok() ? *std::move(keys) : std::vector<KeyRecords>();
   if (arguments.json) {
@@ -128,86 +128,91 @@ void AddDecisionOptions(CLI::App* import, RecordsArguments* arguments) {
     import->add_option(name, into, description)->allow_extra_args(false);
   };
   import->add_option("--bundle", arguments->bundle, "Decisions: the kernel's bundle, a folder or a name");
-  list("--axis", map.axes, "Decisions: THEIRS=OURS, what an axis is called there; may be repeated, as all below");
-  list("--dim", map.dims, "Decisions: THEIRS=OURS, what a dim is called there");
-  list("--value", map.values, "Decisions: AXIS=VALUE of an axis that they do not know");
-  list("--shape", map.shape, "Decisions: DIM=EXTENT of a dim that they do not know");
-  list("--dtype", map.dtypes, "Decisions: TENSOR=DTYPE of a tensor that the bundle leaves open");
-  list("--ignore", map.ignored, "Decisions: a name of theirs that means nothing to this kernel");
-  import->add_flag("--any-device", arguments->any_device, "Decisions: take those that were made for another device");
+  list("--axis", map.axes, "Decisions: THEIRS=OURS for the name of an axis; may be repeated, like the options below");
+  list("--dim", map.dims, "Decisions: THEIRS=OURS for the name of a dim");
+  list("--value", map.values, "Decisions: AXIS=VALUE for an axis that the file does not have");
+  list("--shape", map.shape, "Decisions: DIM=EXTENT for a dim that the file does not have");
+  list("--dtype", map.dtypes, "Decisions: TENSOR=DTYPE for a tensor whose dtype the bundle leaves open");
+  list("--ignore", map.ignored, "Decisions: a name in the file that this kernel does not use");
+  import->add_flag("--any-device", arguments->any_device, "Decisions: accept a file that was made for another device");
 }
 
 void AddStores(CLI::App* diff, CLI::App* merge, RecordsArguments* arguments) {
   diff->add_option("stores", arguments->stores, "The two stores")->required()->expected(2);
-  diff->add_option("--kernel", arguments->kernel, "Only this kernel's");
-  merge->add_option("stores", arguments->stores, "The stores; one is enough for a fleet's")
+  diff->add_option("--kernel", arguments->kernel, "Only records of this kernel");
+  merge->add_option("stores", arguments->stores, "The stores; at least one for a fleet's store, else two")
       ->required()
       ->expected(1, CLI::detail::expected_max_vector_size);
-  merge->add_option("-o,--output", arguments->output, "The store to make, or a fleet's to merge into")->required();
+  merge->add_option("-o,--output", arguments->output, "The store to create, or a fleet's store to merge into")
+      ->required();
   merge
       ->add_option("--by", arguments->by,
-                   "Of measured records of one key: best, newest or most-certain (default: best)")
+                   "Which measured record of a key to keep: best, newest or most-certain (default: best)")
       ->check(CLI::IsMember({"best", "newest", "most-certain"}));
-  merge->add_flag("--skip-damaged", arguments->skip_damaged, "Leave out rows that cannot be read, and say which");
+  merge->add_flag("--skip-damaged", arguments->skip_damaged, "Skip rows that cannot be read, and list them");
   for (CLI::App* command : {diff, merge}) command->remove_option(command->get_option("--store"));
 }
 
 void AddPack(CLI::App* pack, RecordsArguments* arguments) {
   pack->add_option("-o,--output", arguments->output, "The file; with --bundle the folder")->required();
-  pack->add_option("--bundle", arguments->bundle,
-                   "Not a store, but this bundle (a folder, or a name) with its decisions and their code");
-  pack->add_option("--kernel", arguments->kernel, "Only this kernel's records");
-  pack->add_option("--device", arguments->device, "Only records of the device of this name");
-  pack->add_flag("--skip-damaged", arguments->skip_damaged, "Leave out rows that cannot be read, and say which");
+  pack->add_option(
+      "--bundle", arguments->bundle,
+      "Write this bundle (a folder or a name) with its selected configs and their code, instead of a store");
+  pack->add_option("--kernel", arguments->kernel, "Only records of this kernel");
+  pack->add_option("--device", arguments->device, "Only records of the device with this name");
+  pack->add_flag("--skip-damaged", arguments->skip_damaged, "Skip rows that cannot be read, and list them");
 }
 
 }  // namespace
 
 void AddRecords(CLI::App& app, Command* command) {
   CLI::App* records = app.add_subcommand(
-      "records", "What is remembered: list, show, explain, diff, merge, export, import, pack, prune, verify");
+      "records", "Work with stored records: list, show, explain, diff, merge, export, import, pack, prune, verify");
   records->require_subcommand(1);
   auto arguments = std::make_shared<RecordsArguments>();
   auto add = [&](const char* name, const char* description, Status (*run)(const RecordsArguments&)) {
     CLI::App* sub = records->add_subcommand(name, description);
     sub->add_option("--store", arguments->store, "The store's file (default: the user's)");
-    sub->add_flag("--json", arguments->json, "JSON instead of text");
+    sub->add_flag("--json", arguments->json, "Print JSON instead of text");
     sub->callback([=] { *command = [=] { return run(*arguments); }; });
     return sub;
   };
-  CLI::App* list = add("list", "One line per record", List);
-  list->add_option("--kernel", arguments->kernel, "Only this kernel's");
-  CLI::App* show = add("show", "All fields of a kernel's records", Show);
-  show->add_option("kernel", arguments->kernel, "Which kernel")->required();
-  CLI::App* explain =
-      add("explain", "What would run for a key, why, from where, how sure; and instead of what", Explain);
-  explain->add_option("--kernel", arguments->kernel, "Which kernel")->required();
-  explain->add_option("--key", arguments->key, "Only this key, as `list` prints it");
+  CLI::App* list = add("list", "Print one line per record", List);
+  list->add_option("--kernel", arguments->kernel, "Only records of this kernel");
+  CLI::App* show = add("show", "Print all fields of a kernel's records", Show);
+  show->add_option("kernel", arguments->kernel, "The kernel's name")->required();
+  CLI::App* explain = add(
+      "explain", "Explain what would run for a key: why, where it comes from, how certain it is, and the alternatives",
+      Explain);
+  explain->add_option("--kernel", arguments->kernel, "The kernel's name")->required();
+  explain->add_option("--key", arguments->key, "Only this key, in the form that `list` prints");
   explain->add_option("--device", arguments->device,
-                      "Also what a launch on this device gets from the store, or why nothing serves");
-  explain->add_option("--shape", arguments->shape, "Only keys of this dim, as M=64, of a bundle; may be repeated");
+                      "Also show what a launch on this device gets from the store, or why it gets nothing");
+  explain->add_option("--shape", arguments->shape,
+                      "Only keys with this value of a bundle's dim, such as M=64; may be repeated");
   CLI::App* to_file = add("export", "Write records to a JSON file", ExportRecords);
   to_file->add_option("-o,--output", arguments->output, "The file")->required();
-  to_file->add_option("--kernel", arguments->kernel, "Only this kernel's");
-  to_file->add_flag("--with-code", arguments->with_code, "With the code of their choices and baselines");
-  AddStores(add("diff", "What two stores hold of the same keys", DiffRecords),
-            add("merge", "One store of several, which stay as they are", MergeRecords), arguments.get());
-  AddPack(add("pack", "A store as one small file for shipping, which is only read", PackRecords), arguments.get());
+  to_file->add_option("--kernel", arguments->kernel, "Only records of this kernel");
+  to_file->add_flag("--with-code", arguments->with_code, "Include the code of selected configs and baselines");
+  AddStores(add("diff", "Compare the records of two stores", DiffRecords),
+            add("merge", "Merge several stores into one, without changing them", MergeRecords), arguments.get());
+  AddPack(add("pack", "Write a store as one small read-only file for shipping", PackRecords), arguments.get());
   CLI::App* from_file =
-      add("import", "Add records of a JSON file, or decisions that were made elsewhere", ImportRecords);
+      add("import", "Add records from a JSON file, or configs that were selected elsewhere", ImportRecords);
   CLI::Option_group* source = from_file->add_option_group("source");
   source->add_option("file", arguments->file, "A file of records");
-  source->add_option("--decisions", arguments->decisions, "A file of decisions: our form, or a table of vLLM's");
+  source->add_option("--decisions", arguments->decisions,
+                     "A file of selected configs: tuneonce's format, or a table of vLLM");
   source->require_option(1);
   from_file->add_option("--device", arguments->device,
                         "Refuse records of other devices than this one (default: take all); decisions are for this one "
                         "(default: cuda)");
-  from_file->add_flag("--with-code", arguments->with_code, "Take the file's code, too: from whom you trust");
+  from_file->add_flag("--with-code", arguments->with_code, "Also add the file's code; only for files that you trust");
   AddDecisionOptions(from_file, arguments.get());
-  from_file->add_flag("--replace", arguments->replace, "Replace records that are there already");
+  from_file->add_flag("--replace", arguments->replace, "Replace existing records");
   CLI::App* prune = add("prune", "Remove records", Prune);
-  prune->add_option("--kernel", arguments->kernel, "Only this kernel's");
-  prune->add_option("--older-than-days", arguments->older_than_days, "Only older ones");
+  prune->add_option("--kernel", arguments->kernel, "Only records of this kernel");
+  prune->add_option("--older-than-days", arguments->older_than_days, "Only records older than this");
   add("verify", "Read every row; exit code 1 if one is damaged", VerifyStore);
 }
 

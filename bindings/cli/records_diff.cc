@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the two stores hold of one key.
+/// The records of two stores for one key.
 struct Pair {
   std::optional<TuningRecord> a, b;
 
@@ -26,7 +26,8 @@ struct Pair {
 
 struct Difference {
   std::vector<Pair> pairs;  ///< In the order of A, then of B.
-  /// Of what one store alone has: the other has the kernel with other sources, for the same device and driver.
+  /// Returns whether a record that only one store has is for other sources of a kernel that the other store has, on the
+  /// same device and driver.
   bool IsOtherSource(const Pair& pair) const {
     return std::any_of(pairs.begin(), pairs.end(), [&](const Pair& other) {
       const TuningKey &x = pair.key(), &y = other.key();

@@ -88,7 +88,7 @@ Status PutAll(const std::vector<TuningRecord>& records, const std::vector<Record
   return Status();
 }
 
-/// What a device is called in file names: "NVIDIA H200" is "NVIDIA_H200".
+/// Returns a device's name for file names: "NVIDIA_H200" for "NVIDIA H200".
 std::string InFileNames(std::string device) {
   std::replace(device.begin(), device.end(), ' ', '_');
   return device;

@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 /// Most candidates that are listed as text.
 constexpr std::size_t kMostListed = 5;
 
-/// The indices of key words, and what they must be: of a shape in the words of the kernel's bundle.
+/// Returns the indices and the required values of key words, from a shape of the kernel's bundle.
 Result<std::map<std::size_t, std::uint64_t>> WordsOf(const KeyFilter& filter) {
   std::map<std::size_t, std::uint64_t> words;
   TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(filter.shape, "shape"));
@@ -55,7 +55,7 @@ std::string Driver(int version) { return absl::StrCat(version / 1000, ".", versi
 std::string OtherDriver(const TuningRecord& record) {
   return record.is_pinned || record.is_imported() ? "always" : "by_policy";
 }
-/// The same of another device.
+/// Describes a record of another device.
 std::string OtherDevice(const TuningRecord& record) { return record.nearest_dim.empty() ? "by_policy" : "never"; }
 
 std::string Origin(const TuningRecord& record) {

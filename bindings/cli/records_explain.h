@@ -19,14 +19,14 @@ struct KeyRecords {
 /// Which keys.
 struct KeyFilter {
   std::string kernel;
-  std::string key;                 ///< As records have it; empty: all.
+  std::string key;                 ///< The key in the records. Empty: all.
   std::vector<std::string> shape;  ///< "M=64"; of the dims of the bundle that has the kernel's name.
 };
 
 /// The records by key, those that the filter names. Errors: InvalidArgument, NotFound with the keys that there are.
 Result<std::vector<KeyRecords>> KeysOf(std::vector<TuningRecord> records, const KeyFilter& filter);
 
-/// What would run for each, why, from where, how sure, and instead of what.
+/// Returns what would run for each key, why, where it comes from, how certain that is, and the alternatives.
 nlohmann::ordered_json ExplanationJson(const std::vector<KeyRecords>& keys);
 void PrintExplanation(const std::vector<KeyRecords>& keys);
 

@@ -19,7 +19,7 @@
 namespace tuneonce::cli {
 namespace {
 
-/// The example's shape, with other extents and dtypes where `shape` says so.
+/// Returns the example's shape with the extents and dtypes of `shape`.
 Result<TunedKernel::Shape> ShapeOf(const Bundle& bundle, bool is_cpu_device, const std::vector<std::string>& shape) {
   const KernelDefinition& definition = bundle.definition();
   Bundle::Example example = bundle.example();
@@ -74,7 +74,7 @@ Result<ChoiceHere> AskHere(const std::string& kernel, const std::string& device_
   TUNEONCE_RETURN_IF_ERROR(current.status());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
   RuntimeOptions of_runtime;
-  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}};  // What the store says is asked, whatever is switched off.
+  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}};  // The store is read even if the environment disables tuning.
   AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(std::move(of_runtime)));
   policy.store = std::move(store);

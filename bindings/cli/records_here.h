@@ -11,14 +11,14 @@
 
 namespace tuneonce::cli {
 
-/// What a launch on this machine's `device_name` would get from the store.
+/// What a launch on this machine's `device_name` would run with the store.
 struct ChoiceHere {
   std::string device;
   Choice choice;
 };
 
-/// Of the bundle `kernel`, at its example's shape but for `shape` ("M=64"). Nothing is tuned, compiled or loaded.
-/// Errors: InvalidArgument for a shape that is wrong; there is no such bundle or device.
+/// Answers for the bundle `kernel`, at its example's shape with the changes of `shape` ("M=64"). Nothing is tuned,
+/// compiled or loaded. Errors: InvalidArgument for an invalid shape; a missing bundle or device.
 Result<ChoiceHere> AskHere(const std::string& kernel, const std::string& device_name,
                            const std::vector<std::string>& shape, std::shared_ptr<RecordStore> store);
 

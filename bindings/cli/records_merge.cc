@@ -1,4 +1,4 @@
-// tuneonce records merge A B -o C, and pack: stores made of stores. What they are made of is only read.
+// tuneonce records merge A B -o C, and pack: new stores made from stores, which are only read.
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A file of one store, which its owner may write, or nobody.
+/// The mode of a store's file, which only its owner may write.
 constexpr mode_t kPrivate = 0600;
 constexpr mode_t kReadOnly = 0444;
 
@@ -36,8 +36,7 @@ bool IsSameFile(const std::string& a, const std::string& b) {
   return stat(a.c_str(), &x) == 0 && stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/// A store that is made anew must not take the place of one that is read, or in use: a log beside it would be played
-/// in.
+/// Refuses to create a store in place of one that is read or in use, because SQLite would apply an old log to it.
 Status CheckOutput(const std::string& output, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     if (IsSameFile(output, input)) return InvalidArgumentError(output + " is read: name another file to write");
@@ -60,7 +59,8 @@ Status WriteStore(const SqliteStore& store, const std::string& output, mode_t mo
   return UnavailableError("cannot set the mode of " + output + ": " + std::strerror(errno));
 }
 
-/// What cannot be read is an error, or left out and told. `needs_code`: so is code; else damaged code is noted.
+/// Returns the problems of the stores as an error, or skips and prints them. With `needs_code` damaged code is an
+/// error, otherwise a note.
 Status CheckProblems(const std::vector<WholeStore>& stores, bool needs_code, bool skip_damaged,
                      std::vector<std::string>* skipped) {
   for (const WholeStore& each : stores) {
@@ -93,7 +93,7 @@ struct Merged {
   std::vector<Decided> decided;
 };
 
-/// Of records that have the same name keeps one, in the place of the first.
+/// Keeps one record of each name, in the position of the first.
 std::vector<Held> KeepOneOfEach(std::vector<Held> records, std::string (*name)(const TuningRecord&), PreferRecord by,
                                 std::vector<Decided>* decided) {
   std::vector<Held> kept;
@@ -116,8 +116,8 @@ std::vector<Held> KeepOneOfEach(std::vector<Held> records, std::string (*name)(c
 std::string KeyOf(const TuningRecord& record) { return FullKey(record.key).ToString(); }
 std::string KeyAndShapeOf(const TuningRecord& record) { return absl::StrCat(KeyOf(record), " ", record.tuned_at); }
 
-/// Records of one shape are compared before those of several, whose times say nothing of each other: so the order of
-/// the stores does not matter.
+/// Merges records. Records of one shape are compared before those of several shapes, whose times cannot be compared, so
+/// that the order of the stores does not matter.
 Merged Merge(const std::vector<WholeStore>& stores, PreferRecord by) {
   std::vector<Held> all;
   for (std::size_t i = 0; i < stores.size(); ++i) {
@@ -129,7 +129,7 @@ Merged Merge(const std::vector<WholeStore>& stores, PreferRecord by) {
   return merged;
 }
 
-/// Copies the code under `key`; `anew`: also if it is there. False if no store has it whole.
+/// Copies the code under `key`; with `anew` even if it exists. Returns false if no store has it undamaged.
 Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& key, RecordStore& into, bool anew) {
   if (key == Fingerprint()) return false;
   if (!anew) {
@@ -198,7 +198,7 @@ void PrintRest(int without_code, const std::vector<std::string>& skipped) {
 
 namespace {
 
-/// The candidates' code, too: what was compiled once is not compiled again.
+/// Copies the candidates' code too, so that it is not compiled again.
 Status CopyAllCode(const std::vector<WholeStore>& stores, RecordStore& into) {
   for (const WholeStore& each : stores) {
     Result<std::vector<Fingerprint>> keys = each.store->ArtifactKeys();
@@ -210,8 +210,8 @@ Status CopyAllCode(const std::vector<WholeStore>& stores, RecordStore& into) {
   return Status();
 }
 
-/// Into a file that is made anew; or into a fleet's store, where what is not merged stays, and which gets the code that
-/// serves alone.
+/// Writes the merged records to a new file, or to a fleet's store, which keeps its other records and receives only the
+/// code that is used.
 Status WriteMerged(const std::vector<WholeStore>& stores, const std::vector<TuningRecord>& records,
                    const std::string& output, int* without_code) {
   if (IsFleetAddress(output)) {

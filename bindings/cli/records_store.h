@@ -30,8 +30,8 @@ struct WholeStore {
 };
 Result<WholeStore> ReadWhole(const std::string& path);
 
-/// What a command that needs the store's records alone cannot read of them, one line each. Where only code is damaged
-/// there is none, and a note is printed.
+/// Returns what a command that only needs records cannot read of them, one line each. If only code is damaged, it
+/// returns nothing and prints a note.
 std::vector<std::string> RecordProblems(const WholeStore& whole);
 
 /// The code under `key`; none where it is damaged. Damage of the file is noted once for each store.

@@ -58,18 +58,17 @@ Status WriteReport(const ReportArguments& arguments) {
 
 void AddReport(CLI::App& app, Command* command) {
   CLI::App* report = app.add_subcommand(
-      "report", "Stores and results as one page to look at, or as a table: what was chosen, and why");
+      "report", "Show stores and results as one HTML page, or as a table: what was selected, and why");
   auto arguments = std::make_shared<ReportArguments>();
   report
       ->add_option("files", arguments->files,
                    "Stores, files of records export, and results of tune --json (default: the user's store)")
       ->type_name("FILE");
-  report->add_option("-o,--output", arguments->output,
-                     "The file to write; with --csv and --markdown (default: stdout)");
-  report->add_option("--kernel", arguments->kernel, "Only this kernel's");
-  CLI::Option* csv = report->add_flag("--csv", arguments->csv, "Not a page, but a line of CSV per candidate");
-  report->add_flag("--markdown", arguments->markdown, "Not a page, but a table in Markdown")->excludes(csv);
-  report->add_flag("--json", arguments->json, "JSON instead of text, of what was written");
+  report->add_option("-o,--output", arguments->output, "The file to write (default with --csv and --markdown: stdout)");
+  report->add_option("--kernel", arguments->kernel, "Only records of this kernel");
+  CLI::Option* csv = report->add_flag("--csv", arguments->csv, "Write a line of CSV per candidate instead of a page");
+  report->add_flag("--markdown", arguments->markdown, "Write a table in Markdown instead of a page")->excludes(csv);
+  report->add_flag("--json", arguments->json, "Print a JSON summary instead of text");
   report->callback([=] { *command = [=] { return WriteReport(*arguments); }; });
 }
 

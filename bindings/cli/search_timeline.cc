@@ -13,9 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Three times what a race takes by default (SearchOptions::max_rounds): it may begin anew.
+/// Three times the default of a race (SearchOptions::max_rounds), because a race may start again.
 constexpr std::size_t kMostSamples = 1000;
-/// Of an isolated search of 30 configs and 300 rounds there are some 1000.
+/// An isolated search of 30 configs and 300 rounds has about 1000.
 constexpr std::size_t kMostSpans = 2000;
 
 /// Microseconds as milliseconds, to the microsecond.

@@ -8,9 +8,9 @@
 
 namespace tuneonce::cli {
 
-/// Adds to the JSON of a result what a trace of its search (Runtime::EndTrace) knows beyond: to each of its `successes`
-/// `samples`, and `timeline`. docs/cli.md describes both. Bounded: what is too much is counted. Leaves `json` as it is
-/// where the trace has nothing.
+/// Adds data from a search's trace (Runtime::EndTrace) to the JSON of its result: `samples` to each of its `successes`,
+/// and `timeline`. docs/cli.md describes both. The size is limited, and further entries are only counted. Without such
+/// events `json` does not change.
 void AddTimeline(const TuningResult& result, const std::string& trace, nlohmann::ordered_json* json);
 
 }  // namespace tuneonce::cli

@@ -60,13 +60,13 @@ void AddSpace(CLI::App& app, Command* command) {
   CLI::App* space = app.add_subcommand("space", "Show the search space of a family of kernels");
   space->require_subcommand(1);
   auto arguments = std::make_shared<SpaceArguments>();
-  CLI::App* show = space->add_subcommand("show", "Configs by target, the baseline, target filters and guards");
+  CLI::App* show = space->add_subcommand("show", "Show configs by target, the baseline, target filters and guards");
   show->add_option("FAMILY", arguments->family, "dense_matmul, attention, norm_like, ... (an unknown name lists all)")
       ->required();
   show->add_option("--target", arguments->targets,
                    "sm_90, ..., or cpu: its configs in full (repeatable); default: all");
-  show->add_option("--shape", arguments->shape, "NAME=NUMBER, for guards to be asked (repeatable): M=64");
-  show->add_flag("--json", arguments->json, "JSON instead of text");
+  show->add_option("--shape", arguments->shape, "NAME=NUMBER for checking guards, such as M=64; may be repeated");
+  show->add_flag("--json", arguments->json, "Print JSON instead of text");
   show->callback([=] { *command = [=] { return Show(*arguments); }; });
 }
 

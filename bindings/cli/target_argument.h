@@ -10,11 +10,11 @@ namespace tuneonce::cli {
 /// "sm_90", or "cpu", as a target. Errors: InvalidArgument.
 inline Result<Target> ParseTarget(const std::string& name) { return Target::Named(name); }
 
-/// The same of a GPU alone.
+/// Reads the name of a GPU target.
 inline Result<Target> ParseGpuTarget(const std::string& name) {
   Result<Target> target = Target::Named(name);
   if (target.ok() && !target->is_cpu_device) return target;
-  return InvalidArgumentError("target '" + name + "' is none: write it like sm_90");
+  return InvalidArgumentError("target '" + name + "' is unknown: write it like sm_90");
 }
 
 }  // namespace tuneonce::cli

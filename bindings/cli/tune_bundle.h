@@ -18,10 +18,10 @@ struct BundleReport {
   std::string shape;       ///< "M=64, N=32"
 };
 
-/// Tunes a bundle as a warm-up does, on what it declares for that (WarmupInputs), and launches it: on its example's
-/// shape (that for the CPU device there), `shape` ("M=4096", "causal=1", "x=float16") and `scalars` ("eps=1e-5") put
-/// in. Its candidates' outputs are compared with the baseline's. Errors: InvalidArgument for a setting that names
-/// nothing or a dim without a value; what tuning fails with.
+/// Tunes a bundle as a warm-up does, on the values that it declares (WarmupInputs), and launches it. The shape is the
+/// example's (the one for the CPU device there) with the changes of `shape` ("M=4096", "causal=1", "x=float16") and
+/// `scalars` ("eps=1e-5"). Candidates' outputs are compared with the baseline's. Errors: InvalidArgument for a setting
+/// with an unknown name, or a dim without a value; those of tuning.
 Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
                                 const std::vector<std::string>& scalars, AutotunePolicy policy);
 

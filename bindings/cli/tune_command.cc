@@ -98,7 +98,7 @@ void Print(const std::string& name, const BundleReport& report, bool json, const
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
-/// What the command was asked for, as a policy; `*kept` is the store that it names.
+/// Returns the policy for the arguments. `*kept` is the store that they name.
 Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomic<bool>& interrupted,
                                 std::shared_ptr<TuneStore>* kept) {
   AutotunePolicy policy;
@@ -163,7 +163,7 @@ Status Tune(const TuneArguments& arguments) {
   if (!arguments.budget.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(budget_ms, ParseDurationMs("--budget", arguments.budget));
   }
-  // Before a device is looked for: a wrong name is the first thing to say.
+  // Checked before a device is opened, because a wrong name should be reported first.
   if (!arguments.bundle.empty()) TUNEONCE_RETURN_IF_ERROR(Bundle::Load(arguments.bundle).status());
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenNamedDevice(arguments.device));
   const std::atomic<bool>& interrupted = CatchInterrupts();
@@ -202,28 +202,28 @@ void AddTune(CLI::App& app, Command* command) {
   std::string names;
   for (const std::string& name : Bundle::Names()) names += (names.empty() ? "" : ", ") + name;
   CLI::App* tune = app.add_subcommand(
-      "tune", "Tune a bundle (a folder with a manifest.json) on made-up data, and launch it. Found by name: " + names);
+      "tune",
+      "Tune a bundle (a folder with a manifest.json) on generated data, and launch it. Bundles with a name: " + names);
   auto arguments = std::make_shared<TuneArguments>();
-  tune->add_option("bundle", arguments->bundle, "A bundle's folder, or the name of one that is found by name")
-      ->type_name("BUNDLE");
+  tune->add_option("bundle", arguments->bundle, "Folder or name of a bundle")->type_name("BUNDLE");
   AddMeasuringOptions(tune, arguments.get());
   tune->add_option("--shape", arguments->shape,
-                   "Value of one dim, scalar or dtype, as M=4096, causal=1, x=float16; may be repeated");
+                   "Value of a dim, scalar or dtype, such as M=4096, causal=1, x=float16; may be repeated");
   tune->add_option("--shapes", arguments->shapes,
-                   "All shapes of this file, one a line: M=64 N=4096, or matmul M=64 N=4096 (without BUNDLE all "
+                   "All shapes of this file, one per line: M=64 N=4096, or matmul M=64 N=4096 (without BUNDLE all "
                    "kernels'); TUNEONCE_RECORD_SHAPES makes such a file")
       ->type_name("FILE");
-  tune->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
+  tune->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, such as eps=1e-5; may be repeated");
   tune->add_option("--store", arguments->store,
-                   "Use this store's records, and keep what is tuned in it (default: nowhere)");
-  tune->add_flag("--retune", arguments->retune, "Search also for what the store has");
+                   "Use this store's records, and write new ones to it (default: no store)");
+  tune->add_flag("--retune", arguments->retune, "Also search for keys that have a record");
   tune->add_option("--budget", arguments->budget,
-                   "End after this time, as 90s, 10m, 1h30m, with what is known by then (default: no limit)");
+                   "Select from what is measured after this time, such as 90s, 10m, 1h30m (default: no limit)");
   tune->add_flag("--dry-run", arguments->dry_run,
-                 "Only say what would be searched, and about how much time and memory that takes");
+                 "Only print what would be searched, with an estimate of time and memory");
   tune->add_flag("--samples", arguments->samples,
-                 "With --json: each sample of each config, and what was done when, for tuneonce report");
-  tune->add_option("--trace", arguments->trace, "Write what was done when to this file, for ui.perfetto.dev");
+                 "With --json: add each sample of each config and a timeline, for tuneonce report");
+  tune->add_option("--trace", arguments->trace, "Write a trace to this file, for ui.perfetto.dev");
   const CLI::App* root = &app;
   tune->callback([=] {
     arguments->verbose = root->count("--verbose") > 0;

@@ -30,10 +30,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of a search beside its compiles: half a second of samples at most by default, and as much for trying them.
+/// Time of a search besides its compiles: by default at most half a second of samples, and as much for trying
+/// candidates.
 constexpr double kMeasureSeconds = 1;
 
-/// What one compile takes where this kernel was never compiled here: guesses of the right order, not measured.
+/// Returns an estimate of one compile's time for a kernel that was never compiled here. These are not measured.
 double UsualSeconds(SourceKind kind) {
   switch (kind) {
     case SourceKind::kCubin:
@@ -50,7 +51,7 @@ double UsualSeconds(SourceKind kind) {
   return 1;
 }
 
-/// What one key would cost.
+/// The estimated cost of one key.
 struct Estimate {
   std::size_t line = 0;
   std::string key;
@@ -59,7 +60,7 @@ struct Estimate {
   std::size_t num_configs = 0;
   std::size_t num_compiles = 0;  ///< That neither the store nor another line has.
   double compile_seconds = 0;    ///< All together, one after the other.
-  std::int64_t bytes = 0;        ///< Of device memory, at most.
+  std::int64_t bytes = 0;        ///< Device memory, at most.
   Status wrong;
 };
 
@@ -145,7 +146,7 @@ class Estimator {
   std::map<std::string, TunedKernel> kernels_;
   std::set<std::pair<std::string, std::string>> keys_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> artifacts_;
-  double seen_seconds_ = 0;  // Of compiles that the store has.
+  double seen_seconds_ = 0;  // The compile times in the store.
   int num_seen_ = 0;
 };
 

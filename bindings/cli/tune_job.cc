@@ -39,8 +39,8 @@ Status ApplyDType(const Parameter& parameter, const std::string& text, Bundle::E
   return Status();
 }
 
-/// Puts `shape` into the example: dims and tensors' dtypes; what are scalars are added to `scalars`. Then each of the
-/// definition's dims has a value.
+/// Applies `shape` to the example: dims and tensors' dtypes. Scalars in it are added to `scalars`. Then each of the
+/// definition's dims must have a value.
 Status ApplyShape(const KernelDefinition& definition, const std::vector<std::string>& shape, Bundle::Example* example,
                   std::vector<std::string>* scalars) {
   TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "shape"));
@@ -86,7 +86,7 @@ Result<double> ScalarValue(const Parameter& parameter, const std::string& text) 
     if (parsed && (std::is_floating_point_v<Number> || std::abs(static_cast<double>(*parsed)) <= kExact)) {
       return static_cast<double>(*parsed);
     }
-    return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is no number that a " +
+    return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is not a number that a " +
                                 std::string(DTypeName(parameter.dtype)) + (parsed ? ", and a double," : "") + " holds");
   };
   switch (parameter.dtype) {

@@ -18,7 +18,7 @@ KernelDefinition Undecided(const Bundle& bundle);
 /// A shape at which a bundle is to be tuned.
 struct TuneJob {
   TunedKernel::Shape shape;  ///< Dims, open dtypes, and the scalars that are not left to the bundle.
-  InputShape inputs;         ///< The same by place.
+  InputShape inputs;         ///< The values by index.
   std::string text;          ///< "M=64, N=32"
 };
 
@@ -27,8 +27,8 @@ struct TuneJob {
 Result<TuneJob> MakeTuneJob(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
                             const std::vector<std::string>& scalars);
 
-/// OK if a config is for that shape. A search measures the baseline whatever the guards say: of a shape that none is
-/// for, nothing may run. Errors: what the first says against it.
+/// Returns OK if some config accepts the shape. A search measures the baseline without checking guards, so nothing may
+/// run at a shape that no config accepts. Errors: that of the first config.
 Status CheckShape(const KernelDefinition& definition, const Target& target, const InputShape& inputs);
 
 }  // namespace tuneonce::cli

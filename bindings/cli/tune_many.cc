@@ -35,17 +35,17 @@ struct Row {
   State state = State::kFailed;
   bool is_complete = true;
   Status status;
-  std::string config;  ///< As text; empty: not known.
+  std::string config;  ///< As text. Empty: unknown.
   Json axes;           ///< The config by ConfigJson; null: not known.
   double mean_us = 0;  ///< 0: not known.
   std::optional<double> speedup;
 };
 
-/// What searches and the store found, by kernel and key. The calls come on the thread that warms up.
+/// The results of searches and lookups, by kernel and key. Called on the thread that warms up.
 struct Findings : AutotuneObserver {
   struct Found {
     std::string config;
-    Json axes;  ///< Null of what was stored.
+    Json axes;  ///< Null for a stored config.
     double mean_us = 0;
     std::optional<double> speedup;
   };
@@ -66,7 +66,7 @@ const char* StateText(State state) {
     case State::kFromStore:
       return "stored";
     case State::kResident:
-      return "nothing to launch";  // Of a kernel that was just made.
+      return "nothing to launch";  // The kernel has no elements to compute.
     case State::kStandIn:
       return "stand-in";
     case State::kNotReached:
@@ -109,7 +109,7 @@ class ManyRun {
   }
 
  private:
-  /// One kernel for each bundle; what is wrong with a shape is a row.
+  /// Adds one kernel for each bundle. A mistake in a shape becomes a row.
   Status AddShapes(const Device& device, const Target& target) {
     AutotunePolicy policy = options_.policy;
     policy.search.cancelled = options_.interrupted;
@@ -164,12 +164,12 @@ class ManyRun {
       rows_.back().mean_us = found->second.mean_us;
       rows_.back().speedup = found->second.speedup;
     }
-    // Of those that were not reached their number is enough.
+    // Keys that were not reached are only counted.
     if (!options_.json && key.state != State::kNotReached) Print(rows_.back());
     Flush();
   }
 
-  /// What a record says of a key that it served.
+  /// Describes the record that served a key.
   void DescribeStored(const WarmedKey& key) {
     if (key.state != State::kFromStore) return;
     const KernelShapes& of_kernel = kernels_[key.kernel];
@@ -254,7 +254,7 @@ class ManyRun {
   CUstream stream_ = nullptr;
   std::list<TunedKernel> tuned_;  // Addresses stay.
   std::vector<KernelShapes> kernels_;
-  std::vector<std::vector<std::size_t>> lines_;  // By kernel, by shape.
+  std::vector<std::vector<std::size_t>> lines_;  // By kernel and shape.
   std::vector<std::string> names_;               // By kernel.
   std::vector<Row> rows_;
   std::shared_ptr<Findings> findings_ = std::make_shared<Findings>();

@@ -19,9 +19,9 @@ struct TuneManyOptions {
   bool quiet = false;
 };
 
-/// Makes all shapes ready in one WarmupAll and prints one line for each key as it is done, then what came of all. What
-/// is done stays in the policy's store, so that the same call goes on where one was ended. Errors: if a shape failed or
-/// was not reached, after all were tried.
+/// Warms up all shapes by one WarmupAll, prints one line for each key when it is done, and then a summary. Results stay
+/// in the policy's store, so that the same call continues where an earlier one ended. Errors, after all shapes were
+/// tried: a shape failed or was not reached.
 Status TuneMany(const WantedShapes& wanted, const Device& device, TuneManyOptions options);
 
 }  // namespace tuneonce::cli

@@ -69,10 +69,10 @@ Result<WantedShapes> ReadShapes(const std::string& path, const std::string& bund
     each.bundle = bundle.empty() ? parsed->kernel : bundle;
     parsed->kernel = each.bundle;
     if (!seen.insert(ShapeText(*parsed)).second) continue;
-    Result<const Bundle*> its_bundle = BundleNamed(each.bundle, runtime, &wanted.bundles);
-    each.wrong = its_bundle.status();
-    if (its_bundle.ok()) {
-      Result<TuneJob> job = MakeTuneJob(**its_bundle, device, Over(shape, parsed->values), scalars);
+    Result<const Bundle*> named = BundleNamed(each.bundle, runtime, &wanted.bundles);
+    each.wrong = named.status();
+    if (named.ok()) {
+      Result<TuneJob> job = MakeTuneJob(**named, device, Over(shape, parsed->values), scalars);
       each.wrong = job.status();
       if (job.ok()) each.job = *std::move(job);
     }

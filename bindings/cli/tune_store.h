@@ -9,11 +9,11 @@
 
 namespace tuneonce::cli {
 
-/// The store of `tuneonce tune --store`: what cannot be kept is told by `failure`, not to the search, which would only
-/// warn. Thread-safe.
+/// The store of `tuneonce tune --store`. `failure` returns an error of writing, which a search would only log.
+/// Thread-safe.
 class TuneStore final : public RecordStore {
  public:
-  /// `serves`: records serve; else nothing is found, so that all is tuned anew.
+  /// With `serves` false, lookups find nothing, so that all keys are tuned again.
   TuneStore(std::shared_ptr<RecordStore> store, bool serves) : store_(std::move(store)), serves_(serves) {}
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override;

@@ -12,7 +12,7 @@
 
 namespace tuneonce::cli {
 
-/// What the warm-up of a shape, which tunes, and launches, which are hits, came to.
+/// The results of a shape's warm-up, which tunes, and of its launches, which are hits.
 struct TunedRun {
   TuningResult result;  ///< Without the compiled kernels, so that it outlives the context.
   /// The store's, which served without a search; null if there was one.

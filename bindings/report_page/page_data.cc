@@ -23,7 +23,7 @@ std::string ScriptText(const Json& json) {
   return absl::StrReplaceAll(text, {{"<", "\\u003c"}});
 }
 
-/// To six digits, beyond which no time is known; null for what is no finite number.
+/// Rounds to six digits, because no time is known more exactly, and returns null for a number that is not finite.
 Json Number(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
   double rounded = 0;

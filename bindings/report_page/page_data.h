@@ -8,13 +8,13 @@
 
 namespace tuneonce::report {
 
-// What page/data.js reads, as script elements of JSON. Whatever names hold, it ends no element.
+// The JSON script elements that page/data.js reads. No name can end an element.
 
 /// The inputs, texts, configs and a row for each entry.
 std::string PageOverview(const ReportData& data);
 
-/// An element for each `kEntriesPerBlock` entries with their candidates, which the page reads when they are looked at.
-/// `most_bytes`: blocks that would go beyond are left out, and the page says so.
+/// Returns an element for each `kEntriesPerBlock` entries with their candidates, which the page reads on demand. Blocks
+/// beyond `most_bytes` are omitted, and the page states that.
 std::string PageDetails(const ReportData& data, std::size_t most_bytes);
 
 inline constexpr std::size_t kEntriesPerBlock = 64;

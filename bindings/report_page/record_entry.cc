@@ -31,7 +31,7 @@ ReportCandidate CandidateOf(const CandidateOutcome& outcome, ReportData* data) {
   return candidate;
 }
 
-/// What is known of the device while it measured; null if nothing is.
+/// Returns the known state of the device during the measurement, or null.
 Json ConditionsJson(const DeviceConditions& conditions) {
   Json json;
   auto add = [&](const char* name, const auto& value) {
@@ -45,7 +45,7 @@ Json ConditionsJson(const DeviceConditions& conditions) {
   return json;
 }
 
-/// What only some records have.
+/// Returns the fields that only some records have.
 Json MoreOf(const TuningRecord& record, ReportData* data) {
   Json more = Json::object();
   if (record.workspace_bytes > 0) more["workspace_bytes"] = record.workspace_bytes;

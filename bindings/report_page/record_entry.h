@@ -7,12 +7,12 @@
 
 namespace tuneonce::report {
 
-/// What a record says, as a report shows it; its configs become `data`'s.
+/// Makes the entry of a record for a report, and adds its configs to `data`.
 ReportEntry RecordEntry(const TuningRecord& record, ReportData* data);
 
 /// Why a record's config is the choice: "the fastest", "it was pinned".
 std::string WhyText(const TuningRecord& record);
-/// The same of a search.
+/// Makes the entry of a search.
 std::string WhyText(ChoiceReason reason);
 
 }  // namespace tuneonce::report

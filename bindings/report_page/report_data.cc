@@ -26,9 +26,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the first 16 bytes of SQLite's files are (https://sqlite.org/fileformat.html, 1.3.1).
+/// The first 16 bytes of SQLite's files (https://sqlite.org/fileformat.html, 1.3.1).
 constexpr char kSqliteMagic[] = "SQLite format 3";
-/// Of a file of records or a result.
+/// Adds a file of records or a result.
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;
 /// How long a report waits for others that hold the store.
 constexpr int kPatienceMs = 5000;

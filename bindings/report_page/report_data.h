@@ -22,17 +22,17 @@ struct ReportConfig {
 
 /// A file that a report is made from. A value.
 struct ReportInput {
-  std::string name;                   ///< As it was given.
+  std::string name;                   ///< The name that the caller gave.
   std::string kind;                   ///< "store", "records" or "result".
-  std::vector<std::string> problems;  ///< What of it cannot be read, one line each.
+  std::vector<std::string> problems;  ///< The problems of reading it, one line each.
 };
 
-/// What a report shows: the entries of all inputs, whatever they are files of, in one form; texts are fit to be shown
-/// (Printable). Knows nothing of pages and tables. Thread rule: used on one thread at a time.
+/// The content of a report: the entries of all inputs in one form, whatever their files. Texts are Printable. It does
+/// not depend on pages and tables. Thread rule: one thread at a time.
 class ReportData {
  public:
-  /// Adds a store, a file that `records export` wrote, or one that `tune --json` did. Errors, naming the file: what
-  /// opening a store fails with; InvalidArgument for a file that is none of these.
+  /// Adds a store, or a file that `records export` or `tune --json` wrote. Errors, naming the file: those of opening a
+  /// store; InvalidArgument for any other file.
   Status AddFile(const std::string& path);
   /// Adds the store of `path`; empty: the user's.
   Status AddStore(const std::string& path);

@@ -13,7 +13,7 @@ namespace tuneonce::report {
 /// A place in ReportData::configs.
 using ConfigId = std::size_t;
 
-/// What became of one config of a search. Values.
+/// The outcome of one config in a search. A value.
 struct ReportCandidate {
   ConfigId config = 0;
   std::string outcome;  ///< As in records: "measured", "duplicate", "not_measured", "compile", "crash", ...
@@ -21,14 +21,14 @@ struct ReportCandidate {
   std::optional<double> mean_us;
   std::optional<double> error_margin_us;  ///< Half of the 95 % confidence interval.
   int num_samples = 0;
-  std::string message;                    ///< Of a failure.
-  std::optional<ConfigId> same_as;        ///< Of a duplicate.
+  std::string message;                    ///< For a failure.
+  std::optional<ConfigId> same_as;        ///< For a duplicate.
   std::optional<bool> ties_with_fastest;  ///< Of results alone.
   nlohmann::ordered_json more;            ///< What results say beyond: roofline, resources, latency. Null: nothing.
 };
 
-/// One search, or a decision that no search made: what a record or a result says of it. What is not known is empty.
-/// A value.
+/// One search, or a config that was selected without a search, from a record or a result. Unknown values are empty. A
+/// value.
 struct ReportEntry {
   std::size_t input = 0;  ///< Which of ReportData::inputs it is from.
   std::string kernel;
@@ -38,7 +38,7 @@ struct ReportEntry {
   int capability = 0;
   int num_sms = 0;
   int driver_version = 0;
-  std::string fingerprint;  ///< Of the kernel: sources, configs, hints.
+  std::string fingerprint;  ///< Fingerprint of the kernel: sources, configs, hints.
   std::optional<ConfigId> config;
   std::string variant;
   std::optional<double> mean_us, error_margin_us;
@@ -47,7 +47,7 @@ struct ReportEntry {
   std::optional<double> speedup_over_baseline;
   std::optional<ConfigId> baseline;
   std::string reason;  ///< As in records: "fastest", "tie_baseline", ...
-  std::string why;     ///< The same as a sentence.
+  std::string why;     ///< The reason as a sentence.
   bool is_certain = true;
   bool is_complete = true;
   int num_not_measured = 0;

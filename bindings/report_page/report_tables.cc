@@ -13,7 +13,7 @@
 namespace tuneonce::report {
 namespace {
 
-/// Of a failure's message in Markdown: a line of a table.
+/// Returns a failure's message for Markdown, as one line of a table.
 constexpr std::size_t kMostMessage = 160;
 
 /// Quoted where it must be. A spreadsheet takes what begins with these for a formula.
@@ -63,7 +63,7 @@ std::string TimeText(const ReportEntry& entry) {
 }
 
 std::string FailuresMarkdown(const ReportData& data) {
-  // The same failure of many searches is a line.
+  // A failure that many searches share is one line.
   std::map<std::vector<std::string>, int> times;
   for (const ReportEntry& entry : data.entries()) {
     for (const ReportCandidate& candidate : entry.candidates) {

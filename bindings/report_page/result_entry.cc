@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 /// Deeper than any result is.
 constexpr int kMostDepth = 32;
 
-/// The member of that name; null if there is none.
+/// Returns the member of that name, or null.
 const Json& At(const Json& json, const char* name) {
   static const Json none;
   if (!json.is_object()) return none;
@@ -45,7 +45,7 @@ bool FlagAt(const Json& json, const char* name, bool otherwise) {
   return value.is_boolean() ? value.get<bool>() : otherwise;
 }
 
-/// The same with every text in it, names too, fit to be shown.
+/// Returns a copy of the JSON in which every text, names included, is Printable.
 Json Shown(const Json& json) {
   if (json.is_string()) return PrintableLines(json.get<std::string>());
   if (!json.is_structured()) return json;
@@ -187,7 +187,8 @@ Result<ReportEntry> ResultEntry(const std::string& text, ReportData* data) {
   std::optional<ChoiceReason> reason = FromWord<ChoiceReason>(TextAt(json, "reason"));
   entry.reason = std::string(FindStored(reason.value_or(ChoiceReason::kUnknown))->word);
   entry.why = entry.is_pinned ? "it was pinned" : WhyText(reason.value_or(ChoiceReason::kUnknown));
-  Json more = Picked(json, {"cost", "notes", "drift", "device_before", "device_after", "is_isolated", "substitutions", "timeline"});
+  Json more = Picked(
+      json, {"cost", "notes", "drift", "device_before", "device_after", "is_isolated", "substitutions", "timeline"});
   if (more.is_object()) entry.more = std::move(more);
   return entry;
 }

@@ -9,7 +9,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The dtype with which a C++ scalar is passed to a kernel.
+/// Returns the dtype with which a scalar of the C++ type `T` is passed to a kernel.
 template <typename T>
 constexpr DType ScalarDType() {
   static_assert(std::is_arithmetic_v<T>, "a kernel's scalar is an int, float or bool");
@@ -23,12 +23,12 @@ constexpr DType ScalarDType() {
   return kSigned ? DType::kInt64 : DType::kUInt64;
 }
 
-/// A reference to one thing that the caller passes to Launch: a TensorView, a PointerTable, or a scalar. Made on the
-/// stack by TunedKernel::Launch; `kind` lets an `int` where a `float` is declared be told in one compare.
-/// REQUIRES: the referred value outlives the call.
+/// A reference to one argument that the caller passes to Launch: a TensorView, a PointerTable or a scalar.
+/// TunedKernel::Launch makes it on the stack. One comparison of kind() detects a scalar of another type than the
+/// declared one. REQUIRES: the referenced value outlives the call.
 class Argument {
  public:
-  /// A scalar's kind is its DType; a tensor's is this, and a table's has its bit, too: it begins with a TensorView.
+  /// The kind of a tensor. The kind of a scalar is its DType.
   static constexpr std::uint32_t kTensor = 0x100;
   static constexpr std::uint32_t kTable = kTensor | 0x200;
 
@@ -38,17 +38,17 @@ class Argument {
   Argument(const T& scalar)  // NOLINT(google-explicit-constructor)
       : kind_(static_cast<std::uint32_t>(ScalarDType<T>())), value_(&scalar) {}
 
-  /// A scalar whose dtype is known at run time only. `value`: DTypeBytes(dtype) bytes.
+  /// Refers to a scalar whose dtype is known at run time only. `value` points to DTypeBytes(dtype) bytes.
   static Argument Scalar(DType dtype, const void* value) { return Argument(static_cast<std::uint32_t>(dtype), value); }
 
   std::uint32_t kind() const { return kind_; }
   bool is_tensor() const { return (kind_ & kTensor) != 0; }
   bool is_table() const { return kind_ == kTable; }
-  /// A table's view. REQUIRES: is_tensor().
+  /// Returns the tensor, or the `view` of a PointerTable. REQUIRES: is_tensor().
   const TensorView& tensor() const { return *static_cast<const TensorView*>(value_); }
-  /// REQUIRES: is_table().
+  /// Returns the pointer table. REQUIRES: is_table().
   const PointerTable& table() const { return *static_cast<const PointerTable*>(value_); }
-  /// The TensorView, the PointerTable, or the scalar's DTypeBytes(dtype()) bytes.
+  /// Returns the address of the TensorView, of the PointerTable, or of the scalar's DTypeBytes(dtype()) bytes.
   const void* value() const { return value_; }
   DType dtype() const { return is_tensor() ? tensor().dtype : static_cast<DType>(kind_); }
 

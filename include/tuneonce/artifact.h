@@ -14,56 +14,60 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What a kernel takes of the device, as its cubin says; all 0 for the CPU device.
+/// The resources that a kernel uses, as its cubin states them. All values are 0 on the CPU device.
 struct ResourceUse {
-  int registers = 0;              ///< Per thread.
-  std::int64_t shared_bytes = 0;  ///< Static shared memory per block, without what the system reserves.
-  /// Local memory per thread: what the registers spilled, and arrays that live in memory. The driver's
-  /// CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, which peers report as spills.
+  int registers = 0;              ///< Registers per thread.
+  std::int64_t shared_bytes = 0;  ///< Static shared memory per block in bytes, without what the system reserves.
+  /// Local memory per thread in bytes: spilled registers, and arrays that live in memory. This is the driver's
+  /// CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, which other tools report as spills.
   std::int64_t local_bytes = 0;
 };
 
-/// A file that a compile read beside its source.
+/// A file other than the source that a compile read.
 struct Dependency {
-  std::string path;     ///< As the compiler names it; a relative one is relative to the working directory.
-  Fingerprint content;  ///< Of its bytes.
+  std::string path;     ///< The path as the compiler prints it. A relative path starts at the working directory.
+  Fingerprint content;  ///< Fingerprint of the file's bytes.
 };
 
-/// What a toolchain makes of a source: an image that the driver can load. A value.
+/// The output of a toolchain: an image that the driver can load. A value.
 struct Artifact {
   std::string image;                 ///< A cubin, or the CPU device's shared object.
   std::string symbol;                ///< The kernel's name in the image.
   std::vector<std::string> kernels;  ///< All kernels of a cubin, in the image's order.
-  std::string log;                   ///< What the tool said, warnings included.
+  std::string log;                   ///< The tool's output, with its warnings.
   double seconds = 0;                ///< Wall time of the compile.
-  std::string toolchain;             ///< Toolchain::Version of what made it.
-  ResourceUse resources;             ///< Of `symbol`.
-  /// Types of the parameters of `symbol`, in order, in the words of Tile IR: "tile<ptr<f16>>", "tile<i32>". A cubin by
-  /// tileiras has hidden parameters after these. Empty for code that was not compiled from Tile IR.
+  std::string toolchain;             ///< Toolchain::Version of the toolchain that made the artifact.
+  ResourceUse resources;             ///< Resources of the kernel `symbol`.
+  /// Types of the parameters of `symbol`, in order, as Tile IR writes them: "tile<ptr<f16>>", "tile<i32>". A cubin that
+  /// tileiras made has hidden parameters after these. Empty for code that was not compiled from Tile IR.
   std::vector<std::string> parameters;
   /// What the code assumes of the parameters of `symbol`. Launches that do not fulfil it are refused. Empty for
   /// code that was not compiled from Tile IR.
   std::vector<CodeAssumption> assumptions;
-  /// The files that it was made of besides its source, as the compiler lists them (headers), and those that a text
-  /// asked for by `__has_include`: a cached artifact is served only while all of them exist with the same content.
+  /// The files other than the source that the artifact was made from: the headers that the compiler lists, and the
+  /// files that the text tested with `__has_include`. A cache serves the artifact only while all of them exist with the
+  /// same content.
   std::vector<Dependency> dependencies;
-  /// Paths at which the compiler found no file, and would read another header, or answer `__has_include` differently,
-  /// if it found one: a cached artifact is served only while none of them exists. One that ends in "/" is a folder of
-  /// which everything is missing; any other is a file, and a folder of its name does not count. Relative ones are
-  /// relative to the working directory.
+  /// Paths at which the compiler found no file. If a file appeared at one of them, the compiler would read another
+  /// header or answer `__has_include` differently, so a cache serves the artifact only while none of them exists. A
+  /// path that ends in "/" is a folder that does not exist. Any other path is a file, and a folder of that name does
+  /// not count. Relative paths start at the working directory.
   std::vector<std::string> absent;
-  /// False if nobody can say all that it was made of: then no cache keeps it. Not part of its encoded form.
+  /// False if the inputs of the compile are not all known. Such an artifact is not kept by any cache. The flag is not
+  /// part of the encoded form.
   bool cacheable = true;
-  /// Of the code, its constants, resources and launch metadata; not of debug or line sections, notes or names: two
-  /// artifacts with the same one do the same in the same time.
+  /// Fingerprint of the code, its constants, resources and launch metadata, without debug and line sections, notes and
+  /// names. Two artifacts with the same code fingerprint compute the same in the same time.
   Fingerprint code_fingerprint;
-  /// Under which an ArtifactCache keeps it; zero if it cannot be kept. Not part of its encoded form.
+  /// The key under which an ArtifactCache keeps the artifact, or zero if it cannot be cached. The key is not part of
+  /// the encoded form.
   Fingerprint key;
 };
 
-/// An artifact as bytes with a version and a checksum, for caches.
+/// Encodes an artifact as bytes with a version and a checksum, for caches.
 TUNEONCE_API std::string EncodeArtifact(const Artifact& artifact);
-/// Errors: InvalidArgument if the bytes are of another version, cut or changed.
+/// Decodes the bytes that EncodeArtifact returned. Errors: InvalidArgument if the bytes have another version, are
+/// truncated or were changed.
 TUNEONCE_API Result<Artifact> DecodeArtifact(std::string_view bytes);
 
 }  // namespace v0

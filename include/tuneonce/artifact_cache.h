@@ -14,31 +14,34 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The right to compile one artifact, until it is destroyed. May be held and released on different threads.
+/// The right to compile one artifact, held until the last copy is destroyed. Any thread may hold or release it.
 using ArtifactLease = std::shared_ptr<void>;
 
-/// Artifacts by Toolchain::ArtifactKey. Thread rule: all of it may be called from any thread.
+/// Keeps artifacts by Toolchain::ArtifactKey. Thread rule: any thread may call all functions.
 class TUNEONCE_API ArtifactCache {
  public:
   virtual ~ArtifactCache() = default;
 
-  /// The artifact, or nothing. What cannot be read back whole counts as missing, and is dropped. Errors: the cache
-  /// itself cannot be read.
+  /// Returns the artifact for `key`, or nothing. An entry that is damaged counts as missing and is removed. Errors: the
+  /// cache itself cannot be read.
   virtual Result<std::optional<Artifact>> Get(const Fingerprint& key) = 0;
-  /// Keeps an artifact, dropping those least recently used if there is no room. Errors: it cannot be kept; nothing else
-  /// is lost.
+  /// Stores an artifact, and removes the least recently used ones when the cache is full. Errors: this artifact cannot
+  /// be stored. The other entries stay.
   virtual Status Put(const Fingerprint& key, const Artifact& artifact) = 0;
-  /// Waits until nobody else who shares this cache (a thread, a process) compiles `key`, and keeps others from it while
-  /// the lease lives. After it, ask Get again. Errors: DeadlineExceeded after `limits.timeout_ms`, Cancelled.
+  /// Waits until no other thread or process that shares this cache compiles `key`, and blocks others while the lease
+  /// lives. Call Get again after it, because the other may have stored the artifact. Errors: DeadlineExceeded after
+  /// `limits.timeout_ms`, Cancelled.
   virtual Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) = 0;
 };
 
-/// In memory: bounded by bytes, least recently used first, entries checksummed.
+/// A cache in memory with a limit in bytes. It removes the least recently used entries first, and each entry has a
+/// checksum.
 class TUNEONCE_API MemoryArtifactCache final : public ArtifactCache {
  public:
-  /// Enough for thousands of cubins.
+  /// Default limit of 256 MiB, which holds thousands of cubins.
   static constexpr std::int64_t kDefaultMaxBytes = std::int64_t{256} << 20;
 
+  /// Makes an empty cache of at most `max_bytes` bytes.
   explicit MemoryArtifactCache(std::int64_t max_bytes = kDefaultMaxBytes);
   ~MemoryArtifactCache() override;
 
@@ -46,7 +49,7 @@ class TUNEONCE_API MemoryArtifactCache final : public ArtifactCache {
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
   Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
-  /// Bytes of all entries together.
+  /// Returns the size of all entries together, in bytes.
   std::int64_t bytes() const;
 
  private:

@@ -10,29 +10,31 @@ inline namespace v0 {
 
 enum class RecordMiss;
 
-/// What a TunedKernel says about its misses while it works; hits say nothing. Override what is of interest.
+/// Receives notifications about the misses of a TunedKernel. Hits send none. Override the functions of interest.
 ///
-/// Thread rule: called on the thread whose launch or warm-up missed; several threads may call at once. Calls must not
-/// launch the library's kernels. Exceptions are dropped: an observer must not fail a launch.
+/// Thread rule: each function is called on the thread whose launch or warm-up missed, and several threads may call at
+/// once. A function must not launch kernels of this library. Exceptions from it are dropped, so that an observer cannot
+/// fail a launch.
 class TUNEONCE_API AutotuneObserver {
  public:
   virtual ~AutotuneObserver() = default;
 
-  /// `kernel`: the definition's name. `key`: "M=128, x:float16".
+  /// A search for a key begins. `kernel` is the definition's name, `key` a text such as "M=128, x:float16".
   virtual void OnTuneBegin(const std::string& /*kernel*/, const std::string& /*key*/) {}
+  /// A search for a key found a config. `result` has all candidates.
   virtual void OnTuned(const std::string& /*kernel*/, const std::string& /*key*/, const TuningResult& /*result*/) {}
-  /// The key could not be tuned, and why: a search that found nothing, or what failed before one. Launches of the key
-  /// run the baseline. It is tried again later if `why` may pass (IsTransient), else never.
+  /// A key could not be tuned. `why` is the error of the search, or the error that prevented it. Launches of the key
+  /// run the fallback config. The key is tuned again later if `why` is transient (IsTransient), and never otherwise.
   virtual void OnTuneFailed(const std::string& /*kernel*/, const std::string& /*key*/, const Status& /*why*/) {}
-  /// A stored record's config was loaded, without a search.
+  /// The config of a stored record was loaded without a search.
   virtual void OnStoredHit(const std::string& /*kernel*/, const std::string& /*key*/, const std::string& /*config*/) {}
-  /// The store was asked for the key, and has nothing that serves it. `detail` may be empty.
+  /// The store has no record that serves the key. `why` is the reason. `detail` explains it and may be empty.
   virtual void OnStoredMiss(const std::string& /*kernel*/, const std::string& /*key*/, RecordMiss /*why*/,
                             const std::string& /*detail*/) {}
-  /// A launch whose key was missing while its stream captured, or after Seal.
+  /// A launch missed on a capturing stream, or after TunedKernel::Seal.
   virtual void OnRefusedMiss(const std::string& /*kernel*/, const std::string& /*key*/) {}
-  /// What does not work, and what is done instead: a store that cannot be written, say. The Runtime's log has the same
-  /// line (RuntimeOptions::log), for who wants it of all kernels.
+  /// Something does not work, such as a store that cannot be written. `line` states what, and what the library does
+  /// instead. The Runtime's log (RuntimeOptions::log) receives the same lines for all kernels.
   virtual void OnWarning(const std::string& /*line*/) {}
 };
 

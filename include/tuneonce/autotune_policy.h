@@ -15,73 +15,76 @@ class AutotuneObserver;
 class RecordStore;
 enum class RecordMatch;
 
-/// How a TunedKernel decides. All defaults suit an inference engine.
+/// Options of a TunedKernel: when it tunes, and what it does when it cannot. All defaults suit an inference engine.
 struct AutotunePolicy {
-  /// What a launch does whose key it meets for the first time. Nothing else multiplies with it, and
-  /// TunedKernel::Seal ends all of it. docs/modes.md has the whole table.
+  /// What a launch does when its key is new. TunedKernel::Seal ends all tuning, whatever the mode. docs/modes.md has a
+  /// table of all cases.
   enum class Mode {
-    /// Takes the stored choice, else searches now; other threads and processes that want the key wait (default).
+    /// Use the stored config, or search now. Other threads and processes that need the key wait. This is the default.
     kTune,
-    /// Takes the stored choice; else the stand-in runs, and the key waits for a safe point
-    /// (TunedKernel::AtSafePoint, or Warmup), so that no launch waits for a search, and nothing is measured beside
-    /// others' work.
+    /// Use the stored config. Without one, run the fallback config and keep the key pending until the host calls
+    /// TunedKernel::AtSafePoint or Warmup. No launch waits for a search, and nothing is measured while other work runs.
     kTuneInBackground,
-    /// Takes the stored choice; else the stand-in runs. Never a search, never a compile: stored code is loaded.
+    /// Use the stored config. Without one, run the fallback config. Nothing is searched or compiled, because stored
+    /// code is loaded.
     kStoredOnly,
-    /// The stand-in runs, always. Nothing is measured, stored or looked up.
+    /// Always run the fallback config. Nothing is measured, stored or looked up.
     kBaselineOnly,
   };
-  /// Where DISABLE_AUTOTUNE (or TUNEONCE_DISABLE_AUTOTUNE) is set in the Runtime's environment, whatever is said here,
-  /// kBaselineOnly.
+  /// The mode of the kernel. The environment variable DISABLE_AUTOTUNE (or TUNEONCE_DISABLE_AUTOTUNE) of the Runtime
+  /// overrides it with kBaselineOnly.
   Mode mode = Mode::kTune;
-  /// Of the search on a miss. Its defaults, but for `quiet`, which is true here.
+  /// Options of the searches that misses start. They have SearchOptions' defaults, except that `quiet` is true.
   SearchOptions search = QuietSearch();
-  /// Where records are remembered, and the winners' artifacts, if the store keeps any and `search.compile.cache` is
-  /// null. Null (default): that of `search.runtime`, the user's file on disk.
+  /// Where records are stored. The winners' artifacts are stored there too, if the store keeps artifacts and
+  /// `search.compile.cache` is null. Null (default): the store of `search.runtime`, which is the user's file on disk.
   std::shared_ptr<RecordStore> store;
-  /// The weakest match of a stored record that is used without a search. Default kExact. kOtherDriver keeps choices
-  /// across driver updates; kOtherDevice serves a record of any device, for a fleet that ships one.
+  /// The weakest match of a stored record that is used without a search. Default kExact. kOtherDriver keeps selected
+  /// configs across driver updates. kOtherDevice accepts a record of any device, for a fleet that ships one.
   RecordMatch weakest_match = {};
-  /// Store what was measured under a profiler (CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH). Default false: it is
-  /// used, but not remembered.
+  /// Whether results that were measured under a profiler (CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH) are stored.
+  /// Default false: they serve this process only.
   bool store_under_profiler = false;
-  /// Serve a record of a search that was cut short (TuningRecord::is_complete). Default false: its key is searched
-  /// again, and the record that measured more is kept; where that search fails, the incomplete record serves.
+  /// Whether a record of a search that was cut short (TuningRecord::is_complete) is used. Default false: its key is
+  /// searched again, and the record that measured more is kept. If that search fails, the incomplete record is used.
   bool accept_incomplete = false;
-  /// How long a launch (of kTune) or a warm-up waits for another process that tunes the same key and lives. After it
-  /// the baseline runs (Counters::busy_elsewhere), never a second search beside the first, and later launches look
-  /// again. Default two minutes: twice what a search of 30 configs takes that are compiled on a busy machine. 0: it
-  /// does not wait.
+  /// How long a launch (in mode kTune) or a warm-up waits for another process that tunes the same key, in milliseconds.
+  /// After that, launches run the fallback config (Counters::busy_elsewhere) and later launches check again. Two
+  /// processes never search for the same key at the same time. Default two minutes, which is twice as long as a search
+  /// of 30 configs takes when they are compiled on a busy machine. 0: do not wait.
   int longest_wait_ms = 120000;
-  /// What a launch does whose key could not be tuned.
+  /// What a launch does when its key could not be tuned.
   enum class OnTuneError {
-    kUseBaseline,  ///< Launch the stand-in; the observer hears why (default).
-    kReturn,       ///< Return the error, where the launch searched or waited for the search; later ones: the stand-in.
+    kUseBaseline,  ///< Run the fallback config and notify the observer (default).
+    /// Return the error from the launch that searched or waited for the search. Later launches run the fallback config.
+    kReturn,
   };
   OnTuneError on_tune_error = OnTuneError::kUseBaseline;
-  /// When a key is tried again whose tune failed for a reason that may pass (IsTransient), or which another process
-  /// tuned: after this long, doubled at each failure up to five minutes; until then the baseline runs. Other failures
-  /// stay. Default one second: as short as a lack of processes or memory lasts.
+  /// How long to wait before a key is tuned again, in milliseconds, when its tune failed for a transient reason
+  /// (IsTransient) or another process tuned it. The time doubles with each failure, up to five minutes, and launches
+  /// run the fallback config meanwhile. Other failures are final. Default one second, which is how long a shortage of
+  /// processes or memory lasts.
   int retry_after_ms = 1000;
-  /// Tune a bucket at its upper bound where memory allows; else at the shape at hand. Default true. Off: always at the
-  /// shape at hand.
+  /// Whether a bucket is tuned at its upper bound where memory allows. If false, or if memory does not suffice, it is
+  /// tuned at the launch's own shape. Default true.
   bool tune_at_bucket_bound = true;
-  /// Most keys that are resident, each with its choice and its stand-in. Beyond it those that became resident first are
-  /// dropped, at the next safe point (AtSafePoint, Warmup), never by a launch, and of a sealed kernel only those that
-  /// came later; their next launch is a miss, which the store serves. Default 65536: more shapes than a server meets in
-  /// a day, and some ten megabytes.
+  /// Maximum number of keys that are loaded, each with its selected config and its fallback config. When it is
+  /// exceeded, the oldest keys are dropped by the next call of AtSafePoint or Warmup, never by a launch. After Seal
+  /// only keys that were loaded later are dropped. The next launch of a dropped key is a miss, which the store serves.
+  /// Default 65536: more shapes than a server meets in a day, in about ten megabytes.
   std::size_t max_resident_keys = 65536;
-  /// kTuneInBackground: device memory, in each context, that a kernel may hold between a miss and the next safe point
-  /// for copies of what the launch read, so that the key is tuned on real data. Keys whose copies do not fit, or cannot
-  /// be had, are tuned on what the definition declares (Parameter::ForWarmup). Default 256 MiB; 0: nothing is copied.
+  /// In mode kTuneInBackground, the device memory in bytes that the kernel may hold in each context for copies of the
+  /// inputs of pending keys, so that each key is tuned on real data. Keys whose inputs do not fit, or cannot be copied,
+  /// are tuned on the values that the definition declares (Parameter::ForWarmup). Default 256 MiB. 0: no inputs are
+  /// copied.
   std::size_t kept_inputs_bytes = std::size_t{256} << 20;
-  /// Told what happens on misses. Null (default): nobody; warnings go to the Runtime's log all the same.
+  /// Receives notifications about misses. Null (default): none. Warnings go to the Runtime's log in any case.
   std::shared_ptr<AutotuneObserver> observer;
-  /// Kernels with the same name here, the same configs and the same key words share one choice: the first to meet a key
-  /// tunes it, and the others compile that config, unmeasured. For a backward pass that must, or may, run with the
-  /// forward's config. Empty (default): each kernel has choices of its own.
+  /// Kernels with the same name here, the same configs and the same key words share one selected config. The first
+  /// kernel that meets a key tunes it, and the others compile that config without measuring it. Use it for a backward
+  /// pass that must run with the forward pass's config. Empty (default): each kernel selects its own configs.
   std::string shared_choice;
-  /// Other processes, or threads, that are to run the same config of each key. Default: none (docs/ranks.md).
+  /// Other processes or threads that run the same config for each key. Default: none. docs/ranks.md has the details.
   RankPolicy ranks;
 
  private:

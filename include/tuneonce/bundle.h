@@ -19,46 +19,46 @@ inline namespace v0 {
 struct Environment;  // Opaque to hosts.
 class Runtime;
 
-/// One file of a bundle that was embedded into a program (CMake: tuneonce_add_bundle).
+/// One file of a bundle that CMake's tuneonce_add_bundle embedded into a program.
 struct EmbeddedFile {
-  const char* name;  ///< Relative to the bundle's folder.
+  const char* name;  ///< Path relative to the bundle's folder.
   const unsigned char* bytes;
   std::size_t size;
 };
-/// A whole bundle in a program: what tuneonce_add_bundle's header declares.
+/// A whole bundle that is embedded into a program. The header that tuneonce_add_bundle generates declares one.
 struct EmbeddedBundle {
-  const char* name;  ///< Of its folder, for messages.
+  const char* name;  ///< Name of the bundle's folder, for messages.
   const EmbeddedFile* files;
   std::size_t num_files;
 };
 
-/// A KernelDefinition in serialized form: a folder with manifest.json and the artifacts it names (Tile IR bytecode,
-/// PTX, cubins, C++ for the CPU device, CUDA C++). docs/bundles.md describes the format, docs/bundle.schema.json is its
-/// schema. One that was compiled ahead (`tuneonce bundle compile`) also has the code for some targets, and decisions;
-/// that code is read when it is needed.
+/// A KernelDefinition in serialized form: a folder with manifest.json and the artifacts that it names (Tile IR
+/// bytecode, PTX, cubins, C++ for the CPU device, CUDA C++). docs/bundles.md describes the format, and
+/// docs/bundle.schema.json is its schema. A bundle that was compiled ahead (`tuneonce bundle compile`) also contains
+/// code for some targets, which is read when it is needed, and selected configs.
 ///
-/// Loading reads every artifact and checks all that the manifest says: fields, names, that each config has exactly one
-/// artifact in each variant. What is in an artifact is looked into by CheckSources, and when a search takes it. A
-/// value. Thread rule: immutable; any thread.
+/// Load reads every artifact and checks the manifest: its fields, its names, and that each config has exactly one
+/// artifact in each variant. The content of an artifact is checked by CheckSources, and when a search uses it. A value.
+/// Thread rule: immutable, any thread.
 class TUNEONCE_API Bundle {
  public:
-  /// `folder_or_name`: a folder, or a name without a slash, which is looked for in the folders of TUNEONCE_BUNDLES,
-  /// then among the bundles that are installed with this library (share/tuneonce/bundles: matmul, rms_norm, ...), then
-  /// in the working directory. Errors: InvalidArgument "FOLDER/manifest.json:12: variants[0].grid: ..." for anything
-  /// that is wrong with it, and for a name that stands for two bundles, in the working directory and elsewhere;
-  /// NotFound for a bundle or artifact that is not there; Unimplemented in a build without JSON. `runtime`: whose
-  /// environment counts; null for Runtime::Default().
+  /// Loads a bundle. `folder_or_name` is a folder, or a name without a slash. A name is looked up in the folders of
+  /// TUNEONCE_BUNDLES, then among the bundles that are installed with this library (share/tuneonce/bundles: matmul,
+  /// rms_norm, ...), then in the working directory. `runtime` provides the environment; null means Runtime::Default().
+  /// Errors: InvalidArgument "FOLDER/manifest.json:12: variants[0].grid: ..." for a mistake in the manifest, and for a
+  /// name that stands for one bundle in the working directory and another one elsewhere; NotFound for a missing bundle
+  /// or artifact; Unimplemented in a build without JSON.
   static Result<Bundle> Load(const std::string& folder_or_name, const std::shared_ptr<Runtime>& runtime = nullptr);
-  /// REQUIRES: the files that it points to live as long as kernels made of it, where it was compiled ahead.
+  /// Loads an embedded bundle. REQUIRES: if the bundle was compiled ahead, its files outlive all kernels made from it.
+  /// Errors: InvalidArgument for a mistake in the manifest, Unimplemented in a build without JSON.
   static Result<Bundle> Load(const EmbeddedBundle& embedded);
 
-  /// Names that Load finds outside of the working directory, sorted. Empty in a build without JSON.
+  /// Returns the names that Load finds outside of the working directory, sorted. Empty in a build without JSON.
   static std::vector<std::string> Names(const std::shared_ptr<Runtime>& runtime = nullptr);
 
   const KernelDefinition& definition() const { return *definition_; }
-  /// What the manifest gives as an example: values of the dims (and, for the CPU device, of those that are smaller
-  /// there), dtypes of tensors that are declared without one, and values of scalars. For tools that tune on made-up
-  /// data.
+  /// The example values of the manifest, for tools that tune on generated data: values of the dims, smaller values of
+  /// some dims for the CPU device (`cpu_dims`), dtypes of tensors that are declared without one, and values of scalars.
   struct Example {
     std::map<std::string, std::int64_t> dims;
     std::map<std::string, std::int64_t> cpu_dims;
@@ -67,11 +67,11 @@ class TUNEONCE_API Bundle {
   };
   const Example& example() const { return example_; }
 
-  /// Looks into every artifact without a device or a compiler: Tile IR and PTX must have the kernel that the manifest
-  /// names, with as many parameters of the declared sizes. The text of a C++ artifact is only guessed at: what looks as
-  /// if it had no such kernel, or parameters of other names or in another order, is added to `*warnings`, one line
-  /// each. For authors of bundles: a search checks each candidate's compiled code before it runs. Errors:
-  /// InvalidArgument "variant 'tile_ir': k.tileir: ...", for the first that is wrong.
+  /// Checks every artifact without a device or a compiler. Tile IR and PTX must contain the kernel that the manifest
+  /// names, with as many parameters as declared, of the declared sizes. C++ text is checked by a heuristic: if the
+  /// kernel seems to be missing, or its parameters seem to have other names or another order, one line per finding is
+  /// added to `*warnings`. This is for authors of bundles, because a search checks the compiled code of each candidate
+  /// before it runs. Errors: InvalidArgument "variant 'tile_ir': k.tileir: ..." for the first artifact with a mistake.
   Status CheckSources(std::vector<std::string>* warnings = nullptr) const {
     return check_sources_ ? check_sources_(*definition_, warnings) : Status();
   }
@@ -84,7 +84,7 @@ class TUNEONCE_API Bundle {
   explicit Bundle(KernelDefinition definition)
       : definition_(std::make_shared<const KernelDefinition>(std::move(definition))) {}
 
-  std::shared_ptr<const KernelDefinition> definition_;  // With the kernels that are made of it.
+  std::shared_ptr<const KernelDefinition> definition_;  // Shared with the kernels that are made from this bundle.
   Example example_;
   std::function<Status(const KernelDefinition&, std::vector<std::string>*)> check_sources_;
 };

@@ -10,32 +10,35 @@ inline namespace v0 {
 
 class ArtifactCache;
 
-/// How long a caller waits: for a tool that compiles, or for a lease.
+/// How long a caller waits for a compiler or for a lease.
 struct WaitLimits {
-  /// The tool is killed, or the lease given up, after this long. Default two minutes: the largest tiles take 8.5 s on
-  /// an idle core. NVRTC runs in this process and ends only after its front end.
+  /// The compiler is killed, or the lease is given up, after this many milliseconds. Default two minutes: the largest
+  /// tiles take 8.5 s on an idle core. NVRTC runs in this process and cannot be stopped before its front end is done.
   int timeout_ms = 120000;
-  /// Stops waiting soon after it becomes true. Null: never.
+  /// Stops the wait soon after it becomes true. Null: never.
   const std::atomic<bool>* cancelled = nullptr;
 };
 
 /// How a search compiles its candidates.
 struct CompileOptions {
-  /// Candidates compiled at a time by this search; all searches of a Runtime together keep to its limit
-  /// (RuntimeOptions::compile_workers). Default 0: up to that limit, and no more than free memory holds at
-  /// `memory_per_worker_bytes`, if the limit was not given.
+  /// Number of candidates that this search compiles at a time. All searches of a Runtime together stay within
+  /// RuntimeOptions::compile_workers. Default 0: as many as that limit, and, if that limit was not set, no more than
+  /// free memory holds at `memory_per_worker_bytes` each.
   int num_workers = 0;
-  /// What one compile may take. Default 400 MiB: tileiras was seen to take 115 to 250 MiB, g++ on a small kernel less.
+  /// Memory that one compile may need, in bytes. Default 400 MiB: tileiras needed 115 to 250 MiB, g++ less on a small
+  /// kernel.
   std::int64_t memory_per_worker_bytes = std::int64_t{400} << 20;
-  /// For one candidate. Default two minutes (see WaitLimits).
+  /// Time limit for one candidate, in milliseconds. Default two minutes (see WaitLimits).
   int timeout_ms = WaitLimits().timeout_ms;
-  /// For all together, from the start: what is not compiled by then fails. Default 0: no limit.
+  /// Time limit for all candidates together, in milliseconds from the start. Candidates that are not compiled by then
+  /// fail. Default 0: no limit.
   int total_timeout_ms = 0;
-  /// Where artifacts are kept. Null (default): Runtime::artifacts().
+  /// The cache for artifacts. Null (default): Runtime::artifacts().
   ArtifactCache* cache = nullptr;
   /// Stops all compiles soon after it becomes true. Null (default): never.
   const std::atomic<bool>* cancelled = nullptr;
-  /// The same, asked on the thread that waits in Next, every 10 ms: true stops all. Null (default): never.
+  /// Stops all compiles when it returns true. It is called every 10 ms on the thread that waits for compiles. Null
+  /// (default): never.
   std::function<bool()> interrupted;
 };
 

@@ -16,28 +16,27 @@ inline namespace v0 {
 class Device;
 class Runtime;
 
-/// Code that is compiled, loaded and ready for cuLaunchKernelEx: for a program that launches what exhaustive_search
-/// found by itself. TunedKernel needs none.
+/// Code that is compiled, loaded and ready for cuLaunchKernelEx, for a program that itself launches what
+/// exhaustive_search found. A TunedKernel does not need it.
 ///
-/// Copyable; all copies share the code, which is unloaded with the last of them. REQUIRES then: no launch of it is
-/// under way, and no graph captured from it will be instantiated again. Thread rule: immutable; launches from any
-/// thread.
+/// Copies share the code, and the last copy unloads it. REQUIRES at that time: no launch of it is running, and no graph
+/// captured from it will be instantiated again. Thread rule: immutable, any thread may launch.
 class TUNEONCE_API CompiledKernel {
  public:
-  /// Compiles `source` with `hints` for the device of the current context (`device` names the driver) and prepares it
-  /// for launches of `geometry`. What a search of this process compiled is not compiled again. `runtime`: whose
-  /// compilers and artifacts; null for Runtime::Default(). Errors: as Toolchain::Compile; FailedPrecondition without a
-  /// context; InvalidArgument for a geometry that cannot be launched; the driver's.
+  /// Compiles `source` with `hints` for the device of the current context, and prepares it for launches with
+  /// `geometry`. `device` selects the driver. Code that a search of this process already compiled is reused. `runtime`
+  /// provides compilers and artifacts; null means Runtime::Default(). Errors: those of Toolchain::Compile;
+  /// FailedPrecondition without a context; InvalidArgument for a geometry that cannot be launched; the driver's.
   static Result<CompiledKernel> Create(const Device& device, const KernelSource& source, const Hints& hints,
                                        const Geometry& geometry, const std::shared_ptr<Runtime>& runtime = nullptr);
 
-  /// For cuLaunchKernelEx, in every context of the device: a CUkernel.
+  /// Returns the function for cuLaunchKernelEx. It is a CUkernel, so it works in every context of the device.
   CUfunction function() const;
   const Geometry& geometry() const;
-  /// Of the loaded code, as the driver says.
+  /// Returns an attribute of the loaded code, as cuFuncGetAttribute reports it.
   Result<int> Attribute(CUfunction_attribute attribute) const;
-  /// cuLaunchKernelEx with the geometry; `parameters` as there: a pointer to each of the kernel's. Errors: the
-  /// driver's.
+  /// Launches the kernel with its geometry by cuLaunchKernelEx. `parameters` has a pointer to each kernel parameter.
+  /// Errors: the driver's.
   Status Launch(CUstream stream, void** parameters) const;
 
  private:

@@ -14,13 +14,13 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What an axis changes. A structural axis needs other source for each value (a tile size); a hint axis only changes
-/// compiler hints of the same source (`occupancy`, `num_ctas`, `num_worker_warps`), an option axis only an option of
-/// the compiler (`maxrregcount`, `ftz`).
+/// What an axis changes. The values of a structural axis need different source code (a tile size). A hint axis only
+/// changes compiler hints for the same source (`occupancy`, `num_ctas`, `num_worker_warps`). An option axis only
+/// changes a compiler option (`maxrregcount`, `ftz`).
 enum class AxisKind { kStructural, kHint, kOption };
 
-/// A typed handle of one axis of one SearchSpace: `config[axis]` is an array index, not a string lookup.
-/// T is std::int64_t, double, bool or std::string. Copyable; made by SearchSpace::AddAxis. A default-made handle
+/// A typed handle of one axis of one SearchSpace: `config[axis]` is an array index, not a string lookup. `T` is
+/// std::int64_t, double, bool or std::string. Copyable. SearchSpace::AddAxis makes it, and a default-constructed handle
 /// belongs to no space.
 template <typename T>
 class Axis {
@@ -41,41 +41,41 @@ using IntAxis = Axis<std::int64_t>;
 /// One value of an axis.
 using AxisValue = std::variant<std::int64_t, double, bool, std::string>;
 
-/// "64", "0.5", "true", "row": for people, and for text in sources. A double has as many digits as bring it back
-/// exactly.
+/// Prints a value for people and for macros in source code: "64", "0.5", "true", "row". A double has as many digits as
+/// are needed to read it back exactly.
 TUNEONCE_API std::string AxisValueString(const AxisValue& value);
 
-/// Whether both are the same value of the same type, doubles to the bit: 1, 1.0, true and "1" differ, and so do 0.0 and
-/// -0.0, which print differently and therefore make different code.
+/// Returns whether both values have the same type and the same value, doubles bit by bit. 1, 1.0, true and "1" differ,
+/// and so do 0.0 and -0.0, because they print differently and therefore make different code.
 TUNEONCE_API bool IsSameValue(const AxisValue& a, const AxisValue& b);
 
-/// An order for sets and maps, in which what IsSameValue is the same key.
+/// An order for sets and maps. Two values are equivalent if IsSameValue holds.
 struct TUNEONCE_API AxisValueOrder {
   bool operator()(const AxisValue& a, const AxisValue& b) const;
   bool operator()(const std::vector<AxisValue>& a, const std::vector<AxisValue>& b) const;
 };
 
-/// The names and kinds of a space's axes, shared by the space and its configs.
+/// The names and kinds of a space's axes, shared by the space and its configs. Opaque to hosts.
 struct AxisTable;
 
 /// One point of a SearchSpace: a value for every axis.
 ///
-/// Reading an axis of another space gives T's default and leaves a note that the search reports as an error
-/// (SearchSpace::TakeMisuse): user callbacks need no error path of their own. Copyable. Thread rule: a value.
+/// Reading an axis of another space returns T's default and leaves a note that the search reports as an error
+/// (SearchSpace::TakeMisuse), so that callbacks need no error path of their own. Copyable. Thread rule: a value.
 class TUNEONCE_API Config {
  public:
   /// An empty config: the one point of a space without axes.
   Config() = default;
   Config(std::shared_ptr<AxisTable> axes, std::vector<AxisValue> values);
 
-  /// One axis of a config that belongs to no space, with its value.
+  /// One axis of a config that belongs to no space, and its value.
   struct Setting {
     std::string axis;
     AxisKind kind = AxisKind::kStructural;
     AxisValue value;
   };
-  /// A config that belongs to no space: one that was read from a record, say. Find and the accessors below work; a
-  /// typed Axis reads nothing.
+  /// Makes a config that belongs to no space, for example from a record. Find and the accessors below work. Reading it
+  /// with a typed Axis returns the type's default.
   static Config Of(std::vector<Setting> settings);
 
   template <typename T>
@@ -87,32 +87,33 @@ class TUNEONCE_API Config {
     return T();
   }
 
-  /// Values in the order in which the axes were added.
+  /// Returns the values in the order in which the axes were added.
   const std::vector<AxisValue>& values() const { return values_; }
-  /// The value of the axis `name`, or null. For tools and reports; kernels use a typed Axis.
+  /// Returns the value of the axis `name`, or null. For tools and reports: kernels use a typed Axis.
   const AxisValue* Find(std::string_view name) const;
   const std::string& AxisName(std::size_t index) const;
   AxisKind Kind(std::size_t index) const;
   std::uint64_t space_id() const { return space_id_; }
 
-  /// "TILE_M=64, occupancy=2". For people: two configs may print the same.
+  /// Prints the config for people: "TILE_M=64, occupancy=2". Two different configs may print the same.
   std::string ToString() const;
 
-  /// The config's identity as bytes: its axes' names and kinds, and its values with their types, doubles to the bit.
-  /// The same in every process and release; keys, records and maps go by it.
+  /// Returns the config's identity as bytes: the names and kinds of its axes, and its values with their types, doubles
+  /// bit by bit. The bytes are the same in every process and release. Keys, records and maps compare them.
   std::string Canonical() const;
-  /// A config of no space from what Canonical gave. `like`: another of no space, whose names and kinds of axes it then
-  /// shares in memory if they are the same. Errors: InvalidArgument.
+  /// Makes a config that belongs to no space from the bytes that Canonical returned. If `like` belongs to no space and
+  /// has the same axes, both configs share the axes' names in memory. Errors: InvalidArgument for other bytes.
   static Result<Config> FromCanonical(std::string_view bytes, const Config& like);
   static Result<Config> FromCanonical(std::string_view bytes) { return FromCanonical(bytes, Config()); }
-  /// Whether the axes and values are the same, of whatever spaces: the Canonical forms are equal.
+  /// Returns whether both have the same axes and values, even if they belong to different spaces. This compares the
+  /// Canonical forms.
   bool IsSame(const Config& other) const;
 
   friend bool operator==(const Config& a, const Config& b) { return a.space_id_ == b.space_id_ && a.IsSame(b); }
 
  private:
   void NoteForeignAxis(std::uint64_t foreign_space) const;
-  /// Of no space, and with the same axes.
+  /// Returns whether this config belongs to no space and has exactly these axes.
   bool HasAxesOf(const std::vector<Setting>& settings) const;
 
   std::shared_ptr<AxisTable> axes_;

@@ -11,11 +11,11 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A context that somebody else owns. Copyable. Thread rule: a value.
+/// A reference to a context that somebody else owns. Copyable. Thread rule: a value.
 class TUNEONCE_API ContextView {
  public:
   ContextView(const DriverApi& api, CUcontext context) : api_(&api), context_(context) {}
-  /// The calling thread's current context. Errors: FailedPrecondition if there is none.
+  /// Returns the calling thread's current context. Errors: FailedPrecondition without a current context.
   static Result<ContextView> Current(const DriverApi& api);
 
   const DriverApi& api() const { return *api_; }
@@ -26,13 +26,13 @@ class TUNEONCE_API ContextView {
   CUcontext context_;
 };
 
-/// Owns a context: a reference to a device's primary context, or a context of its own. Move-only. Does not make it
-/// current; see ScopedContext. Thread rule: one owner; the context itself may be used from any thread.
+/// Owns a reference to a device's primary context, or a context of its own. Move-only. It does not make the context
+/// current; see ScopedContext. Thread rule: one owner; any thread may use the context itself.
 class TUNEONCE_API Context {
  public:
-  /// The device's primary context, which the CUDA runtime and frameworks share.
+  /// Retains the device's primary context, which the CUDA runtime and frameworks share. Errors: the driver's.
   static Result<Context> RetainPrimary(const Device& device);
-  /// A new context (cuCtxCreate). It is not left current.
+  /// Creates a new context (cuCtxCreate) and does not leave it current. Errors: the driver's.
   static Result<Context> Create(const Device& device);
 
   ~Context() { Reset(); }
@@ -59,8 +59,8 @@ class TUNEONCE_API Context {
   bool is_primary_;
 };
 
-/// Makes a context current on this thread for its lifetime, and the previous one after it. Thread rule: stays on the
-/// thread that made it.
+/// Makes a context current on this thread for the object's lifetime, and restores the previous one after it. Thread
+/// rule: the object stays on the thread that made it.
 class TUNEONCE_API ScopedContext {
  public:
   explicit ScopedContext(ContextView context);
@@ -68,7 +68,7 @@ class TUNEONCE_API ScopedContext {
   ScopedContext(const ScopedContext&) = delete;
   ScopedContext& operator=(const ScopedContext&) = delete;
 
-  /// OK, or why the context could not be made current (it was destroyed, say).
+  /// Returns OK, or the reason why the context could not be made current (for example, that it was destroyed).
   const Status& status() const { return status_; }
 
  private:

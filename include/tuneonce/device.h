@@ -15,48 +15,52 @@ inline namespace v0 {
 
 class DriverApi;  // A loaded driver; opaque to hosts.
 
-/// What a device is: enough to tell results of one kind of device from those of another.
+/// The properties of a device that tell results of one kind of device from those of another kind.
 struct DeviceIdentity {
   std::string name;          ///< "NVIDIA H200"; the CPU device: "tuneonce CPU device (<CPU model>)".
-  int capability_major = 0;  ///< Compute capability; 0.0 on the CPU device.
+  int capability_major = 0;  ///< Compute capability, major part. The CPU device has 0.0.
   int capability_minor = 0;
-  int num_sms = 0;                  ///< Multiprocessors; on the CPU device: cores.
-  std::uint64_t memory_bytes = 0;   ///< Total device memory.
-  std::uint64_t l2_bytes = 0;       ///< Size of the last-level cache.
-  int max_shared_memory_bytes = 0;  ///< Per block, opt-in maximum.
+  int num_sms = 0;                  ///< Number of multiprocessors. On the CPU device, number of cores.
+  std::uint64_t memory_bytes = 0;   ///< Total device memory, in bytes.
+  std::uint64_t l2_bytes = 0;       ///< Size of the last-level cache, in bytes.
+  int max_shared_memory_bytes = 0;  ///< Maximum shared memory per block after opt-in, in bytes.
   int max_threads_per_block = 0;
-  int driver_version = 0;                ///< As cuDriverGetVersion: 1000 * major + 10 * minor.
-  std::array<unsigned char, 16> uuid{};  ///< This one device.
+  int driver_version = 0;  ///< CUDA version of the driver as cuDriverGetVersion returns it: 1000 * major + 10 * minor.
+  std::array<unsigned char, 16> uuid{};  ///< The unique id of this one device.
   bool is_cpu_device = false;
 
-  /// "GPU-8-4-4-4-12" hexadecimal digits, as nvidia-smi prints it ("CPU-..." for the CPU device).
+  /// Prints the unique id as nvidia-smi does: "GPU-8-4-4-4-12" hexadecimal digits. The CPU device has "CPU-...".
   TUNEONCE_API std::string UuidString() const;
 };
 
-/// A view of one device of one driver. Copyable; owns nothing. Thread rule: a value.
+/// A reference to one device of one driver. Copyable; owns nothing. Thread rule: a value.
 class TUNEONCE_API Device {
  public:
-  /// Device `index` (0-based) of `api`. Errors: InvalidArgument, with the number of devices there are.
+  /// Returns device `index` (0-based) of the driver `api`. Errors: InvalidArgument, with the number of devices.
   static Result<Device> Get(const DriverApi& api, int index);
-  /// The device of the calling thread's current context. Errors: FailedPrecondition if there is no context.
+  /// Returns the device of the calling thread's current context. Errors: FailedPrecondition without a current context.
   static Result<Device> OfCurrentContext(const DriverApi& api);
-  /// The same, of whichever driver has it: the CPU device's where the thread has one of its contexts current (which it
-  /// has only by naming that device), else the CUDA driver's. Errors: as above, and Unavailable without a driver.
+  /// Returns the device of the calling thread's current context, of either driver. It is the CPU device if the thread
+  /// has one of its contexts current, which happens only after the program opened that device by name. Otherwise it is
+  /// a device of the CUDA driver. Errors: FailedPrecondition without a current context, Unavailable without a driver.
   static Result<Device> OfCurrentContext();
+  /// Returns the number of devices of the driver `api`.
   static Result<int> Count(const DriverApi& api);
 
   const DriverApi& api() const { return *api_; }
   CUdevice handle() const { return device_; }
-  int index() const { return device_; }  ///< The driver's ordinals are its handles.
+  int index() const { return device_; }  ///< The driver's ordinal of the device, which is also its handle.
 
+  /// Reads the device's properties. Errors: the driver's.
   Result<DeviceIdentity> Identity() const;
+  /// Returns one device attribute. Errors: the driver's.
   Result<int> Attribute(CUdevice_attribute attribute) const;
 
-  /// The address of a function of the device's driver, for calls of the program's own: DriverFunction(
-  /// "cuStreamBeginCapture", 10010) is a PFN_cuStreamBeginCapture_v10010 of cudaTypedefs.h. A program does not
-  /// link the CPU device's driver; it finds that driver's functions by this call. `version` is the CUDA version of the
-  /// function's signature, 1000 * major + 10 * minor, as cuGetProcAddress takes it. The address stays valid until the
-  /// process ends. Errors: NotFound if the driver has no such function of that version.
+  /// Returns the address of a driver function, for the program's own driver calls: DriverFunction(
+  /// "cuStreamBeginCapture", 10010) is a PFN_cuStreamBeginCapture_v10010 of cudaTypedefs.h. A program does not link the
+  /// CPU device's driver, so this is how it finds that driver's functions. `version` is the CUDA version of the
+  /// function's signature, 1000 * major + 10 * minor, as in cuGetProcAddress. The address stays valid until the process
+  /// ends. Errors: NotFound if the driver has no such function of that version.
   Result<void*> DriverFunction(const std::string& name, int version) const;
 
  private:
@@ -66,7 +70,7 @@ class TUNEONCE_API Device {
   CUdevice device_;
 };
 
-/// Runtime::Default()->OpenDevice(name): "cuda", "cuda:1", "cpu", "cpu:0".
+/// Opens a device with Runtime::Default()->OpenDevice(name). `name` is "cuda", "cuda:1", "cpu" or "cpu:0".
 TUNEONCE_API Result<Device> OpenDevice(const std::string& name);
 
 }  // namespace v0

@@ -13,13 +13,12 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Owns device memory, allocated and freed in the order of a stream, so that neither waits for other streams'
-/// kernels (cuMemFree would). Move-only.
-/// REQUIRES: the stream outlives the buffer, and other streams' uses of it are ordered before its end.
-/// Thread rule: one owner.
+/// Owns device memory that is allocated and freed in stream order, so that neither waits for the kernels of other
+/// streams (cuMemFree would). Move-only. REQUIRES: the stream outlives the buffer, and uses of the buffer in other
+/// streams are ordered before its destruction. Thread rule: one owner.
 class TUNEONCE_API DeviceBuffer {
  public:
-  /// `bytes` may be 0: no memory then, and a null pointer. Errors: ResourceExhausted.
+  /// Allocates `bytes` bytes. If `bytes` is 0, the buffer has no memory and a null pointer. Errors: ResourceExhausted.
   static Result<DeviceBuffer> Allocate(StreamView stream, std::size_t bytes);
   ~DeviceBuffer();
   DeviceBuffer(DeviceBuffer&& other) noexcept
@@ -36,17 +35,19 @@ class TUNEONCE_API DeviceBuffer {
   std::size_t bytes() const { return bytes_; }
   StreamView stream() const { return stream_; }
 
-  /// Copies between host and this buffer, from `offset` bytes on, in its stream. Host memory must stay as it is until
-  /// the stream got there.
+  /// Copies `bytes` bytes from host memory into this buffer, starting at `offset`, in stream order. The host memory
+  /// must not change until the stream has executed the copy.
   Status CopyFromHost(const void* source, std::size_t bytes, std::size_t offset = 0) const;
+  /// Copies the first `bytes` bytes of this buffer to host memory, in stream order. The host memory must not be read
+  /// until the stream has executed the copy.
   Status CopyToHost(void* target, std::size_t bytes) const;
-  /// Copies `bytes` from device address `source`, to `offset` bytes into this buffer.
+  /// Copies `bytes` bytes from the device address `source` into this buffer, starting at `offset`, in stream order.
   Status CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::size_t offset = 0) const;
-  /// Fills the whole buffer by repeating its first `bytes` bytes. REQUIRES: `bytes` > 0, or the buffer is empty.
+  /// Fills the whole buffer with copies of its first `bytes` bytes. REQUIRES: `bytes` > 0, or the buffer is empty.
   Status Repeat(std::size_t bytes) const;
-  /// Sets every byte.
+  /// Sets every byte to `value`, in stream order.
   Status Fill(unsigned char value) const { return Fill(value, 0, bytes_); }
-  /// Sets `bytes` bytes from `offset` on.
+  /// Sets `bytes` bytes from `offset` on to `value`, in stream order.
   Status Fill(unsigned char value, std::size_t offset, std::size_t bytes) const;
 
  private:
@@ -58,8 +59,8 @@ class TUNEONCE_API DeviceBuffer {
   std::size_t bytes_;
 };
 
-/// Copies `bytes` of device memory to the host, in the stream's order, and waits. If waiting fails, the memory that is
-/// copied to is never freed, since the copy may still be under way.
+/// Copies `bytes` bytes of device memory to the host in stream order, and waits. If the wait fails, the host memory is
+/// never freed, because the copy may still be running.
 TUNEONCE_API Result<std::vector<char>> ReadDeviceMemory(StreamView stream, CUdeviceptr address, std::size_t bytes);
 
 }  // namespace v0

@@ -9,25 +9,25 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Most named dims that a kernel can have.
+/// Maximum number of named dims of a kernel.
 inline constexpr int kMaxDims = 12;
 
 /// A typed handle of one named dim: `dims[M]` is an array index. The n-th name that appears in the shapes of the
-/// kernel's parameters (or is given to KernelDefinition::DimsInOrder) is Dim{n}: `constexpr Dim M{0}, N{1};`.
+/// kernel's parameters (or in KernelDefinition::DimsInOrder) is Dim{n}: `constexpr Dim M{0}, N{1};`.
 struct Dim {
   int index = 0;
 };
 
-/// The values of a kernel's named dims at one launch, in the order in which the definition names them. A plain value on
-/// the stack: the hot path makes one per launch.
+/// The values of a kernel's named dims in one launch, in the order of KernelDefinition::dims. A plain value on the
+/// stack, because the hot path makes one per launch.
 class Dims {
  public:
   Dims() = default;
   explicit Dims(int count) { Reset(count); }
 
-  /// `count` dims, not initialized: the hot path sets each of them anyway.
+  /// Sets the number of dims and leaves their values uninitialized, because the hot path assigns each of them.
   void SetCount(int count) { count_ = count; }
-  /// `count` dims, all 0.
+  /// Sets the number of dims and all values to 0.
   void Reset(int count) {
     count_ = count;
     for (int i = 0; i < count; ++i) values_[static_cast<std::size_t>(i)] = 0;

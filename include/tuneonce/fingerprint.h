@@ -11,7 +11,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A 128-bit hash of content, the same in every process, build and release: it goes into keys on disk.
+/// A 128-bit hash of content. It is the same in every process, build and release, because keys on disk contain it.
 struct Fingerprint {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -22,22 +22,26 @@ struct Fingerprint {
     return a.high != b.high ? a.high < b.high : a.low < b.low;
   }
 
-  /// 32 hexadecimal digits.
+  /// Returns 32 hexadecimal digits.
   TUNEONCE_API std::string ToString() const;
 };
 
-/// Builds a Fingerprint from a sequence of fields. Each field is hashed with its length, so that ("ab", "c") and
-/// ("a", "bc") differ. The function is FNV-1a with 128 bits (draft-eastlake-fnv, offset basis and prime from there)
-/// over little-endian words of 64 bits, in which a field is padded with zeros, and MurmurHash3's last step: no
-/// dependency in the minimal build, good enough for content that nobody forges to collide.
+/// Computes a Fingerprint of a sequence of fields. Each field is hashed with its length, so that ("ab", "c") and ("a",
+/// "bc") differ. The function is 128-bit FNV-1a (draft-eastlake-fnv, with its offset basis and prime) over
+/// little-endian 64-bit words, with each field padded with zeros, followed by the final step of MurmurHash3. It adds no
+/// dependency, and is good enough for content that nobody forges to collide.
 class TUNEONCE_API Fingerprinter {
  public:
+  /// Adds one field of bytes.
   Fingerprinter& Add(std::string_view bytes);
-  /// Another hash of a field, for long ones, in a third of the time: its words go round four such hashes, none of which
-  /// waits for another's multiplication, and what becomes of these is added.
+  /// Adds a long field in a third of the time of Add. Its words are distributed over four independent hashes, so that
+  /// no multiplication waits for another one, and the four results are added. The fingerprint differs from that of Add.
   Fingerprinter& AddInLanes(std::string_view bytes);
+  /// Adds one field of 8 bytes.
   Fingerprinter& Add(std::uint64_t value);
+  /// Adds another fingerprint as one field.
   Fingerprinter& Add(const Fingerprint& fingerprint);
+  /// Returns the fingerprint of all fields added so far.
   Fingerprint Finish() const;
 
  private:

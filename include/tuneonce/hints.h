@@ -18,7 +18,7 @@ inline namespace v0 {
 
 struct Fingerprint;
 
-/// The value of a hint: a whole number, and made of nothing else, since the initializer of a map would make 0 of 0.5.
+/// The value of a hint. It can only be made from an integer, because the initializer of a map would turn 0.5 into 0.
 class HintValue {
  public:
   HintValue() = default;
@@ -30,37 +30,38 @@ class HintValue {
   std::int64_t value_ = 0;
 };
 
-/// A hint axis's value for "not set": what the compiler does by itself. Below the range of every hint.
+/// The value of a hint axis that sets no hint and leaves the choice to the compiler. It is below the range of every
+/// hint.
 inline constexpr std::int64_t kHintNotSet = 0;
 
 /// Values of compiler hints by name: {"occupancy", 2}.
 using HintValues = std::map<std::string, HintValue>;
 
-/// Compiler hints for Tile IR, by target ("sm_90") with those for all others under "default". A target's own value of
-/// a hint beats the same hint under "default". A value.
+/// Compiler hints for Tile IR, by target name ("sm_90"). Hints under "default" apply to all targets, and a target's own
+/// value overrides them. A value.
 ///
 /// - `occupancy`: 1 to 32 blocks per multiprocessor.
 /// - `num_ctas` (in bytecode `num_cta_in_cga`): blocks per cluster, a power of two up to 8; more than 1 on sm_90 and
 ///   newer, not on sm_12x.
 /// - `num_worker_warps` (in bytecode `num_worker_warps_per_cta`): a power of two, 1 to 32.
 ///
-/// Either name is taken. The ranges are those that cuTile accepts (`cuda.tile.kernel`) and sm_90's portable cluster
-/// size; tileiras itself ignores a bad value without a word, so that Check is the only place that tells.
+/// Both names of a hint are accepted. The ranges are those of cuTile (`cuda.tile.kernel`) and of sm_90's portable
+/// cluster size. tileiras ignores an invalid value silently, so Check is the only place that reports it.
 class TUNEONCE_API Hints {
  public:
-  /// How these hints meet those that the bytecode brings along. Replacing drops them all, for every target, as cuTile's
-  /// `replace_hints` does; merging keeps those of another name or target.
+  /// How these hints combine with those in the bytecode. Replacing removes all of the bytecode's hints for every
+  /// target, like cuTile's `replace_hints`. Merging keeps those of another name or target.
   enum class Update { kReplace, kMerge };
 
   Hints() = default;
-  /// For all targets.
+  /// Makes hints for all targets.
   Hints(HintValues values) : Hints(ByTarget<HintValues>(std::move(values))) {}  // NOLINT(google-explicit-constructor)
   explicit Hints(ByTarget<HintValues> values) : values_(std::move(values)) {}
-  /// The values of the config's hint axes but those that are kHintNotSet, for all targets: what is used where no hints
-  /// function is given.
+  /// Returns hints for all targets with the values of the config's hint axes, without those that are kHintNotSet. They
+  /// are used where no hints function is given.
   static Hints OfConfig(const Config& config);
 
-  /// Default: kReplace.
+  /// Sets how these hints combine with the bytecode's. Default: kReplace.
   Hints& Set(Update update) {
     update_ = update;
     return *this;
@@ -72,20 +73,20 @@ class TUNEONCE_API Hints {
   }
 
   Update update() const { return update_; }
-  /// No value for any target: the bytecode stays as it is.
+  /// Returns whether it has no values at all, so that the bytecode stays unchanged.
   bool empty() const { return values_.values().empty(); }
   const std::map<std::string, HintValues>& by_target() const { return values_.values(); }
-  /// The values that act on `target`; empty if there are none.
+  /// Returns the values that apply to `target`, which may be none.
   HintValues For(const Target& target) const;
-  /// "occupancy=2", or "" if there are none for `target`.
+  /// Prints the values that apply to `target`: "occupancy=2", or "" without any.
   std::string ToString(const Target& target) const;
-  /// Of all values and of how they are applied.
+  /// Returns the fingerprint of all values and of the update mode.
   tuneonce::Fingerprint Fingerprint() const;
 
-  /// Errors: InvalidArgument naming target, hint and range, for an unknown hint or target name, a hint given by both
-  /// its names, or a value out of range.
+  /// Checks all values. Errors: InvalidArgument, naming target, hint and range, for an unknown hint or target name, a
+  /// hint that is given by both of its names, or a value out of range.
   Status Check() const;
-  /// The same, and that `target` can honour what acts on it.
+  /// Checks all values, and that `target` supports those that apply to it. Errors: as for Check, and InvalidArgument.
   Status CheckFor(const Target& target) const;
 
  private:
@@ -94,7 +95,7 @@ class TUNEONCE_API Hints {
   std::int64_t max_ctas_ = 8;
 };
 
-/// The bytecode's name of a hint ("num_ctas" -> "num_cta_in_cga"), or "" if there is no such hint.
+/// Returns the bytecode's name of a hint ("num_ctas" -> "num_cta_in_cga"), or "" for an unknown hint.
 TUNEONCE_API std::string_view BytecodeHintName(std::string_view name);
 
 }  // namespace v0

@@ -22,8 +22,10 @@ inline namespace v0 {
 struct Fingerprint;
 class PrecompiledCode;  // Opaque to hosts.
 
+/// The language of a kernel's source, which decides the compiler.
 enum class SourceKind {
-  kCubin,    ///< Machine code, as is: a cubin, or a fatbin of several; for the CPU device a shared object.
+  /// Machine code: a cubin, a fatbin of several cubins, or a shared object for the CPU device. It is not compiled.
+  kCubin,
   kTileIr,   ///< CUDA Tile IR bytecode, for tileiras.
   kPtx,      ///< PTX text, for ptxas.
   kCudaCpp,  ///< CUDA C++, for NVRTC.
@@ -31,77 +33,83 @@ enum class SourceKind {
   kTileCpp,  ///< CUDA Tile C++ (`__tile_global__` functions, cuda_tile.h), for NVRTC 13.3 or newer and tileiras.
 };
 
-/// Whether NVRTC compiles sources of the kind: CUDA C++ and CUDA Tile C++.
+/// Returns whether NVRTC compiles sources of this kind: CUDA C++ and CUDA Tile C++.
 constexpr bool IsForNvrtc(SourceKind kind) { return kind == SourceKind::kCudaCpp || kind == SourceKind::kTileCpp; }
-/// Whether they are C++, so that they may have macros, types as macros, and folders of headers.
+/// Returns whether sources of this kind are C++, so that they can have macros, types as macros, and include folders.
 constexpr bool IsCpp(SourceKind kind) { return IsForNvrtc(kind) || kind == SourceKind::kHostCpp; }
-/// Whether tileiras makes their code, which is launched with block (1, 1, 1): Tile IR and CUDA Tile C++.
+/// Returns whether tileiras compiles sources of this kind, so that the block is (1, 1, 1): Tile IR and CUDA Tile C++.
 constexpr bool IsTile(SourceKind kind) { return kind == SourceKind::kTileIr || kind == SourceKind::kTileCpp; }
 
-/// "cubin", "tile_ir", "ptx", "cuda_cpp", "host_cpp", "tile_cpp".
+/// Returns the name of a kind: "cubin", "tile_ir", "ptx", "cuda_cpp", "host_cpp", "tile_cpp".
 TUNEONCE_API std::string_view SourceKindName(SourceKind kind);
-/// The kind that SourceKindName calls so; empty if there is none.
+/// Returns the kind with this name (SourceKindName), or nothing.
 TUNEONCE_API std::optional<SourceKind> SourceKindNamed(std::string_view name);
 
-/// What a toolchain compiles: content, the kernel's symbol in it, and options. A value.
+/// The input of a toolchain: a text or image, the kernel's symbol in it, and options. A value.
 struct TUNEONCE_API KernelSource {
   SourceKind kind = SourceKind::kCudaCpp;
-  std::string content;  ///< Text, or bytes.
-  /// The kernel's name: of a cubin as it stands there. In CUDA C++ and CUDA Tile C++ also a name expression,
-  /// `ns::reduce<TILE, T>`: what it names is instantiated, and there a macro of `defines` stands for its value, and is
-  /// no macro of the text (which may have template parameters of that name).
+  std::string content;  ///< Text or bytes, depending on `kind`.
+  /// The kernel's name. For a cubin it is the name in the image. In CUDA C++ and CUDA Tile C++ it may be a name
+  /// expression such as `ns::reduce<TILE, T>`, which is instantiated. Names in it that are macros of `defines` are
+  /// replaced by their values and are then not defined for the text, which may have template parameters of those names.
   std::string symbol;
-  std::vector<std::string> defines;  ///< "TILE_M=64": macros of C++ sources.
-  /// Further compiler options, as the tool takes them: whatever they make the tool do (write files, load plugins) is
-  /// the host's own business. Those of a bundle's manifest are limited to what changes the code (docs/bundles.md).
+  std::vector<std::string> defines;  ///< Macros of C++ sources: "TILE_M=64".
+  /// Further compiler options, passed to the tool unchanged. The host is responsible for what they do (write files,
+  /// load plugins). A bundle's manifest may only have options that change the code (docs/bundles.md).
   std::vector<std::string> options;
-  /// Headers that are no files, by the name that `#include` says, and their text. Of kCudaCpp and kTileCpp.
+  /// Headers in memory, as pairs of the name in `#include` and the text. Only for kCudaCpp and kTileCpp.
   std::vector<std::pair<std::string, std::string>> headers;
-  /// What messages call the text, and of a full path the folder where CUDA C++ looks for `#include "..."` first; empty:
-  /// made of the symbol. No part of the source's identity.
+  /// The name of the text in messages. If it is a full path, CUDA C++ looks for `#include "..."` first in its folder.
+  /// Empty: a name is made from the symbol. It is not part of the source's identity.
   std::string file;
-  /// What was compiled of it ahead (a precompiled bundle's code): used in place of the compiler where it has the
-  /// target. Null: nothing. No part of the source's identity.
+  /// Code of this source that was compiled ahead (in a precompiled bundle). It is used in place of the compiler if it
+  /// contains the target. Null: none. It is not part of the source's identity.
   std::shared_ptr<const PrecompiledCode> precompiled;
-  /// What stands for `content` and `headers` in the source's identity where these stayed at home (a bundle that was
-  /// compiled without its sources): only precompiled code of it can run. Null as a rule.
+  /// Fingerprint that replaces `content` and `headers` in the source's identity when a bundle was shipped without its
+  /// sources. Such a source can only run precompiled code. Usually null.
   std::shared_ptr<const tuneonce::Fingerprint> withheld;
 
+  /// Makes a source of CUDA C++ text.
   static KernelSource CudaCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kCudaCpp, std::move(content), std::move(symbol));
   }
-  /// Tile kernels in C++. NVRTC compiles them to Tile IR, and tileiras compiles that with the hints of a config, which
-  /// replace those that the text has (`[[cutile::hint(...)]]`). The kernel takes the parameters of its C++ signature.
+  /// Makes a source of CUDA Tile C++ text. NVRTC compiles it to Tile IR, and tileiras compiles that with the config's
+  /// hints, which replace the hints in the text (`[[cutile::hint(...)]]`). The kernel takes the parameters of its C++
+  /// signature.
   static KernelSource TileCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kTileCpp, std::move(content), std::move(symbol));
   }
+  /// Makes a source of C++ text for the CPU device.
   static KernelSource HostCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kHostCpp, std::move(content), std::move(symbol));
   }
+  /// Makes a source of machine code, which is not compiled.
   static KernelSource Cubin(std::string content, std::string symbol) {
     return Make(SourceKind::kCubin, std::move(content), std::move(symbol));
   }
+  /// Makes a source of CUDA Tile IR bytecode.
   static KernelSource TileIr(std::string content, std::string symbol) {
     return Make(SourceKind::kTileIr, std::move(content), std::move(symbol));
   }
+  /// Makes a source of PTX text.
   static KernelSource Ptx(std::string content, std::string symbol) {
     return Make(SourceKind::kPtx, std::move(content), std::move(symbol));
   }
 
-  /// The content of a file, which is read now: a cubin or fatbin that was compiled before (on the CPU device a shared
-  /// object), Tile IR bytecode, PTX, C++ (`file` is its path then). A file that cannot be read is kept for Check, so
-  /// that a config whose file is missing fails to compile, by the file's name.
+  /// Makes a source of a file's content, which is read now. `path` is a cubin or fatbin (a shared object on the CPU
+  /// device), Tile IR bytecode, PTX or C++, for which `file` is set to the path. If the file cannot be read, Check
+  /// returns the error, so that a config whose file is missing fails to compile with an error that names the file.
   static KernelSource FromFile(SourceKind kind, const std::string& path, std::string symbol);
-  /// No source, for the reason `why`, which compiling says: where a source function finds none for its config.
+  /// Makes a source that fails to compile with the error `why`, for a source function that has none for a config.
   /// REQUIRES: `why` is an error.
   static KernelSource None(SourceKind kind, Status why);
 
-  /// Adds the macro `name` as the literal that is exactly `value`: `64`; `0.5`, or `0.5f` of a float, with as many
-  /// digits as that takes; 1 or 0 for a truth value; a string as it is (a type's name, say). `value` may be an
-  /// AxisValue.
+  /// Defines the macro `name` as a literal that is exactly `value`: `64`, `0.5`, or `0.5f` for a float, with as many
+  /// digits as needed. A boolean becomes 1 or 0, and a string (a type's name, say) is copied unchanged. `value` may be
+  /// an AxisValue.
   ///
-  /// What cannot be one is kept for Check, so that a source is built in one expression: a name that is no identifier,
-  /// NaN and infinities, text with control characters.
+  /// Check returns a mistake, so that a source can be built in one expression: a name that is not an identifier, NaN or
+  /// an infinity, or text with control characters.
   template <typename T>
   KernelSource& Define(const std::string& name, const T& value) {
     if constexpr (std::is_same_v<T, AxisValue>) {
@@ -124,25 +132,27 @@ struct TUNEONCE_API KernelSource {
     }
   }
   /// Defines the macro `name` as the C++ type of a dtype: `__half`, `__nv_bfloat16`, `__nv_fp8_e4m3`, `float`, `signed
-  /// char`, `long long`, `bool`; of kHostCpp `_Float16` and `tuneonce_bfloat16` (cpu_device/kernel.h). The headers of
-  /// such types (cuda_fp16.h) are the text's to include. DType::kAny, and what is no C++ type there, is kept for Check.
+  /// char`, `long long`, `bool`; for kHostCpp `_Float16` and `tuneonce_bfloat16` (cpu_device/kernel.h). The text must
+  /// include the headers of such types (cuda_fp16.h). Check returns an error for DType::kAny and for a dtype without a
+  /// C++ type.
   KernelSource& DefineType(const std::string& name, DType dtype);
-  /// Looks for headers in `folder` too, after those named before it. A relative one begins at the directory that is
-  /// current now. Of C++ sources. The CUDA toolkit's own headers, CUB and libcu++ among them, are found
-  /// without (docs/cpp.md).
+  /// Adds a folder of headers, which is searched after those added before it. A relative path starts at the directory
+  /// that is current at this call. Only for C++ sources. The headers of the CUDA toolkit, CUB and libcu++ included, are
+  /// found without it (docs/cpp.md).
   KernelSource& Include(const std::string& folder);
-  /// `#include <name>` and `#include "name"` read `text`, whatever files there are. Of kCudaCpp and kTileCpp. A name
-  /// twice, or an empty one, is kept for Check.
+  /// Adds a header in memory: `#include <name>` and `#include "name"` read `text` even if a file of that name exists.
+  /// Only for kCudaCpp and kTileCpp. Check returns an error for a name that is empty or was added before.
   KernelSource& Header(std::string name, std::string text);
-  /// The first mistake of those above (InvalidArgument, naming the macro), or why there is no source. Compiling asks.
+  /// Returns the first mistake of the functions above (InvalidArgument, naming the macro), or the reason why there is
+  /// no source. Compiling calls it.
   const Status& Check() const { return mistake_; }
 
-  /// Keeps the first mistake for Check: InvalidArgument.
+  /// Keeps the first mistake as the InvalidArgument error that Check returns.
   void NoteMistake(std::string what);
 
-  /// Of all of it but `file` and `precompiled`.
+  /// Returns the fingerprint of everything but `file` and `precompiled`.
   tuneonce::Fingerprint Fingerprint() const;
-  /// Of `content` and `headers` alone: what `withheld` stands for.
+  /// Returns the fingerprint of `content` and `headers`, the value of `withheld`.
   tuneonce::Fingerprint TextFingerprint() const;
 
  private:

@@ -23,80 +23,87 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A number of a WarmupFill: given, or the value that a dim, or a term over dims, has in the shape which is warmed.
+/// A number of a WarmupFill: a constant, or the value that a dim or a term over dims has in the shape that is warmed
+/// up.
 struct FillNumber {
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
-  FillNumber(T number) : value(static_cast<double>(number)) {}           // NOLINT(google-explicit-constructor)
-  FillNumber(std::string its_dim) : dim(std::move(its_dim)) {}           // NOLINT(google-explicit-constructor)
-  FillNumber(const char* its_dim) : FillNumber(std::string(its_dim)) {}  // NOLINT(google-explicit-constructor)
+  FillNumber(T number) : value(static_cast<double>(number)) {}             // NOLINT(google-explicit-constructor)
+  FillNumber(std::string dim_name) : dim(std::move(dim_name)) {}           // NOLINT(google-explicit-constructor)
+  FillNumber(const char* dim_name) : FillNumber(std::string(dim_name)) {}  // NOLINT(google-explicit-constructor)
 
-  FillNumber(Term its_term) : term(std::move(its_term)) {}  // NOLINT(google-explicit-constructor)
+  FillNumber(Term dim_term) : term(std::move(dim_term)) {}  // NOLINT(google-explicit-constructor)
 
-  double value = 0;          ///< Whole numbers are exact up to 2^53.
-  std::string dim;           ///< If not empty, this dim's value counts.
-  std::optional<Term> term;  ///< If there, its value counts. Over dims alone.
+  double value = 0;          ///< The constant. Integers are exact up to 2^53.
+  std::string dim;           ///< The name of a dim whose value is used, if not empty.
+  std::optional<Term> term;  ///< A term over dims alone whose value is used, if set.
 };
 
-/// What a tensor or a scalar holds in a warm-up by shape, where there is no caller whose data it could be: for a kernel
-/// whose speed, or whose safety, depends on values (lengths, indices, flags). A value.
+/// The values that a tensor or a scalar has in a warm-up by shape, which has no arguments of a caller. It is for
+/// kernels whose speed or safety depends on values (lengths, indices, flags). A value.
 struct TUNEONCE_API WarmupFill {
   enum class Kind { kConstant, kIota, kUniform, kFunction, kOffsets };
-  /// Fills `host`: the tensor, row-major, in host memory. Called on the thread that warms.
+  /// Fills `host`, which is the tensor in row-major order in host memory. Called on the thread that warms up.
   using Function = std::function<void(const Dims& dims, const TensorView& host)>;
 
-  /// A constant, the only fill that a scalar can have.
+  /// A constant, which is the only fill for a scalar.
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   WarmupFill(T value) : first(value) {}  // NOLINT(google-explicit-constructor)
+  /// Every element is `value`.
   static WarmupFill Constant(FillNumber value);
-  /// Element i, in row-major order, is start + i * step: offsets of equally long sequences, a permutation.
+  /// Element i in row-major order is start + i * step: offsets of equally long sequences, or a permutation.
   static WarmupFill Iota(FillNumber start = 0, FillNumber step = 1);
-  /// Pseudo-random numbers from `low` up to, but not, `high`; whole ones for integers. The same in each process. A
-  /// tensor of more than 4 MiB repeats them.
+  /// Pseudo-random numbers from `low` (inclusive) to `high` (exclusive), integers for integer dtypes. They are the same
+  /// in each process. A tensor of more than 4 MiB repeats them.
   static WarmupFill Uniform(FillNumber low, FillNumber high);
+  /// The values that `function` writes.
   static WarmupFill Of(Function function);
-  /// Of n elements: where n - 1 groups begin that follow each other in `end` rows, and where the last one ends:
-  /// experts' tokens, sequences of different lengths. Element 0 is 0, the last is `end`, none is less than that before.
-  /// Group g, from 0, has a share of 1 / (g + 1)^skew, rounded down to whole rows: 0 is balanced, 1 is Zipf's law, the
-  /// usual model of what some are asked for more often than others. `skew` is 0 to 16.
+  /// Offsets of groups: `end` rows are divided into n - 1 consecutive groups, and the n elements are where each group
+  /// begins and where the last one ends, as for experts' tokens or sequences of different lengths. Element 0 is 0, the
+  /// last element is `end`, and the elements never decrease. The size of group g, from 0, is proportional to 1 / (g +
+  /// 1)^skew, rounded down to whole rows. A skew of 0 is balanced, and 1 is Zipf's law, the usual model of unequal
+  /// popularity. `skew` is 0 to 16.
   static WarmupFill Offsets(FillNumber end, FillNumber skew = 0);
 
   Kind kind = Kind::kConstant;
-  FillNumber first;       ///< The constant, kIota's start, kUniform's low end, kOffsets' end.
-  FillNumber second = 0;  ///< kIota's step, kUniform's high end, kOffsets' skew.
-  Function function;      ///< kFunction.
+  FillNumber first;       ///< The constant, kIota's start, kUniform's lower end, or kOffsets' end.
+  FillNumber second = 0;  ///< kIota's step, kUniform's upper end, or kOffsets' skew.
+  Function function;      ///< The function of kFunction.
 };
 
-/// How a kernel uses a tensor. A search runs outputs on scratch memory, and starts each trial of an kInOut from the
-/// original bytes, so the caller's data stays untouched.
+/// How a kernel uses a tensor. A search runs outputs on scratch memory and starts each trial of a kInOut tensor from a
+/// copy of the original bytes, so the caller's data does not change.
 enum class Access { kIn, kOut, kInOut };
 
+/// Where the value of a parameter comes from.
 enum class ParameterKind {
-  kTensor,      ///< Passed by the caller.
-  kScalar,      ///< Passed by the caller.
-  kDim,         ///< The value of a named dim.
-  kStride,      ///< The stride of a tensor's dimension.
-  kDerived,     ///< A scalar computed from config and dims.
-  kWorkspace,   ///< Scratch memory, its size computed from config and dims; allocated in stream order per launch.
-  kDescriptor,  ///< Bytes passed by value (a tensor map, say), computed from config, problem and the tensors.
+  kTensor,   ///< Passed by the caller.
+  kScalar,   ///< Passed by the caller.
+  kDim,      ///< The value of a named dim.
+  kStride,   ///< The stride of a tensor's dimension.
+  kDerived,  ///< A scalar computed from config and dims.
+  /// Scratch memory, allocated in stream order for each launch. Its size is computed from config and dims.
+  kWorkspace,
+  kDescriptor,  ///< Bytes passed by value (a tensor map, for example), computed from config, problem and tensors.
 };
 
-/// How a kernel copies boxes of a tensor by hardware (TMA; from compute capability 9.0 on, and on the CPU device): what
-/// cuTensorMapEncodeTiled takes beside the tensor, whose limits hold. A value.
+/// How a kernel copies boxes of a tensor by hardware (TMA, from compute capability 9.0 on, and on the CPU device). The
+/// members are the parameters of cuTensorMapEncodeTiled other than the tensor, with the same limits. A value.
 ///
-/// The tensor lies at a multiple of 16 bytes, its innermost stride is 1, the others are multiples of 16 bytes: assumed
-/// of the arguments like what a variant declares (Assumption), so that others run by another variant.
+/// The tensor's address must be a multiple of 16 bytes, its innermost stride must be 1, and its other strides must be
+/// multiples of 16 bytes. These are assumptions of the variant (Assumption), so arguments that violate them run by
+/// another variant.
 struct TUNEONCE_API TensorMap {
   enum class Interleave { kNone, k16Bytes, k32Bytes };
   enum class Swizzle { kNone, k32Bytes, k64Bytes, k128Bytes };
   enum class L2Promotion { kNone, k64Bytes, k128Bytes, k256Bytes };
-  /// What elements outside of the tensor read as.
+  /// The value of elements outside of the tensor.
   enum class OutOfBounds { kZero, kNan };
-  /// Most dimensions.
+  /// Maximum number of dimensions.
   static constexpr int kMaxRank = 5;
 
   /// Elements of a box in each of the tensor's dimensions, outermost first: constants and axes, 1 to 256.
   std::vector<Term> box;
-  /// Steps in each dimension, likewise, 1 to 8. Empty: 1.
+  /// Element strides in each dimension, outermost first: constants and axes, 1 to 8. Empty: all are 1.
   std::vector<Term> element_strides = {};
   Swizzle swizzle = Swizzle::kNone;
   Interleave interleave = Interleave::kNone;
@@ -104,64 +111,66 @@ struct TUNEONCE_API TensorMap {
   OutOfBounds out_of_bounds = OutOfBounds::kZero;
 };
 
-/// Most bytes of one descriptor parameter; that of a CUtensorMap.
+/// Maximum number of bytes of one descriptor parameter, which is the size of a CUtensorMap.
 inline constexpr std::size_t kMaxDescriptorBytes = 128;
 
-/// One logical parameter of a kernel. Made by the functions below.
+/// One declared parameter of a kernel. The functions below make one.
 struct Parameter {
   ParameterKind kind = ParameterKind::kTensor;
   std::string name;
   DType dtype = DType::kAny;
-  Access access = Access::kIn;  ///< kTensor
-  /// kTensor: one entry per dimension, the name of a dim or a constant extent ("=4"); empty: raw memory of any shape.
+  Access access = Access::kIn;  ///< How the kernel uses a kTensor.
+  /// Shape of a kTensor: one entry per dimension, which is a dim's name or a constant extent ("=4"). Empty: raw memory
+  /// of any shape.
   std::vector<std::string> dims;
-  bool by_pointers = false;          ///< kTensor: see ByPointers.
-  std::vector<std::string> varying;  ///< Of a tensor by pointers: dims in which its slices may differ.
-  std::string same_dtype_as;         ///< kTensor: the other tensor that has the same dtype; empty: `dtype` says.
-  std::string dim;                   ///< kDim
-  std::string tensor;                ///< kStride; kDescriptor of a tensor map.
-  int dimension = 0;                 ///< kStride: of `tensor`.
-  /// kDerived: the value's bytes, in the low bytes of the word; if it is no `term`.
+  bool by_pointers = false;          ///< Whether a kTensor is passed as a PointerTable; see ByPointers.
+  std::vector<std::string> varying;  ///< For a tensor by pointers, the dims in which its slices may differ.
+  std::string same_dtype_as;  ///< The tensor parameter that a kTensor shares its dtype with. Empty: `dtype` applies.
+  std::string dim;            ///< The dim of a kDim.
+  std::string tensor;         ///< The tensor of a kStride, or of a kDescriptor with a tensor map.
+  int dimension = 0;          ///< The dimension of `tensor`, for kStride.
+  /// Returns the value of a kDerived without `term`, in the low bytes of the word.
   std::function<std::uint64_t(const Config&, const Problem&)> derive;
-  /// kWorkspace: size in bytes; 0 passes a null pointer. If it is no `term`.
+  /// Returns the size in bytes of a kWorkspace without `term`. 0 passes a null pointer.
   std::function<std::size_t(const Config&, const Problem&)> workspace_bytes;
-  /// kDerived: the value, which must fit `dtype`. kWorkspace: the size in bytes.
+  /// The value of a kDerived, which must fit `dtype`, or the size in bytes of a kWorkspace.
   std::optional<Term> term;
-  std::size_t descriptor_bytes = 0;  ///< kDescriptor
-  /// kDescriptor: fills `bytes`. `tensors` are the tensor arguments, in parameter order.
+  std::size_t descriptor_bytes = 0;  ///< Size of a kDescriptor.
+  /// Fills the `bytes` of a kDescriptor. `tensors` has the tensor arguments in parameter order.
   std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
-  std::optional<TensorMap> tensor_map;  ///< kDescriptor, in place of `describe`.
-  bool may_be_partial = false;          ///< An output: see MayBePartial.
-  std::optional<WarmupFill> warmup;     ///< An input: see ForWarmup.
-  std::optional<Tolerance> tolerance;   ///< An output: see Within.
+  std::optional<TensorMap> tensor_map;  ///< The tensor map of a kDescriptor, in place of `describe`.
+  bool may_be_partial = false;  ///< Whether the kernel may leave elements of this output unwritten; see MayBePartial.
+  std::optional<WarmupFill> warmup;    ///< The values of this input in warm-ups by shape; see ForWarmup.
+  std::optional<Tolerance> tolerance;  ///< By how much this output may differ from the baseline's; see Within.
 
-  /// The kernel leaves elements of this output unwritten on purpose (padding, variable lengths). What the baseline
-  /// writes must then be written by all; what it leaves is not compared. Without this an element that is left unwritten
-  /// is a failure, the baseline's too.
+  /// Declares that the kernel leaves elements of this output unwritten on purpose (padding, variable lengths). Every
+  /// candidate must write what the baseline writes, and the other elements are not compared. Without this declaration
+  /// an unwritten element is a failure, for the baseline too.
   Parameter MayBePartial() && {
     may_be_partial = true;
     return std::move(*this);
   }
-  /// The slices along the first dim are tensors that lie anywhere, and what a launch passes is a PointerTable of them:
+  /// Declares that the slices along the first dim are tensors at arbitrary addresses, which a launch passes as a
+  /// PointerTable:
   ///
   ///   Out("c", kFloat16, {"GROUPS", "M", "N"}).ByPointers({"M"})
   ///
-  /// The kernel gets the address of the table, an array of `GROUPS` addresses. `varying` names dims of the slices that
-  /// need not be equal in all of them: such a dim is that of the largest, and how much of each slice there is the
-  /// kernel must know from elsewhere. The slices are row-major without gaps. Access, dtype, tolerance and MayBePartial
-  /// are theirs; the table itself is only read.
-  Parameter ByPointers(std::vector<std::string> its_varying = {}) && {
+  /// The kernel receives the address of the table, an array of `GROUPS` addresses. `varying` names dims in which the
+  /// slices may differ. Such a dim has the value of the largest slice, and the kernel must obtain each slice's own
+  /// extent in another way. The slices are row-major without gaps. Access, dtype, tolerance and MayBePartial apply to
+  /// the slices; the table itself is only read.
+  Parameter ByPointers(std::vector<std::string> varying_dims = {}) && {
     by_pointers = true;
-    varying = std::move(its_varying);
+    varying = std::move(varying_dims);
     return std::move(*this);
   }
-  /// By how much this output may differ from the baseline's. Default: KernelDefinition::VerifyWithin.
-  Parameter Within(Tolerance its_tolerance) && {
-    tolerance = its_tolerance;
+  /// Sets by how much this output may differ from the baseline's. Default: KernelDefinition::VerifyWithin.
+  Parameter Within(Tolerance allowed) && {
+    tolerance = allowed;
     return std::move(*this);
   }
-  /// A scalar, or a tensor that is read: with values for warm-ups by shape: Scalar<float>("eps").ForWarmup(1e-5f).
-  /// Without them there are none for scalars, and for tensors of integers or truth values, and such a warm-up is
+  /// Sets the values of a scalar or an input tensor in warm-ups by shape: Scalar<float>("eps").ForWarmup(1e-5f).
+  /// Scalars and tensors of integers or booleans have no default, and a warm-up by shape without a value for them is
   /// refused.
   Parameter ForWarmup(WarmupFill fill) && {
     warmup = std::move(fill);
@@ -169,45 +178,44 @@ struct Parameter {
   }
 };
 
-/// For a tensor whose dtype must be that of the tensor parameter `tensor`, which says its own or takes any: checked at
-/// each launch.
+/// The dtype of a parameter that must equal the dtype of the tensor parameter `tensor`. Each launch checks it.
 struct SameDTypeAs {
-  explicit SameDTypeAs(std::string its_tensor) : tensor(std::move(its_tensor)) {}
+  explicit SameDTypeAs(std::string tensor_name) : tensor(std::move(tensor_name)) {}
   std::string tensor;
 };
 
-/// What a tensor parameter declares of its dtype: one, any, or that of another tensor.
+/// The dtype that a tensor parameter declares: one, any, or that of another tensor.
 struct DeclaredDType {
-  DeclaredDType(DType its_dtype) : dtype(its_dtype) {}                    // NOLINT(google-explicit-constructor)
+  DeclaredDType(DType exact) : dtype(exact) {}                            // NOLINT(google-explicit-constructor)
   DeclaredDType(SameDTypeAs other) : same_as(std::move(other.tensor)) {}  // NOLINT(google-explicit-constructor)
   DType dtype = DType::kAny;
   std::string same_as;
 };
 
-/// What a tensor parameter declares of one dimension: the name of a dim, or a constant extent.
+/// The extent that a tensor parameter declares for one dimension: the name of a dim, or a constant.
 struct DeclaredExtent {
   DeclaredExtent(std::string name) : text(std::move(name)) {}              // NOLINT(google-explicit-constructor)
   DeclaredExtent(const char* name) : DeclaredExtent(std::string(name)) {}  // NOLINT(google-explicit-constructor)
   template <typename T,
             typename = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>>>
   DeclaredExtent(T constant) : text("=" + std::to_string(constant)) {}  // NOLINT(google-explicit-constructor)
-  std::string text;                                                     ///< As Parameter::dims has it.
+  std::string text;                                                     ///< The extent in the form of Parameter::dims.
 };
 
-/// What a tensor parameter declares of its shape: {"M", 4}.
+/// The shape that a tensor parameter declares: {"M", 4}.
 struct DeclaredShape {
   DeclaredShape(std::initializer_list<DeclaredExtent> extents) {
     for (const DeclaredExtent& extent : extents) dims.push_back(extent.text);
   }
   DeclaredShape(std::vector<std::string> names)  // NOLINT(google-explicit-constructor)
       : dims(std::move(names)) {}
-  std::vector<std::string> dims;  ///< As Parameter::dims has them.
+  std::vector<std::string> dims;  ///< The shape in the form of Parameter::dims.
 };
 
-/// A tensor that the kernel only reads: In("x", kFloat16, {"M", "N"}). `shape`: one extent per dimension, outermost
-/// first. A name that occurs twice, in any parameters, must have the same extent each time. A number, as in
-/// {"N", 4}, is an extent that every launch must have; it is no dim and not part of the key. No extents: raw memory.
-/// The dtype is checked at each launch; without one each dtype is taken, and is part of the key.
+/// Declares a tensor that the kernel only reads: In("x", kFloat16, {"M", "N"}). `shape` has one extent per dimension,
+/// outermost first, or is empty for raw memory. A name that occurs several times, in any parameters, must have the same
+/// extent each time. A number, as in {"N", 4}, is an extent that every launch must have, and is not part of the key.
+/// Each launch checks the dtype.
 inline Parameter In(std::string name, DeclaredDType dtype, DeclaredShape shape) {
   Parameter parameter;
   parameter.name = std::move(name);
@@ -216,29 +224,31 @@ inline Parameter In(std::string name, DeclaredDType dtype, DeclaredShape shape) 
   parameter.same_dtype_as = std::move(dtype.same_as);
   return parameter;
 }
-/// A tensor that the kernel writes and does not read.
+/// Declares a tensor that the kernel writes and does not read. The other arguments are those of In.
 inline Parameter Out(std::string name, DeclaredDType dtype, DeclaredShape shape) {
   Parameter parameter = In(std::move(name), std::move(dtype), std::move(shape));
   parameter.access = Access::kOut;
   return parameter;
 }
-/// A tensor that the kernel reads and writes.
+/// Declares a tensor that the kernel reads and writes. The other arguments are those of In.
 inline Parameter InOut(std::string name, DeclaredDType dtype, DeclaredShape shape) {
   Parameter parameter = In(std::move(name), std::move(dtype), std::move(shape));
   parameter.access = Access::kInOut;
   return parameter;
 }
-/// The same for tensors of any dtype: In("x", {"M", "N"}).
+/// Declares an input of any dtype: In("x", {"M", "N"}). The dtype is part of the key.
 inline Parameter In(std::string name, DeclaredShape shape) {
   return In(std::move(name), DType::kAny, std::move(shape));
 }
+/// Declares an output of any dtype: Out("y", {"M", "N"}). The dtype is part of the key.
 inline Parameter Out(std::string name, DeclaredShape shape) {
   return Out(std::move(name), DType::kAny, std::move(shape));
 }
+/// Declares a tensor of any dtype that the kernel reads and writes. The dtype is part of the key.
 inline Parameter InOut(std::string name, DeclaredShape shape) {
   return InOut(std::move(name), DType::kAny, std::move(shape));
 }
-/// A number that the caller passes; exactly this dtype.
+/// Declares a number that the caller passes with exactly this dtype.
 inline Parameter Scalar(std::string name, DType dtype) {
   Parameter parameter;
   parameter.kind = ParameterKind::kScalar;
@@ -246,12 +256,12 @@ inline Parameter Scalar(std::string name, DType dtype) {
   parameter.dtype = dtype;
   return parameter;
 }
-/// The same, of the dtype that a C++ type is passed as: Scalar<float>("eps").
+/// Declares a number that the caller passes, with the dtype of a C++ type: Scalar<float>("eps").
 template <typename T>
 Parameter Scalar(std::string name) {
   return Scalar(std::move(name), ScalarDType<T>());
 }
-/// The value of the dim `dim`, as int32 (checked to fit) or int64.
+/// Declares a parameter that receives the value of the dim `dim`, as int32 (checked to fit) or int64.
 inline Parameter DimValue(std::string dim, DType dtype = DType::kInt32) {
   Parameter parameter;
   parameter.kind = ParameterKind::kDim;
@@ -260,9 +270,10 @@ inline Parameter DimValue(std::string dim, DType dtype = DType::kInt32) {
   parameter.dtype = dtype;
   return parameter;
 }
-/// The stride of a dimension of the tensor parameter `tensor`, in elements, as int32 (checked to fit) or int64; it is
-/// not negative. Under the plain and Triton conventions a dimension whose stride the kernel does not take must lie
-/// dense around the one inside it: CallingConvention says how. The parameter is named "x_stride_0", say.
+/// Declares a parameter that receives a stride of the tensor parameter `tensor` in elements, as int32 (checked to fit)
+/// or int64. The stride is not negative. In the conventions kPlain and kTriton, a dimension whose stride the kernel
+/// does not take must be dense, as CallingConvention explains. The parameter's name is made of both, "x_stride_0" for
+/// example.
 inline Parameter StrideValue(std::string tensor, int dimension, DType dtype = DType::kInt32) {
   Parameter parameter;
   parameter.kind = ParameterKind::kStride;
@@ -272,7 +283,7 @@ inline Parameter StrideValue(std::string tensor, int dimension, DType dtype = DT
   parameter.dtype = dtype;
   return parameter;
 }
-/// A scalar `compute(config, problem)`; its C++ type decides what the kernel gets.
+/// Declares a scalar whose value is `compute(config, problem)`. The C++ type of the result decides its dtype.
 template <typename Function, typename = std::enable_if_t<std::is_invocable_v<Function, const Config&, const Problem&>>>
 Parameter Derived(std::string name, Function compute) {
   using Value = std::invoke_result_t<Function, const Config&, const Problem&>;
@@ -288,7 +299,7 @@ Parameter Derived(std::string name, Function compute) {
   };
   return parameter;
 }
-/// The value of a term, as int32 or int64. One that does not fit is the launch's error.
+/// Declares a scalar whose value is a term, as int32 or int64. A value that does not fit is an error of the launch.
 inline Parameter Derived(std::string name, Term value, DType dtype = DType::kInt32) {
   Parameter parameter;
   parameter.kind = ParameterKind::kDerived;
@@ -297,7 +308,7 @@ inline Parameter Derived(std::string name, Term value, DType dtype = DType::kInt
   parameter.term = std::move(value);
   return parameter;
 }
-/// Scratch memory of `bytes(config, problem)`, aligned to 256 bytes, contents undefined.
+/// Declares scratch memory of `bytes(config, problem)` bytes, aligned to 256 bytes, with undefined contents.
 inline Parameter Workspace(std::string name, std::function<std::size_t(const Config&, const Problem&)> bytes) {
   Parameter parameter;
   parameter.kind = ParameterKind::kWorkspace;
@@ -305,8 +316,8 @@ inline Parameter Workspace(std::string name, std::function<std::size_t(const Con
   parameter.workspace_bytes = std::move(bytes);
   return parameter;
 }
-/// The same of as many bytes as a term says: Workspace("partial", 4 * CeilDiv("K", split) * "M"). A negative number is
-/// the launch's error.
+/// Declares scratch memory whose size in bytes is a term: Workspace("partial", 4 * CeilDiv("K", split) * "M"). It is
+/// aligned to 256 bytes, with undefined contents. A negative size is an error of the launch.
 inline Parameter Workspace(std::string name, Term bytes) {
   Parameter parameter;
   parameter.kind = ParameterKind::kWorkspace;
@@ -314,7 +325,8 @@ inline Parameter Workspace(std::string name, Term bytes) {
   parameter.term = std::move(bytes);
   return parameter;
 }
-/// `bytes` (at most kMaxDescriptorBytes) passed by value, filled by `describe`.
+/// Declares a parameter of `bytes` bytes (at most kMaxDescriptorBytes) that is passed by value and filled by
+/// `describe`.
 inline Parameter Descriptor(
     std::string name, std::size_t bytes,
     std::function<Status(const Config&, const Problem&, const TensorView* const*, void*)> describe) {
@@ -326,12 +338,13 @@ inline Parameter Descriptor(
   return parameter;
 }
 
-/// The tensor parameter `tensor` as a CUtensorMap, passed by value (`const __grid_constant__ CUtensorMap`; on the CPU
-/// device `tuneonce_tensor_map`). Encoded for each launch's address and shape, which is remembered:
+/// Declares the tensor parameter `tensor` as a CUtensorMap that is passed by value (`const __grid_constant__
+/// CUtensorMap`; `tuneonce_tensor_map` on the CPU device). It is encoded once for each address and shape and then
+/// reused:
 ///
 ///   Descriptor("a_map", "a", TensorMap{{tile_m, tile_k}})
 ///
-/// The caller passes the tensor itself; a variant that takes the map in its place says so by Taking.
+/// The caller passes the tensor itself. A variant whose kernel takes the map lists it in Variant::Taking.
 inline Parameter Descriptor(std::string name, std::string tensor, TensorMap map) {
   Parameter parameter;
   parameter.kind = ParameterKind::kDescriptor;

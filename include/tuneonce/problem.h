@@ -15,27 +15,30 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Most parameters that a kernel can declare.
+/// Maximum number of parameters of a kernel.
 inline constexpr int kMaxParameters = 128;
 
-/// What a definition's functions may depend on besides the config: the values of the dims and of the scalars, the
-/// arguments' dtypes, and the target. A plain value on the stack, which points into the caller's arguments.
+/// The input of a definition's functions besides the config: values of dims and scalars, the arguments' dtypes, and the
+/// target. A plain value on the stack, which points into the caller's arguments.
 struct TUNEONCE_API Problem {
   Dims dims;
   Target target;
-  /// By parameter, in the order of KernelDefinition::Parameters; kAny for those that are no tensor or scalar.
-  /// CallBinder sets as many as there are parameters.
+  /// The dtype of each parameter, in the order of KernelDefinition::Parameters. It is kAny for a parameter that is not
+  /// a tensor or scalar. CallBinder sets as many as there are parameters.
   std::array<DType, kMaxParameters> dtypes;
-  /// By parameter: its TensorView, or its scalar's bytes; null for those that the caller does not pass, and for scalars
-  /// that must not be read: where a function's result serves all launches of a key, those that the key does not name.
+  /// The TensorView or the scalar's bytes of each parameter. It is null for a parameter that the caller does not pass,
+  /// and for a scalar that must not be read: where a function's result serves all launches of a key, a scalar that is
+  /// not part of the key.
   std::array<const void*, kMaxParameters> values;
 
+  /// Returns the value of a dim.
   std::int64_t operator[](Dim dim) const { return dims[dim]; }
+  /// Returns the dtype of a parameter by its index.
   DType dtype(int parameter) const { return dtypes[static_cast<std::size_t>(parameter)]; }
-  /// The value of a scalar that the caller passed; `parameter`: its index in KernelDefinition::Parameters, `T`: exactly
-  /// its C++ type. For the definition's functions: one that asks for another type, for no scalar, or for one that must
-  /// not be read here, is ended by an exception, which becomes an error that names the function. So a function that
-  /// makes a source may read what is in the key (ValueOf) only.
+  /// Returns a scalar that the caller passed. `parameter` is its index in KernelDefinition::Parameters, and `T` is
+  /// exactly its C++ type. A function that asks for another type, for a parameter that is not a scalar, or for a scalar
+  /// that must not be read here, ends with an exception that becomes an error naming the function. A source function
+  /// may read only scalars that are part of the key (ValueOf).
   template <typename T>
   T scalar(int parameter) const {
     T value;

@@ -12,33 +12,38 @@ inline namespace v0 {
 
 /// One step of a search, for a host's own display.
 struct SearchProgress {
+  /// The stages of a search, in order.
   enum class Stage {
     kCompile,  ///< Candidates are compiled.
-    kMeasure,  ///< Each is run once, timed, and its outputs compared; on a GPU while others compile.
-    kRace,     ///< Those that are right are timed, round by round.
-    kDone,     ///< The search is over; nothing else is said.
+    kMeasure,  ///< Each candidate runs once, is timed, and its outputs are compared. On a GPU others compile meanwhile.
+    kRace,     ///< The correct candidates are timed, round by round.
+    kDone,     ///< The search is over. No further step follows.
   };
 
   Stage stage = Stage::kCompile;
-  int done = 0;   ///< Candidates finished in this stage; in kRace those that have left it.
-  int total = 0;  ///< Candidates of this stage.
+  int done = 0;   ///< Candidates finished in this stage. In kRace, those that were eliminated.
+  int total = 0;  ///< Number of candidates of this stage.
+  /// The definition's name.
   std::string kernel;
-  std::string key;     ///< For which shape: "M<=64, x:float16"; empty for a search without dims.
-  std::string config;  ///< The candidate just finished; empty in kRace.
-  /// Worker processes that candidates ended so far (TuningCost::workers_replaced).
+  std::string key;     ///< The key that is tuned: "M<=64, x:float16". Empty in a search without dims.
+  std::string config;  ///< The candidate that was just finished. Empty in kRace.
+  /// Number of worker processes that candidates ended so far (TuningCost::workers_replaced).
   int workers_replaced = 0;
-  /// Of this stage, as its candidates took that are done; of kRace what its budgets leave it at most, since it ends
-  /// when it is sure. Never beyond SearchOptions::wall_budget_ms. Nothing: not known.
+  /// Estimate for the rest of this stage, from its finished candidates. For kRace it is what its budgets allow at most,
+  /// because the race ends earlier when the result is conclusive. Never beyond SearchOptions::wall_budget_ms. Empty:
+  /// unknown.
   std::optional<double> seconds_left;
 };
 
+/// Receives the steps of a search, on the thread that searches.
 using ProgressCallback = std::function<void(const SearchProgress&)>;
 
-/// "kernel key: compiled 3/12, 4 s left  {config}": one line, fit for a terminal.
+/// Prints a step as one line for a terminal: "kernel key: compiled 3/12, 4 s left  {config}".
 TUNEONCE_API std::string ProgressLine(const SearchProgress& progress);
 
-/// A progress line on stderr that redraws itself if stderr is a terminal; null if it is none. `before`: what it says
-/// first, asked at each step: "3/40 " of a caller that has many searches made. Default: nothing.
+/// Returns a callback that draws a progress line on stderr, or null if stderr is not a terminal. `before` is called at
+/// each step and returns the beginning of the line, for example "3/40 " in a program that makes many searches. Default:
+/// none.
 TUNEONCE_API ProgressCallback TerminalProgress(std::function<std::string()> before = nullptr);
 
 }  // namespace v0

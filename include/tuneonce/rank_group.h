@@ -11,16 +11,16 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// By what the ranks of a job exchange small messages: an engine that the host already runs. A host implements it over
-/// its own, or takes one of the adapters: MakeThreadRanks, MPI (mpi_rank_group.h), Redis (redis_rank_group.h),
-/// torch.distributed's store (Python: tuneonce.torch.StoreRanks).
+/// Exchanges small messages between the ranks of a job, by a transport that the host already runs. A host implements
+/// this interface, or uses an adapter: MakeThreadRanks, MPI (mpi_rank_group.h), Redis (redis_rank_group.h), or
+/// torch.distributed's store (tuneonce.torch.StoreRanks in Python).
 ///
-/// A group is of one start of a job: whoever starts a rank again gives all of them another group (a new name, for those
-/// that have one). A rank that finds that it has been here before is refused.
+/// A group serves one start of a job. When a rank is started again, all ranks need another group (a new name, for
+/// groups that have one). A rank that detects that it joined this group before is refused.
 ///
-/// Names have at most 100 letters, digits and slashes; bytes are a few to some ten thousands, and of compiled code
-/// (RankPolicy::share_search) up to 4 MiB. What was put stays as long as the group. Thread rule: the library calls a
-/// group from one thread of a rank at a time. What a group throws becomes an error that says so.
+/// Names have at most 100 letters, digits and slashes. Messages have a few bytes to tens of thousands, and up to 4 MiB
+/// for compiled code (RankPolicy::share_search). A message stays as long as the group. Thread rule: the library calls a
+/// group from one thread of a rank at a time. An exception from a group becomes an error.
 class TUNEONCE_API RankGroup {
  public:
   RankGroup();
@@ -28,20 +28,24 @@ class TUNEONCE_API RankGroup {
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
-  /// 0 to size() - 1; the same always.
+  /// Returns this rank's number, from 0 to size() - 1. It never changes.
   virtual int rank() const = 0;
+  /// Returns the number of ranks. It never changes.
   virtual int size() const = 0;
 
-  /// Leaves `bytes` under `name` for all ranks, in place of what is there. Returns soon, whoever listens.
+  /// Stores `bytes` under `name` for all ranks, and replaces an earlier value. It does not wait for other ranks.
+  /// Errors: the transport's.
   virtual Status Put(const std::string& name, const std::string& bytes) = 0;
-  /// What is under `name`: as soon as there is something, after `wait_ms` at the latest. Empty: there was nothing.
+  /// Returns what is stored under `name`, and waits up to `wait_ms` milliseconds for it. Empty: nothing was stored in
+  /// time. Errors: the transport's.
   virtual Result<std::optional<std::string>> Get(const std::string& name, int wait_ms) = 0;
-  /// A write-once cell: leaves `bytes` under `name` if nothing is there, and returns what is there then, which is the
-  /// same for every rank and for ever. Errors: DeadlineExceeded if that is not known after `wait_ms`.
+  /// Stores `bytes` under `name` unless something is stored there already, and returns what is stored then. Every rank
+  /// receives the same value, which never changes. Errors: DeadlineExceeded if the value is not known after `wait_ms`
+  /// milliseconds.
   virtual Result<std::string> PutOnce(const std::string& name, const std::string& bytes, int wait_ms) = 0;
 
-  /// What every rank gave to its call of the same number, by rank. All ranks call it, in the same order. Errors:
-  /// DeadlineExceeded, naming the ranks that gave nothing for `silence_ms`.
+  /// Returns the bytes that every rank passed to its call of the same number, by rank. All ranks call it in the same
+  /// order. Errors: DeadlineExceeded, naming the ranks that passed nothing for `silence_ms` milliseconds.
   Result<std::vector<std::string>> AllGather(const std::string& bytes, int silence_ms);
 
  private:
@@ -50,41 +54,45 @@ class TUNEONCE_API RankGroup {
   const std::unique_ptr<State> state_;
 };
 
-/// How the ranks of a group agree what they run (AutotunePolicy::ranks). docs/ranks.md has the protocol and its limits.
+/// How the ranks of a group agree on the configs that they run (AutotunePolicy::ranks). docs/ranks.md describes the
+/// protocol and its limits.
 ///
-/// With a group, a key's choice serves only after all ranks agreed on it, in Warmup, WarmupAll or AtSafePoint, which
-/// all ranks call, in the same order. Until then launches run the stand-in, and the key waits: a launch never searches,
-/// waits or sends. Records of the store are what a rank brings along: the same in all ranks is agreed on as it is, else
-/// the lowest rank's that has one, else the lowest rank that may search (of its kind) searches for all. A key that only
-/// some ranks were asked for is an error of Warmup, and at a safe point waits for the others.
+/// With a group, a key's config is used only after all ranks agreed on it, in Warmup, WarmupAll or AtSafePoint, which
+/// all ranks call in the same order. Until then launches run the fallback config and the key is pending: a launch never
+/// searches, waits or sends. Each rank contributes the record of its store. If all ranks have the same record, they
+/// agree on it. Otherwise they agree on the record of the lowest rank that has one. Without any record, the lowest rank
+/// (of each kind) that may search does so for all. A key that only some ranks asked for is an error of Warmup, and
+/// stays pending at AtSafePoint until the others ask for it.
 struct RankPolicy {
-  /// Null (default): this process decides alone.
+  /// The group. Null (default): this process decides alone.
   std::shared_ptr<RankGroup> group;
-  /// How long another rank may say nothing before it is given up, in milliseconds. Not how long a search may take: a
-  /// rank that works says so after each candidate that it compiled or tried, so that this is longer than one takes.
-  /// Default one minute.
+  /// How long another rank may send nothing before it is given up, in milliseconds. It need not cover a whole search: a
+  /// rank that works reports after each candidate that it compiled or tried, so the time must be longer than one
+  /// candidate takes. Default one minute.
   int silence_ms = 60000;
-  /// A key that the ranks could not agree on fails the warm-up, in words (default). True: it runs its stand-in here,
-  /// whatever the others run, and a warning and WarmedKey::State::kStandIn say so.
+  /// Whether a rank may run another config than the others. If false (default), a key that the ranks could not agree on
+  /// fails the warm-up with an error. If true, this rank runs the key's fallback config, and reports it by a warning
+  /// and by WarmedKey::State::kStandIn.
   bool may_differ = false;
-  /// Ranks of other devices or drivers are an error that names them (default). True: ranks of one kind agree among
-  /// each other.
+  /// Whether ranks may have different devices or drivers. If false (default), that is an error that names them. If
+  /// true, ranks with the same device and driver agree among each other.
   bool mixed_kinds = false;
-  /// A search is shared out over the ranks that say so: each compiles and tries a part of the candidates with its own
-  /// compilers and GPU, all race the finalists, and compiled code goes from rank to rank, so that each candidate is
-  /// compiled once. Default false: one rank does all of it. Set it where the ranks' GPUs have nothing else to do in a
-  /// warm-up, and nobody but the ranks can write into the group's engine: they run the code that is there.
+  /// Whether a search is distributed over the ranks that set this. Each rank compiles and tries a part of the
+  /// candidates with its own compilers and GPU, and all ranks race the finalists. Compiled code is sent from rank to
+  /// rank, so that each candidate is compiled once. Default false: one rank searches alone. Set it where the ranks'
+  /// GPUs have nothing else to do in a warm-up, and where only the ranks can write to the transport, because they run
+  /// the code that they receive.
   bool share_search = false;
-  /// What a choice that all ranks raced for minimizes (`share_search`).
+  /// What a distributed search (`share_search`) minimizes.
   enum class Minimize {
-    kWorst,  ///< Its time on the rank where it takes longest: who meets in collectives waits for that one.
-    kMean,   ///< Its mean time over the ranks.
+    kWorst,  ///< The time on the slowest rank, because ranks that meet in collectives wait for it.
+    kMean,   ///< The mean time over the ranks.
   };
   Minimize minimize = Minimize::kWorst;
 };
 
-/// Ranks that are threads of this process, for tests and for one process with several GPUs: the group of each rank.
-/// Thread-safe between them.
+/// Makes a group of `size` ranks that are threads of this process, for tests and for one process with several GPUs.
+/// Returns the group of each rank. Thread rule: each rank may run on its own thread.
 TUNEONCE_API std::vector<std::shared_ptr<RankGroup>> MakeThreadRanks(int size);
 
 }  // namespace v0

@@ -16,127 +16,131 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// How well a stored record fits a key. Policy says which of these may be used.
+/// How well a stored record fits a key, best first. AutotunePolicy::weakest_match states which of these may be used.
 enum class RecordMatch { kExact, kOtherDriver, kOtherDevice, kNotFound };
 
-/// How a record of `stored` fits `wanted`.
+/// Returns how well a record of the key `stored` fits the key `wanted`.
 TUNEONCE_API RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted);
 
-/// Why no record serves a key as it is. Policy may let one serve all the same (AutotunePolicy::weakest_match,
+/// Why no record serves a key directly. A policy may accept a record nevertheless (AutotunePolicy::weakest_match,
 /// accept_incomplete).
 enum class RecordMiss {
-  kNone,         ///< One does.
-  kNoRecord,     ///< There is none of a kernel of this name with these key words.
-  kOtherDriver,  ///< There is one that was measured with another driver.
-  kOtherDevice,  ///< There is one that was measured on another device.
-  kOtherSource,  ///< There is one of a kernel of this name with other sources, configs or version.
-  kIncomplete,   ///< There is one of a search that was cut short.
-  kRefused,      ///< There is something that cannot be used, in words: a row that is damaged or of another format, a
-                 ///< config that is none of the kernel's, code that is not there, an error of the store.
+  kNone,         ///< A record serves the key.
+  kNoRecord,     ///< No record has this kernel name and these key words.
+  kOtherDriver,  ///< A record exists, but was measured with another driver.
+  kOtherDevice,  ///< A record exists, but was measured on another device.
+  kOtherSource,  ///< A record exists, but for other sources, configs or another version of this kernel name.
+  kIncomplete,   ///< A record exists, but its search was cut short.
+  /// Something exists that cannot be used, and RecordLookup::detail states why: a row that is damaged or has another
+  /// format, a config that the kernel does not have, code that is missing, or an error of the store.
+  kRefused,
 };
 inline constexpr int kNumRecordMisses = static_cast<int>(RecordMiss::kRefused) + 1;
-/// "no record", "other driver", ...; empty for kNone.
+/// Returns the name of a reason: "no record", "other driver", ...; empty for kNone.
 TUNEONCE_API std::string_view RecordMissName(RecordMiss miss);
 
+/// The result of looking up a key in a store.
 struct RecordLookup {
   RecordMatch match = RecordMatch::kNotFound;
-  std::optional<TuningRecord> record;  ///< The best fit; empty for kNotFound.
-  bool is_shipped = false;             ///< It lies in a store under the user's (MakeLayeredStore).
-  bool serves_any_driver = false;      ///< It came along with the kernel (KernelDefinition::ShippedDecisions).
-  /// Where `record` is of a search that was cut short: the best complete record of another driver of the same device;
-  /// null if there is none.
+  std::optional<TuningRecord> record;  ///< The best fitting record. Empty for kNotFound.
+  bool is_shipped = false;             ///< Whether the record is from a store under the user's (MakeLayeredStore).
+  /// Whether the record was shipped with the kernel (KernelDefinition::ShippedDecisions).
+  bool serves_any_driver = false;
+  /// If `record` is of a search that was cut short: the best complete record of the same device with another driver, or
+  /// null.
   std::shared_ptr<const RecordLookup> complete;
-  /// Of kNotFound: what there is instead, kNoRecord, kOtherSource or kRefused.
+  /// For kNotFound, what exists in place of a record: kNoRecord, kOtherSource or kRefused.
   RecordMiss instead = RecordMiss::kNoRecord;
-  std::string detail;  ///< Of kRefused: why.
+  std::string detail;  ///< For kRefused, the reason.
 
-  /// Why the record, or the lack of one, does not serve as it is.
+  /// Returns why the record, or the lack of one, does not serve the key directly.
   TUNEONCE_API RecordMiss Miss() const;
-  /// A person chose the record, for this key on this device: no search replaces it.
+  /// Returns whether a person selected the record for this key on this device, so that no search replaces it.
   bool IsPinned() const { return record && match <= RecordMatch::kOtherDriver && record->is_pinned; }
-  /// Notes what there is instead of a record, unless what is noted says more.
+  /// Notes what exists in place of a record, unless an earlier note is more specific.
   TUNEONCE_API void NoteInstead(RecordMiss what, std::string why = "");
-  /// Takes `found`, if that fits better than what is here. Of two that fit alike a complete record goes before one of a
-  /// search that was cut short, and both before one that was imported; else the one that is here stays. Of what there
-  /// is instead it takes what says most.
+  /// Takes `found` if it fits better than this lookup. Between two that fit equally, a complete record is better than
+  /// one of a search that was cut short, which is better than an imported one; otherwise this lookup stays. The most
+  /// specific note about what exists in place of a record is kept.
   TUNEONCE_API void Improve(RecordLookup found);
-  /// This lookup, or `complete` where a policy that accepts matches up to `weakest` may use that.
+  /// Returns `complete` if it exists and a policy that accepts matches up to `weakest` may use it, else this lookup.
   TUNEONCE_API const RecordLookup& BestFor(RecordMatch weakest) const;
 };
 
-/// What a store's Verify found.
+/// The result of SqliteStore::Verify.
 struct StoreReport {
   std::int64_t num_records = 0;
   std::int64_t num_artifacts = 0;
   std::int64_t artifact_bytes = 0;
-  std::vector<std::string> problems;  ///< One line each; empty if all is well.
-  /// True if no record is damaged or lost: all `problems`, if there are any, concern artifacts, which can be compiled
-  /// again.
+  std::vector<std::string> problems;  ///< One line for each problem found.
+  /// Whether no record is damaged or lost. Then all `problems` concern artifacts, which can be compiled again.
   bool are_records_whole = true;
 };
 
-/// The right to tune one key, until it is destroyed. May be held and released on different threads.
+/// The right to tune one key, held until the last copy is destroyed. Any thread may hold or release it.
 using TuningLease = std::shared_ptr<void>;
 
-/// Remembers tuning records. Thread rule: any thread.
+/// Keeps tuning records. Thread rule: any thread may call all functions.
 class TUNEONCE_API RecordStore {
  public:
   RecordStore();
   virtual ~RecordStore();
 
-  /// The best fitting record: of the same device and driver, else device, else any device (RecordLookup::Improve). What
-  /// cannot be read back whole counts as missing (RecordLookup::instead says so). Errors: the store cannot be read.
+  /// Returns the best fitting record: one of the same device and driver, else of the same device, else of any device
+  /// (RecordLookup::Improve). A record that is damaged counts as missing, which RecordLookup::instead states. Errors:
+  /// the store cannot be read.
   virtual Result<RecordLookup> Lookup(const TuningKey& key) const = 0;
-  /// Adds a record, in place of one with exactly the same key. OK means that the record is there for every later
-  /// Lookup, also of other processes, and after this process is killed. Errors: it is not kept; nothing else is lost.
+  /// Adds a record and replaces one with exactly the same key. OK means that every later Lookup finds the record, in
+  /// other processes and after this process is killed too. Errors: this record is not kept. The others stay.
   virtual Status Put(const TuningRecord& record) = 0;
-  /// All records, in the order in which they were put.
+  /// Returns all records, in the order in which they were put.
   virtual Result<std::vector<TuningRecord>> List() const = 0;
-  /// Removes the record with exactly this key, if there is one.
+  /// Removes the record with exactly this key, if it exists.
   virtual Status Remove(const TuningKey& key) = 0;
 
-  /// Waits until no other process that shares this store tunes `key`, and keeps others from it while the lease lives.
-  /// After it, Lookup again. Null: the store is not shared. Errors: DeadlineExceeded, if another process still tunes it
-  /// after `limits.timeout_ms` (0: asked once); Cancelled; Unavailable, soon, if nobody can be kept out: no lock to be
-  /// had.
+  /// Waits until no other process that shares this store tunes `key`, and blocks others while the lease lives. Call
+  /// Lookup again after it. Null: the store is not shared. Errors: DeadlineExceeded if another process still tunes the
+  /// key after `limits.timeout_ms` (0: check once); Cancelled; Unavailable, soon, if the store cannot lock out others.
   virtual Result<TuningLease> Lease(const TuningKey& /*key*/, const WaitLimits& /*limits*/) { return TuningLease(); }
-  /// Where the store keeps artifacts; null if it does not.
+  /// Returns the store's artifact cache, or null if it keeps no artifacts.
   virtual ArtifactCache* artifacts() { return nullptr; }
 
-  /// True the first time that these words are asked about: who warns of a failing store says it once, not for each key
-  /// of each kernel.
+  /// Returns true the first time that it is called with this text, so that a warning about a failing store is logged
+  /// once and not for each key of each kernel.
   bool IsNews(const std::string& warning) const;
 
  private:
-  struct Said;
-  const std::unique_ptr<Said> said_;
+  struct Warnings;
+  const std::unique_ptr<Warnings> warnings_;
 };
 
-/// The user's store over stores that an application ships: what is looked up is the best match of all, the upper
-/// store's among equals (RecordLookup::Improve); what is written goes to the user's. The code of all layers serves;
-/// where the user's store keeps none, what is compiled is kept in memory. `shipped`: the first lies over the others.
+/// Makes a store that layers the user's store over stores that an application ships. A lookup returns the best match of
+/// all layers, and the upper layer's among equals (RecordLookup::Improve). Writes go to the user's store. Code of all
+/// layers is used. If the user's store keeps no code, compiled code is kept in memory. `shipped` is in order, the
+/// uppermost first.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
                                                            std::vector<std::shared_ptr<RecordStore>> shipped);
 
-/// What a machine does with its fleet's store.
+/// How a machine uses its fleet's store.
 struct FleetUse {
-  /// What is tuned here goes there, with its code, and what is removed here is removed there. Default true; false for a
-  /// machine that only takes.
+  /// Whether records and code that are tuned here are written to the fleet's store, and records that are removed here
+  /// are removed there. Default true. Use false for a machine that only reads.
   bool writes = true;
-  /// Told, on the calling thread, that the fleet's store, or the machine's own, did not do its part; the other did. The
-  /// same words once. Null (default): nobody.
+  /// Called on the calling thread when either store failed and the other one did the work. The same text is reported
+  /// once. Null (default): not reported.
   std::function<void(const std::string& words)> on_error;
 };
 
-/// A machine's store over its fleet's (RedisStore). What the machine has a complete record of is served without asking
-/// the fleet; what the fleet has, code included, is copied to the machine. What is put goes to the machine's, then to
-/// the fleet's, with the code of the choice and the baseline; what the fleet did not take is offered again by later
-/// calls of this process. A key is leased from both, so that one host tunes it. Either may fail: the other serves.
-/// `machine`: as a rule of MakeLayeredStore, so that what an application ships goes before the fleet's.
+/// Makes a store that combines a machine's store with its fleet's (RedisStore). A key with a complete record in the
+/// machine's store is served without asking the fleet. Records and code from the fleet are copied to the machine. A put
+/// writes to the machine's store and then to the fleet's, with the code of the selected config and the baseline. What
+/// the fleet's store did not accept is written again by later calls of this process. A key is leased from both, so that
+/// one host tunes it. If either store fails, the other one serves. `machine` is usually a layered store
+/// (MakeLayeredStore), so that records that an application ships precede the fleet's.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeFleetStore(std::shared_ptr<RecordStore> machine,
                                                          std::shared_ptr<RecordStore> fleet, FleetUse use = {});
 
-/// Records in memory, gone with the last of its owners.
+/// Makes a store in memory, which is lost with its last owner.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeMemoryStore();
 
 }  // namespace v0

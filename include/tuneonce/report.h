@@ -10,22 +10,25 @@ inline namespace v0 {
 
 struct Counters;
 
+/// How many rows a SummaryTable has.
 struct TableOptions {
-  int top = 5;     ///< Rows from the fast end. Default 5.
-  int bottom = 3;  ///< Rows from the slow end, if there are more. Default 3.
+  int top = 5;     ///< Number of fastest candidates. Default 5.
+  int bottom = 3;  ///< Number of slowest candidates, if there are more. Default 3.
 };
 
-/// A search's result as text for people: one row per candidate (mean, margin, ratio to the best, "=" where it cannot be
-/// told from the fastest), the best and the baseline marked, then failures and duplicates, then the cost.
+/// Prints a search's result as a table for people. Each candidate has a row with its mean, error margin, ratio to the
+/// best, and "=" if it cannot be distinguished from the fastest. The best and the baseline are marked. Failures,
+/// duplicates and the cost follow.
 TUNEONCE_API std::string SummaryTable(const TuningResult& result, const TableOptions& options = {});
 
-/// A search's result as a JSON object: kernel, best, successes, failures, duplicates, baseline, speedup_over_baseline,
-/// cost (docs/cli.md lists the fields). Unknown numbers are null. `device` and `shape` are added if not empty.
-/// Not in builds without JSON (TUNEONCE_WITH_JSON=OFF).
+/// Prints a search's result as a JSON object with the fields that docs/cli.md lists: kernel, best, successes, failures,
+/// duplicates, baseline, speedup_over_baseline, cost. Unknown numbers are null. `device` and `shape` are added if they
+/// are not empty. Not available in builds without JSON (TUNEONCE_WITH_JSON=OFF).
 TUNEONCE_API std::string ResultJson(const TuningResult& result, const std::string& device = "",
                                     const std::string& shape = "");
 
-/// A TunedKernel's counters as a JSON object, by the names that they have in C++. Not in builds without JSON.
+/// Prints a TunedKernel's counters as a JSON object with the names of the C++ members. Not available in builds without
+/// JSON (TUNEONCE_WITH_JSON=OFF).
 TUNEONCE_API std::string CountersJson(const Counters& counters);
 
 }  // namespace v0

@@ -15,8 +15,9 @@ inline namespace v0 {
 template <typename T>
 class [[nodiscard]] Result {
  public:
+  /// Makes a success.
   Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  /// REQUIRES: `!status.ok()`; a success without a value becomes an Internal error.
+  /// Makes an error. REQUIRES: `!status.ok()`. An OK status becomes an Internal error.
   Result(Status status)  // NOLINT(google-explicit-constructor)
       : status_(status.ok() ? InternalError("a Result was made from an OK status without a value")
                             : std::move(status)) {}

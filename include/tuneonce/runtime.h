@@ -24,85 +24,91 @@ class ShapeLog;
 class ToolchainSet;
 class Trace;
 
-/// How much a Runtime's log says: each level says what those before it say, too.
+/// How much a Runtime logs. Each level includes the ones before it.
 enum class LogLevel {
-  kWarn,   ///< What does not work, and what is done instead.
-  kInfo,   ///< What becomes of keys: found in the store, missed there and why, searched, failed, pinned.
-  kDebug,  ///< What happens within a search: each compile, each check, rounds.
+  kWarn,   ///< Something does not work, and what is done instead.
+  kInfo,   ///< Results for keys: found in the store or missed and why, searched, failed, pinned.
+  kDebug,  ///< Steps within a search: each compile, each check, rounds of the race.
 };
 
-/// What a Runtime is made of. Each default is what one program on one machine wants.
+/// Options of a Runtime. The defaults suit one program on one machine.
 struct RuntimeOptions {
-  /// Environment variables that count in place of the process's, by name: {{"TUNEONCE_CXX", "clang++"}}. An empty value
-  /// is as good as none. Default: none. All others are read once, when the Runtime is made.
+  /// Environment variables that override the process's, by name: {{"TUNEONCE_CXX", "clang++"}}. An empty value unsets
+  /// the variable. Default: none. All other variables are read once, when the Runtime is made.
   std::map<std::string, std::string> environment;
-  /// Candidates compiled at a time by all searches together. Default 0: TUNEONCE_COMPILE_WORKERS, else the cores that
-  /// this process may use less one, for the thread that measures, as far as free memory allows.
+  /// Number of candidates that all searches together compile at a time. Default 0: TUNEONCE_COMPILE_WORKERS, else the
+  /// cores that this process may use, less one for the thread that measures, as far as free memory allows.
   int compile_workers = 0;
-  /// The compilers. Null (default): those built in, found as the environment says.
+  /// The compilers. Null (default): the built-in ones, which are located by the environment.
   std::shared_ptr<const ToolchainSet> toolchains;
-  /// Where kernels remember that name no store of their own (AutotunePolicy::store). Null (default): the user's file
-  /// (TUNEONCE_STORE, else in XDG_CACHE_HOME or HOME), opened when it is first needed; memory where that cannot be.
+  /// The store of kernels that have none of their own (AutotunePolicy::store). Null (default): the user's file
+  /// (TUNEONCE_STORE, else in XDG_CACHE_HOME or HOME), which is opened when it is first needed, or memory if that
+  /// fails.
   std::shared_ptr<RecordStore> store;
-  /// Where searches keep artifacts that name no cache of their own. Null (default): in memory.
+  /// The artifact cache of searches that have none of their own. Null (default): memory.
   std::shared_ptr<ArtifactCache> artifacts;
-  /// Where the log goes, of the levels that TUNEONCE_LOG (warn, info, debug) allows: by default warnings alone. A line
-  /// is one line of printable text. Called on the thread that has something to say, by several at once; that thread
-  /// waits for it, and with it whoever waits for that thread's search: a slow log belongs into a queue. What it calls
-  /// of this library that launches or tunes fails (FailedPrecondition), and what would be said meanwhile on its thread
-  /// is left out. Exceptions from it are dropped. Default: stderr, where each warning is said once.
+  /// Receives the log lines of the levels that TUNEONCE_LOG (warn, info, debug) enables; the default is warnings only.
+  /// A line is printable text without line breaks. It is called on the thread that logs, by several threads at once.
+  /// That thread waits for it, and so do threads that wait for its search, so a slow log should use a queue. Calls from
+  /// it that launch or tune fail with FailedPrecondition, and lines that its thread would log meanwhile are dropped.
+  /// Exceptions from it are dropped. Default: stderr, which shows each warning once.
   std::function<void(LogLevel level, const std::string& line)> log;
 };
 
-/// What searches and kernels of a process have in common: the environment as it was read once, compilers, the limit of
-/// compiles at a time, the default store, an artifact cache, CUPTI, the log and the trace. Who does not care uses
-/// Default() without naming it; two Runtimes share nothing but what belongs to the machine: loaded drivers and compiler
-/// libraries, one lock per device, so that two searches never time each other's kernels, and the claim of CUPTI, which
-/// serves one owner per process.
+/// The state that searches and kernels of a process share: the environment as it was read once, compilers, the limit of
+/// compiles at a time, the default store, an artifact cache, CUPTI, the log and the trace. Most programs use
+/// Runtime::Default() implicitly. Two Runtimes share only what belongs to the machine: loaded drivers and compiler
+/// libraries, one lock per device, so that two searches never measure each other's kernels, and the ownership of CUPTI,
+/// which one owner per process can have.
 ///
-/// Held by whoever uses it (SearchOptions::runtime): it lives as long as the last of them. Thread rule: any thread.
+/// A Runtime lives as long as its last user (SearchOptions::runtime). Thread rule: any thread.
 class TUNEONCE_API Runtime {
  public:
-  /// Made at the first call, of the process's environment as it is then, and never destroyed.
+  /// Returns the Runtime of the process, made at the first call from the environment at that time, and never destroyed.
   static const std::shared_ptr<Runtime>& Default();
-  /// `given`, or Default() if that is null.
+  /// Returns `given`, or Default() if it is null.
   static const std::shared_ptr<Runtime>& OrDefault(const std::shared_ptr<Runtime>& given) {
     return given != nullptr ? given : Default();
   }
-  /// REQUIRES: no other thread sets environment variables meanwhile. Errors: InvalidArgument for a variable that the
-  /// library does not know, or a value that it cannot use.
+  /// Makes a Runtime. REQUIRES: no other thread sets environment variables meanwhile. Errors: InvalidArgument for a
+  /// variable that the library does not know or a value that it cannot use.
   static Result<std::shared_ptr<Runtime>> Create(RuntimeOptions options = {});
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  /// The first device of the named kind, or one by its index: "cuda", "cuda:1", "cpu", "cpu:0". The CPU device is used
-  /// only when named; a process has one, with the devices that the Runtime wants which opens it first
-  /// (TUNEONCE_CPU_DEVICES, TUNEONCE_CPU_MEMORY_MIB). Errors: InvalidArgument for any other name; Unavailable if the
-  /// driver is missing; FailedPrecondition if the CPU device runs already and has less than this Runtime wants.
+  /// Opens a device by its kind and optional index: "cuda", "cuda:1", "cpu", "cpu:0". The CPU device is used only when
+  /// it is named. A process has one, with the size that the first Runtime that opens it requests (TUNEONCE_CPU_DEVICES,
+  /// TUNEONCE_CPU_MEMORY_MIB). Errors: InvalidArgument for any other name; Unavailable if the driver is missing;
+  /// FailedPrecondition if the CPU device is already running with less than this Runtime requests.
   Result<Device> OpenDevice(const std::string& name) const;
 
+  /// Returns the compilers.
   const ToolchainSet& toolchains() const;
+  /// Returns the cache for artifacts of searches that have no cache of their own.
   ArtifactCache& artifacts() const;
-  /// Opened at the first call; why it is not on disk, if that was not asked for, is a warning then.
+  /// Returns the default store, which is opened at the first call. If it should be on disk and cannot be, the reason is
+  /// logged as a warning.
   std::shared_ptr<RecordStore> store() const;
-  /// A store of this Runtime's that is in memory, for kernels that need none.
+  /// Returns a store of this Runtime in memory, for kernels that need no file.
   std::shared_ptr<RecordStore> memory_store() const;
-  /// Compiles that searches and kernels asked a compiler for, failed ones too: what was cached or compiled ahead is none.
+  /// Returns how often searches and kernels ran a compiler, failed compiles included. Cached and precompiled code does
+  /// not count.
   std::int64_t num_compiles() const;
-  /// True if lines of this level go anywhere.
+  /// Returns whether lines of this level are logged.
   bool Logs(LogLevel level) const;
-  /// Says `line` where the log goes.
+  /// Logs a line.
   void Log(LogLevel level, const std::string& line) const;
+  /// Logs a warning.
   void Warn(const std::string& line) const { Log(LogLevel::kWarn, line); }
 
-  /// From now on records what searches and kernels of this Runtime do, when, and on which thread: compiles, loads,
-  /// checks, rounds of the race with each candidate's times, what the store is asked, waits. At most `max_events`, and
-  /// of what is more only the number. Hits are not recorded. What was recorded before and not ended is forgotten.
+  /// Starts to record the work of this Runtime's searches and kernels with its times and threads: compiles, loads,
+  /// checks, rounds of the race with each candidate's times, lookups in the store, and waits. Hits are not recorded. At
+  /// most `max_events` events are kept, and further ones are only counted. A recording that was not ended is discarded.
   void BeginTrace(std::size_t max_events = 200000) const;
-  /// Ends that, and returns what has ended since, as JSON in Chrome's Trace Event Format, which Perfetto
-  /// (ui.perfetto.dev) and chrome://tracing show; times are microseconds since BeginTrace. docs/measuring.md says what
-  /// is in it. Without BeginTrace there are no events.
+  /// Ends the recording and returns the events that ended since BeginTrace as JSON in Chrome's Trace Event Format,
+  /// which Perfetto (ui.perfetto.dev) and chrome://tracing show. Times are in microseconds since BeginTrace.
+  /// docs/measuring.md describes the events. Without BeginTrace the list is empty.
   std::string EndTrace() const;
 
   // For the library itself.
@@ -111,7 +117,7 @@ class TUNEONCE_API Runtime {
   const Cupti& cupti() const;
   Trace& trace() const;
   IdleWorkers& idle_workers() const;
-  ShapeLog* shape_log() const;  ///< Null: launches are not recorded.
+  ShapeLog* shape_log() const;  ///< Null if launches are not recorded.
 
  private:
   struct Impl;

@@ -19,85 +19,95 @@ struct SearchProgress;
 class Runtime;
 class Timer;
 
-/// Whether candidates' outputs are checked.
+/// Whether candidates' outputs are verified.
 enum class Verify {
-  /// With SearchOptions::reference, else with the baseline's. If the baseline fails there is nothing to compare with,
-  /// and
-  /// all others fail too (FailureKind::kNotVerified). Without a baseline, only that every element was written.
+  /// Outputs are compared with SearchOptions::reference, else with the baseline's. If the baseline fails there is
+  /// nothing to compare with, and all others fail too (FailureKind::kNotVerified). Without a baseline, the search only
+  /// checks that every element was written.
   kAgainstBaseline,
-  kOff,  ///< Only that nothing but outputs was written, and these within their bounds.
+  kOff,  ///< Outputs are not compared. The search only checks that nothing but the outputs was written.
 };
 
-/// Where candidates are run.
+/// Where candidates run.
 enum class Isolation {
-  kOff,  ///< In this process and context, which a candidate that faults takes with it.
-  /// In a worker process with a context of its own, which is replaced when a candidate ends or hangs it. Where that
-  /// cannot be (docs/isolation.md) in this process, which TuningResult::notes then says.
+  kOff,  ///< In this process and context, which is lost if a candidate faults.
+  /// In a worker process with its own context, which is replaced when a candidate crashes or hangs it. If that is not
+  /// possible (docs/isolation.md), in this process, which TuningResult::notes then states.
   kPreferred,
-  kRequired,  ///< In a worker process; where that cannot be the search fails (FailedPrecondition, ResourceExhausted).
+  /// In a worker process. If that is not possible the search fails (FailedPrecondition, ResourceExhausted).
+  kRequired,
 };
 
+/// Options of a search.
 struct SearchOptions {
-  /// Compilers, the limit of compiles at a time, CUPTI, and the environment. Null (default): Runtime::Default().
+  /// Provides compilers, the limit of compiles at a time, CUPTI and the environment. Null (default):
+  /// Runtime::Default().
   std::shared_ptr<Runtime> runtime;
-  /// How candidates are timed. Null (default): by CUPTI; by events where CUPTI is missing or has another owner, which
-  /// TuningResult::notes then says.
+  /// How candidates are timed. Null (default): by CUPTI, or by events if CUPTI is missing or has another owner, which
+  /// TuningResult::notes then states.
   Timer* timer = nullptr;
-  /// What is in the L2 cache when a sample begins (timer.h). Default CacheState::kDefault.
+  /// The content of the L2 cache when a sample begins (timer.h). Default CacheState::kDefault.
   CacheState cache = {};
-  /// Outputs are compared with the baseline's before anything is timed. Default kAgainstBaseline. Switch it off for a
-  /// kernel whose configs compute different things on purpose.
+  /// How outputs are verified before anything is timed. Default kAgainstBaseline. Set kOff for a kernel whose configs
+  /// compute different results on purpose.
   Verify verify = Verify::kAgainstBaseline;
-  /// Expected outputs instead of the baseline's: one tensor in device memory per Out and InOut parameter, in order,
-  /// each spanning as many bytes as the output. All of it counts, also for outputs that may be partial. Default: none.
+  /// Expected outputs in place of the baseline's: one tensor in device memory per Out and InOut parameter, in order,
+  /// each with as many bytes as the output. All elements are compared, also for outputs that may be partial. Default:
+  /// none.
   std::vector<TensorView> reference;
-  /// A winner must be faster than the baseline by this share; else the baseline stays. Default 2 %.
+  /// How much faster than the baseline a winner must be, as a fraction; otherwise the baseline is selected. Default
+  /// 0.02.
   double baseline_margin = 0.02;
-  /// Rounds of the winner against the baseline alone after the race; the winner must keep its margin there. Default 0.
-  /// A search that ranks share out has none: its finals are on all of them.
+  /// Number of rounds in which only the winner and the baseline run after the race. The winner must keep its margin
+  /// there. Default 0. A search that is distributed over ranks ignores it, because its finals run on all ranks.
   int final_rounds = 0;
-  /// Rounds at most, and no round is begun once the samples add up to this, on the device, or the race has taken this
-  /// long. The choice is then made of what is known (TuningResult::is_certain is false). Default 300, 500 ms, 10 s.
+  /// Limits of the race. No round begins after `max_rounds` rounds, after the samples took `gpu_budget_ms` on the
+  /// device, or after `race_budget_ms` of wall time. The winner is then selected from the rounds so far, and
+  /// TuningResult::is_certain is false. Defaults 300, 500 ms and 10 s.
   int max_rounds = 300;
+  /// Limit of the race: total device time of its samples, in milliseconds (see `max_rounds`).
   double gpu_budget_ms = 500;
+  /// Limit of the race: wall time, in milliseconds (see `max_rounds`).
   double race_budget_ms = 10000;
-  /// Of a matmul (KernelDefinition::Matmul) with more configs than this: how many are tried at most, besides the
-  /// baseline, where a model proposes some. 0: all configs. Default 16.
+  /// For a matmul (KernelDefinition::Matmul) with more configs than this: the number of configs to try besides the
+  /// baseline, if a model proposes some. 0: all configs. Default 16.
   int max_proposed = 16;
-  /// Wall time of the whole search, compiling included, of which the race is left as much as it may take, but half at
-  /// most. What was not compiled, or not tried, when its time ended is TuningResult::not_measured; compilers that run
-  /// are stopped (NVRTC, which cannot be, ends its compile first). The baseline, or without one what compiles cheapest,
-  /// is compiled and measured all the same, so that there is a result. Default 0: no limit.
+  /// Limit of the wall time of the whole search in milliseconds, compiling included. The race gets as much of it as it
+  /// may need, but at most half. Candidates that were not compiled or tried in time are TuningResult::not_measured.
+  /// Running compilers are stopped, except NVRTC, which finishes its compile. The baseline is compiled and measured in
+  /// any case, or without one the candidate that compiles cheapest, so that there is a result. Default 0: no limit.
   double wall_budget_ms = 0;
-  /// Device memory that the search may hold at a time (TuningCost::peak_bytes). Where it does not suffice for copies of
-  /// the inputs, the baseline is selected without trying others (`allow_trials_in_place`); where it does not suffice
-  /// for a candidate's own memory, that candidate fails (FailureKind::kResources). Default 0: half of what is free when
-  /// the search begins. Set it lower where the host allocates while others tune.
+  /// Device memory in bytes that the search may hold at a time (TuningCost::peak_bytes). If it does not suffice for
+  /// copies of the inputs, the baseline is selected without trying others (see `allow_trials_in_place`). If it does not
+  /// suffice for a candidate's own memory, that candidate fails (FailureKind::kResources). Default 0: half of what is
+  /// free when the search begins. Set it lower if the host allocates memory while other threads tune.
   std::size_t memory_budget_bytes = 0;
-  /// Try candidates on the caller's own inputs where these cannot be copied for lack of memory, and detect by checksums
-  /// whether one was overwritten. That is an error of the search, and of the launch or warm-up that made it
-  /// (StatusCode::kDataLoss), which names the tensor; nothing is stored then. Default false: only the baseline runs on
+  /// Whether candidates may run on the caller's own inputs if memory does not suffice for copies. Checksums then detect
+  /// an overwritten input. That is an error of the search, and of the launch or warm-up that started it
+  /// (StatusCode::kDataLoss), which names the tensor, and nothing is stored. Default false: only the baseline runs on
   /// them, the others are TuningResult::not_measured, and TuningResult::notes states which tensor was too large.
   bool allow_trials_in_place = false;
-  /// Where candidates are run. A worker's context takes device memory of its own while searches follow each other.
-  /// Default kOff; the command and Python have kPreferred.
+  /// Where candidates run. A worker's context needs device memory of its own, and is kept between searches that follow
+  /// each other. Default kOff. The command and Python use kPreferred.
   Isolation isolation = Isolation::kOff;
-  /// In a worker: how long a candidate may take to be loaded, run and checked, and each round of the race beyond what
-  /// its candidates took before; then the worker is ended, and the candidate has failed (FailureKind::kTimeout).
-  /// No longer than `wall_budget_ms`, but a second at least. 0: no limit. Default 10 s.
+  /// In a worker, how long a candidate may take to be loaded, run and verified, and by how much a round of the race may
+  /// exceed what its candidates took before, in milliseconds. After that the worker is ended and the candidate failed
+  /// (FailureKind::kTimeout). It is capped at `wall_budget_ms`, but is at least one second. 0: no limit. Default 10 s.
   double candidate_deadline_ms = 10000;
-  /// Decides the order of candidates within rounds. Default 1.
+  /// Seed for the order of candidates within rounds. Default 1.
   std::uint64_t seed = 1;
-  /// How many candidates are compiled at a time, deadlines, and where artifacts are kept.
+  /// Options of the compiles: how many run at a time, deadlines, and the artifact cache.
   CompileOptions compile;
-  /// Ends the search with a Cancelled error soon after it becomes true; a trial that runs is finished first. Null
+  /// Ends the search with a Cancelled error soon after it becomes true. A running trial is finished first. Null
   /// (default): never.
   const std::atomic<bool>* cancelled = nullptr;
-  /// The same, asked on the thread that searches, or waits for another's search, 50 to 100 times a second: for a host
-  /// that must look itself whether its user wants an end, as Python. Once true it must stay so until the call that
-  /// searches has returned. It must not launch; an exception from it counts as true. Null (default): never.
+  /// Ends the search with a Cancelled error when it returns true. It is called 50 to 100 times a second on the thread
+  /// that searches, or that waits for another thread's search. It is for hosts that must poll for an interrupt, as
+  /// Python does. Once true it must stay true until the call that searches has returned. It must not launch, and an
+  /// exception from it counts as true. Null (default): never.
   std::function<bool()> interrupted;
-  /// No progress line. Default false: one is drawn where stderr is a terminal and no callback is set.
+  /// Whether to suppress the progress line. Default false: a line is drawn if stderr is a terminal and no callback is
+  /// set.
   bool quiet = false;
   /// Called on the searching thread after each step. Exceptions from it are dropped.
   std::function<void(const SearchProgress&)> on_progress;

@@ -22,33 +22,35 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One `axis = value` of a baseline or stand-in.
+/// An assignment `axis = value` of a baseline, a fallback config or a listed config.
 struct AxisAssignment {
-  /// Not for a number with a fraction on an axis of whole numbers.
+  /// Does not compile for a number with a fraction on an integer axis.
   template <typename T, typename V,
             typename = std::enable_if_t<!std::is_same_v<T, std::int64_t> || std::is_integral_v<std::decay_t<V>>>>
-  AxisAssignment(const Axis<T>& axis, V&& its_value)  // NOLINT(google-explicit-constructor)
-      : index(axis.index()), space_id(axis.space_id()), value(T(std::forward<V>(its_value))) {}
+  AxisAssignment(const Axis<T>& axis, V&& new_value)  // NOLINT(google-explicit-constructor)
+      : index(axis.index()), space_id(axis.space_id()), value(T(std::forward<V>(new_value))) {}
 
   int index;
   std::uint64_t space_id;
   AxisValue value;
 };
 
-/// Axes, named constraints, target filters, size guards, and an optional baseline and stand-in.
+/// The configs that a search may try: axes, named constraints, target filters, size guards, and an optional baseline
+/// and fallback config.
 ///
-/// The space's order is the odometer's: the last axis added turns fastest. It is the same on every run and rank, and
-/// ties between candidates are decided by it. Mistakes made while building (a name twice, an empty axis, an axis of
-/// another space) are kept and returned by Enumerate, so that building needs no error handling of its own.
+/// Configs are in lexicographic order of the axes' values: the axis that was added last changes fastest. The order is
+/// the same on every run and rank, and decides ties between candidates. Mistakes made while building (a duplicate name,
+/// an empty axis, an axis of another space) are kept and returned by Enumerate, so that building needs no error
+/// handling.
 ///
-/// It may be added to, also where somebody else built it (families.h): an axis that comes after the list of configs,
-/// the baseline or the stand-in multiplies the list, and these take its first value.
+/// A space may be extended, also if it came from elsewhere (families.h). An axis that is added after the list of
+/// configs, the baseline or the fallback config multiplies the list, and the other two get its first value.
 ///
-/// Copyable: a copy is a space of its own for which the same axis handles are valid. Thread rule: build on one thread;
-/// const use from any.
+/// Copyable: a copy is a space of its own for which the same axis handles are valid. Thread rule: build on one thread,
+/// and call const functions from any thread.
 class TUNEONCE_API SearchSpace {
  public:
-  /// A space with more configs than this is refused, unless the caller raises the limit in words.
+  /// Default limit of configs. Enumerate refuses a larger space unless AllowConfigs raised the limit.
   static constexpr int kDefaultMaxConfigs = 30;
 
   SearchSpace();
@@ -57,48 +59,55 @@ class TUNEONCE_API SearchSpace {
   SearchSpace& operator=(SearchSpace other) noexcept;
   ~SearchSpace();
 
-  /// Structural axes. Values keep their order.
+  /// Adds a structural axis of integers. Values keep their order.
   IntAxis AddAxis(const std::string& name, std::initializer_list<std::int64_t> values);
+  /// Adds a structural axis of integers. Values keep their order.
   IntAxis AddAxis(const std::string& name, std::vector<std::int64_t> values);
+  /// Adds a structural axis of doubles. Values keep their order.
   Axis<double> AddDoubleAxis(const std::string& name, std::vector<double> values);
-  Axis<bool> AddBoolAxis(const std::string& name);  ///< false, true
+  Axis<bool> AddBoolAxis(const std::string& name);  ///< Adds a structural axis with the values false and true.
+  /// Adds a structural axis of strings. Values keep their order.
   Axis<std::string> AddStringAxis(const std::string& name, std::vector<std::string> values);
-  /// `first`, 2 * `first`, ... up to `last`. REQUIRES: both are powers of two.
+  /// Adds a structural axis with the values `first`, 2 * `first`, ... up to `last`. REQUIRES: both are powers of two.
   IntAxis AddPowerOfTwoAxis(const std::string& name, std::int64_t first, std::int64_t last);
-  /// A hint axis: `name` is the hint that each value sets.
+  /// Adds a hint axis. `name` is the compiler hint that each value sets.
   IntAxis AddHintAxis(const std::string& name, std::vector<std::int64_t> values);
-  /// An option axis: `name` is the compiler's option. Each compiler is given those that it takes, of the same source;
-  /// where none of a config's does, configs are duplicates, measured once. 0 is not set (but for opt-level).
+  /// Adds an option axis of integers. `name` is the compiler option that each value sets, for the same source. Each
+  /// compiler receives the options that it knows. If it knows none of a config's options, configs are duplicates and
+  /// are measured once. The value 0 does not set the option (except for opt-level).
   ///
-  /// - Numbers: `maxrregcount` (NVRTC, ptxas), `opt-level` (ptxas, tileiras, the host's compiler).
-  /// - Truth values: `ftz` (NVRTC, Tile IR), `approx` (NVRTC, Tile IR), `prec-div`, `prec-sqrt`,
-  ///   `extra-device-vectorization` (NVRTC), `use_fast_math` (NVRTC, the host's), `fmad` (NVRTC, ptxas, the host's),
-  ///   `allow-expensive-optimizations` (ptxas), `unroll-loops` (the host's).
-  /// - Words: `def-load-cache`, `def-store-cache` (ptxas, also behind NVRTC): `ca`, `cg` and so on.
+  /// - Integers: `maxrregcount` (NVRTC, ptxas), `opt-level` (ptxas, tileiras, the CPU device's compiler).
+  /// - Booleans: `ftz` (NVRTC, Tile IR), `approx` (NVRTC, Tile IR), `prec-div`, `prec-sqrt`,
+  ///   `extra-device-vectorization` (NVRTC), `use_fast_math` (NVRTC, the CPU device), `fmad` (NVRTC, ptxas, the CPU
+  ///   device), `allow-expensive-optimizations` (ptxas), `unroll-loops` (the CPU device).
+  /// - Strings: `def-load-cache`, `def-store-cache` (ptxas, also after NVRTC): `ca`, `cg` and so on.
   ///
-  /// `ftz` makes float32 operations flush subnormal numbers to zero, and `approx` makes divisions and square roots
-  /// approximate, in Tile IR exponentials and hyperbolic tangents too. For NVRTC `approx` stands for --prec-div=false
-  /// and --prec-sqrt=false; in Tile IR both are patched into the bytecode. False leaves the source's own flags as they
-  /// are.
+  /// `ftz` makes float32 operations flush subnormal numbers to zero. `approx` makes divisions and square roots
+  /// approximate, and in Tile IR exponentials and hyperbolic tangents too. For NVRTC `approx` stands for
+  /// --prec-div=false and --prec-sqrt=false. In Tile IR both are patched into the bytecode. False leaves the source's
+  /// own flags unchanged.
   ///
-  /// ftz, approx, prec-div, prec-sqrt, fmad, use_fast_math and opt-level may change results: of several values of one
-  /// the definition must say by how much (VerifyWithin, or Within of each output). A baseline has ftz, approx and
-  /// use_fast_math = false, since all results are verified against it; Enumerate refuses another.
+  /// ftz, approx, prec-div, prec-sqrt, fmad, use_fast_math and opt-level may change results. If an axis has several
+  /// values of one of them, the definition must declare a tolerance (VerifyWithin, or Within for each output). A
+  /// baseline must have ftz, approx and use_fast_math = false, because all results are verified against it. Enumerate
+  /// refuses any other.
   IntAxis AddOptionAxis(const std::string& name, std::vector<std::int64_t> values);
-  Axis<bool> AddBoolOptionAxis(const std::string& name);  ///< false, true
+  /// Adds an option axis with the values false and true. AddOptionAxis lists the options.
+  Axis<bool> AddBoolOptionAxis(const std::string& name);
+  /// Adds an option axis of strings. AddOptionAxis lists the options.
   Axis<std::string> AddStringOptionAxis(const std::string& name, std::vector<std::string> values);
 
-  /// The axis of whole numbers called `name`, for grids, constraints and configs over a space that was built elsewhere.
-  /// One that is not there, or has other values, is a mistake, which Enumerate returns.
+  /// Returns the integer axis called `name`, for grids, constraints and configs over a space that was built elsewhere.
+  /// A missing axis, or one with values of another type, is a mistake that Enumerate returns.
   IntAxis FindAxis(const std::string& name);
 
-  /// A config is kept only if `holds(config)`. The name appears in messages: "fits in shared memory".
+  /// Keeps only configs for which `holds(config)` is true. The name appears in messages: "fits in shared memory".
   SearchSpace& AddConstraint(const std::string& name, std::function<bool(const Config&)> holds);
-  /// A config for which `holds(config, target)` is false is left out on that target.
+  /// Prunes configs for which `holds(config, target)` is false on that target.
   SearchSpace& AddTargetFilter(const std::string& name, std::function<bool(const Config&, const Target&)> holds);
-  /// A config may run only where `holds` says so, a function of (const Config&, const Dims&), or of (const Config&,
-  /// const Problem&) where scalars count. Checked when tuning and again at each launch, since a bucket's winner need
-  /// not suit every shape in it.
+  /// Lets a config run only where `holds` returns true. It is a function of (const Config&, const Dims&), or of (const
+  /// Config&, const Problem&) if scalars matter. It is checked when tuning and at each launch, because the config that
+  /// was tuned for a bucket may not suit every shape in it.
   template <typename Function>
   SearchSpace& AddGuard(const std::string& name, Function holds) {
     if constexpr (std::is_invocable_v<Function, const Config&, const Problem&>) {
@@ -113,55 +122,60 @@ class TUNEONCE_API SearchSpace {
     }
   }
 
-  /// The same of one dim, by its name; a kernel that has no such dim is refused (KernelDefinition::Validate).
+  /// Adds a guard for one dim, by its name. KernelDefinition::Validate refuses a kernel that has no such dim.
   SearchSpace& AddGuard(const std::string& name, const std::string& dim,
                         std::function<bool(const Config&, std::int64_t extent)> holds);
 
-  /// The space is these configs, in this order, and not all combinations of the axes' values: a list that couples hints
-  /// with tiles, say. Each names a value for every axis; none may be there twice. Constraints, filters and guards drop
-  /// configs of the list as they do combinations; the baseline is one of them.
+  /// Restricts the space to these configs, in this order, in place of all combinations of the axes' values; a list can
+  /// couple hints with tiles, for example. Each config has a value for every axis, and must occur once. Constraints,
+  /// filters and guards apply to the list as they do to combinations, and the baseline must be in the list.
   SearchSpace& SetConfigs(const std::vector<std::vector<AxisAssignment>>& list);
-  /// One more config, at the end of the list. An axis takes a value that it does not list yet.
+  /// Appends one config to the list. An axis that does not have the value yet gets it.
   SearchSpace& AddConfig(const std::vector<AxisAssignment>& values);
-  /// The config that is always measured, so that a winner is never slower. It names a value for every axis.
+  /// Sets the config that is always measured, so that a winner is never slower than it. It has a value for every axis.
   SearchSpace& SetBaseline(std::vector<AxisAssignment> values);
-  /// The same where no one config suits all shapes: for each, the baseline is the first of the list whose guards hold.
-  /// A shape that none suits has no baseline.
+  /// Sets several baselines, for spaces where one config does not suit all shapes. A shape's baseline is the first one
+  /// whose guards hold. A shape without one has no baseline.
   SearchSpace& SetBaselines(const std::vector<std::vector<AxisAssignment>>& list);
-  /// The same where the baseline depends on the target too: each of the list counts on its targets alone.
+  /// A baseline that applies to some targets only.
   struct Baseline {
     std::vector<AxisAssignment> values;
-    TargetFilter targets;  ///< Empty: all.
+    TargetFilter targets;  ///< Targets that the baseline applies to. Empty: all.
   };
+  /// Sets several baselines by target. A shape's baseline is the first one for its target whose guards hold.
   SearchSpace& SetBaselinesByTarget(std::vector<Baseline> list);
-  /// The config that runs if nothing else may (and no baseline is set). It names a value for every axis.
+  /// Sets the fallback config that runs when no other may, in a space without a baseline. It has a value for every
+  /// axis.
   SearchSpace& SetStandIn(std::vector<AxisAssignment> values);
-  /// Allows this many configs. More candidates cost compile and GPU time in proportion.
+  /// Raises the limit of configs. The time to compile and measure grows in proportion to the number of configs.
   SearchSpace& AllowConfigs(int max_configs);
 
-  /// All configs for `target` and (if given) the problem that guards are asked about, in the space's order. Errors:
-  /// InvalidArgument for anything wrong with the space, among them: a baseline that breaks a constraint or target
-  /// filter (named); more configs than allowed; no config left and no stand-in (naming the constraint that emptied it).
-  /// FailedPrecondition if the guards leave no config, not even a baseline. User callbacks' exceptions become a Status.
+  /// Returns all configs for `target`, and for `problem` if it is not null, in the space's order. The guards are
+  /// checked for the problem. Errors: InvalidArgument for any mistake in the space, for example a baseline that
+  /// violates a constraint or target filter (which is named), more configs than allowed, or no config left and no
+  /// fallback config (naming the constraint that pruned the last one); FailedPrecondition if the guards prune all
+  /// configs and the baselines. An exception from a callback becomes an error.
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
 
-  /// Of `configs`, which Enumerate listed for `target`: those that it lists for the problem too. Errors: as Enumerate.
+  /// Returns those of `configs`, which Enumerate listed for `target`, that it lists for the problem too. Errors: as for
+  /// Enumerate.
   Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Problem& problem) const;
 
-  /// The config of these values, one for each axis by name. They need not be among those that the axes list;
-  /// constraints and target filters must hold. Guards are not asked. Errors: InvalidArgument, naming the axis or what
-  /// does not hold.
+  /// Returns the config with these values, one for each axis by name. The axes need not list the values. Constraints
+  /// and target filters must hold, and guards are not checked. Errors: InvalidArgument, naming the axis or the
+  /// constraint.
   Result<Config> ConfigNamed(const std::vector<std::pair<std::string, AxisValue>>& values, const Target& target) const;
 
-  /// Finds the dims that guards name. Errors: InvalidArgument for a dim that is not among them, naming the guard.
+  /// Resolves the dims that guards name. Errors: InvalidArgument, naming the guard, for a dim that is not in the list.
   Status ResolveDims(const std::vector<std::string>& dim_names);
-  /// OK if every guard holds. Errors: FailedPrecondition, naming the guard.
+  /// Returns OK if every guard holds. Errors: FailedPrecondition, naming the guard.
   Status CheckGuards(const Config& config, const Problem& problem) const;
+  /// Returns whether a config may run for a problem.
   using GuardFn = std::function<bool(const Config&, const Problem&)>;
-  /// The guards for `config` alone, which each still gets: with what is the config's in a manifest's terms computed.
-  /// For the hot path.
+  /// Returns the guards for one config, with everything precomputed that depends on the config alone. Each guard still
+  /// receives the config. For the hot path.
   std::vector<GuardFn> GuardsFor(const Config& config) const;
-  /// CheckGuards, without words.
+  /// Returns whether every guard holds. Like CheckGuards without the message.
   bool GuardsHold(const Config& config, const Problem& problem) const {
     for (const Guard& guard : guards_) {
       if (!guard.holds(config, problem)) return false;
@@ -170,44 +184,48 @@ class TUNEONCE_API SearchSpace {
   }
 
   bool has_guards() const { return !guards_.empty(); }
-  /// Whether some guard asks for more than dims.
+  /// Returns whether some guard reads more than dims.
   bool guards_read_problem() const { return guards_read_problem_; }
-  /// The first baseline, of whatever target.
+  /// Returns the first baseline, for whatever target.
   std::optional<Config> baseline() const {
     return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
   }
-  /// The first that counts on `target`.
+  /// Returns the first baseline for `target`.
   std::optional<Config> BaselineOn(const Target& target) const;
-  /// All that do, by preference.
+  /// Returns all baselines for `target`, in order of preference.
   std::vector<Config> BaselinesOn(const Target& target) const;
-  /// The first baseline of the problem's target whose guards hold. Errors: a guard that throws.
+  /// Returns the first baseline for the problem's target whose guards hold. Errors: an exception from a guard.
   Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
-  /// The hot path's form of BaselineFor: null if there is none.
+  /// Returns the config of BaselineFor, or null. For the hot path; guards must not throw.
   const Config* FittingBaseline(const Problem& problem) const {
     for (const TargetBaseline& baseline : baselines_) {
       if (baseline.CountsOn(problem.target) && GuardsHold(baseline.config, problem)) return &baseline.config;
     }
     return nullptr;
   }
+  /// Returns the config that SetStandIn set.
   const std::optional<Config>& stand_in() const { return stand_in_; }
-  /// The option axes whose values may change results, by name; not one of a single value.
+  /// Returns the names of the option axes with more than one value whose values may change results.
   std::vector<std::string> OptionsThatChangeResults() const;
-  /// Their names, in the order in which they are asked.
+  /// Returns the names of the constraints, in the order in which they are checked.
   std::vector<std::string> ConstraintNames() const;
+  /// Returns the names of the target filters, in the order in which they are checked.
   std::vector<std::string> TargetFilterNames() const;
+  /// Returns the names of the guards, in the order in which they are checked.
   std::vector<std::string> GuardNames() const;
-  /// Number of points before constraints and filters: of the list of configs, if there is one, else of all
-  /// combinations. Saturates at INT64_MAX.
+  /// Returns the number of configs before constraints and filters: the length of the list if there is one, else the
+  /// number of combinations. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
   int max_configs() const { return max_configs_; }
-  bool HasIntAxis(const std::string& name) const;  ///< An axis of whole numbers.
+  bool HasIntAxis(const std::string& name) const;  ///< Returns whether an integer axis of this name exists.
   std::uint64_t id() const;
 
-  /// The first thing that was wrong while building, or OK.
+  /// Returns the first mistake made while building, or OK.
   const Status& status() const { return status_; }
-  /// InvalidArgument if a config of this space was asked for an axis of another one since the last call; else OK.
+  /// Returns InvalidArgument if a config of this space was asked for an axis of another space since the last call, else
+  /// OK.
   Status TakeMisuse() const;
-  /// "TILE_M in {64, 128} x occupancy (hint) in {1, 2}; constraint ..." on one line.
+  /// Prints the space on one line: "TILE_M in {64, 128} x occupancy (hint) in {1, 2}; constraint ...".
   std::string ToString() const;
 
  private:
@@ -222,7 +240,7 @@ class TUNEONCE_API SearchSpace {
   struct Guard {
     std::string name;
     GuardFn holds;
-    std::string dim;  ///< That it is about, by name; empty: it says so itself.
+    std::string dim;  ///< The name of the dim that the guard is about. Empty: `holds` decides.
     std::function<bool(const Config&, std::int64_t extent)> of_extent;
   };
 
@@ -236,27 +254,28 @@ class TUNEONCE_API SearchSpace {
   SearchSpace& Add(Guard guard);
   int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
   int AddOption(const std::string& name, std::vector<AxisValue> values);
-  /// Every config that is kept gets the first of `values`, which the axis that was added last has; the list all.
+  /// Gives every kept config the first of `values`, which are those of the axis that was added last, and multiplies the
+  /// list by all of them.
   void TakeAxis(const std::vector<AxisValue>& values);
   void AddListed(const std::vector<AxisAssignment>& values);
   std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
   void NoteError(Status status);
-  /// Name of the constraint or filter that drops `config`, or "". Exceptions become a Status.
+  /// Returns the name of the constraint or filter that prunes `config`, or "". An exception becomes an error.
   Result<std::string> DroppedBy(const Config& config, const Target& target) const;
-  /// The same of guards.
+  /// Returns the name of the guard that does not hold for `config`, or "". An exception becomes an error.
   Result<std::string> FailingGuard(const Config& config, const Problem& problem) const;
-  /// The same as DroppedBy of a config that may be none of the list.
+  /// Returns the name of what prunes `config`, like DroppedBy, for a config that may not be in the list.
   Result<std::string> NotAmong(const Config& config, const Target& target) const;
   bool IsListed(const Config& config) const;
-  /// The point of this place in the space's order. REQUIRES: 0 <= place < NumPoints().
+  /// Returns the config at a position of the space's order. REQUIRES: 0 <= place < NumPoints().
   Config PointAt(std::int64_t place) const;
-  /// How many configs each constraint, filter and guard dropped.
+  /// How many configs each constraint, filter and guard pruned.
   using Drops = std::map<std::string, int>;
-  /// OK if the space can be walked, and its baseline is one of its configs on `target`.
+  /// Returns OK if the space can be enumerated, and its baseline is one of its configs on `target`.
   Status CheckBuilt(const Target& target) const;
-  /// Drops what the guards do not allow.
+  /// Removes the configs that the guards do not allow.
   Status DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const;
-  /// `configs`; the stand-in if there are none; an error if there is none of that either.
+  /// Returns `configs`, or the fallback config in place of an empty list, or an error without a fallback config.
   Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
                                        const Drops& drops) const;
 
@@ -266,8 +285,8 @@ class TUNEONCE_API SearchSpace {
   std::vector<Guard> guards_;
   bool guards_read_problem_ = false;
   std::vector<std::vector<AxisValue>> listed_;                        // Empty: all combinations.
-  std::set<std::vector<AxisValue>, AxisValueOrder> listed_by_value_;  // The same.
-  std::vector<TargetBaseline> baselines_;                             // By preference.
+  std::set<std::vector<AxisValue>, AxisValueOrder> listed_by_value_;  // The list by value.
+  std::vector<TargetBaseline> baselines_;                             // In order of preference.
   std::optional<Config> stand_in_;
   int max_configs_ = kDefaultMaxConfigs;
   Status status_;

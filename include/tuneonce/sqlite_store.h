@@ -12,55 +12,62 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// Options of a SqliteStore.
 struct SqliteStoreOptions {
-  /// The database file; its folder is made (mode 0700) if it is missing. Must be named: the user's own
-  /// store is Runtime::store.
+  /// The database file. Its folder is created (mode 0700) if it is missing. Required: Runtime::store is the user's own
+  /// store.
   std::string path;
-  /// A store shipped with an application, or one to look at: it must be there, nothing is written, and the folder may
-  /// be read-only. Default false.
+  /// Whether to open the file without writing, for a store that an application ships or a tool inspects. The file must
+  /// exist, and its folder may be read-only. Default false.
   bool read_only = false;
-  /// Artifacts are dropped, least recently used first, beyond this. Default 1 GiB.
+  /// Limit of the artifacts' total size in bytes. The least recently used ones are removed when it is exceeded. Default
+  /// 1 GiB.
   std::int64_t max_artifact_bytes = std::int64_t{1} << 30;
-  /// How long one call waits for other processes that hold the file locked: as long as a launch may be stopped. After
-  /// that calls fail at once, and a TunedKernel goes on from memory. Default 250 ms; more for a tool that can wait.
+  /// How long one call waits while other processes lock the file, in milliseconds, and therefore how long a launch may
+  /// be delayed. After that, calls fail at once and a TunedKernel continues from memory. Default 250 ms. A tool can
+  /// wait longer.
   int busy_timeout_ms = 250;
-  /// When it is tried again then; each time twice as late, up to a minute. Default 1 s; 0: by the next call.
+  /// When a failed store is tried again, in milliseconds. The time doubles with each failure, up to a minute. Default
+  /// one second. With 0 the next call tries again.
   int first_retry_ms = 1000;
 };
 
 /// Records and artifacts in one SQLite file (WAL), shared by any number of processes.
 ///
-/// Rows carry a checksum: one that does not fit is a miss, never a hit. Only a file that bears our mark is ever
-/// changed: if SQLite calls it corrupt it is renamed to FILE.corrupt-TIME-PID[-N], with its -wal and -shm, never
-/// deleted, and a new one begun; any other file is refused and left as it is. If the file is moved, removed or replaced
-/// while it is open, the store goes on with what has its name then. Leases are byte-range locks (OFD) on FILE.lock:
-/// they go with the process that holds them. **A stored cubin is executable code** (tileiras embeds an object that the
-/// driver runs): so a folder or file is refused that is a symbolic link (links above the folder are fine), or that
-/// others own or can write.
+/// Each row has a checksum, and a row whose checksum does not match is a miss. The store changes only files that carry
+/// its mark. If SQLite reports one of those as corrupt, it is renamed with its -wal and -shm to
+/// FILE.corrupt-TIME-PID[-N], never deleted, and a new file is created. Any other file is refused and stays unchanged.
+/// If the file is moved, removed or replaced while it is open, the store continues with the file that then has its
+/// name. Leases are byte-range locks (OFD) on FILE.lock, which end with the process that holds them. **A stored cubin
+/// is executable code** (tileiras embeds an object that the driver runs), so the store refuses a folder or file that is
+/// a symbolic link (links above the folder are allowed) or that others own or can write.
 ///
-/// While another process holds the file locked, calls are Unavailable, records that were put serve this process from
-/// memory, and are written once that is possible.
+/// While another process locks the file, calls return Unavailable. Records that were put meanwhile serve this process
+/// from memory, and are written when the file is free.
 ///
-/// Thread rule: any thread. A store does not cross fork: in the child every call says so; open another one there.
+/// Thread rule: any thread. A store cannot be used after fork: in the child process every call returns an error, so
+/// open another one there.
 class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache {
  public:
-  /// OK also while others hold the file locked. Errors: FailedPrecondition (permissions, owner, symbolic link, a
-  /// network file system, a file that is no store or was written by a newer version), Unavailable (cannot be opened or
-  /// made), NotFound (`read_only`, and there is none), each naming the path and what to do.
+  /// Opens the store. It succeeds also while other processes lock the file. Errors: FailedPrecondition (permissions,
+  /// owner, symbolic link, a network file system, a file that is not a store or was written by a newer version),
+  /// Unavailable (cannot be opened or created), NotFound (`read_only`, and the file does not exist). Each error names
+  /// the path and what to do.
   static Result<std::shared_ptr<SqliteStore>> Open(SqliteStoreOptions options = {});
   ~SqliteStore() override;
 
-  /// A store file that was embedded into a program, say: a copy is kept in memory, and nothing is written.
-  /// Errors: InvalidArgument if the bytes are no store of this version or an older one.
+  /// Opens a copy of a store file's bytes in memory, for a store that was embedded into a program. Nothing is written.
+  /// Errors: InvalidArgument if the bytes are not a store of this version or an older one.
   static Result<std::shared_ptr<SqliteStore>> FromBytes(const void* bytes, std::size_t size);
 
-  /// An empty one without a file, to be filled and then kept as Bytes.
+  /// Makes an empty store without a file, to be filled and then saved with Bytes.
   static Result<std::shared_ptr<SqliteStore>> InMemory();
-  /// The whole store as the bytes of one file, which needs no log, index or lock beside it: for FromBytes, and for a
-  /// file that is opened `read_only`, also in a folder that cannot be written. Compact: what was removed is not in it.
-  /// Errors: Unavailable; FailedPrecondition of a store that has a file: fill one that is InMemory.
+  /// Returns the whole store as the bytes of one file that needs no log, index or lock file. It can be read by
+  /// FromBytes, or be opened `read_only`, also in a folder that cannot be written. It does not contain removed data.
+  /// Errors: Unavailable; FailedPrecondition for a store that has a file (use one from InMemory).
   Result<std::string> Bytes() const;
 
+  /// Returns the path of the database file.
   const std::string& path() const;
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override;
@@ -74,9 +81,9 @@ class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache 
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
   Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
-  /// What artifacts there are, whole or not.
+  /// Returns the keys of all artifacts, damaged ones included.
   Result<std::vector<Fingerprint>> ArtifactKeys() const;
-  /// Reads every row, and asks SQLite about its file.
+  /// Reads and checks every row, and runs SQLite's integrity check.
   Result<StoreReport> Verify() const;
 
  private:

@@ -11,26 +11,26 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Kinds of error. The names and meanings follow gRPC's canonical codes, so that hosts with an Abseil or gRPC
-/// Status map them one to one.
+/// Kinds of errors. Names and meanings are those of gRPC's canonical codes, so that hosts with an Abseil or gRPC Status
+/// can map them one to one.
 enum class StatusCode {
   kOk,
   kCancelled,
-  kInvalidArgument,  ///< The caller's input is wrong; trying again unchanged cannot help.
+  kInvalidArgument,  ///< The caller's input is invalid. Trying again without a change cannot help.
   kDeadlineExceeded,
   kNotFound,
-  kResourceExhausted,   ///< Out of memory or out of a device resource.
-  kFailedPrecondition,  ///< The system's state forbids it (no current context, a capturing stream).
+  kResourceExhausted,   ///< Memory or another device resource is exhausted.
+  kFailedPrecondition,  ///< The state of the system forbids the call (no current context, a capturing stream).
   kUnimplemented,
   kInternal,     ///< A driver or tool failed in a way that the caller did not cause.
-  kUnavailable,  ///< A driver, library or tool is missing; the message says where we looked.
-  kDataLoss,     ///< Data of the caller's were overwritten and cannot be put back; the message names them.
+  kUnavailable,  ///< A driver, library or tool is missing. The message states where it was searched.
+  kDataLoss,     ///< Data of the caller was overwritten and cannot be restored. The message names the tensors.
 };
 
-/// "InvalidArgument", "Unavailable", ...
+/// Returns the name of a code: "InvalidArgument", "Unavailable", ...
 TUNEONCE_API std::string_view StatusCodeName(StatusCode code);
-/// True for errors that may be gone when the same is tried again later: memory, processes, threads or time were short,
-/// a tool or a lock was not to be had, it was cancelled.
+/// Returns whether an error of this kind may disappear when the call is made again later: memory, processes, threads or
+/// time were short, a tool or a lock was unavailable, or the call was cancelled.
 TUNEONCE_API bool IsTransient(StatusCode code);
 
 /// The outcome of a call: success, or an error with a code and one clear line of text.
@@ -39,7 +39,9 @@ TUNEONCE_API bool IsTransient(StatusCode code);
 /// keeps its CUresult number. Copies share the text. Thread rule: a value; distinct objects need no locking.
 class TUNEONCE_API [[nodiscard]] Status {
  public:
+  /// Makes a success.
   Status() = default;
+  /// Makes an error with one line of text. A code of kOk makes a success.
   Status(StatusCode code, std::string message);
 
   /// An error reported by the driver. `driver_code` is the CUresult; `sticky` says that the context is lost: every
@@ -54,9 +56,9 @@ class TUNEONCE_API [[nodiscard]] Status {
   /// True if the CUDA context can no longer be used.
   bool sticky() const;
 
-  /// The same error with "`prefix`: " before its message. A success stays a success.
+  /// Returns the same error with "`prefix`: " before its message. A success stays a success.
   Status WithPrefix(std::string_view prefix) const;
-  /// "OK", or "InvalidArgument: message".
+  /// Prints the status: "OK", or "InvalidArgument: message".
   std::string ToString() const;
 
  private:

@@ -13,7 +13,8 @@ inline namespace v0 {
 
 class Event;
 
-/// A stream that somebody else owns; nullptr is the legacy default stream. Copyable. Thread rule: a value.
+/// A reference to a stream that somebody else owns. A null stream is the legacy default stream. Copyable. Thread rule:
+/// a value.
 class TUNEONCE_API StreamView {
  public:
   StreamView(const DriverApi& api, CUstream stream) : api_(&api), stream_(stream) {}
@@ -21,11 +22,13 @@ class TUNEONCE_API StreamView {
   const DriverApi& api() const { return *api_; }
   CUstream get() const { return stream_; }
 
+  /// Waits until the stream has executed all its work. Errors: the driver's, of earlier work too.
   Status Synchronize() const;
-  /// Work put into this stream from now on waits for `event`.
+  /// Makes work that is enqueued from now on wait for `event`.
   Status Wait(const Event& event) const;
+  /// Returns the context that the stream belongs to.
   Result<CUcontext> Context() const;
-  /// True while this stream captures into a graph, also if that capture was invalidated meanwhile.
+  /// Returns whether this stream captures into a graph, also if the capture was invalidated meanwhile.
   Result<bool> IsCapturing() const;
 
  private:
@@ -33,10 +36,11 @@ class TUNEONCE_API StreamView {
   CUstream stream_;
 };
 
-/// Owns a stream of the current context that never synchronizes with the legacy stream. Move-only. Destroying it does
-/// not wait for its work. Thread rule: one owner; any thread may put work into the stream.
+/// Owns a stream of the current context that never synchronizes with the legacy default stream. Move-only. Destroying
+/// it does not wait for its work. Thread rule: one owner; any thread may enqueue work.
 class TUNEONCE_API Stream {
  public:
+  /// Creates a stream in the current context. Errors: the driver's.
   static Result<Stream> Create(const DriverApi& api);
   ~Stream();
   Stream(Stream&& other) noexcept : api_(other.api_), stream_(std::exchange(other.stream_, nullptr)) {}

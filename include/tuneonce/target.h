@@ -15,39 +15,44 @@ inline namespace v0 {
 
 struct DeviceIdentity;
 
-/// What a kernel is compiled for and planned on: the properties of a device that configs depend on.
+/// The properties of a device that compiled code and configs depend on.
 struct Target {
+  /// Whether this is the CPU device, which has compute capability 0.0.
   bool is_cpu_device = false;
   int capability_major = 0;
   int capability_minor = 0;
-  int num_sms = 1;                  ///< Multiprocessors; cores of the CPU device.
-  int max_shared_memory_bytes = 0;  ///< Per block, opt-in maximum.
-  std::uint64_t l2_bytes = 0;
+  int num_sms = 1;                  ///< Number of multiprocessors. On the CPU device, number of cores.
+  int max_shared_memory_bytes = 0;  ///< Maximum shared memory per block after opt-in, in bytes.
+  std::uint64_t l2_bytes = 0;       ///< Size of the last-level cache, in bytes.
 
+  /// Returns the target with the properties of a device.
   TUNEONCE_API static Target Of(const DeviceIdentity& device);
-  /// Of what name() gives: its capability, or the CPU device; nothing else is known of it. Errors: InvalidArgument.
+  /// Returns the target for a name that name() returns: "sm_90" or "cpu". Only its capability, or that it is the CPU
+  /// device, is known. Errors: InvalidArgument.
   TUNEONCE_API static Result<Target> Named(const std::string& name);
-  /// Compute capability as one number: 90 for 9.0.
+  /// Returns the compute capability as one number: 90 for 9.0.
   int capability() const { return 10 * capability_major + capability_minor; }
-  /// "sm_90", or "cpu".
+  /// Returns the target's name: "sm_90", or "cpu".
   std::string name() const { return is_cpu_device ? "cpu" : "sm_" + std::to_string(capability()); }
 };
 
-/// Says on which targets something applies. Empty: on all.
+/// Returns whether something applies to a target. An empty filter applies to all targets.
 using TargetFilter = std::function<bool(const Target&)>;
 
-/// GPUs with `from` <= capability <= `to` (90 for 9.0).
+/// Returns a filter for GPUs whose compute capability is in [from, to], as one number (90 for 9.0).
 inline TargetFilter CapabilityRange(int from, int to) {
   return [=](const Target& t) { return !t.is_cpu_device && t.capability() >= from && t.capability() <= to; };
 }
+/// Returns a filter for all GPUs.
 inline TargetFilter OnGpu() {
   return [](const Target& t) { return !t.is_cpu_device; };
 }
+/// Returns a filter for the CPU device.
 inline TargetFilter OnCpuDevice() {
   return [](const Target& t) { return t.is_cpu_device; };
 }
 
-/// A value by target name, as cuTile's `ByTarget`: a target's own value beats the one under "default".
+/// Values by target name, as in cuTile's `ByTarget`. A target's own value overrides the one under "default".
 template <typename T>
 class ByTarget {
  public:
@@ -55,12 +60,13 @@ class ByTarget {
   ByTarget(T value) { values_.emplace("default", std::move(value)); }  // NOLINT(google-explicit-constructor)
   explicit ByTarget(std::map<std::string, T> values) : values_(std::move(values)) {}
 
-  /// The value for `target`, or null if neither it nor "default" has one.
+  /// Returns the value for `target`, or null if neither the target nor "default" has one.
   const T* Find(const Target& target) const {
     auto it = values_.find(target.name());
     if (it == values_.end()) it = values_.find("default");
     return it == values_.end() ? nullptr : &it->second;
   }
+  /// Returns all values by target name.
   const std::map<std::string, T>& values() const { return values_; }
 
  private:

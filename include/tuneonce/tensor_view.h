@@ -15,7 +15,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Element types. kAny stands for "not declared": a parameter that takes every type, or raw memory.
+/// Element types. kAny means that no dtype is declared: a parameter that accepts every dtype, or raw memory.
 enum class DType : std::uint8_t {
   kAny,
   kBool,
@@ -35,7 +35,7 @@ enum class DType : std::uint8_t {
   kFloat64,
 };
 
-/// The same by their short names: In("x", kFloat16, {"M", "N"}).
+/// Short names of the dtypes: In("x", kFloat16, {"M", "N"}).
 inline constexpr DType kBool = DType::kBool;
 inline constexpr DType kInt8 = DType::kInt8;
 inline constexpr DType kUInt8 = DType::kUInt8;
@@ -52,76 +52,80 @@ inline constexpr DType kBFloat16 = DType::kBFloat16;
 inline constexpr DType kFloat32 = DType::kFloat32;
 inline constexpr DType kFloat64 = DType::kFloat64;
 
-/// Bytes of one element; 1 for kAny.
+/// Returns the size of one element in bytes, which is 1 for kAny.
 TUNEONCE_API std::size_t DTypeBytes(DType dtype);
-/// "float32", "bfloat16", ..., "any".
+/// Returns the name of a dtype: "float32", "bfloat16", ..., "any".
 TUNEONCE_API std::string_view DTypeName(DType dtype);
-/// The dtype that DTypeName calls so; empty if there is none.
+/// Returns the dtype with this name (DTypeName), or nothing.
 TUNEONCE_API std::optional<DType> DTypeNamed(std::string_view name);
 
-/// Most dimensions a tensor can have.
+/// Maximum number of dimensions of a tensor.
 inline constexpr int kMaxRank = 8;
 
-/// Device memory with a shape: what is passed for a tensor parameter. A view: it owns nothing, and is read only during
-/// the call it is passed to.
+/// Device memory with a shape, passed for a tensor parameter. A view: it owns nothing, and is read only during the call
+/// that it is passed to.
 struct TUNEONCE_API TensorView {
   void* data = nullptr;
   DType dtype = DType::kAny;
   int rank = 0;
-  std::array<std::int64_t, kMaxRank> shape{};  ///< Extents, outermost first.
-  /// In elements, outermost first. A negative one, along more than one element, is refused by all but raw memory: what
-  /// lies before `data` is not in `bytes`.
+  std::array<std::int64_t, kMaxRank> shape{};  ///< Extent of each dimension, outermost first.
+  /// Stride of each dimension in elements, outermost first. A negative stride along more than one element is refused,
+  /// except for raw memory, because `bytes` does not cover what lies before `data`.
   std::array<std::int64_t, kMaxRank> strides{};
-  /// Size of the memory that the view spans, from `data` on. 0: unknown; an output then cannot be tuned.
+  /// Size of the memory that the view spans from `data` on, in bytes. 0 means unknown, and such an output cannot be
+  /// tuned.
   std::size_t bytes = 0;
 
-  /// A row-major tensor. REQUIRES: at most kMaxRank extents.
+  /// Makes a view of a row-major tensor. REQUIRES: at most kMaxRank extents.
   static TensorView Contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> shape);
+  /// Makes a view of a row-major tensor with `rank` extents. REQUIRES: `rank` is at most kMaxRank.
   static TensorView Contiguous(void* data, DType dtype, const std::int64_t* shape, int rank);
-  /// A tensor with given strides (in elements); `bytes` is what they span from `data` on; 2^63 - 1 if that is more.
+  /// Makes a view of a tensor with strides in elements. `bytes` becomes what they span from `data` on, at most 2^63 -
+  /// 1. REQUIRES: `rank` is at most kMaxRank.
   static TensorView Strided(void* data, DType dtype, const std::int64_t* shape, const std::int64_t* strides, int rank);
-  /// Memory without a shape: {pointer, bytes}, for a parameter declared without dims.
+  /// Makes a view of memory without a shape, for a parameter that is declared without dims.
   static TensorView Raw(void* data, std::size_t bytes);
 
-  /// False if an extent is 0: then `data` may be null. Memory without a shape counts as having some.
+  /// Returns false if an extent is 0, and then `data` may be null. Memory without a shape has elements.
   bool HasElements() const;
-  /// "float32[128, 64]".
+  /// Prints dtype and shape: "float32[128, 64]".
   std::string ToString() const;
 };
 
 /// Tensors that a kernel reaches through a table of their addresses in device memory, one per group (grouped and
-/// batched GEMM by pointers): what is passed for a parameter that is declared ByPointers. The kernel gets the table's
-/// address; the tensors are what a search copies, protects and compares, so that no candidate touches the caller's.
-///
-/// Made by Of, which looks at each tensor once: keep it for as long as the table has the same tensors, and a launch
-/// costs what one with a plain pointer costs. A view: it owns neither table nor tensors, and is read only during the
-/// call.
+/// batched GEMM with pointer arrays). It is passed for a parameter that is declared ByPointers. The kernel receives the
+/// table's address. A search copies, protects and compares the tensors, so that no candidate touches the caller's data.
+/// Of() reads each tensor once. Keep the result while the table has the same tensors, so that a launch costs as much as
+/// with a plain pointer. A view: it owns neither the table nor the tensors, and is read only during the call that it is
+/// passed to.
 struct TUNEONCE_API PointerTable {
-  /// `table`: device memory with `count` addresses, the i-th that of `tensors[i]`: checked where something is tuned on
-  /// it, trusted by a hit. Of one dtype and one rank; a tensor without elements may be null, and its entry anything.
-  /// What is wrong with them is the error of the call that they are passed to. REQUIRES: `tensors` outlives the table.
+  /// Describes a table. `table` is device memory with `count` addresses, of which the i-th is that of `tensors[i]`. A
+  /// search checks the addresses, and a hit trusts them. The tensors must have one dtype and one rank. A tensor without
+  /// elements may be null, and its entry may have any value. The call that the table is passed to returns errors in it.
+  /// REQUIRES: `tensors` outlives the table.
   static PointerTable Of(void* table, const TensorView* tensors, std::size_t count);
 
-  /// OK, or what is wrong with the tensors: InvalidArgument, naming the first.
+  /// Returns OK, or InvalidArgument that names the first invalid tensor.
   Status Check() const;
 
-  /// The tensors as if they were slices of one: at the table's address, of their dtype, the extents [count, ...] (of
-  /// those that differ the largest), and the strides that all have (where they differ, -1). `bytes` are the table's.
-  /// Its rank is -1 if Check fails. First, so that a pointer to the table is one to it.
+  /// The tensors as slices of one tensor at the table's address: their dtype, the extents [count, ...] (the largest one
+  /// where they differ), and their strides (-1 where they differ). `bytes` is the size of the table. `rank` is -1 if
+  /// Check fails. This is the first member, so that a pointer to the table is also a pointer to its view.
   TensorView view;
-  std::uint64_t addresses = 0;  ///< Of all tensors with elements, or-ed: how they are aligned.
-  std::uint64_t num_gaps = 0;   ///< Tensors that are not row-major without gaps.
-  std::uint64_t differing = 0;  ///< Bit d: the extents differ in dimension d of `view`.
+  /// Bitwise OR of the addresses of all tensors with elements, which shows their common alignment.
+  std::uint64_t addresses = 0;
+  std::uint64_t num_gaps = 0;   ///< Number of tensors that are not row-major without gaps.
+  std::uint64_t differing = 0;  ///< Bit d is set if the extents differ in dimension d of `view`.
   const TensorView* tensors = nullptr;
   std::size_t count = 0;
 };
 
-/// Calls `run(offset, count)`, in elements from `data` on, for each stretch of the tensor's memory that has no gaps, in
-/// row-major order; until one returns false. REQUIRES: it has elements.
+/// Calls `run(offset, count)` for each contiguous stretch of the tensor's memory in row-major order, until it returns
+/// false. Both are in elements, and `offset` starts at `data`. REQUIRES: the tensor has elements.
 template <typename Run>
 void ForEachStretch(const TensorView& tensor, const Run& run) {
-  std::int64_t count = 1;   // Of one stretch: the innermost dimensions that lie dense.
-  int outer = tensor.rank;  // Dimensions around it.
+  std::int64_t count = 1;   // Elements of one stretch: the innermost dimensions that lie dense.
+  int outer = tensor.rank;  // Number of dimensions around a stretch.
   for (; outer > 0; --outer) {
     auto d = static_cast<std::size_t>(outer - 1);
     if (tensor.strides[d] != count && tensor.shape[d] != 1) break;

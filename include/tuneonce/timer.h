@@ -13,66 +13,68 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What a timer times: `prepare` puts into the stream what a run needs before it, `launch` the run itself: one kernel.
-/// Only the second counts. Both are called with the stream to use, which may be capturing.
+/// The parts of one timed run. `prepare` enqueues what a run needs before it, and `launch` enqueues the run itself,
+/// which is one kernel. Only `launch` is timed. Both receive the stream to use, which may be capturing.
 struct TimedRun {
-  std::function<Status(CUstream)> prepare;  ///< Empty: nothing.
+  std::function<Status(CUstream)> prepare;  ///< May be empty.
   std::function<Status(CUstream)> launch;
 };
 
-/// What is in the L2 cache when a run begins.
+/// The content of the L2 cache when a run begins.
 enum class CacheState {
-  kDefault,  ///< Cold on a GPU. Warm on the CPU device, whose cache is the whole machine's and takes long to flush.
-  kCold,     ///< As much other memory as the L2 cache holds was written just before.
-  kWarm,     ///< As the run before left it.
+  /// kCold on a GPU. kWarm on the CPU device, whose cache belongs to the whole machine and takes long to flush.
+  kDefault,
+  kCold,  ///< Other memory of the cache's size was written just before.
+  kWarm,  ///< The cache is as the run before left it.
 };
 
-/// A run that a session made ready: with events, say, a graph.
+/// A run that a session prepared. The event timer stores a graph in it.
 class TUNEONCE_API PreparedRun {
  public:
   virtual ~PreparedRun() = default;
 };
 
-/// A timer at work on one stream. Thread rule: one thread.
+/// A timer that is in use on one stream. Thread rule: one thread.
 class TUNEONCE_API TimingSession {
  public:
   virtual ~TimingSession() = default;
 
-  /// Makes a run ready. REQUIRES: `run` was run before once, so that its code is loaded, and what it refers to outlives
-  /// the result; the result does not outlive the session.
+  /// Prepares a run. REQUIRES: `run` was executed once, so that its code is loaded; everything that it refers to
+  /// outlives the result; the session outlives the result.
   virtual Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) = 0;
 
-  /// Runs each once, in this order, waits for them, and says how long the device took for each launch, in microseconds.
-  /// Errors: those of the runs and of the driver; Unavailable if the timer lost its source of times.
+  /// Executes each run once, in this order, waits for them, and returns the device time of each launch in microseconds.
+  /// Errors: those of the runs and of the driver; Unavailable if the timer can no longer measure.
   virtual Result<std::vector<double>> Sample(const std::vector<PreparedRun*>& runs) = 0;
 
-  /// Kernels launched so far, timed or not. Kernel profilers need it, to skip them.
+  /// Returns the number of kernels launched so far, timed or not. Kernel profilers need it to skip them.
   virtual std::int64_t num_launches() const = 0;
-  /// Device memory that it holds: the buffer that flushes the cache.
+  /// Returns the device memory in bytes that the session holds, which is the buffer that flushes the cache.
   virtual std::size_t memory_bytes() const { return 0; }
 };
 
-/// Measures how long the device takes for a run. Thread rule: any thread; sessions are independent.
+/// Measures the device time of runs. Thread rule: any thread; sessions are independent.
 class TUNEONCE_API Timer {
  public:
   virtual ~Timer() = default;
 
-  /// "cupti", "events".
+  /// Returns the timer's name: "cupti", "events".
   virtual std::string_view name() const = 0;
 
-  /// REQUIRES: `stream` is the caller's alone, not capturing, and outlives the session; its context is current.
-  /// Errors: Unavailable, saying why this timer cannot be used here; ResourceExhausted; the driver's.
+  /// Opens a session on a stream. REQUIRES: only this session uses `stream`, which is not capturing, outlives the
+  /// session, and whose context is current. Errors: Unavailable if this timer cannot be used here; ResourceExhausted;
+  /// the driver's.
   virtual Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) = 0;
 };
 
 class Runtime;
 
-/// Times kernels by CUPTI's activity records: the kernel's own time, without what a pair of events adds. Open is
-/// Unavailable on the CPU device, where CUPTI is missing, or if a profiler has it. `runtime` says which CUPTI; null:
-/// Runtime::Default().
+/// Makes a timer that uses CUPTI's activity records, which have the kernel's own time without the overhead of a pair of
+/// events. Open returns Unavailable on the CPU device, if CUPTI is missing, and if a profiler owns it. `runtime`
+/// provides CUPTI; null means Runtime::Default().
 TUNEONCE_API std::unique_ptr<Timer> MakeCuptiTimer(const std::shared_ptr<Runtime>& runtime = nullptr);
 
-/// Times each run by a pair of events in a graph, and subtracts what such a pair adds.
+/// Makes a timer that times each run by a pair of events in a graph, and subtracts the overhead of such a pair.
 TUNEONCE_API std::unique_ptr<Timer> MakeEventTimer();
 
 }  // namespace v0

@@ -30,28 +30,30 @@ struct EmbeddedBundle;
 enum class RecordMiss;
 struct TuningRecord;
 
-/// What a TunedKernel did, since its Create.
+/// What a TunedKernel did since its creation.
 struct Counters {
-  std::int64_t hits = 0;           ///< Launches that found their key resident.
-  std::int64_t tunes = 0;          ///< Searches made.
+  std::int64_t hits = 0;           ///< Launches whose key was loaded.
+  std::int64_t tunes = 0;          ///< Searches that ran.
   std::int64_t stored_hits = 0;    ///< Keys served from a stored record, without a search.
-  std::int64_t waits = 0;          ///< Launches that waited for another thread's tune.
-  std::int64_t stand_ins = 0;      ///< Launches of the stand-in (the baseline, as a rule) instead of a tuned config.
-  std::int64_t sealed_misses = 0;  ///< Of those: launches after Seal of keys that were not resident.
-  std::int64_t failed_tunes = 0;   ///< Attempts to tune a key that failed; AutotunePolicy says when another follows.
-  double tuning_seconds = 0;       ///< Wall time of searches.
-  double tuning_gpu_seconds = 0;   ///< TuningCost::gpu_seconds of searches.
-  std::int64_t loaded_kernels =
-      0;  ///< Kernels loaded now: at most two per device, config and code (tuned and stand-in), whatever the keys.
-  std::int64_t resident_entries = 0;  ///< What keys run now: as a rule two for each, its choice and its stand-in.
-  std::int64_t capture_misses = 0;    ///< Of those and of errors: misses on a capturing stream.
-  std::int64_t busy_elsewhere = 0;    ///< Launches that did not tune since another process tuned their key.
-  std::int64_t waiting_keys = 0;      ///< Keys that wait for a safe point now.
-  std::int64_t pinned_keys = 0;       ///< Keys that run a pinned config now.
-  /// Device memory that copies of waiting keys' inputs hold now (AutotunePolicy::kept_inputs_bytes).
+  std::int64_t waits = 0;          ///< Launches that waited for another thread's search.
+  std::int64_t stand_ins = 0;      ///< Launches that ran the fallback config in place of a tuned one.
+  std::int64_t sealed_misses = 0;  ///< Launches after Seal whose key was not loaded. They count as stand_ins too.
+  std::int64_t failed_tunes = 0;   ///< Failed attempts to tune a key. AutotunePolicy states when a key is tried again.
+  double tuning_seconds = 0;       ///< Wall time of searches, in seconds.
+  double tuning_gpu_seconds = 0;   ///< Device time of searches (TuningCost::gpu_seconds), in seconds.
+  /// Kernels that are loaded now: at most two per device, config and code (tuned and fallback), for any number of keys.
+  std::int64_t loaded_kernels = 0;
+  /// Entries that keys run now, usually two for each key: its selected config and its fallback config.
+  std::int64_t resident_entries = 0;
+  /// Launches on a capturing stream whose key was not loaded. They ran the fallback config or returned an error.
+  std::int64_t capture_misses = 0;
+  std::int64_t busy_elsewhere = 0;  ///< Launches that did not tune because another process was tuning their key.
+  std::int64_t waiting_keys = 0;    ///< Keys that are pending now, until the host calls AtSafePoint or Warmup.
+  std::int64_t pinned_keys = 0;     ///< Keys that run a pinned config now.
+  /// Device memory in bytes that copies of pending keys' inputs hold now (AutotunePolicy::kept_inputs_bytes).
   std::int64_t kept_inputs_bytes = 0;
-  std::int64_t inputs_not_kept = 0;  ///< Misses in kTuneInBackground whose inputs could not be kept.
-  // Times that the store was asked for a key and had nothing that serves it, by RecordMiss.
+  std::int64_t inputs_not_kept = 0;  ///< Misses in mode kTuneInBackground whose inputs could not be copied.
+  // How often a lookup in the store found no record that serves the key, by RecordMiss.
   std::int64_t misses_no_record = 0;
   std::int64_t misses_other_driver = 0;
   std::int64_t misses_other_device = 0;
@@ -61,136 +63,152 @@ struct Counters {
   std::int64_t workers_replaced = 0;  ///< Worker processes that candidates of searches ended.
 };
 
-/// What a launch would run, and why: TunedKernel::ChoiceOf. Plain data.
+/// What a launch would run and why, as TunedKernel::ChoiceOf returns it. Plain data.
 struct Choice {
+  /// What a launch would do.
   enum class Runs {
-    kNothing,  ///< An extent is 0: there is nothing to launch.
-    kChoice,   ///< The key's choice.
-    kStandIn,  ///< What stands in for it.
-    kSearch,   ///< A search, then what it finds: which config that is, nobody knows yet.
+    kNothing,  ///< Nothing: an extent is 0.
+    kChoice,   ///< It would run the key's selected config.
+    kStandIn,  ///< It would run the fallback config.
+    kSearch,   ///< It would search, and run the config that the search selects, which is not known yet.
   };
-  /// The first thing that decides, in the order in which a launch asks.
+  /// The first condition that decides what a launch does, in the order in which a launch checks them.
   enum class Because {
-    kEmpty,       ///< Of kNothing.
-    kResident,    ///< Of kChoice: it is loaded; the launch is a hit.
-    kStored,      ///< Of kChoice: a record of the store serves the key; the launch loads it.
-    kNoRecord,    ///< No record serves the key: of kSearch; of kStandIn where the mode does not search.
-    kGuard,       ///< Of kStandIn, as all below: a guard of the choice's config does not hold for these dims.
-    kUnverified,  ///< The choice's config was not verified at extents like these: it is as soon as a search may be
-                  ///< made.
-    kWaits,       ///< The key waits for a safe point.
-    kNotAgreed,   ///< The ranks of AutotunePolicy::ranks have not agreed on it.
-    kFailedTune,  ///< The key could not be tuned, and is not tried again yet: `detail` says why.
-    kCapture,     ///< The stream captures, and the choice is not loaded.
-    kSealed,      ///< Seal was called, and the choice is not loaded.
-    kMode,        ///< AutotunePolicy::Mode::kBaselineOnly.
+    kEmpty,     ///< kNothing: an extent is 0.
+    kResident,  ///< kChoice: the selected config is loaded, and the launch is a hit.
+    kStored,    ///< kChoice: a record of the store serves the key, and the launch loads it.
+    kNoRecord,  ///< kSearch, or kStandIn in a mode that does not search: no record serves the key.
+    kGuard,     ///< kStandIn: a guard of the selected config does not hold for these dims.
+    /// kStandIn: the selected config was not verified at extents like these. It is verified as soon as a search is
+    /// allowed.
+    kUnverified,
+    kWaits,      ///< kStandIn: the key is pending until AtSafePoint or Warmup.
+    kNotAgreed,  ///< kStandIn: the ranks of AutotunePolicy::ranks have not agreed on the key.
+    /// kStandIn: the key could not be tuned, and it is too early to try again. `detail` states the reason.
+    kFailedTune,
+    kCapture,  ///< kStandIn: the stream captures, and the selected config is not loaded.
+    kSealed,   ///< kStandIn: Seal was called, and the selected config is not loaded.
+    kMode,     ///< kStandIn: the mode is kBaselineOnly.
   };
-  /// Where the choice is from.
+  /// Where the selected config comes from.
   enum class From {
-    kNowhere,   ///< There is none; what runs was not chosen.
+    kNowhere,   ///< No config was selected.
     kSearch,    ///< A search of this process.
     kStore,     ///< A record in the user's store.
     kShipped,   ///< A record in a store under the user's.
     kPinned,    ///< TunedKernel::Pin, in this process or in the store.
-    kImported,  ///< A decision from elsewhere, in the store.
-    kRanks,     ///< Another rank's (AutotunePolicy::ranks).
+    kImported,  ///< A config that was imported into the store.
+    kRanks,     ///< Another rank (AutotunePolicy::ranks).
   };
 
+  /// What the launch would do.
   Runs runs = Runs::kNothing;
+  /// Why it would do that.
   Because because = Because::kEmpty;
+  /// Where the selected config comes from.
   From from = From::kNowhere;
-  RecordMatch match = {};  ///< How the record fitted, where the choice is of the store.
-  /// Why the store has none, where it was asked: of kNoRecord, and of what is resident since then kNone. `detail` says
-  /// more, of kRefused above all.
+  RecordMatch match = {};  ///< How well the record fits, if the config comes from the store.
+  /// Why the store has no record, if it was asked. It is kNone for a key that was loaded since. `detail` explains it,
+  /// mainly for kRefused.
   RecordMiss miss = {};
-  std::optional<Config> config;  ///< What would run; empty for kNothing and kSearch.
-  std::string variant;           ///< What builds it; empty where that shows only when it is compiled.
-  std::string key;               ///< "M<=128, x:float16".
-  std::string detail;            ///< For people; may be empty.
-  /// What is known of the choice (tuning_record.h): how fast it is and how sure, whether the search was complete, when
-  /// and where it was made. Without the other candidates where the choice is resident. Null if there is none.
+  std::optional<Config> config;  ///< The config that would run. Empty for kNothing and kSearch.
+  std::string variant;           ///< The variant that builds it. Empty if that is only known after compiling.
+  std::string key;               ///< The key: "M<=128, x:float16".
+  std::string detail;            ///< An explanation for people, which may be empty.
+  /// The record of the selected config (tuning_record.h): its time and how certain that is, whether the search was
+  /// complete, and when and where it ran. It has no other candidates if the config is loaded. Null if there is no
+  /// record.
   std::shared_ptr<const TuningRecord> record;
 };
 
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
 ///
-/// Duty: from a launch's arguments to the config that was found best for their key, on the device of the calling
-/// thread's current context. The first launch of a key searches (or takes a stored record) on the calling thread;
-/// others that ask for the same key meanwhile wait for it. A hit takes no lock, allocates nothing and makes no system
-/// call of its own.
+/// A launch's arguments determine its key, and the key determines the config that is fastest on the device of the
+/// calling thread's current context. The first launch of a key searches on the calling thread, or takes a stored
+/// record. Other threads that launch the same key meanwhile wait for it. A hit takes no lock, allocates nothing and
+/// makes no system call of its own.
 ///
-/// A TunedKernel serves all devices of one driver: that of the context which is current at its first launch or warm-up,
-/// the CPU device's or the CUDA driver. A further context of a device needs no tuning: at a kernel's first launch there
-/// the driver loads it, behind what runs in that context.
+/// A TunedKernel serves all devices of one driver (the CUDA driver or the CPU device), which is that of the current
+/// context at the first launch or warm-up. Another context of the same device needs no tuning: the driver loads a
+/// kernel at its first launch there, after the work that runs in that context.
 ///
-/// Move-only. Thread rule: Launch, IsTuned, ChoiceOf, Pin, counters from any thread. Destroying it unloads its kernels:
-/// REQUIRES that no launch of it is under way and that no graph captured from it will be instantiated again.
+/// Move-only. Thread rule: any thread may call Launch, IsTuned, ChoiceOf, Pin and counters. The destructor unloads the
+/// kernels. REQUIRES at that time: no launch is running, and no graph captured from the kernel will be instantiated
+/// again.
 class TUNEONCE_API TunedKernel {
  public:
-  /// Needs no context: checks all of the definition that can be checked without a device. Errors: InvalidArgument. What
-  /// needs one is checked at the first launch or warm-up: that there is a driver (else Unavailable) and a variant for
-  /// the device (else Unimplemented, with the variants there are). The policy's store is opened then, too.
+  /// Makes a kernel without needing a context. It checks everything in the definition that can be checked without a
+  /// device. Errors: InvalidArgument. The first launch or warm-up checks that there is a driver (else Unavailable) and
+  /// a variant for the device (else Unimplemented, with the available variants), and opens the policy's store.
   static Result<TunedKernel> Create(KernelDefinition definition, AutotunePolicy policy = {});
-  /// Bundle::Load, of a folder or of a bundle that is found by name ("rms_norm"), then Create.
+  /// Loads a bundle (Bundle::Load) from a folder or by its name ("rms_norm"), and makes a kernel of it. Errors: those
+  /// of Bundle::Load and Create.
   static Result<TunedKernel> FromBundle(const std::string& folder_or_name, AutotunePolicy policy = {});
+  /// Loads an embedded bundle and makes a kernel of it. Errors: those of Bundle::Load and Create.
   static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, AutotunePolicy policy = {});
-  /// Of a bundle that was read before: Create, without the checks that it has passed.
+  /// Makes a kernel of a bundle that was loaded before, without repeating the checks of Load. Errors: as for Create.
   static Result<TunedKernel> FromBundle(const Bundle& bundle, AutotunePolicy policy = {});
   ~TunedKernel();
   TunedKernel(TunedKernel&&) noexcept;
   TunedKernel& operator=(TunedKernel&&) noexcept;
 
-  /// Puts one launch into `stream`. Arguments: a TensorView or scalar for each tensor and scalar parameter of the
-  /// definition, in its order.
+  /// Enqueues one launch on `stream`. `arguments` has a TensorView (a PointerTable for ByPointers) or a scalar for each
+  /// tensor and scalar parameter of the definition, in its order.
   ///
-  /// What runs, in this order: the tuned config of the key, if its guards hold for these dims (else the stand-in); on a
-  /// capturing stream, and after Seal, the stand-in; else AutotunePolicy::mode says: a stored record's config, or after
-  /// a search made now its choice, or the stand-in. The stand-in is the baseline, else the space's own, else its
-  /// first valid config. Arguments that some variants are not for (a strided tensor, say) are another key, tuned for by
-  /// the variants that suit them. If an extent is 0, so that no output has elements, nothing is launched, tuned or
-  /// counted.
-  /// A key that cannot be tuned runs the baseline; the observer hears why. Errors: InvalidArgument, naming the
-  /// parameter; FailedPrecondition (no context, a miss while capturing, called from inside a callback); where the
-  /// baseline cannot run either both reasons; a lost context; the driver's, for a launch that it refuses.
+  /// The launch runs the first of these that applies. If the key's selected config is loaded and its guards hold for
+  /// these dims, it runs that config. If a guard does not hold, if the stream is capturing, or after Seal, it runs the
+  /// fallback config. Otherwise AutotunePolicy::mode decides: the launch loads a stored record's config, searches now,
+  /// or runs the fallback config. The fallback config is the baseline, else the space's own (SearchSpace::SetStandIn),
+  /// else its first valid config. Arguments that violate a variant's assumptions (a strided tensor, for example) have a
+  /// key of their own, which is tuned with the other variants. If an extent is 0, so that no output has elements,
+  /// nothing is launched, tuned or counted.
+  ///
+  /// A key that cannot be tuned runs the fallback config, and the observer is notified. Errors: InvalidArgument, naming
+  /// the parameter; FailedPrecondition (no context, a miss on a capturing stream without a loaded fallback config, a
+  /// call from inside a callback); both reasons if the fallback config cannot run either; a lost context; the driver's
+  /// error for a refused launch.
   template <typename... Arguments>
   Status Launch(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
     return LaunchArguments(stream, packed.data(), packed.size());
   }
-  /// The same, with the arguments in an array.
+  /// Enqueues one launch with the arguments in an array of `count` entries. Everything else is as for Launch.
   Status LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
-  /// Launches if what is to run (the stand-in, where that takes the config's place) is resident. Else does nothing,
-  /// returns OK and sets `*missed`, so that a caller who must not wait (or who holds a lock that others need, as
-  /// Python's) can prepare for a search first.
+  /// Launches if the code to run is loaded (that of the selected config or, where it takes its place, of the fallback
+  /// config). Otherwise does nothing, returns OK and sets `*missed`. It is for callers that must not wait, or that hold
+  /// a lock that others need (such as Python's), and want to prepare for a search first. Errors: as for Launch.
   Status LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
 
-  /// True if the next Launch with such arguments in the current context is a hit of a selected config, so that a caller
-  /// may free what it keeps for tuning. Always false in the mode kBaselineOnly. Errors: those of arguments, and FailedPrecondition without a context.
+  /// Returns whether the next Launch with such arguments in the current context is a hit of a selected config, so that
+  /// the caller may free what it keeps for tuning. Always false in mode kBaselineOnly. Errors: those of the arguments;
+  /// FailedPrecondition without a context.
   template <typename... Arguments>
   Result<bool> IsTuned(const Arguments&... arguments) const {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
     return IsTunedArguments(packed.data(), packed.size());
   }
+  /// Returns whether the next launch with the arguments in an array is a hit of a selected config; see IsTuned.
   Result<bool> IsTunedArguments(const Argument* arguments, std::size_t count) const;
 
-  /// What the next such launch would run, why, and from where. Nothing is launched, tuned, compiled or loaded; the
-  /// store is asked where a launch would ask it. Another thread's or process's search may end meanwhile. Errors: those
-  /// of arguments; where a launch would be an error, that one (a capture with nothing loaded, say); FailedPrecondition
-  /// without a context.
+  /// Returns what the next launch with such arguments would run, why, and where the config comes from. Nothing is
+  /// launched, tuned, compiled or loaded. The store is read if a launch would read it. A search on another thread or in
+  /// another process may end meanwhile and change the answer. Errors: those of the arguments; the error that a launch
+  /// would return (for example a capture with nothing loaded); FailedPrecondition without a context.
   template <typename... Arguments,
             typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
   Result<Choice> ChoiceOf(CUstream stream, const Arguments&... arguments) const {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
     return ChoiceOfArguments(stream, packed.data(), packed.size());
   }
+  /// Returns what the next launch with the arguments in an array would run; see ChoiceOf.
   Result<Choice> ChoiceOfArguments(CUstream stream, const Argument* arguments, std::size_t count) const;
 
-  /// One shape to be ready for, without the tensors, by names: all that decides a key, and what a trial needs. Each dim
-  /// has a value; a scalar has one where the launches' is another than the definition declares (ForWarmup), or it
-  /// declares none; a tensor a dtype where the definition leaves that open.
+  /// One shape to warm up, as values by name in place of tensors. It determines the key and what a trial needs. Each
+  /// dim needs a value. A scalar needs one if the definition declares none (ForWarmup) or the launches use another one.
+  /// A tensor needs a dtype if the definition leaves it open.
   struct Shape {
-    /// A dim's extent, a scalar's number or truth value, or a tensor's dtype.
+    /// A dim's extent, a scalar's number or boolean, or a tensor's dtype.
     struct Value {
       template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
       Value(T number)  // NOLINT(google-explicit-constructor)
@@ -202,99 +220,110 @@ class TUNEONCE_API TunedKernel {
     using Values = std::vector<std::pair<std::string, Value>>;
 
     Shape() = default;
-    /// {{"M", 64}, {"N", 4096}, {"causal", true}, {"x", kFloat16}}
-    Shape(std::initializer_list<Values::value_type> its_values) : values(its_values) {}
+    /// Makes a shape of names and values: {{"M", 64}, {"N", 4096}, {"causal", true}, {"x", kFloat16}}.
+    Shape(std::initializer_list<Values::value_type> list) : values(list) {}
 
     Values values;
   };
-  /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits, on
-  /// tensors and scalars that hold what the definition declares (WarmupInputs); for a kernel whose speed depends on
-  /// other data use the form below. A bucket is tuned at its bound, as by a launch; where some variants do not suit
-  /// all of its shapes, warm up one of each kind. The stand-in is loaded, too, so that captures have something to run;
-  /// where the mode, or Seal, lets nothing be tuned, only that is done, and the store asked if it may be. A shape of
-  /// which nothing would be launched is done at once. `on_done` (may be null) is called after each with how many are
-  /// done and its outcome.
-  /// Errors: FailedPrecondition (no context, the stream is capturing); those of WarmupInputs::Create; the first shape's
-  /// whose tuning failed, after all were tried: unlike a launch, which then runs the baseline, a warm-up was asked for
-  /// nothing else. A key that failed is tried again by each Warmup. DeadlineExceeded: another process tunes it, for
-  /// longer than AutotunePolicy::longest_wait_ms.
+  /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits. Trials
+  /// run on tensors and scalars with the values that the definition declares (WarmupInputs). Use the other overload for
+  /// a kernel whose speed depends on other data. A bucket is tuned at its bound, as by a launch. If some variants do
+  /// not accept all of its shapes, warm up one shape of each kind. The fallback config is loaded too, so that captures
+  /// have something to run. Where the mode or Seal forbids tuning, only the fallback config is loaded, and a stored
+  /// record if the mode allows one. A shape with an extent of 0 is done at once. `on_done` (may be null) is called
+  /// after each shape with the number of finished shapes and the outcome.
+  ///
+  /// Errors: FailedPrecondition (no context, the stream is capturing); those of WarmupInputs::Create; DeadlineExceeded
+  /// if another process tunes a key for longer than AutotunePolicy::longest_wait_ms; after all shapes were tried, the
+  /// error of the first one whose tuning failed. Unlike a launch, a warm-up has no other purpose, so it reports the
+  /// failure. Each Warmup tries failed keys again.
   Status Warmup(CUstream stream, const std::vector<Shape>& shapes,
                 const std::function<void(std::size_t done, const Status& outcome)>& on_done = nullptr);
 
-  /// The same for the key of one launch, on its arguments, which are not launched on: for a kernel whose speed depends
-  /// on its data. Nothing is written to them. Errors: as above, and those of Launch's arguments.
+  /// Tunes or loads the key of one launch on its arguments, for a kernel whose speed depends on its data. It does not
+  /// launch on them and does not write them. Errors: those of the overload for shapes, and those of Launch's arguments.
   template <typename... Arguments,
             typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
   Status Warmup(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
     return WarmupArguments(stream, packed.data(), packed.size());
   }
+  /// Tunes or loads the key of one launch with the arguments in an array; see Warmup.
   Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
-  /// ChoiceOf for a shape: of contiguous, aligned tensors that do not overlap, and the scalars that the definition
-  /// declares for warm-ups. Errors: those of a shape, too.
+  /// Returns what a launch of this shape would run, with contiguous, aligned tensors that do not overlap, and with the
+  /// scalars that the definition declares for warm-ups. Errors: those of ChoiceOf for arguments, and an invalid shape.
   Result<Choice> ChoiceOf(CUstream stream, const Shape& shape) const;
 
-  /// Searches for the shape's key again although it has a choice, and puts what is found in its place: here, where
-  /// launches run the old choice until then and its code retires (ReleaseRetired), and in the store. On tensors that
-  /// hold what the definition declares, as Warmup. Errors: as Warmup's, after which the old choice stays;
+  /// Searches for the shape's key again although a config is selected, and replaces it, here and in the store. Launches
+  /// run the old config until then, and its code is retired (ReleaseRetired). Trials run on tensors with the values
+  /// that the definition declares, as in Warmup. Errors: those of Warmup, after which the old config stays;
   /// FailedPrecondition in a mode that does not search, after Seal, and for a pinned key.
   Status Retune(CUstream stream, const Shape& shape);
-  /// The same on the arguments of a launch, which are not launched on.
+  /// Searches again for the key of a launch, on its arguments, on which it does not launch. Otherwise as for a shape.
   template <typename... Arguments,
             typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
   Status Retune(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
     return RetuneArguments(stream, packed.data(), packed.size());
   }
+  /// Searches again for the key of a launch with the arguments in an array; see Retune.
   Status RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
   /// A value for each axis, by name: {{"TILE", 64}, {"occupancy", 2}}.
   using NamedConfig = std::vector<std::pair<std::string, AxisValue>>;
   /// How long a pin lasts.
   enum class PinFor {
-    kProcess,  ///< Until Unpin, or as long as this object.
-    kStore,    ///< The store remembers it, too: later processes serve it like any record, and no search replaces it. Of
-               ///< configs that the axes list, since a store brings none of its own.
+    kProcess,  ///< Until Unpin, or until this object is destroyed.
+    /// The store keeps it too. Later processes use it like any record, and no search replaces it. Only for configs
+    /// whose values the axes list, because a record is valid only for configs of the space.
+    kStore,
   };
-  /// From now on the shape's key, on the current context's device, runs this config: one that the host has chosen. It
-  /// is compiled and loaded now, and takes the place of what the key ran by one pointer, so that launches on other
-  /// threads run the one or the other. A bucket is pinned whole, but for calls that some variants do not suit: they are
-  /// another key, which a stored pin serves while it has no record of its own. A launch that the config's guards do not
-  /// hold for runs the stand-in. A pin outlasts Seal and max_resident_keys; it may be made after Seal.
-  /// The values need not be among those that the axes list, but constraints, target filters, and the guards at this
-  /// shape must hold. Errors: InvalidArgument, naming what does not fit; FailedPrecondition, naming the guard, and
-  /// without a context; the compiler's; for kStore, the store's, after which the pin holds in this process. In
-  /// kStoredOnly nothing is compiled: its code must be stored.
+  /// Makes the shape's key on the current context's device run this config, which the host selected. The config is
+  /// compiled and loaded now and replaces the current one by an atomic pointer, so that launches on other threads run
+  /// one or the other. The pin applies to a whole bucket, except for arguments that violate a variant's assumptions:
+  /// these have a key of their own, which a stored pin serves until it has a record. A launch for which the config's
+  /// guards do not hold runs the fallback config. A pin is not affected by Seal and max_resident_keys, and may be made
+  /// after Seal.
+  ///
+  /// The axes need not list the values, but constraints, target filters, and the guards at this shape must hold. In
+  /// mode kStoredOnly nothing is compiled, so the config's code must be stored. Errors: InvalidArgument, naming what
+  /// does not fit; FailedPrecondition, naming the guard, or without a context; the compiler's; for kStore those of the
+  /// store, after which the pin still applies in this process.
   Status Pin(const Shape& shape, const NamedConfig& config, PinFor how_long = PinFor::kProcess);
-  /// Undoes Pin, in the store too: the key's next launch is a miss. Errors: NotFound, if it is not pinned; the store's.
+  /// Removes a pin, in the store too. The key's next launch is a miss. Errors: NotFound if it is not pinned; the
+  /// store's.
   Status Unpin(const Shape& shape);
 
-  /// A safe point: what must not disturb anything else is done now. Keys that wait for one are tuned on what the launch
-  /// that met them read (AutotunePolicy::kept_inputs_bytes), else on tensors that hold what the definition declares
-  /// (WarmupInputs) and its scalars, or looked up in the store again (kStoredOnly); another process's are left for the
-  /// next time, and so are failures whose pause is not over. At most
-  /// AutotunePolicy::max_resident_keys keys, and as many remembered failures, are kept; the oldest are dropped, and their
-  /// memory is freed two safe points later. After Seal only that. Cheap where nothing waits: call it between two steps.
-  /// REQUIRES: no stream of the process captures, and no launch of the host's is in flight: what runs beside a search
-  /// would be measured with it. Every Launch that began before the previous safe point has returned. Errors:
-  /// FailedPrecondition (no context, the stream is capturing); of the keys that were tried the first failure.
+  /// Tunes all pending keys now, at a moment when that disturbs nothing else. A key is tuned on a copy of what the
+  /// launch that met it read (AutotunePolicy::kept_inputs_bytes), else on tensors with the values that the definition
+  /// declares (WarmupInputs) and the launch's scalars. In mode kStoredOnly it is looked up in the store again. Keys
+  /// that another process is tuning, and failed keys whose pause is not over, stay pending. At most
+  /// AutotunePolicy::max_resident_keys keys, and as many remembered failures, are kept. The oldest are dropped, and
+  /// their memory is freed two calls later. After Seal nothing else happens. The call is cheap if nothing is pending,
+  /// so it can be made between two steps.
+  ///
+  /// REQUIRES: no stream of the process captures; no launch of the host's is running, because a search would measure it
+  /// too; every Launch that began before the previous call has returned. Errors: FailedPrecondition (no context, the
+  /// stream is capturing); the first failure of the keys that were tried.
   Status AtSafePoint(CUstream stream);
 
-  /// From now on nothing is tuned, compiled for a search, or served from the store, whatever the mode: a launch whose
-  /// key is not resident runs the stand-in, and is counted and listed. Keys that wait for a safe point wait no more.
-  /// Call it after Warmup, before captures and steady operation.
+  /// Ends all tuning. From now on nothing is searched, compiled for a search, or served from the store, whatever the
+  /// mode. A launch whose key is not loaded runs the fallback config, and is counted and listed. Pending keys are
+  /// forgotten. Call it after Warmup, before captures and steady operation.
   void Seal();
-  /// The keys missed since Seal, each once: "M=128, x:float16"; the first 1000.
+  /// Returns the keys that missed since Seal, each once, at most 1000: "M=128, x:float16".
   std::vector<std::string> sealed_misses() const;
 
   /// Unloads code that no key runs any more, because its keys were dropped (AutotunePolicy::max_resident_keys) or run
-  /// something else now. Until then it stays loaded: a graph that was captured with it may be replayed. REQUIRES: no
-  /// other call of this kernel is under way, what it launched is done, and no graph captured before the keys were
-  /// dropped is used again: instantiating it anew crashes inside the driver.
+  /// another config now. Such code stays loaded until this call, because a graph that was captured with it may be
+  /// replayed. REQUIRES: no other call of this kernel is running, its launches are done, and no graph captured before
+  /// the keys were dropped is used again, because instantiating such a graph crashes inside the driver.
   void ReleaseRetired();
 
+  /// Returns the counters since Create.
   Counters counters() const;
+  /// Returns the definition, after Validate.
   const KernelDefinition& definition() const;
 
  private:
@@ -304,73 +333,78 @@ class TUNEONCE_API TunedKernel {
   struct Impl;
   struct Origin;
   explicit TunedKernel(std::unique_ptr<Origin> origin);
-  /// Create of what ValidateForLaunch has found good.
+  /// Makes a kernel of a definition that ValidateForLaunch has checked.
   static Result<TunedKernel> OfValid(std::shared_ptr<const KernelDefinition> definition, AutotunePolicy policy);
-  /// The state for the driver whose context is current, made at the first use.
+  /// Returns the state for the driver whose context is current, which the first use creates.
   Result<Impl*> Bound() const;
   const RankPolicy& ranks() const;
   Status WarmupInRanks(CUstream stream, const std::vector<Shape>& shapes,
                        const std::function<void(std::size_t, const Status&)>& on_done);
-  /// Agrees with the other ranks on nothing, since this one cannot, and returns `why`.
+  /// Takes part in a round of agreement with an empty list, because this rank cannot tune, and returns `why`.
   Status TakeTurn(CUstream stream, Status why) const;
 
-  std::unique_ptr<Origin> origin_;            // Owns what is below.
-  mutable std::atomic<Impl*> impl_{nullptr};  // Null until the first use, then never changes.
+  std::unique_ptr<Origin> origin_;            // Owns the members below.
+  mutable std::atomic<Impl*> impl_{nullptr};  // Null until the first use, then constant.
 };
 
-/// A kernel, and the shapes that it is to be ready for.
+/// A kernel and the shapes to warm up.
 struct KernelShapes {
-  TunedKernel* kernel = nullptr;  ///< Outlives the call.
+  TunedKernel* kernel = nullptr;  ///< Must outlive the call.
   std::vector<TunedKernel::Shape> shapes;
 };
 
-/// What a WarmupAll did for one key. A value.
+/// The result of WarmupAll for one key. A value.
 struct WarmedKey {
+  /// How the key became ready, or why it is not.
   enum class State {
-    kResident,    ///< It was ready before; or there is nothing to launch.
-    kFromStore,   ///< The stored choice was loaded.
-    kTuned,       ///< A search was made.
-    kFromRanks,   ///< Another rank's choice was loaded.
-    kStandIn,     ///< The mode, or Seal, lets no choice be made, or RankPolicy::may_differ: the stand-in is loaded.
-    kFailed,      ///< `status` says why. If it is no wrong shape the stand-in runs.
-    kNotReached,  ///< The time was over, or it was cancelled: launches do what the mode says of a new key.
+    kResident,    ///< It was ready before, or an extent is 0.
+    kFromStore,   ///< The config of a stored record was loaded.
+    kTuned,       ///< A search ran.
+    kFromRanks,   ///< The config of another rank was loaded.
+    kStandIn,     ///< The fallback config was loaded, because the mode, Seal or RankPolicy::may_differ allows no other.
+    kFailed,      ///< `status` states why. Unless the shape itself was invalid, launches run the fallback config.
+    kNotReached,  ///< The time was over, or the call was cancelled. Launches treat it as a new key.
   };
 
-  std::size_t kernel = 0;           ///< Its place in the list that was given.
-  std::string key;                  ///< "M<=4096, x:float16"; empty for a shape that is wrong.
-  std::vector<std::size_t> shapes;  ///< Their places in the kernel's list: those of one bucket are one key.
+  std::size_t kernel = 0;           ///< Index of the kernel in the list of the call.
+  std::string key;                  ///< The key: "M<=4096, x:float16". Empty for an invalid shape.
+  std::vector<std::size_t> shapes;  ///< Indices of its shapes in the kernel's list. Shapes of one bucket are one key.
   State state = State::kNotReached;
-  bool is_complete = true;  ///< kTuned: no candidate was left out for lack of time.
-  Status status;            ///< OK but for kFailed and kNotReached.
+  bool is_complete = true;  ///< For kTuned, whether all candidates were measured. False if time was short.
+  Status status;            ///< OK except for kFailed and kNotReached.
 };
 
+/// The progress of WarmupAll.
 struct WarmupProgress {
-  const WarmedKey& key;  ///< That is done now.
+  const WarmedKey& key;  ///< The key that was just finished.
+  /// Number of finished keys.
   std::size_t done = 0;
+  /// Number of all keys.
   std::size_t total = 0;
-  double seconds_left = 0;  ///< As those took that are done, and not beyond the deadline.
+  double seconds_left = 0;  ///< Estimated from the keys finished so far; never past the deadline.
 };
 
+/// Options of WarmupAll.
 struct WarmupAllOptions {
-  /// Wall time for all, from the call on. What is left of it is shared out over the searches that are left; a search
-  /// that uses up its share chooses among what it measured (WarmedKey::is_complete), and at the end what runs is
-  /// given up. 0: what is stored is loaded, and nothing compiled or measured. Default: no limit.
+  /// Wall time of the whole call in milliseconds. The remaining time is divided over the remaining searches. A search
+  /// that uses up its share selects from what it measured (WarmedKey::is_complete), and what still runs at the end is
+  /// given up. With 0, stored configs are loaded, and nothing is compiled or measured. Default: no limit.
   std::optional<int> deadline_ms;
-  /// Ends the call soon after it becomes true. What was done stays. Null (default): never.
+  /// Ends the call soon after it becomes true. Finished keys stay ready. Null (default): never.
   const std::atomic<bool>* cancelled = nullptr;
-  /// Called after each key, on the calling thread. It must not launch; exceptions from it are dropped.
+  /// Called after each key, on the calling thread. It must not launch. Exceptions from it are dropped.
   std::function<void(const WarmupProgress&)> on_progress;
 };
 
-/// TunedKernel::Warmup of many kernels at once, on the current context's device: what the store has is loaded first,
-/// then stand-ins, then the other keys are searched in the order given, one measured at a time. All are compiled by one
-/// pool of workers, those of later keys while earlier ones are measured; on the CPU device, whose cores measure,
-/// before. Shapes of one bucket are one key. A key that another process tunes comes last, and is waited for while there
-/// is time. What fails, a wrong shape too, stops nothing else. It is a safe point (TunedKernel::AtSafePoint), with the
-/// same requirements, but keys that wait already go on waiting.
+/// Warms up many kernels at once on the current context's device. Stored configs are loaded first, then fallback
+/// configs. Then the other keys are searched in the order given, one at a time. One pool of workers compiles for all of
+/// them: on a GPU later keys are compiled while earlier ones are measured, and on the CPU device, whose cores also
+/// measure, before. Shapes of one bucket are one key. A key that another process tunes comes last, and the call waits
+/// for it while there is time. A failure, an invalid shape included, does not stop the others. The requirements of
+/// TunedKernel::AtSafePoint apply, but keys that are pending stay so.
 ///
-/// Returns each key, in the order given. Errors: InvalidArgument for a null kernel; FailedPrecondition (no context, the
-/// stream is capturing, called from inside a callback).
+/// Returns the result of each key, in the order given. Errors: InvalidArgument for a null kernel; FailedPrecondition
+/// (no context, the stream is capturing, a call from inside a callback).
 TUNEONCE_API Result<std::vector<WarmedKey>> WarmupAll(CUstream stream, const std::vector<KernelShapes>& kernels,
                                                       const WarmupAllOptions& options = {});
 

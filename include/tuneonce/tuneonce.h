@@ -1,8 +1,7 @@
 #ifndef TUNEONCE_TUNEONCE_H_
 #define TUNEONCE_TUNEONCE_H_
 
-// All of tuneonce. Who wants less includes less: TunedKernel is in tuned_kernel.h, the search alone in
-// exhaustive_search.h.
+// All headers of tuneonce. Include tuned_kernel.h for TunedKernel alone, or exhaustive_search.h for the search alone.
 
 #include "tuneonce/api.h"
 #include "tuneonce/argument.h"

@@ -15,58 +15,59 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What a tuning record is found by. A value.
+/// The key of a tuning record. A value.
 struct TuningKey {
-  std::string kernel;                    ///< Name, for people.
-  Fingerprint kernel_fingerprint;        ///< The definition's identity: all but its configs and tolerances.
-  std::vector<std::uint64_t> key_words;  ///< Dims (by bucket), dtypes, flags; variants left out.
-  std::string key_text;                  ///< The same for people: "M<=4096, N=1024, x:float32".
+  std::string kernel;              ///< Name of the kernel, for people.
+  Fingerprint kernel_fingerprint;  ///< The definition's identity, without its configs and tolerances.
+  /// Dims (rounded by bucket), dtypes, scalars, and the variants that the arguments exclude.
+  std::vector<std::uint64_t> key_words;
+  std::string key_text;  ///< The key words as text for people: "M<=4096, N=1024, x:float32".
   std::string device_name;
-  int capability = 0;  ///< 90 for 9.0; 0 on the CPU device.
+  int capability = 0;  ///< Compute capability as one number: 90 for 9.0, and 0 on the CPU device.
   int num_sms = 0;
-  int driver_version = 0;
+  int driver_version = 0;  ///< 1000 * major + 10 * minor, as cuDriverGetVersion returns it.
 
-  /// Everything but the driver's version agrees.
+  /// Returns whether everything but the driver's version is equal.
   TUNEONCE_API bool SameDevice(const TuningKey& other) const;
-  /// Kernel and key words agree.
+  /// Returns whether kernel and key words are equal.
   TUNEONCE_API bool SameKernel(const TuningKey& other) const;
-  /// The key words agree, of kernels of one name whose sources, configs or versions differ.
+  /// Returns whether the name and key words are equal, but the sources, configs or versions of the kernels differ.
   TUNEONCE_API bool IsOtherSource(const TuningKey& other) const;
 };
 
-// The enums below are kept by the numbers and words of lib/store/stored_enums.h: add a value there too.
+// The enums below are stored by the numbers and names of lib/store/stored_enums.h. A new value must be added there too.
 
-/// What the tensors held when the choice was measured.
+/// The values that tensors had while the selected config was measured.
 enum class TunedInputs {
   kUnknown,
-  kCaller,    ///< What the caller launched with.
-  kRepeated,  ///< A bucket's scratch, filled by repeating what the caller launched with.
-  kFill,      ///< What the definition declares for warm-ups.
+  kCaller,    ///< The arguments of the caller's launch.
+  kRepeated,  ///< Scratch memory of a bucket's size, filled by repeating the caller's arguments.
+  kFill,      ///< The values that the definition declares for warm-ups.
   kRecorded,  ///< Inputs that were recorded earlier.
 };
 
-/// What decided for the chosen config.
+/// Why the config was selected.
 enum class ChoiceReason {
   kUnknown,
-  kFastest,              ///< Nothing else was as fast.
-  kTieStoredWinner,      ///< Others were as fast; it had been chosen before.
-  kTieBaseline,          ///< Others were as fast; it is the baseline.
-  kTieSmallerWorkspace,  ///< Others were as fast; it needs less memory.
-  kTieEarliest,          ///< Others were as fast; it is the first of them in the space's order.
-  kBaselineByMargin,     ///< The baseline: something was faster, but not by the margin.
-  kPinned,               ///< A person or a host said so (TunedKernel::Pin).
-  kImported,             ///< Decided elsewhere (`tuneonce records import --decisions`).
-  kPredicted,            ///< A model ranked it first; it was not measured for this key.
+  kFastest,              ///< No other config was as fast.
+  kTieStoredWinner,      ///< Others were as fast, and this one had been selected before.
+  kTieBaseline,          ///< Others were as fast, and this one is the baseline.
+  kTieSmallerWorkspace,  ///< Others were as fast, and this one needs less memory.
+  kTieEarliest,          ///< Others were as fast, and this one is the first of them in the space's order.
+  kBaselineByMargin,     ///< The baseline was selected, because others were faster by less than the margin.
+  kPinned,               ///< A person or a host pinned it (TunedKernel::Pin).
+  kImported,             ///< It was imported (`tuneonce records import --decisions`).
+  kPredicted,            ///< A model ranked it first. It was not measured for this key.
 };
 
-/// What became of one candidate of a search.
+/// The outcome of one candidate in a search.
 struct CandidateOutcome {
   enum class Kind {
     kMeasured,
-    kDuplicate,    ///< Its code is `same_as`'s, which stands for it.
+    kDuplicate,    ///< Its code equals that of `same_as`, which was measured in its place.
     kNotMeasured,  ///< The search was cut short before it.
-    kPredicted,    ///< `mean_us` is what a model expects of it; it was not measured for this key.
-    // It failed: see FailureKind.
+    kPredicted,    ///< `mean_us` is the prediction of a model. It was not measured for this key.
+    // The kinds below are failures; see FailureKind.
     kCompile,
     kLoad,
     kResources,
@@ -80,99 +81,102 @@ struct CandidateOutcome {
     kCrash,
     kTimeout,
     kProtocol,
-    kQuarantined,  ///< It failed in production, and must not run: `message` says how.
+    kQuarantined,  ///< It failed in production and must not run. `message` states how.
   };
 
   Config config;
   Kind kind = Kind::kNotMeasured;
-  /// The code and launch that this is about, so that a list of configs that changes keeps what is known of the others.
-  /// Zero if it was not compiled.
+  /// Fingerprint of the candidate's code and launch geometry, so that results stay valid when the list of configs
+  /// changes. Zero if it was not compiled.
   Fingerprint identity;
-  std::string variant;                    ///< What it was built by; empty if it was not measured.
-  double mean_us = 0;                     ///< kMeasured.
-  std::optional<double> error_margin_us;  ///< kMeasured: half of the 95 % confidence interval.
-  int num_samples = 0;                    ///< kMeasured.
-  std::string message;                    ///< Of a failure: the tool's or driver's own words.
-  std::optional<Config> same_as;          ///< kDuplicate.
+  std::string variant;                    ///< The variant that built it. Empty if it was not measured.
+  double mean_us = 0;                     ///< Mean time in microseconds, for kMeasured and kPredicted.
+  std::optional<double> error_margin_us;  ///< Half of the 95 % confidence interval in microseconds, for kMeasured.
+  int num_samples = 0;                    ///< Number of samples, for kMeasured.
+  std::string message;                    ///< For a failure, the message of the tool or driver.
+  std::optional<Config> same_as;          ///< For kDuplicate, the config that was measured in its place.
 
+  /// Returns whether the candidate failed.
   bool failed() const { return kind >= Kind::kCompile; }
 };
 
-/// The config that a choice was compared with, and what loads it without a compiler.
+/// The baseline of a record, and what is needed to load it without a compiler.
 struct RecordedBaseline {
   Config config;
   std::string variant;
-  Fingerprint artifact;  ///< As TuningRecord::artifact.
+  Fingerprint artifact;  ///< The key of its code in an ArtifactCache, as TuningRecord::artifact.
 };
 
-/// A candidate that ended the process it was tried in.
+/// A candidate that ended the process in which it ran.
 struct LethalCandidate {
   Config config;
   std::string reason;
 };
 
-/// One row of an imported table: for this extent, this config.
+/// One row of an imported table: the config for an extent.
 struct ImportedRow {
   std::int64_t at = 0;
   Config config;
 };
 
-/// What is remembered of a search, or was decided otherwise (`reason`): for this key, this config. A value. Its configs
-/// belong to no space: they are found in one by Config::IsSame.
+/// The selected config of a key, with what is known about the search that selected it or the other reason for it
+/// (`reason`). A value. Its configs belong to no space, and are found in a space by Config::IsSame.
 struct TuningRecord {
   TuningKey key;
-  Config config;        ///< The winner.
-  std::string variant;  ///< What it was built by.
+  Config config;        ///< The selected config.
+  std::string variant;  ///< The variant that built it.
   Measurement measurement;
   std::optional<double> speedup_over_baseline;
-  /// The winner's CandidateOutcome::identity: another code under the same config was not verified. Zero if it did not
-  /// run.
+  /// CandidateOutcome::identity of the selected config. Other code for the same config was not verified. Zero if it did
+  /// not run.
   Fingerprint identity;
-  /// The list of configs that the record was made for; zero of a record that no search made.
+  /// Fingerprint of the list of configs that was searched. Zero for a record that no search made.
   Fingerprint configs;
-  /// What the winner was verified under.
+  /// The conditions under which the selected config was verified.
   Verification verification;
-  /// Under which an ArtifactCache keeps the winner's code, so that it is served without a compiler; zero if it is not
-  /// kept.
+  /// The key of the selected config's code in an ArtifactCache, which serves it without a compiler. Zero if the code is
+  /// not kept.
   Fingerprint artifact;
-  std::optional<RecordedBaseline> baseline;  ///< Empty if there was none, or it failed.
+  std::optional<RecordedBaseline> baseline;  ///< Empty without a baseline, or if it failed.
   ChoiceReason reason = ChoiceReason::kUnknown;
-  std::int64_t workspace_bytes = 0;  ///< That the winner needs beside its tensors.
+  std::int64_t workspace_bytes = 0;  ///< Device memory that the config needs besides its tensors, in bytes.
 
-  std::string tuned_at;  ///< The dims measured: a bucket's bound, or the shape at hand.
+  std::string tuned_at;  ///< The dims that were measured: a bucket's bound, or the launch's own shape.
   TunedInputs inputs = TunedInputs::kUnknown;
 
-  /// Every candidate of the space: those measured, fastest first, then the failed, the duplicates and those not
+  /// Every candidate of the space: the measured ones, fastest first, then the failures, the duplicates, and those not
   /// measured, each in the space's order. Empty if that is not known.
   std::vector<CandidateOutcome> candidates;
-  bool is_complete = true;   ///< False if the search was cut short: AutotunePolicy says whether it is served.
-  int num_not_measured = 0;  ///< Candidates that it did not come to.
+  bool is_complete = true;  ///< False if the search was cut short. AutotunePolicy states whether such a record is used.
+  int num_not_measured = 0;  ///< Number of candidates that were not measured because the search was cut short.
   std::vector<LethalCandidate> lethal;
-  bool is_certain = true;  ///< TuningResult::is_certain.
+  bool is_certain = true;  ///< Whether the result was conclusive (TuningResult::is_certain).
 
-  bool is_pinned = false;           ///< Chosen by a person: no search replaces it.
-  std::uint64_t fencing_token = 0;  ///< Of a fleet's write-once cell, the higher one wins; 0 without one.
-  std::string signature;            ///< Bytes; empty for a record that nobody signed.
+  bool is_pinned = false;  ///< Whether a person selected the config, so that no search replaces it.
+  /// Among records of a fleet's write-once cell, the one with the higher token wins. 0 without a cell.
+  std::uint64_t fencing_token = 0;
+  std::string signature;  ///< Signature bytes. Empty for a record that is not signed.
 
-  // Provenance: not part of the key.
+  // The origin of the record, which is not part of the key.
   std::string timer;              ///< "cupti", "events".
   std::string host;               ///< Name of the machine.
-  std::string toolchain;          ///< What compiled the winner, with its version.
-  std::int64_t unix_seconds = 0;  ///< When.
+  std::string toolchain;          ///< The toolchain that compiled the selected config, with its version.
+  std::int64_t unix_seconds = 0;  ///< When the record was made, in seconds since 1970.
   DeviceConditions conditions;
 
-  /// An imported table: the row serves whose extent is the nearest to what the key has of this dim, whatever that is;
-  /// the record's own word of it is 0. Empty: the record is of its key alone.
+  /// For an imported table, the dim by which its rows are selected: the row applies whose extent is nearest to the
+  /// key's value of this dim. The record's own key word for the dim is 0. Empty: the record applies to its key alone.
   std::string nearest_dim;
-  std::vector<ImportedRow> rows;  ///< Of two that are as near the first serves.
+  std::vector<ImportedRow> rows;  ///< The rows of an imported table. Of two equally near rows the first one applies.
 
-  /// Decided elsewhere. What names no driver (0) has not run here yet.
+  /// Returns whether the config was imported. An imported record without a driver version has not run here yet.
   bool is_imported() const { return reason == ChoiceReason::kImported; }
 };
 
-/// A record as bytes with a version and a checksum, for stores.
+/// Encodes a record as bytes with a version and a checksum, for stores.
 TUNEONCE_API std::string EncodeRecord(const TuningRecord& record);
-/// Errors: InvalidArgument if the bytes are of another version (a newer one is said to be newer), cut or changed.
+/// Decodes the bytes that EncodeRecord returned. Errors: InvalidArgument if the bytes have another version (the message
+/// states whether it is a newer one), are truncated or were changed.
 TUNEONCE_API Result<TuningRecord> DecodeRecord(std::string_view bytes);
 
 }  // namespace v0

@@ -15,97 +15,106 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Where a candidate's outputs lay farthest from the reference's, as seen in all runs that were compared.
+/// The largest difference between a candidate's outputs and the reference's, over all runs that were compared.
 struct OutputDifference {
-  std::string output;   ///< The parameter whose difference is nearest to what is allowed.
-  double absolute = 0;  ///< |candidate - reference| there at most, in the output's own units.
-  double share_of_tolerance =
-      0;  ///< At most: the difference divided by what is allowed for that element. Above 1: wrong.
+  std::string output;   ///< The parameter whose difference is largest in relation to its tolerance.
+  double absolute = 0;  ///< The largest |candidate - reference| in that output, in the output's own units.
+  /// The largest difference divided by the tolerance of its element. A value above 1 is a failure.
+  double share_of_tolerance = 0;
 };
 
-/// A candidate that ran.
+/// A candidate that was measured.
 struct Success {
   Config config;
-  std::string variant;  ///< What it was built by; empty in a search without a definition.
+  std::string variant;  ///< The variant that built it. Empty in a search without a definition.
   Measurement measurement;
   Geometry geometry;
   ResourceUse resources;
-  Fingerprint artifact;   ///< Artifact::key.
+  Fingerprint artifact;   ///< Artifact::key of its code.
   Fingerprint identity;   ///< CandidateOutcome::identity.
   std::string toolchain;  ///< Artifact::toolchain.
-  /// False if it is surely slower than the fastest, by more than 1 %.
+  /// False if it is certainly slower than the fastest one by more than 1 %.
   bool ties_with_fastest = true;
-  /// From the reference; the baseline's own from its first run. Empty if its outputs were not compared.
+  /// The largest difference from the reference. For the baseline, from its own first run. Empty if its outputs were not
+  /// compared.
   std::optional<OutputDifference> largest_difference;
-  /// Empty unless the definition says what a run must move and compute.
+  /// Empty unless the definition sets what a run must move and compute (KernelDefinition::Work).
   std::optional<Roofline> roofline;
 };
 
-/// A config whose code and geometry are those of another one, and which was therefore not measured again.
+/// A config whose code and geometry equal those of another one, so that it was not measured.
 struct Duplicate {
   Config config;
-  Config same_as;
+  Config same_as;  ///< The config that was measured in its place.
 };
 
-/// A variant that a config was not built by, and why.
+/// A variant that a config was not built by, and the reason.
 struct PassedOver {
   std::string variant;
   std::string reason;
 };
 
-/// A config that was built by another variant than the one preferred.
+/// A config that was built by another variant than the preferred one.
 struct VariantSubstitution {
   Config config;
-  std::string variant;  ///< What it was built by.
-  PassedOver instead_of;
+  std::string variant;    ///< The variant that built it.
+  PassedOver instead_of;  ///< The preferred variant.
 };
 
 /// What a search cost.
 struct TuningCost {
-  double compile_seconds = 0;       ///< Of all compiles together: what one core would have taken.
-  double compile_wall_seconds = 0;  ///< Until the last candidate was compiled; trials may lie within it.
-  int num_compiled = 0;             ///< Artifacts made; the other candidates' came from a cache or were the same.
-  double gpu_seconds = 0;           ///< Timed samples and their warm-up, without flushes and verification.
-  double wall_seconds = 0;
-  std::int64_t num_launches = 0;  ///< Of candidates' kernels, verification included.
-  int num_rounds = 0;             ///< Of the race, without its warm-up.
-  /// Device memory that the search held at most, beside what the caller passed: copies of inputs, scratch, guard zones,
-  /// workspaces, the reference, loaded code, the buffer that flushes the cache; a bucket's tensors too.
+  double compile_seconds = 0;  ///< Sum over all compiles, in seconds: the time that one core would have needed.
+  /// Time until the last candidate was compiled, in seconds. Trials may run meanwhile.
+  double compile_wall_seconds = 0;
+  /// Number of artifacts that were compiled. The other candidates' came from a cache or were equal.
+  int num_compiled = 0;
+  /// Device time of timed samples and their warm-up, in seconds, without cache flushes and verification.
+  double gpu_seconds = 0;
+  double wall_seconds = 0;        ///< Wall time of the whole search, in seconds.
+  std::int64_t num_launches = 0;  ///< Number of launches of candidates' kernels, verification included.
+  int num_rounds = 0;             ///< Number of rounds of the race, without its warm-up round.
+  /// The most device memory in bytes that the search held at a time, besides the caller's tensors: copies of inputs,
+  /// scratch, guard zones, workspaces, the reference, loaded code, the buffer that flushes the cache, and a bucket's
+  /// tensors.
   std::size_t peak_bytes = 0;
-  /// Worker processes that candidates ended, each of which was replaced (SearchOptions::isolation).
+  /// Number of worker processes that candidates ended, each of which was replaced (SearchOptions::isolation).
   int workers_replaced = 0;
 };
 
-/// The result of a search: plain data, which outlives every context; CompiledKernel launches what it names. successes +
-/// failures + duplicates + not_measured are the whole space.
+/// The result of a search. It is plain data that outlives every context, and CompiledKernel launches its configs.
+/// successes, failures, duplicates and not_measured together contain every config of the space.
 struct TuningResult {
   std::string kernel;
+  /// The selected config.
   Success best;
-  std::vector<Success> successes;                  ///< Fastest first.
-  std::vector<Failure> failures;                   ///< In the space's order.
-  std::vector<Duplicate> duplicates;               ///< In the space's order.
-  std::vector<Config> not_measured;                ///< In the space's order: what a budget that ended left out.
-  std::vector<VariantSubstitution> substitutions;  ///< In the space's order.
-  std::optional<Success> baseline;                 ///< Empty if there is none, or it failed.
-  /// baseline / best in the rounds that both ran, never below 1: best is the baseline unless something else beat it by
-  /// the margin. Empty without a baseline.
+  std::vector<Success> successes;     ///< All candidates that were measured, fastest first.
+  std::vector<Failure> failures;      ///< All candidates that failed, in the space's order.
+  std::vector<Duplicate> duplicates;  ///< All configs whose code equals another one's, in the space's order.
+  /// Configs that were not measured because a budget was used up, in the space's order.
+  std::vector<Config> not_measured;
+  /// Configs that a less preferred variant built, in the space's order.
+  std::vector<VariantSubstitution> substitutions;
+  std::optional<Success> baseline;  ///< The baseline's result. Empty without a baseline, or if it failed.
+  /// The time of the baseline divided by the time of the best, over the rounds in which both ran. Never below 1,
+  /// because the baseline is selected unless another config is faster by the margin. Empty without a baseline.
   std::optional<double> speedup_over_baseline;
-  /// True if another round was not likely to change the choice; false if the budget or the rounds ran out first, or if
-  /// candidates were not measured at all.
+  /// Whether the result is conclusive: another round was not likely to change the selected config. False if the budget
+  /// or the rounds were used up first, or if candidates were not measured at all.
   bool is_certain = true;
   /// How candidates were timed: "cupti", "events".
   std::string timer;
-  /// True if candidates ran in a worker process (SearchOptions::isolation).
+  /// Whether candidates ran in a worker process (SearchOptions::isolation).
   bool is_isolated = false;
-  /// How much slower the best ran in the second half of its rounds than in the first: what the device's clock did.
-  /// Candidates are compared within rounds, so this does not decide anything. 0 for less than 8 rounds.
+  /// By which fraction the best config ran slower in the second half of its rounds than in the first, mostly because
+  /// the device's clock changed. Candidates are compared within rounds, so it does not affect the result. 0 for less
+  /// than 8 rounds.
   double drift = 0;
-  /// The device right before the race that decided and right after it. Empty where nothing is known: without NVML, and
-  /// on the CPU device.
+  /// The device's state right before and right after the final race. Empty if unknown: without NVML, and on the CPU
+  /// device.
   std::optional<DeviceReading> device_before, device_after;
-  /// What `best` was verified under.
+  /// The conditions under which `best` was verified.
   Verification verification;
-  /// What the user should know about how was measured, one line each: another timer than usual, outputs not verified.
+  /// Notes for the user about the measurement, one line each: another timer than usual, outputs not verified.
   std::vector<std::string> notes;
   TuningCost cost;
 };

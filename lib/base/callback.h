@@ -34,7 +34,8 @@ class CallbackScope {
 /// True while a search runs a trial on this thread, and holds the right to measure.
 inline thread_local bool inside_trial = false;
 
-/// What would wait for another search is an error then: the other one may wait for this one.
+/// Returns whether the calling thread is inside a trial. Waiting for another search is an error there, because that
+/// search may wait for this one.
 inline bool InsideTrial() { return inside_trial; }
 
 /// Marks the calling thread as inside a trial for its lifetime, and not inside a callback: a launcher may launch, what
@@ -55,7 +56,7 @@ class TrialScope {
   bool outer_callback_;
 };
 
-/// What CallUser gives for a function that returns T: Result<T>; a Status or Result as it is.
+/// The return type of CallUser for a function that returns T: Result<T>, or T itself if it is a Status or Result.
 template <typename T>
 struct CallUserResult {
   using Type = Result<T>;
@@ -69,13 +70,13 @@ struct CallUserResult<Result<T>> {
   using Type = Result<T>;
 };
 
-/// A Status as an exception, for code on the way of a hit that has no other way to say what went wrong.
+/// A Status as an exception, for code on the path of a hit that has no other way to report an error.
 struct StatusException {
   Status status;
 };
 
-/// The exception that is handled just now, as an error "<what> threw: ...". What memory or the system is short of has
-/// the code that says so, since it may pass; all else has `code`. REQUIRES: inside a catch block.
+/// Returns the exception that is being handled as an error "<what> threw: ...". An exception about memory or system
+/// resources gets a transient code, and any other exception gets `code`. REQUIRES: inside a catch block.
 inline Status StatusOfException(const std::string& what, StatusCode code) {
   try {
     throw;
@@ -83,7 +84,7 @@ inline Status StatusOfException(const std::string& what, StatusCode code) {
     return e.status.WithPrefix(what);
   } catch (const std::bad_alloc& e) {
     return ResourceExhaustedError(what + " threw: " + e.what());
-  } catch (const std::system_error& e) {  // A thread that cannot be made, say.
+  } catch (const std::system_error& e) {  // For example, a thread that cannot be created.
     return UnavailableError(what + " threw: " + e.what());
   } catch (const std::exception& e) {
     return Status(code, what + " threw: " + e.what());
@@ -92,8 +93,8 @@ inline Status StatusOfException(const std::string& what, StatusCode code) {
   }
 }
 
-/// Calls what others wrote and returns its result; an exception becomes an error "<what> threw: ...", as
-/// StatusOfException. No exception crosses this library's API.
+/// Calls user code and returns its result. An exception becomes an error "<what> threw: ..." (StatusOfException),
+/// because no exception crosses this library's API.
 template <typename Function>
 auto CallForeign(const std::string& what, StatusCode code, Function&& function) ->
     typename CallUserResult<decltype(function())>::Type {
@@ -111,7 +112,7 @@ auto CallUser(const std::string& what, Function&& function) -> typename CallUser
   return CallForeign(what, StatusCode::kInvalidArgument, std::forward<Function>(function));
 }
 
-/// On the way of a hit: runs `function`; what it throws goes on as a StatusException that says what threw.
+/// Runs `function` on the path of a hit. An exception from it becomes a StatusException that names what threw.
 template <typename Function>
 [[gnu::always_inline]] inline decltype(auto) Naming(const char* what, Function&& function) {
   try {
@@ -121,7 +122,7 @@ template <typename Function>
   }
 }
 
-/// What SearchOptions::interrupted says; false without one. One that throws wants an end, too.
+/// Returns what SearchOptions::interrupted returns, or false without one. An exception from it counts as true.
 inline bool IsInterrupted(const std::function<bool()>& interrupted) {
   if (!interrupted) return false;
   CallbackScope scope;

@@ -33,9 +33,9 @@ class ElfImage {
 
   int machine() const { return machine_; }
   int abi_version() const { return abi_version_; }
-  std::uint32_t flags() const { return flags_; }  ///< What the machine makes of them.
+  std::uint32_t flags() const { return flags_; }  ///< Flags whose meaning depends on the machine.
   const std::vector<Section>& sections() const { return sections_; }
-  const std::vector<Symbol>& symbols() const { return symbols_; }  ///< Of .symtab, by index.
+  const std::vector<Symbol>& symbols() const { return symbols_; }  ///< The symbols of .symtab, by index.
   const Section* Find(std::string_view name) const;
 
  private:

@@ -12,8 +12,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Writes what is kept on disk: words and texts, little-endian as on every machine with an NVIDIA GPU, then a checksum
-/// of all.
+/// Encodes data for files: words and texts, little-endian as on every machine with an NVIDIA GPU, followed by a
+/// checksum of everything.
 class Encoder {
  public:
   Encoder& Add(std::uint64_t word) {
@@ -34,7 +34,7 @@ class Encoder {
   }
   Encoder& Add(const Fingerprint& fingerprint) { return Add(fingerprint.high).Add(fingerprint.low); }
 
-  /// What was added so far, without a checksum: for what becomes a part of something that has one.
+  /// Returns the encoded bytes without a checksum, to be embedded into data that has one.
   const std::string& Bytes() const { return out_; }
 
   std::string Finish() {
@@ -46,8 +46,8 @@ class Encoder {
   std::string out_;
 };
 
-/// Reads what Encoder wrote. After the first thing that is not there, everything reads as zero and empty; `Ended` then
-/// says no.
+/// Decodes what Encoder wrote. After the first missing field everything reads as zero or empty, and `Ended` returns
+/// false.
 class Decoder {
  public:
   /// Checks the checksum. `what`: "a stored artifact", for messages.
@@ -62,7 +62,7 @@ class Decoder {
     return Decoder(content);
   }
 
-  /// Of what Encoder::Bytes gave.
+  /// Makes a decoder for the result of Encoder::Bytes.
   static Decoder OfPart(std::string_view bytes) { return Decoder(bytes); }
 
   std::uint64_t Word() {

@@ -18,7 +18,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// The variables: those of `instead`, else the process's. Remembers what was asked for, and what was wrong with it.
+/// The variables of `instead`, else the process's. Remembers the names that were read and the mistakes in them.
 class Variables {
  public:
   explicit Variables(const std::map<std::string, std::string>& instead) : instead_(instead) {}
@@ -33,13 +33,13 @@ class Variables {
   std::string GetEither(const char* first, const char* second) {
     std::string value = Get(first);
     std::string other = Get(second);  // Also where the first is set: both are known names.
-    // What was given beats what the process has, whichever of the two names it has there.
+    // A given variable overrides the process's, whichever of its two names the process uses.
     if (instead_.count(second) > 0 && instead_.count(first) == 0) return other;
     return value.empty() ? other : value;
   }
 
-  /// Leaves `*number` as it is unless there is one within the bounds. Of the process's environment, which other
-  /// programs share, what is no such number is passed over with a warning; of what was given it is an error.
+  /// Sets `*number` if the variable is a number within the bounds. Otherwise an invalid value in the process's
+  /// environment, which other programs share, is a warning, and an invalid given value is an error.
   void GetNumber(const std::string& name, std::int64_t least, std::int64_t most, std::int64_t* number) {
     std::string text = Get(name);
     std::int64_t value = 0;
@@ -51,7 +51,7 @@ class Variables {
     }
   }
 
-  /// The same of one word of several; the first is what counts where there is none.
+  /// Returns one of several words. The first one is the default.
   std::string GetWord(const std::string& name, const std::vector<std::string>& words) {
     std::string text = Get(name);
     if (text.empty() || std::find(words.begin(), words.end(), text) != words.end()) {
@@ -88,8 +88,8 @@ class Variables {
     return error_;
   }
 
-  /// What looks like a mistake in the process's own variables, one line each: a name "TUNEONCE_..." that was not asked
-  /// for, a value that was passed over.
+  /// Returns likely mistakes in the process's own variables, one line each: an unknown name "TUNEONCE_...", or an
+  /// invalid value.
   std::vector<std::string> Warnings() const {
     std::vector<std::string> warnings = warnings_;
     constexpr std::string_view kOurs = "TUNEONCE_";
@@ -103,7 +103,7 @@ class Variables {
 
  private:
   static std::string NotRead(const std::string& name) {
-    return absl::StrCat("'", name, "' is no variable that this library reads; docs/cli.md lists them");
+    return absl::StrCat("'", name, "' is not a variable that this library reads; docs/cli.md lists them");
   }
 
   void NoteMistake(const std::string& name, std::string what) {
@@ -134,7 +134,7 @@ bool IsOfWorker(std::string_view name) {
                                          "TUNEONCE_CUDA_DRIVER",
                                          "TUNEONCE_CUPTI",
                                          "UBSAN_OPTIONS"};
-  // A profiler that is injected into CUDA programs is the host's; it would claim CUPTI in the worker.
+  // A profiler that is injected into CUDA programs belongs to the host, and would claim CUPTI in the worker.
   auto begins_with = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
   bool is_of_cuda = begins_with("CUDA_") || begins_with("NVIDIA_");
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||

@@ -12,11 +12,11 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What the process's environment says, as a plain value: read when a Runtime is made, and handed down from there to
-/// what needs a part of it. Its Read is the library's only getenv; a value that nobody read has the defaults below.
+/// The process's environment as a plain value, which is read when a Runtime is made and passed on from there. Read is
+/// the library's only call of getenv. Without Read all members have the defaults below.
 struct TUNEONCE_API Environment {
-  /// `TUNEONCE_DISABLE_AUTOTUNE` or `DISABLE_AUTOTUNE` is "1": TunedKernels made from now on neither measure nor
-  /// store; they launch their stand-ins. Default false.
+  /// `TUNEONCE_DISABLE_AUTOTUNE` or `DISABLE_AUTOTUNE` is "1": TunedKernels that are made from now on neither measure
+  /// nor store, and launch their fallback configs. Default false.
   bool disable_autotune = false;
   /// `TUNEONCE_CUDA_DRIVER`: the library to load instead of "libcuda.so.1". Default empty.
   std::string cuda_driver;
@@ -34,18 +34,18 @@ struct TUNEONCE_API Environment {
   std::string cupti;
   /// `TUNEONCE_NVML`: the NVML library, which knows a device's clocks. Default empty: "libnvidia-ml.so.1".
   std::string nvml;
-  /// `CUDA_INJECTION64_PATH`, else `NVTX_INJECTION64_PATH`: a profiler that is loaded into this process (nsys, ncu);
-  /// CUPTI is left to it. Default empty.
+  /// `CUDA_INJECTION64_PATH`, else `NVTX_INJECTION64_PATH`: a profiler that is loaded into this process (nsys, ncu) and
+  /// owns CUPTI. Default empty.
   std::string profiler;
   /// `TUNEONCE_TILEIRAS`, `TUNEONCE_PTXAS`: the compilers for Tile IR and PTX. Default empty: see TileirasToolchain for
   /// the places searched.
   std::string tileiras;
   std::string ptxas;
-  /// `TUNEONCE_MATMUL_HEURISTICS`: the library nvMatmulHeuristics; "off": none. Default empty: see MatmulHeuristics for
-  /// the places searched.
+  /// `TUNEONCE_MATMUL_HEURISTICS`: the path of nvMatmulHeuristics, or "off" to disable it. Default empty:
+  /// MatmulHeuristics lists the places that are searched.
   std::string matmul_heuristics;
-  /// False if `TUNEONCE_ENABLE_TILE` or `ENABLE_TILE` is "0": Tile IR is left out, and a config's next variant (PTX,
-  /// say) is used instead. Default true.
+  /// False if `TUNEONCE_ENABLE_TILE` or `ENABLE_TILE` is "0": Tile IR is not used, and a config's next variant (PTX,
+  /// for example) is used in its place. Default true.
   bool enable_tile = true;
   /// `VIRTUAL_ENV` and `HOME`: where PyPI's wheels may have put a compiler.
   std::string virtual_env;
@@ -59,7 +59,7 @@ struct TUNEONCE_API Environment {
   std::string redis_password;
   /// `XDG_CACHE_HOME`.
   std::string cache_folder;
-  /// `TUNEONCE_LOG`: how much a Runtime's log says: "warn" (default), "info" or "debug".
+  /// `TUNEONCE_LOG`: the level of a Runtime's log: "warn" (default), "info" or "debug".
   std::string log = "warn";
   /// `TUNEONCE_BUNDLES`: folders, separated by ':', in which bundles are looked for by name before the installed ones.
   /// Default empty.
@@ -81,8 +81,8 @@ struct TUNEONCE_API Environment {
   /// `TUNEONCE_WORKER`: the program in which isolated trials run. Default empty: see FindWorker for the places
   /// searched.
   std::string worker;
-  /// What of it all a worker gets, "NAME=value": `PATH`, `HOME` (the driver's cache), `TMPDIR`, `LD_LIBRARY_PATH`, all
-  /// of `CUDA_*` and `NVIDIA_*` but a profiler, which drivers and devices are used (`TUNEONCE_CUDA_DRIVER`,
+  /// The variables for a worker, "NAME=value": `PATH`, `HOME` (the driver's cache), `TMPDIR`, `LD_LIBRARY_PATH`, all of
+  /// `CUDA_*` and `NVIDIA_*` except a profiler, those that select drivers and devices (`TUNEONCE_CUDA_DRIVER`,
   /// `TUNEONCE_CPU_DRIVER`, `TUNEONCE_CPU_DEVICES`, `TUNEONCE_CPU_MEMORY_MIB`, `TUNEONCE_CUPTI`), and sanitizers'
   /// options.
   std::vector<std::string> of_worker;
@@ -90,14 +90,14 @@ struct TUNEONCE_API Environment {
   int cpu_devices = 1;
   /// `TUNEONCE_CPU_MEMORY_MIB`: memory of each CPU device in MiB. Default 0: half of the machine's memory.
   std::int64_t cpu_memory_mib = 0;
-  /// What looks like a mistake in the process's variables, one line each: a variable `TUNEONCE_...` that is none of the
-  /// above, a value that its variable does not take, in whose place the default counts. Runtime::Default() logs them.
+  /// Likely mistakes in the process's variables, one line each: an unknown variable `TUNEONCE_...`, or an invalid
+  /// value, in place of which the default is used. Runtime::Default() logs them.
   std::vector<std::string> warnings;
 
-  /// What the process's environment says now. REQUIRES: no other thread sets variables meanwhile.
+  /// Reads the process's environment. REQUIRES: no other thread sets variables meanwhile.
   static Environment Read();
-  /// The same, but that the variables of `instead` count in place of the process's; an empty value is as good as none.
-  /// Errors: InvalidArgument for a name that is not one of the above, or a number that is none or out of range.
+  /// Reads the environment with the variables of `instead` in place of the process's. An empty value unsets a variable.
+  /// Errors: InvalidArgument for an unknown name, or a number that is invalid or out of range.
   static Result<Environment> Read(const std::map<std::string, std::string>& instead);
 };
 

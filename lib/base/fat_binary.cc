@@ -7,7 +7,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// What a fatbin starts with (fatBinaryHeader of CUDA's fatbinary.h).
+/// The start of a fatbin (fatBinaryHeader of CUDA's fatbinary.h).
 struct Header {
   std::uint32_t magic;
   std::uint16_t version;

@@ -10,8 +10,8 @@ inline namespace v0 {
 
 /// True for a fatbin: images of one program for several GPU architectures, from which the driver takes one.
 TUNEONCE_API bool IsFatBinary(std::string_view bytes);
-/// OK if it is as long as its header says: a driver, which gets no size, reads so much. REQUIRES: IsFatBinary. Errors:
-/// InvalidArgument.
+/// Returns OK if the bytes are as long as the header states, because a driver receives no size and reads that many.
+/// REQUIRES: IsFatBinary. Errors: InvalidArgument.
 Status CheckFatBinary(std::string_view bytes);
 
 }  // namespace v0

@@ -30,7 +30,7 @@ Status FileError(const char* what, const std::string& path, int error) {
   return UnavailableError(std::move(message));
 }
 
-/// What to call a file that is none of bytes.
+/// Returns the name of a kind of file that has no bytes to read.
 const char* KindOf(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
   if (S_ISFIFO(mode)) return "a pipe";

@@ -12,10 +12,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Writes the body of a message between processes (a host and its worker, ranks): fields one after the other, in the
-/// order in which a MessageReader asks for them. Numbers have a fixed width and are little-endian, texts and bytes have
-/// their length before them. Nothing says what a field is: the version of a protocol does, which changes with any
-/// message.
+/// Encodes the body of a message between processes (a host and its worker, or ranks): fields in the order in which a
+/// MessageReader reads them. Numbers have a fixed width and are little-endian; texts and bytes are preceded by their
+/// length. Fields have no tags, so the version of the protocol must change with any message.
 class MessageWriter {
  public:
   MessageWriter& U32(std::uint32_t value) { return Raw(&value, sizeof(value)); }
@@ -36,7 +35,7 @@ class MessageWriter {
   /// How many elements follow.
   MessageWriter& Count(std::size_t count) { return U64(count); }
 
-  /// What was written; the writer is empty afterwards.
+  /// Returns the encoded body and leaves the writer empty.
   std::string Take() { return std::move(body_); }
 
  private:
@@ -48,9 +47,9 @@ class MessageWriter {
   std::string body_;
 };
 
-/// Reads what a MessageWriter wrote, or anything else: another process may send anything. After the first field that
-/// is not there, or is none, all read as zero and empty; `Done` then says so. Reads nothing out of bounds, allocates no
-/// more than the bytes that are there, and a loop over a `Count` ends.
+/// Decodes the body of a message, which another process may have filled with arbitrary bytes. After the first missing
+/// or invalid field everything reads as zero or empty, and `Done` returns an error. It reads nothing out of bounds,
+/// allocates no more than the size of the body, and a loop over a `Count` ends.
 class TUNEONCE_API MessageReader {
  public:
   /// `body` outlives the reader.
@@ -61,7 +60,7 @@ class TUNEONCE_API MessageReader {
   std::int64_t I64() { return Raw<std::int64_t>(); }
   double F64() { return Raw<double>(); }
   bool Bool();
-  /// One of the values 0 to `last` of an enum.
+  /// Reads a value of an enum, from 0 to `last`.
   template <typename Word>
   Word Enum(Word last) {
     return static_cast<Word>(UpTo(static_cast<std::uint32_t>(last)));
@@ -69,15 +68,16 @@ class TUNEONCE_API MessageReader {
   std::string Text() { return std::string(Bytes()); }
   /// A part of the body, uncopied.
   std::string_view Bytes();
-  /// How many elements follow, of which each takes `least_bytes` or more in the message (1 or more); 0 if the bytes
-  /// that are left could not hold so many.
+  /// Reads how many elements follow, each of which takes at least `least_bytes` bytes (1 or more). Returns 0 if the
+  /// remaining bytes cannot hold that many.
   std::size_t Count(std::size_t least_bytes);
 
-  /// For a field that was there, but cannot be: nothing more is read, and `Done` says `why`.
+  /// Rejects a field that was present but is invalid. Nothing more is read, and `Done` returns `why`.
   void Refuse(std::string why);
 
   bool ok() const { return error_.ok(); }
-  /// OK if all was there and nothing is left. Errors: Internal, which a Channel has for what is no message.
+  /// Returns OK if all fields were present and no bytes remain. Errors: Internal, as a Channel returns for an invalid
+  /// message.
   Status Done();
 
  private:

@@ -5,7 +5,8 @@
 #include <condition_variable>
 #include <mutex>
 
-// What clang's -Wthread-safety checks: which lock guards what, and which functions need it. Nothing to other compilers.
+// Annotations for clang's -Wthread-safety: which lock guards which data, and which functions need it. They are empty
+// for other compilers.
 #if defined(__clang__)
 #define TUNEONCE_THREAD_SAFETY(attribute) __attribute__((attribute))
 #else
@@ -13,15 +14,15 @@
 #endif
 /// A member that is read and written under this lock only.
 #define TUNEONCE_GUARDED_BY(mutex) TUNEONCE_THREAD_SAFETY(guarded_by(mutex))
-/// The same for what a pointer points at.
+/// Like TUNEONCE_GUARDED_BY, for the data that a pointer refers to.
 #define TUNEONCE_PT_GUARDED_BY(mutex) TUNEONCE_THREAD_SAFETY(pt_guarded_by(mutex))
 /// A function that is called with these locks held.
 #define TUNEONCE_REQUIRES(...) TUNEONCE_THREAD_SAFETY(requires_capability(__VA_ARGS__))
-/// One that is called without them, since it takes them.
+/// Marks a function that must be called without the locks, because it acquires them.
 #define TUNEONCE_EXCLUDES(...) TUNEONCE_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
-/// One that returns this lock.
+/// Marks a function that returns this lock.
 #define TUNEONCE_RETURNS_LOCK(mutex) TUNEONCE_THREAD_SAFETY(lock_returned(mutex))
-/// One that takes or gives up a lock: of the classes below.
+/// Marks a function of the classes below that acquires or releases a lock.
 #define TUNEONCE_ACQUIRE(...) TUNEONCE_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define TUNEONCE_RELEASE(...) TUNEONCE_THREAD_SAFETY(release_capability(__VA_ARGS__))
 
@@ -56,13 +57,13 @@ class TUNEONCE_THREAD_SAFETY(scoped_lockable) MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// std::condition_variable. What is waited for is read in a loop around Wait, where the analysis sees that the lock is
-/// held; a predicate's body would be a function of its own to it.
+/// A std::condition_variable. Callers read the condition in a loop around Wait, where the analysis sees that the lock
+/// is held, because it analyzes the body of a predicate as a function of its own.
 class Condition {
  public:
   /// Gives up the lock until it is notified, or for no reason.
   void Wait(MutexLock& lock) { changed_.wait(lock.lock_); }
-  /// The same, at most this long. False if it was as long.
+  /// Waits at most this long. Returns false if the time passed.
   template <typename Rep, typename Period>
   bool WaitFor(MutexLock& lock, std::chrono::duration<Rep, Period> most) {
     return changed_.wait_for(lock.lock_, most) == std::cv_status::no_timeout;

@@ -12,7 +12,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Makes "C" the calling thread's locale while it lives; those of other threads and of the process stay.
+/// Makes "C" the locale of the calling thread for its lifetime. Other threads keep theirs.
 class ScopedCLocale {
  public:
   ScopedCLocale() : before_(uselocale(CLocale())) {}

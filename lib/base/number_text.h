@@ -12,8 +12,8 @@ inline namespace v0 {
 // no substitute: beyond about 1e38 and below about 1e-21 it follows the host's locale, as printf does. All functions
 // are thread-safe and write a point in every locale.
 
-/// The shortest text that reads back as exactly `value`, which must be finite: "0.5", "64", "1e+300"; of two of one
-/// length the one without an exponent.
+/// Returns the shortest text that reads back as exactly `value`, which must be finite: "0.5", "64", "1e+300". Between
+/// two texts of one length it prefers the one without an exponent.
 TUNEONCE_API std::string ShortestText(double value);
 TUNEONCE_API std::string ShortestText(float value);
 

@@ -9,13 +9,13 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// `text` as one line that may be shown on a terminal or in a text table, wherever it came from (a record, a bundle, a
-/// tool, a path): what could move the cursor, change colours, reorder what stands around it or be invisible is spelled
-/// out, as "\x1b", "\n" or "\u202e", and so is every byte that is no UTF-8. All else stays as it is. Whatever of this
-/// library is meant for people's eyes goes through this; JSON does not, which has escapes of its own. Thread-safe.
+/// Returns `text`, which may come from anywhere (a record, a bundle, a tool, a path), as one line that can be shown on
+/// a terminal or in a table. Characters that could move the cursor, change colours, reorder text or be invisible are
+/// escaped as "\x1b", "\n" or "\u202e", and so are bytes that are not UTF-8. All other text is unchanged. Every text of
+/// this library for people passes through it, except JSON, which has its own escapes. Thread-safe.
 TUNEONCE_API std::string Printable(std::string_view text);
 
-/// The same for text of several lines: line feeds and tabs stay.
+/// Returns text of several lines for a terminal, like Printable, and keeps line feeds and tabs.
 TUNEONCE_API std::string PrintableLines(std::string_view text);
 
 }  // namespace v0

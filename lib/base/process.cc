@@ -31,19 +31,19 @@ using Clock = std::chrono::steady_clock;
 /// How soon a cancellation is noticed.
 constexpr int kCancelPollMs = 20;
 
-/// What is read at once, and what a pipe of Linux holds.
+/// Size of one read, which is what a pipe on Linux holds.
 constexpr std::size_t kReadBytes = 4096;
 constexpr std::size_t kPipeBytes = 65536;
 
 /// An exit status has three digits.
 constexpr std::size_t kMaxStatusBytes = 16;
 
-/// Arguments: $1 = folder or "", $2 = file size limit in 512-byte blocks or "", then the tool. FileDescriptor 3 is the
-/// pipe whose other end this process holds; into 4 goes the tool's exit status, since nobody can rely on waitpid in a
-/// process whose host ignores SIGCHLD or reaps all children. Without a line there, the shell itself has failed, and
-/// said why. The tool's outputs are the shell's; the shell gives its own up, so that they end with the tool. The
-/// watcher ignores the TERM that it sends to the group, so that it can clean up after it. The shell stays until the
-/// group is killed, so that its pid keeps naming the group.
+/// Arguments: $1 is the folder or "", $2 the limit of file sizes in 512-byte blocks or "", then the tool follows. File
+/// descriptor 3 is the pipe whose other end this process holds. The tool's exit status is written to descriptor 4,
+/// because waitpid is unreliable in a process whose host ignores SIGCHLD or reaps all children. If no line arrives
+/// there, the shell itself failed and printed why. The tool writes to the shell's outputs, and the shell closes its
+/// own, so that they end with the tool. The watcher ignores the TERM that it sends to the group, so that it can clean
+/// up afterwards. The shell stays until the group is killed, so that its pid keeps naming the group.
 constexpr char kSupervisor[] = R"sh(
 folder=$1
 [ -z "$2" ] || ulimit -f "$2" || exit 1
@@ -115,7 +115,7 @@ Result<Supervised> Start(const std::string& program, const ProcessOptions& optio
   return started;
 }
 
-/// Appends what can be read now. False at the end of the file, or if nothing can be read.
+/// Appends what can be read now. Returns false at the end of the file, or if nothing can be read.
 bool ReadSome(const FileDescriptor& from, std::size_t max_bytes, std::string* to) {
   char buffer[kReadBytes];
   ssize_t n = read(from.get(), buffer, sizeof(buffer));
@@ -143,7 +143,8 @@ void End(Supervised* supervised) {
 }
 
 int RemainingMs(Clock::time_point start, int timeout_ms) {
-  if (timeout_ms == 0) return 1000;  // Only a poll interval: there is no deadline.
+  // Only an interval for polling, because without a timeout the wait has no deadline.
+  if (timeout_ms == 0) return 1000;
   auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
   return spent >= timeout_ms ? 0 : static_cast<int>(timeout_ms - spent);
 }
@@ -190,7 +191,8 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
     }
     if (readable[1].revents != 0) has_ended = !ReadSome(tool.status, kMaxStatusBytes, &exit_status);
   }
-  // What the tool wrote before it ended: no more than a pipe holds. A child of its own may go on writing.
+  // Reads what the tool wrote before it ended, at most as much as a pipe holds, because a child of the tool may
+  // continue to write.
   for (std::size_t drained = 0; drained < kPipeBytes && IsReadable(tool.output); drained += kReadBytes) {
     if (!ReadSome(tool.output, options.max_output_bytes, &result.output)) break;
   }

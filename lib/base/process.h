@@ -11,7 +11,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One run of a tool.
+/// Options of one run of a tool.
 struct ProcessOptions {
   /// Program, as a path (FindProgram), and its arguments.
   std::vector<std::string> arguments;
@@ -23,8 +23,8 @@ struct ProcessOptions {
   const std::atomic<bool>* cancelled = nullptr;
   /// Removed, with all that is in it, if this process dies before the tool does. Empty: none.
   std::string folder;
-  /// No file that the tool writes grows beyond this, or beyond this process's own limit if that is less; the tool gets
-  /// SIGXFSZ (an exit code of 153). 0 means no further limit.
+  /// Limit of the size of each file that the tool writes, in bytes, or this process's own limit if that is less. A tool
+  /// that exceeds it gets SIGXFSZ (an exit code of 153). 0 means no further limit.
   std::int64_t max_file_bytes = std::int64_t{1} << 30;
   /// Only the first bytes of stdout and stderr together are kept.
   std::size_t max_output_bytes = std::size_t{64} * 1024;
@@ -46,8 +46,8 @@ struct ProcessResult {
 /// thread, not the process.
 Result<ProcessResult> RunProcess(const ProcessOptions& options);
 
-/// The absolute path of a program: `name` itself if it has a slash, else the first hit in `path` (colon separated).
-/// Empty if there is none.
+/// Returns the absolute path of a program: `name` itself if it has a slash, else the first match in `path` (colon
+/// separated), else empty.
 std::string FindProgram(const std::string& name, const std::string& path);
 
 }  // namespace v0

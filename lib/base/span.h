@@ -21,7 +21,7 @@ class TUNEONCE_API Span {
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 
-  /// What came of it: shown with the event.
+  /// Adds the outcome, which is shown with the event.
   template <typename Value>
   void Note(const char* name, Value value) {
     if (trace_ != nullptr) event_.arguments.emplace_back(name, std::move(value));

@@ -10,16 +10,16 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What this process keeps of what a new one inherits lies from here on: above the descriptors that are replaced there,
-/// also in a host that has closed some of these.
+/// Descriptors of this process are moved to this number or above, so that they do not collide with those that the new
+/// process gets, even in a host that has closed some of those.
 inline constexpr int kFirstDescriptor = 10;
 
-/// How another process is started (posix_spawn): which descriptors it has, in the order of the calls; stdin is
-/// /dev/null. Its signals are as a process of its own expects them: none blocked, none ignored (a host may ignore
-/// SIGCHLD, and Python ignores SIGPIPE and SIGXFSZ; a program inherits both). One thread makes, uses and destroys it.
+/// Starts another process (posix_spawn) with the descriptors that the calls set, in their order; stdin is /dev/null. No
+/// signal is blocked or ignored in it (a host may ignore SIGCHLD, and Python ignores SIGPIPE and SIGXFSZ, which a
+/// program would inherit). Thread rule: one thread.
 class Spawn {
  public:
-  enum class Apart { kInGroup, kInSession };  ///< It leads a process group, or a session, of its own.
+  enum class Apart { kInGroup, kInSession };  ///< The new process leads a process group, or a session, of its own.
 
   Spawn();
   ~Spawn();
@@ -29,8 +29,8 @@ class Spawn {
   void Open(int descriptor, const char* path, int flags);
   void Duplicate(int from, int to);
 
-  /// Starts `program`, a path; `arguments` begin with its name, `environment` is all of it ("NAME=value"). Returns 0,
-  /// or an errno.
+  /// Starts `program`, a path. `arguments` begins with its name, and `environment` is complete ("NAME=value"). Returns
+  /// 0 or an errno.
   int Start(const std::string& program, const std::vector<std::string>& arguments,
             const std::vector<std::string>& environment, Apart apart, pid_t* pid);
 

@@ -28,7 +28,7 @@ constexpr char kMark[] = ".tuneonce-owner";
 constexpr char kGone[] = ".gone";
 
 void RemoveTree(const std::string& path) {
-  // What cannot be removed stays: there is nobody to tell.
+  // A file that cannot be removed stays, because the error cannot be reported here.
   auto remove = [](const char* each, const struct stat*, int, FTW*) {
     std::remove(each);
     return 0;
@@ -41,8 +41,9 @@ bool IsOurs(const FileDescriptor& file, mode_t type) {
   return file.is_open() && fstat(file.get(), &info) == 0 && info.st_uid == geteuid() && (info.st_mode & S_IFMT) == type;
 }
 
-/// Locked before it has its name, so that nobody finds it unlocked. Where it cannot be locked (some network file
-/// systems) the folder gets no mark, and is left alone by others for ever. Not open if no file can be made there.
+/// Locks the file before it gets its name, so that no other process finds it unlocked. If it cannot be locked (on some
+/// network file systems) the folder gets no mark, and other processes never remove it. Returns a closed descriptor if
+/// no file can be created there.
 FileDescriptor Mark(const std::string& folder) {
   std::string mark = absl::StrCat(folder, "/", kMark);
   std::string unlocked = mark + ".new";
@@ -53,15 +54,17 @@ FileDescriptor Mark(const std::string& folder) {
 
 bool IsGone(const std::string& path) { return absl::EndsWith(path, kGone); }
 
-/// Under another name first: there nobody finds it who still writes by the old one, a compiler of a dead process; and
-/// who is killed amidst this leaves a folder that says by its name that it is to go.
+/// Renames the folder first, so that a process which still uses the old name, such as a compiler of a dead process,
+/// does not find it, and so that the name of a folder which is left by a process killed meanwhile shows that it can be
+/// removed.
 void RemoveFolder(const std::string& path) {
   std::string there = IsGone(path) ? path : path + kGone;
   if (there != path && std::rename(path.c_str(), there.c_str()) != 0) there = path;
   for (const std::string& name : NamesIn(there)) {
     if (name != kMark) RemoveTree(absl::StrCat(there, "/", name));
   }
-  std::remove(absl::StrCat(there, "/", kMark).c_str());  // Last: by it a folder that kept its name is told to be ours.
+  // Removed last, because it identifies a folder that kept its name as this library's.
+  std::remove(absl::StrCat(there, "/", kMark).c_str());
   rmdir(there.c_str());
 }
 
@@ -109,7 +112,7 @@ Result<TemporaryFolder> TemporaryFolder::Create(const std::string& parent) {
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  owner_.Close();  // Listing a folder takes a descriptor: there may be no other.
+  owner_.Close();  // Listing a folder takes a descriptor, and none may be left.
   if (!path_.empty()) RemoveFolder(path_);
 }
 

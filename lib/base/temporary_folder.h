@@ -10,9 +10,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A folder of its own, removed with all that is in it at the end. While it lives
-/// it holds a lock on a file in it, which the system takes away when the process dies in whatever way: the first folder
-/// that a process makes removes those of this user whose locks nobody holds.
+/// A temporary folder that is removed with its contents by the destructor. While it exists it holds a lock on a file in
+/// it, which the system releases when the process dies. The first folder that a process makes removes those of this
+/// user whose locks are free.
 class TemporaryFolder {
  public:
   /// In `parent` (`Environment::temporary_folder`). Errors: ResourceExhausted, with the folder's name and the system's

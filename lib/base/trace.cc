@@ -14,14 +14,14 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Tracks of what is no thread begin here: no kernel gives a thread such a number.
+/// First number of a track that is not a thread. The kernel gives no thread such a number.
 constexpr std::int64_t kFirstOwnTrack = 1000000000;
 
 double Microseconds(Trace::Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
 }
 
-/// Printable is UTF-8 without controls: what is left are quotes and backslashes.
+/// Quotes a text. Printable returns UTF-8 without control characters, so only quotes and backslashes need escapes.
 std::string Quoted(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(Printable(text), {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }

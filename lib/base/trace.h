@@ -17,13 +17,13 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What was done when and on which thread, between Begin and End, as Chrome's trace event JSON. Who has something to
-/// tell makes a Span. Thread-safe; while it is off it costs one read of an atomic.
+/// Records what was done when and on which thread between Begin and End, as Chrome's trace event JSON. Code records an
+/// event by a Span. Thread-safe. While it is off it costs one read of an atomic.
 class TUNEONCE_API Trace {
  public:
   using Clock = std::chrono::steady_clock;
   using Arguments = std::vector<std::pair<const char*, std::variant<std::int64_t, double, std::string>>>;
-  /// One span of time, on a thread's line or on a track of its own. Spans of one line lie beside or within each other.
+  /// One span of time on the line of a thread or of another track. Spans of one line follow or contain each other.
   struct Event {
     std::string name;
     const char* category = "";
@@ -33,7 +33,7 @@ class TUNEONCE_API Trace {
     Arguments arguments;
   };
 
-  /// Forgets what there is, and records from now on: `max_events` at most, of what is more only the number.
+  /// Discards earlier events and starts recording. At most `max_events` are kept, and further ones are only counted.
   void Begin(std::size_t max_events);
   bool is_on() const { return is_on_.load(std::memory_order_relaxed); }
   /// Stops, and gives all that ended since Begin: {"traceEvents": [...], "displayTimeUnit": "ms", "otherData": {...}}.
@@ -44,9 +44,10 @@ class TUNEONCE_API Trace {
   void Add(Event event);
   /// The calling thread's line.
   static std::int64_t ThreadTrack();
-  /// What the calling thread's line is called, if nobody called it anything yet.
+  /// Sets the name of the calling thread's line if it has none.
   void NameThread(const std::string& name);
-  /// The line of something that is no thread, known by its address (a device's lock), called `name`.
+  /// Returns the track called `name` of something that is not a thread and is identified by its address (a device's
+  /// lock).
   std::int64_t TrackOf(const void* thing, const std::string& name);
 
  private:
@@ -56,7 +57,7 @@ class TUNEONCE_API Trace {
   std::size_t max_events_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::size_t num_dropped_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::vector<Event> events_ TUNEONCE_GUARDED_BY(mutex_);
-  std::map<std::int64_t, std::string> names_ TUNEONCE_GUARDED_BY(mutex_);  // Of tracks.
+  std::map<std::int64_t, std::string> names_ TUNEONCE_GUARDED_BY(mutex_);  // Names of tracks.
   std::map<const void*, std::int64_t> tracks_of_things_ TUNEONCE_GUARDED_BY(mutex_);
 };
 

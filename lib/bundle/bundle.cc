@@ -443,7 +443,7 @@ Result<Bundle> Bundle::LoadIn(const Environment& environment, const std::string&
   TUNEONCE_ASSIGN_OR_RETURN(BundleFiles files, BundleFiles::Open(folder));
   Result<std::string> text = ReadFile(manifest, ManifestNode::kMostBytes);
   if (text.status().code() == StatusCode::kNotFound) {
-    return NotFoundError("'" + folder + "' is no bundle: it has no manifest.json");
+    return NotFoundError("'" + folder + "' is not a bundle: it has no manifest.json");
   }
   TUNEONCE_RETURN_IF_ERROR(text.status());
   TUNEONCE_ASSIGN_OR_RETURN(auto node, ManifestNode::Parse(*text, manifest));

@@ -9,7 +9,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 Result<BundleFiles> BundleFiles::Open(const std::string& folder) {
-  if (!IsDirectory(folder)) return NotFoundError("there is no bundle folder '" + folder + "'");
+  if (!IsDirectory(folder)) return NotFoundError("no bundle folder '" + folder + "'");
   BundleFiles files;
   files.root_ = RealPath(folder);
   return files;
@@ -39,7 +39,7 @@ Result<std::string> BundleFiles::PathOf(const std::string& name) const {
 Result<std::string> BundleFiles::FolderPath(const std::string& name) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::string path, PathOf(name));
   if (embedded_) return FailedPreconditionError("'" + name + "': an embedded bundle has no folders");
-  return IsDirectory(path) ? Result<std::string>(path) : NotFoundError("'" + name + "' is no folder");
+  return IsDirectory(path) ? Result<std::string>(path) : NotFoundError("'" + name + "' is not a folder");
 }
 
 Result<std::string> BundleFiles::ReadNow(const std::string& name, std::size_t most_bytes) const {

@@ -63,7 +63,7 @@ Result<std::string> BundleFolders::Find(const std::string& folder_or_name) const
   }
   if (IsDirectory(name)) return folder_or_name;
   return NotFoundError(absl::StrCat(
-      "there is no bundle '", name, "': no such folder, and none of this name in ", absl::StrJoin(folders_, ", "),
+      "no bundle '", name, "': no such folder, and none of this name in ", absl::StrJoin(folders_, ", "),
       " (TUNEONCE_BUNDLES names more folders); there are: ", Names().empty() ? "none" : absl::StrJoin(Names(), ", ")));
 }
 

@@ -116,7 +116,8 @@ Result<std::string> BundleOption(SourceKind kind, const std::string& option, con
   }
   if (*lists.flags != '\0') known.emplace_back("-f... for floating point, loops and inlining");
   if (is_cpp) known.emplace_back("-IFOLDER");
-  return InvalidArgumentError(absl::StrCat("the option '", option, "' is none that a bundle may give (one word each): ",
+  return InvalidArgumentError(absl::StrCat("the option '", option,
+                                           "' is not an option that a bundle may give (one word each): ",
                                            known.empty() ? "nothing compiles a cubin" : absl::StrJoin(known, " ")));
 }
 

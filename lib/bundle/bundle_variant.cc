@@ -50,7 +50,7 @@ Result<std::string> ReadSymbol(const ManifestNode& node) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string symbol, node.String());
   auto fits = [](unsigned char c) { return absl::ascii_isalnum(c) || c == '_' || c == '$' || c == '.' || c == '@'; };
   if (!symbol.empty() && std::all_of(symbol.begin(), symbol.end(), fits)) return symbol;
-  return node.Error("'" + symbol + "' is no symbol: a kernel's unmangled name is expected");
+  return node.Error("'" + symbol + "' is not a symbol: a kernel's unmangled name is expected");
 }
 
 /// The same of CUDA C++: also an instance of a template, "ns::reduce<BLOCK, float>".
@@ -62,7 +62,7 @@ Result<std::string> ReadCudaSymbol(const ManifestNode& node) {
   };
   bool is_named = !KernelNameIn(symbol).empty() && !IsNameExpression(KernelNameIn(symbol));
   if (is_named && symbol.size() <= kMostSymbolBytes && std::all_of(symbol.begin(), symbol.end(), fits)) return symbol;
-  return node.Error("'" + symbol + "' is no kernel's name: a name, or ns::name<ARGUMENTS> is expected");
+  return node.Error("'" + symbol + "' is not a kernel's name: a name, or ns::name<ARGUMENTS> is expected");
 }
 
 Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode& variant, const ManifestNode& node,

@@ -85,7 +85,7 @@ Status PrecompiledBundle::ReadCode(const ManifestNode& node) {
   Code code;
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, ReadFingerprint(node, "key"));
   TUNEONCE_ASSIGN_OR_RETURN(code.target, ReadText(node, "target"));
-  if (!IsFor(code.target)) return node.Find("target")->Error("it is none of the targets");
+  if (!IsFor(code.target)) return node.Find("target")->Error("it is not one of the targets");
   TUNEONCE_ASSIGN_OR_RETURN(code.variant, ReadText(node, "variant"));
   TUNEONCE_ASSIGN_OR_RETURN(code.config, ReadText(node, "config"));
   TUNEONCE_ASSIGN_OR_RETURN(code.toolchain, ReadText(node, "toolchain"));

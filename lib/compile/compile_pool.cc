@@ -265,7 +265,7 @@ struct CompilePool::Impl {
       }
       passed_over.push_back(artifact.status());
     }
-    return CompiledJob{job, 0, InvalidArgumentError("there is no source to compile"), {}, false, false};
+    return CompiledJob{job, 0, InvalidArgumentError("no source to compile"), {}, false, false};
   }
 
   /// Compiles one group more. False if there is none. The first worker starts with the cheapest, so that there is soon

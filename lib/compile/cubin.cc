@@ -147,9 +147,9 @@ std::vector<std::string>::const_iterator OnlyMangled(const std::vector<std::stri
 
 Status DescribeCubin(Artifact* artifact) {
   Result<ElfImage> image = ElfImage::Parse(artifact->image);
-  if (!image.ok()) return InvalidArgumentError(absl::StrCat("the image is no cubin: ", image.status().message()));
+  if (!image.ok()) return InvalidArgumentError(absl::StrCat("the image is not a cubin: ", image.status().message()));
   if (image->machine() != kMachineCuda) {
-    return InvalidArgumentError("the image is no cubin: it is an ELF file for another machine");
+    return InvalidArgumentError("the image is not a cubin: it is an ELF file for another machine");
   }
   artifact->kernels.clear();
   for (const ElfImage::Symbol& symbol : image->symbols()) {
@@ -165,7 +165,7 @@ Status DescribeCubin(Artifact* artifact) {
   if (kernel != artifact->kernels.end()) artifact->symbol = *kernel;
   if (kernel == artifact->kernels.end()) {
     return InvalidArgumentError(
-        absl::StrCat("there is no kernel '", artifact->symbol, "' in the image; it has ",
+        absl::StrCat("no kernel '", artifact->symbol, "' in the image; it has ",
                      artifact->kernels.empty() ? "none" : absl::StrJoin(artifact->kernels, ", ")));
   }
   artifact->resources = ResourcesOf(*image, artifact->symbol);

@@ -19,7 +19,7 @@ Status DescribeByBytes(Artifact* artifact) {
 Status DescribeSharedObject(Artifact* artifact) {
   Result<ElfImage> image = ElfImage::Parse(artifact->image);
   if (!image.ok()) {
-    return InvalidArgumentError("the image is no shared object, which the CPU device loads: " +
+    return InvalidArgumentError("the image is not a shared object, which the CPU device loads: " +
                                 image.status().message());
   }
   if (image->machine() == kMachineCuda) return InvalidArgumentError("a cubin cannot run on the CPU device");

@@ -184,7 +184,7 @@ Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hint
   Result<ElfImage> image = ElfImage::Parse(artifact.image);
   if (!image.ok()) {
     return InternalError(absl::StrCat(
-        arguments[0], " ended well, but what it made is no whole shared object: ", image.status().message()));
+        arguments[0], " ended well, but its output is not a whole shared object: ", image.status().message()));
   }
   if (!HasKernel(*image, source.symbol)) {
     return InvalidArgumentError(absl::StrCat(NameInMessages(source), ": it has no kernel '", source.symbol,

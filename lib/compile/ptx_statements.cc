@@ -183,7 +183,7 @@ Status PtxKernel::Read(std::string_view ptx, std::string_view symbol) {
   text = PlainText(ptx);
   std::string_view all = text;
   std::optional<std::size_t> open = FindKernel(all, symbol);
-  if (!open) return InvalidArgumentError(absl::StrCat("PTX: there is no kernel '", std::string(symbol), "'"));
+  if (!open) return InvalidArgumentError(absl::StrCat("PTX: no kernel '", std::string(symbol), "'"));
   std::size_t behind = *open;
   if (all[*open] == '(') {
     behind = BehindClosing(all, *open, '(', ')');

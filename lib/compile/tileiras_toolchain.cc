@@ -24,7 +24,7 @@ Result<TileIrEntry> EntryOf(const TileIrModule& module, const std::string& symbo
   if (symbol.empty() && module.entries.size() == 1) entry = module.entries.begin();
   if (entry != module.entries.end()) return *entry;
   return InvalidArgumentError(absl::StrCat(
-      "there is no entry '", symbol, "' in the bytecode; it has ",
+      "no entry '", symbol, "' in the bytecode; it has ",
       module.entries.empty() ? "none" : absl::StrJoin(module.entries, ", ", [](std::string* out, const TileIrEntry& e) {
         out->append(e.name);
       })));

@@ -49,7 +49,7 @@ Result<const Toolchain*> ToolchainSet::For(SourceKind kind) const {
                               CallToolchain(kind, "source_kind", [&] { return toolchain->source_kind(); }));
     if (taken == kind) return toolchain.get();
   }
-  return UnimplementedError(absl::StrCat("there is no toolchain for ", std::string(SourceKindName(kind)), " sources"));
+  return UnimplementedError(absl::StrCat("no toolchain for ", std::string(SourceKindName(kind)), " sources"));
 }
 
 }  // namespace v0

@@ -27,7 +27,7 @@ StatusCode CodeOf(CUresult result) {
     case CUDA_ERROR_NOT_INITIALIZED:
     case CUDA_ERROR_DEINITIALIZED:
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-    case CUDA_ERROR_FILE_NOT_FOUND:    // The CPU device's: there is no place for a module's code,
+    case CUDA_ERROR_FILE_NOT_FOUND:    // From the CPU device, if it found no place for a module's code.
     case CUDA_ERROR_OPERATING_SYSTEM:  // or none that code may run from.
       return StatusCode::kUnavailable;
     case CUDA_ERROR_NOT_SUPPORTED:

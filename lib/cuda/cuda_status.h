@@ -15,15 +15,15 @@ inline namespace v0 {
 /// process, is gone (CUDA driver API, descriptions of 700, 702, 714-719 and 710).
 TUNEONCE_API bool IsSticky(CUresult result);
 
-/// The one way from a driver's result to a Status: keeps the number, marks sticky errors, and says which call failed:
-/// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
+/// Converts a driver's result to a Status. It keeps the number, marks sticky errors, and names the call: "cuMemAlloc:
+/// CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
 TUNEONCE_API Status CudaStatus(const DriverApi& api, CUresult result, std::string_view call);
 
 }  // namespace v0
 }  // namespace tuneonce
 
 /// Returns from the enclosing function if a driver call fails: TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
-/// EventQuery(e)). `driver` is a RelaxedDriver; the call's name goes into the message.
+/// EventQuery(e)). `driver` is a RelaxedDriver, and the name of the call appears in the message.
 #define TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, call)                              \
   do {                                                                                \
     if (CUresult tuneonce_result = (driver)->call; tuneonce_result != CUDA_SUCCESS) { \

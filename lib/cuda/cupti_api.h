@@ -12,10 +12,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// CUPTI's functions that the library uses, as plain pointers, with types of our own, so that neither building nor
-/// running needs CUPTI's headers. The constants are those of CUPTI 12.0 to 13.0 (cupti_callbacks.h, cupti_activity.h,
-/// cupti_result.h); tests/cuda compares them with the headers where they are installed. A test may fill a table with
-/// functions of its own. Every function returns a CUptiResult; 0 is success. Thread rule: immutable.
+/// The functions of CUPTI that the library uses, as plain pointers with types of this library, so that building and
+/// running need no CUPTI headers. The constants are those of CUPTI 12.0 to 13.0 (cupti_callbacks.h, cupti_activity.h,
+/// cupti_result.h), and tests/cuda compares them with the headers where they are installed. A test may fill a table
+/// with its own functions. Every function returns a CUptiResult, where 0 is success. Thread rule: immutable.
 struct CuptiApi {
   using Subscriber = void*;
   using Callback = void (*)(void* userdata, int domain, std::uint32_t callback_id, const void* data);
@@ -52,9 +52,9 @@ struct CuptiApi {
 
 struct Environment;
 
-/// Loads CUPTI: `Environment::cupti`, else by its names of CUDA 13 and 12 and in the CUDA toolkit's folder. Loaded once
-/// per list of places; the result lives for ever. Errors: Unavailable, naming what was looked for, or the function
-/// that is missing.
+/// Loads CUPTI from `Environment::cupti`, else by its names in CUDA 13 and 12 and in the CUDA toolkit's folder. It is
+/// loaded once per list of places and never unloaded. Errors: Unavailable, naming the places that were searched, or the
+/// missing function.
 TUNEONCE_API Result<const CuptiApi*> LoadCupti(const Environment& environment);
 
 }  // namespace v0

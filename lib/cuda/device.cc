@@ -33,7 +33,7 @@ Result<int> Device::Count(const DriverApi& api) {
 Result<Device> Device::Get(const DriverApi& api, int index) {
   TUNEONCE_ASSIGN_OR_RETURN(int count, Count(api));
   if (index < 0 || index >= count) {
-    return InvalidArgumentError(absl::StrCat("there is no device ", index, ": ", api.library_path(), " has ", count,
+    return InvalidArgumentError(absl::StrCat("no device ", index, ": ", api.library_path(), " has ", count,
                                              count == 1 ? " device" : " devices"));
   }
   RelaxedDriver driver(api);

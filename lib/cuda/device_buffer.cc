@@ -63,7 +63,7 @@ Status DeviceBuffer::CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::
 }
 
 Status DeviceBuffer::Repeat(std::size_t bytes) const {
-  // Doubling what is there: few copies, however large the buffer is.
+  // Doubling the filled part needs few copies for a buffer of any size.
   for (std::size_t filled = bytes; filled > 0 && filled < bytes_;) {
     std::size_t more = std::min(filled, bytes_ - filled);
     TUNEONCE_RETURN_IF_ERROR(CopyFromDevice(pointer_, more, filled));

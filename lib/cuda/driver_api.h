@@ -25,14 +25,14 @@ struct DriverTable {
 
 /// One loaded driver: the CUDA driver, or the CPU device's library.
 ///
-/// Duty: own the function table and say which library it came from. It leaves to RelaxedDriver how the functions may
-/// be called: the table is private, so that no call of ours can spoil another thread's stream capture. Only the launch
-/// of a hit (`launch_path()`) and tests of the driver itself (`UnguardedTable`) go round that guard.
+/// It owns the function table and states which library it came from. The table is private, because only RelaxedDriver
+/// may call the functions: a call without it can invalidate another thread's stream capture. Only the launch of a hit
+/// (`launch_path()`) and tests of the driver itself (`UnguardedTable`) bypass that guard.
 ///
 /// Thread rule: immutable; any thread. A loaded driver is never unloaded.
 class TUNEONCE_API DriverApi {
  public:
-  /// What TunedKernel calls on a hit. None of them can spoil a capture (docs/internal/driver_rules.md).
+  /// The functions that TunedKernel calls in a hit. None of them can invalidate a capture (docs/internal/driver_rules.md).
   struct LaunchPath {
     PFN_cuLaunchKernelEx_v11060 LaunchKernelEx;
     PFN_cuCtxGetDevice_v2000 CtxGetDevice;
@@ -49,8 +49,8 @@ class TUNEONCE_API DriverApi {
   const std::string& library_path() const { return library_path_; }
   /// True for the CPU device's library: its figures are never GPU figures.
   bool is_cpu_device() const { return is_cpu_device_; }
-  /// Held while something is measured on the device: what others would run there meanwhile would be timed with it. It
-  /// belongs to the driver, since whoever measures on a device, by whichever Runtime, means the same device.
+  /// Returns the lock that is held while something is measured on the device, because other work on it would change the
+  /// measured times. It belongs to the driver, so that all Runtimes share one lock per device.
   Mutex& measuring_lock(CUdevice device) const;
 
  private:
@@ -68,21 +68,21 @@ class TUNEONCE_API DriverApi {
 /// The bare table, for decorators and for tests of the driver itself. Everything else uses RelaxedDriver.
 TUNEONCE_API const DriverTable& UnguardedTable(const DriverApi& api);
 
-/// Loads the CUDA driver: `Environment::cuda_driver`, else "libcuda.so.1" from the system's places and then from those
-/// in which containers and WSL mount it. Loaded once per library; the result lives for ever.
-/// Errors: Unavailable, naming every path tried and why each failed, or the first function that is missing.
+/// Loads the CUDA driver from `Environment::cuda_driver`, else "libcuda.so.1" from the system's places and then from
+/// the folders in which containers and WSL mount it. Each library is loaded once and never unloaded. Errors:
+/// Unavailable, naming every path that was tried and why it failed, or the first missing function.
 TUNEONCE_API Result<const DriverApi*> LoadCudaDriver(const Environment& environment);
 
-/// Loads the CPU device (libtuneonce_cpu_driver.so): `Environment::cpu_driver`, else beside this library or program, in
-/// the folder for libraries that lies beside theirs, or where the loader finds it: by the run path that the package's
-/// target gives to what it is linked into, LD_LIBRARY_PATH, the system's folders. It has as many devices, with as much
-/// memory, as the environment says that it is first loaded with. Errors: as for LoadCudaDriver; FailedPrecondition if
-/// it runs already, with fewer devices or another size of memory.
+/// Loads the CPU device (libtuneonce_cpu_driver.so) from `Environment::cpu_driver`, else from the folder of this
+/// library or program, from the folder for libraries next to that one, or where the loader finds it: by the run path
+/// that the package's CMake target sets, by LD_LIBRARY_PATH, or in the system's folders. The environment of the first
+/// load decides its number of devices and their memory. Errors: as for LoadCudaDriver; FailedPrecondition if it is
+/// already running with fewer devices or another size of memory.
 TUNEONCE_API Result<const DriverApi*> LoadCpuDriver(const Environment& environment);
 
-/// The driver whose context is current on this thread: the CPU device's where one of its contexts is (a host gets one
-/// only by naming it), else the CUDA driver, whether or not it has one; where there is none, the CPU device's if that
-/// is loaded. Errors: those of LoadCudaDriver.
+/// Returns the driver whose context is current on this thread. It is the CPU device if one of its contexts is current,
+/// which needs a host that opened it by name. Otherwise it is the CUDA driver, even without a context, or without a
+/// CUDA driver the CPU device if that is loaded. Errors: those of LoadCudaDriver.
 TUNEONCE_API Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment);
 
 }  // namespace v0

@@ -1,9 +1,10 @@
 #ifndef TUNEONCE_LIB_CUDA_DRIVER_FUNCTIONS_H_
 #define TUNEONCE_LIB_CUDA_DRIVER_FUNCTIONS_H_
 
-/// Every driver function that the library uses, once: X(Name, version, need). The type is `PFN_cuName_vversion` of
-/// cudaTypedefs.h and the address is asked for at that version (`cuGetProcAddress`), so the two cannot part.
-/// need: kRequired (a driver without it is refused) or kOptional (a null pointer then; the caller has another way).
+/// All driver functions that the library uses: X(Name, version, need). The type is `PFN_cuName_vversion` of
+/// cudaTypedefs.h, and cuGetProcAddress is called with the same version, so that type and address always match. `need`
+/// is kRequired (a driver without it is refused) or kOptional (the pointer may be null, and the caller has an
+/// alternative).
 #define TUNEONCE_DRIVER_FUNCTIONS(X)                            \
   /* initialization and devices */                              \
   X(Init, 2000, kRequired)                                      \

@@ -20,7 +20,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-// Debian's name of the architecture, which is that of a folder of libraries.
+// Debian's name of the architecture, which is the name of a library folder.
 #ifdef __aarch64__
 #define TUNEONCE_MULTIARCH "aarch64-linux-gnu"
 #else
@@ -29,8 +29,8 @@ namespace {
 
 /// The CPU device's library exports this symbol; the CUDA driver does not.
 constexpr char kCpuDeviceMark[] = "tuneonceCpuDriverAbi";
-/// And this one, which says what its devices are to be. Before cuInit it decides; later it is refused, with
-/// CUDA_ERROR_INVALID_VALUE, if the devices there are do not suffice.
+/// This symbol too. It configures the devices. Before cuInit it decides their number and memory. Later calls return
+/// CUDA_ERROR_INVALID_VALUE if the existing devices do not suffice.
 constexpr char kConfigureCpuDriver[] = "tuneonceCpuDriverConfigure";
 using ConfigureCpuDriver = CUresult(int num_devices, std::int64_t memory_mib, const char* temporary_folder);
 
@@ -96,15 +96,15 @@ Status RunsOtherwise(const DriverApi& api, const Environment& environment) {
 
 /// A loaded driver. It is never freed.
 struct LoadedDriver {
-  LoadedDriver(void* its_handle, const DriverTable& table, const std::string& path, bool is_cpu_device)
-      : handle(its_handle), api(table, path, is_cpu_device) {}
+  LoadedDriver(void* library, const DriverTable& table, const std::string& path, bool is_cpu_device)
+      : handle(library), api(table, path, is_cpu_device) {}
 
   void* const handle;  // The loader's.
   const DriverApi api;
   const LoadedDriver* next = nullptr;
 };
 
-/// The driver with this handle, of those from `first` on; null if there is none.
+/// Returns the driver with this handle in the list that starts at `first`, or null.
 const DriverApi* FindLoaded(const LoadedDriver* first, const void* handle) {
   for (; first != nullptr; first = first->next) {
     if (first->handle == handle) return &first->api;
@@ -112,9 +112,9 @@ const DriverApi* FindLoaded(const LoadedDriver* first, const void* handle) {
   return nullptr;
 }
 
-/// Loads each library once for the whole process, for ever. It takes no lock, which a child of fork() could find locked
-/// for ever: of threads that load a library at a time the first that is done counts. `environment`: what the CPU device
-/// is to offer; null where it may not be the CPU device.
+/// Loads each library once per process and never unloads it. It takes no lock, because a child of fork() could inherit
+/// it locked. If several threads load a library at the same time, the first to finish is used. `environment` configures
+/// the CPU device, and is null if the library must not be the CPU device.
 Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const std::string& what,
                                   const Environment* environment) {
   static std::atomic<const LoadedDriver*> all{nullptr};
@@ -167,8 +167,8 @@ Result<const DriverApi*> LoadCpuDriver(const Environment& environment) {
         if (std::find(paths.begin(), paths.end(), place) == paths.end()) paths.push_back(std::move(place));
       }
     }
-    // By the run path, LD_LIBRARY_PATH, and the system's folders. The loader takes the run path of whoever calls
-    // dlopen, which is a sanitizer's library where that stands before it: so each folder is named.
+    // The loader would use the run path of the library that calls dlopen, which may be a sanitizer's. So each folder of
+    // the run path is listed, before LD_LIBRARY_PATH and the system's folders.
     for (const std::string& folder : FoldersOfLibraries()) paths.push_back(absl::StrCat(folder, "/", kName));
     paths.push_back(kName);
   }

@@ -38,7 +38,7 @@ std::string FolderOfThisCode() {
   link_map* library = nullptr;
   void** extra = reinterpret_cast<void**>(&library);
   int found = dladdr1(reinterpret_cast<void*>(&FolderOfThisCode), &info, extra, RTLD_DL_LINKMAP);
-  // Of a program the loader knows no file: it gives what the program was called, which may be relative, or a lie.
+  // The loader knows no file of the program: it returns argv[0], which may be relative or wrong.
   if (found == 0 || library == nullptr || library->l_name[0] == '\0') return FolderOfProgram();
   return FolderOf(info.dli_fname);
 }
@@ -60,7 +60,7 @@ std::vector<std::string> FoldersOfLibraries() {
   std::vector<std::string> folders;
   Dl_serinfo size{};
   if (dlinfo(code, RTLD_DI_SERINFOSIZE, &size) == 0) {
-    // A Dl_serinfo, with its list and texts behind it, in memory aligned as one.
+    // A Dl_serinfo followed by its list and texts, in memory with its alignment.
     std::vector<Dl_serinfo> memory(size.dls_size / sizeof(Dl_serinfo) + 1, size);
     Dl_serinfo* list = memory.data();
     if (dlinfo(code, RTLD_DI_SERINFO, list) == 0) {

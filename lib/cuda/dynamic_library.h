@@ -9,14 +9,14 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A library opened by dlopen; never closed (drivers and compilers do not survive it).
+/// A library that was opened by dlopen and is never closed, because drivers and compilers do not survive that.
 struct DynamicLibrary {
   void* handle = nullptr;
   std::string path;  ///< The entry of the list that opened.
 };
 
-/// Opens the first of `paths` that opens, with local symbols. Errors: Unavailable, "<what> was not found; looked for"
-/// with every path and the loader's reason for it.
+/// Opens the first of `paths` that can be opened, with local symbols. Errors: Unavailable, "<what> was not found;
+/// looked for" with every path and the loader's reason.
 Result<DynamicLibrary> OpenFirst(const std::vector<std::string>& paths, const std::string& what);
 
 /// Folder of the library or program that holds tuneonce's own code, and of the running program. No trailing slash.

@@ -29,7 +29,8 @@ class TUNEONCE_API Event {
   CUevent get() const { return event_; }
 
   Status Record(CUstream stream) const;
-  /// The same, but while `stream` captures the recording becomes part of the graph, so that each replay records anew.
+  /// Records the event in `stream`. If the stream captures, the recording becomes part of the graph, so that each
+  /// replay records the event again.
   Status RecordInGraph(CUstream stream) const;
   Status Synchronize() const;
   /// Microseconds from `start` to this event. REQUIRES: both were recorded with timing and are complete.
@@ -42,9 +43,9 @@ class TUNEONCE_API Event {
   CUevent event_;
 };
 
-/// Work put into `stream` from now on waits for all that is in `producer` now; nullptr is the legacy default stream.
-/// Nothing is done if both are one stream. Errors: FailedPrecondition while `stream` captures, since no graph can hold
-/// another stream's work; the driver's.
+/// Makes work that is enqueued on `stream` from now on wait for all current work of `producer`, where null is the
+/// legacy default stream. Does nothing if both are the same stream. Errors: FailedPrecondition if `stream` captures,
+/// because a graph cannot contain another stream's work; the driver's.
 TUNEONCE_API Status OrderBehind(StreamView stream, CUstream producer);
 
 }  // namespace v0

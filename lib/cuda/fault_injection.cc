@@ -109,8 +109,8 @@ FaultInjection::~FaultInjection() {
 
 Status FaultInjection::Plan(const Fault& fault) {
   if (IndexOf(fault.function) < 0) {
-    return InvalidArgumentError(absl::StrCat("there is no driver function '", fault.function,
-                                             "' to inject a fault into: see driver_functions.h"));
+    return InvalidArgumentError(
+        absl::StrCat("no driver function '", fault.function, "' to inject a fault into: see driver_functions.h"));
   }
   Injector& injector = GetInjector();
   MutexLock lock(injector.mutex);

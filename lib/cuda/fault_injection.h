@@ -14,11 +14,11 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One planned fault: when a function is called for the n-th time, fail it, delay it, or both.
+/// A planned fault: the n-th call of a function fails, is delayed, or both.
 struct Fault {
   std::string function;           ///< Name without "cu", as in driver_functions.h: "MemAllocAsync".
-  std::int64_t ordinal = 1;       ///< Which call, from 1 on; 0 means every call.
-  CUresult error = CUDA_SUCCESS;  ///< Returned instead of calling the driver; CUDA_SUCCESS: call it.
+  std::int64_t ordinal = 1;       ///< The number of the call, from 1 on. 0 means every call.
+  CUresult error = CUDA_SUCCESS;  ///< The result in place of the driver's. CUDA_SUCCESS calls the driver.
   int delay_us = 0;               ///< Waited before either.
 };
 
@@ -41,7 +41,7 @@ class TUNEONCE_API FaultInjection {
   Status Plan(const Fault& fault);
   /// Forgets all faults and counts.
   void Clear();
-  /// Calls made to a function so far ("MemAllocAsync"), failed ones included; 0 for unknown names.
+  /// Returns how many calls were made to a function ("MemAllocAsync"), failed ones included. Unknown names return 0.
   std::int64_t CallCount(const std::string& function) const;
 
  private:

@@ -14,13 +14,14 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Owns device memory of the current context that another process may map by its handle. It is of cuMemAlloc, since
-/// what a stream allocates has no handle; so its end waits for all kernels of the context. It takes whole units of 2
-/// MiB: of smaller allocations the driver makes several in one, and a handle gives all of it away. Move-only.
-/// REQUIRES: its context is current at its end. Thread rule: one owner.
+/// Owns device memory of the current context that another process may map by its handle. It uses cuMemAlloc, because
+/// stream-ordered memory has no handle, so its destructor waits for all kernels of the context. It takes whole units of
+/// 2 MiB, because the driver puts several smaller allocations into one unit and a handle shares all of it. Move-only.
+/// REQUIRES: its context is current in the destructor. Thread rule: one owner.
 class ExportedBlock {
  public:
-  /// Errors: InvalidArgument for 0 bytes; ResourceExhausted; Unimplemented where the system has no such handles.
+  /// Allocates a block. Errors: InvalidArgument for 0 bytes; ResourceExhausted; Unimplemented if the system has no such
+  /// handles.
   static Result<ExportedBlock> Allocate(const DriverApi& api, std::size_t bytes);
   ~ExportedBlock();
   ExportedBlock(ExportedBlock&& other) noexcept
@@ -38,7 +39,7 @@ class ExportedBlock {
 
   CUdeviceptr address() const { return pointer_; }
   std::size_t bytes() const { return bytes_; }
-  /// What ImportedBlock::Open takes, in another process.
+  /// Returns the handle for ImportedBlock::Open in another process.
   const std::string& handle() const { return handle_; }
 
  private:
@@ -56,8 +57,8 @@ class ExportedBlock {
 /// REQUIRES: its context is current at its end, and what uses the memory has ended. Thread rule: one owner.
 class ImportedBlock {
  public:
-  /// Errors: InvalidArgument, if `handle` is none; what the driver says of one that is of this process, was opened by
-  /// another context of it, or whose process is gone.
+  /// Maps a block of another process. Errors: InvalidArgument for bytes that are not a handle; the driver's for a
+  /// handle of this process, one that another context of this process opened, or one whose process ended.
   static Result<ImportedBlock> Open(const DriverApi& api, std::string_view handle);
   ~ImportedBlock();
   ImportedBlock(ImportedBlock&& other) noexcept : api_(other.api_), pointer_(std::exchange(other.pointer_, 0)) {}

@@ -43,7 +43,8 @@ Result<std::vector<std::size_t>> KernelHandle::ParameterSizes() const {
 
 Result<Library> Library::Load(const DriverApi& api, const std::string& image) {
   if (image.empty()) return InvalidArgumentError("cannot load an empty image");
-  // A driver gets no size: it would read past the end of one that is cut. What is no ELF file is text with an end.
+  // The driver receives no size and would read past the end of a truncated image. Any other image is text that ends
+  // with a zero byte.
   if (image.rfind(ELFMAG, 0) == 0) {
     Status whole = ElfImage::Parse(image).status();
     if (!whole.ok()) return whole.WithPrefix("cannot load an image of " + std::to_string(image.size()) + " bytes");

@@ -14,15 +14,15 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One kernel of a loaded Library, loaded for real in the context that was current when it was got. Copyable view:
-/// valid while its Library lives. Thread rule: a value; launches from any thread.
+/// One kernel of a loaded Library, which is loaded in the context that was current in GetKernel. A copyable view that
+/// is valid while its Library lives. Thread rule: a value; launches from any thread.
 class TUNEONCE_API KernelHandle {
  public:
   KernelHandle(const DriverApi& api, CUkernel kernel, CUfunction function)
       : api_(&api), kernel_(kernel), function_(function) {}
 
-  /// What cuLaunchKernelEx takes, in every context of every device: the CUkernel, which outlives contexts. In a context
-  /// other than the one it was got in, the driver loads it at the first launch, behind the kernels that run there.
+  /// Returns the CUkernel for cuLaunchKernelEx, which works in every context of every device and outlives contexts. In
+  /// a context other than that of GetKernel, the driver loads it at the first launch, after the kernels that run there.
   CUfunction get() const { return reinterpret_cast<CUfunction>(kernel_); }
 
   /// In the context in which it was got.
@@ -35,15 +35,15 @@ class TUNEONCE_API KernelHandle {
  private:
   const DriverApi* api_;
   CUkernel kernel_;
-  CUfunction function_;  // Of the context.
+  CUfunction function_;  // The function in the context of GetKernel.
 };
 
 /// Owns a loaded image (cubin, or the CPU device's shared object). Move-only.
 ///
-/// Loaded as a CUlibrary, which does not wait for running kernels.
-/// The first GetKernel of a library does wait for them (docs/internal/driver_rules.md), so it belongs to warm-up.
-/// Unloading while a graph may be instantiated again from a capture of its kernels crashes inside the driver: whoever
-/// owns a Library keeps it until no graph uses it. Thread rule: one owner.
+/// It is loaded as a CUlibrary, which does not wait for running kernels. The first GetKernel of a library does wait for
+/// them (docs/internal/driver_rules.md), so it belongs to warm-up. Unloading crashes inside the driver if a graph that captured
+/// its kernels is instantiated again later, so the owner keeps a Library until no graph uses it. Thread rule: one
+/// owner.
 class TUNEONCE_API Library {
  public:
   /// `image` is needed only during the call. Errors: InvalidArgument (not an image for this device), ResourceExhausted.

@@ -11,9 +11,9 @@ inline namespace v0 {
 
 struct Environment;
 
-/// NVML's functions that the library uses, as plain pointers, with types of our own, so that neither building nor
-/// running needs NVML. The constants are nvml.h's of CUDA 12 and 13. Every function returns an nvmlReturn_t; 0 is
-/// success. Thread rule: immutable; NVML's functions may be called on any thread.
+/// The functions of NVML that the library uses, as plain pointers with types of this library, so that building and
+/// running need no NVML. The constants are those of nvml.h in CUDA 12 and 13. Every function returns an nvmlReturn_t,
+/// where 0 is success. Thread rule: immutable; any thread may call NVML's functions.
 struct NvmlApi {
   using Device = void*;
 
@@ -33,9 +33,8 @@ struct NvmlApi {
   int (*DeviceGetDeviceHandleFromMigDeviceHandle)(Device mig_device, Device* device) = nullptr;
 };
 
-/// Loads NVML, `Environment::nvml` or by its usual name, and initializes it, once per name; it is never shut down. The
-/// result lives for ever. Errors: Unavailable, naming what was looked for, the function that is missing, or NVML's
-/// error.
+/// Loads NVML from `Environment::nvml` or by its usual name, and initializes it, once per name. It is never shut down.
+/// Errors: Unavailable, naming the places that were searched, the missing function, or NVML's error.
 TUNEONCE_API Result<const NvmlApi*> LoadNvml(const Environment& environment);
 
 }  // namespace v0

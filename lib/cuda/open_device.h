@@ -11,7 +11,7 @@ inline namespace v0 {
 
 struct Environment;
 
-/// As the public OpenDevice, with the drivers that this environment names.
+/// Implements the public OpenDevice with the drivers that this environment names.
 TUNEONCE_API Result<Device> OpenDevice(const std::string& name, const Environment& environment);
 
 }  // namespace v0

@@ -6,15 +6,16 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The way to call the driver: for its lifetime the calling thread's stream-capture mode is RELAXED.
+/// Calls the driver with the calling thread's stream-capture mode set to RELAXED for its lifetime.
 ///
-/// While any thread captures a stream in GLOBAL mode, even cuEventQuery on an unrelated event of another thread spoils
-/// that capture, unless the caller's thread is in RELAXED mode (measured: docs/internal/driver_rules.md). So a function
-/// that needs the driver makes one of these and calls through it: `RelaxedDriver driver(api); driver->MemAlloc(...)`.
-/// Nesting is fine; the previous mode comes back at the end. Costs two calls of 6 ns.
+/// While any thread captures a stream in GLOBAL mode, even cuEventQuery on an unrelated event in another thread
+/// invalidates that capture, unless the calling thread is in RELAXED mode (measured: docs/internal/driver_rules.md). So a
+/// function that needs the driver makes one of these and calls through it: `RelaxedDriver driver(api);
+/// driver->MemAlloc(...)`. Objects may be nested; the destructor restores the previous mode. It costs two calls of 6
+/// ns.
 ///
-/// Even under it three things stay forbidden, since they spoil captures in any mode: cuCtxSynchronize, the legacy
-/// stream, and synchronous copies beside a blocking capturing stream. Nothing in lib/ uses them.
+/// Three calls invalidate captures in any mode and are not used in lib/: cuCtxSynchronize, work on the legacy stream,
+/// and synchronous copies while a blocking stream captures.
 ///
 /// Thread rule: lives on one thread's stack.
 class RelaxedDriver {

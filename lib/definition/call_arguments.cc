@@ -23,7 +23,7 @@ void CallArguments::NoteMistake(const std::string& what) const {
 std::size_t CallArguments::IndexOf(std::string_view name, const char* what) const {
   std::string text(name);
   if (std::optional<std::size_t> found = definition_->FindParameter(text)) return *found;
-  NoteMistake(absl::StrCat("the ", what, " '", text, "', which is no parameter"));
+  NoteMistake(absl::StrCat("the ", what, " '", text, "', which is not a parameter"));
   return kNone;
 }
 
@@ -32,7 +32,7 @@ const TensorView& CallArguments::tensor(std::size_t parameter) const {
   if (parameter < parameters.size() && parameters[parameter].kind == ParameterKind::kTensor) {
     return *static_cast<const TensorView*>(values_[parameter]);
   }
-  NoteMistake(absl::StrCat("a tensor, and parameter ", parameter, " is none"));
+  NoteMistake(absl::StrCat("a tensor, but parameter ", parameter, " is not one"));
   return NoTensor();
 }
 
@@ -53,7 +53,7 @@ const PointerTable& CallArguments::table(std::string_view name) const {
 const void* CallArguments::FindScalar(std::size_t parameter, DType dtype) const {
   const std::vector<Parameter>& parameters = definition_->parameters();
   if (parameter >= parameters.size() || parameters[parameter].kind != ParameterKind::kScalar) {
-    NoteMistake(absl::StrCat("a scalar, and parameter ", parameter, " is none"));
+    NoteMistake(absl::StrCat("a scalar, but parameter ", parameter, " is not one"));
     return nullptr;
   }
   if (parameters[parameter].dtype != dtype) {

@@ -13,7 +13,7 @@ std::string Counted(int count, const char* one, const char* several) {
   return absl::StrCat(count, " ", count == 1 ? one : several);
 }
 
-/// What was seen, in words: the start of all reasons.
+/// Returns what was found in the code, as the first of the reasons.
 std::vector<std::string> Seen(const KernelEvidence& e) {
   std::vector<std::string> seen;
   if (e.num_products > 0) seen.push_back(Counted(e.num_products, "matrix product", "matrix products"));
@@ -42,7 +42,7 @@ std::vector<std::string> Seen(const KernelEvidence& e) {
   return seen;
 }
 
-/// The family of a kernel with products, or why there is none.
+/// Returns the family of a kernel with products, or null with the reason.
 const char* FamilyOfProducts(const KernelEvidence& e, std::string* why_not) {
   if (e.num_products_of_softmax > 0) return e.num_loads_by_content > 0 ? "varlen_attention" : "attention";
   if (e.num_products_of_products > 0) {

@@ -10,8 +10,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Which family a kernel is of, and why. Null where what was seen fits none, or more than one: `reasons` say what it
-/// was.
+/// The family of a kernel. It is null if the evidence fits no family or more than one. `reasons` states what was found.
 struct Classification {
   const Family* family = nullptr;
   std::vector<std::string> reasons;

@@ -14,9 +14,9 @@ namespace {
 using Type = CompilerOption::Type;
 using Results = CompilerOption::Results;
 
-/// An opt-level decides whether sums of products are contracted, too. The host's compiler is told -ffp-contract=off
-/// before all else (HostToolchain), so that its opt-level is no such one; one word for all of them is. tileiras knows
-/// neither --ftz nor --approx: TileirasToolchain patches the bytecode for them.
+/// An opt-level also decides whether products and sums are contracted, so it may change results. For the CPU device's
+/// compiler it does not, because HostToolchain always passes -ffp-contract=off, but one effect applies to all
+/// compilers. tileiras has neither --ftz nor --approx, so TileirasToolchain patches the bytecode for them.
 constexpr CompilerOption kOptions[] = {
     {"maxrregcount", Type::kNumber, Results::kSame, "--maxrregcount=", "--maxrregcount=", "", ""},
     {"ftz", Type::kTruth, Results::kLessExact, "--ftz=", "", "--ftz", "", "--ftz"},
@@ -87,7 +87,7 @@ Result<const CompilerOption*> FindCompilerOption(std::string_view name) {
                             [&](const CompilerOption& option) { return option.name == name; });
   if (found != std::end(kOptions)) return &*found;
   return InvalidArgumentError(absl::StrCat(
-      "the compiler option '", std::string(name), "' is none that can be an axis; those are: ",
+      "the compiler option '", std::string(name), "' cannot be an axis; the options that can are: ",
       absl::StrJoin(kOptions, ", ", [](std::string* out, const CompilerOption& option) { out->append(option.name); })));
 }
 

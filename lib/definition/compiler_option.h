@@ -18,14 +18,14 @@ struct CompilerOption {
   enum class Results {
     kSame,
     kDiffer,     ///< Values differ in rounding, contraction or subnormal numbers.
-    kLessExact,  ///< As kDiffer, and `true` is the less exact value, which no baseline may have.
+    kLessExact,  ///< As kDiffer. The value `true` is the less exact one, which a baseline must not have.
   };
 
   std::string_view name;
   Type type;
   Results results;
-  /// What stands before the value, by the compiler that takes it (NVRTC, ptxas, TileirasToolchain, the host's
-  /// compiler), or words that are given for `true`. Empty: that compiler has no such option.
+  /// The text before the value, for each compiler that takes the option (NVRTC, ptxas, TileirasToolchain, the CPU
+  /// device's compiler), or the words that stand for `true`. Empty: the compiler does not have the option.
   std::string_view cuda_cpp, ptx, tile_ir, host_cpp;
   std::string_view tile_cpp = {};
 };
@@ -33,14 +33,14 @@ struct CompilerOption {
 /// The option `name`. Errors: InvalidArgument, listing those there are.
 TUNEONCE_API Result<const CompilerOption*> FindCompilerOption(std::string_view name);
 
-/// OK if the option takes the value. Errors: InvalidArgument, naming the option and what it takes.
+/// Returns OK if the option accepts the value. Errors: InvalidArgument, naming the option and what it accepts.
 TUNEONCE_API Status CheckOptionValue(const CompilerOption& option, const AxisValue& value);
 
 /// Whether the compiler of these sources takes the option.
 TUNEONCE_API bool TakesOption(SourceKind kind, const CompilerOption& option);
 
-/// Adds to `source` the options that the config's option axes say and its compiler takes; others mean nothing to it. A
-/// number of 0 is not set. What the source's own options say already is kept for KernelSource::Check.
+/// Adds to `source` the values of the config's option axes that its compiler knows. A number of 0 is not set. A
+/// conflict with the source's own options is kept for KernelSource::Check.
 TUNEONCE_API void AddAxisOptions(const Config& config, KernelSource* source);
 
 }  // namespace v0

@@ -14,7 +14,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-// What Canonical writes. These numbers are on disk: none is changed or used again.
+// The encoding of Canonical. These numbers are on disk, so none may be changed or reused.
 constexpr std::uint64_t kCanonicalVersion = 1;
 enum ValueType : std::uint64_t { kInt64Value = 1, kDoubleValue = 2, kBoolValue = 3, kStringValue = 4 };
 enum StoredKind : std::uint64_t { kStructural = 1, kHint = 2, kOption = 3 };
@@ -45,7 +45,7 @@ void AddValue(const AxisValue& value, Encoder* encoder) {
   }
 }
 
-/// Nothing if the type or the value is none that AddValue writes.
+/// Returns nothing for a type or value that AddValue does not write.
 std::optional<AxisValue> ReadValue(Decoder* decoder) {
   switch (decoder->Word()) {
     case kInt64Value:

@@ -15,8 +15,8 @@ inline namespace v0 {
 
 class KernelDefinition;
 
-/// The number of an entry of Parameter::dims that is a constant extent, "=4"; 0 of one that no extent can have.
-/// Empty for a dim's name.
+/// Returns the number of an entry of Parameter::dims that is a constant extent ("=4"), or 0 for an invalid number.
+/// Returns nothing for a dim's name.
 TUNEONCE_API std::optional<std::int64_t> ConstantExtent(const std::string& entry);
 
 /// The extent that an entry of Parameter::dims stands for where the dims are these.

@@ -18,8 +18,8 @@ namespace {
 /// another one is not noticed.
 constexpr std::array<std::int64_t, 5> kOtherExtents = {1, 97, 1000, 4096, 1 << 20};
 
-/// The source with this extent of `dim`; of all dims that the key does not decide where `dim` is null. An exception
-/// counts as a result of its own.
+/// Returns the fingerprint of the source with this extent of `dim`, or of all dims that the key does not decide if
+/// `dim` is null. An exception counts as a result of its own.
 std::optional<Fingerprint> SourceWith(const Variant& variant, const Config& config, Problem problem,
                                       const std::vector<Dim>& dims, std::int64_t extent) {
   for (Dim dim : dims) problem.dims[dim] = extent;

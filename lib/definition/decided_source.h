@@ -7,11 +7,11 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What `variant` makes of `config` for all launches that share the key of `problem`: only what the key decides may
-/// have a say in it. A source that depends on a dim which the key rounds or omits would be compiled for one launch and
-/// run for others. `Problem::dims` is read through an inline function on the hot path, so that reading such a dim
-/// cannot be refused as reading a scalar is; instead the source is made again with other values of those dims and
-/// compared. Errors: InvalidArgument naming the function, the config and the dim; what the function throws.
+/// Makes the source of `variant` for `config` and all launches that share the key of `problem`. It must depend only on
+/// what the key decides: a source that reads a dim which the key rounds or omits would be compiled for one launch and
+/// run for others. Reading such a dim cannot be refused like reading a scalar, because `Problem::dims` is read by an
+/// inline function on the hot path. So the source is made again with other values of those dims and compared. Errors:
+/// InvalidArgument naming the function, the config and the dim; an exception of the function.
 Result<KernelSource> MakeDecidedSource(const KernelDefinition& definition, const Variant& variant, const Config& config,
                                        const Problem& problem);
 

@@ -10,9 +10,9 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Shared memory that one block can have, in bytes; of an unknown GPU what each has since sm_80. By the capability and
-/// not of the device, since what is compiled ahead must be what the device lists. Source: CUDA C++ Programming Guide,
-/// technical specifications per compute capability.
+/// Returns the maximum shared memory of a block in bytes, and for an unknown GPU what every GPU since sm_80 has. It
+/// depends on the capability and not on the device, because code that is compiled ahead must match what the device
+/// lists. Source: CUDA C++ Programming Guide, technical specifications per compute capability.
 std::int64_t SharedMemoryOfBlock(const Target& target) {
   constexpr std::int64_t kKiB = 1024;
   switch (target.capability()) {
@@ -90,7 +90,7 @@ void SetBaselines(const Family& family, const std::optional<Target>& only, const
   space->SetBaselinesByTarget(std::move(baselines));
 }
 
-/// What a definition calls a guard's dim.
+/// Returns the definition's name of a guard's dim.
 std::string NameOf(const std::string& dim, const std::map<std::string, std::string>& dims) {
   auto named = dims.find(dim);
   return named == dims.end() ? dim : named->second;
@@ -110,7 +110,7 @@ void AddGuards(const Family& family, const std::map<std::string, std::string>& d
   const std::string head = NameOf(family.head, dims);
   space->AddGuard(absl::StrCat("an accumulator of TILE_M x ", head, " fits half of the registers"), head,
                   [tile = space->FindAxis("TILE_M")](const Config& config, std::int64_t extent) {
-                    constexpr std::int64_t kFloats = 32768;  // Of the 64 Ki 32-bit registers of a multiprocessor.
+                    constexpr std::int64_t kFloats = 32768;  // Half of the 64 Ki 32-bit registers of a multiprocessor.
                     return config[tile] <= 64 || extent <= kFloats / config[tile];
                   });
 }

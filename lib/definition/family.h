@@ -20,7 +20,7 @@ Generation GenerationOf(const Target& target);
 /// The targets that families are shown and checked on: the GPUs that there are since sm_80, and the CPU device.
 TUNEONCE_API std::vector<Target> KnownTargets();
 
-/// A family as data: its configs by generation, and what they must fit. What families.h promises is made of it.
+/// A family as data: its configs by generation, and the limits that they must fit. families.h makes its spaces from it.
 struct TUNEONCE_API Family {
   struct Axis {
     const char* name;
@@ -36,32 +36,33 @@ struct TUNEONCE_API Family {
   struct Configs {
     std::vector<Generation> generations;
     std::vector<Row> rows;
-    std::vector<Row> baselines;  ///< By preference, of `rows`; the last is of the smallest tiles, which no guard drops.
+    /// In order of preference, from `rows`. The last one has the smallest tiles, which no guard drops.
+    std::vector<Row> baselines;
   };
 
   const char* name;     ///< "dense_matmul": in manifests, in Python, on the command line.
-  const char* summary;  ///< Of a few words, for lists.
+  const char* summary;  ///< A few words for lists.
   std::vector<Axis> axes;
   std::vector<Configs> configs;  ///< Each generation once.
   std::vector<SizeGuard> guards;
-  /// Of attention: the dim of a head's elements, where TILE_M x head accumulators are held.
+  /// For attention, the dim of a head's elements, if TILE_M x head accumulators are held.
   const char* head = nullptr;
   /// Bytes of the operands' tiles of one step over K: weight tiles of TILE_N per step, and bytes per element. 0: none.
   int num_weight_tiles = 0;
   int operand_bytes = 2;
-  int least_capability = 0;  ///< Of a GPU.
+  int least_capability = 0;  ///< Minimum compute capability of a GPU.
 
   /// The dims that guards name, in the order in which families.h has them.
   std::vector<std::string> Dims() const;
-  /// The target's list; null if the family does not run there.
+  /// Returns the target's list, or null if the family does not run there.
   const Configs* ConfigsOn(const Target& target) const;
-  /// The configs, baselines and guards of all targets, or of `only`. `dims`: what the definition calls a guard's dim,
-  /// where it is another name; empty: no guard about it.
+  /// Makes the space with the configs, baselines and guards of all targets, or of `only`. `dims` has the definition's
+  /// name of each guard's dim that has another name. An empty name omits the guards of that dim.
   SearchSpace ConfigsOf(const std::optional<Target>& only, const std::map<std::string, std::string>& dims) const;
   /// The target filters of such a space.
   void AddTargetFilters(const std::optional<Target>& only, SearchSpace* space) const;
-  /// Of each generation in which `runs_on` (empty: everywhere) holds for some target one that lists all that any of its
-  /// targets does.
+  /// Returns a target for each generation in which `runs_on` (empty: all) accepts a target. It is one that lists every
+  /// config that any accepted target of the generation lists.
   std::vector<Target> WidestTargets(const TargetFilter& runs_on) const;
   /// Both.
   SearchSpace Space(const std::optional<Target>& only = std::nullopt,

@@ -1,5 +1,5 @@
-// What the families' configs are; why, says families.h. A recipe lists what it prefers in no order: a space is sorted,
-// smaller tiles first.
+// The configs of the families, whose reasons are in families.h. The order of a recipe's list does not matter, because a
+// space is sorted with smaller tiles first.
 #include <algorithm>
 #include <utility>
 
@@ -64,7 +64,7 @@ Rows Together(const std::vector<Rows>& parts) {
 }
 
 Rows HalfOfTheRegisters(Rows rows) {
-  constexpr std::int64_t kFloats = 32768;  // Of the 64 Ki 32-bit registers of a multiprocessor.
+  constexpr std::int64_t kFloats = 32768;  // Half of the 64 Ki 32-bit registers of a multiprocessor.
   rows.erase(std::remove_if(rows.begin(), rows.end(), [](const Row& row) { return row[0] * row[1] > kFloats; }),
              rows.end());
   return rows;
@@ -292,7 +292,7 @@ Result<const Family*> FindFamily(std::string_view name) {
     if (family.name == name) return &family;
   }
   auto name_of = [](std::string* out, const Family& family) { out->append(family.name); };
-  return InvalidArgumentError(absl::StrCat("there is no family of kernels '", std::string(name),
+  return InvalidArgumentError(absl::StrCat("unknown family of kernels '", std::string(name),
                                            "'; choose one of: ", absl::StrJoin(AllFamilies(), ", ", name_of)));
 }
 

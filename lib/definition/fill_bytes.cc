@@ -13,10 +13,10 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Of WarmupFill::Offsets: with more, the first group would have all rows anyway.
+/// Maximum skew of WarmupFill::Offsets. With more, the first group would have all rows anyway.
 constexpr double kMostSkew = 16;
 
-/// What floating-point tensors get that declare nothing: as normalized activations and weights are.
+/// The fill of floating-point tensors without a declared one, in the range of normalized activations and weights.
 WarmupFill DefaultFill() { return WarmupFill::Uniform(-1, 1); }
 
 bool Repeats(const WarmupFill& fill) {
@@ -69,7 +69,7 @@ bool EncodeNonFinite(Word infinity, Word nan, double value, void* to) {
 template <typename Integer>
 bool EncodeInteger(double value, void* to) {
   constexpr int kDigits = std::numeric_limits<Integer>::digits;
-  double end = std::ldexp(1.0, kDigits);  // The first that is too large; exact as a double.
+  double end = std::ldexp(1.0, kDigits);  // The first number that is too large. It is exact as a double.
   double least = std::is_signed_v<Integer> ? -end : 0;
   if (!(value >= least && value < end) || value != std::trunc(value)) return false;
   auto integer = static_cast<Integer>(value);
@@ -178,7 +178,7 @@ bool EncodeElement(DType dtype, double value, void* to) {
 bool EncodeScalar(DType dtype, double value, void* to) {
   if (std::isfinite(value)) return EncodeElement(dtype, value, to);
   switch (dtype) {
-    case DType::kFloat8E4M3:  // It has no infinity.
+    case DType::kFloat8E4M3:  // This type has no infinity.
       return std::isnan(value) && EncodeNonFinite<std::uint8_t>(0x7f, 0x7f, value, to);
     case DType::kFloat8E5M2:
       return EncodeNonFinite<std::uint8_t>(0x7c, 0x7e, value, to);

@@ -11,8 +11,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Writes `value` as an element of `dtype`; floating-point types round to the nearest. False, and nothing written, if
-/// the type cannot hold it: it is not whole, rounds beyond the type's largest number, or is not finite.
+/// Writes `value` as an element of `dtype`, where floating-point types round to the nearest. Returns false and writes
+/// nothing if the type cannot hold it: it has a fraction, exceeds the type's largest number, or is not finite.
 bool EncodeElement(DType dtype, double value, void* to);
 
 /// Writes a scalar's `value` as EncodeElement does, and also an infinity or NaN where `dtype` has such a value.
@@ -29,7 +29,7 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
 TUNEONCE_API Result<std::uint64_t> WarmupScalar(const KernelDefinition& definition, const Parameter& parameter,
                                                 const Dims& dims);
 
-/// Where offsets end that the parameter declares (WarmupFill::Offsets), at these dims; empty if it declares none.
+/// Returns where the parameter's declared offsets end at these dims (WarmupFill::Offsets), or nothing.
 std::optional<double> OffsetsEnd(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims);
 
 /// The most bytes of values that repeat. A prime number of 8 bytes, so that rows of no usual length are the same: a
@@ -40,9 +40,9 @@ inline constexpr std::size_t kMostRepeatedBytes = std::size_t{8} * 131071;
 /// the dims are.
 bool RepeatsAtAllDims(const Parameter& parameter);
 
-/// What a tensor of this shape is filled with: its bytes, or the first kMostRepeatedBytes of them, to be repeated.
-/// Floating-point tensors without a declared fill get numbers from [-1, 1). The pseudo-random numbers of two parameters
-/// differ. Errors: InvalidArgument that names the parameter; the errors of the fill's function.
+/// Returns the bytes that a tensor of this shape is filled with, or the first kMostRepeatedBytes of them, which are
+/// then repeated. Floating-point tensors without a declared fill get numbers in [-1, 1). The pseudo-random numbers of
+/// two parameters differ. Errors: InvalidArgument that names the parameter; those of the fill's function.
 Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
                                       const TensorView& tensor);
 

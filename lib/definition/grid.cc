@@ -13,7 +13,7 @@ namespace {
 
 using Pattern = Grid::Pattern;
 
-/// What no launch can have: the result of a tile, an occupancy or an extent that makes no grid.
+/// The number of blocks for a tile, an occupancy or an extent that is invalid. No launch can have it.
 constexpr std::int64_t kNoGrid = -1;
 
 constexpr GridFields kPatterns[] = {
@@ -25,7 +25,7 @@ constexpr GridFields kPatterns[] = {
     {Pattern::kFixed, "fixed", 0, {"blocks"}},
 };
 
-/// Of counts: the largest number if the product is larger still.
+/// Returns the product of two counts, which saturates.
 std::int64_t Product(std::int64_t a, std::int64_t b) {
   if (a < 0 || b < 0) return kNoGrid;
   std::int64_t product = 0;
@@ -56,7 +56,7 @@ Result<const GridFields*> GridFields::Of(std::string_view name) {
                          [&](const GridFields& fields) { return fields.name == name; });
   if (it != std::end(kPatterns)) return it;
   return InvalidArgumentError(absl::StrCat(
-      "there is no grid pattern '", Text(name), "'; expected ",
+      "unknown grid pattern '", Text(name), "'; expected ",
       absl::StrJoin(kPatterns, ", ", [](std::string* out, const GridFields& each) { out->append(each.name); })));
 }
 
@@ -163,7 +163,7 @@ bool Grid::ReadsScalar() const {
 Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
   auto term = [&](std::size_t i) { return terms_[i].Value(config, problem); };
   auto count = [&](std::size_t i) { return i < tiles_.size() ? CeilDiv(tiles_[i], config, problem) : 1; };
-  // As many blocks as are resident at a time, but none without a part of the work.
+  // As many blocks as fit the device at a time, but no block without work.
   auto persistent = [](std::int64_t sms, std::int64_t occupancy, std::int64_t parts) {
     return Dim3{std::min(Product(std::max<std::int64_t>(1, sms), occupancy), parts), 1, 1};
   };

@@ -61,7 +61,8 @@ HintValues Hints::For(const Target& target) const {
   HintValues values;
   for (const std::string& name : {target.name(), std::string("default")}) {
     auto it = by_target().find(name);
-    if (it != by_target().end()) values.insert(it->second.begin(), it->second.end());  // Keeps what is there.
+    // Does not replace existing values.
+    if (it != by_target().end()) values.insert(it->second.begin(), it->second.end());
   }
   return values;
 }
@@ -91,7 +92,7 @@ Status Hints::Check() const {
     for (const auto& [name, value] : values) {
       std::string_view hint = BytecodeHintName(name);
       if (hint.empty()) {
-        return InvalidArgumentError(absl::StrCat("hints for ", target, ": there is no hint '", name,
+        return InvalidArgumentError(absl::StrCat("hints for ", target, ": unknown hint '", name,
                                                  "'; known are occupancy, num_ctas (num_cta_in_cga) and "
                                                  "num_worker_warps (num_worker_warps_per_cta)"));
       }
@@ -107,7 +108,7 @@ Status Hints::Check() const {
 
 Status Hints::CheckFor(const Target& target) const {
   TUNEONCE_RETURN_IF_ERROR(Check());
-  // Clusters came with sm_90; the 12.x family, though newer, has none beyond one block (TILE IR and cuTile agree).
+  // Clusters exist since sm_90, but not on the 12.x targets (Tile IR and cuTile agree).
   bool has_clusters = target.capability_major >= 9 && target.capability_major != 12;
   for (const auto& [name, value] : For(target)) {
     if (BytecodeHintName(name) == kNumCtasHint && value > 1 && !has_clusters) {

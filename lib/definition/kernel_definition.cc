@@ -31,7 +31,7 @@ Status CheckName(const char* what, const std::string& name) {
   return InvalidArgumentError(absl::StrCat(what, " has control characters"));
 }
 
-/// Of a tensor that is passed as a PointerTable.
+/// Checks a tensor that is passed as a PointerTable.
 Status CheckPointers(const Parameter& parameter) {
   if (!parameter.by_pointers) return Status();
   if (parameter.kind != ParameterKind::kTensor) return InvalidArgumentError("ByPointers is for tensors");
@@ -110,7 +110,7 @@ void KernelDefinition::CompleteVariants() {
     }
   }
   if (parameters_.size() == declared.size()) return;
-  // A dim that only one variant asks for is no parameter of the others.
+  // A dim that only one variant takes is not a parameter of the others.
   for (Variant& variant : variants_) {
     if (variant.parameters.empty()) variant.parameters = declared;
   }
@@ -130,7 +130,7 @@ Status KernelDefinition::CheckNames() const {
     const auto first = static_cast<unsigned char>(dim[0]);
     if (first < 0x80 && !absl::ascii_isalpha(first) && first != '_') {
       return InvalidArgumentError("the dim '" + dim +
-                                  "' is no name: names start with a letter; a constant extent is a number, as in "
+                                  "' is not a name: names start with a letter; a constant extent is a number, as in "
                                   "{\"N\", 4}");
     }
   }
@@ -160,7 +160,7 @@ Status KernelDefinition::CheckParameters() const {
     if (!is_output && (parameter.may_be_partial || parameter.tolerance)) {
       return InvalidArgumentError(absl::StrCat("parameter '", parameter.name,
                                                "': ", parameter.may_be_partial ? "MayBePartial" : "Within",
-                                               " is for outputs, and it is none"));
+                                               " is for outputs only"));
     }
     for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
       const std::string& dim = parameter.dims[d];
@@ -168,19 +168,19 @@ Status KernelDefinition::CheckParameters() const {
         if (*constant > 0) continue;
         return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "', dimension ", d,
                                                  ": the constant extent '", dim.substr(1),
-                                                 "' is no whole number from 1 on"));
+                                                 "' is not a whole number from 1 on"));
       }
       if (!Contains(dims_, dim)) {
         return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' names the dim '", dim,
-                                                 "', which is none of: ", absl::StrJoin(dims_, ", ")));
+                                                 "', which is not one of: ", absl::StrJoin(dims_, ", ")));
       }
       bound_dims.insert(dim);
     }
     TUNEONCE_RETURN_IF_ERROR(CheckPointers(parameter).WithPrefix("parameter '" + parameter.name + "'"));
     TUNEONCE_RETURN_IF_ERROR(CheckWarmupFill(parameter, dims_).WithPrefix("parameter '" + parameter.name + "'"));
     if (parameter.kind == ParameterKind::kDim && !Contains(dims_, parameter.dim)) {
-      return InvalidArgumentError(
-          absl::StrCat("DimValue names the dim '", parameter.dim, "', which is none of: ", absl::StrJoin(dims_, ", ")));
+      return InvalidArgumentError(absl::StrCat("DimValue names the dim '", parameter.dim,
+                                               "', which is not one of: ", absl::StrJoin(dims_, ", ")));
     }
     if (parameter.kind == ParameterKind::kDim && parameter.dtype != DType::kInt32 && parameter.dtype != DType::kInt64) {
       return InvalidArgumentError(absl::StrCat("DimValue('", parameter.dim, "') must be int32 or int64"));
@@ -269,7 +269,7 @@ Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {
   }
   std::optional<std::size_t> tensor = FindParameter(parameter->tensor);
   if (!tensor || parameters_[*tensor].kind != ParameterKind::kTensor || parameters_[*tensor].dims.empty()) {
-    return InvalidArgumentError("it describes '" + parameter->tensor + "', which is no tensor with dims");
+    return InvalidArgumentError("it describes '" + parameter->tensor + "', which is not a tensor with dims");
   }
   if (parameters_[*tensor].by_pointers) {
     return InvalidArgumentError("it describes '" + parameter->tensor +
@@ -398,7 +398,7 @@ Status KernelDefinition::ResolveTypes(Variant* variant) const {
     std::optional<std::size_t> tensor = FindParameter(type.of.name);
     if (type.of.kind != KeyPart::Kind::kDType || !tensor || parameters_[*tensor].kind != ParameterKind::kTensor) {
       return InvalidArgumentError(
-          absl::StrCat("DefineType('", type.macro, "') names no tensor parameter: '", type.of.name, "' is none"));
+          absl::StrCat("DefineType('", type.macro, "') names no tensor parameter: '", type.of.name, "' is not one"));
     }
     type.parameter = static_cast<int>(*tensor);
   }

@@ -7,23 +7,24 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What is seen of a kernel in its code, whatever language that is in: counts of operations as they are written, not as
-/// they run. Who reads a language fills it (tile_ir/tile_ir_evidence.h, compile/ptx_evidence.h); Classify says what
-/// follows. Here, since both come after `definition`, and families are in it.
+/// What is found in a kernel's code in any language: counts of operations as they are written, not as they are
+/// executed. The reader of a language fills it (tile_ir/tile_ir_evidence.h, compile/ptx_evidence.h), and Classify draws
+/// the conclusion. It is in this area because both readers come later and families are here.
 struct KernelEvidence {
   int num_products = 0;         ///< Matrix products (mma).
-  int num_float8_products = 0;  ///< Of them: of two 8-bit floats.
-  /// Of them: those of which an operand is a softmax (exponentials, with a row's maximum or sum, of another product).
+  int num_float8_products = 0;  ///< The products of two 8-bit floats.
+  /// The products with an operand that is a softmax (exponentials, with a row's maximum or sum, of another product).
   int num_products_of_softmax = 0;
-  int num_products_of_products = 0;  ///< Of them: an operand is made of another product, and no softmax.
+  /// The products with an operand that is made of another product, without a softmax.
+  int num_products_of_products = 0;
   /// Sums of products of loaded numbers, in plain arithmetic. Seen in PTX alone.
   int num_plain_products = 0;
   /// A product's result is multiplied with a value of a tensor or parameter (a product with scales of its own has it).
   bool has_scaled_product = false;
-  /// The results of two products are multiplied with each other; in Tile IR: of two that share an operand.
+  /// Whether the results of two products are multiplied with each other. In Tile IR the two products share an operand.
   bool has_gated_products = false;
   int num_reductions = 0;
-  /// What is stored is as long as what was reduced, and made of both the reduction's result and elements.
+  /// Whether a stored tensor is as long as a reduced one and computed from the reduction's result and the elements.
   bool applies_reduction = false;
   int num_scans = 0;
   int num_permutes = 0;  ///< Elements change places.

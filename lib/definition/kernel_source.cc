@@ -20,7 +20,7 @@ bool IsIdentifier(const std::string& name) {
          std::all_of(name.begin(), name.end(), fits);
 }
 
-/// What C++ calls a dtype; empty for none. `is_host`: without CUDA's headers.
+/// Returns the C++ type of a dtype, or "" without one. `is_host` selects types that need no CUDA headers.
 std::string_view CppType(DType dtype, bool is_host) {
   switch (dtype) {
     case DType::kBool:
@@ -102,7 +102,7 @@ Fingerprint KernelSource::Fingerprint() const {
   for (const std::string& define : defines) fingerprinter.Add(define);
   fingerprinter.Add(options.size());
   for (const std::string& option : options) fingerprinter.Add(option);
-  if (!mistake_.ok()) fingerprinter.Add(mistake_.message());  // What it lacks is not in `defines`.
+  if (!mistake_.ok()) fingerprinter.Add(mistake_.message());  // A mistake is not visible in `defines`.
   return fingerprinter.Finish();
 }
 
@@ -158,13 +158,13 @@ KernelSource& KernelSource::Header(std::string name, std::string text) {
   auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   if (!IsForNvrtc(kind)) {
     NoteMistake(
-        absl::StrCat("the header '", name, "' is no file, which only cuda_cpp and tile_cpp sources can include"));
+        absl::StrCat("the header '", name, "' is not a file, which only cuda_cpp and tile_cpp sources can include"));
   } else if (name.empty() || std::any_of(name.begin(), name.end(), is_control)) {
     NoteMistake("a header's name is empty, or has control characters");
   } else if (is_twice) {
     NoteMistake(absl::StrCat("the header '", name, "' is given twice"));
   } else if (text.find('\0') != std::string::npos) {
-    NoteMistake(absl::StrCat("the header '", name, "' is no text: it has a zero byte"));
+    NoteMistake(absl::StrCat("the header '", name, "' is not a text: it has a zero byte"));
   } else {
     headers.emplace_back(std::move(name), std::move(text));
   }
@@ -176,7 +176,7 @@ void KernelSource::NoteMistake(std::string what) {
 }
 
 KernelSource& KernelSource::DefineWhole(const std::string& name, std::int64_t value) {
-  // In C++ a minus is no part of a literal, and 2^63 fits no signed type.
+  // In C++ a minus sign is not part of a literal, and 2^63 fits no signed type.
   if (value == std::numeric_limits<std::int64_t>::min()) return DefineText(name, "(-9223372036854775807-1)");
   return DefineText(name, std::to_string(value));
 }
@@ -194,7 +194,7 @@ KernelSource& KernelSource::DefineText(const std::string& name, std::string_view
   if (!IsIdentifier(name)) {
     wrong = "a macro's name is letters, digits and _";
   } else if (text.empty()) {
-    wrong = "its value is no finite number, or an empty text";
+    wrong = "its value is not a finite number, or is an empty text";
   } else if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
     wrong = "its value has a line break or another control character";
   }

@@ -19,9 +19,10 @@ TUNEONCE_API std::string_view KernelNameIn(std::string_view symbol);
 /// A name expression with the macros' values in place of their names.
 struct TUNEONCE_API NameExpression {
   std::string text;                  ///< "ns::reduce<128, float>".
-  std::vector<std::string> defines;  ///< Those of the macros ("TILE=128") that it does not name.
+  std::vector<std::string> defines;  ///< The macros ("TILE=128") that the expression does not name.
 
-  /// `defines` as KernelSource has them. The name of the kernel itself is no macro's, nor is what follows a "::".
+  /// Makes an expression; `defines` is as in KernelSource. The kernel's own name, and a name after "::", is never
+  /// replaced.
   static NameExpression Of(std::string_view symbol, const std::vector<std::string>& defines);
 };
 

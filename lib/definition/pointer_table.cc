@@ -12,7 +12,7 @@ namespace {
 static_assert(std::is_standard_layout_v<PointerTable> && offsetof(PointerTable, view) == 0,
               "a pointer to a table is read as one to its view");
 
-/// True if the tensor is row-major without gaps; along one element no step is ever taken.
+/// Returns whether the tensor is row-major without gaps. The stride of a dimension with one element does not matter.
 bool IsDense(const TensorView& tensor) {
   std::int64_t dense = 1;
   for (int d = tensor.rank; d-- > 0;) {
@@ -57,7 +57,7 @@ PointerTable PointerTable::Of(void* table, const TensorView* tensors, std::size_
   made.view.shape[0] = static_cast<std::int64_t>(count);
   made.view.strides[0] = 1;
   made.view.rank = 1;
-  if (count == 0) return made;  // Of no dtype, and no rank.
+  if (count == 0) return made;  // An empty table has no dtype and no rank.
   made.view.dtype = tensors[0].dtype;
   if (!made.Check().ok()) {
     made.view.rank = -1;

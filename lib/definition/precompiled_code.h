@@ -16,8 +16,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What sources were compiled to ahead, on whatever machine: a precompiled bundle's code, which is used in place of a
-/// compiler. Thread rule: const use from any thread.
+/// Code that was compiled ahead from sources, on any machine: the code of a precompiled bundle, which replaces a
+/// compiler. Thread rule: any thread may call const functions.
 class TUNEONCE_API PrecompiledCode {
  public:
   struct Image {
@@ -39,8 +39,8 @@ class TUNEONCE_API PrecompiledCode {
   virtual std::string Description() const = 0;
 };
 
-/// What the code of `source` with `hints` for `target` is found by: of content alone, so that it is the same wherever
-/// the bundle lies.
+/// Returns the key of the code of `source` with `hints` for `target`. It depends on content alone, so it is the same
+/// wherever the bundle is.
 TUNEONCE_API Fingerprint PrecompiledKey(const KernelSource& source, const Hints& hints, const Target& target);
 
 }  // namespace v0

@@ -7,7 +7,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// What `dtype` holds at `bytes` as a whole number; kNoWholeNumber if it is too large.
+/// Returns the value of `dtype` at `bytes` as an integer, or kNoWholeNumber if it is too large.
 template <typename T>
 std::int64_t Load(const void* bytes) {
   T value;

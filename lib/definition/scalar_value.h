@@ -15,8 +15,8 @@ inline constexpr std::int64_t kNoWholeNumber = std::numeric_limits<std::int64_t>
 /// Whether scalars of this dtype are whole numbers or truth values.
 bool IsWhole(DType dtype);
 
-/// The scalar at `bytes` as a whole number, a truth value as 0 or 1; kNoWholeNumber for one that 64 bits with a sign do
-/// not hold, and for other dtypes.
+/// Returns the scalar at `bytes` as an integer, where a boolean is 0 or 1. Returns kNoWholeNumber for one that does not
+/// fit a signed 64-bit integer, and for other dtypes.
 std::int64_t WholeScalar(DType dtype, const void* bytes);
 
 }  // namespace v0

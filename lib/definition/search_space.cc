@@ -106,7 +106,7 @@ IntAxis SearchSpace::FindAxis(const std::string& name) {
   if (axis == axes.end()) {
     std::string names = absl::StrJoin(
         axes, ", ", [](std::string* out, const AxisDefinition& each) { absl::StrAppend(out, each.name); });
-    NoteError(InvalidArgumentError(absl::StrCat("there is no axis '", name, "'; the space has: ", names)));
+    NoteError(InvalidArgumentError(absl::StrCat("no axis '", name, "'; the space has: ", names)));
     return IntAxis();
   }
   if (axis->values.empty() || !std::holds_alternative<std::int64_t>(axis->values.front())) {
@@ -140,7 +140,7 @@ IntAxis SearchSpace::AddPowerOfTwoAxis(const std::string& name, std::int64_t fir
   std::vector<std::int64_t> values;
   if (!IsAPowerOfTwo(first) || !IsAPowerOfTwo(last) || first > last) {
     NoteError(InvalidArgumentError(
-        absl::StrCat("axis '", name, "': ", first, " to ", last, " is no range of powers of two")));
+        absl::StrCat("axis '", name, "': ", first, " to ", last, " is not a range of powers of two")));
     values.push_back(first);
   } else {
     for (std::int64_t value = first;; value *= 2) {

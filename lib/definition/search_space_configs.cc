@@ -43,7 +43,7 @@ Result<Config> SearchSpace::ConfigNamed(const std::vector<std::pair<std::string,
     if (axis == axes.end()) {
       std::string names = absl::StrJoin(
           axes, ", ", [](std::string* out, const AxisDefinition& each) { absl::StrAppend(out, each.name); });
-      return InvalidArgumentError(absl::StrCat("there is no axis '", name, "'; the space has: ", names));
+      return InvalidArgumentError(absl::StrCat("no axis '", name, "'; the space has: ", names));
     }
     std::optional<AxisValue>& slot = by_axis[static_cast<std::size_t>(axis - axes.begin())];
     if (slot) return InvalidArgumentError(absl::StrCat("the axis ", name, " has two values"));
@@ -53,7 +53,7 @@ Result<Config> SearchSpace::ConfigNamed(const std::vector<std::pair<std::string,
     if (whole != nullptr && is_double_axis) slot = static_cast<double>(*whole);
     if (slot->index() == axis->values.front().index()) continue;
     return InvalidArgumentError(absl::StrCat("the axis ", name, " has values as {", ValuesString(axis->values),
-                                             "}, and ", AxisValueString(value), " is none of their type"));
+                                             "}, and ", AxisValueString(value), " is of another type"));
   }
   std::vector<AxisValue> all;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -96,7 +96,7 @@ Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& t
 }
 
 Result<std::string> SearchSpace::NotAmong(const Config& config, const Target& target) const {
-  if (!listed_.empty() && !IsListed(config)) return std::string("the list of configs, which it is none of,");
+  if (!listed_.empty() && !IsListed(config)) return std::string("the list of configs, which does not contain it,");
   return DroppedBy(config, target);
 }
 

@@ -130,7 +130,7 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
     if (axis.set.count(assignment.value) == 0) {
       NoteError(
           InvalidArgumentError(absl::StrCat("the ", what, " sets ", axis.name, "=", AxisValueString(assignment.value),
-                                            ", which is none of {", ValuesString(axis.values), "}")));
+                                            ", which is not one of {", ValuesString(axis.values), "}")));
       return std::nullopt;
     }
     auto& slot = by_axis[static_cast<std::size_t>(assignment.index)];

@@ -12,19 +12,19 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A Variant::source that also says what all its sources are made of, which costs less than to make them: a key on disk
-/// is of the sources of all configs, and a bundle has a megabyte of them. It is one value, so that a variant that gets
-/// another source cannot keep the identity of this one.
+/// A Variant::source with a fingerprint of everything that its sources are made of, which is cheaper than making them:
+/// a key on disk covers the sources of all configs, and a bundle has a megabyte of them. Both are one value, so that a
+/// variant that gets another source cannot keep this fingerprint.
 struct IdentifiedSource {
   Variant::SourceFn whole;
-  /// Of everything that decides what `whole` makes, but the config and the problem.
+  /// Returns the fingerprint of everything that decides the result of `whole`, except the config and the problem.
   std::function<Fingerprint()> identity;
 
   KernelSource operator()(const Config& config, const Problem& problem) const { return whole(config, problem); }
 };
 
-/// Variant::hints of code that has no hints but those of the config's axes: none, or these and what the code itself
-/// says of others. What they are for a config is decided by the config.
+/// A Variant::hints of code whose hints are those of the config's axes, possibly combined with the code's own. The
+/// config alone decides the result.
 struct HintsOfAxes {
   bool are_taken;
   Hints operator()(const Config& config) const {
@@ -36,9 +36,9 @@ struct HintsOfAxes {
 Fingerprint TextFingerprint(std::string_view content,
                             const std::vector<std::pair<std::string_view, std::string_view>>& headers);
 
-/// What a kernel's key holds of a variant, beside `configs` themselves: what decides the sources that it makes of them
-/// (Variant::MakeSource), and their hints; where one of these differs, it differs. REQUIRES: it has a source. Throws
-/// what its functions throw.
+/// Returns the part of a kernel's key that covers a variant, besides `configs` themselves: what decides the sources
+/// that it makes of them (Variant::MakeSource) and their hints. It differs if one of these differs. REQUIRES: the
+/// variant has a source. Throws what its functions throw.
 Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>& configs, const Problem& problem);
 
 }  // namespace v0

@@ -42,7 +42,7 @@ Status Term::Resolve(const TermNames& names, std::int64_t least) {
   }
   if (kind_ == Kind::kDim && name_.empty()) {
     if (dim_.index < 0 || dim_.index >= static_cast<int>(names.dims.size())) {
-      return InvalidArgumentError(absl::StrCat("there is no dim number ", dim_.index));
+      return InvalidArgumentError(absl::StrCat("no dim number ", dim_.index));
     }
     name_ = names.dims[static_cast<std::size_t>(dim_.index)];
   }
@@ -122,7 +122,7 @@ std::int64_t Term::KnownLeast() const {
   switch (kind_) {
     case Kind::kQuotient:
     case Kind::kCeilDiv:
-      return 0;  // Of others there is no quotient.
+      return 0;  // The quotient of a negative number has no value.
     case Kind::kMax:
       return std::max(a, b);
     case Kind::kMin:

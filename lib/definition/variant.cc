@@ -1,4 +1,4 @@
-// Variant: what its setters say, and variants of C++ sources. Those of Tile IR files: tile_ir/tile_ir_files.cc.
+// Setters of Variant, and variants of C++ sources. Those of Tile IR files are in tile_ir/tile_ir_files.cc.
 #include <algorithm>
 #include <optional>
 
@@ -61,13 +61,13 @@ bool Variant::IsBackendOf(const Config& config) const {
   return named == nullptr || *named == BackendName();
 }
 
-Variant& Variant::Named(std::string its_name) {
-  name = std::move(its_name);
+Variant& Variant::Named(std::string new_name) {
+  name = std::move(new_name);
   return *this;
 }
 
-Variant& Variant::Backend(std::string its_backend) {
-  backend = std::move(its_backend);
+Variant& Variant::Backend(std::string backend_name) {
+  backend = std::move(backend_name);
   return *this;
 }
 Variant& Variant::On(TargetFilter targets) {
@@ -75,9 +75,9 @@ Variant& Variant::On(TargetFilter targets) {
   return *this;
 }
 
-Variant& Variant::Grid(GeometryFn its_geometry) {
-  its_geometry.Default(geometry);  // A Block that was said before stays.
-  geometry = std::move(its_geometry);
+Variant& Variant::Grid(GeometryFn launch_geometry) {
+  launch_geometry.Default(geometry);  // Keeps a Block that was set before.
+  geometry = std::move(launch_geometry);
   return *this;
 }
 
@@ -86,8 +86,8 @@ Variant& Variant::Block(Term x, Term y, Term z) {
   return *this;
 }
 
-Variant& Variant::Assuming(std::vector<Assumption> its_assumptions) {
-  assumptions = std::move(its_assumptions);
+Variant& Variant::Assuming(std::vector<Assumption> assumed) {
+  assumptions = std::move(assumed);
   return *this;
 }
 
@@ -101,8 +101,8 @@ Variant& Variant::HintsBy(HintsFn function) {
   return *this;
 }
 
-Variant& Variant::Convention(CallingConvention its_convention) {
-  convention = its_convention;
+Variant& Variant::Convention(CallingConvention new_convention) {
+  convention = new_convention;
   return *this;
 }
 
@@ -113,9 +113,11 @@ Variant& Variant::Include(const std::string& folder) {
   return *this;
 }
 
-Variant& Variant::Header(std::string its_name, std::string text) {
-  source = [inner = std::move(source), its_name = std::move(its_name), text = std::move(text)](
-               const Config& config, const Problem& problem) { return inner(config, problem).Header(its_name, text); };
+Variant& Variant::Header(std::string header_name, std::string text) {
+  source = [inner = std::move(source), header_name = std::move(header_name), text = std::move(text)](
+               const Config& config, const Problem& problem) {
+    return inner(config, problem).Header(header_name, text);
+  };
   return *this;
 }
 

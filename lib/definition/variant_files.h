@@ -14,8 +14,8 @@ inline namespace v0 {
 /// not have, or a brace that does not close.
 Result<std::string> ExpandAxes(const std::string& pattern, const Config& config);
 
-/// The source that lies in the file of a config. In both patterns "{AXIS}" stands for the config's value of that axis.
-/// What is wrong (an axis that the config lacks, a file that cannot be read) is the source's Check.
+/// Makes the source from a config's file. In both patterns "{AXIS}" stands for the config's value of that axis. Errors
+/// (an axis that the config lacks, a file that cannot be read) are returned by the source's Check.
 KernelSource SourceInFile(SourceKind kind, const std::string& file_pattern, const std::string& symbol_pattern,
                           const Config& config);
 

@@ -13,7 +13,8 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// The bytes of a scalar of `dtype`, zero behind them, that has the assumed value; empty if none has.
+/// Returns the bytes of a scalar of `dtype` with the assumed value, followed by zeros, or nothing if the dtype cannot
+/// hold the value.
 std::optional<std::uint64_t> ScalarBytes(DType dtype, const Assumption& assumption) {
   std::uint64_t word = 0;
   if (assumption.real || !IsWhole(dtype)) {
@@ -31,7 +32,7 @@ Result<std::uint8_t> AssumptionChecks::TensorIndex(const KernelDefinition& defin
   std::optional<std::size_t> index = definition.FindParameter(name);
   // Raw memory has a pointer, but no dims.
   if (!index || definition.parameters()[*index].dims.empty()) {
-    return InvalidArgumentError("it assumes something of '" + name + "', which is no tensor");
+    return InvalidArgumentError("it assumes something of '" + name + "', which is not a tensor");
   }
   return static_cast<std::uint8_t>(*index);
 }
@@ -111,7 +112,7 @@ Status AssumptionChecks::CheckOfTable(const Parameter& parameter, const Assumpti
 void AssumptionChecks::AddTensorMap(const Parameter& map) {
   const std::size_t tensor = *definition_->FindParameter(map.tensor);
   const Parameter& parameter = definition_->parameters()[tensor];
-  constexpr std::int64_t kAlignment = 16;  // Of addresses and strides, in bytes: cuTensorMapEncodeTiled.
+  constexpr std::int64_t kAlignment = 16;  // Of addresses and strides, in bytes, for cuTensorMapEncodeTiled.
   auto add = [&](Assumption::Kind kind, std::size_t dimension, std::int64_t value) {
     Check check{};
     check.kind = kind;
@@ -123,7 +124,7 @@ void AssumptionChecks::AddTensorMap(const Parameter& map) {
   const std::size_t inner = parameter.dims.size() - 1;
   add(Assumption::Kind::kAligned, 0, kAlignment);
   add(Assumption::Kind::kStrideIs, inner, 1);
-  // Of a tensor of any dtype the launch finds out.
+  // For a tensor of any dtype each launch checks it.
   if (parameter.dtype == DType::kAny) return;
   const auto divisor = std::max<std::int64_t>(1, kAlignment / static_cast<std::int64_t>(DTypeBytes(parameter.dtype)));
   for (std::size_t d = 0; d < inner; ++d) add(Assumption::Kind::kStrideDivisibleBy, d, divisor);
@@ -133,7 +134,7 @@ Result<AssumptionChecks::Check> AssumptionChecks::ScalarCheck(const KernelDefini
                                                               const Assumption& assumption) {
   std::optional<std::size_t> index = definition.FindParameter(assumption.tensor);
   if (!index || definition.parameters()[*index].kind != ParameterKind::kScalar) {
-    return InvalidArgumentError("it assumes something of '" + assumption.tensor + "', which is no scalar");
+    return InvalidArgumentError("it assumes something of '" + assumption.tensor + "', which is not a scalar");
   }
   const DType dtype = definition.parameters()[*index].dtype;
   Check check{};

@@ -19,7 +19,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Of a scalar's value, not of a tensor.
+/// Returns whether the assumption is about a scalar's value, not about a tensor.
 inline bool IsOfScalar(Assumption::Kind kind) {
   return kind == Assumption::Kind::kScalarIs || kind == Assumption::Kind::kScalarDivisibleBy ||
          kind == Assumption::Kind::kScalarAtLeast;
@@ -29,11 +29,11 @@ inline bool IsOfScalar(Assumption::Kind kind) {
 class TUNEONCE_API AssumptionChecks {
  public:
   AssumptionChecks() = default;
-  /// Those that the variant declares, and those that follow from how its kernel takes tensors, extents and strides.
-  /// Errors: InvalidArgument for an assumption about a tensor or dimension that there is not, or a value below 1; as
-  /// ParameterLayout::Create.
+  /// Makes the checks of the variant's declared assumptions, and of those that are implied by how its kernel takes
+  /// tensors, extents and strides. Errors: InvalidArgument for an assumption about an unknown tensor or dimension, or a
+  /// value below 1; those of ParameterLayout::Create.
   static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant);
-  /// The same, `layout` being the variant's.
+  /// Makes the checks of a variant whose layout is known.
   static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant,
                                          const ParameterLayout& layout);
 
@@ -47,8 +47,8 @@ class TUNEONCE_API AssumptionChecks {
   bool HoldOrFailFast(const BoundCall& call) const {
     return dtypes_.Hold(call) && !others_.SurelyFail(call) && !extents_.SurelyFail(call) && Hold(call);
   }
-  /// False if they hold for no call of this one's key: as a dtype is another one; as an extent is, and the key's dim
-  /// exact; or as no extent in its bucket is a multiple.
+  /// Returns false if they hold for no call with this call's key, because of a dtype, an extent of an exact dim, or a
+  /// bucket without a multiple of the assumed divisor.
   bool MayHoldForKey(const BoundCall& call) const;
   /// OK if the tensors have the constant extents that their parameters declare, {"N", 4}. Each variant assumes them.
   /// Errors: InvalidArgument that names the parameter, the dimension and both numbers.
@@ -72,7 +72,8 @@ class TUNEONCE_API AssumptionChecks {
  private:
   static bool Overlap(const TensorView& a, const TensorView& b) {
     auto begin_a = reinterpret_cast<std::uintptr_t>(a.data), begin_b = reinterpret_cast<std::uintptr_t>(b.data);
-    // Of unknown size (0 bytes): at least its first byte. Without branches, as which of two comes first is chance.
+    // A tensor of unknown size (0 bytes) has at least its first byte. The comparison has no branches, because the order
+    // of two tensors is unpredictable.
     std::uintptr_t end_a = begin_a + a.bytes + static_cast<std::size_t>(a.bytes == 0);
     std::uintptr_t end_b = begin_b + b.bytes + static_cast<std::size_t>(b.bytes == 0);
     return (static_cast<int>(begin_a < end_b) & static_cast<int>(begin_b < end_a)) != 0;
@@ -96,12 +97,13 @@ class TUNEONCE_API AssumptionChecks {
     Assumption::Kind kind;
     std::uint8_t parameter;
     std::uint8_t dimension;
-    std::uint8_t rank;           // Of the parameter.
+    std::uint8_t rank;           // The rank of the parameter.
     std::uint8_t other;          // kNoOverlap: the other parameter.
     std::uint8_t strides_taken;  // kContiguous: bit d: the stride of dimension d may be any.
-    std::int64_t value;          // kScalarIs: the scalar's bytes, zero behind them. kDTypeIn: bit d: the DType d.
-    DType dtype;                 // Of a scalar.
-    bool is_table;               // The parameter is by pointers: what is assumed is of each tensor.
+    // For kScalarIs the scalar's bytes, followed by zeros. For kDTypeIn, bit d stands for the DType d.
+    std::int64_t value;
+    DType dtype;    // The dtype of a scalar.
+    bool is_table;  // The parameter is by pointers, and the assumption is about each tensor.
 
     bool Holds(const BoundCall& call) const;
     /// kScalarAtLeast.
@@ -110,30 +112,31 @@ class TUNEONCE_API AssumptionChecks {
     const PointerTable& TableIn(const BoundCall& call) const {
       return *static_cast<const PointerTable*>(call.problem.values[parameter]);
     }
-    /// The address of the tensor; of a table, those of all its tensors, or-ed.
+    /// Returns the address of the tensor, or for a table the bitwise OR of the addresses of its tensors.
     std::uint64_t AddressBits(const BoundCall& call) const {
       return is_table ? TableIn(call).addresses : reinterpret_cast<std::uintptr_t>(call.tensor(parameter).data);
     }
-    /// kContiguous: the innermost dimension that lies elsewhere than the kernel looks for it, and the stride it would
-    /// need; empty if all is well.
+    /// For kContiguous, the innermost dimension that is not dense, and the stride that it should have. Empty if all are
+    /// dense.
     struct Gap {
       int dimension;
       std::int64_t needed;
     };
     std::optional<Gap> FindGap(const TensorView& tensor) const;
-    /// A form that holds only where this does; empty if there is none.
+    /// Returns a simpler check that holds only if this one does, or nothing.
     std::optional<Masked> Quick() const;
     /// True if the check fails wherever its quick form does.
     bool IsQuickExact() const;
   };
-  /// Of a tensor that must be contiguous: a dimension, by where its stride is in the TensorView, and the one inside it.
+  /// One dimension of a tensor that must be contiguous, and the next inner one, by the offsets of their strides in the
+  /// TensorView.
   struct Rows {
     std::uint8_t parameter;
     std::uint8_t offset;
 
-    /// 0 if there is none.
+    /// Returns 0 if the dimension is dense.
     std::uint64_t Gap(const BoundCall& call) const { return stride(call) ^ (inner_stride(call) * inner_extent(call)); }
-    /// The same, and that the inner dimension has none.
+    /// Returns 0 if both dimensions are dense.
     std::uint64_t GapAndInnerGap(const BoundCall& call) const {
       return (inner_stride(call) ^ 1) | (stride(call) ^ inner_extent(call));
     }
@@ -151,20 +154,20 @@ class TUNEONCE_API AssumptionChecks {
     }
   };
   struct Checks {
-    // The quick form of `all`: one masked check for all that is said of one extent, stride or address. A stride along
-    // one element may be any, so that a quick check that fails is not the last word. The first of them lie here, not
-    // behind a pointer: a hit waits for each load on its way from the key to what the kernel assumes.
+    // The quick form of `all`: one masked check for each extent, stride or address. A failed quick check is not final,
+    // because the stride of a dimension with one element may be any. The first checks are stored here and not behind a
+    // pointer, because a hit waits for each load between the key and the assumptions.
     std::array<Masked, 4> first{};
     std::uint8_t num_first = 0;
     bool has_slow = false;                                     // Some have no quick form.
     bool has_more = false;                                     // Any of the following.
-    std::vector<Masked> masked;                                // Those that `first` has no room for.
+    std::vector<Masked> masked;                                // The checks that do not fit into `first`.
     std::vector<std::pair<std::uint8_t, std::uint8_t>> apart;  // Parameters that must not overlap.
     std::vector<Rows> innermost;  // The two innermost dimensions lie dense: the most common ones, hence apart from
     std::vector<Rows> rows;       // those that lie dense around the dimension inside them.
 
     std::vector<Check> all;
-    std::vector<Masked> exact;  // Of the masked ones, those that are the last word where they fail.
+    std::vector<Masked> exact;  // The masked checks whose failure is final.
 
     void Add(const Check& check);
     void AddMasked(const Masked& check);
@@ -191,7 +194,7 @@ class TUNEONCE_API AssumptionChecks {
   /// multiple, as far as it is known.
   std::int64_t DivisorOfExtent(const std::string& dim) const;
   std::int64_t DivisorOfStride(std::size_t parameter, std::size_t dimension) const;
-  /// The stride of a tensor that is contiguous, where its inner extents are constants; empty elsewhere.
+  /// Returns the stride of a contiguous tensor whose inner extents are constants, or nothing for other tensors.
   std::optional<std::int64_t> DenseStride(std::size_t parameter, std::size_t dimension) const;
   /// The check that a launch makes for an assumption of code; empty if there is no such check.
   std::optional<Check> CheckOfCode(const ParameterLayout& layout, const CodeAssumption& of_code) const;
@@ -202,16 +205,16 @@ class TUNEONCE_API AssumptionChecks {
   bool CoversExtent(const std::string& dim, const CodeAssumption& of_code) const;
   bool CoversStride(std::size_t parameter, std::size_t dimension, const CodeAssumption& of_code) const;
   bool CoversScalar(std::size_t parameter, const CodeAssumption& of_code) const;
-  /// The part of the key that an extent, or a scalar, is in; null if it is in none.
+  /// Returns the part of the key that contains an extent or a scalar, or null.
   const KeyPart* PartOf(const Check& check) const;
   /// The first that does not hold of those about an extent, or a scalar of whole numbers, that is a constant of the
   /// code.
   const Check* WrongConstant(const BoundCall& call) const;
-  /// Of such a one: the dim or the scalar.
+  /// Returns the name of the dim or scalar of such a check.
   const std::string& NameOf(const Check& constant) const;
-  /// What a tensor must be to be described by a tensor map.
+  /// Adds the assumptions of a tensor that a tensor map describes.
   void AddTensorMap(const Parameter& map);
-  /// Errors: InvalidArgument for what is no tensor.
+  /// Returns the index of a tensor parameter. Errors: InvalidArgument for a name that is not a tensor.
   static Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::string& name);
   static Result<Check> ScalarCheck(const KernelDefinition& definition, const Assumption& assumption);
   /// Errors: InvalidArgument for a dtype that the parameter does not let the tensor have.
@@ -223,7 +226,7 @@ class TUNEONCE_API AssumptionChecks {
   /// Errors: InvalidArgument for what cannot be known of tensors by pointers, which need not be alike.
   static Status CheckOfTable(const Parameter& parameter, const Assumption& assumption);
   void AddConstantExtents();
-  /// What follows from the parameters' declarations, and from how the kernel takes them.
+  /// Adds the assumptions that are implied by the parameters' declarations and by how the kernel takes them.
   void AddImplied(const ParameterLayout& layout);
   Status Broken(const Check& check, const BoundCall& call) const;
   std::string OtherScalar(const Check& check, const BoundCall& call) const;
@@ -231,9 +234,9 @@ class TUNEONCE_API AssumptionChecks {
 
   const KernelDefinition* definition_ = nullptr;
   const Variant* variant_ = nullptr;
-  Checks dtypes_;  // Those about dtypes: no launch looks at them, as its key has the dtypes.
+  Checks dtypes_;  // Checks of dtypes. No launch evaluates them, because its key has the dtypes.
   Checks others_;
-  Checks extents_;  // Those about extents, and about scalars that the key names.
+  Checks extents_;  // Checks of extents, and of scalars that are part of the key.
 };
 
 /// Checks everything that can be checked without a device: KernelDefinition::Validate, and what each variant assumes.

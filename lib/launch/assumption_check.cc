@@ -1,4 +1,4 @@
-// One assumption after another: by the compares of a hit, and in full.
+// Checks of single assumptions: by the comparisons of a hit, and completely.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -56,7 +56,7 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
   auto masked = [this](std::size_t offset, std::uint64_t mask, std::uint64_t expected) {
     return Masked{parameter, static_cast<std::uint8_t>(offset), mask, expected};
   };
-  // A power of two's multiples are known by their low bits; of another number, only a division tells.
+  // Multiples of a power of two are recognized by their low bits. Other divisors need a division.
   auto multiple = [&](std::size_t offset) -> std::optional<Masked> {
     if ((value & (value - 1)) != 0) return std::nullopt;
     return masked(offset, static_cast<std::uint64_t>(value - 1), 0);
@@ -81,7 +81,7 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
     case Assumption::Kind::kExtentFitsInt32:
       return masked(extent, kNoInt32, 0);
     case Assumption::Kind::kContiguous:
-      // Of one tensor it is said of two values at a time (AddContiguous).
+      // For a tensor the check compares two values at a time (AddContiguous).
       return is_table ? std::optional<Masked>(masked(offsetof(PointerTable, num_gaps), ~std::uint64_t{0}, 0))
                       : std::nullopt;
     case Assumption::Kind::kNoOverlap:
@@ -96,7 +96,7 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
 }
 
 bool AssumptionChecks::Check::IsQuickExact() const {
-  // Of others, one element's stride may be any.
+  // For others, the stride of a dimension with one element may be any.
   return kind == Assumption::Kind::kAligned || kind == Assumption::Kind::kStrideDivisibleBy ||
          kind == Assumption::Kind::kExtentIs || kind == Assumption::Kind::kExtentDivisibleBy ||
          kind == Assumption::Kind::kExtentFitsInt32;

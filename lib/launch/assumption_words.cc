@@ -1,4 +1,4 @@
-// Which assumption a call breaks, in words.
+// The error messages for assumptions that a call violates.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -38,8 +38,7 @@ std::string AssumptionChecks::OtherScalar(const Check& check, const BoundCall& c
   std::string is = IsWhole(check.dtype) && value != kNoWholeNumber ? absl::StrCat(" is ", value) : " has another value";
   std::string not_what = check.kind == Assumption::Kind::kScalarDivisibleBy
                              ? absl::StrCat(", which ", check.value, " does not divide")
-                         : check.kind == Assumption::Kind::kScalarAtLeast
-                             ? absl::StrCat(", less than ", check.value)
+                         : check.kind == Assumption::Kind::kScalarAtLeast ? absl::StrCat(", less than ", check.value)
                          : IsWhole(check.dtype) ? absl::StrCat(", not ", WholeScalar(check.dtype, &check.value))
                                                 : "";
   return absl::StrCat("the scalar '", parameter.name, "'", is, not_what);

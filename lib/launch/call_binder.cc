@@ -94,7 +94,8 @@ CallBinder::CallBinder(const KernelDefinition& definition)
   num_arguments_ = expected_.size();
   has_rare_checks_ = !same_dtypes_.empty() || !tables_.empty();
   bool has_leading_dtype = false;
-  if (definition.parameters().empty()) not_passed_.push_back(0);  // So that LeadingDType reads what was set.
+  // LeadingDType reads it even for a kernel without parameters.
+  if (definition.parameters().empty()) not_passed_.push_back(0);
   std::uint32_t undecided = bound;  // Bit d: dim d may differ between calls with the same key words.
   for (const KeyPart& part : definition.key()) {
     KeyWord word{part.kind, 0, 0, 0, nullptr};
@@ -173,7 +174,7 @@ Status CallBinder::CheckType(const Argument& argument, const Expected& expected,
   const Parameter& parameter = definition_->parameters()[expected.parameter];
   std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
   if (argument.kind() == Argument::kTable && argument.kind() == expected.kind) {
-    if (argument.table().count == 0) return Status();  // Of no type.
+    if (argument.table().count == 0) return Status();  // An empty table has no dtype.
     TUNEONCE_RETURN_IF_ERROR(argument.table().Check().WithPrefix(where));
   }
   bool fits = argument.kind() == expected.kind &&
@@ -241,7 +242,8 @@ Status CallBinder::RefusalOfZero(const Argument* arguments, const std::string& z
     const Parameter& parameter = definition_->parameters()[expected_[i].parameter];
     if (parameter.kind != ParameterKind::kTensor || parameter.access == Access::kIn) continue;
     if (!arguments[i].tensor().HasElements()) continue;
-    // A sum over nothing is 0: somebody must write it, and who launched nothing would not.
+    // A sum over nothing is 0, which the kernel would have to write, so this cannot be skipped like a launch without
+    // outputs.
     return InvalidArgumentError(absl::StrCat(zero, " leaves nothing to compute '", parameter.name,
                                              "' from, which has elements: fill it instead of launching"));
   }

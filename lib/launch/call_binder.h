@@ -17,8 +17,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One launch's arguments, checked and understood. Lives on the stack of the launch; points into the caller's
-/// arguments. Not initialized: CallBinder::Bind sets as many entries as the definition has parameters.
+/// One launch's arguments after they were checked. It lies on the launch's stack and points into the caller's
+/// arguments. It is not initialized: CallBinder::Bind sets as many entries as the definition has parameters.
 struct BoundCall {
   Problem problem;
 
@@ -28,7 +28,8 @@ struct BoundCall {
   }
   /// REQUIRES: parameter `i` is a tensor.
   const TensorView& tensor(std::size_t i) const { return *static_cast<const TensorView*>(problem.values[i]); }
-  /// Of a tensor by pointers its table's view, else the tensor; null if parameter `i` of `parameters` is none.
+  /// Returns the tensor of parameter `i` of `parameters`, or the table's view for a parameter by pointers, or null if
+  /// it is not a tensor.
   const TensorView* FindTensor(const std::vector<Parameter>& parameters, std::size_t i) const {
     return parameters[i].kind == ParameterKind::kTensor ? &tensor(i) : nullptr;
   }
@@ -49,16 +50,16 @@ std::vector<ReachedTensor> ReachedTensorsOf(const std::vector<Parameter>& parame
 /// For messages: "'x'", or "'a' (tensor 3)" of a table. `parameter`: its own.
 std::string NameOf(const Parameter& parameter, const ReachedTensor& reached);
 
-/// Matches Launch's arguments with a definition's parameters: count, kinds, dtypes, ranks; binds dims from shapes and
-/// checks that they agree. Made once per TunedKernel; Bind is the first part of the hot path.
-/// REQUIRES: the definition outlives it and was validated. Thread rule: immutable; any thread.
+/// Matches Launch's arguments with a definition's parameters: it checks their number, kinds, dtypes and ranks, and
+/// binds dims from shapes. A TunedKernel makes it once, and Bind is the first part of the hot path. REQUIRES: the
+/// definition outlives it and was validated. Thread rule: immutable; any thread.
 class TUNEONCE_API CallBinder {
  public:
   explicit CallBinder(const KernelDefinition& definition);
 
-  /// Fills `call` (but for problem.target, which the caller sets). Errors: InvalidArgument, naming the parameter and
-  /// what was expected. A call whose arguments fit, but whose outputs have no elements since an extent is 0, is an
-  /// error too; `*is_empty` (may be null), which is set with every error, tells that a launch of it would do nothing.
+  /// Fills `call` except problem.target, which the caller sets. Errors: InvalidArgument, naming the parameter and what
+  /// was expected. A call with valid arguments whose outputs have no elements, because an extent is 0, is an error too.
+  /// Each error sets `*is_empty` (may be null), which is true if a launch of the call would do nothing.
   [[gnu::always_inline]] Status Bind(const Argument* arguments, std::size_t count, BoundCall* call,
                                      bool* is_empty = nullptr) const {
     if (count != num_arguments_) return Refusal(arguments, count, is_empty);
@@ -108,8 +109,8 @@ class TUNEONCE_API CallBinder {
     for (const KeyWord& word : other_varying_) add(WordOf(word, call));
   }
   std::size_t num_varying_key_words() const { return exact_dims_.size() + other_varying_.size(); }
-  /// The dtype of the first tensor that says its own, in 8 bits: most kernels have one such at most, which then takes
-  /// no word. Where there is none the same for all calls.
+  /// Returns the dtype of the first tensor whose parameter leaves its dtype open, in 8 bits. Most kernels have at most
+  /// one such tensor, which then needs no word of the key. Without such a tensor the result is the same for all calls.
   std::uint64_t LeadingDType(const BoundCall& call) const {
     static_assert(sizeof(DType) == 1);
     return static_cast<std::uint64_t>(call.problem.dtypes[leading_dtype_]);
@@ -145,13 +146,13 @@ class TUNEONCE_API CallBinder {
   };
   struct KeyWord {
     KeyPart::Kind kind;
-    std::uint8_t index;          // Of the dim, or of the parameter.
+    std::uint8_t index;          // The index of the dim or of the parameter.
     std::uint8_t bytes;          // kValue: of the scalar.
     std::uint32_t num_limits;    // kDim: 0 if it goes by powers of two.
-    const std::int64_t* limits;  // The most that goes to each value of a list; behind them these values.
+    const std::int64_t* limits;  // The upper limit of each value of a list, followed by the values.
   };
 
-  /// Of a dim with a bucket. In line: a call would cost kernels without a list, too.
+  /// Returns the value of a dim with a bucket. Inline, because a call would slow down kernels without a list too.
   static std::int64_t Rounded(const KeyWord& word, std::int64_t value) {
     const std::int64_t* limit = word.limits;
     for (std::uint32_t count = word.num_limits; count > 0;) {
@@ -173,7 +174,7 @@ class TUNEONCE_API CallBinder {
     std::memcpy(&value, call.problem.values[word.index], word.bytes);
     return value;
   }
-  /// Limits, and what they go to, of a bucket that is a list; kept in lists_.
+  /// Returns the limits and values of a bucket with a list, which lists_ keeps.
   const std::vector<std::int64_t>& ListOf(const KeyPart& part);
 
   std::uint64_t DifferentDTypes(const BoundCall& call) const {
@@ -203,18 +204,19 @@ class TUNEONCE_API CallBinder {
   const KernelDefinition* definition_;
   int num_dims_;
   std::vector<Expected> expected_;
-  std::size_t num_arguments_ = 0;                                   // Of expected_: its size takes a division.
-  std::vector<Extent> binding_;                                     // Give each dim its value,
-  std::vector<Extent> repeating_;                                   // and must have the same.
-  std::vector<int> not_passed_;                                     // Parameters that the caller does not pass.
+  std::size_t num_arguments_ = 0;  // Number of entries of expected_, whose size() needs a division.
+  std::vector<Extent> binding_;    // Give each dim its value,
+  std::vector<Extent> repeating_;  // and must have the same.
+  std::vector<int> not_passed_;    // Parameters that the caller does not pass.
   std::vector<std::pair<std::uint8_t, std::uint8_t>> same_dtypes_;  // Parameters whose dtypes must be the same.
   std::vector<TableCheck> tables_;
-  bool has_rare_checks_ = false;  // Of the two.
+  bool has_rare_checks_ = false;  // Whether either kind of rare check exists.
   std::vector<KeyWord> key_;
-  std::vector<std::unique_ptr<const std::vector<std::int64_t>>> lists_;  // What words of dims point to.
-  std::vector<std::uint8_t> exact_dims_;  // Of the key's varying words, the most common ones,
-  std::vector<KeyWord> other_varying_;    // and the others.
-  std::uint8_t leading_dtype_ = 0;        // The parameter; the first if none says its own.
+  std::vector<std::unique_ptr<const std::vector<std::int64_t>>> lists_;  // The lists that words of dims point to.
+  // The exact dims among the words of the key that vary, which is the most common kind.
+  std::vector<std::uint8_t> exact_dims_;
+  std::vector<KeyWord> other_varying_;  // and the others.
+  std::uint8_t leading_dtype_ = 0;      // The index of the parameter, or 0 if no tensor has an open dtype.
   bool key_decides_problem_ = false;
 };
 

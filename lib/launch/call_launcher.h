@@ -11,9 +11,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Launches a config by the launcher of its variant: the one way, for trials and for production. `workspaces`: one
-/// address per workspace parameter, in order. Errors: what the launcher returns, throws (InvalidArgument), or asks for
-/// in vain, naming kernel and variant.
+/// Launches a config by the launcher of its variant, for trials and for production. `workspaces` has one address per
+/// workspace parameter, in order. Errors, which name kernel and variant: what the launcher returns or throws
+/// (InvalidArgument), or its first lookup that failed.
 TUNEONCE_API Status CallLauncher(const KernelDefinition& definition, const Variant& variant, const Config& config,
                                  CUstream stream, const BoundCall& call, const std::uint64_t* workspaces);
 

@@ -12,10 +12,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Compares what the Tile IR or PTX of `config` states that it assumes of its parameters with the variant's
-/// assumptions, which each launch fulfils. Other kinds of source state nothing, and code that cannot be read passes:
-/// its compiler says why. Errors: InvalidArgument that names what the code assumes and what to declare. REQUIRES:
-/// `layout` is the variant's.
+/// Compares the assumptions in the Tile IR or PTX of `config` about its parameters with the variant's, which each
+/// launch checks. Other kinds of source state no assumptions, and code that cannot be read passes, because its compiler
+/// reports why. Errors: InvalidArgument that names the assumption and what to declare. REQUIRES: `layout` is the
+/// variant's.
 Status CheckAssumptionsOfCode(const AssumptionChecks& declared, const ParameterLayout& layout, const Config& config,
                               const KernelSource& source);
 

@@ -16,7 +16,7 @@ Result<std::unique_ptr<DeviceTable>> DeviceTable::Create(std::vector<TensorView>
   TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer entries,
                             DeviceBuffer::Allocate(stream, addresses.size() * sizeof(std::uint64_t)));
   Status copied = entries.CopyFromHost(addresses.data(), entries.bytes());
-  Status finished = stream.Synchronize();  // Also after a failure: what was put into the stream may read `addresses`.
+  Status finished = stream.Synchronize();  // Also after a failure, because work in the stream may read `addresses`.
   TUNEONCE_RETURN_IF_ERROR(copied);
   TUNEONCE_RETURN_IF_ERROR(finished);
   void* const address = entries.data();

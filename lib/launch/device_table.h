@@ -19,7 +19,7 @@ class TUNEONCE_API DeviceTable {
  public:
   /// In the order of `stream`, which outlives it. Waits. Errors: ResourceExhausted.
   static Result<std::unique_ptr<DeviceTable>> Create(std::vector<TensorView> tensors, StreamView stream);
-  /// One that nobody reads, at an address where nothing lies.
+  /// Makes a table without memory at the address `address`, which is never read.
   static std::unique_ptr<DeviceTable> WithoutMemory(std::vector<TensorView> tensors, void* address);
   DeviceTable(const DeviceTable&) = delete;
   DeviceTable& operator=(const DeviceTable&) = delete;

@@ -9,8 +9,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A CUlaunchConfig for a geometry, with the attributes it points to. The one place that fills one: trials are launched
-/// exactly as production is. Not copyable; immutable after construction. Thread rule: any thread.
+/// A CUlaunchConfig for a geometry, with the attributes that it points to. All launches use it, so that trials are
+/// launched exactly like production. Not copyable; immutable after construction. Thread rule: any thread.
 class LaunchSetup {
  public:
   /// REQUIRES: geometry.IsLaunchable().
@@ -47,7 +47,7 @@ class LaunchSetup {
     config.hStream = stream;
     return driver.LaunchKernelEx(&config, function, parameters, nullptr);
   }
-  /// The same with another grid.
+  /// Launches with another grid.
   CUresult Launch(const DriverApi::LaunchPath& driver, CUfunction function, const std::uint32_t (&grid)[3],
                   CUstream stream, void** parameters) const {
     CUlaunchConfig config = config_;

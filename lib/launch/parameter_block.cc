@@ -211,7 +211,7 @@ Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_size
                                              " bytes, but the code has ", kernel_sizes[at]));
   };
   for (std::size_t i = 0; i < sizes_.size(); ++i) TUNEONCE_RETURN_IF_ERROR(check(i, sizes_[i].bytes, Describe(i)));
-  // What is passed behind are null pointers, which would be zeros to a number.
+  // The additional parameters are null pointers, which would be zeros for a number.
   for (std::size_t i = sizes_.size(); i < std::min(kernel_sizes.size(), num_parameters()); ++i) {
     TUNEONCE_RETURN_IF_ERROR(check(i, sizeof(void*), "(Triton's scratch pointer)"));
   }
@@ -299,7 +299,7 @@ Result<std::uint64_t> ParameterLayout::DerivedWord(const Parameter& parameter, c
   std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
   TUNEONCE_RETURN_IF_ERROR(parameter.term->Evaluate(config, problem).status().WithPrefix(where));
   return InvalidArgumentError(
-      absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", value, ", which is no int32"));
+      absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", value, ", which is not an int32"));
 }
 
 Status ParameterLayout::CheckDerived(const Config& config, const Problem& problem) const {

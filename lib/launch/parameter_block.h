@@ -20,9 +20,9 @@ inline constexpr int kMaxKernelParameters = 128;
 /// Most descriptor parameters of one kernel.
 inline constexpr int kMaxDescriptors = 4;
 
-/// The pointers to one launch's kernel parameters that cuLaunchKernelEx takes. Most point into the caller's own
-/// arguments, which are little-endian, as the device is; what is computed for the launch is kept here. Lives on the
-/// stack of the launch; not initialized beyond what is filled.
+/// The pointers to one launch's kernel parameters for cuLaunchKernelEx. Most of them point into the caller's own
+/// arguments, which are little-endian like the device. Values that are computed for the launch are stored here. It lies
+/// on the launch's stack, and only the parts that are used are initialized.
 class ParameterBlock {
  public:
   ParameterBlock() = default;
@@ -31,7 +31,7 @@ class ParameterBlock {
 
   void** pointers() { return pointers_; }
 
-  /// Of the kernel's parameter `at`. REQUIRES: the value outlives the launch call.
+  /// Sets the pointer of the kernel's parameter `at`. REQUIRES: the value outlives the launch call.
   void SetPointer(std::size_t at, const void* value) { pointers_[at] = const_cast<void*>(value); }
   void SetWord(std::size_t at, std::uint64_t word) {
     words_[at] = word;
@@ -51,8 +51,8 @@ class ParameterBlock {
   alignas(64) unsigned char descriptors_[kMaxDescriptors][kMaxDescriptorBytes];
 };
 
-/// A definition's parameters, spread according to a calling convention.
-/// REQUIRES: the definition outlives it. Thread rule: immutable; any thread.
+/// A definition's parameters in the form of a calling convention. REQUIRES: the definition outlives it. Thread rule:
+/// immutable; any thread.
 class TUNEONCE_API ParameterLayout {
  public:
   /// `names`: Variant::parameters. Errors: InvalidArgument if there are more kernel parameters than fit, or a name is
@@ -60,25 +60,26 @@ class TUNEONCE_API ParameterLayout {
   static Result<ParameterLayout> Create(const KernelDefinition& definition, CallingConvention convention,
                                         const std::vector<std::string>& names = {});
 
-  /// Checks number and sizes against what the kernel says of itself (bytes of each parameter, in order; 0: unknown).
-  /// `may_hide`: more parameters may stand behind the declared ones; cubins by tileiras have such. Errors:
+  /// Compares number and sizes with those that the kernel has (bytes of each parameter, in order; 0: unknown). With
+  /// `may_hide` the kernel may have more parameters after the declared ones, as cubins by tileiras do. Errors:
   /// InvalidArgument, naming the parameter.
   Status CheckAgainst(const std::vector<std::size_t>& kernel_sizes, bool may_hide = false) const;
 
-  /// Checks the names of the kernel's own parameters, in order ("": unknown). A kernel may call its parameters as it
-  /// likes; but where it has a declared name, in whatever case, that parameter must be passed there. Errors:
-  /// InvalidArgument with both lists.
+  /// Compares the names of the kernel's own parameters, in order ("": unknown). A kernel may use any names, but a
+  /// parameter that has a declared name, ignoring case, must be passed at that place. Errors: InvalidArgument with both
+  /// lists.
   Status CheckNames(const std::vector<std::string>& kernel_names) const;
 
-  /// Fills `block` for one launch. `workspaces`: one address per workspace parameter, in order. `maps`: for
-  /// kernels that take such; else it may be null.
-  /// Errors: InvalidArgument for an extent or a derived value that does not fit, or from a descriptor's function.
-  /// REQUIRES: `call`, what it points to, and `workspaces` stay as they are until the launch was made.
+  /// Fills `block` for one launch. `workspaces` has one address per workspace parameter, in order. `maps` is for
+  /// kernels that take tensor maps, and may be null for others. Errors: InvalidArgument for an extent or a derived
+  /// value that does not fit; those of a descriptor's function. REQUIRES: `call`, what it points to, and `workspaces`
+  /// do not change until the launch was made.
   Status Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces, ParameterBlock* block,
               const TensorMaps* maps = nullptr) const;
 
-  /// The pointers to values in the caller's arguments, one per kernel parameter: all of a launch, if the layout is not
-  /// computed. A stack frame of a hit is smaller for it. REQUIRES: what is `narrowed` fits.
+  /// Fills the pointers to values in the caller's arguments, one per kernel parameter. They are all pointers of a
+  /// launch if the layout is not computed, and a hit's stack frame is smaller without a ParameterBlock. REQUIRES: the
+  /// values in `narrowed` fit.
   [[gnu::always_inline]] void FillPointers(const BoundCall& call, void** pointers) const {
     for (SpreadTensor spread : spread_tensors_) {
       const TensorView& tensor = call.tensor(spread.parameter);
@@ -113,7 +114,7 @@ class TUNEONCE_API ParameterLayout {
     }
     static bool Fits(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
   };
-  /// Each dim's extent once: that of the first tensor that has it.
+  /// Returns each dim's extent once: the one of the first tensor that has the dim.
   const std::vector<Narrowed>& narrowed() const { return narrowed_; }
 
   /// A tensor with dims that is passed as its pointer alone. Bit d of `strides_taken`: the kernel takes the stride of
@@ -132,35 +133,35 @@ class TUNEONCE_API ParameterLayout {
   };
   const std::vector<StrideArgument>& stride_arguments() const { return stride_arguments_; }
 
-  /// What the kernel's parameter `at` gets. REQUIRES: it is a declared one, not one that the convention hides.
+  /// The value of the kernel's parameter `at`. REQUIRES: it is a declared parameter and not hidden by the convention.
   struct Meaning {
     enum class Of { kAddress, kExtent, kStride, kScalar, kOther };
     Of of;
     std::size_t parameter;      ///< The definition's: of kStride the tensor.
-    std::size_t dimension = 0;  ///< Of kStride, and of kExtent where the tensor is spread.
-    std::string dim;            ///< Of kExtent.
+    std::size_t dimension = 0;  ///< For kStride, and for kExtent of a tensor that is passed as several parameters.
+    std::string dim;            ///< For kExtent.
   };
   Meaning MeaningOf(std::size_t at) const;
-  /// What the kernel's parameter `at` is: "x", "stride 1 of x".
+  /// Describes the kernel's parameter `at`: "x", "stride 1 of x".
   std::string Describe(std::size_t at) const;
   /// "x, extent 0 of x, ...".
   std::string DescribeAll() const;
-  /// The rank of a tensor whose pointer is the kernel's parameter `at`, and whose extents and strides come behind it;
-  /// empty elsewhere.
+  /// Returns the rank of a tensor whose pointer is the kernel's parameter `at` and is followed by its extents and
+  /// strides, or nothing for other parameters.
   std::optional<std::size_t> RankOfSpreadTensor(std::size_t at) const;
-  /// Bytes that each workspace parameter needs, in order; empty if there is none. Errors: InvalidArgument for a term
-  /// without a value, or a negative one.
+  /// Returns the bytes that each workspace parameter needs, in order. Errors: InvalidArgument for a term without a
+  /// value, or a negative one.
   Result<std::vector<std::size_t>> WorkspaceBytes(const Config& config, const Problem& problem) const;
   /// The value of a derived parameter. Errors: InvalidArgument for one that does not fit.
   Result<std::uint64_t> DerivedWord(const Parameter& parameter, const Config& config, const Problem& problem) const;
   /// OK if each derived parameter has a value. Errors: those of DerivedWord.
   Status CheckDerived(const Config& config, const Problem& problem) const;
-  /// Of the kernel itself, with those that the convention hides.
+  /// Returns the number of parameters of the kernel itself, including those that the convention hides.
   std::size_t num_parameters() const { return sizes_.size() + static_cast<std::size_t>(num_hidden_); }
-  /// The same without these.
+  /// Returns the number of parameters of the kernel without the hidden ones.
   std::size_t num_declared() const { return sizes_.size(); }
   bool has_workspace() const { return num_workspaces_ > 0; }
-  /// Of the definition's parameters, those that are tensor maps and that the kernel takes, in its order.
+  /// Returns the indices of the definition's parameters that are tensor maps which the kernel takes, in its order.
   const std::vector<std::uint8_t>& map_parameters() const { return map_parameters_; }
   /// True if a launch needs more than its arguments: workspaces, or functions of the definition.
   bool is_computed() const { return !computed_.empty(); }
@@ -195,7 +196,7 @@ class TUNEONCE_API ParameterLayout {
   void Add(std::size_t index);
   Status FillDescriptor(const Parameter& parameter, std::size_t nth_map, const BoundCall& call, const Config& config,
                         const TensorMaps* maps, void* bytes) const;
-  /// What few kernels take: strides by themselves, and hidden null pointers.
+  /// Fills what few kernels take: separate strides, and hidden null pointers.
   void FillRare(const BoundCall& call, void** pointers) const {
     for (StrideArgument stride : stride_arguments_) {
       pointers[stride.to] = const_cast<std::int64_t*>(&call.tensor(stride.parameter).strides[stride.dimension]);
@@ -208,7 +209,7 @@ class TUNEONCE_API ParameterLayout {
   void AddStride(std::size_t index);
   void AddNarrowedDim(Dim dim);
   Status CheckCount(std::size_t count, bool may_hide) const;
-  /// The declared parameter whose name is `name` but for upper and lower case; an exact one if there is one.
+  /// Returns the declared parameter whose name equals `name` ignoring case, and prefers an exact match.
   std::optional<std::size_t> FindDeclared(const std::string& name) const;
 
   const KernelDefinition* definition_;

@@ -20,7 +20,7 @@ namespace {
 
 bool IsWord(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// Index of the bracket that closes the one at `open`; npos if there is none.
+/// Returns the index of the bracket that closes the one at `open`, or npos.
 std::size_t Closing(std::string_view text, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < text.size(); ++i) {
@@ -30,8 +30,8 @@ std::size_t Closing(std::string_view text, std::size_t open) {
   return std::string_view::npos;
 }
 
-/// "const float* x = nullptr" and "float x[4]" give "x"; "float*" gives "". Nothing for what has brackets of its own:
-/// a function pointer, a macro; nor for what holds a line of the preprocessor.
+/// Returns the name in a declaration: "x" for "const float* x = nullptr" and "float x[4]", "" for "float*". Returns
+/// nothing for a declaration with brackets (a function pointer, a macro) or a line of the preprocessor.
 std::optional<std::string> NameOf(absl::string_view parameter) {
   parameter = absl::StripAsciiWhitespace(parameter.substr(0, parameter.find('=')));
   if (absl::EndsWith(parameter, "]")) {
@@ -100,7 +100,7 @@ class PtxWords {
  public:
   explicit PtxWords(absl::string_view text) : text_(text) {}
 
-  /// The next word; empty at the end.
+  /// Returns the next word, or an empty one at the end.
   absl::string_view Next() {
     Skip();
     const std::size_t begin = at_;
@@ -138,7 +138,8 @@ class PtxWords {
   std::size_t at_ = 0;
 };
 
-/// Bits of a PTX type: 64 of ".u64", 16 of ".bf16"; 0 for other words and for types that have no size here (".texref").
+/// Returns the bits of a PTX type: 64 for ".u64", 16 for ".bf16", and 0 for other words and for types without a size
+/// here (".texref").
 int PtxTypeBits(absl::string_view word) {
   static constexpr absl::string_view kLetters[] = {".bf", ".b", ".u", ".s", ".f"};
   for (absl::string_view letters : kLetters) {
@@ -148,7 +149,7 @@ int PtxTypeBits(absl::string_view word) {
   return 0;
 }
 
-/// Bytes of a parameter whose words are `words`, as `.param .align 64 .b8 name[128]`; 0: unknown.
+/// Returns the bytes of a parameter with these words, such as `.param .align 64 .b8 name[128]`, or 0 if unknown.
 std::size_t PtxBytes(const std::vector<absl::string_view>& words) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -185,7 +186,7 @@ std::optional<std::vector<std::vector<absl::string_view>>> PtxParameters(const s
   return std::nullopt;
 }
 
-/// The number behind ".align" in `.param .u64 .ptr .global .align 16 x`; 1 if there is none, or no pointer.
+/// Returns the number after ".align" in `.param .u64 .ptr .global .align 16 x`, or 1 without one or for a number.
 std::int64_t PtxAlignment(const std::vector<absl::string_view>& words) {
   if (std::find(words.begin(), words.end(), ".ptr") == words.end()) return 1;
   auto align = std::find(words.begin(), words.end(), ".align");
@@ -216,7 +217,7 @@ absl::string_view TileElement(absl::string_view type, bool* is_pointer) {
   return type.substr(0, type.find('>'));
 }
 
-/// Tile IR's name of a floating-point dtype; empty for others.
+/// Returns Tile IR's name of a floating-point dtype, or "" for other dtypes.
 absl::string_view TileFloat(DType dtype) {
   switch (dtype) {
     case DType::kFloat8E4M3:
@@ -236,7 +237,8 @@ absl::string_view TileFloat(DType dtype) {
   }
 }
 
-/// Whether a kernel's parameter of Tile IR type `type` can take what is declared: a pointer or a number of `dtype`.
+/// Returns whether a kernel's parameter of Tile IR type `type` can take what is declared: a pointer to, or a number of,
+/// `dtype`.
 bool TakesTileType(absl::string_view type, bool is_address, DType dtype) {
   bool is_pointer = false;
   const absl::string_view element = TileElement(type, &is_pointer);
@@ -290,7 +292,7 @@ std::optional<std::vector<std::string>> ParameterNamesInCpp(const KernelSource& 
     if (open == std::string::npos || text[open] != '(') continue;
     std::size_t close = Closing(text, open);
     if (close == std::string::npos) return std::nullopt;
-    at = close;  // No function is defined between brackets; and each bracket is looked at once.
+    at = close;  // No function is defined between brackets, and each bracket is read once.
     std::size_t body = text.find_first_not_of(" \t\r\n", close + 1);
     if (body == std::string::npos || text[body] != '{') continue;  // A call, or a declaration.
     std::optional<std::vector<std::string>> names = NamesIn(text.substr(open + 1, close - open - 1), has_block);
@@ -339,7 +341,7 @@ Status CheckTileTypes(const ParameterLayout& layout, const KernelDefinition& def
     const bool is_address =
         meaning.of == ParameterLayout::Meaning::Of::kAddress || parameter.kind == ParameterKind::kWorkspace;
     if (parameter.by_pointers || parameter.kind == ParameterKind::kDescriptor) continue;
-    DType dtype = parameter.dtype;  // What a number is declared as.
+    DType dtype = parameter.dtype;  // The declared dtype of a number.
     if (is_address) {
       dtype =
           parameter.kind == ParameterKind::kTensor ? problem.dtype(static_cast<int>(meaning.parameter)) : DType::kAny;

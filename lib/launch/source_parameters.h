@@ -21,9 +21,9 @@ inline namespace v0 {
 Status CheckSource(const ParameterLayout& layout, const KernelSource& source);
 
 /// Compares the types of a tile kernel's parameters (Artifact::parameters) with what `layout` passes at `problem`:
-/// their number and sizes, that tensors are pointers, and that floating-point types are the same. Integers of one size
-/// are not told apart, nor are pointers to them. Errors: InvalidArgument, naming the parameter, its declared type and
-/// the code's. REQUIRES: `layout` is of `definition`.
+/// their number and sizes, whether tensors are pointers, and floating-point types. Integers of one size, and pointers
+/// to them, are not distinguished. Errors: InvalidArgument, naming the parameter, its declared type and the code's.
+/// REQUIRES: `layout` is of `definition`.
 Status CheckTileTypes(const ParameterLayout& layout, const KernelDefinition& definition, const Problem& problem,
                       const std::vector<std::string>& types);
 
@@ -41,18 +41,19 @@ bool MentionsKernel(const KernelSource& source);
 /// source's file and the parameter) and go on.
 Status CompareNamesInCpp(const ParameterLayout& layout, const KernelSource& source);
 
-/// A C++ text with comments and the insides of literals blanked; wrong behind a raw string that holds a quote.
+/// Returns a C++ text with comments and the contents of literals replaced by blanks. The result is incorrect after a
+/// raw string that contains a quote.
 std::string WithoutComments(std::string_view text);
 
-/// The names of a C++ kernel's parameters, in order, without the CPU device's block; "" for one that shows no name.
-/// Nothing if the text has no such function, several that differ, or one that macros or function types make unclear.
+/// Returns the names of a C++ kernel's parameters, in order, without the CPU device's block, and "" for an unnamed one.
+/// Returns nothing if the text has no such function, several different ones, or one with macros or function types.
 std::optional<std::vector<std::string>> ParameterNamesInCpp(const KernelSource& source);
 
 /// Bytes of each parameter of a PTX entry, 0 for a type of unknown size. Nothing if there is no such entry.
 std::optional<std::vector<std::size_t>> ParameterSizesInPtx(const std::string& ptx, const std::string& symbol);
 
-/// What the PTX entry assumes of its parameters: `.align` of a pointer (PTX ISA, "Kernel Parameter Attribute: .ptr").
-/// Nothing if there is no such entry.
+/// Returns what the PTX entry assumes of its parameters: `.align` of a pointer (PTX ISA, "Kernel Parameter Attribute:
+/// .ptr"). Returns nothing if the entry does not exist.
 std::vector<CodeAssumption> AssumptionsInPtx(const std::string& ptx, const std::string& symbol);
 
 }  // namespace v0

@@ -11,7 +11,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-// The limits of cuTensorMapEncodeTiled (CUDA driver API); the driver itself says no more than "invalid value".
+// The limits of cuTensorMapEncodeTiled (CUDA driver API), which itself only reports "invalid value".
 constexpr std::int64_t kAlignment = 16;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 32;
 constexpr std::int64_t kEndOfStrides = std::int64_t{1} << 40;
@@ -46,13 +46,13 @@ CUtensorMapDataType DataTypeOf(DType dtype) {
     case DType::kFloat8E5M2:
       break;
   }
-  return CU_TENSOR_MAP_DATA_TYPE_UINT8;  // One byte, whatever it means.
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;  // A type of one byte, whatever its meaning.
 }
 
 /// A tensor as the driver wants it: innermost dimension first, strides in bytes.
 struct Described {
   std::array<cuuint64_t, TensorMap::kMaxRank> extents{};
-  std::array<cuuint64_t, TensorMap::kMaxRank> strides{};  // Of all but the innermost.
+  std::array<cuuint64_t, TensorMap::kMaxRank> strides{};  // Strides of all dimensions but the innermost.
   std::array<cuuint32_t, TensorMap::kMaxRank> box{};
   std::array<cuuint32_t, TensorMap::kMaxRank> steps{};
 };
@@ -64,7 +64,7 @@ Result<Described> Describe(const TensorView& tensor, const TensorMap& map, const
   if (reinterpret_cast<std::uintptr_t>(tensor.data) % kAlignment != 0) {
     return InvalidArgumentError(absl::StrCat("the tensor is not aligned to ", kAlignment, " bytes"));
   }
-  std::int64_t dense = bytes;  // What a dimension of one element has for a stride: no step is ever taken there.
+  std::int64_t dense = bytes;  // A dimension of one element has the dense stride, because no step is taken along it.
   for (std::size_t i = 0; i < rank; ++i) {
     const std::size_t d = rank - 1 - i;
     const std::int64_t extent = tensor.shape[d], stride = tensor.strides[d];

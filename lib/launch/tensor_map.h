@@ -11,9 +11,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Encodes `tensor` as a CUtensorMap, by the driver. `map`: resolved, with an entry per dimension of the tensor.
-/// Errors: InvalidArgument, saying what of the tensor or the config no tensor map can have; Unimplemented from a driver without
-/// such (before 12.0).
+/// Encodes `tensor` as a CUtensorMap by the driver. `map` is resolved and has an entry for each dimension of the
+/// tensor. Errors: InvalidArgument, naming the property of the tensor or config that a tensor map cannot have;
+/// Unimplemented for a driver without tensor maps (before 12.0).
 TUNEONCE_API Status EncodeTensorMap(const DriverApi& api, const TensorView& tensor, const TensorMap& map,
                                     const Config& config, CUtensorMap* encoded);
 

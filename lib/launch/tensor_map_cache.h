@@ -18,18 +18,18 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// The tensor maps that one config's launches encoded last, by address and shape. Find takes no lock, allocates nothing
-/// and calls nobody. What two tensors share a place for is encoded again. Thread-safe.
+/// and calls no other function. A tensor whose slot another one took is encoded again. Thread-safe.
 class TensorMapCache {
  public:
   /// `num_descriptors`: how many tensor maps the kernel takes.
   explicit TensorMapCache(std::size_t num_descriptors)
       : slots_(num_descriptors == 0 ? nullptr : new Slot[num_descriptors * kSlots]) {}
 
-  /// Copies the map of the kernel's `descriptor`-th for `tensor`; false if it is not there.
+  /// Copies the map of the kernel's `descriptor`-th tensor map for `tensor`. Returns false if it is not in the cache.
   bool Find(std::size_t descriptor, const TensorView& tensor, void* map) const {
     const Key key(tensor);
     const Slot& slot = slots_[descriptor * kSlots + key.place];
-    // A seqlock: whoever reads what is being written sees that the version moved on.
+    // A seqlock: a reader of a slot that is being written sees that the version changed.
     const std::uint32_t version = slot.version.load(std::memory_order_acquire);
     std::uint64_t wrong = version & 1u;
     for (std::size_t i = 0; i < kKeyWords; ++i) wrong |= slot.key[i].load(std::memory_order_acquire) ^ key.words[i];
@@ -39,7 +39,7 @@ class TensorMapCache {
     std::memcpy(map, words, sizeof(words));
     return slot.version.load(std::memory_order_relaxed) == version;
   }
-  /// Remembers a map; does nothing while another thread writes in its place.
+  /// Stores a map, or does nothing while another thread writes into the slot.
   void Put(std::size_t descriptor, const TensorView& tensor, const void* map) {
     const Key key(tensor);
     Slot& slot = slots_[descriptor * kSlots + key.place];
@@ -77,8 +77,8 @@ class TensorMapCache {
     std::size_t place;
   };
   struct Slot {
-    std::atomic<std::uint32_t> version{0};               // Odd while it is written.
-    std::array<std::atomic<std::uint64_t>, kKeyWords> key{};  // Address 0: nobody's.
+    std::atomic<std::uint32_t> version{0};                    // Odd while it is written.
+    std::array<std::atomic<std::uint64_t>, kKeyWords> key{};  // The address 0 marks an empty slot.
     std::array<std::atomic<std::uint64_t>, kMapWords> map{};
   };
 
@@ -88,7 +88,7 @@ class TensorMapCache {
 /// How a launch comes by its tensor maps.
 struct TensorMaps {
   const DriverApi* api = nullptr;   ///< Encodes them.
-  TensorMapCache* cache = nullptr;  ///< Remembers them; may be null.
+  TensorMapCache* cache = nullptr;  ///< May be null.
 };
 
 }  // namespace v0

@@ -9,12 +9,12 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Variants of a definition that are left out, since a call does not meet what they assume. Immutable.
+/// The variants of a definition that a call excludes because its arguments violate their assumptions. Immutable.
 class VariantSet {
  public:
-  /// None.
+  /// Makes an empty set.
   VariantSet() = default;
-  /// As `bits` said it. Bit i: the i-th variant.
+  /// Makes a set from the result of bits(). Bit i stands for the i-th variant.
   explicit VariantSet(std::uint32_t bits) : bits_(bits) {}
 
   std::uint32_t bits() const { return bits_; }

@@ -11,8 +11,8 @@
 #include "definition/scalar_value.h"
 #include "launch/assumption.h"
 
-// Of variants for one dtype, one extent, or one value of a scalar, each: which one suits, and what there is if none
-// does.
+// Error messages for variants that were each compiled for one dtype, one extent or one value of a scalar: which one
+// fits, and which ones exist if none does.
 
 namespace tuneonce {
 inline namespace v0 {

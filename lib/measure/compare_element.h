@@ -1,5 +1,5 @@
-// What it means that two elements differ, and that memory does: compiled into the library, and by NVRTC into
-// verify_kernels.ptx. C++ without any header, since NVRTC has none here.
+// Defines when two elements, or two parts of memory, differ. It is compiled into the library, and by NVRTC into
+// verify_kernels.ptx, so it includes no header.
 #ifndef TUNEONCE_LIB_MEASURE_COMPARE_ELEMENT_H_
 #define TUNEONCE_LIB_MEASURE_COMPARE_ELEMENT_H_
 
@@ -38,7 +38,7 @@ TUNEONCE_EVERYWHERE inline double DoubleOfBits(unsigned long long bits) {
 #endif
 }
 
-/// A floating-point element as a double; NaN and infinity stay what they are.
+/// Returns a floating-point element as a double. NaN and infinity keep their values.
 TUNEONCE_EVERYWHERE inline double ElementValue(unsigned long long bits, const ElementFormat& format) {
   unsigned long long mantissa_mask = (1ull << format.mantissa_bits) - 1;
   unsigned long long exponent_mask = (1ull << format.exponent_bits) - 1;
@@ -75,12 +75,12 @@ TUNEONCE_EVERYWHERE inline double ElementValue(unsigned long long bits, const El
 
 /// Where the elements of a tensor lie.
 struct ElementLayout {
-  int rank;  ///< 0: one behind the other.
+  int rank;  ///< 0 for consecutive elements.
   long long extents[8];
   long long strides[8];  ///< In elements; not negative.
 };
 
-/// Of the tensor's element `i` (in row-major order): how many elements of memory lie before it.
+/// Returns how many elements of memory precede the tensor's element `i` (in row-major order).
 TUNEONCE_EVERYWHERE inline unsigned long long ElementPlace(unsigned long long i, const ElementLayout& layout) {
   if (layout.rank == 0) return i;
   unsigned long long place = 0;
@@ -95,23 +95,23 @@ TUNEONCE_EVERYWHERE inline unsigned long long ElementPlace(unsigned long long i,
 /// Elements that are compared by one scale: so many that follow each other in row-major order.
 constexpr unsigned long long kScaleElements = 256;
 
-/// How many blocks an array is compared in: the last one takes what is left, and so does the only one of an array that
-/// is smaller. REQUIRES: `count` > 0.
+/// Returns the number of blocks in which an array is compared. The last block also has the rest of the array. REQUIRES:
+/// `count` > 0.
 TUNEONCE_EVERYWHERE inline unsigned long long NumScaleBlocks(unsigned long long count) {
   return count < kScaleElements ? 1 : count / kScaleElements;
 }
-/// The element behind the last of block `b`, which begins at `b * kScaleElements`.
+/// Returns the end of block `b`, which begins at `b * kScaleElements`.
 TUNEONCE_EVERYWHERE inline unsigned long long ScaleBlockEnd(unsigned long long b, unsigned long long count) {
   return b + 1 == NumScaleBlocks(count) ? count : (b + 1) * kScaleElements;
 }
 
-/// By how much elements may differ, and what the memory held before the runs.
+/// How much elements may differ, and what the memory held before the runs.
 struct ElementRule {
-  double absolute;            ///< To the scale of the element's block.
-  double least_absolute;      ///< What `absolute` comes to at least: scales too small to be exact are not told apart.
-  double relative;            ///< To the reference's magnitude.
-  double ulps;                ///< Steps between neighbouring values of the format, at the reference's magnitude.
-  bool is_poisoned;           ///< The candidate's memory held `poison` before its run.
+  double absolute;        ///< To the scale of the element's block.
+  double least_absolute;  ///< Lower limit of the absolute part, because scales below it cannot be represented exactly.
+  double relative;        ///< To the reference's magnitude.
+  double ulps;            ///< Steps between neighbouring values of the format, at the reference's magnitude.
+  bool is_poisoned;       ///< The candidate's memory held `poison` before its run.
   bool reference_is_partial;  ///< Where the reference is `reference_poison`, nothing is asked.
   unsigned long long poison;
   unsigned long long reference_poison;
@@ -119,12 +119,12 @@ struct ElementRule {
 
 enum ElementVerdict { kSame, kWrong, kMissing };
 
-/// What a comparison of two elements found. The difference and its share are 0 for the same bits, and where nothing is
-/// asked; infinite where no number says how far apart they are.
+/// The result of comparing two elements. The difference and its share are 0 for equal bits, and where nothing is
+/// compared. They are infinite if no number expresses the difference.
 struct ElementComparison {
   ElementVerdict verdict;
   double difference;  ///< |candidate - reference|.
-  double share;       ///< The same, divided by what is allowed: above 1 is wrong.
+  double share;       ///< The difference divided by the tolerance. A value above 1 is a failure.
 };
 
 /// The step from a value to its neighbours: of the format's last place at this exponent.
@@ -143,8 +143,8 @@ TUNEONCE_EVERYWHERE inline bool NeedsScales(const ElementFormat& format, const E
   return format.exponent_bits > 0 && rule.absolute > 0;
 }
 
-/// What a reference's element says about its block's scale, which is the largest of these: its magnitude; 0 for what is
-/// not finite or was not written.
+/// Returns a reference element's contribution to the scale of its block, which is the largest of them: its magnitude,
+/// or 0 if it is not finite or was not written.
 TUNEONCE_EVERYWHERE inline double ScaleOfElement(unsigned long long reference, const ElementFormat& format,
                                                  const ElementRule& rule) {
   constexpr double kLargest = 1.7976931348623157e308;
@@ -154,10 +154,10 @@ TUNEONCE_EVERYWHERE inline double ScaleOfElement(unsigned long long reference, c
   return magnitude <= kLargest ? magnitude : 0;
 }
 
-/// Compares a candidate's element with the reference's. NaN equals NaN, infinity the same infinity; else they are the
-/// same if |candidate - reference| <= absolute * scale + relative * |reference| + ulps * (the reference's ulp). What is
-/// not the same and holds the poison was not written: a kernel may compute the poison's value, but only where it is
-/// right.
+/// Compares a candidate's element with the reference's. NaN equals NaN, and infinity equals the same infinity. Other
+/// values match if |candidate - reference| <= absolute * scale + relative * |reference| + ulps * (the reference's ulp).
+/// A mismatch that has the poison's value was not written: a kernel may compute the poison's value, but only where it
+/// matches.
 TUNEONCE_EVERYWHERE inline ElementComparison CompareElement(unsigned long long reference, unsigned long long candidate,
                                                             const ElementFormat& format, const ElementRule& rule,
                                                             double scale) {
@@ -186,11 +186,11 @@ TUNEONCE_EVERYWHERE inline ElementComparison CompareElement(unsigned long long r
   return is_poison ? ElementComparison{kMissing, 0, 0} : ElementComparison{kWrong, difference, share};
 }
 
-/// What an element is to someone who counts them. The numbers are places in what tuneonce_describe counts.
+/// The classes of elements for statistics. The numbers are indices of the counters of tuneonce_describe.
 enum ElementClass { kZeroElement, kNotFiniteElement, kNegativeElement, kPositiveElement };
 
-/// The class of an element: of floating point by its value, -0 is zero, NaN and infinity are not finite; else of the
-/// integer that its bits are, which has a sign if `is_signed`.
+/// Returns the class of an element. A floating-point element is classified by its value, where -0 is zero, and NaN and
+/// infinity are not finite. Any other element is the integer of its bits, with a sign if `is_signed`.
 TUNEONCE_EVERYWHERE inline ElementClass ClassifyElement(unsigned long long bits, const ElementFormat& format,
                                                         bool is_signed) {
   constexpr double kLargest = 1.7976931348623157e308;
@@ -208,7 +208,7 @@ TUNEONCE_EVERYWHERE inline ElementClass ClassifyElement(unsigned long long bits,
 struct MaskedGranules {
   int bytes;  ///< 1, 2, 4 or 8.
   unsigned long long count;
-  unsigned long long fill;  ///< What a granule must still be, unless it must be what an original is.
+  unsigned long long fill;  ///< The value that a granule must still have, unless an original is given.
 };
 
 /// True if granule `k` is other than it must be. `mask`: bit k % 32 of word k / 32 is set if it may be anything.
@@ -228,7 +228,7 @@ TUNEONCE_EVERYWHERE inline unsigned long long ChecksumPart(const void* data, uns
                                                            unsigned long long first) {
   const unsigned char* memory = static_cast<const unsigned char*>(data);
   unsigned long long word = 0;
-  unsigned long long begin = 8 * k;  // As if the memory began `misaligned` earlier.
+  unsigned long long begin = 8 * k;  // As if the memory began `misaligned` bytes earlier.
   if (begin >= misaligned && begin + 8 <= bytes + misaligned) {
 #ifdef __CUDA_ARCH__
     word = *reinterpret_cast<const unsigned long long*>(memory + (begin - misaligned));

@@ -13,16 +13,16 @@ inline namespace v0 {
 class CuptiSession;
 class DriverApi;
 
-/// Which CUPTI is to be used, and whether it may be: as one environment says. Loads and claims nothing before it is
-/// asked to. A value. Thread rule: immutable.
+/// Which CUPTI to use, and whether it may be used, according to an environment. It loads and claims nothing before
+/// Claim. A value. Thread rule: immutable.
 class TUNEONCE_API Cupti {
  public:
   explicit Cupti(const Environment& environment) : environment_(environment) {}
   /// For tests: `api` outlives it, and serves every driver.
   explicit Cupti(const CuptiApi& api) : api_(&api) {}
 
-  /// Claims it for kernels of `driver`, while the session lives. Errors: Unavailable on the CPU device, where a
-  /// profiler is loaded (one that is not attached yet would fail to when it finds CUPTI taken); as LoadCupti and
+  /// Claims CUPTI for kernels of `driver` while the session lives. Errors: Unavailable on the CPU device, and if a
+  /// profiler is loaded, because one that attaches later would fail to claim CUPTI; those of LoadCupti and
   /// CuptiSession::Claim.
   Result<std::shared_ptr<CuptiSession>> Claim(const DriverApi& driver) const;
 

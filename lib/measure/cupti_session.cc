@@ -20,10 +20,11 @@ struct KernelTime {
   std::uint64_t end_ns;
 };
 
-/// What CUPTI's buffer callbacks write, on whichever thread: they carry no state of ours, so it is the process's.
+/// The records that CUPTI's buffer callbacks write on any thread. The callbacks carry no user data, so there is one set
+/// per process.
 struct Records {
   Mutex mutex;
-  const CuptiApi* cupti TUNEONCE_GUARDED_BY(mutex) = nullptr;  // Of the session there is; null without one.
+  const CuptiApi* cupti TUNEONCE_GUARDED_BY(mutex) = nullptr;  // The CUPTI of the current session; null without one.
   std::map<CuptiSession::StreamId, std::vector<KernelTime>> by_stream TUNEONCE_GUARDED_BY(mutex);
 };
 
@@ -93,7 +94,7 @@ Status CheckCupti(const CuptiApi& cupti, int result, const char* call) {
 
 class CuptiClaim {
  public:
-  /// Shares the claim there is, if it is of this library; else makes one.
+  /// Returns the existing claim if this library made it, else makes one.
   static Result<std::shared_ptr<CuptiClaim>> Get(const CuptiApi& cupti, const DriverApi& driver);
   ~CuptiClaim();
 
@@ -111,7 +112,7 @@ class CuptiClaim {
 };
 
 Result<std::shared_ptr<CuptiClaim>> CuptiClaim::Get(const CuptiApi& cupti, const DriverApi& driver) {
-  // Of the process, as CUPTI is: two Runtimes share it.
+  // One per process, like CUPTI itself, so that two Runtimes share it.
   struct Current {
     Mutex mutex;
     Condition finalized;

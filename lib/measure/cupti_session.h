@@ -12,17 +12,17 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The claim of CUPTI, which serves one owner per process: so there is one at a time, whoever wants to measure. It
-/// lasts from the first CuptiSession until the last is gone, when CUPTI is finalized, so that later launches cost what
-/// they did before. Thread-safe.
+/// The ownership of CUPTI, which has one owner per process, so all users of this library share one claim. It lasts from
+/// the first CuptiSession until the last one is destroyed. CUPTI is finalized then, so that later launches cost as much
+/// as before. Thread-safe.
 class CuptiClaim;
 
-/// One user's part in the claim of CUPTI. Move nothing, share it: copies of the pointer are the same user. Thread-safe.
+/// One user's share in the claim of CUPTI. Copies of the pointer are the same user. Thread-safe.
 class CuptiSession {
  public:
-  /// Claims `cupti`, or takes part in the claim that there is; calls of `driver` make CUPTI's records complete. Errors:
-  /// Unavailable, saying who else has CUPTI (another profiler, or another CUPTI library that was claimed here) or what
-  /// failed.
+  /// Claims `cupti`, or joins the existing claim. Calls of `driver` complete CUPTI's records. Errors: Unavailable,
+  /// naming the other owner of CUPTI (another profiler, or another CUPTI library that this process claimed) or the
+  /// failed call.
   static Result<std::shared_ptr<CuptiSession>> Claim(const CuptiApi& cupti, const DriverApi& driver);
   CuptiSession(const CuptiSession&) = delete;
   CuptiSession& operator=(const CuptiSession&) = delete;

@@ -15,7 +15,7 @@ namespace {
 constexpr int kAttempts = 3;
 
 struct CuptiRun final : PreparedRun {
-  explicit CuptiRun(TimedRun its_run) : run(std::move(its_run)) {}
+  explicit CuptiRun(TimedRun timed_run) : run(std::move(timed_run)) {}
   TimedRun run;
 };
 
@@ -33,7 +33,8 @@ class CuptiTimingSession final : public TimingSession {
   Result<std::vector<double>> Sample(const std::vector<PreparedRun*>& runs) override {
     std::size_t received = 0;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      TUNEONCE_RETURN_IF_ERROR(session_->Take(id_).status());  // What others ran in this stream, verification say.
+      // Discards the records of other work in this stream, such as verification.
+      TUNEONCE_RETURN_IF_ERROR(session_->Take(id_).status());
       for (PreparedRun* run : runs) TUNEONCE_RETURN_IF_ERROR(Launch(static_cast<CuptiRun*>(run)->run));
       TUNEONCE_RETURN_IF_ERROR(stream_.Synchronize());
       TUNEONCE_ASSIGN_OR_RETURN(std::vector<double> times, session_->Take(id_));

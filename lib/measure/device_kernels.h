@@ -13,8 +13,8 @@ struct DeviceKernels {
   KernelHandle empty;         ///< Does nothing.
   KernelHandle compare;       ///< Compares two arrays.
   KernelHandle checksum;      ///< Adds up memory.
-  KernelHandle find_changes;  ///< Looks for what was written beside some elements.
-  KernelHandle describe;      ///< Counts an array's elements by what they are.
+  KernelHandle find_changes;  ///< Finds bytes that were written outside of some elements.
+  KernelHandle describe;      ///< Counts an array's elements by class.
 
   /// Errors: as Library::Load.
   static Result<DeviceKernels> Load(const DriverApi& api);

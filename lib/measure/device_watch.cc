@@ -8,7 +8,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// What `ask` says of the device, where it can.
+/// Returns NVML's answer to `ask` for the device, if it has one.
 template <typename Number, typename Ask>
 auto Asked(const Ask& ask) {
   Number value = 0;
@@ -40,7 +40,7 @@ void DeviceWatch::Open() {
     api_ = *api;
     return;
   }
-  // A part of a device has a UUID of its own; clocks are the whole's.
+  // A MIG instance has a UUID of its own. Its clocks are those of the whole device.
   const std::string mig = "MIG" + uuid.substr(uuid.find('-'));
   NvmlApi::Device part = nullptr;
   if ((*api)->DeviceGetHandleByUuid(mig.c_str(), &part) != 0) return;

@@ -13,9 +13,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Looks at one device from outside, by NVML: its clocks are the same whichever process measures. Loads NVML at the
-/// first look; a look costs some calls of the driver, and is for the ends of a race, not for samples. Thread rule: one
-/// thread at a time.
+/// Reads a device's state by NVML, which does not depend on the process that measures. NVML is loaded by the first
+/// read. A read costs some driver calls, so it is for the ends of a race and not for samples. Thread rule: one thread
+/// at a time.
 class TUNEONCE_API DeviceWatch {
  public:
   DeviceWatch(const Environment& environment, const DeviceIdentity& identity);

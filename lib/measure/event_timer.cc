@@ -24,12 +24,12 @@ constexpr double kLeastUs = 0.01;
 
 /// Two events around `launches` launches, as a graph.
 struct EventRun final : PreparedRun {
-  EventRun(TimedRun its_run, Event its_before, Event its_after, GraphExec its_graph, int its_launches)
-      : run(std::move(its_run)),
-        before(std::move(its_before)),
-        after(std::move(its_after)),
-        graph(std::move(its_graph)),
-        launches(its_launches) {}
+  EventRun(TimedRun timed_run, Event begin_event, Event end_event, GraphExec exec, int num_launches)
+      : run(std::move(timed_run)),
+        before(std::move(begin_event)),
+        after(std::move(end_event)),
+        graph(std::move(exec)),
+        launches(num_launches) {}
 
   TimedRun run;
   Event before;
@@ -113,7 +113,7 @@ class EventTimingSession final : public TimingSession {
 
   Result<double> Elapsed(const EventRun& run) const {
     TUNEONCE_ASSIGN_OR_RETURN(double us, run.after.MicrosecondsSince(run.before));
-    if (!std::isfinite(us) || us < 0) return InternalError("the event timer read a time that is none");
+    if (!std::isfinite(us) || us < 0) return InternalError("the event timer read an invalid time");
     return std::max(kLeastUs, (us - offset_us_) / run.launches);
   }
 

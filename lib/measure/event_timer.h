@@ -7,10 +7,10 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Times each run by a pair of events in a graph that is built once and replayed: preparation, flush, event, launch,
-/// event. What such a pair adds (2.1 to 2.8 us on an H200) is measured with an empty kernel when the session opens, and
-/// subtracted; the empty kernel's own time is that of one of many in a row. A warm run under 20 us that needs no
-/// preparation is launched ten times between two events. On the CPU device, whose events add nothing that could be told
-/// from noise, nothing is subtracted.
+/// event. The overhead of such a pair (2.1 to 2.8 us on an H200) is measured with an empty kernel when the session
+/// opens, and subtracted; the time of the empty kernel itself is measured by many launches in a row. A warm run under
+/// 20 us that needs no preparation is launched ten times between two events. On the CPU device the overhead is below
+/// the noise, and nothing is subtracted.
 class TUNEONCE_API EventTimer final : public Timer {
  public:
   std::string_view name() const override { return "events"; }

@@ -6,7 +6,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A host's timer, of which nothing is known: what it and its sessions throw becomes an error that says so.
+/// Wraps a host's timer. An exception from it or its sessions becomes an error that names it.
 class GuardedTimer final : public Timer {
  public:
   /// REQUIRES: `timer` outlives the object and its sessions.

@@ -28,9 +28,10 @@ constexpr double kIsTie = 1.2;
 /// a few leave by chance.
 constexpr double kSurelySlower = 5;
 
-// The variance of a pair's log-ratio is its own sample variance, moderated by that of all pairs and by what is known
-// beforehand (kPriorSpread), since two samples say little: the moderated t of Smyth 2004 (doi:10.2202/1544-6115.1027).
-/// How much the pairs' pooled variance counts, in degrees of freedom.
+// The variance of a pair's log-ratio is its own sample variance, moderated by the pooled variance of all pairs and by
+// the prior (kPriorSpread), because two samples contain little information: the moderated t of Smyth 2004
+// (doi:10.2202/1544-6115.1027).
+/// The weight of the pairs' pooled variance, in degrees of freedom.
 constexpr double kPooledFreedom = 4;
 
 }  // namespace
@@ -119,9 +120,9 @@ std::vector<Race::Gap> Race::Gaps(const Standing& standing) const {
   double pooled_freedom = (n - 1) * static_cast<double>(count - 1);
   double pooled_weight = std::min(kPooledFreedom, pooled_freedom);
   double pooled = std::accumulate(squares.begin(), squares.end(), 0.0) / std::max(pooled_freedom, 1.0);
-  double prior = 2 * kPriorSpread * kPriorSpread;  // Of a difference of two.
+  double prior = 2 * kPriorSpread * kPriorSpread;  // The variance of a difference of two samples.
   double freedom = kPriorFreedom + pooled_weight + n - 1;
-  // Widened so that limits in standard errors mean what they mean for a normal distribution.
+  // Widened, so that limits in standard errors mean the same as for a normal distribution.
   double widening = StudentT975(static_cast<int>(freedom)) / kNormal975;
   for (std::size_t place = 0; place < count; ++place) {
     double variance = (kPriorFreedom * prior + pooled_weight * pooled + squares[place]) / freedom;

@@ -13,14 +13,15 @@ namespace tuneonce {
 inline namespace v0 {
 
 struct RaceOptions {
-  /// Entrants within this share of the fastest one cannot be told apart: the most preferred of them wins, so that noise
-  /// does not pick another winner on each run. Default 1 %.
+  /// Entrants within this fraction of the fastest one cannot be distinguished. The most preferred of them wins, so that
+  /// noise does not select another winner in each run. Default 0.01.
   double tie = 0.01;
-  /// The same for entrant 0: it wins unless another is faster by more than this. Default 1 %; a search with a baseline
-  /// puts it first and sets its margin here.
+  /// The fraction for entrant 0, which wins unless another one is faster by more. Default 0.01. A search with a
+  /// baseline enters it first and sets its margin here.
   double first_tie = 0.01;
-  /// The variance of what is decided by, as a share of that of this race's own rounds: below 1 where others race the same
-  /// entrants at the same time, and all their rounds decide together. Default 1: it decides alone.
+  /// The variance of the final decision as a fraction of the variance of this race's own rounds. It is below 1 if
+  /// others race the same entrants at the same time and all their rounds decide together. Default 1: this race decides
+  /// alone.
   double share_of_variance = 1;
   /// Rounds after the warm-up at most. Default 300: entrants whose samples spread by 4 % are then known to 0.3 % of
   /// each other.
@@ -31,11 +32,16 @@ struct RaceOptions {
   std::uint64_t seed = 1;
 };
 
-/// Decides which candidate runs next, and when the fastest is known: the stopping rule of a search.
+/// Decides which candidates run next, and when the fastest is known: the stopping rule of a search.
 ///
-/// Entrants run in rounds, each once per round in random order, so that drift hits all alike, and are compared with the
-/// leader by the log-ratios of samples of the same round. The first round warms up and is not counted. Entrants leave
-/// once they are slower beyond doubt; the race ends when no further round is likely to change the choice.
+/// Entrants run in rounds, each once per round in random order, so that drift of the device affects all of them
+/// equally. The first round warms up and is not counted. After each round every entrant is compared with the leader,
+/// which is the fastest so far, by the mean log-ratio of their samples in the same rounds. Its standard error combines
+/// the pair's own variance, the pooled variance of all pairs and a prior, because the first rounds contain little
+/// information. An entrant is eliminated when it is slower than the tie margin by enough standard errors. Of the
+/// entrants that tie with the fastest the most preferred wins, and entrant 0 wins unless another one is faster by its
+/// own margin. The race ends when another round is unlikely to change the winner, or when the rounds or the budget are
+/// used up.
 ///
 /// A pure function of its input: no clock, no device. Thread rule: one thread.
 class TUNEONCE_API Race {
@@ -43,27 +49,28 @@ class TUNEONCE_API Race {
   /// Entrants are 0 to num_entrants - 1, the most preferred first.
   explicit Race(std::size_t num_entrants, const RaceOptions& options = {});
 
-  /// Instead of the first round: what one run of each entrant took, in microseconds, where all have run already.
+  /// Replaces the first round by one sample of each entrant, in microseconds, if all of them have run already.
   /// REQUIRES: no round was drawn; one positive value per entrant.
   void RecordWarmup(const std::vector<double>& samples_us);
-  /// The entrants to run now, in this order; empty once the race is over.
+  /// Returns the entrants to run now, in this order. Empty when the race is over.
   std::vector<std::size_t> NextRound();
-  /// What the round just drawn gave, in its order, in microseconds. A value that is not positive and finite (a timer
-  /// that failed, an entrant that crashed) disqualifies its entrant. REQUIRES: as many values as the round had
-  /// entrants.
+  /// Records the samples of the round just drawn, in its order, in microseconds. A value that is not positive and
+  /// finite (the timer failed, the entrant crashed) disqualifies its entrant. REQUIRES: one value for each entrant of
+  /// the round.
   void Record(const std::vector<double>& samples_us);
 
-  /// Ends the race as it stands: somebody's time ran out.
+  /// Ends the race with the samples so far, because the time is over.
   void Stop() { over_ = true; }
 
   /// The most preferred entrant within its tie of the fastest. Empty if all were disqualified.
   std::optional<std::size_t> Choice() const;
-  /// True if the race ended because the choice was certain; false while it goes on, or if rounds or budget ran out.
+  /// Returns whether the race ended because the result is conclusive. False while it goes on, and if rounds or budget
+  /// were used up.
   bool certain() const { return certain_; }
   /// False once the entrant left, as slower beyond doubt, or was disqualified: it does not run again.
   bool IsRacing(std::size_t entrant) const { return entrants_[entrant].racing; }
-  /// False if the entrant is surely slower than the fastest by more than `tie`, or was disqualified. Two entrants that
-  /// are the same are told apart in less than 1 % of races if samples spread by 8 % or less (race_test,
+  /// Returns false if the entrant is certainly slower than the fastest by more than `tie`, or was disqualified. Equal
+  /// entrants are distinguished in less than 1 % of races if samples spread by 8 % or less (race_test,
   /// replay_selection).
   bool Ties(std::size_t entrant) const;
 
@@ -71,8 +78,8 @@ class TUNEONCE_API Race {
   const std::vector<double>& samples_us(std::size_t entrant) const { return entrants_[entrant].samples_us; }
   /// Rounds recorded, without the warm-up.
   int num_rounds() const { return num_rounds_; }
-  /// How much slower (above 0) or faster `entrant` was than `other`, as the mean log-ratio of the rounds that both ran;
-  /// 0 if there is none.
+  /// Returns how much slower (above 0) or faster `entrant` was than `other`: the mean log-ratio of the rounds that both
+  /// ran, or 0 without such a round.
   double LogRatio(std::size_t entrant, std::size_t other) const;
   /// All samples together, warm-up included.
   double spent_ms() const { return spent_ms_; }
@@ -80,7 +87,7 @@ class TUNEONCE_API Race {
  private:
   struct Entrant {
     double warmup_us = 0;
-    std::vector<double> samples_us;  // Of every round until it left.
+    std::vector<double> samples_us;  // Of every round until it was eliminated.
     bool racing = true;
     bool surely_slower = false;  // Known when it left.
   };
@@ -89,10 +96,10 @@ class TUNEONCE_API Race {
     double mean = 0;
     double standard_error = 0;
 
-    /// By how many standard errors the gap is above `limit`.
+    /// Returns by how many standard errors the gap is above `limit`.
     double Above(double limit) const { return (mean - limit) / standard_error; }
   };
-  /// Those still racing, the leader's place among them, and everybody's gap to it.
+  /// The entrants that are still racing, the leader's index among them, and their gaps to it.
   struct Standing {
     std::vector<std::size_t> racing;
     std::size_t leader = 0;

@@ -10,7 +10,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What a device can do at most.
+/// The peak performance of a device.
 struct DevicePeaks {
   /// Memory clock * bus width * 2 (double data rate), from the driver's attributes. 0: unknown.
   double gb_per_s = 0;
@@ -22,10 +22,11 @@ struct DevicePeaks {
   TUNEONCE_API static Result<DevicePeaks> Of(const Device& device);
 };
 
-/// What limits kernels of so many operations per byte.
+/// Returns what limits kernels with this many operations per byte.
 Bound BoundOf(double intensity);
 
-/// `bytes` and `operations` of one run; 0: unknown. Empty if both are, or the time is not positive.
+/// Computes the roofline from the `bytes` and `operations` of one run, where 0 is unknown. Empty if both are unknown,
+/// or the time is not positive.
 TUNEONCE_API std::optional<Roofline> ComputeRoofline(double bytes, double operations, double mean_us,
                                                      const DevicePeaks& peaks);
 

@@ -9,7 +9,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Where the verdicts part, as ratios of times: those that people who tune kernels by hand keep a change by.
+/// The limits of the verdicts, as ratios of times, which are those that people use who tune kernels by hand.
 constexpr double kAcceptFrom = 1.05;
 constexpr double kMinorFrom = 1.02;
 
@@ -39,7 +39,7 @@ std::optional<Speedup> PairedSpeedup(const std::vector<double>& a_us, const std:
     const double deviation = std::log(a_us[i] / b_us[i]) - mean;
     squares += deviation * deviation;
   }
-  // Of a difference of two, each of which spreads as the prior says.
+  // The standard deviation of the difference of two values that each have the prior's spread.
   const double prior = std::sqrt(2) * kPriorSpread;
   return FromLogs(mean, StoppedEarlyMargin(static_cast<int>(n), std::sqrt(squares / (n - 1)), prior));
 }

@@ -19,14 +19,14 @@ struct Speedup {
   double high = 1;
 };
 
-/// Of samples that were taken in pairs, in microseconds: the mean log-ratio of the pairs, so that what slows both down
-/// cancels. The interval holds at whatever moment sampling stopped (StoppedEarlyMargin). Empty for less than two pairs.
-/// REQUIRES: as many samples of each, all positive.
+/// Returns the mean log-ratio of samples that were taken in pairs, in microseconds, so that a slowdown of both cancels.
+/// The interval is valid whenever sampling stopped (StoppedEarlyMargin). Empty for less than two pairs. REQUIRES: both
+/// lists have the same length, and all samples are positive.
 TUNEONCE_API std::optional<Speedup> PairedSpeedup(const std::vector<double>& a_us, const std::vector<double>& b_us);
 
-/// Of two measurements that were taken apart, whose errors are independent: the margins' shares of the means, added in
-/// squares, are the log-ratio's (to the first order). What differed between the two moments is not in the interval.
-/// Empty where one has no time or no margin.
+/// Returns the speedup between two measurements at different times with independent errors. The squares of the relative
+/// margins add up to that of the log-ratio (to first order). The interval does not cover differences between the two
+/// times. Empty if one has no time or no margin.
 TUNEONCE_API std::optional<Speedup> SpeedupOf(const Measurement& a, const Measurement& b);
 
 /// The geometric mean of ratios that are independent of each other. REQUIRES: there is one.
@@ -36,16 +36,16 @@ TUNEONCE_API Speedup GeometricMean(const std::vector<Speedup>& speedups);
 enum class Verdict {
   kAccept,    ///< B is faster by 5 % or more.
   kMinor,     ///< B is faster by 2 to 5 %: worth it if the change is simple.
-  kNoChange,  ///< Neither is faster by 2 %, or they cannot be told apart: 1 is within the interval.
+  kNoChange,  ///< Neither is faster by 2 %, or they cannot be distinguished because the interval contains 1.
   kRevert,    ///< B is slower by 2 % or more, or wrong.
 };
 
 /// "accept", "minor", "no_change", "revert".
 TUNEONCE_API std::string_view VerdictName(Verdict verdict);
 
-/// By time alone.
+/// Returns the verdict by time alone.
 TUNEONCE_API Verdict VerdictOf(const Speedup& speedup);
-/// True if the whole interval gives the verdict; false: more samples might give another.
+/// Returns whether the whole interval has the same verdict. If not, more samples may change it.
 TUNEONCE_API bool IsCertain(const Speedup& speedup);
 
 }  // namespace v0

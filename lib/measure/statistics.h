@@ -12,19 +12,19 @@ inline namespace v0 {
 /// The 97.5 % quantile of the standard normal distribution.
 inline constexpr double kNormal975 = 1.959964;
 
-/// The 97.5 % quantile of Student's t with `degrees_of_freedom` (>= 1). Up to 30: the tabulated values; above: the
-/// expansion of Abramowitz & Stegun 26.7.5 to its second term, exact to 0.001 there.
+/// Returns the 97.5 % quantile of Student's t with `degrees_of_freedom` (>= 1): the tabulated values up to 30, and
+/// above the expansion of Abramowitz & Stegun 26.7.5 to its second term, which is exact to 0.001 there.
 TUNEONCE_API double StudentT975(int degrees_of_freedom);
 
-/// What is known of a kernel's samples before any is taken: their standard deviation as a share of the mean. Recorded
-/// ones spread by 1 to 10 %.
+/// The prior for a kernel's samples: their standard deviation as a fraction of the mean. Recorded samples spread by 1
+/// to 10 %.
 inline constexpr double kPriorSpread = 0.04;
 /// How much that counts, in degrees of freedom.
 inline constexpr double kPriorFreedom = 2;
 
-/// Half of the 95 % confidence interval of the mean of samples, whose number was decided while they were taken: a
-/// confidence sequence, which holds at whatever moment sampling stops. In the unit of `std`, their sample standard
-/// deviation; `prior` is what is known of that beforehand.
+/// Returns half of the 95 % confidence interval of a mean whose number of samples was decided during sampling. It is a
+/// confidence sequence, which is valid whenever sampling stops. `std` is the sample standard deviation, whose unit the
+/// result has, and `prior` is its expected value.
 ///
 /// It is s * sqrt((n + r) / n^2 * ln((n + r) / (r * 0.05^2))), the normal mixture of Robbins 1970
 /// (doi:10.1214/aoms/1177696786) with r = 2, which is narrowest near n = 20. s^2 is the sample variance moderated by

@@ -69,9 +69,10 @@ ElementLayout LayoutOf(const ArrayLayout& layout) {
   return result;
 }
 
-/// What the absolute part of a tolerance comes to at least. Below the smallest normal number steps do not shrink any
-/// more, so that a smaller scale would ask for more bits than the format has. Formats with float32's exponents have
-/// such numbers flushed to 0 by some code (-use_fast_math, ftz), and all of them differ by less than that.
+/// Returns the lower limit of a tolerance's absolute part. Below the smallest normal number the distance of
+/// neighbouring values does not shrink any more, so a smaller scale would require more bits than the format has. Some
+/// code (-use_fast_math, ftz) flushes such numbers to 0 in formats with float32's exponents, and all of them differ by
+/// less than that limit.
 double LeastAbsolute(double absolute, const ElementFormat& format) {
   constexpr int kExponentBitsOfFloat32 = 8;
   if (format.exponent_bits == 0 || absolute <= 0) return 0;
@@ -117,9 +118,9 @@ bool HasNoGaps(const ArrayLayout& layout, std::uint64_t room) {
 /// Words of 8 bytes that a range touches: the parts of its checksum.
 std::uint64_t ChecksumParts(const MemoryRange& range) { return (range.address % 8 + range.bytes + 7) / 8; }
 
-/// Enough blocks to fill any GPU; each strides over the array.
+/// Returns a geometry with enough blocks to fill any GPU; each block strides over the array.
 Geometry CompareGeometry(std::uint64_t count) {
-  constexpr std::int64_t kThreads = kScaleElements;  // As tuneonce_compare wants them.
+  constexpr std::int64_t kThreads = kScaleElements;  // As tuneonce_compare requires.
   constexpr std::int64_t kMostBlocks = 2048;
   Geometry geometry;
   geometry.block.x = kThreads;
@@ -184,9 +185,9 @@ Result<ArrayLayout> ArrayLayout::Of(const TensorView& tensor) {
 
 struct ArrayComparer::Kernels {
   DeviceKernels code;
-  DeviceBuffer words;  // What kernels find.
+  DeviceBuffer words;  // The results of the kernels.
 
-  /// What is launched between is given `words` set to `initial`; says what they are afterwards, and waits.
+  /// Sets `words` to `initial`, runs what `launch` enqueues, waits, and returns the words.
   Result<std::vector<std::uint64_t>> Run(StreamView stream, std::vector<std::uint64_t> initial,
                                          const std::function<Status(CUdeviceptr words)>& launch) {
     std::size_t bytes = initial.size() * sizeof(std::uint64_t);
@@ -269,7 +270,7 @@ Result<ArrayFacts> ArrayComparer::Describe(CUdeviceptr data, const ArrayLayout& 
   ElementFormat format = FormatOf(layout.dtype);
   ElementLayout places = LayoutOf(layout);
   bool is_signed = IsSignedInteger(layout.dtype);
-  std::vector<std::uint64_t> found(5, 0);  // By ElementClass, and how many differ from the first.
+  std::vector<std::uint64_t> found(5, 0);  // By ElementClass, and the number of elements that differ from the first.
   if (OnDevice()) {
     auto launch = [&](CUdeviceptr words) {
       void* parameters[] = {&data, &count, &format, &places, &is_signed, &words};

@@ -1,13 +1,13 @@
-// The kernels of our own that run on a GPU; scripts/make_verify_ptx.py makes verify_kernels.ptx of this.
+// The library's own GPU kernels. scripts/make_verify_ptx.py makes verify_kernels.ptx from them.
 #include "compare_element.h"
 
 using namespace tuneonce;
 
-/// What a launch adds to any kernel's time.
+/// Measures the launch overhead that every kernel's time contains.
 extern "C" __global__ void tuneonce_empty() {}
 
-/// The largest of what the threads of a block have, for all of them. `warps`: shared, one for each warp; no thread may
-/// write it anew before all have come back from here. REQUIRES: kScaleElements threads, `mine` is not negative.
+/// Returns the maximum over the threads of a block, in all of them. `warps` is shared memory with one value per warp,
+/// which no thread may write again before all have returned. REQUIRES: kScaleElements threads; `mine` is not negative.
 static __device__ double LargestOfBlock(double mine, double* warps) {
   constexpr unsigned kWarp = 32;
   for (unsigned offset = kWarp / 2; offset > 0; offset /= 2) {
@@ -22,9 +22,10 @@ static __device__ double LargestOfBlock(double mine, double* warps) {
   return mine;
 }
 
-/// found[0]: wrong elements, [1]: missing ones, [2]: first index of either; [3] and [4], as doubles' bits: the largest
-/// difference, and the largest share of what is allowed. A block of threads takes a block of elements with one scale
-/// after the other: first its scale, then its elements, which the cache then has. REQUIRES: kScaleElements threads.
+/// found[0]: number of incorrect elements, [1]: number of missing ones, [2]: first index of either; [3] and [4], as
+/// bits of doubles: the largest difference, and the largest share of the tolerance. A block of threads processes blocks
+/// of elements with one scale in turn: first the scale, then the elements, which are in the cache then. REQUIRES:
+/// kScaleElements threads.
 extern "C" __global__ void tuneonce_compare(const void* reference, const void* candidate, unsigned long long count,
                                             ElementFormat format, ElementLayout layout, ElementRule rule,
                                             unsigned long long* found) {
@@ -71,7 +72,8 @@ extern "C" __global__ void tuneonce_checksum(const void* data, unsigned long lon
                                              unsigned long long count, unsigned long long* sum) {
   unsigned long long mine = 0;
   unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
-  for (unsigned long long k = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x; k < count; k += step) {
+  for (unsigned long long k = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x; k < count;
+       k += step) {
     mine += ChecksumPart(data, bytes, misaligned, k, 0);
   }
   if (mine != 0) atomicAdd(sum, mine);
@@ -88,7 +90,8 @@ extern "C" __global__ void tuneonce_describe(const void* data, unsigned long lon
   unsigned long long mine[5] = {0, 0, 0, 0, 0};
   unsigned long long first = ElementBits(data, ElementPlace(0, layout), format.bytes);
   unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
-  for (unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
+  for (unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += step) {
     unsigned long long bits = ElementBits(data, ElementPlace(i, layout), format.bytes);
     ElementClass found_class = ClassifyElement(bits, format, is_signed);
     for (int c = 0; c < 4; ++c) mine[c] += found_class == c;
@@ -101,13 +104,13 @@ extern "C" __global__ void tuneonce_describe(const void* data, unsigned long lon
   if (threadIdx.x < 5 && block[threadIdx.x] != 0) atomicAdd(&found[threadIdx.x], block[threadIdx.x]);
 }
 
-/// found[0]: how many granules are other than they must be; [1]: the first of them. `original` may be null.
+/// found[0]: the number of changed granules; [1]: the first of them. `original` may be null.
 extern "C" __global__ void tuneonce_find_changes(const void* data, const void* original, const unsigned int* mask,
                                                  MaskedGranules granules, unsigned long long* found) {
   unsigned long long changed = 0, first = ~0ull;
   unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
-  for (unsigned long long k = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x; k < granules.count;
-       k += step) {
+  for (unsigned long long k = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+       k < granules.count; k += step) {
     if (!IsChanged(data, original, mask, k, granules)) continue;
     ++changed;
     if (k < first) first = k;

@@ -64,7 +64,7 @@ class Listener {
   const AgreementWork& work_;
   Agreement& agreement_;
   std::set<int>& silent_;
-  std::map<int, std::string> damage_;  // By rank: what it sent that is no message.
+  std::map<int, std::string> damage_;  // By rank: the error of an invalid message.
 };
 
 void Work(const AgreementWork& work, RankBeat& beat, Agreement* agreement) {

@@ -10,7 +10,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Of pairs by key; null if it is not there.
+/// Returns the value for a key in a list of pairs, or null.
 template <typename Value>
 const Value* Find(const std::vector<std::pair<Fingerprint, Value>>& all, const Fingerprint& key) {
   auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == key; });
@@ -348,8 +348,8 @@ void Agreement::Advance() {
     } else if (stage_ == Stage::kCheck || NobodyHasKeys()) {
       stage_ = Stage::kOver;
     } else {
-      // Who serves nothing says why, and hears the others out: there are engines by which they speak only while it
-      // listens.
+      // A rank that serves nothing sends the reason and receives the others' messages, because some transports deliver
+      // only while the receiver listens.
       stage_ = Stage::kCheck;
     }
   }

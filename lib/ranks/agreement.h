@@ -15,26 +15,28 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// How one rank agrees with the others what each of a list of keys is to run: what it sends, whom it waits for, what it
-/// has to do meanwhile, and what comes of it. A value, which knows no clock, no thread and no engine, so that all its
-/// interleavings can be tried (tests/ranks/explorer_test.cc); whoever runs it is Agree (agree.h).
+/// Decides what each key of a list runs, in agreement with the other ranks: which messages this rank sends, which ranks
+/// it waits for, what work it does meanwhile, and the results. A value without clock, thread and transport, so that a
+/// test can try all interleavings (tests/ranks/explorer_test.cc). Agree (agree.h) runs it.
 ///
-/// 1. *Vote*: every rank says what it is, and of each key what it brings along. From the votes every rank sees alike
-///    where each key's choice comes from: everyone's own, if they are the same; else the one that is served already;
-///    else the lowest rank's that has a record; else a search of the lowest rank that may search; else all run their
-///    stand-ins. A key that is not in all votes is not agreed on.
-/// 2. *Decision*: who has to give a choice to others finds it, and writes it into a cell that is written once.
-/// 3. *Check*: each makes the choices ready to run, and says of each key a digest of what it would run, or why it
-///    cannot. A key is served where all digests are the same, and all were heard.
+/// 1. *Vote*: every rank sends its properties and, for each key, what it contributes. All ranks derive the source of
+/// each
+///    key's config from the same votes: the config of all, if it is the same; else the one that is already served; else
+///    the record of the lowest rank that has one; else a search of the lowest rank that may search; else all run their
+///    fallback configs. A key that is missing in a vote is not agreed on.
+/// 2. *Decision*: a rank that provides a config for others finds it, and writes it into a write-once cell.
+/// 3. *Check*: each rank makes the configs ready to run, and sends for each key a digest of what it would run, or why
+/// it
+///    cannot. A key is served if all digests are received and equal.
 ///
-/// So two ranks that serve a key have each seen the other's digest, which is its own. A rank that gives up says so in
-/// its check, and never serves what it has not seen all checks of.
+/// So two ranks that serve a key have each received the other's digest, which equals their own. A rank that gives up
+/// states that in its check, and serves no key without all checks.
 class TUNEONCE_API Agreement {
  public:
   struct Options {
     int rank = 0, size = 1;
     std::uint64_t round = 0;
-    std::uint64_t nonce = 0;  ///< Of this start of the rank.
+    std::uint64_t nonce = 0;  ///< Identifies this start of the rank.
     bool mixed_kinds = false;
   };
   /// The keys of `vote` are in any order, none twice.
@@ -90,8 +92,8 @@ class TUNEONCE_API Agreement {
   bool RunsStandIn(std::size_t key) const { return plans_[key].owner < 0; }
   void Ready(std::size_t key, Result<Fingerprint> digest);
 
-  /// Of a key, at the end: OK, and it is to be served; or why not, in words that name who is to blame. Where not all
-  /// ranks have it in their lists, that is why, and nobody's fault.
+  /// Returns the result for a key: OK if it is to be served, or an error that names the responsible ranks. A key that
+  /// is not in the lists of all ranks has an error for that reason.
   const Status& outcome(std::size_t key) const { return plans_[key].status; }
   bool IsInAllLists(std::size_t key) const { return plans_[key].is_in_all_lists; }
   /// The keys that other ranks of this one's kind have in their lists, as far as they were heard, and this one has not.
@@ -106,8 +108,8 @@ class TUNEONCE_API Agreement {
     int owner = -1;                     // Whose choice it is; -1: the stand-ins run.
     std::vector<int> takers;            // Who needs it from the owner.
     std::string decision;               // A record's bytes; empty: this rank's own.
-    bool is_found = false;              // Of the owner.
-    std::optional<Fingerprint> digest;  // Of what this rank would run.
+    bool is_found = false;              // For the owner: whether it found a config.
+    std::optional<Fingerprint> digest;  // The digest of what this rank would run.
     bool is_ready = false;              // Or it failed.
   };
 

@@ -14,8 +14,8 @@ inline namespace v0 {
 // and tool), so that each is compiled once per group. What does not come through is compiled where it is needed, so
 // none of this can fail. Whoever can write into the group's engine can run code in all its ranks (docs/ranks.md).
 
-/// Of one artifact: what is larger is compiled by each rank. Engines keep what was put for as long as the group, and
-/// MPI's adapter in each rank's memory; cubins have some 10 to 200 KB.
+/// Maximum size of one artifact. Each rank compiles a larger one itself. Transports keep what was put as long as the
+/// group, and MPI's adapter keeps it in each rank's memory. Cubins have some 10 to 200 KB.
 inline constexpr std::size_t kMostCodeBytes = std::size_t{4} << 20;
 
 /// Gives what the cache has under `key` to the other ranks. False if it has nothing, or the engine takes none.

@@ -10,7 +10,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-// A host's group, called: what it throws is an error that says so.
+// Calls a host's group. An exception from it becomes an error.
 
 inline Status PutInto(RankGroup& group, const std::string& name, const std::string& bytes) {
   return CallForeign("the rank group", StatusCode::kUnavailable, [&] { return group.Put(name, bytes); });

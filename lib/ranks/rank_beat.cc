@@ -9,7 +9,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Of the time after which a silent rank is given up: how often one that works says so, at most.
+/// How often a working rank reports in the time after which a silent rank is given up.
 constexpr int kBeatsPerSilence = 8;
 
 constexpr std::chrono::milliseconds kListenPause(20);
@@ -59,7 +59,7 @@ Status RankBeat::Look() {
       agreement_.want() == Agreement::Want::kHear ? agreement_.awaited() : std::vector<int>();
   for (auto& [rank, watch] : watches_) {
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> bytes, GetFrom(group_, Beat::NameOf(rank), 0));
-    // Of who is not waited for, anything that is to come counts.
+    // For a rank that is not awaited, any later message counts.
     const bool is_awaited = std::find(awaited.begin(), awaited.end(), rank) != awaited.end();
     const int num_awaited = is_awaited ? agreement_.num_awaited() : Agreement::kNumMessages;
     watch.Look(now, bytes ? Beat::Decode(*bytes) : std::nullopt,

@@ -37,7 +37,7 @@ class TUNEONCE_API RankBeat {
   bool IsSilent(int rank) const { return watches_.at(rank).IsSilent(RankWatch::Clock::now()); }
   /// Its last beat shows that it has sent its decision, or gone on: it has no more words of a search that it leads.
   bool HasDecided(int rank) const { return HasGoneOn(rank, Agreement::kDecided); }
-  /// The same of its check: it takes part in nothing more.
+  /// Returns whether the rank has sent its check, after which it takes no further part.
   bool HasChecked(int rank) const { return HasGoneOn(rank, Agreement::kNumMessages); }
 
  private:
@@ -47,7 +47,7 @@ class TUNEONCE_API RankBeat {
   const Agreement& agreement_;
   const std::chrono::milliseconds pause_;
   Beat beat_;
-  std::map<int, RankWatch> watches_;  // Of the others.
+  std::map<int, RankWatch> watches_;  // The watches of the other ranks.
   std::chrono::steady_clock::time_point last_, last_listened_, next_look_;
 };
 

@@ -14,10 +14,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Of the messages below, and of what is agreed by them: ranks of another one are refused by their votes.
+/// Version of the messages and of the protocol. The vote of a rank with another version is refused.
 inline constexpr std::uint32_t kRanksVersion = 2;
 
-/// What a rank brings along of a key.
+/// What a rank contributes for a key.
 struct KeyVote {
   /// What comes later goes before what comes earlier.
   enum State : std::uint32_t {
@@ -25,24 +25,24 @@ struct KeyVote {
     kMayNotSearch,  ///< Has no choice, and takes another rank's.
     kNothing,       ///< Has no choice, and may search for one.
     kStored,        ///< Brings a record.
-    kServed,        ///< Runs it already, or a person said so.
+    kServed,        ///< It runs the config already, or a person pinned it.
   };
   bool has_record() const { return state >= kStored; }
 
-  Fingerprint key;         ///< The same in all ranks, whatever their devices and definitions.
+  Fingerprint key;         ///< Equal in all ranks, whatever their devices and definitions.
   Fingerprint definition;  ///< The kernel's.
   State state = kNothing;
-  Fingerprint choice;  ///< Of the config, and how it is built; zero without a record.
+  Fingerprint choice;  ///< Fingerprint of the config and how it is built. Zero without a record.
 };
 
 struct Vote {
-  std::uint64_t nonce = 0;     ///< Of this start of the rank.
-  std::string kind;            ///< Device and driver, in words.
+  std::uint64_t nonce = 0;     ///< Identifies this start of the rank.
+  std::string kind;            ///< Device and driver as text.
   bool shares_search = false;  ///< RankPolicy::share_search.
   std::vector<KeyVote> keys;
 };
 
-/// What was decided of some keys: a record's bytes, or why there is none.
+/// The decisions for some keys: a record's bytes, or why there is none.
 using RankDecisions = std::vector<std::pair<Fingerprint, Result<std::string>>>;
 /// What a rank would run of each key: a digest, or why it runs nothing.
 using RankChecks = std::vector<std::pair<Fingerprint, Result<Fingerprint>>>;
@@ -51,7 +51,7 @@ using RankChecks = std::vector<std::pair<Fingerprint, Result<Fingerprint>>>;
 TUNEONCE_API std::string EncodeVote(const Vote& vote);
 TUNEONCE_API std::string EncodeDecisions(const RankDecisions& decisions);
 TUNEONCE_API std::string EncodeChecks(const RankChecks& checks);
-/// Errors: Internal, in words; FailedPrecondition for a vote of another version.
+/// Decodes a vote. Errors: Internal for an invalid message; FailedPrecondition for a vote of another version.
 TUNEONCE_API Result<Vote> DecodeVote(const std::string& bytes);
 TUNEONCE_API Result<RankDecisions> DecodeDecisions(const std::string& bytes);
 TUNEONCE_API Result<RankChecks> DecodeChecks(const std::string& bytes);

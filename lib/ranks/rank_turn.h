@@ -18,7 +18,7 @@ class TUNEONCE_API RankTurn {
   explicit RankTurn(RankGroup& group) TUNEONCE_THREAD_SAFETY(no_thread_safety_analysis);  // It keeps the lock.
 
   std::uint64_t round() const { return round_; }
-  /// Of this start of the rank.
+  /// Returns the number that identifies this start of the rank.
   std::uint64_t nonce() const { return nonce_; }
   /// The ranks that this one gave up in its last agreement, as silent: for this turn to read, and to leave its own.
   std::set<int>& silent() const { return silent_; }

@@ -15,13 +15,14 @@ inline namespace v0 {
 struct TUNEONCE_API Beat {
   std::uint64_t round = 0, nonce = 0, steps = 0, num_said = 0;
 
-  /// Its rank may still say the message before which it has said fewer than `num_awaited` in that round. One that has
-  /// said it, or has gone on, is silent in that, however much it does: two ranks that wait for each other would keep
-  /// each other waiting for ever.
+  /// Returns whether the rank may still send its message number `num_awaited` in that round. A rank that has sent it,
+  /// or has gone on, counts as silent, whatever else it does. Otherwise two ranks could keep each other waiting
+  /// forever.
   bool MaySpeak(std::uint64_t in_round, int num_awaited) const {
     return round != in_round ? round < in_round : num_said < static_cast<std::uint64_t>(num_awaited);
   }
-  /// It was sent later, or by another start of the rank: what an engine brings late, or twice, is no news.
+  /// Returns whether this beat was sent later or by another start of the rank, so that late or repeated ones do not
+  /// count.
   bool IsNews(const Beat& than) const {
     if (nonce != than.nonce) return true;
     return round != than.round ? round > than.round : steps > than.steps;
@@ -29,7 +30,7 @@ struct TUNEONCE_API Beat {
   /// Where a rank's beats are.
   static std::string NameOf(int rank);
   std::string Encode() const;
-  /// Empty if it is none.
+  /// Decodes a beat. Returns nothing for invalid bytes.
   static std::optional<Beat> Decode(const std::string& bytes);
 };
 

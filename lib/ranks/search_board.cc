@@ -80,7 +80,7 @@ Result<int> SearchBoard::Claim(int word, std::uint64_t place) {
                                                               absl::StrCat(context_.group.rank())));
   int holder = -1;
   if (absl::SimpleAtoi(held, &holder) && holder >= 0 && holder < context_.group.size()) return holder;
-  return InternalError("a claim is none of a rank: '" + held + "'");
+  return InternalError("invalid rank in claim: '" + held + "'");
 }
 
 Status SearchBoard::Answer(int word, const std::string& bytes) {

@@ -36,12 +36,12 @@ class TUNEONCE_API SearchBoard {
   int rank() const { return context_.group.rank(); }
   int leader() const { return leader_; }
 
-  /// Of the leader: the next search; or that there is none. Errors: the engine's.
+  /// Called by the leader: offers the next search, or states that none follows. Errors: the transport's.
   Status Offer(const SearchOffer& offer);
-  /// Of another rank: the next offer, if it comes within `wait_ms`; the words after it are of that search.
+  /// Called by another rank: returns the next offer if it arrives within `wait_ms`. Later words belong to that search.
   Result<std::optional<SearchOffer>> NextOffer(int wait_ms);
 
-  /// Of another rank: it takes part in the search that was offered last.
+  /// Called by another rank: joins the search that was offered last.
   Status Join();
   Result<bool> HasJoined(int rank);
   Status Say(int word, const SearchWord& what);

@@ -42,7 +42,7 @@ Result<SearchWord> DecodeWord(const std::string& bytes) {
   for (std::size_t i = reader.Count(sizeof(std::uint64_t)); i > 0; --i) word.places.push_back(reader.U64());
   constexpr std::int64_t kMostRanks = 1 << 20;
   const std::int64_t num_ranks = reader.I64();
-  if (num_ranks < 1 || num_ranks > kMostRanks) reader.Refuse("a number of ranks that is none");
+  if (num_ranks < 1 || num_ranks > kMostRanks) reader.Refuse("an invalid number of ranks");
   word.num_ranks = static_cast<int>(num_ranks);
   for (std::size_t i = reader.Count(sizeof(Fingerprint)); i > 0; --i) word.code.push_back(ReadFingerprint(reader));
   TUNEONCE_RETURN_IF_ERROR(reader.Done());

@@ -17,7 +17,7 @@ struct SearchOffer {
   bool is_last = false;    ///< Nothing follows, and nothing else of it counts.
   Fingerprint key;         ///< KeyVote::key.
   bool at_bound = false;   ///< It is searched at its bucket's bound, not at the shape at hand.
-  Fingerprint candidates;  ///< Of the list: who has another one takes no part.
+  Fingerprint candidates;  ///< Fingerprint of the list. A rank with another list takes no part.
 };
 
 /// What the rank that shares a search out, its leader, has all ranks do next.
@@ -25,8 +25,9 @@ struct SearchWord {
   enum Kind : std::uint32_t {
     kTry,     ///< Claim some of `places`, and try them.
     kFinals,  ///< Race all of `places`.
-    kEnough,  ///< Of the finals in the word before: the leader is certain; end the race as it stands, and answer.
-    kOver,    ///< Nothing more.
+    /// About the finals of the word before: the result is conclusive, so the rank ends its race now and answers.
+    kEnough,
+    kOver,  ///< Nothing more.
   };
   Kind kind = kOver;
   std::vector<std::uint64_t> places;  ///< In the list of candidates, in the order in which they are claimed.
@@ -36,7 +37,7 @@ struct SearchWord {
 
 TUNEONCE_API std::string EncodeOffer(const SearchOffer& offer);
 TUNEONCE_API std::string EncodeWord(const SearchWord& word);
-/// Errors: Internal, in words.
+/// Decodes an offer. Errors: Internal for an invalid message.
 TUNEONCE_API Result<SearchOffer> DecodeOffer(const std::string& bytes);
 TUNEONCE_API Result<SearchWord> DecodeWord(const std::string& bytes);
 

@@ -61,7 +61,7 @@ Result<std::vector<RecordedCode>> CodeFromJson(const std::string& text) {
     return depth <= kDeepestCode;
   };
   Json json = Json::parse(text, keep, /*allow_exceptions=*/false);
-  if (is_too_deep || !json.is_object()) return InvalidArgumentError("this is no file of records");
+  if (is_too_deep || !json.is_object()) return InvalidArgumentError("this is not a file of records");
   std::vector<RecordedCode> code;
   auto list = json.find("code");
   if (list == json.end()) return code;

@@ -231,7 +231,7 @@ class RecordsReader {
     if (json.is_discarded()) return InvalidArgumentError("this is no JSON");
     if (!json.is_object() || json.value("format", Json()) != kRecordsFormat) {
       return InvalidArgumentError(
-          absl::StrCat("this is no file of records: \"format\" must be \"", kRecordsFormat, "\""));
+          absl::StrCat("this is not a file of records: \"format\" must be \"", kRecordsFormat, "\""));
     }
     version_ = json.value("version", Json());
     if (!IsKnown(version_)) {

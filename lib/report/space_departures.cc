@@ -116,7 +116,7 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
   std::vector<std::string> found;
   if (configs.size() > 1 && !definition.space().BaselineOn(classified.target)) {
     found.push_back(
-        "there is no baseline: a winner may be slower than what runs untuned, and no result can be verified; "
+        "the space has no baseline: a winner may be slower than what runs untuned, and no result can be verified; "
         "declare the config that you would ship");
   }
   bool is_in_place = false;

@@ -12,24 +12,24 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The keys that a group of ranks agreed on, and those that other ranks still ask for: a rank that did not hear the end
-/// of an agreement runs its fallback while the others run the selected config. The others see its key in its next list,
-/// and put theirs into the list after that. Thread-safe.
+/// The keys that a group of ranks agreed on, and the keys that other ranks still ask for. A rank that missed the end of
+/// an agreement runs its fallback config while the others run the selected one. The others see the key in that rank's
+/// next list, and include it in their own list after that. Thread-safe.
 class AgreedKeys {
  public:
   using Key = WaitingKeys::Waiting;
 
-  /// This rank runs what the ranks agreed on for `key`, which has this name in their lists.
+  /// Records that the ranks agreed on `key`, which has this name in their lists.
   void Add(const Fingerprint& name, Key key) {
     MutexLock lock(mutex_);
     keys_.insert_or_assign(name, std::move(key));
   }
-  /// The keys that other ranks had in the last list, and this one had not.
+  /// Stores the keys that were in the last list of other ranks and not in this rank's.
   void SetAsked(std::vector<Fingerprint> names) {
     MutexLock lock(mutex_);
     asked_ = std::move(names);
   }
-  /// Those of them that were agreed on here.
+  /// Returns the keys of SetAsked that this rank agreed on.
   std::vector<Key> Asked() const {
     MutexLock lock(mutex_);
     std::vector<Key> asked;
@@ -41,7 +41,7 @@ class AgreedKeys {
 
  private:
   mutable Mutex mutex_;
-  std::map<Fingerprint, Key> keys_ TUNEONCE_GUARDED_BY(mutex_);  // By their names.
+  std::map<Fingerprint, Key> keys_ TUNEONCE_GUARDED_BY(mutex_);  // By their names in the lists.
   std::vector<Fingerprint> asked_ TUNEONCE_GUARDED_BY(mutex_);
 };
 

@@ -14,14 +14,14 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Says what a kernel's misses do, to the policy's observer and the Runtime's log, and in which words: keys, warnings.
-/// REQUIRES: what it is made of outlives it; the policy has an observer and a runtime. Thread-safe.
+/// Reports a kernel's misses to the policy's observer and to the Runtime's log, and prints keys and warnings for both.
+/// REQUIRES: the constructor's arguments outlive it; the policy has an observer and a runtime. Thread-safe.
 class Announcer {
  public:
   Announcer(const KernelDefinition& definition, const CallBinder& binder, const AutotunePolicy& policy)
       : definition_(definition), binder_(binder), policy_(policy) {}
 
-  /// Calls `tell` with the observer; its exceptions are dropped.
+  /// Calls `tell` with the observer, and drops its exceptions.
   template <typename Function>
   void Tell(const Function& tell) const {
     CallbackScope scope;
@@ -31,7 +31,7 @@ class Announcer {
     }
   }
   void Warn(const std::string& line) const;
-  /// To the Runtime's log, at info: what became of a key. `words` is called where somebody reads it.
+  /// Logs the outcome of a key at level info. `words` makes the line, and is called only if the level is logged.
   template <typename Words>
   void Inform(const std::string& key_text, const Words& words) const {
     const Runtime& runtime = *policy_.search.runtime;
@@ -39,10 +39,10 @@ class Announcer {
       runtime.Log(LogLevel::kInfo, "kernel '" + definition_.name() + "', " + key_text + ": " + words());
     }
   }
-  /// Of the store: once for each reason, whichever kernel and key met it.
+  /// Warns about the store, once for each reason, even if several kernels and keys meet it.
   void WarnOfStore(const Status& failed, const char* consequence) const;
 
-  /// "M=128, x:float16"; of a key that leaves variants out, "M=128, x:float16, without aligned".
+  /// Prints a key: "M=128, x:float16", or "M=128, x:float16, without aligned" for a key that excludes variants.
   std::string KeyText(const BoundCall& call, VariantSet left_out = {}) const;
 
  private:

@@ -1,4 +1,4 @@
-// TunedKernel::ChoiceOf: what a launch would do, asked in the order in which it asks. And Pin, which decides it.
+// TunedKernel::ChoiceOf, which checks the conditions of a launch in the launch's own order, and TunedKernel::Pin.
 #include <optional>
 #include <utility>
 

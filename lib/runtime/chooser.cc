@@ -35,7 +35,7 @@ bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
   return stored.is_pinned || (!found.is_complete && measured_as_much && is_as_good);
 }
 
-/// The search may take its share of the time. It need not: the next key's share grows by what is left.
+/// Limits the search to its share of the time. The next key's share grows by what this one does not use.
 void Limit(const TuneLimits& limits, SearchOptions* options) {
   options->interrupted = limits.is_over;
   if (!limits.share) return;
@@ -82,7 +82,7 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   return SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kIfFree);
 }
 
-TuneOutcome Chooser::ChooseAnew(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
+TuneOutcome Chooser::Reselect(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
   Result<KeyInStore> in_store = IdentifyHere(request.call, key);
   if (!in_store.ok()) return {in_store.status()};
   Result<TuningLease> lease = LeaseToTune(request, in_store->key, may_wait);

@@ -34,7 +34,7 @@ inline namespace v0 {
 /// What a key may take that is one of many.
 struct TuneLimits {
   std::chrono::steady_clock::time_point end;  ///< Nobody is waited for after this.
-  /// Of the time, for this key: what is not done by then is left out. Empty: no limit.
+  /// The share of the time for this key. What is not done by then is not measured. Empty: no limit.
   std::optional<std::chrono::milliseconds> share;
   std::function<bool()> is_over;  ///< In place of SearchOptions::interrupted, which it asks too.
 };
@@ -86,7 +86,7 @@ class Chooser {
   TuneOutcome Serve(TuningCall& call, const ResidentKey& key);
   /// Searches although the key may have a choice, and puts what is found in its place. Errors: FailedPrecondition for a
   /// pinned key.
-  TuneOutcome ChooseAnew(const TuneRequest& request, const ResidentKey& key, bool may_wait);
+  TuneOutcome Reselect(const TuneRequest& request, const ResidentKey& key, bool may_wait);
   /// Verifies the key's resident choice at extents like the call's: a search of it and the baseline. What was verified
   /// is remembered; a choice that is incorrect there gives way to what a search finds. Ranks do not come here.
   TuneOutcome VerifyAt(const TuneRequest& request, const ResidentKey& key, bool may_wait);
@@ -95,12 +95,12 @@ class Chooser {
              TunedKernel::PinFor how_long);
   Status Unpin(TuningCall& call, const ResidentKey& key);
   /// What this process brings along to an agreement of ranks.
-  struct Brought {
+  struct Contribution {
     TuningKey key;
     std::optional<TuningRecord> record;  ///< Its choice, resident or stored, if there is one that serves.
     Decision decision;                   ///< Where that is from.
   };
-  Result<Brought> Bring(TuningCall& call, const ResidentKey& key);
+  Result<Contribution> Contribute(TuningCall& call, const ResidentKey& key);
   /// A choice for all ranks: the stored one, else a search's, which is remembered. Makes nothing resident. Errors: as
   /// Choose's.
   Result<TuningRecord> FindForRanks(const TuneRequest& request, const ResidentKey& key);
@@ -149,7 +149,7 @@ class Chooser {
     VariantSet left_out;
     TuningKey key;
     Fingerprint configs_identity;  // ConfigsFingerprint.
-    Verification demanded;         // Of a record that serves.
+    Verification demanded;         // What a record must have been verified under to be used.
   };
   Result<KeyInStore> Identify(const Residency::DeviceState& device, const BoundCall& call, VariantSet left_out);
   /// On the current device, whose target the call gets.
@@ -167,7 +167,7 @@ class Chooser {
     TuningRecord record;
     RecordMatch match;
     bool is_shipped;
-    Config config;  // Of the space: the record's, or of the row that serves.
+    Config config;  // A config of the space: the record's, or that of the table's row.
 
     bool is_unchecked() const { return record.is_imported() && match != RecordMatch::kExact; }
   };
@@ -235,10 +235,10 @@ class Chooser {
   /// Makes what a search found resident: its choice and, as the stand-in, its baseline.
   Status PublishFound(const SearchOutcome& found, const Residency::DeviceState& device, const BoundCall& call,
                       const ResidentKey& key, Residency::Place place, const TuningRecord& record);
-  /// Of a record that StoreMiss::is_to_check: compares its config with the baseline, as a search of the two, and
-  /// remembers it unless it is incorrect or slower.
+  /// Compares the config of a record with StoreMiss::is_to_check with the baseline, as a search of the two, and stores
+  /// it unless it is incorrect or slower.
   std::optional<Agreed> CheckImported(const TuneRequest& request, const KeyInStore& in_store, StoreMiss* miss);
-  /// The same, and makes it resident.
+  /// Compares such a config and loads it.
   bool ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key, StoreMiss* miss);
   /// Stores the record, if it may be, and unless what is stored knows more.
   void Remember(const TuningRecord& record) const;

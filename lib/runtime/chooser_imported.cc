@@ -70,7 +70,8 @@ std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request
       record.artifact = it->artifact;
       record.identity = it->identity;
       record.reason = is_imported ? ChoiceReason::kImported : found->record.reason;
-      if (!is_imported) record.candidates = found->record.candidates;  // Of the others it knows no less.
+      // The old record knows as much about the other candidates.
+      if (!is_imported) record.candidates = found->record.candidates;
       // Another kernel's record stays that kernel's.
       if (to_.policy.shared_choice.empty()) Remember(record);
       Result<std::shared_ptr<const LoadedKernel>> loaded =
@@ -97,7 +98,7 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const ResidentKey& key
   if (!decision || decision->record == nullptr) return {UnavailableError("what the key runs is changed just now")};
   const TuningRecord& known = *decision->record;
   std::optional<Config> config = ConfigOf(*in_store, known.config);
-  if (!config) return {InternalError("what the key runs is none of the kernel's configs")};
+  if (!config) return {InternalError("what the key runs is not a kernel's configs")};
   to_.announcer.Inform(in_store->key.key_text, [&] {
     return "{" + config->ToString() + "} is verified at " +
            to_.definition->DimsString(request.call.call().problem.dims);
@@ -114,7 +115,7 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const ResidentKey& key
       if (success.config == *config) verified = &success;
     }
   }
-  if (verified == nullptr) return ChooseAnew(request, key, may_wait);
+  if (verified == nullptr) return Reselect(request, key, may_wait);
   const Verification& fresh = searched->result.verification;
   Result<std::shared_ptr<const LoadedKernel>> loaded =
       LoadCodeOf(known, /*is_own=*/true, *config, request.call.call(), in_store->left_out, /*may_compile_now=*/true,

@@ -34,18 +34,18 @@ Status Chooser::Pin(TuningCall& tuning_call, const ResidentKey& key, const Tuned
   TUNEONCE_ASSIGN_OR_RETURN(Config config, space.ConfigNamed(named, in_store.device.target));
   TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));
   if (how_long == TunedKernel::PinFor::kStore && !ConfigOf(in_store, config)) {
-    return InvalidArgumentError("{" + config.ToString() +
-                                "} is none of the configs that the axes list, and only these are served from a store");
+    return InvalidArgumentError(
+        "{" + config.ToString() +
+        "} is not among the configs that the axes list, and only these are served from a store");
   }
   TuningRecord record;
   if (Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
       there.ok() && there->match == RecordMatch::kExact) {
     record = *std::move(there->record);  // With the baseline's code, and what the candidates took.
   }
-  TUNEONCE_ASSIGN_OR_RETURN(
-      std::shared_ptr<const LoadedKernel> loaded,
-      loader_.Compile(config, call, in_store.left_out, "", may_compile(), to_.policy.search.interrupted,
-                      &record.artifact));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded,
+                            loader_.Compile(config, call, in_store.left_out, "", may_compile(),
+                                            to_.policy.search.interrupted, &record.artifact));
   record.key = in_store.key;
   record.config = config;
   record.variant = loaded->variant->name;

@@ -12,25 +12,25 @@
 namespace tuneonce {
 inline namespace v0 {
 
-Result<Chooser::Brought> Chooser::Bring(TuningCall& call, const ResidentKey& key) {
+Result<Chooser::Contribution> Chooser::Contribute(TuningCall& call, const ResidentKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
-  Brought brought{in_store.key, std::nullopt, {}};
+  Contribution contribution{in_store.key, std::nullopt, {}};
   if (to_.residency.HasChoice(key)) {
     std::optional<Decision> decision = to_.residency.decisions().Find(key);
     if (!decision || decision->record == nullptr) return InternalError("what it runs is changed just now");
-    brought.decision = *std::move(decision);
-    brought.record = *brought.decision.record;
-    return brought;
+    contribution.decision = *std::move(decision);
+    contribution.record = *contribution.decision.record;
+    return contribution;
   }
-  if (to_.policy.mode == AutotunePolicy::Mode::kBaselineOnly) return brought;
+  if (to_.policy.mode == AutotunePolicy::Mode::kBaselineOnly) return contribution;
   const Serving serving = ServingOf(/*may_compile_now=*/true, nullptr);
   StoreMiss miss;
   std::optional<Found> found = FindRecord(in_store, serving, &miss);
   // What is to be compared with the baseline first is compared by the rank that searches.
-  if (!found || !IsVerifiedHere(*found, in_store, call.call(), serving)) return brought;
-  brought.decision = DecisionOf(found->record, found->match, found->is_shipped);
-  brought.record = std::move(found->record);
-  return brought;
+  if (!found || !IsVerifiedHere(*found, in_store, call.call(), serving)) return contribution;
+  contribution.decision = DecisionOf(found->record, found->match, found->is_shipped);
+  contribution.record = std::move(found->record);
+  return contribution;
 }
 
 Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const ResidentKey& key) {
@@ -93,7 +93,7 @@ Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const Re
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
   std::optional<Config> config = ConfigOf(in_store, record.config);
   if (!config) {
-    return FailedPreconditionError("{" + record.config.ToString() + "} is none of the kernel's configs here");
+    return FailedPreconditionError("{" + record.config.ToString() + "} is not a config of the kernel here");
   }
   const BoundCall& call = request.call.call();
   const bool is_own = MatchKeys(record.key, in_store.key) <= RecordMatch::kOtherDriver;

@@ -96,7 +96,7 @@ std::optional<Chooser::Found> Chooser::FindRecordOf(const TuningKey& key, const 
   TuningRecord record = *best.record;
   std::optional<Config> config = ConfigOf(in_store, record.config);
   if (!config) {
-    *miss = {RecordMiss::kRefused, "its {" + record.config.ToString() + "} is none of the kernel's configs"};
+    *miss = {RecordMiss::kRefused, "its {" + record.config.ToString() + "} is not a config of the kernel"};
     return std::nullopt;
   }
   return Found{std::move(record), best.match, best.is_shipped, *std::move(config)};

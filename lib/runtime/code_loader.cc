@@ -28,7 +28,7 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   if (!planned.needs_compiling()) return planned.alternatives.front();
   const Runtime& runtime = *policy_.search.runtime;
   CompileOptions options = policy_.search.compile;
-  // What is there is loaded, however late it is: only a compile takes time.
+  // Stored code is loaded even after the time is over, because only compiling takes long.
   if (may_compile) options.interrupted = interrupted;
   CompileJob job = CompileJobOf(planned);
   // A variant that is preferred was selected for other calls of the key, too.

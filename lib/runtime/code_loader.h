@@ -15,33 +15,34 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Loads the code of a config that was chosen already: the store's artifact as it is, or what the toolchains make.
-/// Where nothing may be compiled, the toolchains only name the artifact in the cache.
-/// REQUIRES: what it is made of outlives it; calls have a target. Thread-safe.
+/// Loads the code of a config that was selected before, from the store's artifact or by compiling it. If compiling is
+/// not allowed, the toolchains only compute the artifact's key in the cache. REQUIRES: the constructor's arguments
+/// outlive it; calls have a target. Thread-safe.
 class CodeLoader {
  public:
   CodeLoader(const std::shared_ptr<const KernelDefinition>& definition, const DriverApi& api,
              const AutotunePolicy& policy)
       : definition_(definition), api_(api), policy_(policy) {}
 
-  /// By the variant named `preferred` if it compiles, else by the first that does and is not `left_out`. `interrupted`:
-  /// as SearchOptions::interrupted. `artifact` (may be null) gets the name under which the cache keeps the code; zero
-  /// of a launcher; `identity` (may be null) its CandidateIdentity. Errors: where nothing may be compiled and the code
-  /// is in no cache, what to do about it.
+  /// Loads the config's code, built by the variant `preferred` if that compiles, else by the first variant that does
+  /// and is not in `left_out`. `interrupted` is SearchOptions::interrupted. If they are not null, `*artifact` gets the
+  /// code's key in the cache (zero for a launcher), and `*identity` its CandidateIdentity. Errors: if compiling is not
+  /// allowed and no cache has the code, a message that states what to do.
   Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call, VariantSet left_out,
                                                       const std::string& preferred, bool may_compile,
                                                       const std::function<bool()>& interrupted,
                                                       Fingerprint* artifact = nullptr,
                                                       Fingerprint* identity = nullptr) const;
-  /// Without a compiler; null if the store does not have the artifact, or it does not load. `identity`: as Compile.
+  /// Loads stored code without a compiler. Returns null if the store does not have the artifact or it does not load. If
+  /// `identity` is not null it gets the code's CandidateIdentity.
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
                                                  const Config& config, const BoundCall& call,
                                                  Fingerprint* identity = nullptr) const;
-  /// True if LoadStored or Compile would find the code without a compiler. Loads nothing.
+  /// Returns whether LoadStored or Compile would find the code without a compiler. Loads nothing.
   bool HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config, const BoundCall& call,
                VariantSet left_out) const;
-  /// The variant that builds the config for the call: the one named `preferred` if it suits. Empty where that shows
-  /// only when it is compiled.
+  /// Returns the variant that builds the config for the call: `preferred` if it accepts the arguments. Empty if that is
+  /// only known after compiling.
   std::string VariantOf(const std::string& preferred, const Config& config, const BoundCall& call,
                         VariantSet left_out) const;
 

@@ -22,7 +22,7 @@ void CompileAhead::Start(const Target& target, const CompileOptions& options) {
     std::move(of_runtime.candidates.begin(), of_runtime.candidates.end(), std::back_inserter(all));
     num_jobs_ += static_cast<int>(all.size());
     CompileOptions of_pool = options;
-    of_pool.cache = &runtime->artifacts();  // Each job names its own.
+    of_pool.cache = &runtime->artifacts();  // Unused, because each job has its own cache.
     pools_.emplace_back(runtime->compile_slots(), runtime->toolchains(), target, std::move(all), of_pool,
                         CompilePool::Order::kAsGiven, &runtime->trace());
   }
@@ -43,7 +43,7 @@ void CompileAhead::Wait(const ProgressCallback& on_progress) {
       CallbackScope scope;
       try {
         on_progress(progress);
-      } catch (...) {  // A display must not end a warm-up.
+      } catch (...) {  // An exception from a progress callback must not end a warm-up.
       }
     }
   }

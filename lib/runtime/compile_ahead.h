@@ -15,17 +15,17 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Compiles what several searches are going to need, in their order, into the caches in which they will look for it. A
-/// search that needs an artifact which is just being compiled waits for that one (CompileCached). Its destructor stops
-/// what still runs. Thread rule: one thread.
+/// Compiles what several searches will need, in their order, into the caches in which they will look. A search that
+/// needs an artifact which is being compiled waits for it (CompileCached). The destructor stops running compiles.
+/// Thread rule: one thread.
 class CompileAhead {
  public:
-  /// What one key needs of a Runtime's compilers: its stand-in's code first, then the candidates'. All keys' stand-ins
-  /// come before all candidates.
+  /// Adds the jobs of one key for a Runtime's compilers: the code of its fallback config first, then its candidates.
+  /// The fallback configs of all keys are compiled before all candidates.
   void Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs);
-  /// Begins with what was added since the last Start, with these options for all.
+  /// Starts the jobs that were added since the last Start, with these options for all of them.
   void Start(const Target& target, const CompileOptions& options);
-  /// Returns when all is compiled, or the options end it. `on_progress` may be null.
+  /// Waits until everything is compiled or the options end it. `on_progress` may be null.
   void Wait(const ProgressCallback& on_progress);
 
  private:

@@ -23,7 +23,8 @@ Status ContextStatus(const DriverApi& api, CUresult result, const char* call) {
 
 Status CheckContext(const DriverApi& api) {
   RelaxedDriver driver(api);
-  unsigned long long id = 0;  // cuCtxGetDevice and cuCtxGetCurrent take a destroyed context for a good one.
+  // Only cuCtxGetId detects a destroyed context; cuCtxGetDevice and cuCtxGetCurrent accept it.
+  unsigned long long id = 0;
   return ContextStatus(api, driver->CtxGetId(nullptr, &id), "cuCtxGetId");
 }
 

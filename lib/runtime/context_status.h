@@ -9,10 +9,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The result of the driver's function `call`; if the thread's context is what is wrong, with what to do about it.
+/// Returns the result of the driver function `call`, with advice if the thread's context caused the error.
 Status ContextStatus(const DriverApi& api, CUresult result, const char* call);
 
-/// OK if the thread has a current context that lives.
+/// Returns OK if the thread has a current context that was not destroyed.
 Status CheckContext(const DriverApi& api);
 
 }  // namespace v0

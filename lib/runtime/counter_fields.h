@@ -6,7 +6,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The counters by name, each once: what shows them goes by this list. `fields(name, value)` is called for each.
+/// Calls `fields(name, value)` for each counter. Everything that prints counters uses this list.
 template <typename Fields>
 void VisitFields(Fields& fields, const Counters& counters) {
   fields("hits", counters.hits);

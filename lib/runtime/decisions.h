@@ -16,24 +16,24 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Where a key's choice is from, and what is known of it.
+/// Where a key's selected config comes from, and what is known about it.
 struct Decision {
   Choice::From from = Choice::From::kNowhere;
-  RecordMatch match = RecordMatch::kExact;     ///< Of a record that served.
-  std::shared_ptr<const TuningRecord> record;  ///< Without the other candidates: it is kept for each resident key.
+  RecordMatch match = RecordMatch::kExact;     ///< How well the store's record fits.
+  std::shared_ptr<const TuningRecord> record;  ///< Has no other candidates, because it is kept for each loaded key.
 };
 
-/// Where a record of the store that serves says that the choice is from.
+/// Returns the origin of a config that a store's record selected.
 Decision DecisionOf(const TuningRecord& record, RecordMatch match, bool is_shipped);
-/// Of what this process found or was told: the record as it would be stored.
+/// Returns the origin of a config that this process selected or received, from the record as it would be stored.
 Decision DecisionOf(const TuningRecord& record, Choice::From from);
 
-/// The decisions behind what keys run: for questions, never for a hit. Thread-safe.
+/// The origins of the configs that keys run, for ChoiceOf; a hit does not read them. Thread-safe.
 class Decisions {
  public:
   void Note(const ResidentKey& key, Decision decision);
   void Forget(const ResidentKey& key);
-  /// Empty if the key's choice is not known: it has none, or it was dropped just now.
+  /// Returns nothing if the key has no selected config, or was dropped just now.
   std::optional<Decision> Find(const ResidentKey& key) const;
   bool IsPinned(const ResidentKey& key) const;
   std::int64_t num_pinned() const;

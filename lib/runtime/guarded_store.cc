@@ -32,8 +32,8 @@ Status GuardedArtifactCache::Put(const Fingerprint& key, const Artifact& artifac
 }
 Result<ArtifactLease> GuardedArtifactCache::Lease(const Fingerprint& key, const WaitLimits& limits) {
   Result<ArtifactLease> lease =
-      CallCache(trace_, "wait for who compiles the same", "Lease", [&] { return cache_.Lease(key, limits); });
-  // A broken lease is one that cannot be had, which a compile goes on without.
+      CallCache(trace_, "wait for another compile of the same", "Lease", [&] { return cache_.Lease(key, limits); });
+  // A compile continues without a lease that failed.
   bool is_broken = lease.status().code() == StatusCode::kInternal;
   return is_broken ? Result<ArtifactLease>(UnavailableError(lease.status().message())) : lease;
 }

@@ -13,8 +13,8 @@ inline namespace v0 {
 
 class Trace;
 
-/// A host's artifact cache, of which nothing is known: what it throws becomes an error that says so,
-/// and how long it takes is traced. Thread-safe.
+/// Wraps a host's artifact cache. An exception from it becomes an error that names it, and the time that it takes is
+/// traced. Thread-safe.
 class GuardedArtifactCache final : public ArtifactCache {
  public:
   /// REQUIRES: `cache` and `trace` outlive the object.
@@ -29,7 +29,7 @@ class GuardedArtifactCache final : public ArtifactCache {
   Trace* const trace_;
 };
 
-/// The same for a host's record store, and the artifacts that it keeps. Thread-safe.
+/// Wraps a host's record store and its artifact cache, in the same way as GuardedArtifactCache. Thread-safe.
 class GuardedStore final : public RecordStore {
  public:
   GuardedStore(std::shared_ptr<RecordStore> store, Trace* trace);

@@ -6,7 +6,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Bytes from slot to slot: a power of 2, so that a hash's bits are an offset.
+/// Returns the distance of two slots in bytes, a power of 2, so that bits of a hash are an offset.
 std::size_t StrideFor(std::size_t bytes) {
   std::size_t stride = 64;
   while (stride < bytes) stride *= 2;
@@ -15,8 +15,8 @@ std::size_t StrideFor(std::size_t bytes) {
 
 }  // namespace
 
-HitTable::Slots::Slots(std::size_t its_count, std::size_t num_words)
-    : count(its_count),
+HitTable::Slots::Slots(std::size_t slot_count, std::size_t num_words)
+    : count(slot_count),
       stride(StrideFor(sizeof(Slot) + num_words * sizeof(Word))),
       mask((count - 1) * stride),
       lines(new Line[count * stride / sizeof(Line)]) {
@@ -87,7 +87,8 @@ void HitTable::Rebuild() {
 
 Status HitTable::Entry::LaunchAndRemember(CUstream stream, BoundCall& call) const {
   std::uint32_t of_call[3];
-  if (!kernel->GridOf(call, of_call)) return kernel->Launch(stream, call);  // Which says what is wrong.
+  // Launch returns the error of a grid that cannot be launched.
+  if (!kernel->GridOf(call, of_call)) return kernel->Launch(stream, call);
   LaunchMemo::Of(memo_id()).Set(memo_id(), call.problem.dims, of_call);
   return kernel->LaunchPrepared(of_call, stream, call);
 }
@@ -172,7 +173,7 @@ std::vector<const ResidentKernel*> HitTable::Kernels() const {
   return kernels;
 }
 
-// Under the lock of ReleaseOutgrown: who begins after it finds the last generation.
+// This takes the lock of ReleaseOutgrown, so that a reader which begins after it finds the last generation.
 void HitTable::BeginReading() const {
   MutexLock lock(mutex_);
   ++num_reading_;
@@ -187,8 +188,9 @@ void HitTable::ReleaseOutgrown() {
   MutexLock lock(mutex_);
   if (num_reading_ > 1) return;
   generations_.erase(generations_.begin(), generations_.begin() + static_cast<std::ptrdiff_t>(num_outgrown_before_));
-  num_outgrown_before_ = 0;  // Whatever Rebuild throws.
-  // A key that comes and goes uses its slot again, and an entry each time. After many keys there may be few.
+  num_outgrown_before_ = 0;  // Set before anything that may throw in Rebuild.
+  // A key that is dropped and inserted again reuses its slot but needs a new entry each time, so the table may contain
+  // few keys after many insertions.
   const Generation& last = generations_.back();
   const std::size_t wanted = WantedSlots();
   if (last.later_entries.size() > wanted || last.slots->count > 2 * wanted) Rebuild();

@@ -15,30 +15,34 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What each resident key runs: open addressing with linear probing, at most a third full. What a key runs is replaced
-/// or dropped by one atomic pointer. Find takes no lock, writes nothing shared, and as a rule touches one cache line:
-/// what a key ran first lies beside its words, which fit up to four (the device, and three parts of a recipe).
+/// Maps each loaded key to the entry that it runs. The table uses open addressing with linear probing and is at most a
+/// third full. An entry is replaced or dropped by one atomic pointer. Find takes no lock, writes no shared memory, and
+/// usually reads one cache line, because a key's first entry is stored next to its words if there are at most four of
+/// them (the device and three parts of the key).
 ///
-/// Outgrown slots, and entries that were replaced or dropped, live on, since readers may be on their way to them, until
-/// ReleaseOutgrown was called twice, or ReleaseRetired. Thread-safe but for these.
+/// Readers may still use slots that were outgrown, and entries that were replaced or dropped. They are freed by the
+/// second call of ReleaseOutgrown after that, or by ReleaseRetired. Thread-safe except for these two functions.
 class HitTable {
  public:
   /// What a key runs.
   struct Entry {
     const ResidentKernel* kernel;
-    std::uint32_t grid[3];   ///< In blocks, if is_prepared. Else the first two are the id of what threads remember.
-    bool is_prepared;        ///< Guards and assumptions about extents hold, geometry is known: `grid` is left.
-    bool is_provisional;     ///< The key waits for its choice: it never suits, so that its stand-in runs. Not prepared.
-    bool is_pinned = false;  ///< The host's choice: it stays until the host ends it.
+    std::uint32_t grid[3];  ///< The grid in blocks if is_prepared. Otherwise the first two words are memo_id().
+    /// The guards and the assumptions about extents hold for all launches of the key, and only `grid` differs from the
+    /// setup.
+    bool is_prepared;
+    /// The key is pending. The entry never suits a call, so that its fallback config runs. It is not prepared.
+    bool is_provisional;
+    bool is_pinned = false;  ///< The host pinned the config, which stays until Unpin.
 
     [[gnu::always_inline]] bool Suits(BoundCall& call) const {
       if (is_prepared) return kernel->assumptions.HoldApartFromExtents(call);
       return !is_provisional && kernel->assumptions.Hold(call) && kernel->GuardsHold(call);
     }
-    /// True if it is a choice whose code suits the call, whatever guards say of its config: what is there for such
-    /// calls.
+    /// Returns whether this is a selected config whose code accepts the call's arguments, even if its guards do not
+    /// hold.
     bool IsFor(const BoundCall& call) const { return !is_provisional && kernel->assumptions.Hold(call); }
-    /// What this thread computed for the call's dims; null if it has to be computed, or Suits to be asked.
+    /// Returns what this thread computed for the call's dims, or null if it must be computed or Suits must be checked.
     [[gnu::always_inline]] const LaunchMemo* Remembered(const BoundCall& call) const {
       if (is_prepared) return nullptr;
       const std::uint64_t id = memo_id();
@@ -46,13 +50,13 @@ class HitTable {
       const LaunchMemo& memo = LaunchMemo::Of(id);
       return memo.IsFor(id, call.problem.dims) && kernel->assumptions.HoldApartFromExtents(call) ? &memo : nullptr;
     }
-    /// REQUIRES: Suits.
+    /// Launches the entry. REQUIRES: Suits returned true.
     [[gnu::always_inline]] Status Launch(CUstream stream, BoundCall& call) const {
       if (is_prepared) return kernel->LaunchPrepared(grid, stream, call);
       return memo_id() == 0 ? kernel->Launch(stream, call) : LaunchAndRemember(stream, call);
     }
     Status LaunchAndRemember(CUstream stream, BoundCall& call) const;
-    /// Each thread remembers what it computes for its last dims from now on (LaunchMemo). REQUIRES: not is_prepared.
+    /// Makes each thread remember what it computes for its last dims (LaunchMemo). REQUIRES: not is_prepared.
     void Remember() {
       const std::uint64_t id = LaunchMemo::NewId();
       grid[0] = static_cast<std::uint32_t>(id);
@@ -60,17 +64,18 @@ class HitTable {
     }
 
    private:
-    /// LaunchMemo::id; 0 if nothing is remembered. REQUIRES: not is_prepared. In `grid`, so that a slot with four words
-    /// stays one cache line.
+    /// Returns LaunchMemo::id, or 0 if nothing is remembered. It is stored in `grid`, so that a slot with four words
+    /// fits one cache line. REQUIRES: not is_prepared.
     std::uint64_t memo_id() const { return grid[0] | static_cast<std::uint64_t>(grid[1]) << 32; }
   };
 
-  /// For keys of `num_words` words, of which the first is never 0.
+  /// Makes a table for keys of `num_words` words. The first word of a key is never 0.
   explicit HitTable(std::size_t num_words);
 
-  /// What `key` runs, or null.
+  /// Returns the entry of `key`, or null.
   [[gnu::always_inline]] const Entry* Find(const ResidentKey& key) const {
-    std::size_t at = key.hash;  // Before the load that acquires, behind which it would be read back from memory.
+    // Computed before the acquiring load, after which the compiler would read it from memory again.
+    std::size_t at = key.hash;
     const Slots* slots = slots_.load(std::memory_order_acquire);
     for (;; at += slots->stride) {
       const Slot& slot = *slots->At(at);
@@ -80,43 +85,43 @@ class HitTable {
     }
   }
 
-  /// Publishes `entry`, in place of a provisional one. If the key runs something else already, that stays. Returns what
-  /// the key runs now. REQUIRES: the kernel outlives the table.
+  /// Publishes `entry` and replaces a provisional one. If the key has another entry, that one stays. Returns the key's
+  /// entry. REQUIRES: the entry's kernel outlives the table.
   const Entry* Insert(const ResidentKey& key, const Entry& entry);
-  /// Publishes `entry`, in place of whatever the key runs, but for a pinned entry, whose place only a pinned one takes.
-  /// A pinned one is never the Oldest.
+  /// Publishes `entry` and replaces the key's entry, unless that is pinned and `entry` is not. Oldest never returns a
+  /// key with a pinned entry.
   const Entry* Replace(const ResidentKey& key, const Entry& entry);
-  /// The key runs nothing from now on.
+  /// Removes the key's entry.
   void Drop(const ResidentKey& key);
-  /// The key whose entry was inserted first of all that are there, but for those that Keep kept.
+  /// Returns the key whose entry was inserted first, without those that Keep protects.
   std::optional<ResidentKey> Oldest();
-  /// What is there now is never the Oldest.
+  /// Protects all current keys: Oldest never returns them.
   void Keep();
-  /// The same for the one that is the Oldest now.
+  /// Protects the key that Oldest would return now.
   void KeepOldest();
-  /// Number of keys that run something.
+  /// Returns the number of keys that have an entry.
   std::size_t size() const;
-  /// What the keys run, in the order in which it was inserted.
+  /// Returns the kernels of all entries, in the order of insertion.
   std::vector<const ResidentKernel*> Kernels() const;
-  /// Counts calls of which a Find may be under way, or an entry in use, at any time until they end. A hit is not
-  /// counted.
+  /// Counts a call that may use Find or an entry at any time until EndReading. Hits are not counted.
   void BeginReading() const;
   void EndReading() const;
-  /// Frees what was outgrown, replaced or dropped before the last call already, so that keys that come and go leave
-  /// nothing behind; nothing while others than the caller are reading. REQUIRES: the caller is counted; every uncounted
-  /// Find that began before the previous call has returned, and its entry is no longer used.
+  /// Frees the slots and entries that were outgrown, replaced or dropped before the previous call, so that keys that
+  /// come and go leave nothing behind. It frees nothing while others than the caller are reading. REQUIRES: the caller
+  /// is counted by BeginReading; every uncounted Find that began before the previous call has returned, and its entry
+  /// is no longer used.
   void ReleaseOutgrown();
-  /// Frees all of it. REQUIRES: no Find is under way, and no entry that one returned is in use.
+  /// Frees all unused slots and entries. REQUIRES: no Find is running, and no entry that one returned is in use.
   void ReleaseRetired();
 
  private:
   static constexpr std::size_t kInitialSlots = 64;
   using Word = std::atomic<std::uint64_t>;
 
-  /// What a key runs; the key's words follow it in memory. The first is written last, and 0 as long as the slot is
-  /// empty.
+  /// The slot of a key, followed by the key's words in memory. The first word is written last, and is 0 while the slot
+  /// is empty.
   struct Slot {
-    std::atomic<const Entry*> current;  // `first`, or what replaced it; null if it was dropped.
+    std::atomic<const Entry*> current;  // `first`, or the entry that replaced it, or null if it was dropped.
     Entry first;
     const Word* words() const { return reinterpret_cast<const Word*>(this + 1); }
     Word* words() { return reinterpret_cast<Word*>(this + 1); }
@@ -125,17 +130,17 @@ class HitTable {
     unsigned char bytes[64];
   };
   struct Slots {
-    Slots(std::size_t its_count, std::size_t num_words);
-    /// The slot of a hash, or one behind it by a multiple of the stride.
+    Slots(std::size_t slot_count, std::size_t num_words);
+    /// Returns the slot at a hash plus a multiple of the stride.
     Slot* At(std::size_t at) const {
       return reinterpret_cast<Slot*>(reinterpret_cast<unsigned char*>(lines.get()) + (at & mask));
     }
     const std::size_t count;
     const std::size_t stride;  // In bytes, a power of 2.
-    const std::size_t mask;    // Of a hash: its slot's offset in bytes.
+    const std::size_t mask;    // Applied to a hash, gives the offset of its slot in bytes.
     const std::unique_ptr<Line[]> lines;
   };
-  /// Slots, and the entries that took another's place while these were the table's.
+  /// The slots of one size, and the entries that replaced others while these slots were in use.
   struct Generation {
     std::unique_ptr<const Slots> slots;
     std::vector<std::unique_ptr<const Entry>> later_entries;
@@ -147,16 +152,16 @@ class HitTable {
     }
     return true;
   }
-  /// The key's slot, or the empty one where it belongs.
+  /// Returns the key's slot, or the empty one where the key belongs.
   Slot* SlotOf(const ResidentKey& key) const TUNEONCE_REQUIRES(mutex_);
   const Entry* Put(const ResidentKey& key, const Entry& entry, bool replaces) TUNEONCE_REQUIRES(mutex_);
   Slot* Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const;
-  /// How many slots there are after a Rebuild.
+  /// Returns the number of slots for the next Rebuild.
   std::size_t WantedSlots() const TUNEONCE_REQUIRES(mutex_);
-  /// Moves what the keys run to a new generation, whose slots are at most a sixth full with one more key.
+  /// Moves the entries to a new generation, whose slots are at most a sixth full with one more key.
   void Rebuild() TUNEONCE_REQUIRES(mutex_);
 
-  /// What is current is in order of insertion, among what was replaced or dropped since.
+  /// One insertion, in order. Entries that were replaced or dropped since are skipped.
   struct Inserted {
     std::uint64_t hash;
     Slot* slot;
@@ -167,15 +172,17 @@ class HitTable {
   void MoveTo(const Slots& slots, std::deque<Inserted>* inserted) const;
 
   const std::size_t num_words_;
-  mutable Mutex mutex_;  // Of writers.
-  std::vector<Generation> generations_ TUNEONCE_GUARDED_BY(mutex_);  // What is current is all in the last one.
+  mutable Mutex mutex_;                                              // Held by writers.
+  std::vector<Generation> generations_ TUNEONCE_GUARDED_BY(mutex_);  // All current entries are in the last one.
   mutable std::size_t num_reading_ TUNEONCE_GUARDED_BY(mutex_) = 0;
-  std::size_t num_outgrown_before_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Generations, at the last ReleaseOutgrown.
-  std::deque<Inserted> kept_ TUNEONCE_GUARDED_BY(mutex_);  // Before them all: by Keep.
+  // Number of generations at the last ReleaseOutgrown.
+  std::size_t num_outgrown_before_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  // The insertions that Keep protects, which precede the others.
+  std::deque<Inserted> kept_ TUNEONCE_GUARDED_BY(mutex_);
   std::deque<Inserted> inserted_ TUNEONCE_GUARDED_BY(mutex_);
-  std::size_t used_slots_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the last generation.
+  std::size_t used_slots_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Number of used slots in the last generation.
   std::size_t size_ TUNEONCE_GUARDED_BY(mutex_) = 0;
-  std::atomic<const Slots*> slots_;  // The last generation's.
+  std::atomic<const Slots*> slots_;  // Points into the last generation.
 };
 
 }  // namespace v0

@@ -15,10 +15,10 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Cheaper than one for timing, and all that ordering takes.
+/// An event without timing is cheaper, and suffices for ordering.
 Result<Event> OrderingEvent(const DriverApi& api) { return Event::Create(api, Event::Timing::kDisabled); }
 
-/// What is put into `later` from now on waits for what `earlier` holds.
+/// Makes work that is enqueued on `later` from now on wait for the work that `earlier` has now.
 Status Order(StreamView earlier, StreamView later, const Event& event) {
   TUNEONCE_RETURN_IF_ERROR(event.Record(earlier.get()));
   return later.Wait(event);
@@ -36,7 +36,7 @@ Result<unsigned long long> CurrentContextId(const DriverApi& api) {
   return id;
 }
 
-/// Handles of a context that is gone: the driver must not see them again.
+/// Forgets handles of a context that was destroyed, because the driver must not see them again.
 template <typename Handle>
 void Abandon(Handle handle) {
   static auto* const mutex = new Mutex;
@@ -48,8 +48,8 @@ void Abandon(Handle handle) {
 }  // namespace
 
 struct KeptInputs::Place {
-  Place(ContextView its_context, unsigned long long its_id, Stream its_stream)
-      : context(its_context), id(its_id), stream(std::move(its_stream)) {}
+  Place(ContextView owner, unsigned long long context_id, Stream private_stream)
+      : context(owner), id(context_id), stream(std::move(private_stream)) {}
   ~Place() {
     WithContext([&](bool is_alive) {
       if (!is_alive) Abandon(*std::move(stream));
@@ -57,17 +57,17 @@ struct KeptInputs::Place {
     });
   }
 
-  /// Runs `act` with the context current, if it is alive still, and tells it.
+  /// Calls `act` with the context current and with whether it is still alive.
   template <typename Act>
   void WithContext(const Act& act) const {
     ScopedContext current(context);
     Result<unsigned long long> current_id = current.status().ok() ? CurrentContextId(context.api()) : current.status();
-    act(current_id.ok() && *current_id == id);  // Another context may have got the address of one that is gone.
+    act(current_id.ok() && *current_id == id);  // A new context may have the address of one that was destroyed.
   }
 
   const ContextView context;
   const unsigned long long id;
-  std::optional<Stream> stream;  // Always there until the end.
+  std::optional<Stream> stream;  // Set until the destructor.
   std::atomic<std::size_t> used{0};
 };
 
@@ -95,7 +95,7 @@ Status KeptInputs::EndUse(StreamView stream) const { return OrderByNewEvent(stre
 
 namespace {
 
-/// Errors: InvalidArgument for memory of unknown size.
+/// Returns the ranges of the launch's tensors. Errors: InvalidArgument for memory of unknown size.
 Result<std::vector<KeptInputs::Range>> RangesOf(const KernelDefinition& definition, const BoundCall& call) {
   using Range = KeptInputs::Range;
   std::vector<Range> ranges;
@@ -141,7 +141,8 @@ Result<std::shared_ptr<const KeptInputs>> InputKeeper::Keep(StreamView stream, c
   if (bytes > budget_bytes_) return ResourceExhaustedError(absl::StrCat(bytes, " bytes are more than may be kept"));
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<KeptInputs::Place> place, PlaceHere(stream.api()));
   std::size_t before = place->used.fetch_add(bytes);
-  auto kept = std::make_shared<KeptInputs>(place, bytes);  // Gives `bytes` back, whatever happens.
+  // Its destructor returns `bytes` to the budget in every case.
+  auto kept = std::make_shared<KeptInputs>(place, bytes);
   if (before + bytes > budget_bytes_) {
     return ResourceExhaustedError(absl::StrCat(bytes, " bytes more than the ", before, " kept already are too many"));
   }
@@ -155,7 +156,7 @@ Result<std::shared_ptr<const KeptInputs>> InputKeeper::Keep(StreamView stream, c
   for (const ReachedTensor& reached : ReachedTensorsOf(definition_.parameters(), call)) {
     kept->views_[reached.parameter].push_back(*reached.tensor);
   }
-  for (KeptInputs::Range& range : ranges) {  // The call's views are gone by the time that they are used.
+  for (KeptInputs::Range& range : ranges) {  // The call's own views no longer exist when the copies are used.
     for (ReachedTensor& reached : range.tensors) reached.tensor = &kept->views_[reached.parameter][reached.nth];
   }
   TUNEONCE_ASSIGN_OR_RETURN(Event ready, OrderingEvent(stream.api()));
@@ -166,7 +167,7 @@ Result<std::shared_ptr<const KeptInputs>> InputKeeper::Keep(StreamView stream, c
     const KeptInputs::Range& range = ranges[i];
     if (range.is_read) status = kept->buffers_[i].CopyFromDevice(range.begin, range.bytes(), range.skipped());
   }
-  // Also where one failed: those before it may still read.
+  // Also after a failure, because copies that were enqueued before it may still read.
   Status ordered = Order(ours, stream, copied);
   TUNEONCE_RETURN_IF_ERROR(status);
   TUNEONCE_RETURN_IF_ERROR(ordered);

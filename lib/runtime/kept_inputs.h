@@ -16,21 +16,21 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Copies of what one launch read, so that its key is tuned later on the data that the launch had. Tensors that overlap
-/// there overlap here, and each lies as its original does to 256 bytes, so that the same variants suit. Made by
-/// InputKeeper. Immutable; freed in the order of the stream that made it.
+/// Copies of what one launch read, so that its key can be tuned later on that data. Tensors that overlapped there
+/// overlap here, and each copy has the original's address modulo 256 bytes, so that the same variants accept it.
+/// InputKeeper makes it. Immutable; freed in the order of the stream that made it.
 class KeptInputs {
  public:
-  /// The context that copies are made in, with a stream of ours: whatever the host's stream becomes, the copies live.
+  /// The context of the copies, with a private stream, so that the copies do not depend on the host's stream.
   struct Place;
-  /// Tensors of the launch that overlap; all of it is copied if one of them is read.
+  /// A range of the launch's memory with overlapping tensors. All of it is copied if one of them is read.
   struct Range {
     CUdeviceptr begin;
     CUdeviceptr end;
     bool is_read;
-    std::vector<ReachedTensor> tensors;  ///< Point into the KeptInputs.
+    std::vector<ReachedTensor> tensors;  ///< These point into the KeptInputs.
 
-    /// What a buffer for it skips, so that it lies as the original does.
+    /// Returns how many bytes a buffer for it skips to have the original's address modulo 256.
     std::size_t skipped() const { return begin % 256; }
     std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
   };
@@ -40,17 +40,17 @@ class KeptInputs {
   KeptInputs(const KeptInputs&) = delete;
   KeptInputs& operator=(const KeptInputs&) = delete;
 
-  /// The ranges of the launch's tensors, and for each its copy; none for one that is only written.
+  /// Returns the ranges of the launch's tensors. A range that is only written has no copy.
   const std::vector<Range>& ranges() const { return ranges_; }
   CUdeviceptr CopyOf(std::size_t range) const;
-  /// The launch's views of all that it reached by a parameter, at their own addresses: of a tensor one, of a parameter
-  /// by pointers its tensors.
+  /// Returns the launch's views that a parameter reaches, at their original addresses: one for a tensor, and the
+  /// tensors of the table for a parameter by pointers.
   const std::vector<TensorView>& views(std::size_t parameter) const { return views_[parameter]; }
 
-  /// What is put into `stream` from now on finds the copies made. Errors: FailedPrecondition in another context than
-  /// the launch's.
+  /// Makes work that is enqueued on `stream` from now on see the copies. Errors: FailedPrecondition in another context
+  /// than the launch's.
   Status BeginUse(StreamView stream) const;
-  /// The copies outlive what `stream` holds now.
+  /// Keeps the copies until `stream` has executed its current work.
   Status EndUse(StreamView stream) const;
 
  private:
@@ -66,15 +66,14 @@ class KeptInputs {
 /// Makes KeptInputs within a budget. REQUIRES: the definition outlives it. Thread-safe.
 class InputKeeper {
  public:
-  /// `budget_bytes`: in each context, all copies together.
+  /// `budget_bytes` limits all copies together in each context.
   InputKeeper(const KernelDefinition& definition, std::size_t budget_bytes)
       : definition_(definition), budget_bytes_(budget_bytes) {}
 
-  /// Copies what the call reads, behind what `stream` holds and before what is put into it next. Waits for nothing.
-  /// Errors: ResourceExhausted; InvalidArgument for memory of unknown size; the driver's. REQUIRES: `stream` does not
-  /// capture.
+  /// Copies what the call reads, after the current work of `stream` and before its later work, without waiting. Errors:
+  /// ResourceExhausted; InvalidArgument for memory of unknown size; the driver's. REQUIRES: `stream` does not capture.
   Result<std::shared_ptr<const KeptInputs>> Keep(StreamView stream, const BoundCall& call);
-  /// Held now, in all contexts.
+  /// Returns the bytes that copies hold now in all contexts.
   std::int64_t bytes() const;
 
  private:
@@ -83,7 +82,8 @@ class InputKeeper {
   const KernelDefinition& definition_;
   const std::size_t budget_bytes_;
   mutable Mutex mutex_;
-  std::map<unsigned long long, std::shared_ptr<KeptInputs::Place>> places_ TUNEONCE_GUARDED_BY(mutex_);  // By context.
+  // By the context's id.
+  std::map<unsigned long long, std::shared_ptr<KeptInputs::Place>> places_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace v0

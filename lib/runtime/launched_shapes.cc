@@ -21,7 +21,7 @@ std::optional<std::string> Digits(const void* bytes) {
   return std::isfinite(value) ? std::optional(ShortestText(value)) : std::nullopt;
 }
 
-/// Nothing for what no text of a number can say.
+/// Returns nothing for NaN and infinities, which have no text.
 std::optional<std::string> ScalarText(DType dtype, const void* bytes) {
   if (bytes == nullptr) return std::nullopt;
   if (dtype == DType::kFloat32) return Digits<float>(bytes);

@@ -14,8 +14,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Counts a kernel's launches by key in its Runtime's ShapeLog: a key as the first shape of it that was launched. Does
-/// nothing without one. REQUIRES: what it is made of outlives it. Thread-safe.
+/// Counts a kernel's launches by key in its Runtime's ShapeLog, where the first launched shape stands for a key. Does
+/// nothing without a log. REQUIRES: the constructor's arguments outlive it. Thread-safe.
 class LaunchedShapes {
  public:
   /// `log` may be null.
@@ -26,7 +26,7 @@ class LaunchedShapes {
   }
 
   bool is_on() const { return log_ != nullptr; }
-  /// One launch. A search's own are none.
+  /// Counts one launch. Launches within a search are not counted.
   void Count(const BoundCall& call);
 
  private:

@@ -10,7 +10,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What is counted on misses, by the names of Counters. Thread-safe.
+/// The counters of misses, with the names of Counters. Thread-safe.
 struct MissCounters {
   std::atomic<std::int64_t> tunes{0};
   std::atomic<std::int64_t> stored_hits{0};

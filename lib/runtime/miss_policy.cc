@@ -19,8 +19,8 @@ namespace {
 
 using Mode = AutotunePolicy::Mode;
 
-/// Neither the tuned config can run, for the reason `why`, nor what stands in for it. What lost the context is what the
-/// caller must see.
+/// The error when neither the tuned config can run, for the reason `why`, nor the fallback config. An error that lost
+/// the context takes precedence, because the caller must see it.
 Status BothFailed(const Status& why, const Status& instead) {
   const Status& first = instead.sticky() && !why.sticky() ? instead : why;
   return Status::FromDriver(first.code(),
@@ -56,7 +56,7 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKe
   if (std::optional<Status> launched = LaunchWhereNothingIsTuned(stream, call, key)) return *launched;
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     Status launched = LaunchInstead(stream, call, key, *failed);
-    if (waiting_.Has(key)) MakeStandInKnown(call, key);  // It may have been loaded only now.
+    if (waiting_.Has(key)) MakeStandInKnown(call, key);  // The fallback config may have been loaded just now.
     return launched;
   }
   if (to_.policy.ranks.group != nullptr) return LaunchNotAgreed(stream, call, key);
@@ -73,42 +73,43 @@ Status MissPolicy::LaunchUnverified(CUstream stream, BoundCall& call, const Resi
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     return LaunchInstead(stream, call, key, *failed);
   }
-  const bool may_verify = to_.policy.ranks.group == nullptr;  // Ranks agree on what all of them verified.
+  const bool may_verify = to_.policy.ranks.group == nullptr;  // Ranks agree on configs that all of them verified.
   if (may_verify && to_.policy.mode == Mode::kTune) return LaunchTuned(stream, call, key);
   std::shared_ptr<const KeptInputs> inputs;
   const bool waits = may_verify && to_.policy.mode == Mode::kTuneInBackground;
-  if (waits) inputs = KeepInputs(stream, call, key);  // Before the launch changes them.
+  if (waits) inputs = KeepInputs(stream, call, key);  // Copied before the launch changes them.
   Status launched = LaunchStandIn(stream, call);
   if (waits) Wait(call, key, std::move(inputs));
   return launched;
 }
 
 Status MissPolicy::LaunchTuned(CUstream stream, BoundCall& call, const ResidentKey& key) {
-  // Before the search, whose failure would be remembered: another launch of this key may suit.
+  // Checked before the search, whose failure would be remembered, because another launch of this key may be valid.
   TuningCall tuning_call(call);
   TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, tuning_call));
   bool waited = false;
-  TuneOutcome tuned = MakeResident({stream, tuning_call}, key, kOfALaunch, &waited);
+  TuneOutcome tuned = MakeResident({stream, tuning_call}, key, kForLaunch, &waited);
   if (waited) ++to_.counters.waits;
   if (tuned.status.ok()) return LaunchChoice(stream, call, key);
-  // Whoever interrupts wants this call to end.
+  // The interrupt must end this call.
   if (tuned.status.sticky() || IsInterrupted(to_.policy.search.interrupted)) return tuned.status;
   if (to_.policy.on_tune_error == AutotunePolicy::OnTuneError::kReturn) return tuned.status;
-  // Whatever ran now would compute on data that this launch's search damaged; other launches have data of their own.
+  // A fallback config would compute on the data that this launch's search damaged. Other launches have data of their
+  // own.
   if (tuned.status.code() == StatusCode::kDataLoss && tuned.is_news) return tuned.status;
   return LaunchInstead(stream, call, key, tuned);
 }
 
 Status MissPolicy::LaunchStored(CUstream stream, BoundCall& call, const ResidentKey& key) {
   TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
-  // Another thread looks already, or tunes the key at a safe point: it is not waited for.
+  // Another thread is looking up or tuning the key, and this launch does not wait for it.
   if (tune_once_.IsBusy(FlightOf(key))) return LaunchStandIn(stream, call);
   bool waited = false;
   TuningCall tuning_call(call);
-  TuneOutcome served = MakeResident({stream, tuning_call}, key, kOfALaunch, &waited);
+  TuneOutcome served = MakeResident({stream, tuning_call}, key, kForLaunch, &waited);
   if (served.status.ok()) return LaunchChoice(stream, call, key);
   if (!served.is_not_stored) return served.status.sticky() ? served.status : LaunchInstead(stream, call, key, served);
-  std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Before the launch changes them.
+  std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Copied before the launch changes them.
   Status launched = LaunchStandIn(stream, call);
   Wait(call, key, std::move(inputs));
   return launched;
@@ -116,7 +117,7 @@ Status MissPolicy::LaunchStored(CUstream stream, BoundCall& call, const Resident
 
 Status MissPolicy::LaunchNotAgreed(CUstream stream, BoundCall& call, const ResidentKey& key) {
   TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
-  std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Before the launch changes them.
+  std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Copied before the launch changes them.
   Status launched = LaunchStandIn(stream, call);
   Wait(call, key, std::move(inputs));
   return launched;
@@ -132,7 +133,7 @@ Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call, const Res
   const std::string text = to_.announcer.KeyText(call, missed.left_out());
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), text); });
   ResidentKey key;
-  // Without a loaded stand-in, LaunchStandIn counts the miss and says so.
+  // If the fallback config is not loaded, LaunchStandIn counts the miss and returns the error.
   TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* stand_in, to_.residency.FindStandIn(call, &key));
   if (stand_in != nullptr) ++to_.counters.capture_misses;
   return LaunchStandIn(stream, call);
@@ -170,7 +171,7 @@ Status MissPolicy::LaunchStandIn(CUstream stream, BoundCall& call, bool* missed)
           ": the stream is capturing and nothing is loaded for this key: launch it once before the capture"));
     }
     TUNEONCE_ASSIGN_OR_RETURN(entry, chooser_.LoadStandIn(call, key));
-    // Another thread may have loaded one for another call of the key first.
+    // Another thread may have loaded one for another call of the key meanwhile.
     if (!to_.residency.StandsInFor(call, *entry)) return LaunchStandIn(stream, call, missed);
   }
   stand_ins_.Add();
@@ -181,7 +182,7 @@ Status MissPolicy::LaunchInstead(CUstream stream, BoundCall& call, const Residen
   if (why.is_elsewhere) ++to_.counters.busy_elsewhere;
   Status launched = LaunchStandIn(stream, call);
   if (!launched.ok()) return BothFailed(why.status, launched);
-  // The launch is well: who has no observer hears of it here alone.
+  // The launch succeeds, so without an observer this warning is the only report.
   if (why.is_news) {
     to_.announcer.Warn(to_.announcer.KeyText(call, key.left_out()) +
                        ": it could not be tuned, and runs its baseline: " + why.status.message());
@@ -210,8 +211,8 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
   TuneOnce::Key flight = FlightOf(key);
   bool only_serves =
       effort.asks_store || to_.policy.mode == Mode::kStoredOnly || (effort.is_launch && to_.policy.mode != Mode::kTune);
-  TuneOutcome landed = tune_once_.Run(flight, waited, chooser_.InterruptOf(request.limits), [&] {
-    // The thread before this one may have landed between the caller's Find and here, or failed.
+  TuneOutcome outcome_of_run = tune_once_.Run(flight, waited, chooser_.InterruptOf(request.limits), [&] {
+    // The thread that worked before this one may have finished since the caller's Find.
     if (to_.residency.HasVerifiedChoice(key, request.call.call())) return TuneOutcome();
     if (!effort.tries_again) {
       if (std::optional<TuneOutcome> failed = failed_.Find(flight, FailedTunes::Clock::now())) return *failed;
@@ -222,10 +223,10 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
         outcome = only_serves ? chooser_.Serve(request.call, key) : chooser_.Choose(request, key, effort.may_wait);
       }
       if (outcome.status.ok()) outcome = VerifyResident(request, key, effort, only_serves, outcome);
-    } catch (...) {  // What others wrote was caught where it is called.
+    } catch (...) {  // User callbacks catch their own exceptions.
       outcome.status = StatusOfException("kernel '" + to_.definition->name() + "': tuning", StatusCode::kInternal);
     }
-    // Who has a limit and reached it did not find out anything about the key.
+    // A caller whose time limit ended learned nothing about the key.
     StatusCode code = outcome.status.code();
     bool is_cut_short = request.limits != nullptr && !outcome.is_elsewhere &&
                         (code == StatusCode::kCancelled || code == StatusCode::kDeadlineExceeded);
@@ -233,13 +234,14 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
     if (outcome.status.ok()) {
       failed_.Remove(flight);
       waiting_.Remove(key);
-    } else if (!outcome.is_not_stored || to_.policy.mode == Mode::kStoredOnly) {  // Else it is tuned at a safe point.
+      // Otherwise it is tuned by AtSafePoint.
+    } else if (!outcome.is_not_stored || to_.policy.mode == Mode::kStoredOnly) {
       outcome.is_news = NoteFailure(flight, to_.announcer.KeyText(request.call.call(), key.left_out()), outcome);
     }
     return outcome;
   });
-  if (*waited) landed.is_news = false;  // The thread that it waited for has it.
-  return landed;
+  if (*waited) outcome_of_run.is_news = false;  // The thread that did the work reports it.
+  return outcome_of_run;
 }
 
 TuneOutcome MissPolicy::VerifyResident(const TuneRequest& request, const ResidentKey& key, Effort effort,
@@ -249,7 +251,7 @@ TuneOutcome MissPolicy::VerifyResident(const TuneRequest& request, const Residen
 }
 
 bool MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome) {
-  // A lost context fails everything, and whoever interrupted knows: neither says anything about the key.
+  // Neither a lost context nor an interrupt is a property of the key.
   bool is_interrupted = outcome.status.code() == StatusCode::kCancelled && IsInterrupted(to_.policy.search.interrupted);
   if (outcome.status.sticky() || is_interrupted) return false;
   int attempts = failed_.Add(flight, outcome, FailedTunes::Clock::now());
@@ -272,20 +274,21 @@ TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request, Effort effort) {
   if (Status keyed = to_.residency.ChoiceKeyOf(call, &key); !keyed.ok()) return {keyed};
   bool waited = false;
   TuneOutcome outcome = MakeResident(request, key, effort, &waited);
-  // A safe point, which does not wait for other processes, was first: now this thread waits.
+  // AtSafePoint, which does not wait for other processes, did the work, so this thread waits now.
   if (waited && outcome.is_elsewhere && effort.may_wait) outcome = MakeResident(request, key, effort, &waited);
   return outcome;
 }
 
 Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
   bool has_choice = !sealed_ && to_.policy.mode != Mode::kBaselineOnly;
-  TuneOutcome chosen = has_choice ? WarmChoice({stream, call}, kOfAWarmUp) : TuneOutcome();
-  if (chosen.is_not_stored) chosen.status = Status();  // Nothing more was asked for: its stand-in runs.
+  TuneOutcome chosen = has_choice ? WarmChoice({stream, call}, kForWarmup) : TuneOutcome();
+  // Nothing more may be done in this mode, so its fallback config runs.
+  if (chosen.is_not_stored) chosen.status = Status();
   const Status& tuned = chosen.status;
   if (tuned.sticky() || (!tuned.ok() && IsInterrupted(to_.policy.search.interrupted))) return tuned;
-  // Also where the key could not be tuned: launches, captures among them, run the stand-in then.
+  // Also for a key that could not be tuned, because its launches and captures run the fallback config.
   Status loaded = WarmStandIn(call.call());
-  if (chosen.is_not_stored) TUNEONCE_RETURN_IF_ERROR(LetWait(call.call()));
+  if (chosen.is_not_stored) TUNEONCE_RETURN_IF_ERROR(MakePending(call.call()));
   if (tuned.ok()) return loaded;
   return loaded.ok() ? tuned : BothFailed(tuned, loaded);
 }
@@ -299,7 +302,7 @@ Status MissPolicy::WarmStandIn(const BoundCall& bound, const TuneLimits* limits)
 
 void MissPolicy::Seal() {
   sealed_ = true;
-  // Their launches are misses from now on, and counted as such.
+  // Their launches are counted as misses from now on.
   for (const WaitingKeys::Waiting& waiting : waiting_.TakeAll()) to_.residency.DropProvisional(waiting.key);
   to_.residency.Keep();
 }

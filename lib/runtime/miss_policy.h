@@ -19,75 +19,77 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Decides what a launch does whose choice is not resident or may not run: captures, Seal, modes, failures and their
-/// pauses, who works and who waits. What a choice is, Chooser knows.
-/// REQUIRES: what it is made of outlives it. Thread-safe.
+/// Decides what a launch does if its selected config is not loaded or must not run: in captures, after Seal, by mode,
+/// after failures, and which thread works while others wait. Chooser selects the config. REQUIRES: the constructor's
+/// arguments outlive it. Thread-safe.
 class MissPolicy {
  public:
   MissPolicy(const Chooser::Context& context, Chooser& chooser);
 
-  /// A launch whose key is not resident.
+  /// Runs a launch whose key is not loaded.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
-  /// A launch whose key's config was not verified at extents like its own: verified now, or at a safe point, where the
-  /// mode lets searches be made; the fallback runs elsewhere, and until then.
+  /// Runs a launch whose key's config was not verified at extents like its own. It is verified now, or by AtSafePoint
+  /// if the mode allows searches. The fallback config runs until then.
   Status LaunchUnverified(CUstream stream, BoundCall& call, const ResidentKey& key);
-  /// Launches what stands in for the choice. `missed`: null, or where to say that it is not loaded, instead of loading
-  /// it.
+  /// Launches the fallback config, and loads it first if needed. If `missed` is not null it is not loaded, and
+  /// `*missed` is set instead.
   Status LaunchStandIn(CUstream stream, BoundCall& call, bool* missed = nullptr);
 
-  /// Makes what a launch of `call` would find resident, ahead of it: the choice, if mode and Seal let one be made, and
-  /// the stand-in. A key that failed is tried again.
+  /// Loads in advance what a launch of `call` needs: the selected config if mode and Seal allow selecting one, and the
+  /// fallback config. A key that failed before is tried again.
   Status Warm(CUstream stream, TuningCall& call);
-  /// Tunes the key of `call` again, whatever it has: TunedKernel::Retune.
+  /// Tunes the key of `call` again even if it has a config: TunedKernel::Retune.
   Status Retune(CUstream stream, TuningCall& call);
-  /// The key runs what a host said, or no longer does: no failure of it counts any more, nor does it wait.
+  /// Forgets failures of the key and that it is pending, because the host pinned or unpinned it.
   void Forget(const ResidentKey& key);
-  /// Why a launch of a key that is not resident runs its stand-in whatever the store has; empty: it asks the store.
+  /// Why a launch of a key that is not loaded runs the fallback config without asking the store. Empty: it asks the
+  /// store.
   struct Refusal {
     Choice::Because because;
     std::string detail;
   };
   Result<std::optional<Refusal>> RefusalOf(CUstream stream, const ResidentKey& key) const;
-  /// How much is done to make a choice resident.
+  /// How much work may be done to load a selected config.
   struct Effort {
-    bool tries_again;  ///< What failed, before its pause is over.
-    bool may_wait;     ///< For another process that tunes the key.
-    bool is_launch;    ///< In which only kTune searches.
-    bool asks_store;   ///< No mode does more.
+    bool tries_again;  ///< Also a key that failed, before its pause is over.
+    bool may_wait;     ///< Wait for another process that tunes the key.
+    bool is_launch;    ///< Called by a launch, which searches only in mode kTune.
+    bool asks_store;   ///< Ask the store. If false, nothing else may be done either.
   };
-  static constexpr Effort kOfALaunch = {false, true, true, false};
-  static constexpr Effort kOfAWarmUp = {true, true, false, false};
-  static constexpr Effort kOfASafePoint = {false, false, false, false};
-  static constexpr Effort kOfOneOfMany = {true, false, false, false};  ///< Others come first.
-  static constexpr Effort kOfALookUp = {true, false, false, true};
-  /// The parts of Warm, for who warms many keys: the choice, as far as `effort` goes; the stand-in; and where the mode
-  /// searches at safe points, that the key waits for one.
+  static constexpr Effort kForLaunch = {false, true, true, false};
+  static constexpr Effort kForWarmup = {true, true, false, false};
+  static constexpr Effort kForPending = {false, false, false, false};
+  /// The effort for one of many keys, while other keys can be done first.
+  static constexpr Effort kWithoutWaiting = {true, false, false, false};
+  static constexpr Effort kForLookup = {true, false, false, true};
+  /// The parts of Warm, for a caller that warms many keys: select and load a config within `effort`; load the fallback
+  /// config; and make the key pending, where the mode tunes in AtSafePoint.
   TuneOutcome WarmChoice(const TuneRequest& request, Effort effort);
   Status WarmStandIn(const BoundCall& bound, const TuneLimits* limits = nullptr);
-  Status LetWait(const BoundCall& call);
-  /// The key of the call with what it takes to make another call of it later. `inputs` may be null.
+  Status MakePending(const BoundCall& call);
+  /// Returns a pending key with what is needed to make a call of it later. `inputs` may be null.
   WaitingKeys::Waiting WaitingOf(const BoundCall& call, const ResidentKey& key,
                                  std::shared_ptr<const KeptInputs> inputs) const;
-  /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
+  /// Returns OK if a search can run on this call. Errors: those of the call, which do not concern its key.
   Status CheckTunable(CUstream stream, TuningCall& call);
-  /// The keys that are to be tuned at a safe point of the current device, now.
+  /// Returns the pending keys of the current device that AtSafePoint should tune now.
   Result<std::vector<WaitingKeys::Waiting>> Due() const;
-  /// Runs `tune` on the inputs that the launch of a waiting key read, else on fills.
+  /// Runs `tune` on the copied inputs of the launch that met a pending key, or else on fills.
   Status OnInputs(CUstream stream, const WaitingKeys::Waiting& waiting, const std::function<Status(TuningCall&)>& tune);
-  /// Counts, tells the observer and remembers that the key could not be tuned. True: TuneOutcome::is_news.
+  /// Counts a failed tune, notifies the observer and remembers it. Returns TuneOutcome::is_news.
   bool NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
-  /// Drops what max_resident_keys leaves no room for, failures too. REQUIRES: a safe point.
+  /// Drops the oldest keys and failures beyond max_resident_keys. REQUIRES: the caller is AtSafePoint.
   void DropOldest();
   bool is_sealed() const { return sealed_; }
-  /// True if Warm may make a search.
+  /// Returns whether Warm may search.
   bool may_search() const {
     return !sealed_ && (to_.policy.mode == AutotunePolicy::Mode::kTune ||
                         to_.policy.mode == AutotunePolicy::Mode::kTuneInBackground);
   }
-  /// Does what waited: TunedKernel::AtSafePoint.
+  /// Implements TunedKernel::AtSafePoint.
   Status AtSafePoint(CUstream stream);
-  /// Errors, in which `what` and `advice` are "warm-up" and "warm up", say: FailedPrecondition without a context, and
-  /// on a capturing stream.
+  /// Returns FailedPrecondition without a context and on a capturing stream. The message uses `what` and `advice`, for
+  /// example "warm-up" and "warm up".
   Status CheckSafe(CUstream stream, const char* what, const char* advice) const;
 
   void Seal();
@@ -97,40 +99,42 @@ class MissPolicy {
   std::int64_t kept_inputs_bytes() const { return keeper_.bytes(); }
 
  private:
-  /// Errors: FailedPrecondition inside a trial, which holds what another thread's tune of the key may wait for.
+  /// Returns FailedPrecondition inside a trial, because the search that runs it may hold what this call would wait for.
   Status CheckOutsideTrial() const;
-  /// The same, and the errors of CheckContext. Takes no lock: a child of fork() is refused by it.
+  /// Returns the errors of CheckOutsideTrial and CheckContext. It takes no lock, because it must refuse a child of
+  /// fork().
   Status CheckMayMiss() const;
-  /// The launch in a capture, or of a kernel that compiles nothing any more; empty elsewhere. REQUIRES: CheckMayMiss.
+  /// Launches in a capture, or after Seal. Returns nothing in other cases. REQUIRES: CheckMayMiss returned OK.
   std::optional<Status> LaunchWhereNothingIsTuned(CUstream stream, BoundCall& call, const ResidentKey& key);
   Status LaunchCaptureMiss(CUstream stream, BoundCall& call, const ResidentKey& missed);
   Status LaunchSealedMiss(CUstream stream, BoundCall& call, const ResidentKey& missed);
-  /// kTune: after a search now, or after another's.
+  /// Launches in mode kTune: after a search now, or after another thread's.
   Status LaunchTuned(CUstream stream, BoundCall& call, const ResidentKey& key);
-  /// kTuneInBackground and kStoredOnly: the stored choice, or the stand-in, and the key waits for a safe point.
+  /// Launches in the modes kTuneInBackground and kStoredOnly: the stored config, or the fallback config with the key
+  /// made pending.
   Status LaunchStored(CUstream stream, BoundCall& call, const ResidentKey& key);
-  /// REQUIRES: the key's choice was made resident.
+  /// Launches the selected config. REQUIRES: it was loaded.
   Status LaunchChoice(CUstream stream, BoundCall& call, const ResidentKey& key);
-  /// In a group of ranks, whatever the mode: the stand-in, and the key waits for a safe point.
+  /// Launches in a group of ranks, in any mode: the fallback config, with the key made pending.
   Status LaunchNotAgreed(CUstream stream, BoundCall& call, const ResidentKey& key);
-  /// Copies of what the launch is going to read, if the mode searches at safe points and they can be had; else null.
+  /// Copies what the launch will read, if the mode tunes in AtSafePoint and memory allows. Otherwise returns null.
   std::shared_ptr<const KeptInputs> KeepInputs(CUstream stream, const BoundCall& call, const ResidentKey& key);
-  /// The key waits from now on, and its launches find its stand-in, if that is loaded.
+  /// Makes the key pending. If its fallback config is loaded, launches of the key find it from now on.
   void Wait(const BoundCall& call, const ResidentKey& key, std::shared_ptr<const KeptInputs> inputs);
-  /// A key's that waits: its launches are hits from now on. Undone, with the waiting, where Seal was called meanwhile.
+  /// Publishes the fallback config of a pending key, so that its launches are hits. This is undone if Seal is called
+  /// meanwhile.
   void MakeStandInKnown(const BoundCall& bound, const ResidentKey& key);
-  /// Launches the stand-in since the choice cannot be had, for the reason `why`. Errors: both reasons.
+  /// Launches the fallback config because the key could not be tuned, for the reason `why`. Errors: both reasons.
   Status LaunchInstead(CUstream stream, BoundCall& call, const ResidentKey& key, const TuneOutcome& why);
-  /// Makes the key's choice resident, as the mode lets it be made, or waits for the thread that does. `*waited` says
+  /// Selects and loads the key's config as far as the mode allows, or waits for the thread that does. `*waited` states
   /// which.
   TuneOutcome MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited);
-  /// The key's choice being resident: sees to it that it is verified at the call's extents too. `so_far`: how it came
-  /// to be resident.
+  /// Verifies the key's loaded config at the call's extents too. `so_far` is how it came to be loaded.
   TuneOutcome VerifyResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool only_serves,
                              const TuneOutcome& so_far);
-  /// A call of the key: on the inputs that were kept, else on fills.
+  /// Makes a call of the key, on its copied inputs or else on fills.
   Result<TuningCall> CallOf(CUstream stream, const WaitingKeys::Waiting& waiting);
-  /// One key's part of a safe point.
+  /// Tunes one pending key.
   Status ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting);
 
   const Chooser::Context to_;
@@ -138,7 +142,7 @@ class MissPolicy {
   ThreadedCounter stand_ins_;
   std::atomic<bool> sealed_{false};
   mutable Mutex missed_mutex_;
-  std::vector<std::string> missed_keys_ TUNEONCE_GUARDED_BY(missed_mutex_);  // After Seal; the first ones.
+  std::vector<std::string> missed_keys_ TUNEONCE_GUARDED_BY(missed_mutex_);  // The first keys that missed after Seal.
   TuneOnce tune_once_;
   FailedTunes failed_;
   InputKeeper keeper_;

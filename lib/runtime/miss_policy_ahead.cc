@@ -1,4 +1,4 @@
-// What MissPolicy is asked apart from launches: to search again, and what a launch would be refused for.
+// MissPolicy's functions that no launch calls: Retune, and the refusals that ChoiceOf reports.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,9 +26,9 @@ Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(to_.residency.ChoiceKeyOf(call.call(), &key));
   const TuneRequest request = {stream, call};
-  for (bool waited = true;;) {  // Another thread's work on the key is not this one's.
+  for (bool waited = true;;) {  // Repeated while another thread worked on the key.
     TuneOutcome outcome = tune_once_.Run(FlightOf(key), &waited, to_.policy.search.interrupted,
-                                         [&] { return chooser_.ChooseAnew(request, key, /*may_wait=*/true); });
+                                         [&] { return chooser_.Reselect(request, key, /*may_wait=*/true); });
     if (waited && !IsInterrupted(to_.policy.search.interrupted)) continue;
     if (outcome.status.ok()) Forget(key);
     return outcome.status;

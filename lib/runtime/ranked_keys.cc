@@ -18,7 +18,7 @@ namespace {
 
 using State = WarmedKey::State;
 
-/// What ranks must have in common, in words.
+/// Returns a text for the device and driver, which ranks must have in common to agree.
 Result<std::string> KindHere(Residency& residency) {
   TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, residency.CurrentDevice());
   const DeviceIdentity& identity = device->identity;
@@ -26,7 +26,7 @@ Result<std::string> KindHere(Residency& residency) {
                       " SMs, driver ", identity.driver_version, ")");
 }
 
-/// The same in all ranks for what they choose together; `repeats`: of one that a list has several times.
+/// Returns the name of a key for agreement, which is the same in all ranks. `repeats` counts equal keys in a list.
 Fingerprint NameOf(const std::string& kernel, const TuningKey& key, std::uint64_t repeats) {
   Fingerprinter name;
   name.Add(kernel).Add(key.kernel).Add(repeats);
@@ -62,7 +62,7 @@ TuneLimits RankedKeys::LimitsOf(const Entry& entry, RankBeat& beat) const {
   TuneLimits limits{std::chrono::steady_clock::time_point::max(), std::nullopt,
                     entry.key.impl->policy.search.interrupted};
   if (entry.key.limits) limits = entry.key.limits();
-  // Asked all the time while this thread compiles, measures and waits: so long it is not silent.
+  // Called regularly while this thread compiles, measures and waits, so each call also reports that this rank works.
   limits.is_over = [is_over = std::move(limits.is_over), shares = policy_.share_search, &beat] {
     beat.Step();
     if (shares) beat.Listen();
@@ -71,21 +71,21 @@ TuneLimits RankedKeys::LimitsOf(const Entry& entry, RankBeat& beat) const {
   return limits;
 }
 
-Status RankedKeys::Bring(Entry& entry) {
+Status RankedKeys::Contribute(Entry& entry) {
   TunedKernel::Impl& impl = *entry.key.impl;
   return impl.Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
-    TUNEONCE_ASSIGN_OR_RETURN(entry.brought, impl.chooser.Bring(call, entry.key.key));
+    TUNEONCE_ASSIGN_OR_RETURN(entry.contribution, impl.chooser.Contribute(call, entry.key.key));
     const bool is_resident = impl.residency.HasChoice(entry.key.key);
-    const std::optional<TuningRecord>& record = entry.brought.record;
+    const std::optional<TuningRecord>& record = entry.contribution.record;
     KeyVote& vote = entry.vote;
-    vote.definition = entry.brought.key.kernel_fingerprint;
+    vote.definition = entry.contribution.key.kernel_fingerprint;
     if (impl.is_baseline_only || (impl.misses.is_sealed() && !is_resident)) {
       vote.state = KeyVote::kStandIn;
       return Status();
     }
     if (Status launchable = impl.chooser.CheckLaunchable(call.call()); !launchable.ok()) {
-      entry.is_in_all_lists = false;  // What is wrong is the call: nothing is remembered of its key.
+      entry.is_in_all_lists = false;  // The call is invalid and not the key, so nothing is remembered for the key.
       return launchable;
     }
     const bool may_search =
@@ -103,17 +103,17 @@ Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
   std::map<Fingerprint, std::uint64_t> repeats;
   for (Entry& entry : entries_) {
     of_device = entry.key.impl;
-    entry.outcome.status = Bring(entry);
+    entry.outcome.status = Contribute(entry);
     if (!entry.outcome.status.ok()) continue;
     const std::string& kernel = entry.key.impl->definition->name();
-    const std::uint64_t repeat = repeats[NameOf(kernel, entry.brought.key, 0)]++;
-    entry.vote.key = NameOf(kernel, entry.brought.key, repeat);
+    const std::uint64_t repeat = repeats[NameOf(kernel, entry.contribution.key, 0)]++;
+    entry.vote.key = NameOf(kernel, entry.contribution.key, repeat);
     entry.is_in_vote = true;
     voted_.push_back(&entry);
     vote.keys.push_back(entry.vote);
   }
   vote.shares_search = policy_.share_search;
-  // Without a device there is no key either, and nobody compares.
+  // Without a device the rank has no keys and no kind to compare.
   if (of_device == nullptr) return vote;
   Status known = of_device->Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(vote.kind, KindHere(of_device->residency));
@@ -137,10 +137,10 @@ Result<std::string> RankedKeys::Find(std::size_t place, const Agreement& agreeme
   if (boards_.count(me) > 0 && agreement.wanted().back() == place) {
     SearchOffer none;
     none.is_last = true;
-    (void)BoardOf(me, beat).Offer(none);  // Without it they wait a little longer.
+    (void)BoardOf(me, beat).Offer(none);  // If it fails, the helpers only wait a little longer.
   }
   TUNEONCE_RETURN_IF_ERROR(found);
-  const TuningRecord& record = *entry.brought.record;
+  const TuningRecord& record = *entry.contribution.record;
   if (policy_.share_search)
     (void)PublishCode(*policy_.group, *entry.key.impl->policy.search.compile.cache, record.artifact);
   return EncodeRecord(record);
@@ -163,7 +163,7 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
   const TuneLimits limits = LimitsOf(entry, beat);
   Fingerprint digest;
   Status ready = impl.Guarded([&]() -> Status {
-    TUNEONCE_RETURN_IF_ERROR(LoadStandIns(entry, &limits));  // Captures need it.
+    TUNEONCE_RETURN_IF_ERROR(LoadStandIns(entry, &limits));  // Captures need the fallback config.
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
     if (agreement.RunsStandIn(place)) {
       BoundCall bound = call.call();
@@ -181,14 +181,15 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
     const std::string& decided = agreement.DecisionOf(place);
     const bool is_own = decided.empty() || agreement.IsMine(place);
     if (!is_own) {
-      TUNEONCE_ASSIGN_OR_RETURN(entry.brought.record, DecodeRecord(decided));
-      entry.brought.decision = DecisionOf(*entry.brought.record, Choice::From::kRanks);
+      TUNEONCE_ASSIGN_OR_RETURN(entry.contribution.record, DecodeRecord(decided));
+      entry.contribution.decision = DecisionOf(*entry.contribution.record, Choice::From::kRanks);
       if (policy_.share_search) {
-        (void)FetchCode(*policy_.group, *impl.policy.search.compile.cache, entry.brought.record->artifact);
+        (void)FetchCode(*policy_.group, *impl.policy.search.compile.cache, entry.contribution.record->artifact);
       }
     }
-    TUNEONCE_ASSIGN_OR_RETURN(entry.ready, impl.chooser.LoadAgreed({stream_, call, &limits}, entry.key.key,
-                                                                   *entry.brought.record, entry.brought.decision));
+    TUNEONCE_ASSIGN_OR_RETURN(
+        entry.ready, impl.chooser.LoadAgreed({stream_, call, &limits}, entry.key.key, *entry.contribution.record,
+                                             entry.contribution.decision));
     digest = DigestOf(entry.ready->config, entry.ready->loaded->variant->name, *entry.ready->loaded);
     return Status();
   });
@@ -203,7 +204,7 @@ void RankedKeys::FinishFailed(Entry& entry, Status why) {
   if (entry.key.is_waiting && !entry.is_in_all_lists) {
     return impl.announcer.Inform(entry.key.text, [&] { return "it goes on waiting: " + why.message(); });
   }
-  // Who was cancelled found out nothing about the key: it is due at the next safe point.
+  // A cancelled tune states nothing about the key, which stays pending.
   const bool is_verdict = entry.is_in_all_lists && why.code() != StatusCode::kCancelled;
   if (is_verdict) impl.misses.NoteFailure(FlightOf(entry.key.key), entry.key.text, {why});
   Status loaded = why.sticky() ? why : LoadStandIns(entry, nullptr);
@@ -236,9 +237,9 @@ void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_stand_in) {
       TUNEONCE_RETURN_IF_ERROR(impl.chooser.ServeAgreed(call, entry.key.key, *std::exchange(entry.ready, {})));
     }
     impl.misses.Forget(entry.key.key);
-    // Dropped in one rank, it would run something else there than in the others.
+    // If one rank dropped it, that rank would run another config than the others.
     impl.residency.Keep();
-    impl.agreed.Add(NameOf(impl.definition->name(), entry.brought.key, 0),
+    impl.agreed.Add(NameOf(impl.definition->name(), entry.contribution.key, 0),
                     impl.misses.WaitingOf(call.call(), entry.key.key, /*inputs=*/nullptr));
     return Status();
   });
@@ -246,7 +247,7 @@ void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_stand_in) {
   if (outcome.state != State::kStandIn && outcome.state != State::kFailed) return;
   (void)impl.Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
-    return impl.misses.LetWait(call.call());
+    return impl.misses.MakePending(call.call());
   });
 }
 

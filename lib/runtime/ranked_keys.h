@@ -24,25 +24,25 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Keys that the ranks of a group agree on in one go: what this rank brings along of each, what it does for the others,
-/// and what it makes of what was decided. How ranks agree, Agreement knows; which keys there are, its caller.
-/// REQUIRES: what its keys are of outlives it. Used on one thread.
+/// Keys that the ranks of a group agree on in one round: it collects what this rank contributes for each key, does its
+/// work for the others, and applies the results. Agreement implements the protocol, and the caller provides the keys.
+/// REQUIRES: the objects that the keys refer to outlive it. Thread rule: one thread.
 class RankedKeys {
  public:
   struct Key {
     TunedKernel::Impl* impl = nullptr;
     ResidentKey key;
     std::string text;
-    /// Calls of the key, to know it and to load code for it: as many as may have stand-ins of their own.
+    /// Number of calls that identify the key and load code for it: one for each possible fallback config.
     std::size_t num_calls = 1;
     std::function<Result<TuningCall>(std::size_t index)> call;
-    /// Runs `tune` on the call that the key is tuned on.
+    /// Calls `tune` with the call that the key is tuned on.
     std::function<Status(const std::function<Status(TuningCall&)>& tune)> on_inputs;
-    /// What this rank's work may take; null: no limit. That of others is waited for all the same.
+    /// Limits of this rank's own work. Null: no limit. The work of other ranks is waited for regardless.
     std::function<TuneLimits()> limits;
-    /// As SearchOptions::interrupted: ends a wait for others, too. May be null.
+    /// SearchOptions::interrupted, which also ends a wait for other ranks. May be null.
     std::function<bool()> interrupted;
-    /// Waits, since a launch met it: not agreed on while other ranks have not met it, which is no error.
+    /// Whether the key is pending because a launch met it. It is then not an error if other ranks have not met it.
     bool is_waiting = false;
   };
   struct Outcome {
@@ -58,38 +58,38 @@ class RankedKeys {
     entries_.emplace_back().key = std::move(key);
     entries_.back().added = added;
   }
-  /// Called once, before this rank searches the keys at `places`, in the order of Add, alone: to compile for all of
-  /// them. What takes long calls `beat`. Those of a search that is shared out are compiled as they are claimed.
+  /// Called once and alone, before this rank searches, with the places of its keys in the order of Add, to compile for
+  /// all of them. Long work calls `beat`. Keys of a distributed search are compiled when they are claimed.
   using AheadFn = std::function<void(const std::vector<std::size_t>& places, const std::function<void()>& beat)>;
   void CompileAheadBy(AheadFn ahead) { ahead_ = std::move(ahead); }
-  /// Whether a rank that this one's last agreement gave up is waited for: it may have a host that starts anew.
+  /// Whether to wait for a rank that the last agreement gave up, because its host may have restarted it.
   enum class Patience { kForAll, kNotForSilent };
-  /// All of it; the stand-ins are loaded, too. Also without keys: the other ranks count on every rank's turn.
-  /// `of_device`: of what rank this is, where there is no key; may be null.
+  /// Runs the whole agreement and loads fallback configs too. It also runs without keys, because the other ranks expect
+  /// each rank to take part. Without a key, `of_device` identifies this rank's device and may be null.
   std::vector<Outcome> Agree(TunedKernel::Impl* of_device, Patience patience = Patience::kForAll);
-  /// After Agree: Agreement::KeysOfOthersAlone.
+  /// Returns Agreement::KeysOfOthersAlone after Agree.
   std::vector<Fingerprint> TakeKeysOfOthersAlone() { return std::move(of_others_); }
 
  private:
   struct Entry {
     Key key;
     KeyVote vote;
-    Chooser::Brought brought;
-    std::optional<Chooser::Agreed> ready;  // Not resident yet.
-    std::size_t added = 0;                 // In the order of Add.
+    Chooser::Contribution contribution;
+    std::optional<Chooser::Agreed> ready;  // Loaded, but not yet published.
+    std::size_t added = 0;                 // Position in the order of Add.
     bool is_in_vote = false;
-    bool is_in_all_lists = true;  // False too where this rank's call of the key cannot be launched.
+    bool is_in_all_lists = true;  // Also false if this rank's call of the key cannot be launched.
     Outcome outcome;
   };
 
   Vote MakeVote(TunedKernel::Impl* of_device);
-  Status Bring(Entry& entry);
+  Status Contribute(Entry& entry);
   AgreementWork Work();
   Result<std::string> Find(std::size_t place, const Agreement& agreement, RankBeat& beat);
   void CompileAhead(const Agreement& agreement, RankBeat& beat);
-  /// A search, by all ranks that take part in it.
+  /// Runs a search, together with the ranks that help.
   Status Search(Entry& entry, std::vector<int> helpers, RankBeat& beat);
-  /// Takes part in what `leader` offers next: AgreementWork::help.
+  /// Helps with what `leader` offers next: AgreementWork::help.
   Result<bool> Help(int leader, int wait_ms, RankBeat& beat);
   Status HelpWith(Entry& entry, const SearchOffer& offer, SearchBoard& board, RankBeat& beat);
   SearchBoard& BoardOf(int leader, RankBeat& beat);
@@ -97,21 +97,21 @@ class RankedKeys {
   Result<Fingerprint> MakeReady(Entry& entry, std::size_t place, const Agreement& agreement, RankBeat& beat);
   Status LoadStandIns(Entry& entry, const TuneLimits* limits);
   void Finish(Entry& entry, Status agreed, bool runs_stand_in);
-  /// The key goes on waiting, or fails.
+  /// Leaves the key pending, or makes it fail.
   void FinishFailed(Entry& entry, Status why);
-  /// As SearchOptions::interrupted, of all that the list is of.
+  /// Returns whether SearchOptions::interrupted of any kernel in the list asks to stop.
   bool IsInterrupted() const;
   TuneLimits LimitsOf(const Entry& entry, RankBeat& beat) const;
 
   const CUstream stream_;
   const RankPolicy& policy_;
-  std::deque<Entry> entries_;  // Addresses stay.
-  std::vector<Entry*> voted_;  // By the agreement's places.
+  std::deque<Entry> entries_;  // A deque keeps addresses valid.
+  std::vector<Entry*> voted_;  // In the order of the agreement.
   std::vector<Fingerprint> of_others_;
-  AheadFn ahead_;              // May be null, and is so once it was called.
+  AheadFn ahead_;  // May be null, and is null after its call.
   std::uint64_t round_ = 0;
-  std::map<int, SearchBoard> boards_;  // Of searches that are shared out, by leader.
-  std::set<int> offered_all_;          // Leaders that have no more.
+  std::map<int, SearchBoard> boards_;  // Boards of distributed searches, by leader.
+  std::set<int> offered_all_;          // Leaders that offer no further search.
   std::optional<TimingBurst> burst_;
 };
 

@@ -1,4 +1,4 @@
-// A rank's searches for its group: those that it makes, with others' help, and those that it helps with.
+// A rank's searches for its group: those that it leads, and those that it helps with.
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +16,7 @@ SearchBoard& RankedKeys::BoardOf(int leader, RankBeat& beat) {
 
 void RankedKeys::ClaimTimer(const TunedKernel::Impl& impl) {
   if (burst_ || impl.policy.search.timer != nullptr) return;
-  burst_.emplace(impl.policy.search.runtime->cupti(), impl.api);  // One claim of CUPTI for all.
+  burst_.emplace(impl.policy.search.runtime->cupti(), impl.api);  // One acquisition of CUPTI serves all searches.
 }
 
 void RankedKeys::CompileAhead(const Agreement& agreement, RankBeat& beat) {
@@ -39,11 +39,12 @@ Status RankedKeys::Search(Entry& entry, std::vector<int> helpers, RankBeat& beat
       TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call));
       const std::int64_t tunes = impl.counters.tunes;
       TUNEONCE_ASSIGN_OR_RETURN(
-          entry.brought.record,
+          entry.contribution.record,
           impl.chooser.FindForRanks({stream_, call, &limits, shared ? &*shared : nullptr}, entry.key.key));
-      entry.brought.decision = impl.counters.tunes > tunes
-                                   ? DecisionOf(*entry.brought.record, Choice::From::kSearch)
-                                   : DecisionOf(*entry.brought.record, RecordMatch::kExact, /*is_shipped=*/false);
+      entry.contribution.decision =
+          impl.counters.tunes > tunes
+              ? DecisionOf(*entry.contribution.record, Choice::From::kSearch)
+              : DecisionOf(*entry.contribution.record, RecordMatch::kExact, /*is_shipped=*/false);
       return Status();
     });
   });
@@ -59,7 +60,7 @@ Result<bool> RankedKeys::Help(int leader, int wait_ms, RankBeat& beat) {
     if (offer->is_last || entry->vote.key != offer->key) continue;
     TunedKernel::Impl& impl = *entry->key.impl;
     const Status helped = impl.Guarded([&] { return HelpWith(*entry, *offer, board, beat); });
-    // The leader does without this rank.
+    // The leader continues without this rank.
     if (!helped.ok())
       impl.announcer.Inform(entry->key.text, [&] { return "no part in a search: " + helped.message(); });
   }

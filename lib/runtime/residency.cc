@@ -93,7 +93,7 @@ Result<const std::vector<Config>*> Residency::ConfigsOn(const DeviceState& devic
     auto found = configs_.find(&device);
     if (found != configs_.end()) return &found->second;
   }
-  // Outside the lock, since constraints are the user's. What fails is not kept: a callback's exception may pass.
+  // Outside of the lock, because constraints call user code. An error is not kept, because it may be transient.
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition_.space().Enumerate(device.target));
   MutexLock lock(devices_mutex_);
   return &configs_.try_emplace(&device, std::move(configs)).first->second;
@@ -107,7 +107,8 @@ Status Residency::CheckAssumptions(const BoundCall& call) {
 }
 
 Result<const HitTable::Entry*> Residency::FindStandIn(BoundCall& call, ResidentKey* key) {
-  // Each was loaded for a call that those before it did not suit: by another variant, or another config of a bucket.
+  // Each one was loaded for a call that the earlier ones do not suit: by another variant, or with another config of a
+  // bucket.
   TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kStandIn, key));
   TUNEONCE_RETURN_IF_ERROR(LeaveOut(call, key).status());
   for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
@@ -137,7 +138,8 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
   const AssumptionChecks& assumptions = loaded->assumptions ? *loaded->assumptions : of_variant.assumptions;
   std::optional<Geometry> geometry = GeometryOfKey(assumptions, call, config, *loaded);
   MutexLock lock(kernels_mutex_);
-  // One library per device, config and code, however many keys chose it: the one just loaded goes if there is one.
+  // There is one library per device, config and code, for all keys that selected it. If it exists, the one just loaded
+  // is unloaded.
   KernelId id{ResidentKey::DeviceAndRole(key.words[0]),
               config.Canonical(),
               loaded->variant,
@@ -183,7 +185,8 @@ void Residency::PublishChoice(const DeviceState& device, const ResidentKey& key,
   const TuningRecord* record = decision.record.get();
   const bool is_reference = record != nullptr && record->baseline && config.IsSame(record->baseline->config);
   if (record != nullptr && !record->is_pinned && !is_reference && place != Place::kAndStays) {
-    Result<const std::vector<Config>*> configs = ConfigsOn(device);  // Known: the choice is one of them.
+    // Enumerated before, because the selected config is one of them.
+    Result<const std::vector<Config>*> configs = ConfigsOn(device);
     if (configs.ok()) verified = VerifiedExtents::Of(definition_, record->verification, call.problem.dims, **configs);
   }
   MutexLock lock(choices_mutex_);
@@ -208,13 +211,13 @@ void Residency::DropProvisional(const ResidentKey& key) {
 
 std::vector<ResidentKey> Residency::Evict(std::size_t max_keys) {
   std::vector<ResidentKey> dropped;
-  // A key has two entries as a rule: its choice, and its stand-in.
+  // Most keys have two entries: the selected config and the fallback config.
   while (table_.size() / 2 > max_keys) {
     std::optional<ResidentKey> oldest = table_.Oldest();
     if (!oldest) break;
     const ResidentKey choice = WithRole(*oldest, ResidentKey::kTuned);
     const HitTable::Entry* entry = table_.Find(choice);
-    if (entry != nullptr && entry->is_pinned) {  // Its stand-in stays with it.
+    if (entry != nullptr && entry->is_pinned) {  // Its fallback config stays with it.
       table_.KeepOldest();
       continue;
     }

@@ -24,7 +24,7 @@ Status ResidentKernel::LaunchCode(const ResidentKernel& self, CUstream stream, B
 }
 
 bool ResidentKernel::GridOf(BoundCall& call, std::uint32_t (&grid)[3]) const {
-  call.problem.target.num_sms = target.num_sms;  // All that a grid of terms reads of it.
+  call.problem.target.num_sms = target.num_sms;  // A grid of terms reads nothing else of the target.
   const Dim3 of_call = shape.GridOf(config, call.problem);
   grid[0] = static_cast<std::uint32_t>(of_call.x);
   grid[1] = static_cast<std::uint32_t>(of_call.y);
@@ -34,7 +34,8 @@ bool ResidentKernel::GridOf(BoundCall& call, std::uint32_t (&grid)[3]) const {
 
 Status ResidentKernel::LaunchWithGrid(const ResidentKernel& self, CUstream stream, BoundCall& call) {
   std::uint32_t grid[3];
-  if (!self.GridOf(call, grid)) return LaunchCode(self, stream, call);  // Which says what is wrong.
+  // LaunchCode returns the error of a grid that cannot be launched.
+  if (!self.GridOf(call, grid)) return LaunchCode(self, stream, call);
   return self.LaunchPrepared(grid, stream, call);
 }
 
@@ -57,10 +58,10 @@ void ResidentKernel::SetUp(const std::optional<Geometry>& of_key) {
     launch = &ResidentKernel::LaunchWithGrid;
     is_of_dims = shape.GridIsOfDims() && std::all_of(guards.begin(), guards.end(), [](const auto& guard) {
                    const auto* of_terms = guard.template target<TermGuard>();
-                   return of_terms != nullptr && !of_terms->ReadsScalar();  // A function is asked at each launch.
+                   return of_terms != nullptr && !of_terms->ReadsScalar();  // A function is called at each launch.
                  });
   }
-  if (verified_extents != nullptr) {  // Asked like a guard, so that a hit of other kernels does not know of it.
+  if (verified_extents != nullptr) {  // Checked like a guard, so that hits of other kernels do not check for it.
     guards.emplace_back(
         [extents = verified_extents](const Config&, const Problem& problem) { return extents->Cover(problem.dims); });
   }
@@ -100,7 +101,7 @@ Result<ResidentKernel::Workspaces> ResidentKernel::AllocateWorkspaces(CUstream s
 
 Status ResidentKernel::Refused(CUresult result, CUstream stream) const {
   Status status = ContextStatus(*api, result, "cuLaunchKernelEx");
-  // Only now, since it costs: was it a stream of another context?
+  // Only after a failure, because it is slow: the stream may belong to another context.
   Result<CUcontext> owner = StreamView(*api, stream).Context();
   Result<ContextView> current = ContextView::Current(*api);
   if (owner.ok() && current.ok() && *owner != current->get()) {

@@ -25,20 +25,20 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One config, loaded and ready to launch in each context of a device; shared by all keys that chose it. Immutable once
-/// a HitTable refers to it.
+/// One config that is loaded and ready to launch in each context of a device. All keys that selected it share it.
+/// Immutable once a HitTable refers to it.
 struct ResidentKernel {
-  CUfunction function = nullptr;  // Of `loaded`, here to save a hit one cache miss.
+  CUfunction function = nullptr;  // The function of `loaded`. The copy saves a hit one cache miss.
   const ParameterLayout* layout = nullptr;
   /// A copy of the variant's, and of what the code assumes beyond them: a hit comes to it by one load less.
   AssumptionChecks assumptions;
   const DriverApi* api = nullptr;
-  /// How it is launched but for the grid, if that is the same for all calls, or some key's launches are prepared.
+  /// The launch setup without the grid, if it is the same for all calls or the launches of some key are prepared.
   std::optional<LaunchSetup> setup;
-  std::optional<Geometry> setup_geometry;    // What `setup` was made of.
-  GeometryFn shape;                          // The variant's, for this config.
-  std::vector<SearchSpace::GuardFn> guards;  // The space's, for this config, and that of verified_extents.
-  /// Where it may run; null: at all extents of its keys.
+  std::optional<Geometry> setup_geometry;    // The geometry that `setup` was made from.
+  GeometryFn shape;                          // The variant's geometry for this config.
+  std::vector<SearchSpace::GuardFn> guards;  // The space's guards for this config, and the check of verified_extents.
+  /// The extents where it may run. Null: all extents of its keys.
   std::shared_ptr<const VerifiedExtents> verified_extents;
   Config config;
   Target target;
@@ -47,16 +47,16 @@ struct ResidentKernel {
   std::shared_ptr<const LoadedKernel> loaded;
   const KernelDefinition* definition = nullptr;
   TensorMaps tensor_maps;
-  std::unique_ptr<TensorMapCache> remembered_maps;  // Of `tensor_maps`; null if the kernel takes none.
-  /// Guards and grid are terms that read no scalar: the same for all calls with the same dims.
+  std::unique_ptr<TensorMapCache> remembered_maps;  // Cache for `tensor_maps`. Null if the kernel takes none.
+  /// Whether guards and grid are terms that read no scalar, so that they are the same for all calls with the same dims.
   bool is_of_dims = false;
-  /// How it is launched where that is not prepared: compiled code, of which the grid alone is to be computed or more,
-  /// or by the variant's launcher. A pointer, so that a hit asks for nothing.
+  /// Launches a call that is not prepared: compiled code whose grid or more must be computed, or the variant's
+  /// launcher. A function pointer, so that a hit does not branch.
   Status (*launch)(const ResidentKernel& self, CUstream stream, BoundCall& call) = &ResidentKernel::LaunchCode;
 
-  /// False if the config was not verified at extents of the call's class.
+  /// Returns false if the config was not verified at extents of the call's class.
   bool IsVerifiedAt(const Dims& dims) const { return verified_extents == nullptr || verified_extents->Cover(dims); }
-  /// True if the config may run for the call. Sets the call's target, if a guard may ask for it.
+  /// Returns whether the guards hold for the call. Sets the call's target if a guard may read it.
   bool GuardsHold(BoundCall& call) const {
     if (guards.empty()) return true;
     if (space->guards_read_problem()) call.problem.target = target;
@@ -68,24 +68,24 @@ struct ResidentKernel {
       return true;
     });
   }
-  /// Launches. Sets the call's target. What the definition's functions throw passes through as a StatusException.
+  /// Launches the call, and sets its target. An exception from the definition's functions becomes a StatusException.
   Status Launch(CUstream stream, BoundCall& call) const { return launch(*this, stream, call); }
   static Status LaunchCode(const ResidentKernel& self, CUstream stream, BoundCall& call);
   static Status LaunchWithGrid(const ResidentKernel& self, CUstream stream, BoundCall& call);
   static Status LaunchCallable(const ResidentKernel& self, CUstream stream, BoundCall& call);
 
-  /// The call's grid, of a kernel that is launched by LaunchWithGrid. False if none can be launched. Sets the call's
-  /// target.
+  /// Computes the call's grid, for a kernel that is launched by LaunchWithGrid. Returns false if the grid cannot be
+  /// launched. Sets the call's target.
   bool GridOf(BoundCall& call, std::uint32_t (&grid)[3]) const;
 
-  /// Sees to `shape`, `guards`, `setup`, `is_of_dims` and `launch`, the variant and the space being known. `of_key`:
-  /// what a key's launches have, if all have the same.
+  /// Sets `shape`, `guards`, `setup`, `is_of_dims` and `launch`. REQUIRES: the variant and the space are set. `of_key`
+  /// is the geometry that all launches of a key share, if they do.
   void SetUp(const std::optional<Geometry>& of_key);
-  /// True if all launches of keys with this geometry can be LaunchPrepared: only the grid differs from `setup`, and no
-  /// parameter is computed per launch.
+  /// Returns whether all launches of keys with this geometry can use LaunchPrepared: only the grid differs from
+  /// `setup`, and no parameter is computed for each launch.
   bool CanPrepare(const Geometry& geometry) const;
-  /// Launches with `setup` and this grid; calls no function of the user's. REQUIRES: CanPrepare, GuardsHold, and the
-  /// assumptions.
+  /// Launches with `setup` and this grid without calling functions of the user. REQUIRES: CanPrepare and GuardsHold
+  /// return true, and the assumptions hold.
   [[gnu::always_inline]] Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream,
                                                const BoundCall& call) const {
     void* parameters[kMaxKernelParameters];
@@ -95,7 +95,7 @@ struct ResidentKernel {
   }
 
  private:
-  /// The workspaces of one launch: their memory, and its addresses.
+  /// The workspaces of one launch: their memory and addresses.
   struct Workspaces {
     std::vector<DeviceBuffer> buffers;
     std::vector<std::uint64_t> addresses;

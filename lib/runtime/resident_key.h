@@ -14,11 +14,11 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Most words of a key: one for device and role, and the recipe's parts. A launch's stack frame stays below 4 KiB for
-/// it: stores and loads that are 4 KiB apart wait for each other on some CPUs.
+/// Maximum number of words of a key: one for device and role, and the parts of the key. It keeps a launch's stack frame
+/// below 4 KiB, because on some CPUs stores and loads that are 4 KiB apart wait for each other.
 inline constexpr std::size_t kMaxKeyWords = 1 + static_cast<std::size_t>(kMaxDims + kMaxParameters);
 
-/// Odd multipliers for KeyWriter, one per word: random numbers (splitmix64 from seed 1), made odd.
+/// Odd multipliers for KeyWriter, one per word: random numbers (splitmix64 with seed 1) that were made odd.
 struct KeyMultipliers {
   constexpr KeyMultipliers() {
     std::uint64_t state = 1;
@@ -34,15 +34,15 @@ struct KeyMultipliers {
 };
 inline constexpr KeyMultipliers kKeyMultipliers;
 
-/// What a launch is looked up by: the device, a dtype, whether the tuned or a stand-in config is wanted, and the
-/// recipe's words. On the stack of the launch.
+/// The key of a launch in memory: the device, a dtype, whether the selected or a fallback config is wanted, and the
+/// words of the definition's key. It lies on the launch's stack.
 struct ResidentKey {
-  std::array<std::uint64_t, kMaxKeyWords> words;  // The first `count` are set.
+  std::array<std::uint64_t, kMaxKeyWords> words;  // The first `count` words are set.
   std::size_t count;
   std::uint64_t hash;
 
   ResidentKey() = default;
-  /// Copies the words that are set: few, where there is room for many.
+  /// Copies only the words that are set.
   ResidentKey(const ResidentKey& other) { *this = other; }
   ResidentKey& operator=(const ResidentKey& other) {
     count = other.count;
@@ -51,38 +51,39 @@ struct ResidentKey {
     return *this;
   }
 
-  /// kStandIn + i: the i-th stand-in, for calls that those before it do not suit.
+  /// kStandIn + i is the i-th fallback config, for calls that the earlier ones do not suit.
   enum Role : std::uint64_t { kTuned = 1, kStandIn };
   static constexpr int kRoleBits = 8;
   static constexpr std::size_t kMostStandIns = (1 << kRoleBits) - kStandIn;
   static Role StandIn(std::size_t i) { return static_cast<Role>(kStandIn + i); }
 
-  /// The first word, never 0, from its lowest bits on: the role, the device, CallBinder::LeadingDType, and in its upper
-  /// half the variants that the key leaves out; of most keys none. The context does not count: a CUkernel runs in each.
+  /// Returns the first word, which is never 0. From its lowest bit on it has the role, the device and
+  /// CallBinder::LeadingDType, and in its upper half the variants that the key excludes (for most keys none). The
+  /// context is not part of it, because a CUkernel runs in every context.
   static std::uint64_t FirstWord(CUdevice device, Role role, std::uint64_t dtype = 0) {
     return dtype << kDTypeShift | static_cast<std::uint64_t>(device) << kRoleBits | role;
   }
   static constexpr int kDTypeShift = 24;
   static constexpr int kLeftOutShift = 32;
-  /// Of a first word: device and role alone.
+  /// Returns the device and role in a first word.
   static constexpr std::uint64_t DeviceAndRole(std::uint64_t word) { return word & 0xffffffu; }
   CUdevice device() const { return static_cast<CUdevice>(DeviceAndRole(words[0]) >> kRoleBits); }
   VariantSet left_out() const { return VariantSet(static_cast<std::uint32_t>(words[0] >> kLeftOutShift)); }
 };
 
-/// Fills a key word by word. A local variable of one function: the hash then grows in a register, and a launch waits
-/// for no store.
+/// Fills a key word by word. It is a local variable of one function, so that the hash stays in a register and a launch
+/// waits for no store.
 class KeyWriter {
  public:
   explicit KeyWriter(ResidentKey* key) : key_(key) {}
 
-  /// Multilinear hashing (Lemire and Kaser, "Strongly universal string hashing is fast"): the products do not wait for
-  /// each other.
+  /// Adds a word by multilinear hashing (Lemire and Kaser, "Strongly universal string hashing is fast"), whose products
+  /// do not depend on each other.
   void Add(std::uint64_t word) {
     hash_ += word * kKeyMultipliers.values[count_];
     key_->words[count_++] = word;
   }
-  /// After the last word. The hash's high half is folded into the low one, which picks the slot.
+  /// Ends the key. The hash's high half is folded into the low half, which selects the slot.
   void Finish() {
     key_->count = count_;
     key_->hash = hash_ ^ (hash_ >> 32);
@@ -94,7 +95,7 @@ class KeyWriter {
   std::uint64_t hash_ = 0;
 };
 
-/// The key with another first word. REQUIRES: its words are all there.
+/// Returns the key with another first word. REQUIRES: all its words are set.
 inline ResidentKey WithFirstWord(const ResidentKey& key, std::uint64_t word) {
   ResidentKey other;
   KeyWriter writer(&other);
@@ -103,11 +104,11 @@ inline ResidentKey WithFirstWord(const ResidentKey& key, std::uint64_t word) {
   writer.Finish();
   return other;
 }
-/// The key with another role.
+/// Returns the key with another role.
 inline ResidentKey WithRole(const ResidentKey& key, ResidentKey::Role role) {
   return WithFirstWord(key, key.words[0] >> ResidentKey::kRoleBits << ResidentKey::kRoleBits | role);
 }
-/// The key of calls that these variants do not suit.
+/// Returns the key of calls that these variants reject.
 inline ResidentKey LeavingOut(const ResidentKey& key, VariantSet variants) {
   return WithFirstWord(key, (key.words[0] & 0xffffffffu) | static_cast<std::uint64_t>(variants.bits())
                                                                << ResidentKey::kLeftOutShift);

@@ -1,4 +1,4 @@
-// MissPolicy's safe points: keys that wait for one, what they are tuned on then, and what is dropped.
+// MissPolicy's part of AtSafePoint: pending keys, what they are tuned on, and what is dropped.
 #include <cstring>
 #include <utility>
 
@@ -35,7 +35,8 @@ WaitingKeys::Waiting MissPolicy::WaitingOf(const BoundCall& call, const Resident
 }
 
 void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key, std::shared_ptr<const KeptInputs> inputs) {
-  if (!chooser_.CheckLaunchable(call).ok()) return;  // No search can be made on it: the key waits for another call.
+  // No search can run on this call, so the key waits for another one.
+  if (!chooser_.CheckLaunchable(call).ok()) return;
   if (waiting_.Add(WaitingOf(call, key, std::move(inputs)))) MakeStandInKnown(call, key);
 }
 
@@ -45,12 +46,12 @@ void MissPolicy::MakeStandInKnown(const BoundCall& bound, const ResidentKey& key
   Result<const HitTable::Entry*> stand_in = to_.residency.FindStandIn(call, &stand_in_key);
   if (stand_in.ok() && *stand_in != nullptr) to_.residency.PublishProvisional(key, **stand_in);
   if (!sealed_) return;
-  // Seal came since this launch looked, and may have been done before the key was there.
+  // Seal was called since this launch checked, and may have finished before the key was added.
   waiting_.Remove(key);
   to_.residency.DropProvisional(key);
 }
 
-Status MissPolicy::LetWait(const BoundCall& call) {
+Status MissPolicy::MakePending(const BoundCall& call) {
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(to_.residency.ChoiceKeyOf(call, &key));
   const AutotunePolicy::Mode mode = to_.policy.mode;
@@ -61,7 +62,7 @@ Status MissPolicy::LetWait(const BoundCall& call) {
 }
 
 void MissPolicy::DropOldest() {
-  // What was dropped waits no more: its next launch is a miss, and keeps its own inputs.
+  // Dropped keys are no longer pending. Their next launch is a miss, which copies its own inputs.
   for (const ResidentKey& dropped : to_.residency.Evict(to_.policy.max_resident_keys)) waiting_.Remove(dropped);
   failed_.DropOldest(to_.policy.max_resident_keys);
 }
@@ -83,7 +84,7 @@ Status MissPolicy::OnInputs(CUstream stream, const WaitingKeys::Waiting& waiting
   Status tuned = tune(call);
   if (call.inputs() != TunedInputs::kCaller) return tuned;
   TUNEONCE_RETURN_IF_ERROR(waiting.inputs->EndUse(StreamView(to_.api, stream)));
-  // What may pass is tried on them again; but what they take may be the memory that was missing.
+  // After a transient failure the inputs are used again, unless their memory may be what was missing.
   bool may_serve = IsTransient(tuned.code()) && tuned.code() != StatusCode::kResourceExhausted;
   if (!may_serve) waiting_.ReleaseInputs(waiting.key);
   return tuned;
@@ -95,10 +96,10 @@ Status MissPolicy::ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& wa
   Status tuned = OnInputs(stream, waiting, [&](TuningCall& call) {
     is_asked = true;
     bool waited = false;
-    outcome = MakeResident({stream, call}, waiting.key, kOfASafePoint, &waited);
+    outcome = MakeResident({stream, call}, waiting.key, kForPending, &waited);
     return outcome.status;
   });
-  // Without a call: what the definition does not declare, or memory.
+  // No call could be made: the definition declares no value for a parameter, or memory is missing.
   if (!is_asked) NoteFailure(FlightOf(waiting.key), waiting.text, {tuned});
   return outcome.is_elsewhere || outcome.is_not_stored ? Status() : tuned;
 }

@@ -8,9 +8,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Counts from many threads without sharing a cache line: each of the process's first threads has a cell of its own,
-/// which it alone writes, so that adding is a plain load and store; all others share one.
-/// Thread-safe. Sum may miss what is being added at the moment.
+/// Counts from many threads without sharing a cache line. Each of the process's first threads has its own cell, which
+/// only it writes, so that adding is a plain load and store. All other threads share one cell. Thread-safe. Sum may
+/// miss additions that run at the same time.
 class ThreadedCounter {
  public:
   ThreadedCounter() : cells_(new Cell[kOwnCells + 1]) {}
@@ -34,7 +34,7 @@ class ThreadedCounter {
     std::atomic<std::int64_t> count{0};
   };
 
-  /// Adds for a thread that has no number yet, or one that has no cell of its own.
+  /// Adds for a thread that has no number yet, or no cell of its own.
   [[gnu::noinline]] void AddForNewOrLate() {
     if (this_thread_ == kNone) {
       this_thread_ = next_thread_.fetch_add(1, std::memory_order_relaxed);
@@ -44,8 +44,8 @@ class ThreadedCounter {
   }
 
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  /// The number of the calling thread, in the order in which threads first counted. Numbers are not used again: a
-  /// thread's end would need a destructor, and registering that allocates.
+  /// The number of the calling thread, in the order in which threads first counted. Numbers are not reused, because
+  /// that would need a destructor at the thread's end, and registering one allocates memory.
   inline static thread_local std::uint32_t this_thread_ = kNone;
   inline static std::atomic<std::uint32_t> next_thread_{0};
 

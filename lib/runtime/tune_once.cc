@@ -8,13 +8,13 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// How often a waiting thread asks whether it is to go on: what a person does not notice.
+/// How often a waiting thread checks for an interrupt. A person does not notice this delay.
 constexpr std::chrono::milliseconds kInterruptPoll(20);
 
 }  // namespace
 
 std::shared_ptr<TuneOnce::Flight> TuneOnce::Join(const Key& key, bool* is_first) {
-  auto made = std::make_shared<Flight>();  // Before there is an entry: without memory there must be none.
+  auto made = std::make_shared<Flight>();  // Made before the map has an entry, which must not exist if memory is short.
   MutexLock lock(mutex_);
   auto [it, is_new] = flights_.try_emplace(key, std::move(made));
   *is_first = is_new;
@@ -23,12 +23,12 @@ std::shared_ptr<TuneOnce::Flight> TuneOnce::Join(const Key& key, bool* is_first)
 
 TuneOutcome TuneOnce::WaitFor(Flight& flight, const std::function<bool()>& interrupted) {
   MutexLock lock(flight.mutex);
-  while (!flight.landed) {
+  while (!flight.is_done) {
     if (!interrupted) {
-      flight.landed_one.Wait(lock);
+      flight.done_changed.Wait(lock);
       continue;
     }
-    if (flight.landed_one.WaitFor(lock, kInterruptPoll)) continue;
+    if (flight.done_changed.WaitFor(lock, kInterruptPoll)) continue;
     lock.Unlock();
     if (IsInterrupted(interrupted)) return {CancelledError("interrupted while another thread tunes the same key")};
     lock.Lock();
@@ -43,8 +43,8 @@ void TuneOnce::Land(const Key& key, Flight& flight, const TuneOutcome& outcome) 
   }
   MutexLock lock(flight.mutex);
   flight.outcome = outcome;
-  flight.landed = true;
-  flight.landed_one.NotifyAll();
+  flight.is_done = true;
+  flight.done_changed.NotifyAll();
 }
 
 TuneOutcome TuneOnce::Run(const Key& key, bool* waited, const std::function<bool()>& interrupted,
@@ -57,7 +57,7 @@ TuneOutcome TuneOnce::Run(const Key& key, bool* waited, const std::function<bool
       TuneOutcome outcome;
       try {
         outcome = work();
-      } catch (...) {  // What others wrote was caught where it was called: this is ours.
+      } catch (...) {  // User callbacks catch their own exceptions, so this one is from this library.
         outcome.status = StatusOfException("tuning", StatusCode::kInternal);
       }
       Land(key, *flight, outcome);

@@ -13,17 +13,17 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What came of making a key resident.
+/// The outcome of loading a key's selected config.
 struct TuneOutcome {
   Status status;
-  bool is_elsewhere = false;   ///< The error: another process tunes the key.
-  bool is_news = false;        ///< The error: the key's first, which this thread met.
-  bool is_not_stored = false;  ///< The error: no record serves the key, and nothing else may be asked.
+  bool is_elsewhere = false;   ///< The error is that another process tunes the key.
+  bool is_news = false;        ///< The error is the key's first one, and this thread met it.
+  bool is_not_stored = false;  ///< The error is that no record serves the key, and the mode allows nothing else.
   enum class From { kResident, kStore, kSearch };
-  From from = From::kResident;  ///< Where the choice comes from; kResident: it was there.
-  bool is_complete = true;      ///< kSearch: it was not cut short.
+  From from = From::kResident;  ///< Where the config comes from. kResident: it was loaded before.
+  bool is_complete = true;      ///< kSearch: the search was not cut short.
 
-  /// A stored record serves.
+  /// Returns the outcome for a stored record.
   static TuneOutcome Stored(bool is_complete = true) {
     TuneOutcome outcome;
     outcome.from = From::kStore;
@@ -32,30 +32,30 @@ struct TuneOutcome {
   }
 };
 
-/// Single flight: of all threads that ask for the same key at a time, one works and the others wait for its outcome.
-/// Different keys do not wait for each other. Thread-safe.
+/// Makes one of all threads that request a key at the same time work, while the others wait for its outcome. Different
+/// keys do not wait for each other. Thread-safe.
 class TuneOnce {
  public:
   using Key = std::vector<std::uint64_t>;
 
-  /// Runs `work`, or waits for the thread that runs it for this key. `*waited` says which. Returns the work's outcome;
-  /// what it throws becomes its error, so that nobody waits for ever. A thread that waited for work which was cancelled
-  /// takes it over. `interrupted` (may be null) is asked while waiting: true ends this call, with Cancelled.
-  /// Nothing is remembered: a call after a failed one tries again.
+  /// Runs `work`, or waits for the thread that runs it for this key; `*waited` states which. Returns the outcome of the
+  /// work. An exception becomes its error, so that no thread waits forever. A thread that waited for work which was
+  /// cancelled takes it over. `interrupted` (may be null) is called while waiting, and true ends this call with
+  /// Cancelled. Outcomes are not remembered, so a call after a failure works again.
   TuneOutcome Run(const Key& key, bool* waited, const std::function<bool()>& interrupted,
                   const std::function<TuneOutcome()>& work);
-  /// True if a thread works on this key just now.
+  /// Returns whether a thread works on this key now.
   bool IsBusy(const Key& key);
 
  private:
   struct Flight {
     Mutex mutex;
-    Condition landed_one;
-    bool landed TUNEONCE_GUARDED_BY(mutex) = false;
+    Condition done_changed;
+    bool is_done TUNEONCE_GUARDED_BY(mutex) = false;
     TuneOutcome outcome TUNEONCE_GUARDED_BY(mutex);
   };
 
-  /// The key's flight; `*is_first` says that the caller is to work.
+  /// Returns the work on this key. `*is_first` states whether the caller is to do it.
   std::shared_ptr<Flight> Join(const Key& key, bool* is_first);
   static TuneOutcome WaitFor(Flight& flight, const std::function<bool()>& interrupted);
   void Land(const Key& key, Flight& flight, const TuneOutcome& outcome) noexcept;
@@ -64,7 +64,7 @@ class TuneOnce {
   std::map<Key, std::shared_ptr<Flight>> flights_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
-/// The key of a launch, as flights go by it.
+/// Returns the key of a launch in the form that TuneOnce uses.
 inline TuneOnce::Key FlightOf(const ResidentKey& key) {
   return TuneOnce::Key(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
 }

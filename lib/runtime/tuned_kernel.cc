@@ -1,4 +1,4 @@
-// The hot path: from arguments to a launch, when the key is resident.
+// The hot path: from arguments to a launch, if the key is loaded.
 #include "tuneonce/tuned_kernel.h"
 
 #include <atomic>
@@ -27,7 +27,7 @@ inline namespace v0 {
 
 namespace {
 
-/// The decisions that came along with the kernel; null if none did.
+/// Returns the records that were shipped with the kernel, or null without any.
 Result<std::shared_ptr<RecordStore>> StoreOfShipped(const KernelDefinition& definition) {
   if (definition.shipped_decisions().empty()) return std::shared_ptr<RecordStore>();
   Result<std::shared_ptr<RecordStore>> store = MakeShippedStore(definition.shipped_decisions());
@@ -36,27 +36,29 @@ Result<std::shared_ptr<RecordStore>> StoreOfShipped(const KernelDefinition& defi
 
 }  // namespace
 
-TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api,
-                        AutotunePolicy its_policy, const std::shared_ptr<RecordStore>& shipped)
-    : definition(std::move(its_definition)),
-      api(its_api),
+TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> kernel_definition, const DriverApi& driver,
+                        AutotunePolicy given_policy, const std::shared_ptr<RecordStore>& shipped)
+    : definition(std::move(kernel_definition)),
+      api(driver),
       policy([&] {
-        if (its_policy.observer == nullptr) its_policy.observer = std::make_shared<AutotuneObserver>();
-        const Runtime& its_runtime = *its_policy.search.runtime;
-        // Of kBaselineOnly nothing is looked up or stored: no file is opened for it.
-        bool needs_store = its_policy.mode != AutotunePolicy::Mode::kBaselineOnly;
-        if (its_policy.store == nullptr && !needs_store) its_policy.store = its_runtime.memory_store();
-        if (its_policy.store == nullptr) its_policy.store = its_runtime.store();
+        if (given_policy.observer == nullptr) given_policy.observer = std::make_shared<AutotuneObserver>();
+        const Runtime& shared_runtime = *given_policy.search.runtime;
+        // The mode kBaselineOnly looks up and stores nothing, so it opens no file.
+        bool needs_store = given_policy.mode != AutotunePolicy::Mode::kBaselineOnly;
+        if (given_policy.store == nullptr && !needs_store) given_policy.store = shared_runtime.memory_store();
+        if (given_policy.store == nullptr) given_policy.store = shared_runtime.store();
         if (shipped != nullptr) {
-          its_policy.store = StoreOverShipped(std::move(its_policy.store), shipped, its_policy.weakest_match);
+          given_policy.store = StoreOverShipped(std::move(given_policy.store), shipped, given_policy.weakest_match);
         }
-        its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store), &its_runtime.trace());
-        if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
-          its_policy.search.compile.cache = &given_cache.emplace(*given, &its_runtime.trace());
+        given_policy.store = std::make_shared<GuardedStore>(std::move(given_policy.store), &shared_runtime.trace());
+        if (ArtifactCache* given = given_policy.search.compile.cache; given != nullptr) {
+          given_policy.search.compile.cache = &given_cache.emplace(*given, &shared_runtime.trace());
         }
-        if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = its_policy.store->artifacts();
-        if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = &its_runtime.artifacts();
-        return std::move(its_policy);
+        if (given_policy.search.compile.cache == nullptr)
+          given_policy.search.compile.cache = given_policy.store->artifacts();
+        if (given_policy.search.compile.cache == nullptr)
+          given_policy.search.compile.cache = &shared_runtime.artifacts();
+        return std::move(given_policy);
       }()),
       is_baseline_only(policy.mode == AutotunePolicy::Mode::kBaselineOnly),
       binder(*definition),
@@ -67,8 +69,8 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       chooser({definition, binder, api, policy, announcer, residency, counters}),
       misses({definition, binder, api, policy, announcer, residency, counters}, chooser) {}
 
-/// What a TunedKernel is made of, before and after its driver is known. It has no lock: in a child of fork() one that
-/// another thread of the parent held would be held for ever.
+/// The state of a TunedKernel before and after its driver is known. It has no lock, because in a child of fork() a lock
+/// that another thread of the parent held would stay locked forever.
 struct TunedKernel::Origin {
   std::shared_ptr<const KernelDefinition> definition;
   AutotunePolicy policy;
@@ -79,16 +81,17 @@ struct TunedKernel::Origin {
   Origin& operator=(const Origin&) = delete;
   ~Origin() { delete impl(); }
 
-  /// Null before the first use.
+  /// Returns null before the first use.
   Impl* impl() const {
     Impl* made = state_.load();
     return made == Sealed() ? nullptr : made;
   }
-  /// The impl. Threads that meet none each make one; the first that is done counts.
+  /// Returns the Impl. If several threads find none, each makes one and the first to finish is used.
   Result<Impl*> Bind(const Device& device) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
     TUNEONCE_RETURN_IF_ERROR(definition->VariantsFor(Target::Of(identity)).status());
-    auto made = std::make_unique<Impl>(definition, device.api(), policy, shipped);  // Of copies: it is tried again.
+    // Made of copies, because a failed attempt is repeated.
+    auto made = std::make_unique<Impl>(definition, device.api(), policy, shipped);
     for (Impl* before = state_.load(); before == nullptr || before == Sealed();) {
       if (before != nullptr) made->misses.Seal();
       if (state_.compare_exchange_strong(before, made.get())) return made.release();
@@ -102,13 +105,13 @@ struct TunedKernel::Origin {
   }
 
  private:
-  /// Stands for an impl that is to be made, and sealed at once.
+  /// Represents an Impl that is not made yet and will be sealed at once.
   static Impl* Sealed() {
     static char mark;
     return reinterpret_cast<Impl*>(&mark);
   }
 
-  std::atomic<Impl*> state_{nullptr};  // Owned. Null, Sealed(), or the impl, which never changes.
+  std::atomic<Impl*> state_{nullptr};  // Owned. Null, Sealed(), or the Impl, which never changes.
 };
 
 TunedKernel::TunedKernel(std::unique_ptr<Origin> origin) : origin_(std::move(origin)) {}
@@ -218,16 +221,16 @@ inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* argumen
         absl::StrCat("kernel '", definition->name(), "' was launched from inside a callback of this library"));
   }
   BoundCall call;
-  bool is_empty;  // Set where Bind fails.
+  bool is_empty;  // Set if Bind fails.
   if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) {
-    return is_empty ? Status() : bound;  // A launch of nothing is done.
+    return is_empty ? Status() : bound;  // A launch without elements succeeds.
   }
   if (goes_the_long_way) return LaunchTheLongWay(stream, call, missed);
   return LaunchBound(stream, call, missed);
 }
 
 Status TunedKernel::Impl::LaunchTheLongWay(CUstream stream, BoundCall& call, bool* missed) {
-  // Before a search, which may be the last that this process does; of a try that misses, its second one.
+  // Counted before a search, which may not return. A try that misses is counted by its second call.
   if (missed == nullptr) launched_shapes.Count(call);
   Status launched = is_baseline_only ? misses.LaunchStandIn(stream, call, missed) : LaunchBound(stream, call, missed);
   if (missed != nullptr && !*missed) launched_shapes.Count(call);
@@ -295,7 +298,7 @@ Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_
   TUNEONCE_RETURN_IF_ERROR(bound);
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(impl->residency.ChoiceKeyOf(call, &key));
-  const Residency::Reader reader(impl->residency);  // Behind what a child of fork() is refused by.
+  const Residency::Reader reader(impl->residency);  // Made after the check that refuses a child of fork().
   return !impl->is_baseline_only && impl->residency.HasVerifiedChoice(key, call);
 }
 

@@ -21,14 +21,14 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The state of a TunedKernel, and the hot path: what is resident (Residency) is launched; the rest is MissPolicy's.
+/// The state of a TunedKernel, and the hot path: loaded keys (Residency) are launched, and MissPolicy does the rest.
 struct TunedKernel::Impl {
-  /// `shipped`: the definition's own decisions; null if it has none. REQUIRES: the policy names its Runtime.
-  Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api, AutotunePolicy its_policy,
+  /// `shipped` has the definition's own records, and may be null. REQUIRES: the policy names its Runtime.
+  Impl(std::shared_ptr<const KernelDefinition> kernel_definition, const DriverApi& driver, AutotunePolicy given_policy,
        const std::shared_ptr<RecordStore>& shipped);
 
-  /// Runs a call of the API, which no exception crosses. What is not ours is caught where it is called, or named there
-  /// (Naming), so that the error says what threw.
+  /// Runs a call of the API, which lets no exception pass. Exceptions from user code are caught where it is called, or
+  /// are named there (Naming), so that the error states what threw.
   template <typename Function>
   Status Guarded(const Function& run) const {
     try {
@@ -38,35 +38,36 @@ struct TunedKernel::Impl {
     }
   }
   Status CaughtStatus() const;
-  /// `missed`: null, or where to say that nothing is resident to launch, instead of doing something about it.
+  /// If `missed` is not null, a launch whose code is not loaded sets `*missed` and does nothing else.
   [[gnu::always_inline]] inline Status Launch(CUstream stream, const Argument* arguments, std::size_t count,
                                               bool* missed);
-  /// The same for what is bound.
+  /// Launches a call whose arguments are bound; see Launch.
   [[gnu::always_inline]] inline Status LaunchBound(CUstream stream, BoundCall& call, bool* missed);
-  /// What `entry` runs, or else what `otherwise()` does.
+  /// Launches `entry` if it is not null and suits the call, else calls `otherwise()`.
   template <typename Otherwise>
   [[gnu::always_inline]] inline Status LaunchIfSuits(const HitTable::Entry& entry, CUstream stream, BoundCall& call,
                                                      const Otherwise& otherwise);
-  /// LaunchBound where no launch is a hit, or each is recorded.
+  /// LaunchBound for a kernel whose launches are never hits, or are recorded.
   Status LaunchTheLongWay(CUstream stream, BoundCall& call, bool* missed);
-  /// Where the choice from all variants, `key`'s, is not there or does not suit: the choice from those that suit, else
-  /// what MissPolicy says. (It looks the key up again, so that a hit hands over no more than before.)
+  /// Launches a call if the config of `key`, selected from all variants, is not loaded or does not suit: the config
+  /// that was selected from the suitable variants, else what MissPolicy decides. It looks up the key again, so that a
+  /// hit passes no additional arguments.
   Status LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
-  /// The same in a group of ranks, whose keys they agree on.
+  /// Warms up arguments in a group of ranks, which agree on the key.
   Status WarmArgumentsInRanks(CUstream stream, const Argument* arguments, std::size_t count);
   Status SafePointInRanks(CUstream stream);
-  /// A call of a shape, or nothing where a launch would do nothing. Errors: what is wrong with the shape, with `what`
-  /// for which it is.
+  /// Makes a call of a shape. Returns nothing if a launch would do nothing. Errors: those of the shape. `what` names
+  /// the operation that needs it.
   Result<std::optional<TuningCall>> CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,
                                            const char* what) const;
   Result<Choice> ChoiceOf(CUstream stream, TuningCall& call);
-  /// Puts what stands in for the choice into it.
+  /// Puts the fallback config of the call into `*choice`.
   Status PutStandIn(CUstream stream, const BoundCall& call, Choice* choice);
-  /// Puts what a launch of a key does that is not resident.
+  /// Puts what a launch of a key that is not loaded would do into `*choice`.
   Status PutStored(CUstream stream, TuningCall& call, const ResidentKey& key, Choice* choice);
-  /// As CallOf, for `what` needs no tensors.
+  /// Makes a call like CallOf, for an operation that needs no tensors.
   Result<std::optional<TuningCall>> CallToPin(const Shape& shape, const char* what, ResidentKey* key);
   Status RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count);
   Status Pin(const Shape& shape, const NamedConfig& config, PinFor how_long);
@@ -74,8 +75,8 @@ struct TunedKernel::Impl {
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
-  std::optional<GuardedArtifactCache> given_cache;  // Round the policy's, if it names one.
-  const AutotunePolicy policy;                      // Its observer and its search's runtime and cache are never null.
+  std::optional<GuardedArtifactCache> given_cache;  // Wraps the policy's cache, if it names one.
+  const AutotunePolicy policy;  // Its observer, and the runtime and cache of its search, are never null.
   const bool is_baseline_only;
   const CallBinder binder;
   LaunchedShapes launched_shapes;
@@ -86,7 +87,7 @@ struct TunedKernel::Impl {
   Residency residency;
   Chooser chooser;
   MissPolicy misses;
-  AgreedKeys agreed;  // In a group of ranks.
+  AgreedKeys agreed;  // Used in a group of ranks.
 };
 
 }  // namespace v0

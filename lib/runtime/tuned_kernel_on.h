@@ -8,12 +8,12 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A TunedKernel for a device that is known before any context is current, or whose driver is none of the loaded ones:
-/// a wrapped one, that injects faults or counts calls.
+/// Makes a TunedKernel for a known device before any context is current, or for a driver that the library did not load
+/// itself: a wrapped one that injects faults or counts calls.
 struct TUNEONCE_API TunedKernelOn {
-  /// TunedKernel::Create, and what otherwise the first launch checks. Errors: of both.
+  /// Calls TunedKernel::Create, and makes the checks of the first launch. Errors: those of both.
   static Result<TunedKernel> Create(const Device& device, KernelDefinition definition, AutotunePolicy policy = {});
-  /// The same with TunedKernel::FromBundle.
+  /// Calls TunedKernel::FromBundle, and makes the checks of the first launch. Errors: those of both.
   static Result<TunedKernel> FromBundle(const Device& device, const Bundle& bundle, AutotunePolicy policy = {});
 
  private:

@@ -71,12 +71,12 @@ Result<TuningCall> TuningCall::OnKept(const KernelDefinition& definition, const 
   std::vector<CUdeviceptr> once;
   for (const KeptInputs::Range& range : made.kept_->ranges()) once.push_back(range.begin);
   TUNEONCE_RETURN_IF_ERROR(CheckNoAddresses(definition, made.call_, stream, once));
-  made.has_checked_tables_ = true;  // Its tables are ours.
+  made.has_checked_tables_ = true;  // The library made its tables.
   return made;
 }
 
 void TuningCall::AddOwnInputs(const KernelDefinition& definition, TrialMemory& memory) const {
-  if (inputs_ != TunedInputs::kFill) return;  // Repeated elements lie in blocks of it.
+  if (inputs_ != TunedInputs::kFill) return;  // Repeated elements lie in `repeated_`.
   for (const ReachedTensor& reached : ReachedTensorsOf(definition.parameters(), call_)) {
     if (reached.tensor->bytes == 0) continue;
     memory.AddOwn(reinterpret_cast<CUdeviceptr>(reached.tensor->data), reached.tensor->bytes);

@@ -9,13 +9,13 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// True if every class of extents that the dim can have in launches of this key is one of `classes`.
+/// Returns whether `classes` contains every class of extents that the dim can have in launches of this key.
 bool CoverBucket(const KernelDefinition& definition, const std::string& dim, std::int64_t extent,
                  const ExtentClasses& all, const std::vector<std::uint64_t>& classes) {
   const auto part = std::find_if(definition.key().begin(), definition.key().end(), [&](const KeyPart& each) {
     return each.kind == KeyPart::Kind::kDim && each.name == dim;
   });
-  if (part == definition.key().end()) return false;  // The key omits it: it may have any extent.
+  if (part == definition.key().end()) return false;  // The key omits the dim, which may have any extent.
   const ExtentRange bucket = BucketOf(*part, extent);
   const std::vector<std::int64_t> extents = all.OneOfEach(bucket.first, bucket.last);
   return std::all_of(extents.begin(), extents.end(), [&](std::int64_t each) {

@@ -13,23 +13,23 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The extents at which a key's selected config may run, where launches of the key differ in dims: those of the classes
-/// that it was verified at. A value; immutable. Thread rule: any thread.
+/// The extents at which a key's selected config may run, if launches of the key differ in dims: those of the classes at
+/// which it was verified. An immutable value. Thread rule: any thread.
 class VerifiedExtents {
  public:
-  /// Null if the config may run at all extents that launches of the key of `dims` can have: each class of every bucket
-  /// was verified, or nothing is compared with a reference.
+  /// Returns null if the config may run at all extents that launches of the key of `dims` can have, because each class
+  /// of every bucket was verified or nothing is compared with a reference.
   static std::shared_ptr<const VerifiedExtents> Of(const KernelDefinition& definition, const Verification& verification,
                                                    const Dims& dims, const std::vector<Config>& configs);
 
   bool Cover(const Dims& dims) const;
-  /// Tells such values apart.
+  /// Identifies the value: equal ids mean equal extents.
   const std::string& id() const { return id_; }
 
  private:
   struct OfDim {
     Dim dim;
-    std::vector<std::uint64_t> classes;  // Rising.
+    std::vector<std::uint64_t> classes;  // Increasing.
   };
 
   explicit VerifiedExtents(ExtentClasses classes) : classes_(std::move(classes)) {}

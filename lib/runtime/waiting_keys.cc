@@ -20,7 +20,7 @@ bool WaitingKeys::Has(const ResidentKey& key) const {
 }
 
 void WaitingKeys::Remove(const ResidentKey& key) {
-  std::shared_ptr<const KeptInputs> inputs;  // Freed without the lock.
+  std::shared_ptr<const KeptInputs> inputs;  // Freed after the lock is released.
   MutexLock lock(mutex_);
   auto found = waiting_.find(FlightOf(key));
   if (found == waiting_.end()) return;
@@ -47,7 +47,7 @@ std::vector<WaitingKeys::Waiting> WaitingKeys::Due(const std::function<bool(cons
 std::vector<WaitingKeys::Waiting> WaitingKeys::TakeAll() {
   std::map<TuneOnce::Key, Waiting> taken;
   {
-    MutexLock lock(mutex_);  // In one step: what is added meanwhile would be lost.
+    MutexLock lock(mutex_);  // In one step, because a key that is added meanwhile would be lost.
     taken.swap(waiting_);
   }
   std::vector<Waiting> all;

@@ -17,9 +17,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The keys that wait for a safe point, and what it takes to make a call of them then, when the tensors of the launch
-/// that met them are gone: copies of them, where these could be had. Those that cannot be tuned stay, so that Seal
-/// finds them. Thread-safe.
+/// The keys that are pending until AtSafePoint, and what is needed to make a call of them then, when the tensors of the
+/// launch that met them are gone: copies of the tensors, if memory allowed. Keys that cannot be tuned stay, so that
+/// Seal finds them. Thread-safe.
 class WaitingKeys {
  public:
   struct Waiting {
@@ -29,18 +29,18 @@ class WaitingKeys {
     std::shared_ptr<const KeptInputs> inputs;  ///< May be null.
   };
 
-  /// At most `most` wait at a time; those that come then do not wait.
+  /// At most `most` keys are pending at a time. Further ones are not added.
   explicit WaitingKeys(std::size_t most) : most_(most) {}
 
-  /// False if there is no room. A key that waits already goes on waiting.
+  /// Returns false if the list is full. A key that is pending already stays so.
   bool Add(Waiting waiting);
   bool Has(const ResidentKey& key) const;
   void Remove(const ResidentKey& key);
-  /// The key waits on without the launch's inputs.
+  /// Frees the launch's inputs. The key stays pending.
   void ReleaseInputs(const ResidentKey& key);
-  /// Those of which `is_due` is true, in no order.
+  /// Returns the keys for which `is_due` returns true, in no particular order.
   std::vector<Waiting> Due(const std::function<bool(const TuneOnce::Key& key)>& is_due) const;
-  /// All, in no order; none waits any more.
+  /// Removes and returns all keys, in no particular order.
   std::vector<Waiting> TakeAll();
   std::size_t size() const;
 

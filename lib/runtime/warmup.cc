@@ -1,4 +1,4 @@
-// TunedKernel::Warmup: what a launch would find, made ahead of it. And the other safe point, and Retune.
+// TunedKernel::Warmup, AtSafePoint and Retune.
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -70,7 +70,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
   if (ranks().group != nullptr) return WarmupInRanks(stream, shapes, on_done);
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   Status first_failure;
-  // Where one shape needed a search others will: they share one claim of CUPTI.
+  // If one shape needs a search, others will too, and one acquisition of CUPTI serves all of them.
   std::optional<TimingBurst> burst;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     Status outcome = impl->Guarded([&] { return impl->WarmShape(stream, shapes[i]); });
@@ -79,7 +79,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
       CallbackScope scope;
       try {
         on_done(i + 1, outcome);
-      } catch (...) {  // A display must not end a warm-up.
+      } catch (...) {  // An exception from a progress callback must not end a warm-up.
       }
     }
     if (outcome.sticky() || IsInterrupted(impl->policy.search.interrupted)) return first_failure;

@@ -12,10 +12,10 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Beyond any device's memory, so that sizes in bytes do not overflow.
+/// Larger than any device's memory, and small enough that sizes in bytes do not overflow.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
 
-/// Of tensors that share a block, or have no memory: as memory of the driver's own is at least.
+/// Alignment of tensors that share a block or have no memory. The driver's own allocations have at least this.
 constexpr std::size_t kAlignment = 256;
 
 Result<std::vector<std::int64_t>> ExtentsOf(const KernelDefinition& definition, const Parameter& parameter,
@@ -44,7 +44,7 @@ Status CheckDims(const KernelDefinition& definition, const Dims& dims) {
   return Status();
 }
 
-/// By parameter; kAny for those that are no tensor.
+/// Returns the dtype of each parameter, which is kAny unless it is a tensor.
 Result<std::vector<DType>> DTypesOf(const KernelDefinition& definition, const std::vector<DType>& given) {
   const std::vector<Parameter>& parameters = definition.parameters();
   std::vector<DType> dtypes(parameters.size(), DType::kAny);
@@ -173,7 +173,7 @@ Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, co
     return Status();
   };
   Status filled = fill();
-  // Also after a failure: the stream may still copy from `host_`.
+  // Also after a failure, because the stream may still copy from `host_`.
   Status finished = use == Use::kKey ? Status() : stream.Synchronize();
   if (filled.ok()) filled = std::move(finished);
   inputs.host_.clear();

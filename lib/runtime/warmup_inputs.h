@@ -15,60 +15,60 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What inputs are made for.
+/// The shape that inputs are made for.
 struct InputShape {
   Dims dims;
-  /// By tensor parameter, in order; where the definition names the dtype, or says whose it is, it may be kAny; may be
-  /// empty.
+  /// The dtype of each tensor parameter, in order. It may be kAny if the definition declares the dtype, or the
+  /// parameter that it equals. May be empty.
   std::vector<DType> dtypes;
-  /// By parameter, the bytes of scalars; those without, and all if it is empty, hold what the definition declares.
+  /// The bytes of each scalar, by parameter. Scalars without a value get the declared one, as do all if it is empty.
   std::vector<std::optional<std::uint64_t>> scalars;
 };
 
-/// Arguments for a launch where there is no caller's data: what TunedKernel::Warmup makes of a shape. Inputs hold what
-/// the definition declares (Parameter::ForWarmup); floating-point tensors without a declaration pseudo-random numbers
-/// from [-1, 1), the same in each process; outputs zeros.
+/// Arguments for a launch without a caller's data, which TunedKernel::Warmup makes from a shape. Inputs have the values
+/// that the definition declares (Parameter::ForWarmup). Floating-point tensors without a declaration have pseudo-random
+/// numbers in [-1, 1), the same in each process. Outputs have zeros.
 ///
 /// Move-only. The memory is in the order of a stream, which outlives the object.
 class TUNEONCE_API WarmupInputs {
  public:
   enum class Use {
-    kSearch,  ///< Something will be measured on them.
-    kShapes,  ///< Nothing will: inputs without a declared fill hold zeros.
-    kKey,     ///< Nothing will be launched either: there is no memory, and tensors have addresses that nobody reads.
+    kSearch,  ///< They will be used for measurements.
+    kShapes,  ///< Nothing will be measured: inputs without a declared fill have zeros.
+    kKey,     ///< Nothing will be launched: no memory is allocated, and tensors have addresses that are never read.
   };
 
-  /// Waits for the stream, but for kKey, which does not use it. Errors: InvalidArgument, naming the parameter, for
-  /// what does not fit the definition, for raw memory, and, if they are to search on, for scalars and tensors of
-  /// integers or truth values without a declared fill; ResourceExhausted.
+  /// Makes the arguments and waits for the stream, except for kKey, which does not use it. Errors: InvalidArgument,
+  /// naming the parameter, for a mismatch with the definition, for raw memory, and for kSearch also for scalars and
+  /// tensors of integers or booleans without a declared fill; ResourceExhausted.
   static Result<WarmupInputs> Create(const KernelDefinition& definition, const InputShape& shape, StreamView stream,
                                      Use use = Use::kSearch);
 
-  /// Of device memory, all tensors together.
+  /// Returns the device memory of all tensors together, in bytes.
   std::size_t bytes() const;
-  /// In the order of a launch; they point into this object.
+  /// Returns the arguments in the order of a launch. They point into this object.
   const std::vector<Argument>& arguments() const { return arguments_; }
 
  private:
   WarmupInputs() = default;
-  /// A tensor's place where it needs none: aligned like memory, and apart from the others.
+  /// Returns an address for a tensor that needs no memory. It is aligned like memory and does not overlap others.
   void* NextPlace(std::size_t bytes);
-  /// Tensors by pointers: all have the shape that the dims give them, and lie in one block.
+  /// Adds the tensors of a parameter by pointers. All have the shape that the dims give, and lie in one block.
   Status AddTable(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims, DType dtype,
                   StreamView stream, Use use);
-  /// Memory of the view's size, with what the parameter is filled with.
+  /// Allocates memory of the view's size and fills it for the parameter.
   Result<DeviceBuffer> Filled(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
                               const TensorView& view, StreamView stream, Use use);
   Status AddTensor(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims, DType dtype,
                    StreamView stream, Use use);
 
-  // Never grow after Create: `arguments_` points into them.
+  // These never grow after Create, because `arguments_` points into them.
   std::vector<TensorView> views_;
   std::vector<std::unique_ptr<DeviceTable>> tables_;
   std::vector<std::uint64_t> scalars_;
   std::vector<DeviceBuffer> buffers_;
-  std::vector<std::vector<char>> host_;                  // What is copied from, until Create has waited.
-  std::uintptr_t next_place_ = std::uintptr_t{1} << 20;  // Of what has no memory.
+  std::vector<std::vector<char>> host_;                  // Sources of copies, until Create has waited.
+  std::uintptr_t next_place_ = std::uintptr_t{1} << 20;  // The next address for a tensor without memory.
   std::vector<Argument> arguments_;
 };
 

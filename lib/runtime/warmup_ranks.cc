@@ -1,4 +1,4 @@
-// What a group of ranks agrees on in a warm-up and at a safe point: the lists of keys.
+// The lists of keys that a group of ranks agrees on in a warm-up and in AtSafePoint.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -27,10 +27,10 @@ Status TunedKernel::WarmupInRanks(CUstream stream, const std::vector<Shape>& sha
     CallbackScope scope;
     try {
       on_done(i + 1, outcomes[i]);
-    } catch (...) {  // A display must not end a warm-up.
+    } catch (...) {  // An exception from a progress callback must not end a warm-up.
     }
   }
-  // A rank that was silent is not waited for a second time.
+  // A silent rank is not waited for a second time.
   const bool is_silent = first_failure.code() == StatusCode::kDeadlineExceeded;
   if (is_silent) {
     (void)RankedKeys(stream, ranks()).Agree(nullptr, RankedKeys::Patience::kNotForSilent);
@@ -41,13 +41,14 @@ Status TunedKernel::WarmupInRanks(CUstream stream, const std::vector<Shape>& sha
 }
 
 Status TunedKernel::TakeTurn(CUstream stream, Status why) const {
-  if (InsideTrial()) return why;  // Of a search for all ranks, it may be: this thread has its turn.
+  // Inside a trial, which may belong to a search for all ranks, this thread is already taking part.
+  if (InsideTrial()) return why;
   (void)RankedKeys(stream, ranks()).Agree(nullptr);
   return why;
 }
 
 Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* arguments, std::size_t count) {
-  auto reader = std::make_unique<const Residency::Reader>(residency);  // Until the safe point, which frees.
+  auto reader = std::make_unique<const Residency::Reader>(residency);  // Lives until AtSafePoint frees memory.
   if (InsideTrial()) return misses.CheckSafe(stream, "warm-up", "warm up");
   BoundCall bound;
   bool is_empty = false;
@@ -72,7 +73,7 @@ Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* 
   }
   const std::vector<RankedKeys::Outcome> outcomes = keys.Agree(this);
   if (!outcomes.empty()) known = outcomes.front().status;
-  // A rank that was silent is not waited for a second time.
+  // A silent rank is not waited for a second time.
   const bool is_silent = known.code() == StatusCode::kDeadlineExceeded;
   if (is_silent) {
     (void)RankedKeys(stream, policy.ranks).Agree(this, RankedKeys::Patience::kNotForSilent);
@@ -91,7 +92,7 @@ Status TunedKernel::Impl::SafePointInRanks(CUstream stream) {
   Status safe = Guarded([&]() -> Status {
     TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "safe point", "call it"));
     TUNEONCE_ASSIGN_OR_RETURN(due, misses.Due());
-    // A rank that asks for one of these did not hear the end of the agreement on it.
+    // A rank that asks for one of these missed the end of the agreement on it.
     TUNEONCE_ASSIGN_OR_RETURN(const std::uint64_t device_word, residency.DeviceWord(ResidentKey::kTuned));
     for (AgreedKeys::Key& asked : agreed.Asked()) {
       const bool is_here = ResidentKey::DeviceAndRole(asked.key.words[0]) == device_word;
@@ -132,7 +133,8 @@ void WarmupRun::NoteGroup(const TunedKernel& kernel, TunedKernel::Impl* impl) {
 }
 
 void WarmupRun::TakeTurns(CUstream stream, const std::vector<KernelShapes>& kernels, const WarmupAllOptions& options) {
-  if (InsideTrial()) return;  // Of a search for all ranks, it may be: this thread has its turn.
+  // Inside a trial, which may belong to a search for all ranks, this thread is already taking part.
+  if (InsideTrial()) return;
   WarmupRun run(stream, options);
   for (const KernelShapes& each : kernels) {
     if (each.kernel != nullptr) run.NoteGroup(*each.kernel, nullptr);

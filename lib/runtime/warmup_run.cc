@@ -98,7 +98,7 @@ void WarmupRun::AddShape(std::size_t place, TunedKernel::Impl& impl, std::size_t
   if (is_empty) End(entry, State::kResident);
   if (!entry.is_done) {
     auto [it, is_new] = by_key_.try_emplace({place, FlightOf(key)}, nullptr);
-    if (!is_new) {  // Its stand-in may be another.
+    if (!is_new) {  // It may have another fallback config.
       it->second->warmed.shapes.push_back(index);
       it->second->shapes.push_back(std::move(entry.shapes.front()));
       return;
@@ -118,7 +118,7 @@ void WarmupRun::Serve(Entry& entry) {
   }
   if (impl.residency.HasChoice(key)) return End(entry, State::kResident);
   if (impl.is_baseline_only || impl.misses.is_sealed()) return End(entry, State::kStandIn);
-  TuneOutcome served = impl.misses.WarmChoice({stream_, *entry.call}, MissPolicy::kOfALookUp);
+  TuneOutcome served = impl.misses.WarmChoice({stream_, *entry.call}, MissPolicy::kForLookup);
   if (served.status.ok()) return End(entry, State::kFromStore);
   if (!served.is_not_stored) return End(entry, State::kFailed, std::move(served.status));
   if (!impl.misses.may_search()) End(entry, State::kStandIn);
@@ -129,7 +129,7 @@ Status WarmupRun::PlanCompiles(Entry& entry) {
   if (const std::string& shared = impl.policy.shared_choice; !shared.empty()) {
     std::vector<std::uint64_t> words(impl.binder.num_key_words());
     impl.binder.KeyWords(entry.call->call(), words.data());
-    // The key that decides for all compiles its candidates; the others one config, when that is known.
+    // The first key compiles its candidates. The others compile one config, once it is known.
     if (!shared_.try_emplace({shared, std::move(words)}, &entry).second) return Status();
   }
   InputShape at_bound = entry.shapes.front();
@@ -156,11 +156,11 @@ void WarmupRun::CompileTheRest() {
 void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::function<void()>& beat) {
   const TunedKernel::Impl* first = nullptr;
   const Target* target = nullptr;
-  double budgets_ms = 0;  // Of all searches; no limit where one has none.
+  double budgets_ms = 0;  // The sum over all searches. It is unlimited if one search has no limit.
   for (Entry* each : entries) {
     Entry& entry = *each;
     if (entry.is_done || IsOverFor(*entry.impl)) continue;
-    // What is wrong with a plan the search says.
+    // The search returns the errors of its plan.
     Status planned = entry.impl->Guarded([&] { return PlanCompiles(entry); });
     const double budget_ms = entry.impl->policy.search.wall_budget_ms;
     budgets_ms += budget_ms > 0 ? budget_ms : std::numeric_limits<double>::infinity();
@@ -175,7 +175,7 @@ void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::functi
     return IsOverFor(*first);
   };
   const bool waits = first->api.is_cpu_device();
-  // Where nothing is measured meanwhile, half of the time is left for measuring.
+  // If nothing is measured meanwhile, half of the time is kept for measuring.
   const auto most = ShareOf(TimeLeft(), waits ? 2 : 1).count();
   if (options_.deadline_ms) options.total_timeout_ms = static_cast<int>(std::max<std::int64_t>(1, most));
   constexpr double kMostMs = std::numeric_limits<int>::max();
@@ -210,11 +210,11 @@ void WarmupRun::Tune(Entry& entry, bool may_wait) {
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
                               TuningCall::OnFills(*impl.definition, impl.binder, entry.shapes.front(),
                                                   StreamView(impl.api, stream_), WarmupInputs::Use::kSearch));
-    outcome =
-        impl.misses.WarmChoice({stream_, call, &limits}, may_wait ? MissPolicy::kOfAWarmUp : MissPolicy::kOfOneOfMany);
+    outcome = impl.misses.WarmChoice({stream_, call, &limits},
+                                     may_wait ? MissPolicy::kForWarmup : MissPolicy::kWithoutWaiting);
     return outcome.status;
   });
-  if (outcome.is_elsewhere && !may_wait) return;  // It comes last.
+  if (outcome.is_elsewhere && !may_wait) return;  // It is tried last.
   StatusCode code = outcome.status.code();
   bool is_cut_short = code == StatusCode::kCancelled || code == StatusCode::kDeadlineExceeded;
   if (is_cut_short) return End(entry, State::kNotReached, std::move(outcome.status));
@@ -228,7 +228,7 @@ void WarmupRun::Tune(Entry& entry, bool may_wait) {
 void WarmupRun::TuneTheRest(bool may_wait) {
   for (Entry& entry : entries_) {
     if (entry.is_done || IsOverFor(*entry.impl)) continue;
-    if (!burst_ && entry.impl->policy.search.timer == nullptr) {  // One claim of CUPTI for all.
+    if (!burst_ && entry.impl->policy.search.timer == nullptr) {  // One acquisition of CUPTI serves all searches.
       burst_.emplace(entry.impl->policy.search.runtime->cupti(), entry.impl->api);
     }
     Tune(entry, may_wait);
@@ -243,7 +243,7 @@ void WarmupRun::Finish(Entry& entry) {
     const bool is_reached = warmed.state != State::kNotReached;
     if (!loaded.ok() && !is_reached) warmed.status = warmed.status.WithPrefix("its stand-in is not loaded either");
     const bool has_choice = warmed.state != State::kStandIn && is_reached;
-    if (!has_choice) (void)entry.impl->Guarded([&] { return entry.impl->misses.LetWait(entry.call->call()); });
+    if (!has_choice) (void)entry.impl->Guarded([&] { return entry.impl->misses.MakePending(entry.call->call()); });
     if (!loaded.ok() && warmed.status.ok()) End(entry, State::kFailed, std::move(loaded));
   }
   ++num_done_;
@@ -255,7 +255,7 @@ void WarmupRun::Finish(Entry& entry) {
   CallbackScope scope;
   try {
     options_.on_progress(WarmupProgress{warmed, num_done_, entries_.size(), left});
-  } catch (...) {  // A display must not end a warm-up.
+  } catch (...) {  // An exception from a progress callback must not end a warm-up.
   }
 }
 
@@ -267,7 +267,7 @@ std::vector<WarmedKey> WarmupRun::Run() {
     if (!threw.ok()) End(entry, State::kFailed, std::move(threw));
   }
   CompileTheRest();
-  // A stand-in that cannot be had yet the search may make: Finish says so.
+  // A fallback config that cannot be loaded yet may be made by the search. Finish reports it otherwise.
   for (Entry& entry : entries_) {
     if (!entry.is_done && !IsOverFor(*entry.impl)) (void)LoadStandIns(entry);
   }

@@ -21,19 +21,20 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// How much of the time that is left one key gets, where `keys` are left to be tuned: what one does not use, the others
-/// have. REQUIRES: keys > 0.
+/// Returns the share of the remaining time for one key when `keys` are left to tune. Time that one key does not use is
+/// available to the others. REQUIRES: keys > 0.
 std::chrono::milliseconds ShareOf(std::chrono::steady_clock::duration left, std::size_t keys);
 
-/// One WarmupAll: which keys there are, in which order they are made ready, and what time each gets. How a key is made
-/// ready, MissPolicy knows. Used on one thread.
+/// One call of WarmupAll: it finds the keys, decides their order, and divides the time. MissPolicy makes each key
+/// ready. Thread rule: one thread.
 class WarmupRun {
  public:
   WarmupRun(CUstream stream, const WarmupAllOptions& options);
 
-  /// The kernel at this place of the list, with its shapes. Errors: FailedPrecondition, where nothing may be warmed.
+  /// Adds the kernel at this index of the list, with its shapes. Errors: FailedPrecondition where warm-ups are not
+  /// allowed.
   Status Add(std::size_t place, const KernelShapes& kernel);
-  /// In place of Run, where Add failed: other ranks, if there are any, count on this one's turn.
+  /// Called in place of Run after Add failed, because other ranks expect this one to take part.
   static void TakeTurns(CUstream stream, const std::vector<KernelShapes>& kernels, const WarmupAllOptions& options);
   std::vector<WarmedKey> Run();
 
@@ -44,32 +45,33 @@ class WarmupRun {
   /// A key of a kernel on this device.
   struct Entry {
     TunedKernel::Impl* impl = nullptr;
-    ResidentKey key{};  // Of no words, where the shape is wrong: a copy of one that was not set reads anything.
+    // No words for an invalid shape, because copying an uninitialized key would read undefined memory.
+    ResidentKey key{};
     WarmedKey warmed;
-    std::vector<InputShape> shapes;  ///< The first is the one that is tuned.
-    std::optional<TuningCall> call;  ///< Of the first, without memory.
+    std::vector<InputShape> shapes;  ///< The first one is tuned.
+    std::optional<TuningCall> call;  ///< The call of the first shape, without memory.
     bool is_done = false;
   };
 
-  /// Ranks that agree, and what this one's device is known by.
+  /// A group of ranks, and the device by which it knows this one.
   struct Group {
     const RankPolicy* policy;
     TunedKernel::Impl* impl;  // May be null.
   };
 
   void NoteGroup(const TunedKernel& kernel, TunedKernel::Impl* impl);
-  /// What keys of kernels in groups of ranks run.
+  /// Lets groups of ranks agree on their kernels' keys.
   void AgreeInRanks();
   RankedKeys::Key RankedKeyOf(Entry& entry);
   void AddShape(std::size_t place, TunedKernel::Impl& impl, std::size_t index, const TunedKernel::Shape& shape);
   Result<TuningCall> CallWithoutMemory(const Entry& entry, const InputShape& shape) const;
   void Serve(Entry& entry);
   void CompileTheRest();
-  /// What these need, but for those of them that are done. `beat` is called while this waits; may be null.
+  /// Compiles for these keys, except the finished ones. `beat` (may be null) is called while this waits.
   void CompileFor(const std::vector<Entry*>& entries, const std::function<void()>& beat);
-  /// Has a worker start, if one is going to be needed, while what it will run is compiled and loaded.
+  /// Starts a worker process if one will be needed, while the code that it will run is compiled and loaded.
   static void AnnounceSearches(const TunedKernel::Impl& first);
-  /// Hands what a key needs to `ahead_`.
+  /// Passes the compile jobs of a key to `ahead_`.
   Status PlanCompiles(Entry& entry);
   void Tune(Entry& entry, bool may_wait);
   void TuneTheRest(bool may_wait);
@@ -84,14 +86,15 @@ class WarmupRun {
   const WarmupAllOptions& options_;
   const Clock::time_point start_ = Clock::now();
   const Clock::time_point end_;
-  std::map<TunedKernel::Impl*, Residency::Reader> kernels_;         // Those of the list.
-  std::vector<Group> groups_;                                       // In the order in which the list names them first.
-  std::deque<Entry> entries_;                                       // Addresses stay.
-  std::map<std::pair<std::size_t, TuneOnce::Key>, Entry*> by_key_;  // With the kernel's place.
-  std::map<std::pair<std::string, std::vector<std::uint64_t>>, Entry*> shared_;  // By shared choice and key.
+  std::map<TunedKernel::Impl*, Residency::Reader> kernels_;         // The kernels of the list.
+  std::vector<Group> groups_;                                       // In the order in which the list first names them.
+  std::deque<Entry> entries_;                                       // A deque keeps addresses valid.
+  std::map<std::pair<std::size_t, TuneOnce::Key>, Entry*> by_key_;  // By the kernel's index and the key.
+  // By AutotunePolicy::shared_choice and key.
+  std::map<std::pair<std::string, std::vector<std::uint64_t>>, Entry*> shared_;
   CompileAhead ahead_;
   std::optional<TimingBurst> burst_;
-  Status fatal_;  // What lost the context.
+  Status fatal_;  // The error that lost the context.
   std::size_t num_done_ = 0;
 };
 

@@ -24,12 +24,14 @@ using Value = TunedKernel::Shape::Value;
 std::string TextOf(const Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.what)) return absl::StrCat(*whole);
   if (const auto* number = std::get_if<double>(&value.what)) {
-    return absl::StrCat(*number, std::trunc(*number) == *number ? ".0" : "");  // It was no whole number's type.
+    // The fraction shows that the number was given as a floating-point number.
+    return absl::StrCat(*number, std::trunc(*number) == *number ? ".0" : "");
   }
   return std::string(DTypeName(std::get<DType>(value.what)));
 }
 
-/// The bytes of a scalar; nothing if its dtype cannot hold the value. Whole numbers to the last bit.
+/// Returns the bytes of a scalar, or nothing if its dtype cannot hold the value exactly. Floating-point dtypes may
+/// round.
 std::optional<std::uint64_t> EncodeScalar(DType dtype, const Value& value) {
   std::uint64_t word = 0;
   if (const auto* whole = std::get_if<std::int64_t>(&value.what)) {
@@ -44,7 +46,7 @@ std::optional<std::uint64_t> EncodeScalar(DType dtype, const Value& value) {
   return word;
 }
 
-/// Puts one shape's values where they belong, and notes what is wrong.
+/// Reads one shape's values and collects its mistakes.
 class ShapeReader {
  public:
   explicit ShapeReader(const KernelDefinition& definition) : definition_(definition) {
@@ -74,8 +76,8 @@ class ShapeReader {
       Note(absl::StrCat("no value for the dim", missing_.size() > 1 ? "s " : " ", absl::StrJoin(missing_, ", ")));
     }
     if (!unknown_.empty()) {
-      Note(absl::StrCat(absl::StrJoin(unknown_, ", "), unknown_.size() > 1 ? " are none" : " is none",
-                        " of the kernel's: ", Known()));
+      Note(absl::StrCat(absl::StrJoin(unknown_, ", "), unknown_.size() > 1 ? " are unknown" : " is unknown", ": ",
+                        Known()));
     }
     if (!wrong_.empty()) return InvalidArgumentError("a shape: " + absl::StrJoin(wrong_, "; "));
     for (std::size_t i = 0; i < definition_.parameters().size(); ++i) {
@@ -109,7 +111,7 @@ class ShapeReader {
                       std::string(DTypeName(parameter.dtype))));
   }
 
-  /// "dims M, N; scalars eps; tensors x, y".
+  /// Lists the known names: "dims M, N; scalars eps; tensors x, y".
   std::string Known() const {
     std::vector<std::string> scalars, tensors, kinds;
     for (const Parameter& parameter : definition_.parameters()) {
@@ -122,7 +124,7 @@ class ShapeReader {
     add("dims", definition_.dims());
     add("scalars", scalars);
     add("tensors", tensors);
-    return kinds.empty() ? "it takes nothing" : "it has " + absl::StrJoin(kinds, ", ");
+    return kinds.empty() ? "the kernel takes nothing" : "the kernel has " + absl::StrJoin(kinds, ", ");
   }
 
   const KernelDefinition& definition_;

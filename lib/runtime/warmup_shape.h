@@ -9,13 +9,12 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What inputs are made for, of a shape by names. Errors: InvalidArgument, with all that is wrong in one line: names
-/// that are none of the kernel's or stand there twice, dims without a value, values of the wrong kind or that do not
-/// fit.
+/// Returns what inputs are made for, from a shape by names. Errors: InvalidArgument that lists all mistakes in one
+/// line: unknown or repeated names, dims without a value, and values of the wrong kind or out of range.
 TUNEONCE_API Result<InputShape> ReadShape(const KernelDefinition& definition, const TunedKernel::Shape& shape);
 
-/// True if a launch at these dims would do nothing, as CallBinder::Bind has it. Errors: InvalidArgument if an extent of
-/// 0 leaves nothing to compute an output from.
+/// Returns whether a launch at these dims would do nothing, like CallBinder::Bind. Errors: InvalidArgument if an extent
+/// of 0 leaves no input to compute an output from.
 Result<bool> IsEmptyAt(const KernelDefinition& definition, const Dims& dims);
 
 }  // namespace v0

@@ -54,15 +54,15 @@ Result<VariantSet> WithoutStandIns(const KernelDefinition& definition, VariantSe
   for (std::size_t i = 0; i < definition.variants().size(); ++i) {
     const Variant& variant = definition.variants()[i];
     if (left_out.Has(i)) continue;
-    SourceKind its_kind = SourceKind::kHostCpp;
+    SourceKind variant_kind = SourceKind::kHostCpp;
     if (!variant.launcher) {
       TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, MakeDecidedSource(definition, variant, config, problem));
-      its_kind = source.kind;
+      variant_kind = source.kind;
     }
     const bool is_first = !kind;
     if (is_first) is_callable = static_cast<bool>(variant.launcher);
-    if (is_first) kind = its_kind;
-    if (its_kind != *kind || static_cast<bool>(variant.launcher) != is_callable) left_out = left_out.With(i);
+    if (is_first) kind = variant_kind;
+    if (variant_kind != *kind || static_cast<bool>(variant.launcher) != is_callable) left_out = left_out.With(i);
   }
   return left_out;
 }

@@ -98,7 +98,7 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
     TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *variant, config, call));
     if (candidate.is_callable()) {
       planned.alternatives.push_back(std::move(candidate));
-      break;  // It needs nothing that could be missing.
+      break;  // A launcher needs nothing that could be missing.
     } else if (IsTile(candidate.source.kind) && !enable_tile) {
       planned.passed_over.push_back(PassedOver{variant->name, "Tile IR is switched off (ENABLE_TILE=0)"});
     } else if (Status covered = CheckAssumptionsOfCode(assumptions, layout, config, candidate.source); !covered.ok()) {

@@ -22,11 +22,11 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One config, built by one variant, on its way through a search: what is compiled, and how it is launched.
+/// One config, built by one variant, during a search: what is compiled, and how it is launched.
 struct Candidate {
   Config config;
   std::shared_ptr<const KernelDefinition> definition;
-  const Variant* variant = nullptr;  ///< Of `definition`; null in a search without a definition.
+  const Variant* variant = nullptr;  ///< A variant of `definition`, or null in a search without a definition.
   BoundCall call;                    ///< The caller's arguments; trials run on scratch (TrialTensors).
   CallingConvention convention = CallingConvention::kPlain;
   KernelSource source;
@@ -39,7 +39,7 @@ struct Candidate {
   std::string variant_name() const { return variant == nullptr ? std::string() : variant->name; }
 };
 
-/// The ways to build one config, in order of preference. What the host launches always works: nothing stands behind it.
+/// The ways to build one config, in order of preference. A launcher of the host's has no alternative after it.
 struct PlannedConfig {
   Config config;
   std::vector<Candidate> alternatives;
@@ -51,11 +51,11 @@ struct PlannedConfig {
   bool ends_with_callable() const { return !alternatives.empty() && alternatives.back().is_callable(); }
 };
 
-/// Plans one config: calls the functions (source, hints, geometry) of the variants that may build it on
-/// `call.problem.target`, but for those that are `left_out`. Without `enable_tile` (Environment's) Tile IR is passed
-/// over. Errors: Unimplemented if there is no variant; InvalidArgument if a function throws (named, with the config),
-/// if the config's `backend` names no variant, or for a Tile IR kernel whose block, shared memory or cluster is not
-/// left to its cubin. REQUIRES: what `call` points to outlives the candidates.
+/// Plans one config: calls the source, hints and geometry functions of the variants that may build it on
+/// `call.problem.target`, except those in `left_out`. Without `enable_tile` (Environment's) Tile IR is skipped. Errors:
+/// Unimplemented without a variant; InvalidArgument if a function throws (named, with the config), if the config's
+/// `backend` names no variant, or for a Tile IR kernel that sets block, shared memory or cluster, which its cubin
+/// decides. REQUIRES: what `call` points to outlives the candidates.
 TUNEONCE_API Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition,
                                               const Config& config, const BoundCall& call, bool enable_tile,
                                               VariantSet left_out = {});
@@ -68,7 +68,7 @@ struct LoadedKernel {
   std::optional<Library> library;  ///< Empty, and `function` null, where the host launches.
   CUfunction function = nullptr;   ///< KernelHandle::get.
   std::string symbol;
-  const Variant* variant = nullptr;      ///< What it was built by; null in a search without a definition.
+  const Variant* variant = nullptr;      ///< The variant that built it, or null in a search without a definition.
   Fingerprint code;                      ///< Artifact::code_fingerprint.
   std::int64_t shared_memory_bytes = 0;  ///< Dynamic, that the kernel was prepared for.
   /// What each launch is checked for, where the code assumes more than its variant declares.
@@ -95,7 +95,7 @@ Result<AssumptionChecks> AssumptionsOf(const Candidate& candidate, bool* has_mor
 /// InvalidArgument, naming the parameter that differs.
 Status CheckParameters(const ParameterLayout& layout, const Candidate& candidate);
 
-/// Lets launches of the kernel take so much dynamic shared memory; above 48 KiB a driver wants to be told. REQUIRES:
+/// Allows launches of the kernel to use this much dynamic shared memory, which drivers require above 48 KiB. REQUIRES:
 /// `bytes` fits an int.
 TUNEONCE_API Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t bytes);
 

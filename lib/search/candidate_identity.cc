@@ -16,7 +16,7 @@ std::vector<std::uint64_t> WordsOf(const Candidate& candidate, const ParameterLa
 }  // namespace
 
 bool LaunchesAlike(const Candidate& a, const Candidate& b, const std::vector<Dims>& dims) {
-  if (a.is_callable() || b.is_callable()) return false;  // What the host does cannot be compared.
+  if (a.is_callable() || b.is_callable()) return false;  // The host's functions cannot be compared.
   // Another variant may take other parameters, in another order.
   if (!(a.artifact.code_fingerprint == b.artifact.code_fingerprint) || a.definition != b.definition ||
       a.variant != b.variant || a.convention != b.convention || !(a.geometry == b.geometry)) {

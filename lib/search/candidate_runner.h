@@ -35,9 +35,9 @@ struct PreparedTrial {
   Status fatal;
 };
 
-/// What a verification of several candidates on one call found.
+/// The result of verifying several candidates on one call.
 struct VerifiedTogether {
-  /// By candidate, in the order in which they were given; empty for one that is correct.
+  /// One entry per candidate, in the given order. Empty for a correct one.
   std::vector<std::optional<Failure>> failures;
   /// Not OK: the context was lost, or the search was cancelled, and no further trial is possible.
   Status fatal;
@@ -55,8 +55,8 @@ class TUNEONCE_API CandidateRunner {
   /// True as long as outputs are to be compared with the baseline's, and these are not there: it goes first.
   virtual bool wants_baseline_first() const { return false; }
 
-  /// Loads the candidate, runs it and checks what it computed, as far as the runner can. REQUIRES: the candidate stays
-  /// where it is until its trial is released.
+  /// Loads the candidate, runs it and verifies its outputs, as far as the runner can. REQUIRES: the candidate's address
+  /// does not change until its trial is released.
   virtual PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) = 0;
   /// Launches of a trial that is checked again.
   static constexpr int kLaunchesToCheckAgain = 6;
@@ -70,14 +70,15 @@ class TUNEONCE_API CandidateRunner {
                                           bool /*first_is_reference*/) {
     return VerifiedTogether{std::vector<std::optional<Failure>>(candidates.size()), Status()};
   }
-  /// The trial will not run again: frees what is its alone, its code above all.
+  /// Frees what belongs to the trial alone, mainly its code. It will not run again.
   virtual void Release(std::size_t /*trial*/) {}
 
-  /// Runs each of these trials once, in this order, and times them: microseconds. Errors: of a run, which may be
-  /// that of any of them; sticky if the context was lost; Unavailable if the times were lost.
+  /// Runs each of these trials once, in this order, and returns their times in microseconds. Errors: that of a run,
+  /// which may be any of them; sticky if the context was lost; Unavailable if the times were lost.
   virtual Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) = 0;
 
-  /// Times were lost: true if the runner now times in another way, so that all samples must be taken anew.
+  /// Called when times were lost. Returns whether the runner now uses another timer, so that all samples must be
+  /// repeated.
   virtual bool TimeInAnotherWay() { return false; }
 
   /// The code of a trial that is right, to be launched in this context from now on. `prepared`: of `candidate`. Errors:
@@ -97,7 +98,7 @@ class TUNEONCE_API CandidateRunner {
 
   /// "cupti", "events"; empty before the first Prepare.
   virtual std::string timer_name() const { return ""; }
-  /// What the user should know about how was measured, one line each.
+  /// Returns notes for the user about the measurement, one line each.
   virtual std::vector<std::string> notes() const { return {}; }
   virtual std::int64_t num_launches() const = 0;
   /// TuningCost::peak_bytes.

@@ -22,8 +22,8 @@ struct CompiledKernel::Impl {
   Geometry geometry;
   LaunchSetup setup;
 
-  Impl(const DriverApi& its_api, Library its_library, KernelHandle its_kernel, const Geometry& its_geometry)
-      : api(its_api), library(std::move(its_library)), kernel(its_kernel), geometry(its_geometry), setup(geometry) {}
+  Impl(const DriverApi& driver, Library loaded, KernelHandle handle, const Geometry& launch_geometry)
+      : api(driver), library(std::move(loaded)), kernel(handle), geometry(launch_geometry), setup(geometry) {}
 };
 
 CompiledKernel::CompiledKernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}

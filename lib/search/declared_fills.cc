@@ -24,7 +24,7 @@ Status DeclaredFills::Fill(std::size_t parameter, const Dims& dims, const Tensor
   TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(bytes.data(), bytes.size()));
   if (is_same_at_all_dims) {
     Result<TrialMemory::Block> block = memory_.Allocate(stream_, bytes.size());
-    if (block.ok()) {  // Else it is made anew each time.
+    if (block.ok()) {  // Otherwise it is made again each time.
       TUNEONCE_RETURN_IF_ERROR(block->buffer.CopyFromDevice(buffer.get(), bytes.size()));
       patterns_.insert_or_assign(parameter, Pattern{view.dtype, *std::move(block)});
     }

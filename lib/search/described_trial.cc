@@ -109,7 +109,8 @@ Result<std::unique_ptr<DescribedTrial>> DescribedTrial::Create(TrialDescription 
   KernelDefinition definition(description.kernel);
   std::vector<Parameter> parameters;
   for (const Described& parameter : description.parameters) parameters.push_back(Constant(parameter));
-  Variant variant([](const Config&) { return KernelSource(); });  // It is compiled.
+  // The code is compiled already, so its source is empty.
+  Variant variant([](const Config&) { return KernelSource(); });
   variant.Named(description.variant).Convention(description.convention).Taking(description.taken);
   TUNEONCE_ASSIGN_OR_RETURN(Geometry geometry, GeometryOf(description));
   variant.Grid([geometry](const Config&, const Problem&) { return geometry; });
@@ -117,7 +118,7 @@ Result<std::unique_ptr<DescribedTrial>> DescribedTrial::Create(TrialDescription 
   if (description.is_unordered) definition.Unordered();
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   if (definition.parameters().size() != description.parameters.size()) {
-    return InvalidArgumentError("the kernel takes a dim that is none of its parameters");
+    return InvalidArgumentError("the kernel takes a dim that is not one of its parameters");
   }
   candidate.definition = std::make_shared<const KernelDefinition>(std::move(definition));
   if (description.has_variant) candidate.variant = &candidate.definition->variants().front();

@@ -24,14 +24,14 @@ class DissentingOutputs {
   /// candidates of different code, this one included, have computed the same, within tolerance; 0 where it could not be
   /// kept. Waits for the stream. Errors: the driver's.
   Result<int> Add(const KernelDefinition& definition, const TrialTensors& tensors, const Fingerprint& code);
-  /// Frees all copies. What is added later is compared with what is added from then on.
+  /// Frees all copies. Later additions are only compared with each other.
   void Clear() { kept_.clear(); }
   bool is_empty() const { return kept_.empty(); }
 
  private:
   struct Kept {
-    std::unique_ptr<OutputCheck> outputs;  // It is the reference here.
-    std::vector<Fingerprint> codes;        // Of those that computed it, each once.
+    std::unique_ptr<OutputCheck> outputs;  // Acts as the reference here.
+    std::vector<Fingerprint> codes;        // The codes that computed these outputs, each once.
   };
 
   StreamView stream_;

@@ -45,7 +45,8 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
   }
   KernelDefinition definition("exhaustive_search");
   definition.Parameters(parameters).AddVariant(variant);
-  if (!space.OptionsThatChangeResults().empty()) definition.Space(space);  // It wants a tolerance of each output.
+  // This checks that each output has a tolerance.
+  if (!space.OptionsThatChangeResults().empty()) definition.Space(space);
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   ArgumentList list;
   list.definition = std::make_shared<const KernelDefinition>(std::move(definition));
@@ -67,8 +68,8 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
 
 using ArgumentsFn = std::function<std::vector<TrialArgument>(const Config&)>;
 
-/// The search without a definition: each config has arguments of its own, and all are built by `variant`.
-/// `complete(config, &candidate)` adds to a candidate what is its alone.
+/// Searches without a definition: each config has its own arguments, and `variant` builds all of them.
+/// `complete(config, &candidate)` adds the parts that differ between candidates.
 template <typename Complete>
 Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamView stream, const Variant& variant,
                                              const ArgumentsFn& args_fn, const SearchOptions& options,

@@ -23,7 +23,7 @@ void AddOnce(std::int64_t extent, std::vector<std::int64_t>* extents) {
   if (std::find(extents->begin(), extents->end(), extent) == extents->end()) extents->push_back(extent);
 }
 
-/// What to verify of one dim's bucket, in order of importance.
+/// Returns the extents of one dim's bucket to verify, in order of importance.
 std::vector<std::int64_t> ExtentsOf(const ExtentRange& range, std::int64_t launched, std::int64_t bound,
                                     const ExtentClasses& classes) {
   std::vector<std::int64_t> extents = {launched};
@@ -107,7 +107,7 @@ ExtentRange BucketOf(const KeyPart& part, std::int64_t extent) {
       if (at_least == part.values.end()) return {std::max(part.values.back(), bound / 2) + 1, bound};
       return {at_least == part.values.begin() ? 1 : *(at_least - 1) + 1, bound};
     case KeyPart::Bucket::kNearest: {
-      // Of two that are as near, the smaller one counts.
+      // Between two equally near entries the smaller one is taken.
       const std::int64_t first = at_least == part.values.begin() ? 1 : (*(at_least - 1) + bound) / 2 + 1;
       if (at_least + 1 == part.values.end()) return {first, std::max(2 * bound, extent)};
       return {first, (bound + *(at_least + 1)) / 2};

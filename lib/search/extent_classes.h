@@ -38,8 +38,8 @@ struct ExtentRange {
   std::int64_t first = 1;
   std::int64_t last = 1;
 };
-/// Of the bucket that `extent` is in. A last bucket of KeyPart::Nearest has no end: here it ends at twice the value
-/// that is tuned, or at `extent`.
+/// Returns the range of the bucket that contains `extent`. The last bucket of KeyPart::Nearest is unlimited: its range
+/// ends at twice the tuned value, or at `extent`.
 ExtentRange BucketOf(const KeyPart& part, std::int64_t extent);
 
 /// The dims at which a config has to be verified that was measured at the bound of the key which a launch at `launched`

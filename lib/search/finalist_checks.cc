@@ -138,7 +138,7 @@ Status FinalistChecks::Plan() {
   }
   const std::size_t num_varied = runs_.size() - first;
   if (num_varied < 3) add(launched);
-  // One change for each of the first runs; all of them for one that is made for their sake.
+  // The first runs have one change each. A run that is made for its changes has all of them.
   auto run_for = [&](std::size_t change) -> CallVariation& {
     return num_varied < 3 ? runs_.back().variation : runs_[first + change].variation;
   };
@@ -195,7 +195,7 @@ FinalistChecks::RunResult FinalistChecks::RunOn(const BoundCall& call, bool is_l
       result.failures[candidate] = Failure{candidate->config, FailureKind::kRun, moved.status().message()};
       continue;
     }
-    if (!*moved) continue;  // Such a launch runs something else.
+    if (!*moved) continue;  // Such a launch would run other code.
     there.push_back(**std::move(moved));
     of.push_back(candidate);
     pointers.push_back(&there.back());
@@ -230,7 +230,7 @@ Result<FinalistChecks::RunResult> FinalistChecks::MakeVaried(const CallVariation
     return result;
   }
   result = RunOn(varied->call(), /*is_launch=*/false, candidates, first_is_reference);
-  // What still runs reads the call's memory.
+  // Work in the stream reads the call's memory.
   Status finished = stream_.Synchronize();
   if (finished.sticky()) return finished;
   return result;
@@ -323,7 +323,7 @@ Result<FinalistChecks::Failures> FinalistChecks::Check(const std::vector<const C
                                        cause.empty() ? label : cause, ": ", failure.message);
         failures.emplace(candidate, std::move(failure));
       }
-      return failures;  // The others race anew, and are verified then.
+      return failures;  // The others race again, and are verified after that.
     }
     if (result.is_of_another_key) continue;
     if (!result.gap.empty()) {

@@ -21,42 +21,42 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What the selection of a search has to be verified for besides the call that was measured.
+/// What the selected config must be verified for besides the call that was measured.
 struct VerificationScope {
   std::shared_ptr<const KernelDefinition> definition;
-  /// The launch that the search is for; what it points to outlives the search. Its dims may differ from the measured
+  /// The launch that the search is for. What it points to outlives the search. Its dims may differ from the measured
   /// ones.
   const BoundCall* launched = nullptr;
   Dims measured;                         ///< The dims that candidates are measured at.
   bool is_on_fills = false;              ///< The launch's inputs hold what the definition declares for warm-ups.
   std::vector<Dims> dims;                ///< At which else to verify, in order of importance.
-  std::optional<ExtentClasses> classes;  ///< Of the extents of dims that the key does not decide.
+  std::optional<ExtentClasses> classes;  ///< The classes of extents of dims that the key does not decide.
 };
 
-/// Verifies the finalists of a search where later launches may differ from the call that was measured: at other dims of
-/// the key's bucket, on data that can show an error, with other strides, addresses and values of free scalars. Each run
-/// has all finalists compute the same, and compares them with the baseline. To save runs, a run at other dims has one
-/// of the other changes as well; where a finalist fails, each change is tried by itself to name the cause.
+/// Verifies the finalists of a search for launches that differ from the measured call: at other dims of the key's
+/// bucket, on data that can show an error, and with other strides, addresses and values of scalars that the key does
+/// not contain. In each run all finalists compute the same and are compared with the baseline. To save runs, a run at
+/// other dims also has one of the other changes. If a finalist fails, each change is tried alone to name the cause.
 ///
-/// A run that the baseline fails, or that cannot be made, says nothing about the finalists: it is listed as a gap, but
-/// for the launch itself. Thread rule: one thread.
+/// A run in which the baseline fails, or that cannot be made, shows nothing about the finalists and is listed as a gap,
+/// except for the launch itself. Thread rule: one thread.
 class FinalistChecks {
  public:
-  /// `is_over`: asked before each run but the first; once true, what is left becomes a gap. REQUIRES: all references
-  /// outlive the object.
+  /// `is_over` is called before each run but the first, and once it returns true the remaining runs become gaps.
+  /// REQUIRES: all references outlive the object.
   FinalistChecks(VerificationScope scope, CandidateRunner& runner, StreamView stream, TrialMemory& memory,
                  const SearchOptions& options, Mutex& measuring_lock);
 
   using Failures = std::map<const Candidate*, Failure>;
-  /// What is wrong with `finalists`, which are compiled and correct on the call that was measured; the first is the
-  /// reference if `first_is_reference`. Where one of them fails in a run, `others` are verified in that run, too, so
-  /// that what has the same fault need not race again. Errors: the context was lost; Cancelled.
+  /// Returns the failures of `finalists`, which are compiled and correct on the measured call; the first is the
+  /// reference if `first_is_reference`. If one of them fails in a run, `others` are verified in that run too, so that
+  /// candidates with the same fault do not race again. Errors: the context was lost; Cancelled.
   Result<Failures> Check(const std::vector<const Candidate*>& finalists, bool first_is_reference,
                          const std::vector<const Candidate*>& others, const std::function<bool()>& is_over);
 
   /// The dims of all runs, at which candidates that count as one have to launch alike.
   const std::vector<Dims>& dims() const { return scope_.dims; }
-  /// What the finalists of the last Check were verified under, which found no failure.
+  /// Returns the conditions under which the finalists of the last Check, which found no failure, were verified.
   Verification Verified(bool has_reference) const;
 
  private:
@@ -66,7 +66,7 @@ class FinalistChecks {
   };
   struct RunResult {
     Failures failures;
-    std::string gap;  ///< Why the run says nothing; empty if it does.
+    std::string gap;  ///< Why the run shows nothing. Empty if it does.
     /// The reference's code does not suit the call: launches of it have another key, which is verified by itself.
     bool is_of_another_key = false;
     Status fatal;
@@ -105,15 +105,16 @@ class FinalistChecks {
   std::vector<Run> runs_;
   bool is_data_weak_ = false;
   bool can_generate_ = true;
-  // Of the last Check.
+  // The arguments of the last Check.
   std::vector<const Candidate*> others_;
   bool has_generated_data_ = false;
   std::map<std::string, std::vector<std::uint64_t>> classes_;  // By dim.
   std::vector<std::string> gaps_;
 };
 
-/// What the kernel demands of a record's verification: what `options` say, and what its outputs declare. Without a
-/// baseline or a given reference outputs cannot be compared. `problem`: with the dtypes and the target of a call.
+/// Returns the verification that a record of the kernel needs, from `options` and the declarations of its outputs.
+/// Outputs can only be compared with a baseline or a given reference. `problem` has the dtypes and the target of a
+/// call.
 Verification DemandedVerification(const KernelDefinition& definition, const Problem& problem,
                                   const SearchOptions& options);
 

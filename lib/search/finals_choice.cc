@@ -11,7 +11,7 @@ inline namespace v0 {
 
 double ShareOfVariance(int num_ranks, RankPolicy::Minimize minimize) {
   if (minimize == RankPolicy::Minimize::kMean) return 1.0 / num_ranks;
-  // Of the greatest of 1, 2, ... 8; beyond it hardly falls, and is taken to stay.
+  // The variances of the greatest of 1, 2, ... 8 values. Beyond 8 it hardly falls, and counts as constant.
   constexpr double kOfGreatest[] = {1, 0.6817, 0.5595, 0.4917, 0.4475, 0.4159, 0.3919, 0.3729};
   constexpr int kMost = static_cast<int>(std::size(kOfGreatest));
   return kOfGreatest[std::min(num_ranks, kMost) - 1];

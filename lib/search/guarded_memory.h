@@ -28,7 +28,7 @@ class GuardedMemory {
     CUdeviceptr address = 0;  ///< Filled in.
   };
 
-  /// What a block for these pieces needs, guards included.
+  /// Returns the size of a block for these pieces, guard zones included.
   static std::size_t BytesFor(const std::vector<Piece>& pieces);
   /// Errors: ResourceExhausted.
   static Result<GuardedMemory> Create(TrialMemory& memory, StreamView stream, std::size_t bytes);
@@ -46,7 +46,7 @@ class GuardedMemory {
   /// REQUIRES: `source` stays as it is until the stream got there.
   Status CopyFromHost(std::size_t piece, const void* source) const;
 
-  /// One zone, and the checksum that it has as long as nobody writes there.
+  /// One guard zone, and its checksum while it is unchanged.
   struct Guard {
     MemoryRange range;
     std::uint64_t checksum = 0;

@@ -1,4 +1,4 @@
-// InProcessRunner's checks: runs of a trial in poisoned memory, and what they wrote, before the race and after it.
+// InProcessRunner's checks: it runs a trial in poisoned memory and inspects what it wrote, before and after the race.
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
@@ -14,8 +14,8 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Runs before the race: what is not written shows in one of two. A kernel whose order of summation is not fixed is
-/// checked once more.
+/// Runs before the race. An unwritten element shows in one of two. A kernel without a fixed order of summation is
+/// verified once more.
 constexpr std::initializer_list<int> kFirstRuns = {1, 1};
 constexpr std::initializer_list<int> kFirstRunsUnordered = {1, 1, 1};
 constexpr std::initializer_list<int> kOneRun = {1};  // Nothing is compared.
@@ -23,14 +23,14 @@ constexpr std::initializer_list<int> kOneRun = {1};  // Nothing is compared.
 /// candidate leaves unwritten then hold the first poison, a NaN, which differs from every value. After a failure
 /// kFirstRuns tell whose fault it is.
 constexpr int kQuickPoison = 1;
-/// The same for what the host launches: once more before it is timed, in a capture perhaps, since what it loads,
-/// compiles or allocates at its first launch is its own business.
+/// Runs before the race of a launcher of the host's. It runs once more before it is timed, possibly in a capture,
+/// because its first launch may load, compile or allocate.
 constexpr std::initializer_list<int> kFirstRunsOfCallable = {2, 1};
 constexpr std::initializer_list<int> kFirstRunsOfUnorderedCallable = {2, 1, 1};
 constexpr std::initializer_list<int> kOneTimedRunOfCallable = {2};
-/// Launches after the race, back to back, between which nothing is put right: what a kernel keeps from one launch to
-/// the next shows. What is compared is what the 1st, 2nd and 6th of them leave: one of each remainder by 2 and by 3, so
-/// that what comes back every second or third time shows too, whatever ran before.
+/// Launches after the race, back to back without restoring memory in between, which shows state that a kernel keeps
+/// between launches. The results of the 1st, 2nd and 6th launch are compared. They have all remainders by 2 and by 3,
+/// so a fault in every second or third launch shows too.
 constexpr std::initializer_list<int> kLastRuns = {1, 1, 4};
 constexpr int Sum(std::initializer_list<int> bursts) {
   int sum = 0;
@@ -66,10 +66,10 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::Run(Trial& tria
     TUNEONCE_RETURN_IF_ERROR(times.status());
     trial.warmup_us = times->front();
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Trespass> trespass,
-                            trial.tensors().FindTrespass(has_workspaces ? &*workspaces_ : nullptr, byte));
-  if (!trespass) return std::optional<Finding>();
-  return std::optional<Finding>({trespass->kind, std::move(trespass->message)});
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<StrayWrite> stray_write,
+                            trial.tensors().FindStrayWrite(has_workspaces ? &*workspaces_ : nullptr, byte));
+  if (!stray_write) return std::optional<Finding>();
+  return std::optional<Finding>({stray_write->kind, std::move(stray_write->message)});
 }
 
 Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Trial& trial,
@@ -86,7 +86,7 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Tri
     if (i == 0 && against != Against::kReference) {
       Status kept = WithRoom([&] { return check.Keep(trial.definition(), trial.tensors()); });
       if (against == Against::kItself && kept.code() == StatusCode::kResourceExhausted) {
-        Note("elements that nobody writes were not looked for: there is no memory for a copy of the outputs");
+        Note("unwritten elements were not detected: memory is too short for a copy of the outputs");
       } else if (!kept.ok()) {
         return kept.WithPrefix("the reference");
       }
@@ -150,12 +150,12 @@ VerifiedTogether InProcessRunner::VerifyTogether(const std::vector<const Candida
   auto make_scratch = [&] {
     return TrialTensors::Create(*first.definition, first.call, memory_, inputs, comparer_, stream_);
   };
-  // What lacks memory here is a gap of the verification: the trials' copies stay.
+  // If memory is too short here the verification has a gap. The trials keep their copies.
   const bool may_drop_copies = std::exchange(may_drop_copies_, false);
   absl::Cleanup restore = [&] { may_drop_copies_ = may_drop_copies; };
   Result<TrialTensors> tensors = make_scratch();
   if (tensors.ok() && inputs.lacks_copies()) {
-    tensors = ResourceExhaustedError("there is no memory for copies of the inputs");
+    tensors = ResourceExhaustedError("memory is too short for copies of the inputs");
   }
   if (!tensors.ok()) {
     PreparedTrial failed = Fail(first, FailureKind::kResources, tensors.status());
@@ -234,7 +234,7 @@ Status InProcessRunner::NoteDissent(Trial& trial) {
   const Candidate& candidate = *trial.candidate;
   Fingerprinter code;
   code.Add(candidate.artifact.image);
-  if (candidate.is_callable()) code.Add(candidate.config.Canonical());  // What the host does cannot be compared.
+  if (candidate.is_callable()) code.Add(candidate.config.Canonical());  // The host's code cannot be compared.
   TUNEONCE_ASSIGN_OR_RETURN(trial.num_dissenting, dissents_.Add(trial.definition(), trial.tensors(), code.Finish()));
   return Status();
 }
@@ -289,10 +289,10 @@ PreparedTrial InProcessRunner::Checked(const Trial& trial, const Result<std::opt
 PreparedTrial InProcessRunner::CheckAgain(PreparedTrial prepared) {
   Trial& trial = *trials_[prepared.trial];
   auto check = [&]() -> Result<std::optional<Finding>> {
-    // What some candidate or other wrote during the race is put right, and is not this one's fault.
-    TUNEONCE_RETURN_IF_ERROR(trial.tensors().FindTrespass(nullptr).status());
+    // Restores what any candidate wrote during the race, which is not this one's fault.
+    TUNEONCE_RETURN_IF_ERROR(trial.tensors().FindStrayWrite(nullptr).status());
     TUNEONCE_RETURN_IF_ERROR(SeeToReference(trial));
-    if (!no_reference_.empty()) return std::optional<Finding>();  // It was compared before.
+    if (!no_reference_.empty()) return std::optional<Finding>();  // Its outputs were compared before.
     return RunAndCheck(trial, kLastRuns, /*timed=*/false, /*makes_reference=*/false);
   };
   PreparedTrial checked = WithDamage(Checked(trial, check()), "in the race or after it");

@@ -55,7 +55,7 @@ InProcessRunner::InProcessRunner(StreamView stream, const SearchOptions& options
       has_baseline_(has_baseline),
       wants_baseline_(options.verify == Verify::kAgainstBaseline && options.reference.empty() && has_baseline) {
   if (options.verify == Verify::kAgainstBaseline && options.reference.empty() && !has_baseline) {
-    Note("outputs were not compared: there is no baseline and no reference");
+    Note("outputs were not compared: the search has neither a baseline nor a reference");
   }
 }
 
@@ -93,12 +93,12 @@ std::vector<std::string> InProcessRunner::notes() const {
 std::string InProcessRunner::damage() const {
   if (inputs_.damaged().empty()) return "";
   return "the caller's " + inputs_.damaged() +
-         " is damaged: a candidate wrote it, and there was no memory to run on a copy";
+         " is damaged: a candidate wrote it, and memory was too short to run on a copy";
 }
 
 bool InProcessRunner::DropInputCopies() {
   std::size_t bytes = inputs_.copied_bytes();
-  if (bytes == 0 || bytes < memory_.missing_bytes()) return false;  // It would not help.
+  if (bytes == 0 || bytes < memory_.missing_bytes()) return false;  // Freeing it would not suffice.
   if (!may_drop_copies_ && !inputs_.CallersInputs(/*at_risk=*/false).empty()) {
     was_drop_refused_ = true;
     return false;

@@ -60,15 +60,15 @@ class InProcessRunner final : public CandidateRunner {
 
   Result<std::shared_ptr<Scratch>> ScratchFor(const Candidate& candidate);
   Result<std::unique_ptr<Trial>> MakeTrial(const Candidate& candidate, std::shared_ptr<Scratch> scratch);
-  /// The candidate's code: a trial's that has the same loaded, else loaded anew.
+  /// Returns the candidate's code: that of a trial with the same code, else newly loaded.
   Result<std::shared_ptr<const LoadedKernel>> LoadOnce(const Candidate& candidate);
   /// Sees to it that the trial's parameters point to where its memory is now.
   Status Bind(Trial& trial);
   Status EnsureWorkspaces(std::size_t bytes);
   /// Frees what no trial needs any more.
   void FreeUnused();
-  /// What `make` makes; once more without what is kept in case there is room, and without copies of inputs, if memory
-  /// is short.
+  /// Returns the result of `make`. If memory is short, it frees optional memory and then copies of inputs, and tries
+  /// again.
   template <typename Make>
   auto WithRoom(const Make& make) -> decltype(make()) {
     auto made = make();
@@ -89,26 +89,27 @@ class InProcessRunner final : public CandidateRunner {
   bool MayRunInPlace(bool is_baseline) const;
   /// The candidate is not tried, since `inputs` cannot be copied.
   PreparedTrial NotTried(const Candidate& candidate, const std::string& inputs);
-  /// The same as `prepared`, but ends the search if an input of the caller's was damaged. `when`: that was found.
+  /// Returns `prepared`, or ends the search if an input of the caller's was damaged. `when` describes when that was
+  /// found.
   PreparedTrial WithDamage(PreparedTrial prepared, const std::string& when) const;
   /// Loads the candidate and runs it first.
   PreparedTrial Try(const Candidate& candidate, bool is_baseline);
 
-  /// Runs the trial `launches` times back to back in memory poisoned with kPoisons[poison], and looks at what it wrote
-  /// beside its outputs. `timed`: the last run is.
+  /// Runs the trial `launches` times back to back in memory poisoned with kPoisons[poison], and checks what it wrote
+  /// outside of its outputs. `timed` states whether the last run is timed.
   Result<std::optional<Finding>> Run(Trial& trial, int launches, int poison, bool timed);
   /// What a trial's outputs are compared with.
   enum class Against {
-    kNothing,   ///< Only what it writes beside them is looked at.
+    kNothing,   ///< Only writes outside of the outputs are checked.
     kItself,    ///< Its first run, which is kept and shows what its second one does not write either.
-    kFirstRun,  ///< The same, and what is kept is the reference of trials that follow.
+    kFirstRun,  ///< The first run of this trial, which then is the reference of later trials.
     kReference,
   };
-  /// Bursts of launches, after each of which what was written is checked. `check` has, or gets, the reference. The
-  /// bursts run in memory poisoned with each of kPoisons in turn, from `first_poison` on.
+  /// Runs bursts of launches and checks what was written after each. `check` has the reference, or gets it. The bursts
+  /// run in memory poisoned with each of kPoisons in turn, from `first_poison` on.
   Result<std::optional<Finding>> RunAndCheck(Trial& trial, std::initializer_list<int> bursts, bool timed,
                                              Against against, OutputCheck& check, int first_poison = 0);
-  /// The same with the search's own reference, as far as it has any.
+  /// Runs and checks bursts with the search's own reference, if it has one.
   Result<std::optional<Finding>> RunAndCheck(Trial& trial, std::initializer_list<int> bursts, bool timed,
                                              bool makes_reference);
   /// VerifyTogether's runs of all candidates. With `is_quick` each is launched once, and the first failure ends it.
@@ -120,9 +121,9 @@ class InProcessRunner final : public CandidateRunner {
                                            Against against, bool is_quick, OutputCheck& check);
   /// Compares an incorrect output, which is in scratch still, with other ones.
   Status NoteDissent(Trial& trial);
-  /// The same before the race.
+  /// Runs and checks the trial before the race.
   Result<std::optional<Finding>> RunFirst(Trial& trial, bool makes_reference);
-  /// What was found, as the engine takes it.
+  /// Converts a finding into the result for the engine.
   PreparedTrial Checked(const Trial& trial, const Result<std::optional<Finding>>& checked) const;
   /// Reads a given reference. After an original was damaged: makes what the baseline now computes the reference.
   Status SeeToReference(const Trial& trial);
@@ -143,12 +144,12 @@ class InProcessRunner final : public CandidateRunner {
   std::string why_not_tried_;      // Why candidates were not tried, once one was not.
   OutputCheck check_;
   DissentingOutputs dissents_;  // Empty once a candidate agrees with the reference.
-  bool has_agreement_ = false;  // One does.
+  bool has_agreement_ = false;  // Whether one exists.
   TrialTimer timer_;
   bool has_baseline_;
   bool wants_baseline_;
   bool has_reference_ = false;  // The given one was read.
-  std::string no_reference_;    // Why there is none, once it is sure.
+  std::string no_reference_;    // Why the search has no reference, once that is known.
   int damage_seen_ = 0;         // InputCopies::num_damaged when the reference was made.
   std::vector<std::shared_ptr<Scratch>> scratches_;
   std::optional<GuardedMemory> workspaces_;  // The block that all trials share.

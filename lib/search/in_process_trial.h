@@ -18,7 +18,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One candidate, ready to launch again and again.
+/// One candidate that is ready for repeated launches.
 struct InProcessRunner::Trial {
   const Candidate* candidate = nullptr;
   std::shared_ptr<Scratch> scratch;
@@ -27,7 +27,7 @@ struct InProcessRunner::Trial {
   std::shared_ptr<const LoadedKernel> loaded;
   std::optional<ParameterLayout> layout;
   std::vector<GuardedMemory::Piece> workspaces;
-  std::vector<std::uint64_t> addresses;  // Of the workspaces.
+  std::vector<std::uint64_t> addresses;  // Addresses of the workspaces.
   ParameterBlock block;                  // Points into `call`, `addresses` and the caller's arguments.
   int placing = 0;                       // For which `block` is right.
   std::unique_ptr<PreparedRun> prepared;
@@ -35,7 +35,7 @@ struct InProcessRunner::Trial {
   double warmup_us = 0;
   std::optional<OutputDifference> largest;
   int num_dissenting = 0;       // PreparedTrial::num_dissenting.
-  bool launch_refused = false;  // By the driver, as opposed to a fault while running.
+  bool launch_refused = false;  // The driver refused the launch, in contrast to a fault while running.
 
   const KernelDefinition& definition() const { return *candidate->definition; }
   const TrialTensors& tensors() const { return scratch->tensors; }

@@ -36,21 +36,21 @@ class InputCopies {
     friend class InputCopies;
     MemoryRange original_;
     bool is_callers_ = false;
-    std::string names_;  // Of the parameters in it: "'x', 'w'".
+    std::string names_;  // Names of the parameters in it: "'x', 'w'".
     std::uint64_t checksum_ = 0;
     std::optional<GuardedMemory> copy_;
   };
 
   /// The input at this range; copied if it is new and there is memory for it. Lives as long as this object.
   Result<const Input*> Add(const MemoryRange& original, const std::string& names);
-  /// What a trial left of an input is `checksum`, which is not the input's: puts the original bytes back, if there is a
-  /// copy. Else the original is damaged: from now on it counts as it is.
+  /// Restores an input of which a trial left the checksum `checksum`, from its copy. Without a copy the original is
+  /// damaged, and its current bytes count from now on.
   Status Mend(const Input* input, std::uint64_t checksum);
-  /// What all copies take.
+  /// Returns the bytes of all copies together.
   std::size_t copied_bytes() const;
   /// Frees all copies, for lack of memory.
   void Drop();
-  /// The caller's inputs that have copies, or are `at_risk` without them: "'x' (4000 bytes)". Empty if there are none.
+  /// Lists the caller's inputs that have copies, or with `at_risk` those without: "'x' (4000 bytes)". May be empty.
   std::string CallersInputs(bool at_risk) const;
   /// Counts as damaged those without a copy that are not as they were, which a trial wrote since they were looked at
   /// last. Waits. Errors: the driver's.

@@ -29,7 +29,7 @@ PreparedTrial Failed(Failure failure) {
   return prepared;
 }
 
-/// That there is no reference any more: `why` the baseline failed.
+/// Returns the failure for a missing reference, where `why` is the error of the baseline.
 Failure NotVerified(const Candidate& candidate, const Status& why) {
   return Failure{candidate.config, FailureKind::kNotVerified,
                  "the baseline failed when it ran again: " + why.message()};
@@ -48,7 +48,7 @@ void TakeFinding(const Candidate& candidate, TrialReply& reply, PreparedTrial* p
   }
 }
 
-/// What can be checked of a candidate's parameters without loading it: the worker has no source.
+/// Checks as much of a candidate's parameters as possible without loading it, because the worker has no source.
 Status CheckSourceOf(const Candidate& candidate) {
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
   return CheckParameters(layout, candidate);
@@ -93,7 +93,7 @@ PreparedTrial IsolatedRunner::PrepareOnce(const Candidate& candidate, bool is_ba
   if (may_be_gone && !Ask(TrialMessage::kPing, "").ok() && over_.ok()) return Failed(LossBy(candidate));
   if (!placed.ok()) {
     PreparedTrial prepared = Failed(FailureOf(candidate, FailureKind::kRun, placed));
-    if (placed.sticky()) prepared.fatal = placed;  // It is this process's own context.
+    if (placed.sticky()) prepared.fatal = placed;  // This process's own context was lost.
     if (!over_.ok()) prepared.fatal = over_;
     return prepared;
   }
@@ -305,7 +305,7 @@ VerifiedTogether IsolatedRunner::VerifyTogether(const std::vector<const Candidat
   if (was_lost) return VerifyOneByOne(candidates, first_is_reference);
   VerifiedTogether failed;
   failed.fatal = over_;
-  if (verified.status().sticky()) failed.fatal = verified.status();  // It is this process's own context.
+  if (verified.status().sticky()) failed.fatal = verified.status();  // This process's own context was lost.
   for (const Candidate* candidate : candidates) {
     failed.failures.push_back(FailureOf(*candidate, FailureKind::kRun, verified.status()));
   }

@@ -17,9 +17,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Runs trials in a worker process, on copies of the inputs that it has there. A candidate that ends or hangs the
-/// worker has failed; the worker is replaced, and what is needed of the other trials is prepared there again when it is
-/// needed: the baseline, whose outputs are the reference, first.
+/// Runs trials in a worker process, on copies of the inputs there. A candidate that ends or hangs the worker failed,
+/// and the worker is replaced. Other trials are prepared again in the new worker when they are needed, beginning with
+/// the baseline, whose outputs are the reference.
 class IsolatedRunner final : public CandidateRunner {
  public:
   /// REQUIRES: `stream` is private to the search; it, `options` and `memory`, whose budget is the worker's, outlive the
@@ -59,10 +59,10 @@ class IsolatedRunner final : public CandidateRunner {
     std::optional<Failure> failure;  ///< Since it was prepared first: it is not tried any more.
   };
 
-  /// As TrialWorker::Ask; counts a worker that was lost.
+  /// Calls TrialWorker::Ask, and counts a worker that was lost.
   Result<TrialReply> Ask(TrialMessage kind, const std::string& body, double expected_us = 0,
                          const std::string& about = "");
-  /// A worker that has begun this search. Errors: there is none to be had.
+  /// Makes sure that a worker has begun this search. Errors: no worker can be started.
   Status EnsureWorker();
   Status ReplaceWorker();
   Status BeginSearch();
@@ -70,7 +70,7 @@ class IsolatedRunner final : public CandidateRunner {
   /// VerifyTogether in the worker that there is. Errors: the worker was lost, or the candidates' tensors have no place
   /// there.
   Result<VerifiedTogether> VerifyOnce(const std::vector<const Candidate*>& candidates, bool first_is_reference);
-  /// The same after the worker was lost: one candidate at a time, so that it is known whose fault that is.
+  /// Verifies one candidate at a time after the worker was lost, so that the one that ended it is known.
   VerifiedTogether VerifyOneByOne(const std::vector<const Candidate*>& candidates, bool first_is_reference);
   /// Asks about trials, which are prepared again where the worker does not have them; twice, if others may have ended
   /// it. `encode` makes the question. Errors: of a trial that cannot be prepared again, or as Ask.
@@ -80,14 +80,14 @@ class IsolatedRunner final : public CandidateRunner {
   /// Prepares it in the worker that there is; once more in another one, if others may have ended it.
   PreparedTrial PrepareThere(const Candidate& candidate, bool is_baseline, std::uint64_t* number);
   PreparedTrial PrepareOnce(const Candidate& candidate, bool is_baseline, std::uint64_t* number);
-  /// Prepares a trial again that the worker does not have, its reference first. Errors: `trial.failure` says why.
+  /// Prepares a trial again that the worker does not have, after its reference. Errors: `trial.failure` states why.
   Status Revive(Trial& trial);
   Result<std::vector<double>> SampleTogether(const std::vector<std::size_t>& trials);
   /// True if the worker is gone, and it need not have been the candidate.
   bool LostByOthers() const { return worker_ == nullptr && over_.ok() && last_loss_.may_be_by_others; }
-  /// The same of one that ran well in it before: another may have damaged the worker that they shared.
+  /// Returns whether a trial that ran well before was lost with its worker, which another trial may have damaged.
   bool LostAmongOthers() const { return worker_ == nullptr && over_.ok() && last_loss_.kind == FailureKind::kCrash; }
-  /// What ended the worker, as a failure of this candidate.
+  /// Returns the failure of the candidate that ended the worker.
   Failure LossBy(const Candidate& candidate) const;
   Status FailTrial(Trial& trial, Failure failure);
 
@@ -101,13 +101,13 @@ class IsolatedRunner final : public CandidateRunner {
   std::unique_ptr<TrialWorker> worker_;  ///< Null before it is replaced.
   bool has_begun_ = false;               ///< The worker has this search.
   int generation_ = 0;                   ///< Counts workers.
-  WorkerTensors tensors_;                ///< Of the worker.
+  WorkerTensors tensors_;                ///< The tensors in the worker.
   TrialWorker::Loss last_loss_;
-  Status over_;  ///< Not OK: it was cancelled, or there is no other worker to be had.
+  Status over_;  ///< An error if the search was cancelled, or no other worker can be started.
   bool wants_baseline_;
   std::optional<std::size_t> baseline_;  ///< Whose outputs are the reference.
   bool uses_events_ = false;
-  int rounds_lost_ = 0;  ///< With a worker, by nobody knows whom.
+  int rounds_lost_ = 0;  ///< Rounds in which the worker was lost and the candidate responsible is unknown.
   std::vector<Trial> trials_;
   int workers_replaced_ = 0;
   std::string timer_;

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 /// How much longer than when it was tried first a launch may take before it counts as hanging, beside the deadline.
 constexpr double kMostSlowdown = 20;
 constexpr double kLongestDeadlineMs = 1e9;  // Eleven days.
-/// What a candidate is given however short the time for the whole search is.
+/// Minimum time for a candidate, even if the whole search has less left.
 constexpr double kLeastMs = 1000;
 }  // namespace
 

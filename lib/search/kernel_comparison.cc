@@ -57,16 +57,16 @@ bool IsSame(const Parameter& a, const Parameter& b) {
          a.by_pointers == b.by_pointers;
 }
 
-/// One of the two, on its way to the race.
+/// One of the two kernels, before their race.
 struct Side {
   const char* name;  ///< "A", before its errors.
   const ComparedKernel& kernel;
   BoundCall call = {};
-  VariantSet left_out = {};    ///< What its back end is not.
+  VariantSet left_out = {};    ///< The variants of other back ends.
   PlannedConfig planned = {};  ///< The one config, with the ways to build it.
 };
 
-/// Each once: two searches and the race may say the same.
+/// Adds each note once, because two searches and the race may return the same one.
 void AddNotes(const std::vector<std::string>& added, std::vector<std::string>* notes) {
   for (const std::string& note : added) {
     if (std::find(notes->begin(), notes->end(), note) == notes->end()) notes->push_back(note);
@@ -143,7 +143,7 @@ Result<Candidate> Compile(const Side& side, const SearchOptions& options) {
   return candidate;
 }
 
-/// True for what B is to blame for, where A runs at the same arguments; else it says nothing about B.
+/// Returns true for an error that is the fault of B if A runs with the same arguments.
 bool IsFault(const Status& status) {
   const bool is_fault = status.code() == StatusCode::kInternal || status.code() == StatusCode::kResourceExhausted;
   return is_fault && !status.sticky();
@@ -180,7 +180,7 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
   PairedRace race(*runner, stream.api().measuring_lock(device.handle()), options);
   Result<PairedRace::Outcome> raced =
       CallForeign("the comparison", StatusCode::kInternal, [&] { return race.Run(a, b); });
-  (void)trial_stream.view().Synchronize();  // As in a search: an error was the race's before.
+  (void)trial_stream.view().Synchronize();  // As in a search: an error of the stream was returned by the race.
   runner->Close();
   TUNEONCE_RETURN_IF_ERROR(runner->WithDamage(raced.status()));
   comparison->timer = runner->timer_name();
@@ -236,7 +236,7 @@ Result<KernelComparison> CompareKernels(const ComparedKernel& a, const ComparedK
     side->call.problem.target = target;
   }
   TUNEONCE_RETURN_IF_ERROR(CheckTables(*a.definition, of_a.call, stream));  // B has the same signature.
-  // One question has one answer: two searches might find two configs that are as good.
+  // Two searches could select two configs of equal speed, so the same question is asked once.
   const bool is_one_question = a.definition == b.definition && a.backend == b.backend && !a.config && !b.config;
   std::vector<Candidate> candidates;
   for (Side* side : {&of_a, &of_b}) {

@@ -18,15 +18,15 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One of two kernels that are compared, or of two ways to run one.
+/// One of two kernels that are compared, or one of two ways to run a kernel.
 struct ComparedKernel {
   std::shared_ptr<const KernelDefinition> definition;  ///< Validated for launches.
   /// A back end: its configs and variants alone, and of the variants only those with the kind of source that it
   /// prefers here, so that nothing stands in for it. Or one variant's name. Empty: all.
   std::string backend = {};
-  /// What it runs. Empty: what a search at these arguments finds.
+  /// The config that it runs. Empty: the one that a search with these arguments selects.
   std::optional<Config> config = std::nullopt;
-  /// Of `config`: by what it is built. Empty: by the first variant that compiles.
+  /// The variant that builds `config`. Empty: the first variant that compiles.
   std::string variant = {};
 };
 
@@ -47,11 +47,11 @@ struct KernelComparison {
   std::optional<Speedup> speedup;  ///< Empty if B failed.
   Verdict verdict = Verdict::kNoChange;
   bool is_certain = true;  ///< IsCertain of the speedup; true if B failed.
-  /// Both run the same code of one definition: then there is no change, whatever the times are.
+  /// Both run the same code of one definition, so the verdict is kNoChange for any times.
   bool is_same_code = false;
   /// Why B failed where A ran: "wrong result: output 'y': ...". Empty: it ran, and was right.
   std::string failure;
-  /// Of B's outputs from A's: by A's tolerance. Empty if they were not compared.
+  /// The largest difference of B's outputs from A's, by A's tolerance. Empty if they were not compared.
   std::optional<OutputDifference> largest_difference;
   int num_pairs = 0;
   std::string timer;  ///< "cupti", "events".
@@ -63,14 +63,13 @@ struct KernelComparison {
 /// order; names may differ, but for dims'. Errors: InvalidArgument, naming the first parameter that differs.
 TUNEONCE_API Status CheckSameSignature(const KernelDefinition& a, const KernelDefinition& b);
 
-/// Compares B with A on these arguments. Where one has no config it is searched first, as exhaustive_search does (once,
-/// where A and B are the same). Then both run side by side, interleaved pair by pair, on the same copies of the
-/// arguments; B's outputs are compared with A's before and after, within the tolerance that A declares. Isolation,
-/// timer, cache and budgets are the options', as for a search. What B alone fails at is a result
-/// (KernelComparison::failure), not an error.
+/// Compares B with A on these arguments. A kernel without a config is searched first, as by exhaustive_search (once if
+/// A and B are the same). Then both run in interleaved pairs on the same copies of the arguments. B's outputs are
+/// compared with A's before and after, within A's tolerance. Isolation, timer, cache and budgets are those of the
+/// options, as for a search. If B alone fails, that is a result (KernelComparison::failure) and not an error.
 ///
-/// REQUIRES and errors: as exhaustive_search; those of CheckSameSignature; of either kernel that cannot run here, with
-/// "A: " or "B: " before them: guards, no variant for the target, no compiler; whatever A fails at.
+/// REQUIRES and errors: as for exhaustive_search; those of CheckSameSignature; the error of either kernel that cannot
+/// run here (guards, no variant for the target, no compiler) with the prefix "A: " or "B: "; any error of A.
 TUNEONCE_API Result<KernelComparison> CompareKernels(const ComparedKernel& a, const ComparedKernel& b,
                                                      StreamView stream, const std::vector<Argument>& arguments,
                                                      const SearchOptions& options = {});

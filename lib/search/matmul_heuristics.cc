@@ -19,10 +19,10 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-// What its header (nvMatmulHeuristics.h, version 0.1) declares, as far as it is used here.
+// The parts of nvMatmulHeuristics.h, version 0.1, that are used here.
 constexpr int kSuccess = 1;
 constexpr int kTargetTriton = 3;
-/// Its model ranks what it finds (NVMMH_FLAG_PERF_MODEL_BASED_AUTO_TUNING).
+/// Ranks proposals by the library's performance model (NVMMH_FLAG_PERF_MODEL_BASED_AUTO_TUNING).
 constexpr unsigned kRankByModel = 1 << 3;
 
 /// Its layouts are counted: bit 0 for a B, bit 1 for an A that is transposed while it is loaded, row-major.
@@ -170,7 +170,7 @@ std::string PrecisionOf(DType a, DType b, DType c) {
   if (is_float8) return absl::StrCat(of_a, of_b, absl::StrContains("QR", of_c) ? "T" : of_c, "S", of_c);
   if (a != b) return "";
   if (a == DType::kFloat64) return c == a ? "DDD" : "";
-  if (a == DType::kFloat32) return c == a ? "SFS" : "";  // By tensor cores, as TF32.
+  if (a == DType::kFloat32) return c == a ? "SFS" : "";  // Tensor cores compute it as TF32.
   return c == a || c == DType::kFloat32 ? absl::StrCat(of_a, "S", of_c) : "";
 }
 
@@ -187,7 +187,7 @@ Result<MatmulHeuristics> MatmulHeuristics::Load(const Environment& environment) 
     auto found = std::make_unique<Calls>();
     if (!found->Find(library.handle)) {
       return UnimplementedError(
-          absl::StrCat(library.path, " is no nvMatmulHeuristics 0.1: it lacks some of its calls"));
+          absl::StrCat(library.path, " is not nvMatmulHeuristics 0.1: it lacks some of its calls"));
     }
     calls = std::move(found);
   }
@@ -212,7 +212,7 @@ Result<std::vector<MatmulProposal>> MatmulHeuristics::Propose(const MatmulProble
   MutexLock lock(calls_->mutex);
   TUNEONCE_ASSIGN_OR_RETURN(void* hardware, calls_->HardwareOf(gpu));
   const std::uint8_t layout = LayoutOf(problem);
-  // What it has measured on such a device itself; it proposes without, too.
+  // Loads the library's own measurements for such a device. It also proposes without them.
   (void)calls_->LoadInternalDiscoverySet(calls_->handle, precision.c_str(), kTargetTriton, layout, hardware);
   const Calls::Problem asked{static_cast<std::uint32_t>(problem.m), static_cast<std::uint32_t>(problem.n),
                              static_cast<std::uint32_t>(problem.k), static_cast<std::uint32_t>(problem.batch), layout};

@@ -14,7 +14,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One matrix product: C[m, n] = A[m, k] * B[k, n], `batch` times.
+/// A matrix product C[m, n] = A[m, k] * B[k, n] that is computed `batch` times.
 struct MatmulProblem {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   bool a_is_transposed = false;
@@ -46,7 +46,7 @@ class TUNEONCE_API MatmulHeuristics {
   struct Calls;
   MatmulHeuristics(Calls* calls, std::string version) : calls_(calls), version_(std::move(version)) {}
 
-  Calls* calls_;  ///< Lives for ever, as the library that it points into.
+  Calls* calls_;  ///< Never freed, like the library that it points into.
   std::string version_;
 };
 

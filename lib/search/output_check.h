@@ -25,21 +25,22 @@ class OutputCheck {
   /// Takes over what a trial left in scratch; before KeepPartial, poisoned with ArrayComparer::kPoisons[0]. Errors:
   /// ResourceExhausted.
   Status Keep(const KernelDefinition& definition, const TrialTensors& tensors);
-  /// The same of the next trial, whose scratch was poisoned with kPoisons[1], for outputs that may be partial: what is
-  /// poison in both was not written. REQUIRES: Keep.
+  /// Keeps the outputs of the next trial, whose scratch was poisoned with kPoisons[1], for outputs that may be partial:
+  /// an element that has the poison in both was not written. REQUIRES: Keep was called.
   Status KeepPartial(const KernelDefinition& definition, const TrialTensors& tensors);
   /// Takes `reference` instead: one tensor per output, in order. It is read here. Errors: InvalidArgument, naming the
   /// output; ResourceExhausted.
   Status KeepGiven(const KernelDefinition& definition, const TrialTensors& tensors,
                    const std::vector<TensorView>& reference);
 
-  /// A finding: what kind of failure, and in words.
+  /// The kind of a failure, and its message.
   struct Finding {
     FailureKind kind;
     std::string message;
   };
-  /// What is wrong with the outputs of a trial whose scratch was poisoned with kPoisons[poison]; empty if nothing is.
-  /// `largest` grows with what is found. `reference`: what it is called in words. Waits for the stream.
+  /// Returns the first failure of a trial's outputs, whose scratch was poisoned with kPoisons[poison], or nothing.
+  /// `largest` is raised to the largest difference. `reference` is the name of the reference in messages. Waits for the
+  /// stream.
   Result<std::optional<Finding>> Check(const KernelDefinition& definition, const TrialTensors& tensors, int poison,
                                        const std::string& reference, std::optional<OutputDifference>* largest);
   /// After Keep, and another trial with kPoisons[1], of the same kernel: only whether elements were written in neither.
@@ -52,11 +53,12 @@ class OutputCheck {
   struct Output {
     std::size_t ordinal;  // Its place among its kernel's outputs: those of another kernel may be other parameters.
     std::string name;     // "'y'", "'c' (tensor 3)".
-    TensorView tensor;    // Of the trial that the reference is of, for its type and size.
+    TensorView tensor;    // A tensor of the reference's trial, for its type and size.
     ArrayLayout layout;
     Tolerance tolerance;
     bool is_partial;
-    std::array<std::optional<TrialMemory::Block>, 2> references;  // By poison; the second one if it is partial.
+    // By poison. The second one exists if the output may be partial.
+    std::array<std::optional<TrialMemory::Block>, 2> references;
   };
 
   Status Keep(const KernelDefinition& definition, const TrialTensors& tensors, const std::vector<TensorView>* given);

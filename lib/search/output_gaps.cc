@@ -10,7 +10,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 8;  // Of a granule.
+constexpr std::uint64_t kMostBytes = 8;  // Maximum size of a granule.
 constexpr std::uint64_t kWordBits = 32;
 
 /// Bits of a mask, in the words that MaskedMemory has.
@@ -114,16 +114,16 @@ std::string OutputGaps::NamesOfOutputs() const {
   return absl::StrJoin(names, ", ");
 }
 
-Result<std::optional<Trespass>> OutputGaps::Find(ArrayComparer& comparer, CUdeviceptr scratch, CUdeviceptr original,
-                                                 unsigned char fill) const {
+Result<std::optional<StrayWrite>> OutputGaps::Find(ArrayComparer& comparer, CUdeviceptr scratch, CUdeviceptr original,
+                                                   unsigned char fill) const {
   const MaskedMemory memory{scratch, granule_, count_, mask_.buffer.get()};
   TUNEONCE_ASSIGN_OR_RETURN(ChangedMemory changed, comparer.FindChanges(memory, original, fill));
-  if (changed.bytes == 0) return std::optional<Trespass>();
+  if (changed.bytes == 0) return std::optional<StrayWrite>();
   const Place* around = nullptr;  // The tensor that the first byte lies in the gaps of: an output, if there is one.
   for (const Place& place : places_) {
     if (changed.first < place.offset || changed.first >= place.offset + place.tensor.bytes) continue;
     if (place.is_input && HasByte(place.tensor, changed.first - place.offset)) {
-      return std::optional<Trespass>(
+      return std::optional<StrayWrite>(
           {FailureKind::kWroteInput,
            absl::StrCat("it wrote its input ", place.name, ", which shares memory with ", NamesOfOutputs())});
     }
@@ -132,7 +132,7 @@ Result<std::optional<Trespass>> OutputGaps::Find(ArrayComparer& comparer, CUdevi
   if (around == nullptr) return InternalError("what was written lies in no tensor");
   const TensorView& tensor = around->tensor;
   const bool has_rows = tensor.rank > 1 && tensor.strides[static_cast<std::size_t>(tensor.rank - 1)] == 1;
-  return std::optional<Trespass>(
+  return std::optional<StrayWrite>(
       {FailureKind::kOutOfBounds,
        absl::StrCat("it wrote between the ", has_rows ? "rows" : "elements", " of ", around->name, ": ", changed.bytes,
                     " bytes, the first ", changed.first - around->offset, " bytes behind its beginning")});

@@ -15,36 +15,36 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A range of the caller's memory, and who uses it.
+/// A range of the caller's memory, and how it is used.
 struct TensorRange {
   CUdeviceptr begin;
   CUdeviceptr end;
   bool written;
-  bool read;                           ///< What is there before a launch matters.
-  std::vector<ReachedTensor> tensors;  ///< Those that lie in it; they point into the call.
+  bool read;                           ///< Its bytes before a launch matter.
+  std::vector<ReachedTensor> tensors;  ///< The tensors in it, which point into the call.
 };
 
-/// What a trial wrote that is not its own.
-struct Trespass {
+/// A write of a trial outside of its outputs.
+struct StrayWrite {
   FailureKind kind;
   std::string message;
 };
 
-/// The bytes of a range of scratch that are no element of an output: gaps between rows, inputs that lie there, the part
-/// of an input that an output does not overlap. A kernel must leave them as they are. A mask on the device, of a bit
-/// for each unit of the range, says which these are, whatever the strides of the tensors are and however many share the
-/// range. Move-only. Thread rule: one thread.
+/// The bytes of a range of scratch that are not elements of an output: gaps between rows, inputs in the range, or the
+/// part of an input that no output overlaps. A kernel must not change them. A mask on the device, with a bit for each
+/// granule of the range, marks them for any strides and any number of tensors in the range. Move-only. Thread rule: one
+/// thread.
 class OutputGaps {
  public:
-  /// Those of a range that is written. Empty, at no cost, if outputs cover all of it. `range`: of the caller's tensors.
-  /// Errors: ResourceExhausted.
+  /// Makes the gaps of a range that is written. Returns nothing, at no cost, if outputs cover the whole range. `range`
+  /// is of the caller's tensors. Errors: ResourceExhausted.
   static Result<std::optional<OutputGaps>> Create(const KernelDefinition& definition, const TensorRange& range,
                                                   TrialMemory& memory, StreamView stream);
 
-  /// What was written there in `scratch`, where the range's copy lies. Before the run these bytes were those at
-  /// `original`, or all `fill` where that is 0. Waits for the stream. Errors: the driver's.
-  Result<std::optional<Trespass>> Find(ArrayComparer& comparer, CUdeviceptr scratch, CUdeviceptr original,
-                                       unsigned char fill) const;
+  /// Returns what was written in the gaps of `scratch`, the copy of the range. Before the run these bytes equaled those
+  /// at `original`, or `fill` if that is 0. Waits for the stream. Errors: the driver's.
+  Result<std::optional<StrayWrite>> Find(ArrayComparer& comparer, CUdeviceptr scratch, CUdeviceptr original,
+                                         unsigned char fill) const;
 
  private:
   /// A tensor of the range, for messages. The caller's views do not live as long.

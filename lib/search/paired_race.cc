@@ -11,7 +11,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// As many pairs at least, unless the time for all ends: with fewer the interval is wider than a verdict.
+/// Minimum number of pairs unless the time ends, because with fewer the interval is wider than a verdict.
 constexpr int kMinPairs = 10;
 /// Half of the interval, as a log-ratio, from which on more pairs are not worth their time: an eighth of the least
 /// difference that a verdict tells apart (2 %).

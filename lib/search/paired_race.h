@@ -17,17 +17,17 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Two candidates side by side: how much faster B is than A, and whether it computes the same. Not the race of a
-/// search, which ends once it knows who wins: this one goes on until it knows by how much. Used once, on one thread.
+/// Runs two candidates in pairs to measure how much faster B is than A, and whether it computes the same. The race of a
+/// search ends when the winner is known; this one goes on until the ratio is known. Used once, on one thread.
 class PairedRace {
  public:
   struct Outcome {
-    /// In microseconds, as many of each: what was sampled together stands in the same place. Empty if B failed.
+    /// Samples in microseconds, as many of each. Samples of one pair have the same index. Empty if B failed.
     std::vector<double> a_us;
     std::vector<double> b_us;
     /// Why B cannot take A's place: "wrong result: output 'y': ...".
     std::optional<std::string> failure;
-    /// Of B's outputs from A's, in all runs that were compared. Empty if none was.
+    /// The largest difference of B's outputs from A's in all runs that were compared. Empty if none was.
     std::optional<OutputDifference> largest_difference;
   };
 
@@ -47,7 +47,7 @@ class PairedRace {
   Result<PreparedTrial> Prepare(const Candidate& candidate, bool is_reference);
   /// Pairs until they tell enough.
   Status Sample(Outcome* outcome);
-  /// One sample of each, A's first in the result. Errors: of A, or of both; `outcome->failure` of B alone.
+  /// Takes one sample of each, A's first. Errors: those of A or of both; an error of B alone is `outcome->failure`.
   Result<std::vector<double>> SamplePair(Outcome* outcome);
   Result<std::vector<double>> SampleTrials(const std::vector<std::size_t>& trials);
   bool IsEnough(const Outcome& outcome) const;

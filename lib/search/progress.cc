@@ -16,7 +16,7 @@ inline namespace v0 {
 namespace {
 
 std::string TimeText(double seconds) {
-  constexpr double kMost = 1e9;  // What nobody waits for fits into a number all the same.
+  constexpr double kMost = 1e9;  // A limit for times, which fits every number.
   const auto whole = static_cast<std::int64_t>(std::ceil(std::clamp(seconds, 0.0, kMost)));
   if (whole < 60) return absl::StrCat(whole, " s");
   if (whole < 3600) return absl::StrCat(whole / 60, " min ", whole % 60, " s");
@@ -34,7 +34,7 @@ const char* StageText(SearchProgress::Stage stage) {
   }
 }
 
-/// The terminal's width, less one column, since a cursor behind the last is on the next line in some.
+/// Returns the terminal's width less one column, because in some terminals a cursor after the last column wraps.
 std::size_t Columns() {
   constexpr std::size_t kUsual = 79;
   struct winsize size {};
@@ -42,7 +42,7 @@ std::size_t Columns() {
   return size.ws_col - 1U;
 }
 
-/// As many of the line's characters as fit, whole ones.
+/// Returns as many whole characters of the line as fit.
 std::string Cut(const std::string& line, std::size_t columns) {
   std::size_t end = 0;
   for (std::size_t column = 0; end < line.size(); ++end) {

@@ -15,21 +15,23 @@ inline namespace v0 {
 /// Which of a problem's configs are tried.
 struct ProposedConfigs {
   std::vector<Config> configs;  ///< In the space's order.
-  std::string note;             ///< For the result: why not all, or why no model was asked. Empty: nothing to say.
+  /// A note for the result: why only some configs are tried, or why no model was used. May be empty.
+  std::string note;
 };
 
-/// Of `configs`, which fit the problem: all, unless the kernel is a matmul (KernelDefinition::Matmul), there are more
-/// than `max_proposed` (> 0), and nvMatmulHeuristics proposes some for the problem on `device`. Then those next to its
-/// proposals, `max_proposed` at most, and `baseline`, if there is one.
+/// Returns those of `configs`, which fit the problem, that a search should try. It returns all of them unless the
+/// kernel is a matmul (KernelDefinition::Matmul), more than `max_proposed` (> 0) fit, and nvMatmulHeuristics proposes
+/// some for the problem on `device`. Then it returns those nearest to its proposals, at most `max_proposed`, and
+/// `baseline` if given.
 TUNEONCE_API ProposedConfigs ProposeConfigs(const KernelDefinition& definition, const Problem& problem,
                                             const DeviceIdentity& device, std::vector<Config> configs,
                                             const std::optional<Config>& baseline, int max_proposed,
                                             const Environment& environment);
 
-/// The `most` of `configs` that are next to a proposal, in their order. Distances are ours: log2 of how far apart the
-/// tile's extents are, added up, and an eighth of that of stages, warps, parts of K and blocks per cluster, where the
-/// space has such axes (0 of a hint is the compiler's choice, and far from nothing). Of two as near, the one whose
-/// proposal comes first. Axes of which the model says nothing do not count.
+/// Returns the `most` of `configs` that are nearest to a proposal, in their order. The distance of two configs is the
+/// sum of |log2| of the ratios of the tile's extents, plus an eighth of that for stages, warps, parts of K and blocks
+/// per cluster, if the space has such axes (a hint of 0 is the compiler's choice and has no distance). Between equal
+/// distances the earlier proposal counts. Axes that the model does not cover do not count.
 TUNEONCE_API std::vector<Config> NearestTo(const std::vector<MatmulProposal>& proposals, const MatmulParts& parts,
                                            const std::vector<Config>& configs, std::size_t most);
 

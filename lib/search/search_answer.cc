@@ -92,7 +92,7 @@ void Write(MessageWriter& writer, const TuningCost& cost) {
 std::int64_t ReadCount(MessageReader& reader, std::int64_t most) {
   const std::int64_t count = reader.I64();
   if (count >= 0 && count <= most) return count;
-  reader.Refuse("a count that is none");
+  reader.Refuse("an invalid count");
   return 0;
 }
 TuningCost ReadCost(MessageReader& reader) {
@@ -164,7 +164,7 @@ Result<SearchAnswer> DecodeAnswer(const std::string& bytes, std::size_t num_cand
     constexpr double kLeastUs = 1e-6, kMostUs = 1e15;
     const double mean_us = answer.tried.back().success.measurement.mean_us;
     const bool is_measured = answer.tried.back().kind == TriedCandidate::kMeasured;
-    if (is_measured && !(mean_us >= kLeastUs && mean_us <= kMostUs)) reader.Refuse("a time that is none");
+    if (is_measured && !(mean_us >= kLeastUs && mean_us <= kMostUs)) reader.Refuse("an invalid time");
   }
   answer.is_certain = reader.Bool();
   answer.cost = ReadCost(reader);

@@ -18,11 +18,11 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What a search found, and the code of it that stays loaded. Losers were unloaded when it ended.
+/// The result of a search, and the code of it that stays loaded. Other code was unloaded when the search ended.
 struct SearchOutcome {
   TuningResult result;
   std::shared_ptr<const LoadedKernel> best;
-  std::shared_ptr<const LoadedKernel> baseline;  ///< The same; null too without TuningResult::baseline.
+  std::shared_ptr<const LoadedKernel> baseline;  ///< The baseline's code. Also null without TuningResult::baseline.
 };
 
 /// exhaustive_search with a driver that is named, which may be none of the loaded ones (a wrapped one).
@@ -37,11 +37,11 @@ TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefini
 /// A candidate that ended the process it was tried in, in an earlier search.
 struct KnownLethal {
   Failure failure;
-  std::string toolchain;  ///< By which its code was made: that of another may be tried.
+  std::string toolchain;  ///< The toolchain that made its code. Code of another toolchain may be tried.
 };
 /// Over what a search goes.
 struct SearchScope {
-  std::string key;                     ///< What it is for, in progress reports.
+  std::string key;                     ///< The key that it is for, in progress reports.
   const std::vector<Config>& configs;  ///< That the definition's space lists.
   VariantSet left_out;
   std::vector<KnownLethal> lethal;      ///< Not tried again.
@@ -49,10 +49,10 @@ struct SearchScope {
   /// The launch that the search is for, where that is not the call which is measured; null: it is. Outlives the search.
   const BoundCall* launched = nullptr;
   bool is_on_fills = false;  ///< VerificationScope::is_on_fills.
-  /// Of the extents that launches of the key may have; empty: the selection serves this call's dims alone.
+  /// The extents that launches of the key may have. Empty: the selected config serves this call's dims only.
   std::optional<ExtentClasses> classes = {};
 };
-/// The same over a scope, for a caller that holds memory of the same budget: a bucket's tensors. REQUIRES: CheckTables.
+/// Searches with a scope, for a caller that holds memory of the same budget: a bucket's tensors. REQUIRES: CheckTables.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                               const BoundCall& call, const SearchScope& scope,
                                               const SearchOptions& options, TrialMemory memory);

@@ -27,13 +27,17 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The search itself, once the candidates are known: compiles them all at once, groups those with the same code, loads
-/// and checks one of each group, lets these race, and chooses. On a GPU a group is loaded and checked as soon as one of
-/// it is compiled; on the CPU device, whose cores the compilers need, after the last. The race begins when all have
-/// compiled or failed, so that it does not depend on how long compilers took. Those that leave it are unloaded; those
-/// that are left at its end are checked again, and if one fails there the others race anew. What the host launches
-/// itself takes the same way, but is not compiled, and equals nothing else. It knows neither
-/// definitions' callbacks nor streams. Used on one thread.
+/// The search itself, after the candidates are known.
+///
+/// 1. It starts to compile all candidates. Those with the same code and launch form a group, of which one is tried.
+/// 2. A group is loaded, run and verified. On a GPU this begins as soon as one of the group is compiled; on the CPU
+///    device, whose cores the compilers need, after the last compile.
+/// 3. The correct groups race (Race). The race begins when all candidates have compiled or failed, so that its result
+///    does not depend on how long compilers took. Groups that are eliminated are unloaded.
+/// 4. The finalists are verified again. If one fails, the others race again.
+///
+/// A launcher of the host's takes the same steps without compiling, and equals no other candidate. The engine does not
+/// know the definition's callbacks and streams. Thread rule: one thread.
 class SearchEngine {
  public:
   /// `key`: for which shape, in progress reports. `baseline`: the config that is to be beaten. `measuring_lock`: the
@@ -45,7 +49,7 @@ class SearchEngine {
   /// Verifies finalists where launches may differ from the call that is measured; null (default): they are verified on
   /// that call alone. Outlives the engine. Before Run.
   void VerifyBy(FinalistChecks* checks) { checks_ = checks; }
-  /// Those that are not to be tried. Before Run.
+  /// Sets the candidates that are not tried, before Run.
   void LeaveOut(std::vector<KnownLethal> lethal) { lethal_ = std::move(lethal); }
   /// Errors: every candidate failed (listing why), or the context was lost.
   Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
@@ -55,16 +59,16 @@ class SearchEngine {
   struct PartOptions {
     int max_rounds = 300;       ///< At most SearchOptions::max_rounds.
     bool checks_again = false;  ///< Finalists are checked again, as at the end of Run.
-    /// Of the baseline and all others: RaceOptions::tie. Empty: SearchOptions' margin, and the usual tie.
+    /// RaceOptions::tie between the baseline and all others. Empty: SearchOptions' margin, and the usual tie.
     std::optional<double> tie;
     double share_of_variance = 1;  ///< RaceOptions::share_of_variance.
-    /// Asked between rounds, after the first few: true ends the race as it stands. May be null.
+    /// Called between rounds, after the first few. True ends the race with the samples so far. May be null.
     std::function<bool()> enough = nullptr;
   };
-  /// The candidates that `source` gives, each tried as soon as it is compiled, raced against each other: what became of
-  /// them. There may be no best. What an earlier part compiled, loaded and checked is not compiled, loaded or checked
-  /// again, and what failed there has failed. Costs are this part's. REQUIRES: BeginParts. Errors: the context was
-  /// lost; Cancelled, after which there may be another part.
+  /// Tries the candidates of `source`, each as soon as it is compiled, and races them. It may select none. What an
+  /// earlier part compiled, loaded and verified is reused, and a candidate that failed there has failed. The costs are
+  /// those of this part. REQUIRES: BeginParts. Errors: the context was lost; Cancelled, after which another part may
+  /// follow.
   Result<TuningResult> RunPart(CandidateSource& source, const PartOptions& part);
 
  private:
@@ -78,12 +82,12 @@ class SearchEngine {
     bool is_loaded = false;  ///< Its trial can run.
     std::vector<double> samples_us;
     bool ties = true;
-    bool is_finalist = false;  ///< It did not leave the race.
+    bool is_finalist = false;  ///< It was not eliminated from the race.
   };
 
   /// Candidates that are compiled together.
   struct Batch {
-    std::vector<std::size_t> index_of;  ///< By job, its place in `planned_`.
+    std::vector<std::size_t> index_of;  ///< For each job, its index in `planned_`.
     std::unique_ptr<CompilePool> pool;
   };
 
@@ -91,9 +95,9 @@ class SearchEngine {
   void Begin(std::vector<PlannedConfig> planned);
   /// A part, or all: all but the choice's code.
   Status Search(CandidateSource& source);
-  /// Of the candidates that the source of this part gave.
+  /// Returns whether the group has a candidate of this part's source.
   bool IsInPart(const Group& group) const;
-  /// What became of it is known, or it shares a trial that there is: of an earlier part.
+  /// Returns whether the candidate's outcome is known, or an earlier part has a trial for it.
   bool IsTaken(std::size_t index) const;
   Status CompileAndPrepare(CandidateSource& source);
   /// Begins to compile what the source gives next, if it gives anything.
@@ -101,7 +105,8 @@ class SearchEngine {
   /// Takes what compiles, as it comes.
   Status TakeAll(Batch& batch, int* done);
   std::optional<CompiledJob> NextOf(CompilePool& pool) const;
-  /// What of `places` is to be compiled, and `index_of`, by job, its place in `planned_`. Takes what is not.
+  /// Returns the jobs to compile for `places`, and sets `index_of` to each job's index in `planned_`. Takes candidates
+  /// that need no compiling.
   std::vector<CompileJob> JobsToCompile(const std::vector<std::size_t>& places, std::vector<std::size_t>* index_of);
   CompileOptions OptionsToCompile() const;
   /// Adds a compiled candidate to a group, or to the failures.
@@ -115,16 +120,17 @@ class SearchEngine {
   Status Prepare(Group& group);
   /// True if it is not to be tried: its failure is known.
   bool IsLethal(Group& group);
-  /// The same, and reports it.
+  /// Prepares the first trial of a group and reports it.
   Status PrepareFirst(Group& group);
   /// True if the group is not to be tried any more, for the budget has ended; one is in any case.
   bool IsTooLateFor(const Group& group) const;
   void LeaveOutUnprepared();
   /// Races until what wins is found right again.
   Status Decide();
-  /// `racing_` gets those that take part, in order of preference; what was unloaded is loaded again.
+  /// Fills `racing_` in order of preference, and loads unloaded code again.
   Status EnterRace();
-  /// Fills the groups' samples and chooses. False if times were lost, and are to be taken anew in another way.
+  /// Fills the groups' samples and selects the winner. Returns false if times were lost and must be measured again by
+  /// another timer.
   Result<bool> RunRace();
   Race MakeRace() const;
   /// Unloads those that left, but for the baseline, which may be needed yet.
@@ -145,15 +151,15 @@ class SearchEngine {
   /// Lays what the samples took side by side into the trace, from when they began on.
   void TraceSamples(const std::vector<std::size_t>& entrants, const std::vector<double>& samples_us,
                     std::chrono::steady_clock::time_point began) const;
-  /// One round: a sample of each entrant, 0 for those that fail.
+  /// Takes one sample of each entrant, which is 0 for an entrant that failed.
   Result<std::vector<double>> SampleRound(const std::vector<std::size_t>& entrants);
   /// Winner against baseline alone: true if the winner kept its margin.
   Result<bool> WinnerKeepsMargin(std::size_t winner);
   bool RaceIsOverdue() const;
   Status CheckCancelled() const;
   void Fail(std::size_t index, FailureKind kind, std::string message, bool is_transient = false);
-  /// Turns groups into successes, failures, duplicates and what was not measured, in the space's order. The baseline
-  /// represents its group, else the earliest does.
+  /// Converts groups to successes, failures, duplicates and configs that were not measured, in the space's order. The
+  /// baseline represents its group, or else the earliest candidate does.
   void Collect();
   void Conclude(const Race& race, std::size_t choice);
   Success SuccessOf(const Group& group) const;
@@ -172,9 +178,9 @@ class SearchEngine {
   void ReportRound(const Race& race) const;
   /// The device as it is now, into the trace too.
   std::optional<DeviceReading> ReadDevice();
-  /// The same for the trace alone, where it is on and the last time is a while ago.
+  /// Reads the device's state for the trace alone, if the trace is on and the last reading is old enough.
   void TraceDevice();
-  /// Of a stage that began then, as its parts took that are done.
+  /// Estimates the rest of a stage that began at `began` from its finished parts.
   std::optional<double> SecondsLeft(Clock::time_point began, double done, double total) const;
   /// Hands it to the callback, whose exceptions are dropped.
   void Tell(const SearchProgress& progress) const;
@@ -193,7 +199,7 @@ class SearchEngine {
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
   bool is_open_ = false;                // The runner is.
-  bool is_in_parts_ = false;            // What is compiled is tried at once, and others choose.
+  bool is_in_parts_ = false;            // Candidates are tried as soon as they are compiled, and the caller selects.
   PartOptions part_;
   std::set<std::size_t> in_part_;     // Places in `planned_` that this part is about.
   std::int64_t launches_before_ = 0;  // The runner's, of earlier parts.
@@ -206,7 +212,7 @@ class SearchEngine {
   Clock::time_point ends_ = Clock::time_point::max();
   std::map<std::size_t, Failure> failures_;
   std::set<std::size_t> not_measured_;
-  std::string why_not_tried_;  // Of one of them that the runner did not try.
+  std::string why_not_tried_;  // The reason for one of those that the runner did not try.
   std::map<std::size_t, std::vector<VariantSubstitution>> substitutions_;
   struct TimingFailure {
     FailureKind kind;

@@ -51,7 +51,7 @@ std::vector<CompileJob> SearchEngine::JobsToCompile(const std::vector<std::size_
   // Stable as the pool's order: this one is compiled first.
   auto first = std::min_element(jobs.begin(), jobs.end(),
                                 [](const CompileJob& a, const CompileJob& b) { return a.cost < b.cost; });
-  bool is_needed = first != jobs.end() && groups_.empty();  // What needs no compiling can be measured.
+  bool is_needed = first != jobs.end() && groups_.empty();  // Candidates that need no compiling can be measured.
   if (baseline_) {
     first = std::find_if(jobs.begin(), jobs.end(), [&](const CompileJob& job) {
       return IsBaseline(planned_[(*index_of)[static_cast<std::size_t>(&job - jobs.data())]].config);
@@ -121,7 +121,8 @@ void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
     return compiled.from_cache ? config + "its code was there"
                                : absl::StrCat(config, "compiled in ", compiled.artifact->seconds, " s");
   });
-  bool is_transient = IsTransient(compiled.artifact.status().code());  // Of one way to build it is enough.
+  // Whether any way to build it failed for a transient reason.
+  bool is_transient = IsTransient(compiled.artifact.status().code());
   for (std::size_t i = 0; i < compiled.passed_over.size(); ++i) {
     planned.passed_over.push_back(
         PassedOver{planned.alternatives[i].variant_name(), compiled.passed_over[i].message()});

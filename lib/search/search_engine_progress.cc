@@ -1,4 +1,4 @@
-// What a SearchEngine tells while it works: stage, key, and the time that is left.
+// The progress reports of a SearchEngine: stage, key, and remaining time.
 #include <algorithm>
 #include <chrono>
 

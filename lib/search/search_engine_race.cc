@@ -25,7 +25,7 @@ constexpr auto kDevicePeriod = std::chrono::milliseconds(50);
 /// Samples that spread by 4 % know a time to 2 % then.
 constexpr int kRoundsBeforeEnough = 5;
 
-/// With fewer rounds a drift says nothing.
+/// Minimum number of rounds for measuring a drift.
 constexpr std::size_t kMinRoundsForDrift = 8;
 
 /// How much slower the second half of the samples is than the first.

@@ -1,4 +1,4 @@
-// SearchEngine's result: what became of each config, or why there is none.
+// SearchEngine's result: the outcome of each config, or why the search failed.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -125,7 +125,7 @@ void SearchEngine::NoteOptionsWithoutEffect() {
 }
 
 std::string SearchEngine::LonelyReference() const {
-  if (is_in_parts_) return "";  // What candidates of other parts compute is not known.
+  if (is_in_parts_) return "";  // The outputs of candidates in other parts are not known.
   const bool is_given = !options_.reference.empty();
   int most = 0;
   for (const Group& group : groups_) {
@@ -141,7 +141,7 @@ std::string SearchEngine::LonelyReference() const {
 }
 
 Status SearchEngine::AllFailed() const {
-  // The same reason for many configs is said once.
+  // A reason that many configs share is listed once.
   std::map<std::string, std::vector<std::string>> configs_by_reason;
   for (const Failure& failure : result_.failures) {
     std::string reason = absl::StrCat(std::string(FailureKindName(failure.kind)), ": ", failure.message);
@@ -165,7 +165,7 @@ Status SearchEngine::AllFailed() const {
                      "CompileOptions::total_timeout_ms), or the compiles were cancelled",
                      reasons.empty() ? "" : "; ", reasons));
   }
-  // What may be had later is told from what is wrong.
+  // Transient reasons are distinguished from permanent ones.
   bool lacks_memory = false;
   bool all_lack_memory = true;
   for (const Failure& failure : result_.failures) {

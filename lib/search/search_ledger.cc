@@ -12,14 +12,14 @@ namespace {
 constexpr std::size_t kMostFinalists = 8;
 
 const TriedCandidate* FindIn(const SearchAnswer& answer, std::uint64_t place) {
-  auto at = [&](std::uint64_t its_place) -> const TriedCandidate* {
+  auto at = [&](std::uint64_t wanted_place) -> const TriedCandidate* {
     auto found = std::find_if(answer.tried.begin(), answer.tried.end(),
-                              [&](const TriedCandidate& tried) { return tried.place == its_place; });
+                              [&](const TriedCandidate& tried) { return tried.place == wanted_place; });
     return found == answer.tried.end() ? nullptr : &*found;
   };
   const TriedCandidate* found = at(place);
   if (found == nullptr || found->kind != TriedCandidate::kDuplicate) return found;
-  // Of those with the same code one was measured for all. Another rank may say anything: no circle is followed.
+  // Of candidates with the same code one was measured. Another rank may send anything, so circular references end here.
   const TriedCandidate* measured = at(found->same_as);
   return measured != nullptr && measured->kind != TriedCandidate::kDuplicate ? measured : found;
 }

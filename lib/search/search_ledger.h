@@ -30,7 +30,7 @@ class TUNEONCE_API SearchLedger {
 
   /// A rank's share. Of a candidate that two ranks tried, the first word counts, but one that says nothing gives way.
   void Take(int rank, SearchAnswer answer);
-  /// Candidates of which nothing is known yet. The baseline is none of them: each rank tries it.
+  /// Returns the candidates of which nothing is known yet, without the baseline, which each rank tries.
   std::vector<std::uint64_t> Open() const;
 
   /// Those that may be the best, as far as the shares tell, the baseline first, then in the order of the list. Empty:
@@ -49,7 +49,7 @@ class TUNEONCE_API SearchLedger {
   /// A finalist's time that counts; empty if it failed on some rank.
   std::optional<double> TimeOf(std::uint64_t place, RankPolicy::Minimize minimize) const;
   bool is_certain() const;
-  /// Of all shares and races together.
+  /// Returns the costs of all shares and races together.
   TuningCost cost() const;
   /// Ranks that tried at least one candidate, or raced.
   int num_ranks() const { return static_cast<int>(ranks_.size()); }
@@ -59,13 +59,13 @@ class TUNEONCE_API SearchLedger {
     int rank;
     SearchAnswer answer;
   };
-  /// Of each finalist, its times by rank; without any if it failed somewhere.
+  /// Returns the times of a finalist by rank, or an empty list if it failed on some rank.
   std::vector<double> TimesOf(std::uint64_t place) const;
 
   const std::size_t num_candidates_;
   const std::optional<std::uint64_t> baseline_;
   std::map<std::uint64_t, TriedCandidate> tried_;
-  std::map<std::uint64_t, double> scores_;  // Of those that were measured.
+  std::map<std::uint64_t, double> scores_;  // The scores of the measured candidates.
   std::vector<Share> finals_;
   std::set<int> ranks_;
   TuningCost cost_;

@@ -30,9 +30,9 @@ Fingerprint SearchPlan::CandidatesFingerprint() const {
 
 namespace {
 
-/// Extents of a bucket that are verified at most, the measured one included. Nine classes of trailing zeros, the ends,
-/// a prime and the launch make 14; each odd factor of the axes doubles the classes. What is beyond this is verified
-/// when it is launched.
+/// Maximum number of extents of a bucket that are verified, the measured one included. Nine classes of trailing zeros,
+/// the ends, a prime and the launch make 14, and each odd factor of the axes doubles the classes. Further classes are
+/// verified when they are launched.
 constexpr std::size_t kMostVerifiedDims = 40;
 
 VerificationScope VerificationOf(const std::shared_ptr<const KernelDefinition>& definition, const BoundCall& call,

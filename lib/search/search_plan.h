@@ -17,19 +17,20 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A search whose candidates are known: what is compiled, and what is launched how. Nothing ran yet. A value.
+/// A search whose candidates are known: what is compiled, and how it is launched. A value from before the first run.
 struct SearchPlan {
   std::string kernel;
-  std::string key;  ///< What it is for, in progress reports.
+  std::string key;  ///< The key that it is for, in progress reports.
   Target target;
   std::optional<Config> baseline;
   std::vector<KnownLethal> lethal;
   std::vector<PlannedConfig> planned;  ///< In the space's order.
-  std::string note;                    ///< What the user should know of the choice of candidates; may be empty.
-  /// What finalists are verified for besides the measured call; empty in a search without a definition.
+  std::string note;                    ///< A note for the user about the choice of candidates; may be empty.
+  /// What finalists are verified for besides the measured call. Empty in a search without a definition.
   std::optional<VerificationScope> verification;
 
-  /// Of the list of candidates, and of what they are tried at: the same in processes that may share the search.
+  /// Returns a fingerprint of the list of candidates and of what they are tried at. It is the same in processes that
+  /// may share the search.
   Fingerprint CandidatesFingerprint() const;
 };
 
@@ -39,7 +40,7 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
                               const BoundCall& call, const SearchScope& scope, const SearchOptions& options);
 /// All of it, in a session of its own.
 Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory);
-/// What the definition says a run must move and compute, against what the device can.
+/// Adds rooflines: what the definition states that a run must move and compute, in relation to the device's peaks.
 Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,
                     TuningResult* result);
 

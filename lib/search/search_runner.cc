@@ -152,7 +152,7 @@ Status SearchRunner::WithDamage(const Status& status) {
 
 void SearchRunner::Close() {
   if (isolated_ != nullptr) isolated_->Finish();
-  if (reserved_ != nullptr) reserved_->GiveBack();  // It was not needed: nothing compiled.
+  if (reserved_ != nullptr) reserved_->GiveBack();  // No candidate compiled, so the worker was not needed.
 }
 
 }  // namespace v0

@@ -17,9 +17,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The runner of one search: in a worker or in this process, by SearchOptions::isolation and what is possible. The
-/// worker starts with this object, and is waited for in Open: candidates compile meanwhile. Neither copyable nor
-/// movable. Thread rule: one thread.
+/// The runner of one search, in a worker or in this process, according to SearchOptions::isolation and what is
+/// possible. The worker starts with this object, and Open waits for it, so that candidates compile meanwhile. Neither
+/// copyable nor movable. Thread rule: one thread.
 class SearchRunner final : public CandidateRunner {
  public:
   /// REQUIRES: `options`, `memory` and what `planned` points to outlive it; `stream` is private to the search. Errors:
@@ -50,7 +50,7 @@ class SearchRunner final : public CandidateRunner {
     return runner_->CodeOf(prepared, candidate);
   }
   FailureKind LossOf(std::size_t trial) const override { return runner_->LossOf(trial); }
-  /// Asked here, also where candidates run in a worker: NVML knows the device, whoever uses it.
+  /// NVML is called in this process even if candidates run in a worker.
   std::optional<DeviceReading> ReadDevice() override { return watch_ ? watch_->Read() : std::nullopt; }
   bool is_isolated() const override { return isolated_ != nullptr; }
   int workers_replaced() const override { return runner_ ? runner_->workers_replaced() : 0; }
@@ -59,8 +59,7 @@ class SearchRunner final : public CandidateRunner {
   std::int64_t num_launches() const override { return runner_ ? runner_->num_launches() : 0; }
   std::size_t peak_bytes() const override { return runner_ ? runner_->peak_bytes() : 0; }
 
-  /// What the search came to; instead of it DataLoss, which names them, if inputs of the caller's were damaged that
-  /// trials ran on.
+  /// Returns the result of the search, or DataLoss naming the caller's inputs that trials damaged.
   Status WithDamage(const Status& status);
   /// After the search: gives the worker back.
   void Close();
@@ -82,12 +81,12 @@ class SearchRunner final : public CandidateRunner {
   std::optional<GuardedTimer> timer_;
   TrialMemory& memory_;
   const bool has_baseline_;
-  const bool wants_baseline_;              // Of the runner that there is not yet.
+  const bool wants_baseline_;              // For a runner that is made later.
   std::unique_ptr<TrialWorker> reserved_;  // Until it is open.
   std::unique_ptr<CandidateRunner> runner_;
-  InProcessRunner* in_process_ = nullptr;  // What `runner_` is: one of them.
+  InProcessRunner* in_process_ = nullptr;  // `runner_`, if it runs in this process.
   IsolatedRunner* isolated_ = nullptr;
-  std::string note_;  // What the user should know of where candidates ran. Empty: nothing.
+  std::string note_;  // A note for the user about where candidates ran. May be empty.
 };
 
 }  // namespace v0

@@ -38,8 +38,8 @@ Result<std::unique_ptr<SearchSession>> SearchSession::Open(SearchPlan plan, Stre
 }
 
 SearchSession::~SearchSession() {
-  // What was put into the stream last may still read the caller's tensors: inputs that are put back. An error of it was
-  // the search's before.
+  // The last work in the stream may still use the caller's tensors, for inputs that are restored. The search returned
+  // its error.
   (void)stream_.view().Synchronize();
   if (runner_ != nullptr) runner_->Close();
 }

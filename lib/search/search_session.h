@@ -15,10 +15,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What a search has of the device while it goes on: a stream, the runner of its trials with their memory, the engine.
-/// It is opened for a whole search, or for as many parts of one as there are: copies of inputs, code that is loaded and
-/// a worker serve all of them. Closing it waits for what the stream still does with the caller's tensors. Thread rule:
-/// one thread.
+/// The device state of a search: a stream, the runner of its trials with their memory, and the engine. It lives for a
+/// whole search or for all of its parts, which share copies of inputs, loaded code and a worker. The destructor waits
+/// for work in the stream that uses the caller's tensors. Thread rule: one thread.
 class SearchSession {
  public:
   /// REQUIRES: `options` and what the plan points to outlive it. Errors: those of TrialTensors::CheckSizes and
@@ -37,7 +36,8 @@ class SearchSession {
  private:
   SearchSession(SearchPlan plan, TrialMemory memory, Stream stream)
       : plan_(std::move(plan)), memory_(std::move(memory)), stream_(std::move(stream)) {}
-  /// What `run` returns. What others wrote is caught where it is called: what is left is ours, a lack of memory or
+  /// Returns the result of `run`. User callbacks catch their own exceptions, so any other is from this library: a lack
+  /// of memory or threads.
   /// threads.
   template <typename Function>
   auto Guarded(const Function& run) -> decltype(run());

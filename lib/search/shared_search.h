@@ -83,7 +83,7 @@ class SharedSearch {
   /// `num_ranks`: that race them at the same time, and whose times decide together.
   SearchAnswer Race(const std::vector<std::uint64_t>& places, int num_ranks);
   SearchAnswer RunPart(CandidateSource& source, const SearchEngine::PartOptions& part);
-  /// The policy's, with what is left of its time.
+  /// Returns the policy's options with the remaining time.
   SearchOptions OptionsNow() const;
   bool IsThere(std::uint64_t place) const;
   std::size_t CompilesAtATime() const;

@@ -13,7 +13,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// How often what is left of shares is shared out before the leader tries it alone.
+/// How often unfinished candidates are shared out before the leader tries them alone.
 constexpr int kMostLaps = 2;
 /// A rank is waited for at least so long: what a rank of the same speed may be late by, its turn at the cores included.
 constexpr std::chrono::milliseconds kLeastPatience(1000);

@@ -14,8 +14,8 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Of a tensor that is not declared as a table so many elements are looked at: all groups of one have an address, but
-/// for empty ones.
+/// Number of elements that are read of a tensor that is not declared as a table. In a table every group has an address
+/// unless it is empty.
 constexpr std::size_t kMostLookedAt = 64;
 
 Result<std::vector<std::uint64_t>> ReadWords(StreamView stream, const TensorView& tensor, std::size_t count) {
@@ -38,7 +38,8 @@ Status CheckEntries(const PointerTable& table, StreamView stream) {
   return Status();
 }
 
-/// True for what the driver knows as memory, of which no index or count has the value by chance, and for what it knew.
+/// Returns whether the driver knows the word as the address of memory, now or earlier. An index or count does not have
+/// such a value by chance.
 bool IsAddress(std::uint64_t word, const RelaxedDriver& driver, const std::vector<CUdeviceptr>& once) {
   constexpr std::uint64_t kLeast = std::uint64_t{1} << 32;  // Where no device has memory.
   constexpr int kNearBits = 40;                             // More than a device has.
@@ -68,7 +69,7 @@ Status InParameter(const KernelDefinition& definition, const std::string& name, 
   return status.WithPrefix("kernel '" + definition.name() + "', parameter " + name);
 }
 
-/// Whether the device's kernels reach all memory of the process, whoever allocated it (HMM, ATS).
+/// Returns whether the device's kernels can access all memory of the process, regardless of its allocator (HMM, ATS).
 bool ReachesHostMemory(const RelaxedDriver& driver) {
   CUdevice device = 0;
   int reaches = 0;

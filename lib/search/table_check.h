@@ -12,16 +12,16 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Looks at the memory that a caller's call has, before something is tuned on it: once, where the call comes in.
-/// InvalidArgument, naming the parameter, for memory of the host that the device does not reach; for a PointerTable
-/// that does not hold the addresses of the tensors that came with it, since what a launch runs on would be something
-/// else than what was tuned; and for what CheckNoAddresses refuses. Waits for the stream, if there is such a parameter.
+/// Checks the memory of a caller's call once before tuning on it. Returns InvalidArgument, naming the parameter, for
+/// host memory that the device cannot access; for a PointerTable that does not contain the addresses of its tensors,
+/// because a launch would run on other data than was tuned; and for what CheckNoAddresses refuses. Waits for the stream
+/// if there is such a parameter.
 Status CheckTables(const KernelDefinition& definition, const BoundCall& call, StreamView stream);
 
-/// InvalidArgument, naming the parameter, for a tensor of 8-byte integers that is read and holds addresses of memory:
-/// what a candidate writes there would be the caller's, and compared with nothing. Raw memory is not looked at. The
-/// driver says what is memory. Of a call of earlier, whose memory may be gone, it cannot: there what lies near to one
-/// of `once`, the call's addresses then, counts too. Waits for the stream, if there is such a tensor.
+/// Returns InvalidArgument, naming the parameter, for an input tensor of 8-byte integers that contains addresses of
+/// memory: a candidate would write the caller's data there, and nothing would be compared. Raw memory is not checked.
+/// The driver is asked what is memory. The memory of an earlier call may be gone, so there a value near one of `once`,
+/// the addresses of that call, counts too. Waits for the stream if there is such a tensor.
 Status CheckNoAddresses(const KernelDefinition& definition, const BoundCall& call, StreamView stream,
                         const std::vector<CUdeviceptr>& once = {});
 

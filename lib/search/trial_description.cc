@@ -96,7 +96,7 @@ bool ReadsAddresses(const Candidate& candidate, const Parameter& parameter, cons
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].kind != ParameterKind::kTensor) continue;
     moved[i] = candidate.call.tensor(i);
-    constexpr std::uintptr_t kStep = 0x123456700;  // Keeps what is known of the alignment, and no more.
+    constexpr std::uintptr_t kStep = 0x123456700;  // Keeps the known alignment of the address and nothing else.
     moved[i].data = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(moved[i].data) + kStep * (i + 1));
     elsewhere.problem.values[i] = &moved[i];
   }

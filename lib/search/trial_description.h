@@ -15,10 +15,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A candidate as plain data, for a process that has none of the host's functions: whatever the definition computes of
-/// config and problem was computed where they are (derived values, sizes of workspaces, boxes of tensor maps). What
-/// holds an address is computed where the memory is: tensors have their worker's addresses, and tensor maps are encoded
-/// there.
+/// A candidate as plain data, for a process without the host's functions. What the definition computes from config and
+/// problem was computed in the host (derived values, workspace sizes, boxes of tensor maps). Values with addresses are
+/// computed where the memory is: tensors have their worker's addresses, and the worker encodes tensor maps.
 struct TrialDescription {
   struct Map {
     std::vector<std::int64_t> box;
@@ -32,7 +31,7 @@ struct TrialDescription {
     std::uint64_t address = 0;
     DType dtype = DType::kAny;
     std::vector<std::int64_t> shape;
-    std::vector<std::int64_t> strides;  ///< As many.
+    std::vector<std::int64_t> strides;  ///< As many as extents.
     std::uint64_t bytes = 0;
 
     static Tensor Of(const TensorView& view);
@@ -50,7 +49,7 @@ struct TrialDescription {
     std::uint64_t word = 0;  ///< kScalar, kDerived: the value's bytes; kWorkspace: its size.
     std::optional<Map> map;
     bool may_be_partial = false;
-    std::optional<std::array<double, 3>> tolerance;  ///< Of an output: absolute, relative, ulps.
+    std::optional<std::array<double, 3>> tolerance;  ///< For an output: absolute, relative, ulps.
     std::optional<Tensor> argument;                  ///< kTensor.
   };
 
@@ -67,15 +66,15 @@ struct TrialDescription {
   bool is_unordered = false;
   std::vector<std::string> taken;  ///< Variant::parameters.
   std::vector<std::string> dims;
-  std::vector<std::int64_t> dim_values;  ///< As many.
+  std::vector<std::int64_t> dim_values;  ///< As many as names.
   std::vector<Parameter> parameters;
 
   /// With the host's addresses. Calls functions of the definition. Errors: theirs, as InProcessRunner has them.
   static Result<TrialDescription> Of(const Candidate& candidate);
 };
 
-/// What a parameter and its description both say; and a tensor map and its. Either may be described by the other, so
-/// that no field goes one way alone.
+/// The fields that a parameter and its description share, and those of a tensor map. Each side can be made from the
+/// other, so that no field is copied in one direction only.
 template <typename From, typename To>
 void CopyDeclaration(const From& from, To* to) {
   to->kind = from.kind;
@@ -96,16 +95,16 @@ void CopyModes(const From& from, To* to) {
   to->out_of_bounds = from.out_of_bounds;
 }
 
-/// Why trials of a candidate cannot run in another process, in words; empty if they can: a launcher or a function of
-/// the host's that makes use of addresses, memory of unknown size. Calls functions of the definition; what fails in
-/// them is no reason.
+/// Returns why trials of a candidate cannot run in another process, or an empty text: a launcher or function of the
+/// host's that uses addresses, or memory of unknown size. Calls functions of the definition, whose failures are not a
+/// reason.
 std::string WhyNotIsolated(const Candidate& candidate);
 
-/// What a description describes: a candidate to be run, with all that it points to. Not copyable, since it points into
-/// itself.
+/// A candidate made from a description, ready to run, with everything that it points to. Not copyable, because it
+/// points into itself.
 class DescribedTrial {
  public:
-  /// Errors: InvalidArgument for a description that is none of a candidate.
+  /// Errors: InvalidArgument for an invalid description.
   static Result<std::unique_ptr<DescribedTrial>> Create(TrialDescription description, const Target& target);
   DescribedTrial(const DescribedTrial&) = delete;
   DescribedTrial& operator=(const DescribedTrial&) = delete;
@@ -116,7 +115,7 @@ class DescribedTrial {
   DescribedTrial() = default;
   Status BindArguments(const TrialDescription& description, const Target& target);
 
-  std::vector<TensorView> tensors_;   // What the call points to; neither grows after Create.
+  std::vector<TensorView> tensors_;   // The tensors that the call points to. Neither list grows after Create.
   std::vector<std::uint64_t> words_;  // Scalars.
   Candidate candidate_;
 };

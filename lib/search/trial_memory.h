@@ -11,9 +11,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The memory of one search: all that its trials need beside the caller's own tensors. What is held is counted here,
-/// and what would exceed the budget is refused, so that the host keeps the rest. Copies share one account; what was
-/// allocated may outlive it. Thread rule: one thread.
+/// The device memory of one search: everything that its trials need besides the caller's own tensors. It counts what is
+/// allocated and refuses what would exceed the budget, so that the host keeps the rest. Copies share one account, and
+/// allocations may outlive it. A candidate that does not fit fails alone, while copies of inputs that do not fit decide
+/// whether candidates run at all (SearchOptions::memory_budget_bytes). Thread rule: one thread.
 class TrialMemory {
   struct Account {
     std::size_t budget = 0;
@@ -24,7 +25,8 @@ class TrialMemory {
   };
 
  public:
-  /// For the current context's device. `budget_bytes` 0: half of what is free now. Errors: the driver's.
+  /// Makes an account for the current context's device. A `budget_bytes` of 0 means half of the free memory. Errors:
+  /// the driver's.
   static Result<TrialMemory> Create(const DriverApi& api, std::size_t budget_bytes);
 
   /// Bytes that count as held for as long as it lives. Move-only.
@@ -65,9 +67,9 @@ class TrialMemory {
   void AddOwn(CUdeviceptr address, std::size_t bytes) { account_->blocks[address] = bytes; }
   /// True if the address lies in a block of this memory: it is not the caller's then.
   bool Holds(CUdeviceptr address) const;
-  /// Of the last refusal: what more the budget would have had to be; 0 if it was the device that had no memory.
+  /// Returns by how much the budget was too small at the last refusal, or 0 if the device had no memory.
   std::size_t missing_bytes() const { return account_->missing; }
-  /// What more could be held now.
+  /// Returns how many bytes can still be allocated.
   std::size_t left_bytes() const { return account_->used < account_->budget ? account_->budget - account_->used : 0; }
   /// Held at most, so far.
   std::size_t peak_bytes() const { return account_->peak; }

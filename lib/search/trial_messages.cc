@@ -33,7 +33,7 @@ struct StatusFields {
   bool sticky = false;
 };
 
-// The fields of each message, each named once: for who writes and who reads.
+// The lists of each message's fields, which the writer and the reader share.
 
 template <typename Fields, typename T, typename Struct>
 using For = std::enable_if_t<std::is_same_v<std::remove_const_t<T>, Struct>, int>;

@@ -18,8 +18,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What a host asks a worker, in the order of a search: each is answered by one message of the same kind, a
-/// TrialReply, but for kRelease, which is not answered.
+/// The requests of a host to its worker, in the order of a search. Each is answered by one message of the same kind, a
+/// TrialReply, except kRelease, which has no answer.
 enum class TrialMessage : std::uint32_t {
   kOpen = 1,          ///< OpenRequest, once: a context on the device.
   kBegin,             ///< BeginRequest: a search.

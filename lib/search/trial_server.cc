@@ -32,8 +32,11 @@ struct TrialServer::Place {
   /// trials are timed by events, which would hold what CUPTI adds to a launch.
   std::optional<TimingBurst> cupti;
 
-  Place(std::shared_ptr<Runtime> its_runtime, Context its_context, const Target& its_target)
-      : runtime(std::move(its_runtime)), context(std::move(its_context)), target(its_target), current(context.view()) {}
+  Place(std::shared_ptr<Runtime> shared_runtime, Context own_context, const Target& device_target)
+      : runtime(std::move(shared_runtime)),
+        context(std::move(own_context)),
+        target(device_target),
+        current(context.view()) {}
   const DriverApi& api() const { return context.device().api(); }
 };
 
@@ -52,11 +55,11 @@ struct TrialServer::Search {
   SearchOptions options;
   std::unique_ptr<Timer> timer;  // Where it is not the usual one.
   std::vector<Inputs> inputs;
-  std::vector<Inputs> inputs_to_verify;  // Of the next kVerify.
+  std::vector<Inputs> inputs_to_verify;  // The inputs of the next kVerify.
   std::map<std::uint64_t, Trial> trials;
   std::optional<InProcessRunner> runner;  // Uses all of the above.
 
-  Search(Stream its_stream, TrialMemory its_memory) : stream(std::move(its_stream)), memory(std::move(its_memory)) {}
+  Search(Stream own_stream, TrialMemory account) : stream(std::move(own_stream)), memory(std::move(account)) {}
 };
 
 namespace {
@@ -73,7 +76,7 @@ auto With(const Frame& question, const Function& function) -> decltype(function(
   return function(*std::move(message));
 }
 
-/// What a trial came to, but for its code.
+/// Returns the outcome of a trial without its code.
 TrialReply ReplyOf(const PreparedTrial& prepared) {
   TrialReply reply;
   reply.status = prepared.fatal;
@@ -97,7 +100,7 @@ TrialServer::~TrialServer() = default;
 Status TrialServer::Serve() {
   for (;;) {
     TUNEONCE_ASSIGN_OR_RETURN(Frame question, channel_.Receive(kNoDeadline));
-    // What a candidate does is caught where it runs; what is left is a lack of memory or threads.
+    // Candidates' exceptions are caught where they run, so any other is a lack of memory or threads.
     Result<TrialReply> answered = CallForeign("the worker", StatusCode::kInternal, [&] { return Answer(question); });
     if (question.kind == static_cast<std::uint32_t>(TrialMessage::kRelease)) {
       if (answered.ok()) continue;
@@ -151,7 +154,7 @@ Result<TrialReply> TrialServer::Answer(const Frame& question) {
     case TrialMessage::kRelease:
       return With<TrialRequest>(question, [&](const TrialRequest& r) { return ReplyOf(Release(r)); });
     case TrialMessage::kTimeInAnotherWay: {
-      place_->cupti.reset();  // It is events from now on, or nothing.
+      place_->cupti.reset();  // The timer uses events from now on, or fails.
       TrialReply reply;
       reply.is_done = search_->runner->TimeInAnotherWay();
       return reply;

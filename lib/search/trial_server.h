@@ -19,12 +19,13 @@ class TUNEONCE_API TrialServer {
   TrialServer(const TrialServer&) = delete;
   TrialServer& operator=(const TrialServer&) = delete;
 
-  /// Answers until the host wants no more, or the context is lost, which the last answer says. Errors: the channel's.
+  /// Answers requests until the host ends them, or the context is lost, which the last answer reports. Errors: the
+  /// channel's.
   Status Serve();
 
  private:
   struct Place;   // A device with a context.
-  struct Search;  // One search there.
+  struct Search;  // A search of this server.
 
   Result<TrialReply> Answer(const Frame& question);
   Status Open(const OpenRequest& request);

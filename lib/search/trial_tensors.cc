@@ -202,18 +202,18 @@ Status TrialTensors::Poison(unsigned char value) const {
   return Status();
 }
 
-Result<std::optional<Trespass>> TrialTensors::FindInGaps(unsigned char poison) const {
+Result<std::optional<StrayWrite>> TrialTensors::FindInGaps(unsigned char poison) const {
   for (const Gaps& each : gaps_) {
     const CUdeviceptr scratch = outputs_->pieces()[each.piece].address;
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Trespass> found,
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<StrayWrite> found,
                               each.gaps.Find(*comparer_, scratch, each.original, poison));
     if (found) return found;
   }
-  return std::optional<Trespass>();
+  return std::optional<StrayWrite>();
 }
 
-Result<std::optional<Trespass>> TrialTensors::FindTrespass(const GuardedMemory* workspaces,
-                                                           std::optional<unsigned char> poison) const {
+Result<std::optional<StrayWrite>> TrialTensors::FindStrayWrite(const GuardedMemory* workspaces,
+                                                               std::optional<unsigned char> poison) const {
   std::vector<const GuardedMemory*> guarded = {&*outputs_};
   std::vector<MemoryRange> ranges;
   for (const InputCopies::Input* input : inputs_) {
@@ -229,7 +229,7 @@ Result<std::optional<Trespass>> TrialTensors::FindTrespass(const GuardedMemory* 
     for (const GuardedMemory::Guard& guard : memory->guards()) ranges.push_back(guard.range);
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> sums, comparer_->Checksums(ranges));
-  std::optional<Trespass> found;
+  std::optional<StrayWrite> found;
   auto sum = sums.begin();
   for (const InputCopies::Input* input : inputs_) {
     std::uint64_t checksum = *sum++;
@@ -237,21 +237,21 @@ Result<std::optional<Trespass>> TrialTensors::FindTrespass(const GuardedMemory* 
     std::size_t num_damaged = copies_->damaged().size();
     TUNEONCE_RETURN_IF_ERROR(copies_->Mend(input, checksum));
     if (found) continue;
-    found = Trespass{FailureKind::kWroteInput, "it wrote its input " + input->names()};
+    found = StrayWrite{FailureKind::kWroteInput, "it wrote its input " + input->names()};
     if (copies_->damaged().size() > num_damaged) {
-      found->message += ", of which there was no memory for a copy: the caller's tensor is damaged";
+      found->message += ", for which memory was too short for a copy: the caller's tensor is damaged";
     }
   }
   for (std::size_t i = 0; i < tables_.size(); ++i) {
     if (*sum++ == tables_[i]->checksum) continue;
     TUNEONCE_RETURN_IF_ERROR(PutTable(i));
-    if (!found) found = Trespass{FailureKind::kWroteInput, "it wrote " + table_memory_->pieces()[i].name};
+    if (!found) found = StrayWrite{FailureKind::kWroteInput, "it wrote " + table_memory_->pieces()[i].name};
   }
   for (const GuardedMemory* memory : guarded) {
     for (const GuardedMemory::Guard& guard : memory->guards()) {
       if (*sum++ == guard.checksum) continue;
       TUNEONCE_RETURN_IF_ERROR(memory->Mend(guard));
-      if (!found) found = Trespass{FailureKind::kOutOfBounds, "it wrote " + guard.place};
+      if (!found) found = StrayWrite{FailureKind::kOutOfBounds, "it wrote " + guard.place};
     }
   }
   if (found || !poison) return found;

@@ -46,7 +46,7 @@ class TrialTensors {
   void FollowInputs();
   /// Puts the tensors' addresses into the tables of the trial call, if they moved. Waits then.
   Status WriteTables();
-  /// Inputs that are neither copied nor checked, their size being unknown: "'x', 'w'". Empty if there are none.
+  /// Lists inputs that are neither copied nor checked, because their size is unknown: "'x', 'w'". May be empty.
   const std::string& unprotected() const { return unprotected_; }
   /// The caller's inputs that trials run on, there being no memory for copies: "'x' (4000 bytes)". Empty: none.
   std::string at_risk() const;
@@ -60,11 +60,12 @@ class TrialTensors {
   /// True if this tensor of the parameter, the nth of its table, is in scratch that Poison fills.
   bool is_poisoned(std::size_t parameter, std::size_t nth) const { return poisoned_.count({parameter, nth}) > 0; }
 
-  /// What a trial wrote that is not its own: guard zones (those of `workspaces` too, if it has any), or inputs. Mends
-  /// both. With `poison`, what Poison filled scratch with before the run, also what is no element of an output within
-  /// scratch, which the next Poison and Restore mend. Empty if nothing. Waits for the stream.
-  Result<std::optional<Trespass>> FindTrespass(const GuardedMemory* workspaces,
-                                               std::optional<unsigned char> poison = std::nullopt) const;
+  /// Returns a write of a trial outside of its outputs: in guard zones (those of `workspaces` too, if not null) or
+  /// inputs, which it repairs. With `poison`, the index of what Poison filled scratch with before the run, it also
+  /// checks the gaps of outputs within scratch, which the next Poison and Restore repair. Empty if there was no such
+  /// write. Waits for the stream.
+  Result<std::optional<StrayWrite>> FindStrayWrite(const GuardedMemory* workspaces,
+                                                   std::optional<unsigned char> poison = std::nullopt) const;
 
   TrialTensors(TrialTensors&&) noexcept = default;
   TrialTensors& operator=(TrialTensors&&) noexcept = default;
@@ -84,17 +85,17 @@ class TrialTensors {
   /// The gaps of one piece of scratch.
   struct Gaps {
     std::size_t piece;
-    CUdeviceptr original;  // Of what Restore fills the piece with; 0: of what Poison does.
+    CUdeviceptr original;  // The source from which Restore fills the piece, or 0 for a piece that Poison fills.
     OutputGaps gaps;
   };
 
   /// A parameter's tensors where trials find them. On the heap: others point into it.
   struct Moved {
     std::size_t parameter;
-    std::vector<TensorView> tensors;       // Of a parameter by pointers all, else one.
-    PointerTable table;                    // Of these.
-    std::vector<std::uint64_t> addresses;  // What the table is written from.
-    std::uint64_t checksum = 0;            // Of the table.
+    std::vector<TensorView> tensors;       // All tensors of a parameter by pointers, else one.
+    PointerTable table;                    // A table of `tensors`.
+    std::vector<std::uint64_t> addresses;  // The addresses that the table is written from.
+    std::uint64_t checksum = 0;            // Checksum of the table.
   };
 
   explicit TrialTensors(const BoundCall& call) : trial_call_(call) {}
@@ -103,16 +104,16 @@ class TrialTensors {
   TensorView& ViewOf(const ReachedTensor& reached);
   Status MakeTables(const KernelDefinition& definition, TrialMemory& memory, StreamView stream);
   Status PutTable(std::size_t nth) const;
-  Result<std::optional<Trespass>> FindInGaps(unsigned char poison) const;
+  Result<std::optional<StrayWrite>> FindInGaps(unsigned char poison) const;
 
   BoundCall trial_call_;
-  std::vector<std::unique_ptr<Moved>> moved_;  // What trial_call_ points to.
-  std::vector<Moved*> tables_;                 // Those by pointers.
+  std::vector<std::unique_ptr<Moved>> moved_;  // The tensors that trial_call_ points to.
+  std::vector<Moved*> tables_;                 // The parameters by pointers.
   std::optional<GuardedMemory> table_memory_;  // A piece for each.
   bool has_stale_tables_ = false;
   std::optional<GuardedMemory> outputs_;
   std::vector<RestoreStep> restores_;
-  std::vector<Gaps> gaps_;  // Of the pieces that have some.
+  std::vector<Gaps> gaps_;  // For the pieces that have gaps.
   std::vector<Reader> readers_;
   std::vector<const InputCopies::Input*> inputs_;
   InputCopies* copies_ = nullptr;

@@ -25,12 +25,12 @@ constexpr milliseconds kMostToSend{10000};
 constexpr milliseconds kMostToEnd{1000};
 /// How often a user is asked whether to go on.
 constexpr milliseconds kSlice{20};
-/// As long as a round takes as a rule: its answer is waited for as the driver waits for a kernel, without sleeping,
-/// since a thread wakes in a tenth of a millisecond. Not where kernels compute on the cores that would spin.
+/// A usual round's duration. Its answer is waited for without sleeping, as the driver waits for a kernel, because a
+/// thread needs a tenth of a millisecond to wake up. Not used where kernels compute on the cores that would spin.
 constexpr std::chrono::microseconds kSpinForAnswer{2000};
 constexpr int kLaunchTimeout = 702;  // CUDA_ERROR_LAUNCH_TIMEOUT
 
-/// What the worker's Runtime must have as this one does, so that both mean the same device and timer.
+/// Returns the variables that the worker's Runtime needs to use the same device and timer as this one.
 std::vector<std::pair<std::string, std::string>> EnvironmentOf(const Environment& environment,
                                                                const DriverApi& driver) {
   std::vector<std::pair<std::string, std::string>> variables = {
@@ -54,7 +54,7 @@ bool IsCancelled(const SearchOptions& options) {
   return (options.cancelled != nullptr && options.cancelled->load()) || IsInterrupted(options.interrupted);
 }
 
-/// Why a worker has no context, with what the device says of its users.
+/// Returns why a worker has no context, with the number of processes that use the device if known.
 Status Refused(const Status& why, const Device& device) {
   Result<int> mode = device.Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
   const bool is_exclusive = mode.ok() && *mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS;
@@ -107,7 +107,7 @@ Result<std::unique_ptr<WorkerProcess>> TrialWorker::Start(const Runtime& runtime
   request.environment = EnvironmentOf(runtime.environment(), device.api());
   request.device = NameOf(device);
   request.uuid = identity.UuidString();
-  // Of one that is gone already the first answer tells, which does not come.
+  // If the process is gone already, the missing first answer shows it.
   (void)process->channel().Send(static_cast<std::uint32_t>(TrialMessage::kOpen), EncodeMessage(request),
                                 DeadlineIn(kMostToSend));
   return process;
@@ -226,7 +226,7 @@ Result<TrialReply> TrialWorker::Ask(TrialMessage kind, const std::string& body, 
   if (!answer.ok()) return Lose(answer.status(), most);
   Result<TrialReply> reply = DecodeMessage<TrialReply>(answer->body);
   if (!reply.ok() || answer->kind != static_cast<std::uint32_t>(kind)) {
-    return Lose(FailureKind::kProtocol, absl::StrCat("gave an answer that is none: ", reply.status().message()));
+    return Lose(FailureKind::kProtocol, absl::StrCat("gave an invalid answer: ", reply.status().message()));
   }
   if (!reply->status.sticky()) return reply;
   const int code = reply->status.driver_code();

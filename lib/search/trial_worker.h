@@ -28,11 +28,12 @@ class TrialWorker {
     bool may_be_by_others = false;
   };
 
-  /// An idle worker of the Runtime's, or a new one, which starts meanwhile: AwaitReady comes before all else. Errors:
-  /// FailedPrecondition or Unavailable, why none can be started: there is no executable.
+  /// Takes an idle worker of the Runtime, or starts a new one in the background; AwaitReady must be called before
+  /// anything else. Errors: FailedPrecondition or Unavailable if none can be started, for example without an
+  /// executable.
   static Result<std::unique_ptr<TrialWorker>> Reserve(const std::shared_ptr<Runtime>& runtime, const Device& device);
-  /// Waits until it has its context; starts another one where an idle one has died. Errors: Unavailable, why it cannot
-  /// have one: a device for one process, no memory; Cancelled, when `options` say so.
+  /// Waits until the worker has its context, and starts another one if an idle one died. Errors: Unavailable if it
+  /// cannot have a context (a device for one process, no memory); Cancelled by `options`.
   Status AwaitReady(const Device& device, const SearchOptions& options);
   /// Reserve and AwaitReady.
   static Result<std::unique_ptr<TrialWorker>> Take(const std::shared_ptr<Runtime>& runtime, const Device& device,
@@ -42,13 +43,12 @@ class TrialWorker {
   TrialWorker(const TrialWorker&) = delete;
   TrialWorker& operator=(const TrialWorker&) = delete;
 
-  /// Asks, and waits for the answer, whose own `status` may be an error. `most`: how long it may take; 0: for ever.
-  /// `about`: of what, for who reads a trace.
-  /// Errors: the worker was lost, and has been ended (`loss` says how); Cancelled, when `options` say so: it has been
-  /// ended, too.
+  /// Sends a request and waits for the answer, whose own `status` may be an error. `most` is the longest wait, where 0
+  /// is unlimited. `about` describes the request in a trace. Errors: the worker was lost and has been ended (`loss`
+  /// states how); Cancelled by `options`, after which it has been ended too.
   Result<TrialReply> Ask(TrialMessage kind, const std::string& body, std::chrono::milliseconds most,
                          const SearchOptions& options, const std::string& about = "");
-  /// Says what is not answered.
+  /// Sends a message that has no answer.
   void Tell(TrialMessage kind, const std::string& body);
   /// Since when it is no more.
   const std::optional<Loss>& loss() const { return loss_; }
@@ -60,16 +60,16 @@ class TrialWorker {
  private:
   TrialWorker(std::shared_ptr<Runtime> runtime, std::string device) : runtime_(std::move(runtime)), device_(device) {}
   static Result<std::unique_ptr<WorkerProcess>> Start(const Runtime& runtime, const Device& device);
-  /// Makes an idle worker of the Runtime's its own. False: there is none.
+  /// Takes an idle worker of the Runtime. Returns false without one.
   bool TakeIdle();
-  /// Waits until it has its context; starts it before, where there is none.
+  /// Starts a worker unless one is running, and waits until it has its context.
   Status Open(const Device& device, const SearchOptions& options);
   /// The next answer. Errors: the channel's; Cancelled: the worker has been ended.
   Result<Frame> Receive(Deadline end, const SearchOptions& options);
   Status Lose(FailureKind kind, std::string how);
-  /// What it did since `began`, or what became of it, on a line of its own in a trace that is on.
+  /// Adds what the worker did since `began` to its own line of the trace, if that is on.
   void TraceSince(Trace::Clock::time_point began, const std::string& what) const;
-  /// What an error of the channel means.
+  /// Converts an error of the channel.
   Status Lose(const Status& error, std::chrono::milliseconds most);
 
   const std::shared_ptr<Runtime> runtime_;
@@ -77,7 +77,7 @@ class TrialWorker {
   std::unique_ptr<WorkerProcess> process_;
   pid_t pid_ = 0;                                         ///< The process's, also when it is no more.
   Trace::Clock::time_point taken_ = Trace::Clock::now();  ///< Since when it starts, or is ours.
-  bool is_open_ = false;                                  ///< It has answered that it has its context.
+  bool is_open_ = false;                                  ///< The worker has answered that it has its context.
   std::optional<Loss> loss_;
 };
 

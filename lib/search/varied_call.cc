@@ -18,14 +18,14 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// By how many elements rows are moved apart. A multiple of what code is usually compiled to assume of strides, so that
-/// padded strides suit the variants that the original ones suit.
+/// The number of elements by which rows are moved apart. It is a multiple of what code usually assumes of strides, so
+/// that the same variants accept the padded strides.
 constexpr std::int64_t kPadding = 64;
 /// The least shift of an address: code may read 16 bytes at a time without a variant that declares it.
 constexpr std::int64_t kLeastShift = 16;
 
-/// Of a tensor with gaps each stretch without one is a copy of its own: this many are values enough, and cost some
-/// hundred microseconds.
+/// Maximum number of stretches of a tensor with gaps. Each stretch is a copy of its own; this many are enough values
+/// and take some hundred microseconds.
 constexpr std::size_t kMostStretches = 256;
 
 /// Copies elements of `tensor` to the buffer's begin, and not what lies in its gaps, which is another's. Returns their
@@ -90,8 +90,8 @@ Status Extend(const DeviceBuffer& buffer, std::size_t filled, const TensorView& 
   return buffer.stream().Synchronize();
 }
 
-/// Of declared offsets that end elsewhere at `dims` than in the call. Empty for all else, and where the call reads
-/// other numbers, the greatest length say, which may belong to the offsets as they are.
+/// Returns declared offsets that end elsewhere at `dims` than in the call. Empty for other parameters, and if the call
+/// reads other numbers, such as the greatest length, which may depend on the offsets.
 std::optional<OffsetsEnds> MovedEnds(const KernelDefinition& definition, const BoundCall& call, std::size_t index,
                                      const Dims& dims) {
   const Parameter& parameter = definition.parameters()[index];
@@ -155,7 +155,7 @@ TensorView Dense(const TensorView& view) {
   return TensorView::Contiguous(nullptr, view.dtype, view.shape.data(), view.rank);
 }
 
-/// The value of a float or double; empty for other dtypes, and for what is not finite.
+/// Returns the value of a float or double, or nothing for other dtypes and values that are not finite.
 std::optional<double> RealScalar(DType dtype, const void* bytes) {
   double value = std::numeric_limits<double>::infinity();
   if (dtype == DType::kFloat64) std::memcpy(&value, bytes, sizeof(value));
@@ -215,7 +215,7 @@ Result<std::uint64_t> NumberWhereCut(const KernelDefinition& definition, const P
   return declared;
 }
 
-/// What a call is made of.
+/// The parts of a call.
 struct VariedCall::Source {
   const KernelDefinition& definition;
   const BoundCall& of;
@@ -248,7 +248,7 @@ Status VariedCall::AddTensor(const Source& source, std::size_t index) {
   const Parameter& parameter = source.definition.parameters()[index];
   const CallVariation& variation = source.variation;
   if (parameter.dims.empty()) {
-    if (!source.is_cut && !variation.generates_data) return Status();  // It is the caller's, whatever the dims.
+    if (!source.is_cut && !variation.generates_data) return Status();  // The caller's tensors are used for any dims.
     return InvalidArgumentError("parameter '" + parameter.name + "' is raw memory, whose contents are not known");
   }
   std::array<std::int64_t, kMaxRank> shape{};

@@ -44,10 +44,10 @@ struct CallVariation {
 /// Thread rule: one thread.
 class VariedCall {
  public:
-  /// REQUIRES: `of`, and what it points to, outlives the object; `fills` are of the same definition and stream. Errors:
-  /// ResourceExhausted if `memory`, or the device's, does not allow it; InvalidArgument, naming the parameter, where a
-  /// dim is less than the original's and an integer without a declared fill could be an index beyond it; those of the
-  /// definition's fills.
+  /// REQUIRES: `of`, and what it points to, outlives the object; `fills` has the same definition and stream. Errors:
+  /// ResourceExhausted if `memory` or the device's memory does not suffice; InvalidArgument, naming the parameter, if a
+  /// dim is smaller than the original's and an integer without a declared fill could be an index beyond it; those of
+  /// the definition's fills.
   static Result<VariedCall> Make(const KernelDefinition& definition, const BoundCall& of,
                                  const CallVariation& variation, StreamView stream, TrialMemory& memory,
                                  DeclaredFills& fills);
@@ -59,14 +59,15 @@ class VariedCall {
 
   VariedCall() = default;
   Status AddTensor(const Source& source, std::size_t index);
-  /// Adds to views_[index] memory of its own like `view`, filled as the variation says.
+  /// Adds memory with the layout of `view` to views_[index], filled as the variation requires.
   Status AddFilled(const Source& source, std::size_t index, TensorView view, const TensorView& given);
   /// With the elements of `given`, a tensor of the original call.
   static Status FillLike(const Source& source, std::size_t index, const TensorView& given, const DeviceBuffer& buffer);
   Status SetScalar(const Source& source, std::size_t index);
 
   BoundCall call_;
-  // What call_ points to, by parameter: of one by pointers the tensors of its table, else one. Never grow after Make.
+  // The tensors that call_ points to, by parameter: those of its table for a parameter by pointers, else one. They
+  // never grow after Make.
   std::vector<std::vector<TensorView>> views_;
   std::vector<std::unique_ptr<DeviceTable>> tables_;
   std::vector<std::uint64_t> scalars_;
@@ -76,9 +77,9 @@ class VariedCall {
 /// True if what the call reads, but for parameter `but`, may be indices or lengths: whole numbers, or raw memory.
 bool MayHoldIndices(const KernelDefinition& definition, const BoundCall& call,
                     std::optional<std::size_t> but = std::nullopt);
-/// Of a scalar: a number that may be an index, a count or a length.
+/// Returns whether a scalar of this dtype may be an index, a count or a length.
 bool IsNumber(DType dtype);
-/// True if one of the dims of `a` is less than that of `b`.
+/// Returns whether one of the dims of `a` is smaller than that of `b`.
 bool IsLessAnywhere(const Dims& a, const Dims& b);
 /// The value of a scalar for which IsNumber holds, whose value is `given`, in a call that was cut to `dims`: the
 /// declared one. Errors: InvalidArgument if the key names the scalar and the declared value differs; those of the fill.

@@ -16,8 +16,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Where the tensors of a search's calls lie in one worker: what trials read is copied there, once; what they only
-/// write has an address that nothing lies at, since trials run on scratch. Tensors that share memory share it there,
+/// The addresses of a search's tensors in one worker. Tensors that trials read are copied there once. Tensors that they
+/// only write have an address without memory, because trials write scratch. Tensors that share memory share it there
 /// too. Thread rule: one thread.
 class WorkerTensors {
  public:
@@ -28,11 +28,11 @@ class WorkerTensors {
   };
   using Allocate = std::function<Result<Block>(std::size_t bytes)>;
 
-  /// Sees to it that these ranges have a place, and says which; one address per range. Waits for the stream, in whose
-  /// order the copies are made. Errors: `allocate`'s; the driver's.
+  /// Makes sure that these ranges have an address, and returns one per range. Waits for the stream, in whose order the
+  /// copies are made. Errors: those of `allocate`; the driver's.
   Result<std::vector<std::uint64_t>> Place(const std::vector<TensorRange>& ranges, const Allocate& allocate,
                                            StreamView stream);
-  /// The same for the tensors of a candidate's description, which then have their addresses in the worker.
+  /// Places the tensors of a candidate's description, which then have their addresses in the worker.
   Status Place(const Candidate& candidate, const Allocate& allocate, StreamView stream, TrialDescription* description);
 
   /// Bytes that a call's tensors take in a worker.

@@ -21,7 +21,8 @@ class Log {
   Log(LogLevel most, Host host) : most_(most), host_(std::move(host)) {}
 
   bool Says(LogLevel level) const { return level <= most_; }
-  /// What is said on a thread on which the host's function of a log runs is left out: it would be called from within.
+  /// Logs a line. A line from the host's own log function is dropped, because that function would be called
+  /// recursively.
   void Say(LogLevel level, const std::string& line);
 
  private:

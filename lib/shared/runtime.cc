@@ -28,7 +28,7 @@ inline namespace v0 {
 
 namespace {
 
-/// Of the words that Environment::Read lets through.
+/// Returns the level for a word that Environment::Read accepts.
 LogLevel LevelNamed(const std::string& word) {
   if (word == "debug") return LogLevel::kDebug;
   return word == "info" ? LogLevel::kInfo : LogLevel::kWarn;
@@ -37,8 +37,8 @@ LogLevel LevelNamed(const std::string& word) {
 }  // namespace
 
 struct Runtime::Impl {
-  Impl(Environment its_environment, RuntimeOptions options)
-      : environment(std::move(its_environment)),
+  Impl(Environment variables, RuntimeOptions options)
+      : environment(std::move(variables)),
         toolchains(options.toolchains != nullptr
                        ? std::move(options.toolchains)
                        : std::make_shared<const ToolchainSet>(BuiltInToolchains(environment))),

@@ -85,7 +85,7 @@ Result<Recorded> Read(const std::string& path) {
   if (content->empty()) return recorded;
   std::vector<absl::string_view> lines = absl::StrSplit(*content, '\n');
   if (lines.front() != kShapesHeader) {
-    return InvalidArgumentError(path + " is no file of recorded shapes, and is left as it is: name another one");
+    return InvalidArgumentError(path + " is not a file of recorded shapes, and stays unchanged: name another one");
   }
   for (std::size_t i = 1; i < lines.size(); ++i) {
     absl::string_view line = lines[i];
@@ -173,7 +173,7 @@ Status ShapeLog::Write() {
     if (next < taken.size() && taken[next].first == &counter) recorded.Add(text, taken[next++].second);
   }
   recorded.others += others;
-  const std::string real = RealPath(path_);  // Of a link, what it names.
+  const std::string real = RealPath(path_);  // The target of a link.
   TUNEONCE_RETURN_IF_ERROR(WriteFile(real.empty() ? path_ : real, recorded.Text()));
   for (auto& [counter, launches] : taken) *counter -= launches;
   others_ -= others;

@@ -16,11 +16,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Which shapes a Runtime's kernels launch, and how often, in the file that TUNEONCE_RECORD_SHAPES names. What was
-/// counted since the last time is added to the file's counts, under a lock (FILE.lock) and by a rename, so that many
-/// processes may name one file, and one that is killed loses at most what it had not added: the file is written soon
-/// after a new shape, every ten seconds while anything is launched, and by Flush. A file that is none of recorded
-/// shapes is left as it is, with a warning. Thread-safe.
+/// Counts which shapes a Runtime's kernels launch, in the file that TUNEONCE_RECORD_SHAPES names. New counts are added
+/// to the file's counts under a lock (FILE.lock) and by a rename, so that many processes may use one file. The file is
+/// written soon after a new shape, every ten seconds while something is launched, and by Flush, so a killed process
+/// loses at most what it had not added. Any other file stays unchanged, with a warning. Thread-safe.
 class ShapeLog {
  public:
   /// Shapes of a process, and of the file, at most; launches of others are counted together.
@@ -46,7 +45,7 @@ class ShapeLog {
 
   Status Write() TUNEONCE_REQUIRES(mutex_);
   void WriteAndWarn() TUNEONCE_REQUIRES(mutex_);
-  /// Of a process that was forked: what its parent counted is the parent's.
+  /// Resets the counts in a forked process, because its parent writes them.
   void ForgetParents() TUNEONCE_REQUIRES(mutex_);
 
   const std::string path_;

@@ -46,7 +46,7 @@ Result<std::optional<Artifact>> ArtifactTable::Get(const Fingerprint& key) {
   Result<Artifact> artifact = UnsealArtifact(key, body);
   std::int64_t now = NowSeconds();
   if (!connection_.options().read_only && (!artifact.ok() || std::abs(now - used) > kUseGranularitySeconds)) {
-    // If it cannot be written the artifact is good all the same.
+    // The artifact is valid even if this cannot be written.
     (void)connection_.Write("marking an artifact", [&](sqlite3* database) {
       Statement statement(database, artifact.ok() ? "UPDATE artifacts SET used = ? WHERE key = ?"
                                                   : "DELETE FROM artifacts WHERE ? AND key = ?");

@@ -17,10 +17,10 @@ class ArtifactTable {
   explicit ArtifactTable(SqliteConnection* connection) : connection_(*connection) {}
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key);
-  /// Of all rows, in order.
+  /// Returns the keys of all rows, in order.
   Result<std::vector<Fingerprint>> Keys() const;
   Status Put(const Fingerprint& key, const Artifact& artifact);
-  /// Adds the rows, and what is wrong with them, to `report`.
+  /// Adds the number of rows and the problems in them to `report`.
   Status Verify(StoreReport* report) const;
 
  private:

@@ -4,8 +4,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What a program says of a store whose records are whole and whose artifacts are not (StoreReport::are_records_whole),
-/// behind the store's name.
+/// The message, after the store's name, for a store with intact records and damaged artifacts
+/// (StoreReport::are_records_whole).
 inline constexpr char kDamagedCode[] =
     "some of its code is damaged, and its records are used; 'tuneonce records export' and 'tuneonce records import' "
     "copy them to a new store, and code is compiled again when it is needed";

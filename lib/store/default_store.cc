@@ -31,7 +31,7 @@ Result<std::string> DefaultStorePath(const Environment& environment) {
   // The XDG Base Directory Specification has relative paths ignored: each working directory would get a store.
   if (environment.cache_folder.rfind('/', 0) == 0) return environment.cache_folder + "/tuneonce/store.db";
   if (!environment.home.empty()) return environment.home + "/.cache/tuneonce/store.db";
-  return FailedPreconditionError("there is no place for a store: set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
+  return FailedPreconditionError("no place for a store: set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
 }
 
 DefaultStore OpenDefaultStore(const Environment& environment, std::shared_ptr<RecordStore> memory) {

@@ -23,8 +23,8 @@ struct DefaultStore {
   std::string warning;  ///< Why it is not on disk, if that was not asked for.
 };
 
-/// The user's file (DefaultStorePath); `memory` where that cannot be opened, where `Environment::store` is "memory",
-/// and in a library that was built without SQLite.
+/// Opens the user's file (DefaultStorePath). Returns `memory` if the file cannot be opened, if `Environment::store` is
+/// "memory", and in a build without SQLite.
 DefaultStore OpenDefaultStore(const Environment& environment, std::shared_ptr<RecordStore> memory);
 
 }  // namespace v0

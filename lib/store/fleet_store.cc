@@ -17,7 +17,7 @@ bool MayPass(const Status& status) {
   return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kResourceExhausted;
 }
 
-/// Another tunes the key, or nobody wants to wait.
+/// Returns whether the status means that another process tunes the key, or that the caller does not want to wait.
 bool IsAnswer(const Status& status) {
   return status.code() == StatusCode::kDeadlineExceeded || status.code() == StatusCode::kCancelled;
 }
@@ -86,7 +86,7 @@ Status FleetStore::SendUp(const TuningRecord& record) const {
 Status FleetStore::SendCodeUp(const Fingerprint& key) const {
   if (far_code_ == nullptr || key == Fingerprint()) return Status();
   Result<std::optional<Artifact>> code = NearCode(key);
-  // What the machine does not have, others compile.
+  // Artifacts that the machine does not have are written by the process that compiles them.
   return code.ok() && *code ? far_code_->Put(key, **code) : Status();
 }
 
@@ -160,7 +160,7 @@ Result<std::optional<Artifact>> FleetStore::Get(const Fingerprint& key) {
   Result<std::optional<Artifact>> far = far_code_->Get(key);
   if (!far.ok()) {
     Say(far.status());
-    return near;  // It is compiled.
+    return near;  // The artifact exists, so the fleet need not be asked.
   }
   if (*far) Say(KeepCode(key, **far));
   return far;

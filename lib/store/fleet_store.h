@@ -32,9 +32,9 @@ class FleetStore final : public RecordStore, public ArtifactCache {
   Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
  private:
-  /// The better of two lookups; copies the fleet's exact record to the machine.
+  /// Returns the better of two lookups, and copies the fleet's exact record to the machine.
   RecordLookup Better(RecordLookup near, RecordLookup far) const;
-  /// A record, after its code. What cannot go now is kept for later.
+  /// Writes a record to the fleet's store, after its code. What the fleet does not accept now is kept for later.
   Status SendUp(const TuningRecord& record) const;
   Status SendCodeUp(const Fingerprint& key) const;
   /// Sends what could not go before.
@@ -48,7 +48,7 @@ class FleetStore final : public RecordStore, public ArtifactCache {
   const FleetUse use_;
   ArtifactCache* const near_code_;  // May be null, both.
   ArtifactCache* const far_code_;
-  mutable MemoryArtifactCache kept_code_;  // What the machine's store does not take.
+  mutable MemoryArtifactCache kept_code_;  // Artifacts that the machine's store does not keep.
   mutable MemoryStore unsent_;
 };
 

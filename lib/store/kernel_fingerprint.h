@@ -11,14 +11,14 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The definition's identity, which the key of its records has: name and version, parameters, key recipe, and of every
-/// variant for the problem's target its sources, hints, parameters, convention and assumptions. The list of configs and
-/// tolerances are no part of it: a record says which configs it knows (ConfigsFingerprint) and what it was verified
-/// under (Verification).
+/// Returns the definition's identity, which is part of the key of its records: name and version, parameters, key, and
+/// the sources, hints, parameters, convention and assumptions of every variant for the problem's target. The list of
+/// configs and the tolerances are not part of it, because a record contains the configs that it covers
+/// (ConfigsFingerprint) and the conditions of its verification (Verification).
 ///
-/// Functions cannot be hashed. Geometry, derived values and sizes of workspaces are evaluated for the first of
-/// `configs` at two fixed shapes; a function that changes elsewhere alone, and what a launcher does, need another
-/// version. Errors: those of the definition's source and hints functions. REQUIRES: `definition` was validated.
+/// Functions cannot be hashed. Geometry, derived values and workspace sizes are evaluated for the first of `configs` at
+/// two fixed shapes. A function that changes only elsewhere, and a changed launcher, need another version. Errors:
+/// those of the definition's source and hints functions. REQUIRES: `definition` was validated.
 TUNEONCE_API Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition,
                                                    const std::vector<Config>& configs, const Problem& problem);
 

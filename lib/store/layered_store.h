@@ -11,8 +11,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The user's store over stores that an application ships: what is looked up is the best match of all, the upper
-/// store's among equals; what is written goes to the user's. Thread rule: any thread.
+/// The user's store over stores that an application ships. A lookup returns the best match of all layers, and the upper
+/// layer's among equals. Writes go to the user's store. Thread rule: any thread.
 class TUNEONCE_API LayeredStore : public RecordStore, public ArtifactCache {
  public:
   /// `shipped`: the first lies over the others.
@@ -20,7 +20,7 @@ class TUNEONCE_API LayeredStore : public RecordStore, public ArtifactCache {
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override;
   Status Put(const TuningRecord& record) override { return layers_.front()->Put(record); }
-  /// Of all layers, the user's first.
+  /// Returns the records of all layers, the user's first.
   Result<std::vector<TuningRecord>> List() const override;
   Status Remove(const TuningKey& key) override { return layers_.front()->Remove(key); }
   Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override {
@@ -40,7 +40,7 @@ class TUNEONCE_API LayeredStore : public RecordStore, public ArtifactCache {
  private:
   ArtifactCache& UsersCode();
 
-  MemoryArtifactCache kept_code_;  // What is compiled here, where the user's store keeps no code.
+  MemoryArtifactCache kept_code_;  // Artifacts compiled here, if the user's store keeps none.
 };
 
 }  // namespace v0

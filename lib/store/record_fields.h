@@ -8,10 +8,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-// The fields of a record, each named once: what writes or reads a record, as bytes or as JSON, goes by these lists.
-// `fields(name, value)` is called for each; `value` is const for a writer.
-//
-// The order is that of the bytes: whatever changes a list is another format (tuning_record.cc).
+// The list of a record's fields. All code that reads or writes a record as bytes or JSON uses it, by calling
+// `fields(name, value)` for each field; `value` is const for a writer. The order is that of the bytes, so a change of
+// the list is a new format (tuning_record.cc).
 
 template <typename T, typename Struct>
 using EnableFor = std::enable_if_t<std::is_same_v<std::remove_const_t<T>, Struct>, int>;

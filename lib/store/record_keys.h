@@ -7,13 +7,13 @@
 namespace tuneonce {
 inline namespace v0 {
 
-// By what stores find records.
+// The keys by which stores find records.
 
-/// Of all that a key says: what a record lies under, and what a lease is on.
+/// Returns the fingerprint of the whole key, by which records are stored and leased.
 TUNEONCE_API Fingerprint FullKey(const TuningKey& key);
-/// What records of all devices and drivers have in common: kernel and key words.
+/// Returns the fingerprint that records of all devices and drivers share: kernel and key words.
 TUNEONCE_API Fingerprint KernelKey(const TuningKey& key);
-/// What records of all sources of a kernel have in common: its name, and key words.
+/// Returns the fingerprint that records of all sources of a kernel share: its name and key words.
 TUNEONCE_API Fingerprint ShapeKey(const TuningKey& key);
 
 }  // namespace v0

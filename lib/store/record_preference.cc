@@ -24,7 +24,7 @@ std::optional<RecordPreference> Less(const T& first, const T& second, const char
 
 bool IsMeasured(const TuningRecord& record) { return record.measurement.num_samples > 0; }
 
-/// The half of the confidence interval, as a share of the mean; infinite if it is not known.
+/// Returns half of the confidence interval as a fraction of the mean, or infinity if unknown.
 double Uncertainty(const TuningRecord& record) {
   const Measurement& measured = record.measurement;
   bool is_known = measured.error_margin_us.has_value() && measured.mean_us > 0;

@@ -7,11 +7,11 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Of two records that fit a key alike the one of the lower rank serves, whichever store has it.
+/// Among records that fit a key equally, the one with the lower rank is used, whichever store has it.
 enum class ServingRank {
   kComplete,  ///< Measured to the end, or chosen by a person.
-  kCutShort,  ///< What a search that was cut short left.
-  kImported,  ///< What others chose.
+  kCutShort,  ///< From a search that was cut short.
+  kImported,  ///< Imported.
 };
 TUNEONCE_API ServingRank ServingRankOf(const TuningRecord& record);
 
@@ -24,16 +24,16 @@ enum class PreferRecord {
                  ///< samples.
 };
 
-/// What came of a comparison.
+/// The result of a comparison.
 struct RecordPreference {
   bool takes_second = false;
   const char* why = "they are the same";  ///< "pinned", "complete", "faster", ...: what the one taken is.
 };
 
-/// Of two records of one key, the one to keep. Before `by` decides: the higher fencing token; a person's choice (of
-/// two, the newer); what was measured here rather than imported, and imported and measured rather than imported alone;
-/// a complete search rather than one that was cut short, and of two such the one that measured more. Where nothing
-/// tells them apart the first stays. A pure function.
+/// Selects which of two records of one key to keep. The first difference decides: the higher fencing token; a pinned
+/// config (between two, the newer); a config measured here before an imported one, and an imported and measured one
+/// before an imported one; a complete search before one that was cut short, and between two that were cut short the one
+/// that measured more; then `by`. If they are equal in all of these the first stays. A pure function.
 TUNEONCE_API RecordPreference PreferOf(const TuningRecord& first, const TuningRecord& second, PreferRecord by);
 
 }  // namespace v0

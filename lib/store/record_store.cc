@@ -9,12 +9,12 @@
 namespace tuneonce {
 inline namespace v0 {
 
-struct RecordStore::Said {
+struct RecordStore::Warnings {
   Mutex mutex;
   std::set<std::string> warnings TUNEONCE_GUARDED_BY(mutex);
 };
 
-RecordStore::RecordStore() : said_(std::make_unique<Said>()) {}
+RecordStore::RecordStore() : warnings_(std::make_unique<Warnings>()) {}
 RecordStore::~RecordStore() = default;
 
 RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted) {
@@ -58,7 +58,7 @@ RecordMiss RecordLookup::Miss() const {
 }
 
 void RecordLookup::NoteInstead(RecordMiss what, std::string why) {
-  // The enum's order: what cannot be used says more than what is another kernel's, and that more than nothing.
+  // In the enum's order: an unusable record is more specific than another kernel's, which is more specific than none.
   if (what <= instead) return;
   instead = what;
   detail = std::move(why);
@@ -101,8 +101,8 @@ const RecordLookup& RecordLookup::BestFor(RecordMatch weakest) const {
 
 bool RecordStore::IsNews(const std::string& warning) const {
   constexpr std::size_t kMostKept = 100;  // Words that differ each time are no reason to grow.
-  MutexLock lock(said_->mutex);
-  std::set<std::string>& said = said_->warnings;
+  MutexLock lock(warnings_->mutex);
+  std::set<std::string>& said = warnings_->warnings;
   return said.size() >= kMostKept ? said.count(warning) == 0 : said.insert(warning).second;
 }
 

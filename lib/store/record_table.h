@@ -20,7 +20,7 @@ class RecordTable {
   Status Put(const TuningRecord& record);
   Result<std::vector<TuningRecord>> List() const;
   Status Remove(const TuningKey& key);
-  /// Adds the rows, and what is wrong with them, to `report`.
+  /// Adds the number of rows and the problems in them to `report`.
   Status Verify(StoreReport* report) const;
 
  private:

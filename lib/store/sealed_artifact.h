@@ -11,10 +11,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// An artifact together with its key, and a checksum of both, as stores and exported files keep it: what is found under
-/// a wrong key is no hit.
+/// Encodes an artifact with its key and a checksum of both, for stores and exported files. An artifact that is found
+/// under another key is not a hit.
 std::string SealArtifact(const Fingerprint& key, const Artifact& artifact);
-/// Errors: InvalidArgument for what is damaged, of another version, or another key's.
+/// Decodes an artifact. Errors: InvalidArgument if the bytes are damaged, of another version, or of another key.
 TUNEONCE_API Result<Artifact> UnsealArtifact(const Fingerprint& key, std::string_view bytes);
 
 }  // namespace v0

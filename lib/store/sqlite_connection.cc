@@ -17,7 +17,8 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// A file of an older version is set aside, one of a newer version refused. 5: records say what was verified.
+/// A file of an older version is renamed, and one of a newer version is refused. Version 5 added how records were
+/// verified.
 constexpr int kSchemaVersion = 5;
 
 /// Artifacts are found by an index of keys alone: of a table WITHOUT ROWID, SQLite reads a whole artifact for each key
@@ -131,7 +132,7 @@ Status SqliteConnection::Attempt(const char* what, bool writes, const std::funct
   }
   TUNEONCE_RETURN_IF_ERROR(StatusOf(result, absl::StrCat(path_, ", ", what)));
   if (!writes || IsCurrent()) return Status();
-  *must_repeat = true;  // Written to what nobody will find.
+  *must_repeat = true;  // The rows were written to a file that later opens do not find.
   return UnavailableError(
       absl::StrCat("the store ", path_, ", ", what, ": the file is moved or replaced all the time"));
 }
@@ -142,7 +143,7 @@ int SqliteConnection::Transaction(const std::function<int(sqlite3*)>& work) {
   result = work(database_);
   if (result == SQLITE_DONE) result = Execute("COMMIT");
   if (result == SQLITE_OK) return result;
-  error_ = sqlite3_errmsg(database_);                               // The rollback would say something else.
+  error_ = sqlite3_errmsg(database_);                               // Read now, because the rollback would replace it.
   if (sqlite3_get_autocommit(database_) == 0) Execute("ROLLBACK");  // SQLite may have done so already.
   return result;
 }
@@ -155,7 +156,7 @@ Status SqliteConnection::Connect() {
   TUNEONCE_ASSIGN_OR_RETURN(path_, PrepareStorePlace(options_.path));
   TUNEONCE_RETURN_IF_ERROR(ReadMark(path_).status());  // Before anything is made beside a file that is not ours.
   Result<std::shared_ptr<void>> place = LockPlace(path_, deadline_);
-  // Where no lock file can be made no store can be made either: SQLite says why.
+  // If no lock file can be created, neither can a store, and SQLite reports why.
   if (place.status().code() == StatusCode::kDeadlineExceeded) return Outage();
   Status connected = ConnectUnderLock();
   if (!connected.ok()) Close();
@@ -183,11 +184,11 @@ Status SqliteConnection::ConnectUnderLock() {
   }
   Status opened = StatusOf(result, path_);
   if (!opened.ok() && there == StoreFile::kMissing) {
-    // What was made just now and could not be written whole may bear no mark: it would be taken for somebody else's.
+    // A file that was just created and could not be written completely may have no mark, and would be refused later.
     Close();
     struct stat made {};
     bool is_cut = stat(path_.c_str(), &made) == 0 && made.st_size > 0 && !ReadMark(path_).ok();
-    // If that fails, too, the next try says what lies there.
+    // If that fails too, the next attempt reports the file.
     [[maybe_unused]] int emptied = is_cut ? truncate(path_.c_str(), 0) : 0;
   }
   TUNEONCE_RETURN_IF_ERROR(opened);
@@ -199,7 +200,7 @@ Status SqliteConnection::ConnectUnderLock() {
 Status SqliteConnection::ConnectForReading() {
   path_ = ResolveParents(options_.path);
   TUNEONCE_ASSIGN_OR_RETURN(StoreFile there, ReadMark(path_));
-  if (there == StoreFile::kMissing) return NotFoundError("there is no store at " + options_.path);
+  if (there == StoreFile::kMissing) return NotFoundError("no store at " + options_.path);
   // Immutable reads from folders that cannot be written, but passes over a log, which one that is in use has.
   struct stat log {};
   bool has_log = stat((path_ + "-wal").c_str(), &log) == 0 && log.st_size > 0;
@@ -234,7 +235,7 @@ int SqliteConnection::OpenFile(int flags, const char* parameters) {
 int SqliteConnection::OpenDatabase() {
   int result = OpenFile(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
   if (result != SQLITE_OK) return result;
-  // Once: each look into the file is a transaction, and who opens it holds the place's lock.
+  // Read once, because each read of the file is a transaction, and the opener holds the place's lock.
   const std::int64_t version = Pragma("PRAGMA user_version");
   if (version > kSchemaVersion) {  // CheckVersion refuses it: nothing is changed, no log played in.
     sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -253,7 +254,7 @@ int SqliteConnection::OpenDatabase() {
 
 int SqliteConnection::CreateSchema() {
   if (Pragma("SELECT count(*) FROM sqlite_master") != 0) return SQLITE_OK;
-  // If we are killed amidst this, what is left bears our mark or is empty: no journal on disk need bring it back.
+  // If this process is killed meanwhile, the remaining file has the mark or is empty, so no journal on disk is needed.
   int prepared = Execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=NORMAL;");
   if (prepared != SQLITE_OK) return prepared;
   return Transaction([&](sqlite3*) TUNEONCE_REQUIRES(mutex_) {
@@ -267,7 +268,7 @@ int SqliteConnection::CreateSchema() {
 
 Status SqliteConnection::CheckVersion() {
   if (Pragma("PRAGMA application_id") != kStoreApplicationId) {
-    return FailedPreconditionError(path_ + " is no store of tuneonce: choose another path");
+    return FailedPreconditionError(path_ + " is not a store of tuneonce: choose another path");
   }
   std::int64_t version = Pragma("PRAGMA user_version");
   if (version == kSchemaVersion) return Status();
@@ -321,7 +322,7 @@ Status SqliteConnection::Outage() {
     retry_after_ = std::min(kLongestRetry, std::max(first, 2 * retry_after_));
     retry_at_ = now + (options_.first_retry_ms == 0 ? std::chrono::milliseconds(0) : retry_after_);
   }
-  // The same words each time: who warns of it says so once.
+  // The text is the same each time, so that its warning is logged once.
   return UnavailableError("the store " + options_.path +
                           " is locked by another process: it goes on from memory, and is tried again later");
 }

@@ -16,10 +16,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A connection to the database file that has the store's name *now*: it is opened anew where the file was moved,
-/// removed or replaced, and a corrupt file is set aside. Nothing waits longer than `busy_timeout_ms` for others; once
-/// that was too short everything fails at once, until it is tried again. What the tables hold is left to others.
-/// Thread rule: any thread; one at a time is let in.
+/// A connection to the database file that currently has the store's name. It is reopened if the file was moved, removed
+/// or replaced, and a corrupt file is renamed. No call waits longer than `busy_timeout_ms` for other processes. Once
+/// that was too short, every call fails at once until the next attempt. The tables' contents are the callers' concern.
+/// Thread rule: any thread; calls run one at a time.
 class SqliteConnection {
  public:
   explicit SqliteConnection(SqliteStoreOptions options);
@@ -38,9 +38,10 @@ class SqliteConnection {
   Result<std::string> Serialize();
   bool in_memory() const { return in_memory_; }
 
-  /// Runs `work`, which returns an SQLite result, alone; it may run more than once.
+  /// Runs `work` alone; it returns an SQLite result and may run more than once.
   Status Read(const char* what, const std::function<int(sqlite3*)>& work);
-  /// The same in a transaction. OK: whoever opens the store's path from now on finds what was written.
+  /// Runs `work` in a transaction. OK means that every process that opens the store's path from now on finds what was
+  /// written.
   Status Write(const char* what, const std::function<int(sqlite3*)>& work);
 
   const SqliteStoreOptions& options() const { return options_; }
@@ -58,7 +59,7 @@ class SqliteConnection {
       TUNEONCE_REQUIRES(mutex_);
   int Transaction(const std::function<int(sqlite3*)>& work) TUNEONCE_REQUIRES(mutex_);
 
-  /// Opens what has the store's name, unless it is open.
+  /// Opens the file with the store's name unless it is open.
   Status Connect() TUNEONCE_REQUIRES(mutex_);
   Status ConnectForReading() TUNEONCE_REQUIRES(mutex_);
   Status ConnectUnderLock() TUNEONCE_REQUIRES(mutex_);
@@ -69,14 +70,14 @@ class SqliteConnection {
   bool IsOfOlderVersion() TUNEONCE_REQUIRES(mutex_);
   Status CheckVersion() TUNEONCE_REQUIRES(mutex_);
   void Close() TUNEONCE_REQUIRES(mutex_);
-  /// Whether the open file still is what has the store's name.
+  /// Returns whether the open file still has the store's name.
   bool IsCurrent() const TUNEONCE_REQUIRES(mutex_);
 
   int Execute(const char* sql) TUNEONCE_REQUIRES(mutex_) {
     return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr);
   }
   std::int64_t Pragma(const char* sql) TUNEONCE_REQUIRES(mutex_);
-  /// In words; remembers an outage if others hold the file locked.
+  /// Converts an SQLite result to an error with a message, and records an outage if others lock the file.
   Status StatusOf(int result, const std::string& what) TUNEONCE_REQUIRES(mutex_);
   Status Outage() TUNEONCE_REQUIRES(mutex_);
 
@@ -86,10 +87,11 @@ class SqliteConnection {
   sqlite3* database_ TUNEONCE_GUARDED_BY(mutex_) = nullptr;
   std::string path_ TUNEONCE_GUARDED_BY(mutex_);         // Without links above the last folder.
   bool in_memory_ = false;                               // Set before it is shared.
-  unsigned long inode_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the open file, with its device.
+  unsigned long inode_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Identifies the open file together with its device.
   unsigned long device_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::string error_
-      TUNEONCE_GUARDED_BY(mutex_);  // What SQLite said of a transaction's first error, before it was rolled back.
+      // SQLite's message about the first error of a transaction, from before its rollback.
+      TUNEONCE_GUARDED_BY(mutex_);
   Clock::time_point deadline_ TUNEONCE_GUARDED_BY(mutex_);
   std::chrono::milliseconds retry_after_ TUNEONCE_GUARDED_BY(mutex_){
       0};  // Above 0: in an outage, for so long since its last attempt.

@@ -15,8 +15,8 @@ Status SqliteConnection::Deserialize(const void* bytes, std::size_t size) {
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(size));
   if (copy == nullptr) return ResourceExhaustedError("no memory for a copy of the store");
   std::memcpy(copy, bytes, size);
-  // Bytes 18 and 19 of the header say 2 for a database in WAL mode, which one in memory cannot be; 1 is the other
-  // mode (SQLite's file format, 1.3.3).
+  // Bytes 18 and 19 of the header are 2 for WAL mode, which a database in memory cannot use, and 1 for the other mode
+  // (SQLite's file format, 1.3.3).
   copy[18] = copy[19] = 1;
   auto bytes_64 = static_cast<sqlite3_int64>(size);
   int result = sqlite3_deserialize(database_, "main", copy, bytes_64, bytes_64,

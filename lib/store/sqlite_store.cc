@@ -65,7 +65,7 @@ Result<std::shared_ptr<SqliteStore>> SqliteStore::Open(SqliteStoreOptions option
 }
 
 Result<std::shared_ptr<SqliteStore>> SqliteStore::FromBytes(const void* bytes, std::size_t size) {
-  constexpr std::size_t kHeader = 100;  // Of an SQLite file.
+  constexpr std::size_t kHeader = 100;  // Size of the header of an SQLite file.
   if (bytes == nullptr || size < kHeader) {
     return InvalidArgumentError(absl::StrCat("the embedded store is not an SQLite file: it has ", size, " bytes"));
   }
@@ -153,7 +153,8 @@ Result<StoreReport> SqliteStore::Verify() const {
     Statement check(database, "PRAGMA integrity_check");
     int result = check.Step();
     for (; result == SQLITE_ROW; result = check.Step()) {
-      const std::string found = check.Blob(0);  // May be lines: "*** in database main ***", then what is there.
+      // May have several lines: "*** in database main ***", then the problems.
+      const std::string found = check.Blob(0);
       if (found != "ok") report.problems.push_back("SQLite: " + absl::StrReplaceAll(found, {{"\n", " "}}));
     }
     if ((result & 0xff) != SQLITE_CORRUPT) return result;

@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kPlaceByte = 0;
-/// How soon one who waits notices that a lock is free, or a cancellation.
+/// How soon a waiting thread notices a free lock or a cancellation.
 constexpr std::chrono::milliseconds kPoll(10);
 
 struct flock ByteAt(std::int64_t offset) {
@@ -32,7 +32,7 @@ struct flock ByteAt(std::int64_t offset) {
   return lock;
 }
 
-/// Whether the open file still is what has this name: a lock on one that was moved or removed keeps nobody out.
+/// Returns whether the open file still has this name. A lock on a file that was moved or removed excludes no one.
 bool IsStill(int file, const std::string& name) {
   struct stat open_file {};
   struct stat named {};
@@ -48,7 +48,7 @@ Attempt TryLock(int file, const std::string& name, std::int64_t offset) {
   if (errno == EINTR) return Attempt::kBusy;
   if (errno != EAGAIN && errno != EACCES) return Attempt::kFailed;
   if (!IsStill(file, name)) return Attempt::kMoved;
-  // Ours are of one byte. Anything else is held by who knows nothing of keys.
+  // This library's locks have one byte. Any other lock is held by a program that does not know about keys.
   struct flock holder = ByteAt(offset);
   if (fcntl(file, F_OFD_GETLK, &holder) != 0 || holder.l_type == F_UNLCK) return Attempt::kBusy;
   return holder.l_start == offset && holder.l_len == 1 ? Attempt::kBusy : Attempt::kForeign;

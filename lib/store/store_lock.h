@@ -14,13 +14,13 @@ inline namespace v0 {
 
 // Locks among processes: OFD locks on bytes of FILE.lock, which go with the process that holds them.
 
-/// Keeps other processes from making, opening or setting aside the database at `path` while it lives.
-/// Errors: DeadlineExceeded, if another holds it until `deadline`; Unavailable, if FILE.lock cannot be used.
+/// Prevents other processes from creating, opening or renaming the database at `path` while the lock lives. Errors:
+/// DeadlineExceeded if another process holds it until `deadline`; Unavailable if FILE.lock cannot be used.
 Result<std::shared_ptr<void>> LockPlace(const std::string& path, std::chrono::steady_clock::time_point deadline);
 
-/// A lock on one byte, chosen by `key`. Errors: DeadlineExceeded, if another process works on the key until
-/// `limits.timeout_ms`; Cancelled; Unavailable, if FILE.lock cannot be used, or is locked whole by something that is
-/// not us for longer than a launch may wait.
+/// Locks one byte that `key` selects. Errors: DeadlineExceeded if another process works on the key until
+/// `limits.timeout_ms`; Cancelled; Unavailable if FILE.lock cannot be used, or if another program locks all of it for
+/// longer than a launch may wait.
 Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint& key, const WaitLimits& limits);
 
 }  // namespace v0

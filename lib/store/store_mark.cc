@@ -28,8 +28,9 @@ namespace {
 constexpr char kMarkBegin[] = "tuneonce store lock 1\n";
 constexpr std::size_t kMostMarkBytes = 512;
 
-/// What tells this file from every other that ever had its name: an inode is given to another file once it is free,
-/// which is then born later. "-" if there is no such file, or its file system does not know when it was born.
+/// Returns a text that distinguishes this file from every other file that ever had its name. An inode may be reused
+/// after the file is removed, but the new file has a later birth time. "-" if the file does not exist, or its file
+/// system has no birth times.
 std::string IdentityOf(const std::string& path) {
   struct statx info {};
   int result = statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &info);
@@ -42,14 +43,15 @@ std::string MarkOf(const std::string& path) {
   return absl::StrCat(kMarkBegin, IdentityOf(path), "\n", IdentityOf(path + "-wal"), "\n");
 }
 
-/// The first bytes of a database; empty if there is none. Through SQLite's file layer: where a process closes a file by
-/// itself, it loses the locks that its SQLite holds on the same file. Without a connection, whose functions and modules
-/// would take a sixth of a store's opening to read a hundred bytes.
+/// Returns the first bytes of a database, or an empty text without a file. It reads by SQLite's file layer, because a
+/// process that closes a file by itself loses the locks that its SQLite holds on that file. It opens no connection,
+/// which would take a sixth of a store's opening time to read a hundred bytes.
 Result<std::string> ReadHeader(const std::string& path, std::size_t size) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0 && errno == ENOENT) return std::string();
   if (!S_ISREG(info.st_mode)) {  // Opening a FIFO would wait.
-    return FailedPreconditionError(path + " is no store of tuneonce but a link, folder or device: choose another path");
+    return FailedPreconditionError(path +
+                                   " is not a store of tuneonce but a link, folder or device: choose another path");
   }
   if (info.st_size == 0) return std::string();
   sqlite3_vfs* layer = sqlite3_vfs_find(nullptr);
@@ -71,7 +73,7 @@ Result<std::string> ReadHeader(const std::string& path, std::size_t size) {
   return UnavailableError(absl::StrCat(path, " cannot be read (SQLite ", result, ")"));
 }
 
-/// What FILE.lock holds, if it is a mark of ours, or empty; nothing otherwise.
+/// Returns the contents of FILE.lock if it is this library's mark or empty, else nothing.
 std::optional<std::string> ReadLockFile(const std::string& path) {
   int file = open((path + ".lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return std::nullopt;
@@ -84,7 +86,7 @@ std::optional<std::string> ReadLockFile(const std::string& path) {
   return mark.empty() || absl::StartsWith(mark, kMarkBegin) ? std::optional<std::string>(mark) : std::nullopt;
 }
 
-/// The identities of the store and its log that WriteMark left; empty ones if it did not.
+/// Returns the identities of the store and its log that WriteMark wrote, or empty ones.
 std::pair<std::string, std::string> ReadIdentities(const std::string& path) {
   std::optional<std::string> mark = ReadLockFile(path);
   if (!mark || mark->empty()) return {};
@@ -101,7 +103,7 @@ Result<StoreFile> ReadMark(const std::string& path) {
   constexpr std::size_t kHeader = 100;
   TUNEONCE_ASSIGN_OR_RETURN(std::string header, ReadHeader(path, kHeader));
   if (header.empty()) return StoreFile::kMissing;
-  std::string refused = absl::StrCat(path, " is no store of tuneonce");
+  std::string refused = absl::StrCat(path, " is not a store of tuneonce");
   if (header.size() == kHeader && absl::StartsWith(header, kMagic)) {
     std::uint32_t id = 0;
     for (std::size_t i = 0; i < sizeof(id); ++i) id = id << 8 | static_cast<unsigned char>(header[kIdAt + i]);

@@ -11,20 +11,20 @@ inline namespace v0 {
 /// SQLite's application_id of our files, "tune": bytes 68 to 71 of the file, from the first write of it on.
 constexpr int kStoreApplicationId = 0x74756e65;
 
-/// What lies at a store's path, as far as can be seen without changing anything.
+/// What exists at a store's path, as far as it can be determined without changing anything.
 enum class StoreFile {
   kMissing,  ///< Nothing, or an empty file: a store may be made.
   kOurs,
-  kOursDamaged,  ///< Its header is damaged, but FILE.lock says that this very file is a store.
+  kOursDamaged,  ///< Its header is damaged, but FILE.lock states that this very file is a store.
 };
 
-/// Reads what lies at `path`. **Only a file that bears our mark is ever changed or renamed**: the application_id in an
-/// SQLite header; or, where that is no SQLite header any more, device, inode and time of birth as WriteMark left them.
-/// Errors: FailedPrecondition for whatever else is there, in words; Unavailable if it cannot be read.
+/// Reads what exists at `path`. **Only a file with this library's mark is ever changed or renamed.** The mark is the
+/// application_id in an SQLite header, or without a valid header the device, inode and birth time that WriteMark wrote.
+/// Errors: FailedPrecondition for any other file; Unavailable if it cannot be read.
 Result<StoreFile> ReadMark(const std::string& path);
 
-/// Leaves in FILE.lock which file is the store, and which FILE-wal is its log. Does nothing to a FILE.lock that is not
-/// ours. REQUIRES: LockPlace is held; FILE.lock is there.
+/// Writes to FILE.lock which file is the store, and which FILE-wal is its log. Does not change a FILE.lock of another
+/// program. REQUIRES: LockPlace is held; FILE.lock exists.
 void WriteMark(const std::string& path);
 
 /// True if FILE-wal is the log of a file that was at `path` before this one: SQLite would play it into this one.

@@ -17,7 +17,7 @@ namespace {
 std::string ErrorText() { return std::strerror(errno); }
 
 struct SplitPath {
-  std::string folder;  // "." if there is none; "/" for the root.
+  std::string folder;  // "." for a path without a folder; "/" for the root.
   std::string name;
 };
 
@@ -43,11 +43,11 @@ Status MakeFolder(const std::string& folder) {
       " was made without its owner's own permissions: the process's umask takes them; set a umask such as 077"));
 }
 
-/// A stored cubin is executable code: nobody else may put one there.
+/// Checks that only this user can write a file, because a stored cubin is executable code.
 Status CheckTrusted(const std::string& path, const struct stat& info, const char* what) {
   std::string subject = absl::StrCat("the store's ", what, " ", path);
   if (S_ISLNK(info.st_mode)) return FailedPreconditionError(subject + " is a symbolic link: name its target");
-  constexpr mode_t kShared = S_ISVTX | S_IWOTH;  // As /tmp: whoever may write there has a folder of his own inside.
+  constexpr mode_t kShared = S_ISVTX | S_IWOTH;  // As in /tmp, where each user has a folder of his own.
   if (S_ISDIR(info.st_mode) && (info.st_mode & kShared) == kShared) {
     return FailedPreconditionError(absl::StrCat(subject,
                                                 " is shared by all users: a stored cubin is executable code; "

@@ -37,7 +37,7 @@ void RenameLog(const std::string& path, const std::string& name) {
 
 Status SetAside(const std::string& path, const std::string& why) {
   std::string name = FreeName(path, why);
-  RenameLog(path, name);  // First: without it the file itself is what it was at the last checkpoint.
+  RenameLog(path, name);  // Renamed first: without its log the file is in the state of the last checkpoint.
   if (std::rename(path.c_str(), name.c_str()) == 0) return Status();
   return UnavailableError(absl::StrCat("the store ", path, " (", why, ") cannot be renamed: ", std::strerror(errno)));
 }

@@ -32,7 +32,7 @@ class TypePrinter {
 
   Result<std::vector<std::string>> Parameters(std::uint64_t signature) {
     ByteReader reader = parsed_.ReaderOfType(signature);
-    if (reader.Byte("a function's type") != 0x10) reader.Fail("a function's type is no function type");
+    if (reader.Byte("a function's type") != 0x10) reader.Fail("a function's type is not a function type");
     std::uint64_t count = reader.Varint("the number of parameters");
     std::vector<std::string> parameters;
     std::map<std::uint64_t, std::string> printed;  // Most parameters are of one or two types.
@@ -137,9 +137,9 @@ Status NoSuchEntry(const Parsed& parsed, std::string_view entry) {
   for (const Function& function : parsed.functions) {
     if (function.is_entry) names.insert(parsed.NameOf(function));
   }
-  if (names.empty()) return NotFoundError("Tile IR bytecode: there is no entry");
+  if (names.empty()) return NotFoundError("Tile IR bytecode: no entry");
   return NotFoundError(
-      absl::StrCat("Tile IR bytecode: there is no entry '", std::string(entry), "', but ",
+      absl::StrCat("Tile IR bytecode: no entry '", std::string(entry), "', but ",
                    absl::StrJoin(names, ", ", [](std::string* out, std::string_view name) { out->append(name); })));
 }
 

@@ -66,7 +66,7 @@ Result<TileIrAssumptions> ReadTileIrAssumptions(std::string_view bytecode, std::
     TUNEONCE_ASSIGN_OR_RETURN(TileIrBody body, TileIrBody::Read(parsed, function));
     return AssumedBy(parsed, function, body);
   }
-  return NotFoundError(absl::StrCat("Tile IR bytecode: there is no entry '", std::string(entry), "'"));
+  return NotFoundError(absl::StrCat("Tile IR bytecode: no entry '", std::string(entry), "'"));
 }
 
 }  // namespace v0

@@ -35,7 +35,7 @@ class BodyReader {
 
   Result<TileIrBody> Read(const TileIrFunction& function) {
     ByteReader signature = parsed_.ReaderOfType(function.signature);
-    if (signature.Byte("a function's type") != kFunctionTag) signature.Fail("a function's type is no function type");
+    if (signature.Byte("a function's type") != kFunctionTag) signature.Fail("a function's type is not a function type");
     std::uint64_t count = signature.Varint("the number of parameters");
     for (std::uint64_t i = 0; i < count && signature.ok(); ++i) Define(TypeIndex(signature));
     TUNEONCE_RETURN_IF_ERROR(signature.status());

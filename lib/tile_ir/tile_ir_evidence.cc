@@ -201,7 +201,7 @@ Result<KernelEvidence> TileIrEvidence(std::string_view bytecode, std::string_vie
     TileIrMemory(parsed, body, types, facts).AddTo(&evidence);
     return evidence;
   }
-  return NotFoundError(absl::StrCat("Tile IR bytecode: there is no entry '", std::string(symbol), "'"));
+  return NotFoundError(absl::StrCat("Tile IR bytecode: no entry '", std::string(symbol), "'"));
 }
 
 }  // namespace v0

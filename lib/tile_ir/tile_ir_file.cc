@@ -47,7 +47,7 @@ std::uint64_t ByteReader::Varint(const char* what) {
     std::uint8_t byte = Byte(what);
     std::uint64_t bits = byte & 0x7fu;
     if (shift > 63 || (shift == 63 && bits > 1)) {
-      Fail(absl::StrCat(what, " is no number of 64 bits"));
+      Fail(absl::StrCat(what, " is not a number of 64 bits"));
       break;
     }
     value |= bits << shift;

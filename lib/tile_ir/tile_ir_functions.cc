@@ -29,7 +29,7 @@ HintsByTarget ReadHints(ByteReader& reader, const ParsedTileIr& parsed) {
     for (std::uint64_t h = 0; h < num_hints && reader.ok(); ++h) {
       std::string name = string("a hint's name");
       if (reader.Byte("a hint's value") != TileIrAttribute::kInteger)
-        reader.Fail(absl::StrCat("hint '", name, "' is no integer"));
+        reader.Fail(absl::StrCat("hint '", name, "' is not an integer"));
       reader.Index("a hint's type", parsed.types.items.size());
       auto value = static_cast<std::int64_t>(reader.Varint("a hint's value"));
       if (!it->second.emplace(name, value).second) reader.Fail(absl::StrCat("hint '", name, "' comes twice"));

@@ -21,7 +21,7 @@ namespace {
 /// "tuneonce's worker", as the first bytes of each message.
 constexpr std::uint32_t kMark = 0x574f4e54;  // "TNOW"
 
-/// Mark, version, kind: four bytes each; length: eight.
+/// Mark, version and kind with four bytes each, and the length with eight.
 constexpr std::size_t kHeaderBytes = 20;
 
 /// Room that is made for a body before anything of it is there.
@@ -39,7 +39,7 @@ Result<Header> ReadHeader(std::string_view bytes, std::size_t most_received_byte
   Header header;
   header.kind = reader.U32();
   std::uint64_t length = reader.U64();
-  if (mark != kMark) return InternalError("what came over the socket is no message of tuneonce's");
+  if (mark != kMark) return InternalError("the bytes from the socket are not a message of tuneonce");
   if (version != kProtocolVersion) {
     return InternalError(absl::StrCat("the other process speaks version ", version, " of the protocol, this one ",
                                       kProtocolVersion, ": install the library and its tuneonce_worker together"));
@@ -162,7 +162,7 @@ Status Channel::WaitUntilReady(short events, Deadline deadline) const {
   for (;;) {
     int count = poll(&ready, 1, RemainingMs(deadline));
     if (count > 0) return Status();
-    // After a signal, or where there is no memory to wait with, the deadline decides.
+    // After a signal, or if memory is too short to wait, the deadline decides.
     if (std::chrono::steady_clock::now() >= deadline) {
       return DeadlineExceededError("the other process did not answer in time");
     }

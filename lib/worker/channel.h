@@ -15,20 +15,19 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What a host and its worker have to agree on: the kinds of message and their fields. Any change of these is a new
-/// version; a worker of another one is refused with its first message.
+/// The version of the kinds of messages and their fields, which must be equal in a host and its worker. Any change of
+/// them needs a new version. A worker of another version is refused at its first message.
 inline constexpr std::uint32_t kProtocolVersion = 3;
 
-/// Most bytes of a message's body: what a compiler may write (base/process.h), and as much again for what is said of
-/// it.
+/// Maximum number of bytes of a message's body: the output limit of a compiler (base/process.h), twice.
 inline constexpr std::size_t kMostBodyBytes = std::size_t{2} << 30;
 
-/// By when something must have happened.
+/// The time by which something must have happened.
 using Deadline = std::chrono::steady_clock::time_point;
 inline constexpr Deadline kNoDeadline = Deadline::max();
 inline Deadline DeadlineIn(std::chrono::milliseconds duration) { return std::chrono::steady_clock::now() + duration; }
 
-/// One message. `kind`: an enum of those who use the channel.
+/// One message. `kind` is a value of an enum of the channel's users.
 struct Frame {
   std::uint32_t kind = 0;
   std::string body;
@@ -38,19 +37,19 @@ struct Frame {
 enum class ChannelError {
   kClosed,    ///< The other end is closed: its process has ended, or wants no more. (Status: Unavailable.)
   kTimeout,   ///< The deadline has passed. (DeadlineExceeded.)
-  kProtocol,  ///< What came is no message of this version. (Internal.)
+  kProtocol,  ///< The bytes were not a message of this version. (Internal.)
 };
 
-/// What kind of error a Channel or a MessageReader returned; nullopt if `status` is none of theirs.
+/// Returns which kind of error a Channel or a MessageReader returned, or nullopt for any other status.
 std::optional<ChannelError> ChannelErrorOf(const Status& status);
 
-/// One end of a pair of sockets: messages between a host and its worker.
+/// One end of a pair of sockets for messages between a host and its worker.
 ///
-/// Each is a header (mark, version, kind, length) and a body. What arrives is trusted for nothing: a header that is
-/// none, or a body that is too long, is an error, and memory is taken as bytes arrive, not as a length promises them.
+/// Each message is a header (mark, version, kind, length) and a body. Received bytes are not trusted: an invalid header
+/// or a body that is too long is an error, and memory is allocated as bytes arrive and not by the announced length.
 ///
-/// Errors: those of ChannelError; ResourceExhausted where there is no memory for a message. After any but a timeout
-/// nothing more goes through it; the other end sees that when this one is closed. Never raises SIGPIPE.
+/// Errors: those of ChannelError; ResourceExhausted if memory is too short for a message. After any error but a timeout
+/// the channel is unusable, and the other end notices that when this one is closed. It never raises SIGPIPE.
 ///
 /// Thread rule: one thread at a time.
 class Channel {
@@ -60,31 +59,31 @@ class Channel {
   explicit Channel(FileDescriptor socket, std::size_t most_received_bytes = kMostBodyBytes)
       : socket_(std::move(socket)), most_received_bytes_(most_received_bytes) {}
 
-  /// Two ends that are connected, both closed on exec; the first takes bodies of so many bytes. Errors:
-  /// ResourceExhausted (no descriptors).
+  /// Makes two connected ends, both closed on exec. The first end accepts bodies of up to `first_receives` bytes.
+  /// Errors: ResourceExhausted (no descriptors).
   static Result<std::pair<Channel, Channel>> MakePair(std::size_t first_receives = kMostBodyBytes);
 
   /// Sends a message whole. InvalidArgument if it is too long: then nothing was sent. One that ran out of time in its
   /// middle cannot be mended: nothing goes through the channel then.
   Status Send(std::uint32_t kind, std::string_view body, Deadline deadline);
 
-  /// The next message. After a timeout it may be called again: what has arrived so far is kept.
+  /// Receives the next message. After a timeout it may be called again, and keeps the bytes that arrived so far.
   Result<Frame> Receive(Deadline deadline);
 
-  /// From now on Receive looks for so long without sleeping: for who waits a moment, and on a core that is to spare.
+  /// Makes Receive poll for this long before it sleeps, for short waits on a machine with a spare core.
   void SpinFor(std::chrono::microseconds longest) { longest_spin_ = longest; }
 
   /// Whether messages go through it, as far as is known.
   bool is_open() const { return socket_.is_open() && !is_broken_; }
   /// Whether the other end was found to be closed.
   bool other_end_is_closed() const { return other_end_is_closed_; }
-  /// The other end then finds the channel closed, once it has read what was sent.
+  /// Closes this end. The other end finds the channel closed after it has read what was sent.
   void Close() { socket_.Close(); }
-  /// For poll; -1 if this end is closed.
+  /// Returns the descriptor for poll, or -1 if this end is closed.
   int descriptor() const { return socket_.get(); }
 
  private:
-  /// What arrives; `bytes` is as long as has room so far, and has `filled`.
+  /// A message that is being received. `bytes` has the size allocated so far, of which `filled` bytes have arrived.
   struct Incoming {
     std::string bytes;
     std::size_t filled = 0;

@@ -40,7 +40,7 @@ Result<std::string> FindWorker(const Environment& environment) {
   if (!environment.worker.empty()) {
     std::string named = AbsolutePath(environment.worker);
     if (IsProgram(named)) return named;
-    return UnavailableError(absl::StrCat("TUNEONCE_WORKER is '", environment.worker, "', which is no program"));
+    return UnavailableError(absl::StrCat("TUNEONCE_WORKER is '", environment.worker, "', which is not a program"));
   }
   const std::vector<std::string> places = Places();
   auto found = std::find_if(places.begin(), places.end(), IsProgram);

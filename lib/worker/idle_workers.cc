@@ -12,7 +12,8 @@ inline namespace v0 {
 
 IdleWorkers::~IdleWorkers() {
   if (getpid() != host_) {
-    // The thread is not there, its lock may be held for ever, and a condition that it waits on cannot be destroyed.
+    // In a child of fork() the thread does not exist, its lock may stay locked, and a condition that it waits on cannot
+    // be destroyed.
     static_cast<void>(state_.release());
     return;
   }

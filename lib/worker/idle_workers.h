@@ -25,7 +25,7 @@ class IdleWorkers {
 
   struct Worker {
     std::unique_ptr<WorkerProcess> process;
-    /// False before the worker answered what it was asked first: to open its device.
+    /// False before the worker answered its first request, which opens its device.
     bool is_open = false;
   };
 
@@ -36,7 +36,7 @@ class IdleWorkers {
   IdleWorkers(const IdleWorkers&) = delete;
   IdleWorkers& operator=(const IdleWorkers&) = delete;
 
-  /// One that was put under this name, the last first; empty if there is none.
+  /// Removes and returns the worker that was put last under this name, or nothing.
   std::optional<Worker> Take(const std::string& device);
   /// Keeps a worker, for as long as it lingers.
   void Put(const std::string& device, Worker worker);

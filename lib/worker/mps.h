@@ -8,8 +8,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// True if an MPS daemon serves this process: then all its clients share one context on the device, and a fault of one
-/// may end the others (NVIDIA's "Multi-Process Service", error containment; the pipe's name is from there, too).
+/// Returns whether an MPS daemon serves this process. Its clients then share one context on the device, and a fault of
+/// one may end the others (NVIDIA's "Multi-Process Service", error containment, which also defines the pipe's name).
 inline bool IsServedByMps(const Environment& environment) {
   struct stat pipe {};
   return stat((environment.mps_folder + "/control").c_str(), &pipe) == 0;

@@ -33,7 +33,7 @@ bool IsSocket(int descriptor) {
   return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 && kind == SOCK_STREAM;
 }
 
-/// What the host had not marked as closed on exec.
+/// Closes the descriptors that the host had not marked as closed on exec.
 void CloseInherited() {
 #ifdef SYS_close_range
   if (syscall(SYS_close_range, kWorkerSocket + 1, ~0u, 0) == 0) return;
@@ -59,7 +59,8 @@ void BeFirstWhereMemoryIsShort() {
   if (file.is_open() && write(file.get(), "1000", 4) < 0) file.Close();
 }
 
-/// Whose worker this process is. What it is known by stays open as long as the process lives, whatever becomes of its
+/// The host of this worker process. Its descriptor stays open for the life of the process, independently of the
+/// channel.
 /// channel.
 struct Host {
   pid_t process;
@@ -73,10 +74,10 @@ struct Host {
   }
 };
 
-/// One per process, for ever.
+/// One per process, never freed.
 const Host* host_of_this_process = nullptr;
 
-/// Ends this process and its children if the host is gone: nobody else could end these then.
+/// Ends this process and its children if the host is gone, because no other process could end them.
 void EndIfTheHostIsGone(int wait_ms) {
   if (host_of_this_process->IsGone(wait_ms)) kill(0, SIGKILL);  // Its group, which its session made: never the host's.
 }
@@ -88,7 +89,8 @@ Result<Channel> OpenHostChannel() {
   if (!IsSocket(kWorkerSocket) || getsid(0) != getpid()) {
     return FailedPreconditionError("this program is started by tuneonce, for searches; it has no other use");
   }
-  prctl(PR_SET_PDEATHSIG, SIGCONT);  // One that is stopped goes on, to end. SIGKILL would end it without its children.
+  // A stopped process continues in order to end. SIGKILL would end it without its children.
+  prctl(PR_SET_PDEATHSIG, SIGCONT);
   CloseInherited();
   fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);
   int watched = fcntl(kWorkerSocket, F_DUPFD_CLOEXEC, kWorkerSocket + 1);

@@ -31,7 +31,7 @@ constexpr milliseconds kLastWords{200};
 /// A killed worker is waited for no longer than this.
 constexpr milliseconds kMostReaping{2000};
 
-/// A worker's answers are samples and reasons; more than this of them is garbage.
+/// Maximum size of an answer. A worker's answers are samples and reasons, so a larger one is invalid.
 constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20;
 
 /// Starts the program with `socket` as its kWorkerSocket. Returns 0 or an errno.
@@ -100,7 +100,7 @@ std::string WorkerEnd::ToString() const {
   return "ended";
 }
 
-/// What the thread that waits for the worker and the WorkerProcess both know.
+/// State that the WorkerProcess shares with the thread that waits for the worker.
 class WorkerProcess::Life {
  public:
   /// On a thread of its own, which is the worker's parent to the kernel: starts it, and stays until it has ended.
@@ -155,7 +155,7 @@ class WorkerProcess::Life {
     } while (waited != 0 && errno == EINTR);
     MutexLock lock(mutex_);
     if (waited == 0) {
-      kill(-pid, SIGKILL);  // What it started; the number is still its own.
+      kill(-pid, SIGKILL);  // Ends the processes that it started. The number is still its own.
       while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
       }
     }

@@ -26,9 +26,9 @@ struct WorkerOptions {
 struct WorkerEnd {
   enum class Kind {
     kNotYet,
-    kExited,    ///< By itself; `number` is its exit code.
-    kSignaled,  ///< By a signal that WorkerProcess did not send; `number` is the signal's.
-    kKilled,    ///< By WorkerProcess.
+    kExited,    ///< It exited by itself; `number` is its exit code.
+    kSignaled,  ///< It was ended by a signal that WorkerProcess did not send; `number` is the signal.
+    kKilled,    ///< WorkerProcess killed it.
     kUnknown,   ///< The host reaps all children, or ignores SIGCHLD, and so has its exit status.
   };
 
@@ -39,20 +39,20 @@ struct WorkerEnd {
   int number = 0;
 };
 
-/// Owns a worker: a process in a session of its own, with nothing of the host's but one end of a channel, stdin and
-/// stdout that are /dev/null, and the environment that it is given.
+/// Owns a worker: a process in its own session that has nothing of the host's except one end of a channel, the given
+/// environment, and /dev/null as stdin and stdout.
 ///
-/// It ends before this object does, or soon after (nobody waits for it in the destructor), and with the host, however
-/// that ends (see OpenHostChannel). A thread of the host starts it and waits for its end, so that no
-/// zombie stays, whatever the host does with SIGCHLD. In a forked child of the host this object does nothing.
+/// The worker ends before this object does or soon after, because the destructor does not wait, and it ends with the
+/// host, however that ends (see OpenHostChannel). A thread of the host starts it and waits for its end, so that no
+/// zombie stays, however the host handles SIGCHLD. In a forked child of the host this object does nothing.
 ///
 /// Thread rule: one thread at a time; the thread that started it may end.
 class WorkerProcess {
  public:
-  /// Starts it; whether it is a worker its first message will show. Errors: Unavailable (it cannot be run),
+  /// Starts it. Its first message shows whether it is a worker. Errors: Unavailable (it cannot be executed),
   /// ResourceExhausted (no descriptors, no thread).
   static Result<std::unique_ptr<WorkerProcess>> Start(const WorkerOptions& options);
-  /// As Kill, but waits for nothing.
+  /// Ends it like Kill, without waiting.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -63,8 +63,8 @@ class WorkerProcess {
   /// How it ended, if it has, or does by the deadline.
   WorkerEnd Wait(Deadline deadline) const;
 
-  /// Ends it, with all processes that it started, and says how it ended: by itself, if it was about to. Waits until it
-  /// is gone; 2 s at most, since a process that hangs in a driver is not gone before the driver lets it.
+  /// Ends it with all processes that it started, and returns how it ended, which may have been by itself. Waits until
+  /// it is gone, but at most 2 s, because a process that hangs in a driver does not end before the driver returns.
   WorkerEnd Kill();
 
  private:

@@ -158,10 +158,10 @@ TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
     const char* message;
   };
   const Case cases[] = {
-      {"ns::twice<TILE, T>", "<TILE>", ":9: variants[0].symbol: '<TILE>' is no kernel's name"},
-      {"ns::twice<TILE, T>", "twice<\\\"x\\\">", "is no kernel's name: a name, or ns::name<ARGUMENTS> is expected"},
-      {"ns::twice<TILE, T>", "twice<1>; int x", "is no kernel's name"},
-      {"ns::twice<TILE, T>", "twice<1\\n>", "is no kernel's name"},
+      {"ns::twice<TILE, T>", "<TILE>", ":9: variants[0].symbol: '<TILE>' is not a kernel's name"},
+      {"ns::twice<TILE, T>", "twice<\\\"x\\\">", "is not a kernel's name: a name, or ns::name<ARGUMENTS> is expected"},
+      {"ns::twice<TILE, T>", "twice<1>; int x", "is not a kernel's name"},
+      {"ns::twice<TILE, T>", "twice<1\\n>", "is not a kernel's name"},
       {"\"scale.h\"", "\"../scale.h\"", "lies outside the bundle"},
       {"\"scale.h\"", "\"/etc/passwd\"", "lies outside the bundle"},
       {"\"scale.h\"", "\"link.h\"", "lies outside the bundle"},

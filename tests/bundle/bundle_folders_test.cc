@@ -82,14 +82,15 @@ TEST_F(BundleFoldersTest, WhatIsNotFoundSaysWhereWasLookedAndWhatThereIs) {
   Make("b/mine");
   Status none = Folders().Find("nonsense").status();
   EXPECT_ERROR(none, StatusCode::kNotFound,
-               "there is no bundle 'nonsense': no such folder, and none of this name in " + Path("a") + ", " +
-                   Path("none") + ", " + Path("b") + ", ");
+               "no bundle 'nonsense': no such folder, and none of this name in " + Path("a") + ", " + Path("none") +
+                   ", " + Path("b") + ", ");
   EXPECT_ERROR(none, StatusCode::kNotFound,
                "; there are: attention, decode_attention, dual_gemm, elementwise, fp8_block_matmul, fp8_matmul, "
                "grouped_gemm, grouped_gemm_pointers, ");
   ASSERT_EQ(mkdir("empty", 0700), 0);
-  EXPECT_ERROR(Bundle::Load("empty").status(), StatusCode::kNotFound, "'empty' is no bundle: it has no manifest.json");
-  EXPECT_ERROR(Bundle::Load("./none").status(), StatusCode::kNotFound, "there is no bundle folder './none'");
+  EXPECT_ERROR(Bundle::Load("empty").status(), StatusCode::kNotFound,
+               "'empty' is not a bundle: it has no manifest.json");
+  EXPECT_ERROR(Bundle::Load("./none").status(), StatusCode::kNotFound, "no bundle folder './none'");
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ TEST_F(BundleTermsTest, AHintThatNoTargetTakesIsAnErrorAtLoad) {
     const char* message;
   };
   const Case cases[] = {{"num_ctas", "16", "hints for default: "},
-                        {"occupnacy", "2", "hints for default: there is no hint 'occupnacy'; known are occupancy"},
+                        {"occupnacy", "2", "hints for default: unknown hint 'occupnacy'; known are occupancy"},
                         {"num_ctas", "3", "hints for default: "},
                         {"num_worker_warps", "-1", "hints for default: "}};
   const std::string folder = TUNEONCE_BUNDLE_FOLDER "/softmax";

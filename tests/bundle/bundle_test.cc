@@ -136,10 +136,10 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
        ":13: guards[0].at_least: unknown dim 'T'; the bundle has: N; axes: TILE"},
       {"\"host_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, tile_cpp, ptx"},
       {"\"one_d\"", "\"spiral\"",
-       ":16: variants[0].grid.pattern: there is no grid pattern 'spiral'; expected tile_coverage"},
+       ":16: variants[0].grid.pattern: unknown grid pattern 'spiral'; expected tile_coverage"},
       {"{\"axis\": \"TILE\"}", "{\"axis\": \"T\"}", ":16: variants[0].grid.tiles[0][1].axis: unknown axis"},
       {"\"tensor\": \"x\", \"aligned\"", "\"tensor\": \"z\", \"aligned\"",
-       "it assumes something of 'z', which is no tensor"},
+       "it assumes something of 'z', which is not a tensor"},
       {"\"aligned\": 4", "\"aligned\": 0", "it assumes 0 of 'x'; at least 1 is possible"},
       {"\"k.cc\"", "\"none.cc\"", ":18: variants[0].artifacts[0].file: the artifact 'none.cc' is not there"},
       {"\"k.cc\"", "\"../k.cc\"", "lies outside the bundle"},
@@ -281,7 +281,7 @@ TEST_F(BundleFileTest, HostileFilesAreRefused) {
   EXPECT_ERROR(Load(R"({"tuneonce_bundle": 99999999999999999999})"), StatusCode::kInvalidArgument, "whole number");
   std::filesystem::create_symlink("/etc/passwd", folder_.path() + "/link.cc");
   EXPECT_ERROR(LoadWith("\"k.cc\"", "\"link.cc\""), StatusCode::kInvalidArgument, "lies outside the bundle");
-  EXPECT_ERROR(Bundle::Load("/does/not/exist"), StatusCode::kNotFound, "there is no bundle folder");
+  EXPECT_ERROR(Bundle::Load("/does/not/exist"), StatusCode::kNotFound, "no bundle folder");
   EXPECT_ERROR(Bundle::Load("/usr"), StatusCode::kNotFound, "it has no manifest.json");
 }
 
@@ -656,7 +656,7 @@ TEST_F(BundleFileTest, OnlyOptionsThatChangeTheCodeArePassedOn) {
     }
   }
   EXPECT_ERROR(LoadWith("\"host_cpp\"", "\"host_cpp\", \"options\": [\"-MFx\"]"), StatusCode::kInvalidArgument,
-               "the option '-MFx' is none that a bundle may give (one word each): -O -std= -W");
+               "the option '-MFx' is not an option that a bundle may give (one word each): -O -std= -W");
   EXPECT_ERROR(LoadWith("\"host_cpp\"", "\"host_cpp\", \"options\": [\"-Ilink\"]"), StatusCode::kInvalidArgument,
                "'link' lies outside the bundle");
 }

@@ -72,9 +72,8 @@ TEST_F(NamedSpaceManifestTest, AMistakeIsOneLineThatNamesIt) {
     const char* message;
   };
   const Case cases[] = {
-      {R"("space": "matmul")",
-       "space: there is no family of kernels 'matmul'; choose one of: occupancy_only, norm_like"},
-      {R"("space": {"family": "matmul"})", "space.family: there is no family of kernels 'matmul'"},
+      {R"("space": "matmul")", "space: unknown family of kernels 'matmul'; choose one of: occupancy_only, norm_like"},
+      {R"("space": {"family": "matmul"})", "space.family: unknown family of kernels 'matmul'"},
       {R"("space": {"famly": "dense_matmul"})", "space.famly: unknown field"},
       {R"("space": 3)", "space: expected a string"},
       {R"("space": "attention")",

@@ -86,9 +86,9 @@ TEST(BundleClassifyTest, WarningsAboutTheCodeAreShownByAVerboseTune) {
 
 TEST(BundleClassifyTest, MistakesAreOneLine) {
   const std::string matmul = TUNEONCE_BUNDLE_FOLDER "/matmul";
-  ExpectOneLine(RunCli({"bundle", "classify", matmul, "--target", "hopper"}), "target 'hopper' is none");
-  ExpectOneLine(RunCli({"bundle", "classify", matmul, "--target", "cpu"}), "target 'cpu' is none");
-  ExpectOneLine(RunCli({"bundle", "classify", matmul, "--shape", "M=x"}), "'M=x' is no extent");
+  ExpectOneLine(RunCli({"bundle", "classify", matmul, "--target", "hopper"}), "target 'hopper' is unknown");
+  ExpectOneLine(RunCli({"bundle", "classify", matmul, "--target", "cpu"}), "target 'cpu' is unknown");
+  ExpectOneLine(RunCli({"bundle", "classify", matmul, "--shape", "M=x"}), "'M=x' is not an extent");
   ExpectOneLine(RunCli({"bundle", "classify", matmul, "--shape", "Q=1"}), "the bundle has no dim 'Q'");
   ExpectOneLine(RunCli({"bundle", "classify", "/no/bundle"}), "/no/bundle");
 }

@@ -146,7 +146,7 @@ TUNEONCE_CPU_KERNEL(sum);)")
   ProcessResult result = RunCli(tune("-inf", "-128"));
   EXPECT_EQ(result.exit_code, 0) << result.output;
   ExpectOneLineError(tune("1e6", "1"), "scalar 'h'");
-  ExpectOneLineError(tune("1", "128"), "scalar 'i': 128 is no number that a int8 holds");
+  ExpectOneLineError(tune("1", "128"), "scalar 'i': 128 is not a number that a int8 holds");
 }
 
 TEST(CliTest, ABundleOfTheUsersOwnFolderIsFoundByNameAndTunedOnASmallerShapeOnTheCpuDevice) {
@@ -171,7 +171,7 @@ TUNEONCE_CPU_KERNEL(fill);)")
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(nlohmann::json::parse(result.output)["shape"]["N"], 50);
   EXPECT_NE(RunCli({"tune", "--help"}, folders).output.find("fill, fp8_block_matmul, fp8_matmul, "), std::string::npos);
-  ExpectOneLineError({"tune", "fill", "--device", "cpu"}, "there is no bundle 'fill'");
+  ExpectOneLineError({"tune", "fill", "--device", "cpu"}, "no bundle 'fill'");
   ExpectOneLineError({"tune", "fill", "--device", "cpu", "--shape", "N=4000000000000"}, "out of memory", folders);
 }
 
@@ -190,10 +190,10 @@ TEST(CliTest, BadInputIsOneClearLine) {
       "; there are: attention, decode_attention, dual_gemm, elementwise, fp8_block_matmul, fp8_matmul, "
       "grouped_gemm, grouped_gemm_pointers, layer_norm, matmul, paged_attention, persistent_matmul, rms_norm, rope, "
       "silu_and_mul, softmax, split_k_matmul, varlen_attention, vector_add");
-  ExpectOneLineError({"tune", "nonsense"}, "there is no bundle 'nonsense': no such folder, and none of this name in ");
-  ExpectOneLineError({"tune", "no/nonsense"}, "there is no bundle folder 'no/nonsense'");
+  ExpectOneLineError({"tune", "nonsense"}, "no bundle 'nonsense': no such folder, and none of this name in ");
+  ExpectOneLineError({"tune", "no/nonsense"}, "no bundle folder 'no/nonsense'");
   ExpectOneLineError({"tune", "vector_add", "--device", "tpu"}, "unknown device 'tpu'");
-  ExpectOneLineError({"tune", "vector_add", "--device", "cpu:5"}, "there is no device 5");
+  ExpectOneLineError({"tune", "vector_add", "--device", "cpu:5"}, "no device 5");
   ExpectOneLineError({"tune", "vector_add", "--nonsense"}, "--nonsense");
   for (const char* value : {"N=x", "N=1.5", "N=0", "N=-3", "N=9223372036854775808", "N=12a", "N= 3"}) {
     ExpectOneLineError({"tune", "vector_add", "--device", "cpu", "--shape", value}, "must be a whole number from 1");
@@ -218,7 +218,7 @@ TEST(CliTest, NumbersAreReadExactlyOrRefused) {
     ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", setting}, "write NAME=NUMBER");
   }
   for (const char* value : {"eps=1e300", "eps=0x10", "eps= 1", "eps=1e-5x", "eps=--1", "eps=1e-400"}) {
-    ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", value}, "is no number that a float32 holds");
+    ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", value}, "is not a number that a float32 holds");
   }
   ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", "delta=1"}, "no scalar 'delta'");
   ExpectOneLineError({"tune", bundle, "--device", "cpu", "--shape", "M=3", "--shape", "M=4"}, "'M' is given twice");
@@ -236,7 +236,7 @@ TEST(CliTest, NumbersAreReadExactlyOrRefused) {
   }
   for (const char* target :
        {"sm_", "sm_-90", "sm_09", "sm_090", "sm_99999999999", "sm_9", "sm_90x", "sm_ 90", "90", ""}) {
-    ExpectOneLineError({"compile", file, "--target", target}, "is none: write it like sm_90");
+    ExpectOneLineError({"compile", file, "--target", target}, "is unknown: write it like sm_90");
   }
   std::string tile_ir = TUNEONCE_TEST_DATA "/tile_ir/matmul.tileir";
   for (const char* hint : {"occupancy=99999999999999999999", "occupancy=0x2", "occupancy=", "=2", "occupancy= 2"}) {
@@ -346,7 +346,8 @@ TEST(HintsTest, BadInputIsOneClearLine) {
   std::string file = Fixture("matmul.tileir");
   ExpectOneLineError({"hints", "show", "/no/file"}, "cannot read /no/file");
   ExpectOneLineError({"hints", "show", TUNEONCE_CLI}, "offset 0");
-  ExpectOneLineError({"hints", "set", file, "occupancy", "-o", "/tmp/x"}, "'occupancy' is no hint: write NAME=NUMBER");
+  ExpectOneLineError({"hints", "set", file, "occupancy", "-o", "/tmp/x"},
+                     "'occupancy' is not a hint: write NAME=NUMBER");
   ExpectOneLineError({"hints", "set", file, "occupancy=0", "-o", "/tmp/x"}, "occupancy=0 is not within 1 to 32");
   ExpectOneLineError({"hints", "set", file, "occupancy=2", "--target", "h100", "-o", "/tmp/x"}, "'h100'");
   ExpectOneLineError({"hints", "set", file, "occupancy=2", "--entry", "gemm", "-o", "/tmp/x"}, "but matmul");
@@ -457,13 +458,13 @@ TEST(CompileTest, TileCppTakesMacrosAnInstanceAndHints) {
 TEST(CompileTest, BadInputIsOneClearLine) {
   std::string file = Fixture("matmul.tileir");
   ExpectOneLineError({"compile", file}, "--target is required");
-  ExpectOneLineError({"compile", file, "--target", "h100"}, "target 'h100' is none: write it like sm_90");
-  ExpectOneLineError({"compile", "k.cpp", "--target", "sm_90"}, "none of .tileir, .ptx, .cu");
+  ExpectOneLineError({"compile", file, "--target", "h100"}, "target 'h100' is unknown: write it like sm_90");
+  ExpectOneLineError({"compile", "k.cpp", "--target", "sm_90"}, "not one of .tileir, .ptx, .cu");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--hint", "num_ctas=3"}, "num_cta_in_cga=3");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "maxrregcount=32"},
                      "--option maxrregcount: the compiler of tile_ir sources has no such option");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz=1"}, "takes false and true, and not 1");
-  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "fast=true"}, "is none that can be an axis");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "fast=true"}, "cannot be an axis");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz"}, "'ftz' is no option");
   ExpectOneLineError({"compile", file, "--target", "sm_90"}, "tileiras was not found at /no/tileiras",
                      "TUNEONCE_TILEIRAS=/no/tileiras");

@@ -168,7 +168,7 @@ TEST_F(CompareTest, BadInputIsOneClearLine) {
   ExpectOneLineError({"compare"}, "a is required");
   ExpectOneLineError({"compare", "vector_add"}, "b is required");
   EXPECT_EQ(RunCli({"compare", "vector_add"}).exit_code, 2);
-  ExpectOneLineError(Compare({a, "nonsense"}), "there is no bundle 'nonsense'");
+  ExpectOneLineError(Compare({a, "nonsense"}), "no bundle 'nonsense'");
   ExpectOneLineError(Compare({a, "vector_add:"}), "write them as matmul:tile");
   ExpectOneLineError(Compare({a, a + ":cuda"}),
                      "has no back end and no variant 'cuda' for cpu; there are (BACKEND:VARIANT): cpu:cpu");
@@ -226,7 +226,7 @@ TEST_F(CompareTest, StoresAreComparedByWhatEachWouldRun) {
   EXPECT_EQ(json["shapes"][0]["is_same_code"], true);
   EXPECT_EQ(json["summary"]["verdict"], "no_change");
   ExpectOneLineError(Compare({a, b, "--bundle", bundle, "--shape", "N=300"}), "B has no record that serves N=300");
-  ExpectOneLineError(Compare({a, b}), "there is no bundle 'scale'");
+  ExpectOneLineError(Compare({a, b}), "no bundle 'scale'");
   ExpectOneLineError(Compare({a, b, "--shape", "N=300"}), "needs --bundle");
   ExpectOneLineError(Compare({a, b, "--bundle", "vector_add"}), "no key of 'vector_add' in common");
   ExpectOneLineError(Compare({a, bundle}), "is a store, and B, ");

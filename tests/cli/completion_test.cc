@@ -104,7 +104,7 @@ TEST_F(CompletionTest, ManualPagesHaveAllOptionsAndRoffTakesThem) {
   }
   EXPECT_NE(ReadFile(folder_.path() + "/tuneonce-tune.1")->find("\\fB\\-\\-dry\\-run\\fR"), std::string::npos);
   EXPECT_NE(RunCli({"man", "records"}).output.find("older\\-than\\-days"), std::string::npos);
-  ExpectOneLineError({"man", "nonsense"}, "there is no command 'nonsense'");
+  ExpectOneLineError({"man", "nonsense"}, "unknown command 'nonsense'");
   ExpectOneLineError({"man", "--folder", "/none"}, "cannot write /none/tuneonce.1");
 }
 

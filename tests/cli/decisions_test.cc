@@ -220,13 +220,13 @@ TEST_F(DecisionsTest, WhatCannotBeMappedIsRefusedByName) {
       {without("E"), "E is no dim of 'matmul', which has: K, M, N: say which it is, --dim E=OURS, or --ignore E"},
       {without("K=64"), "the key of 'matmul' has the dim K, which has no extent here: give --shape K=..."},
       {without("occupancy=1"), "the axis occupancy of 'matmul' has no value: give --value occupancy=..."},
-      {with("--value", "warps=1"), "there is no axis 'warps'"},
+      {with("--value", "warps=1"), "no axis 'warps'"},
       {with("--axis", "COLOUR=TILE_M"), "--axis COLOUR: the file has: BLOCK_SIZE_K, BLOCK_SIZE_M"},
       {with("--dim", "Q=M"), "--dim Q: the file has: E, M, N"},
       {with("--ignore", "num_wraps"), "--ignore num_wraps: the file has: "},
       {with("--shape", "Z=1"), "--shape Z: there is no such dim"},
       {with("--shape", "N=1"), "the dim N has two extents"},
-      {with("--dtype", "a=half"), "--dtype a=half is no dtype"},
+      {with("--dtype", "a=half"), "--dtype a=half is not a dtype"},
       {with("--bundle", "nonsense"), "--bundle"},
   };
   std::string file = Write(name, kTable);
@@ -239,7 +239,7 @@ TEST_F(DecisionsTest, WhatCannotBeMappedIsRefusedByName) {
 TEST_F(DecisionsTest, WhatIsWrongInAFileIsSaidWithItsLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"[1]", "d.json:1: expected an object"},
-      {"{}", "there is no decision in it"},
+      {"{}", "it contains no decision"},
       {R"({"tuneonce_decisions": 2, "decisions": []})", "\"tuneonce_decisions\" must be 1"},
       {R"({"tuneonce_decisions": 1, "decisions": []})", "decisions: expected at least one decision"},
       {R"({"tuneonce_decisions": 1, "colour": 1, "decisions": []})", "colour"},
@@ -251,7 +251,7 @@ TEST_F(DecisionsTest, WhatIsWrongInAFileIsSaidWithItsLine) {
       {R"({"tuneonce_decisions": 1, "decisions": [{"key": {"N": 1}, "config": {"BLOCK": 1024, "UNROLL": 2}}]})",
        "decisions[0]: UNROLL=2: the axis has the values 1, 4"},
       {R"({"tuneonce_decisions": 1, "decisions": [{"key": {"N": 1}, "config": {"BLOCK": "x", "UNROLL": 1}}]})",
-       "the axis BLOCK has values as {1024, 8192, 65536}, and x is none of their type"},
+       "the axis BLOCK has values as {1024, 8192, 65536}, and x is of another type"},
       {R"({"tuneonce_decisions": 1, "decisions": [{"key": {"N": 1}, "config": {"BLOCK": 1024, "UNROLL": 1}},
           {"key": {"N": 1}, "config": {"BLOCK": 8192, "UNROLL": 1}}]})",
        "d.json:2: decisions[1]: another decision is for the same key, N=1"},

@@ -68,14 +68,14 @@ TEST_F(LedgerTest, OfARunItHasCorrectnessAndMemory) {
 TEST_F(LedgerTest, WhatIsNoLedgerIsLeftAsItIsAndNothingIsRun) {
   const std::string text = "iteration,change\n";
   ASSERT_TRUE(WriteFile(ledger_, text).ok());
-  ExpectOneLineError(Append("x"), "is no ledger of tuneonce compare, and is left as it is");
+  ExpectOneLineError(Append("x"), "is not a ledger of tuneonce compare, and stays unchanged");
   EXPECT_EQ(*ReadFile(ledger_), text);
   ledger_ = folder_.path();
   ExpectOneLineError(Append("x"), "cannot append to " + ledger_);
   ledger_ = folder_.path() + "/none/ledger.tsv";
   ExpectOneLineError(Append("x"), "No such file or directory");
   ledger_ = "/dev/null";
-  ExpectOneLineError(Append("x"), "it is no file");
+  ExpectOneLineError(Append("x"), "it is not a file");
 }
 
 TEST_F(LedgerTest, AFileThatIsReadOnlyIsAClearLineBeforeAnythingRuns) {

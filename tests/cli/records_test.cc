@@ -62,9 +62,9 @@ TEST_F(RecordsTest, LookingAtAFileChangesNothing) {
   ASSERT_TRUE(WriteFile(notes, "precious").ok());
   const std::vector<std::string> before = NamesIn(folder_.path());
   for (const char* command : {"list", "verify"}) {
-    ExpectOneLineError({"records", command, "--store", notes}, "notes.txt is no store of tuneonce");
+    ExpectOneLineError({"records", command, "--store", notes}, "notes.txt is not a store of tuneonce");
   }
-  ExpectOneLineError({"records", "list", "--store", folder_.path() + "/none.db"}, "there is no store at ");
+  ExpectOneLineError({"records", "list", "--store", folder_.path() + "/none.db"}, "no store at ");
   EXPECT_EQ(NamesIn(folder_.path()), before);
   EXPECT_EQ(*ReadFile(notes), "precious");
 }
@@ -82,7 +82,7 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
   ExpectOneLineError(import(bad), "\"version\" is 5; this program knows version 4");
   bad = good;
   bad["format"] = "other";
-  ExpectOneLineError(import(bad), "this is no file of records");
+  ExpectOneLineError(import(bad), "this is not a file of records");
   bad = good;
   bad["records"][0].erase("config");
   ExpectOneLineError(import(bad), "record 0: field 'config' is missing");

@@ -149,7 +149,7 @@ TEST_F(NvrtcTest, AKernelNeedsNoExternC) {
   EXPECT_EQ(artifact->symbol, "_Z5scalePf");
   EXPECT_ERROR(Compile(KernelSource::CudaCpp(
                    "__global__ void scale(float* x) { *x *= 2; } __global__ void scale(int* x) { *x *= 2; }", "scale")),
-               StatusCode::kInvalidArgument, "there is no kernel 'scale' in the image; it has ");
+               StatusCode::kInvalidArgument, "no kernel 'scale' in the image; it has ");
   EXPECT_ERROR(Compile(KernelSource::CudaCpp("__global__ void scales(float* x) { *x *= 2; }", "scale")),
                StatusCode::kInvalidArgument, "it has _Z6scalesPf");
 }

@@ -103,7 +103,7 @@ TEST(PtxEvidenceTest, WhatIsNoPtxIsRefusedInOneLine) {
                    "ELF\0",
                    5),
        "PTX: there is no .version in it"},
-      {".version 8.0\n", "PTX: there is no kernel 'k'"},
+      {".version 8.0\n", "PTX: no kernel 'k'"},
       {".version 8.0\n.entry k(", "PTX: the list of parameters does not end"},
       {".version 8.0\n.entry k() { ret;", "PTX: the kernel's body does not end"},
       {Kernel("  call.uni (%r1), helper, (%r2);\n"), "PTX: the kernel calls a function, which is not followed"},

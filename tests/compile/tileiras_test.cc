@@ -303,7 +303,7 @@ TEST_F(MisbehavingTileirasTest, Crashing) {
 TEST_F(MisbehavingTileirasTest, WritingNothingOrNonsense) {
   EXPECT_ERROR(Compile("exit 0"), StatusCode::kInternal, "ended well but wrote nothing");
   EXPECT_ERROR(Compile(": > \"$output\""), StatusCode::kInternal, "ended well but wrote nothing");
-  EXPECT_ERROR(Compile("echo text > \"$output\""), StatusCode::kInvalidArgument, "the image is no cubin");
+  EXPECT_ERROR(Compile("echo text > \"$output\""), StatusCode::kInvalidArgument, "the image is not a cubin");
 }
 
 TEST_F(MisbehavingTileirasTest, FillingTheDisk) {

@@ -101,7 +101,7 @@ TEST(NvrtcToolchainTest, CompilesForAGpuThatIsNotHere) {
 TEST(CubinToolchainTest, WhatIsNoCubinIsRefused) {
   KernelSource text = KernelSource::Cubin("PTX", "k");
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), Sm(90)), StatusCode::kInvalidArgument,
-               "the image is no cubin: it does not start as an ELF file");
+               "the image is not a cubin: it does not start as an ELF file");
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), CpuTarget()), StatusCode::kInvalidArgument, "CPU device");
   Result<Artifact> host = HostToolchain(testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
   EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), Sm(90)),

@@ -84,8 +84,8 @@ TEST(OpenDeviceTest, NamesAreChecked) {
   for (const char* name : {"", "gpu", "cpu:", "cpu:x", "CPU"}) {
     EXPECT_ERROR(OpenDevice(name), StatusCode::kInvalidArgument, std::string("unknown device '") + name + "'");
   }
-  EXPECT_ERROR(OpenDevice("cpu:-1"), StatusCode::kInvalidArgument, "there is no device -1");
-  EXPECT_ERROR(OpenDevice("cpu:7"), StatusCode::kInvalidArgument, "there is no device 7");
+  EXPECT_ERROR(OpenDevice("cpu:-1"), StatusCode::kInvalidArgument, "no device -1");
+  EXPECT_ERROR(OpenDevice("cpu:7"), StatusCode::kInvalidArgument, "no device 7");
 }
 
 TEST(CudaStatusTest, KeepsTheCodeAndMarksStickyErrors) {

@@ -76,7 +76,7 @@ TEST(CompilerOptionTest, ASpaceRefusesWhatNoCompilerTakes) {
   };
   const Case cases[] = {
       {[](SearchSpace& s) { s.AddOptionAxis("maxregs", {32}); },
-       "the compiler option 'maxregs' is none that can be an axis; those are: maxrregcount, ftz, approx,"},
+       "the compiler option 'maxregs' cannot be an axis; the options that can are: maxrregcount, ftz, approx,"},
       {[](SearchSpace& s) {
          s.AddOptionAxis("ftz", {0, 1});
        },
@@ -247,7 +247,7 @@ TEST(TypeMacroTest, OfNoTensorAreErrors) {
         .Grid(Grid::Fixed(1))
         .AddVariant(CudaCpp("", "k").DefineType("T", of));
     EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument,
-                 "variant 'cuda': DefineType('T') names no tensor parameter: '" + of.name + "' is none");
+                 "variant 'cuda': DefineType('T') names no tensor parameter: '" + of.name + "' is not one");
   }
 }
 

@@ -29,8 +29,7 @@ TEST(GridFieldsTest, EveryPatternSaysWhatItUses) {
       EXPECT_EQ((*fields)->CheckTiles(count).ok(), count <= each.most_tiles && (count > 0) == (each.most_tiles > 0));
     }
   }
-  EXPECT_ERROR(GridFields::Of("custom"), StatusCode::kInvalidArgument,
-               "there is no grid pattern 'custom'; expected tile_");
+  EXPECT_ERROR(GridFields::Of("custom"), StatusCode::kInvalidArgument, "unknown grid pattern 'custom'; expected tile_");
 }
 
 TEST(GridFieldsTest, AGridThatCannotBeLaunchedSaysWhatItIsMadeOf) {

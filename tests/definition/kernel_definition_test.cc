@@ -59,15 +59,15 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
       {[](KernelDefinition& d) {
          d.DimsInOrder({"M", "N", "4"});
        },
-       "the dim '4' is no name: names start with a letter; a constant extent is a number, as in {\"N\", 4}"},
+       "the dim '4' is not a name: names start with a letter; a constant extent is a number, as in {\"N\", 4}"},
       {[](KernelDefinition& d) {
          d.Parameters({In("x", {"M", "N"}), In("y", {"N", 0})});
        },
-       "parameter 'y', dimension 1: the constant extent '0' is no whole number from 1 on"},
+       "parameter 'y', dimension 1: the constant extent '0' is not a whole number from 1 on"},
       {[](KernelDefinition& d) {
          d.Parameters({In("x", {"M", "N"}), In("y", {-4})});
        },
-       "parameter 'y', dimension 0: the constant extent '-4' is no whole number from 1 on"},
+       "parameter 'y', dimension 0: the constant extent '-4' is not a whole number from 1 on"},
       {[](KernelDefinition& d) {
          d.Parameters({In("x", {"M", "N"}), In("y", {2, "N", 4}).ByPointers({"=4"})});
        },
@@ -80,7 +80,7 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
          d.DimsInOrder({"M", "N", "K"});
        },
        "no tensor parameter has the dim 'K'"},
-      {[](KernelDefinition& d) { d.DimsInOrder({"M"}); }, "parameter 'x' names the dim 'N', which is none of: M"},
+      {[](KernelDefinition& d) { d.DimsInOrder({"M"}); }, "parameter 'x' names the dim 'N', which is not one of: M"},
       {[](KernelDefinition& d) {
          d.Parameters({In("x", {"M", "N"}), In("x", {"M"})});
        },

@@ -31,7 +31,7 @@ TEST(MacroTest, WhatCannotBeOneIsKeptAndSaid) {
   };
   const Case cases[] = {
       {[](KernelSource& s) { s.Define("A", std::nan("")); },
-       "cannot define the macro 'A': its value is no finite number"},
+       "cannot define the macro 'A': its value is not a finite number"},
       {[](KernelSource& s) { s.Define("A", HUGE_VAL); }, "no finite number"},
       {[](KernelSource& s) { s.Define("A", -HUGE_VALF); }, "no finite number"},
       {[](KernelSource& s) { s.Define("A B", 1); }, "cannot define the macro 'A B': a macro's name is letters"},

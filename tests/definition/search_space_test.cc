@@ -66,10 +66,10 @@ TEST(SearchSpaceTest, AListOfConfigsIsTheSpaceInItsOrder) {
       space.ConfigNamed({{"TILE", AxisValue(std::int64_t{64})}, {"occupancy", AxisValue(std::int64_t{1})}}, kCpu));
   EXPECT_ERROR(
       space.ConfigNamed({{"TILE", AxisValue(std::int64_t{64})}, {"occupancy", AxisValue(std::int64_t{2})}}, kCpu),
-      StatusCode::kInvalidArgument, "{TILE=64, occupancy=2} breaks the list of configs, which it is none of");
+      StatusCode::kInvalidArgument, "{TILE=64, occupancy=2} breaks the list of configs, which does not contain it");
   space.SetBaseline({{tile, 64}, {occupancy, 2}});
   EXPECT_ERROR(space.Enumerate(kCpu), StatusCode::kInvalidArgument,
-               "the baseline {TILE=64, occupancy=2} breaks the list of configs, which it is none of, on cpu");
+               "the baseline {TILE=64, occupancy=2} breaks the list of configs, which does not contain it, on cpu");
 }
 
 TEST(SearchSpaceTest, AListOfConfigsMayLieInASpaceThatCouldNotBeWalked) {
@@ -91,7 +91,7 @@ TEST(SearchSpaceTest, AMistakeInAListOfConfigsIsNamed) {
   };
   EXPECT_EQ(error({}), "the list of configs is empty");
   EXPECT_EQ(error({{{tile, 64}}}), "the list of configs gives no value for axis occupancy");
-  EXPECT_EQ(error({{{tile, 65}, {occupancy, 1}}}), "the list of configs sets TILE=65, which is none of {64, 128}");
+  EXPECT_EQ(error({{{tile, 65}, {occupancy, 1}}}), "the list of configs sets TILE=65, which is not one of {64, 128}");
   EXPECT_EQ(error({{{tile, 64}, {occupancy, 1}}, {{occupancy, 1}, {tile, 64}}}),
             "the list of configs has {TILE=64, occupancy=1} twice");
 }
@@ -150,18 +150,18 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
          s.AddAxis("A", {1, 2, 1});
        },
        "axis 'A' lists the value 1 twice"},
-      {[](SearchSpace& s) { s.AddPowerOfTwoAxis("A", 3, 8); }, "'A': 3 to 8 is no range of powers of two"},
+      {[](SearchSpace& s) { s.AddPowerOfTwoAxis("A", 3, 8); }, "'A': 3 to 8 is not a range of powers of two"},
       {[](SearchSpace& s) {
          s.SetBaseline({{s.AddAxis("A", {1}), 2}});
        },
-       "the baseline sets A=2, which is none of {1}"},
+       "the baseline sets A=2, which is not one of {1}"},
       {[](SearchSpace& s) { s.AddAxis("A", {1}), s.SetBaseline({}); }, "the baseline gives no value for axis A"},
       {[](SearchSpace& s) {
          SearchSpace other;
          s.AddAxis("A", {1}), s.SetStandIn({{other.AddAxis("A", {1}), 1}});
        },
        "the stand-in names an axis of another space"},
-      {[](SearchSpace& s) { s.AddAxis("A", {1}), s.FindAxis("B"); }, "there is no axis 'B'; the space has: A"},
+      {[](SearchSpace& s) { s.AddAxis("A", {1}), s.FindAxis("B"); }, "no axis 'B'; the space has: A"},
       {[](SearchSpace& s) { s.AddStringAxis("A", {"x"}), s.FindAxis("A"); },
        "the axis 'A' is not one of whole numbers"},
       {[](SearchSpace& s) {

@@ -66,7 +66,7 @@ TEST(DimsTest, ThatNoShapeHasAreErrors) {
     const char* message;
   } kCases[] = {
       {{"M", "N", "K", "B"}, {}, "no tensor parameter has the dim 'B', so that its value could never be known"},
-      {{"M", "N"}, {}, "parameter 'a' names the dim 'K', which is none of: M, N"},
+      {{"M", "N"}, {}, "parameter 'a' names the dim 'K', which is not one of: M, N"},
       {{}, {KeyOf("B")}, "KeyOf('B') names no dim; the kernel has: M, K, N"},
   };
   for (const auto& [order, key, message] : kCases) {

@@ -86,7 +86,7 @@ TEST_F(BundleCheckTest, ACubinsOwnTablesSayItsKernelsAndTheirParameters) {
   EXPECT_EQ(by_tileiras->capability, 90);
   EXPECT_GE(by_tileiras->parameter_sizes.size(), 3u);
   EXPECT_EQ(by_tileiras->parameter_sizes.front(), 8u);
-  EXPECT_ERROR(ReadCubinKernel(image, "sub"), StatusCode::kInvalidArgument, "there is no kernel 'sub'");
+  EXPECT_ERROR(ReadCubinKernel(image, "sub"), StatusCode::kInvalidArgument, "no kernel 'sub'");
   EXPECT_ERROR(ReadCubinKernel(image.substr(0, image.size() / 2), "add"), StatusCode::kInvalidArgument, "no cubin");
 }
 
@@ -96,7 +96,7 @@ TEST_F(BundleCheckTest, ACubinOfOtherParametersSymbolOrTargetIsWrong) {
   ExpectHas(Check({"--target", "sm_90"}), "wrong", "kernel 'add'");
   // A text of the file, but no kernel of it.
   Write(kTensors, "", CubinVariant("nv.info"));
-  ExpectHas(Check({"--target", "sm_90"}), "wrong", "there is no kernel 'nv.info' in the image");
+  ExpectHas(Check({"--target", "sm_90"}), "wrong", "no kernel 'nv.info' in the image");
   Write(kTensors, "", CubinVariant("add"));
   ExpectHas(Check({"--target", "sm_100"}), "wrong", "its code is for sm_90, which does not run on sm_100");
   Write(kTensors, "", CubinVariant("add", R"("targets": {"min_capability": 90, "max_capability": 90}, )"));

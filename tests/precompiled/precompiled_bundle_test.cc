@@ -529,7 +529,7 @@ TEST_F(PrecompiledBundleTest, AListOfCodeThatIsNoneIsAnErrorWithItsLine) {
        {std::tuple("\"tuneonce_precompiled\": 1", "\"tuneonce_precompiled\": 2", "update tuneonce"),
         std::tuple("\"checksum\": \"", "\"checksum\": \"x", "32 hexadecimal digits"),
         std::tuple("\"file\"", "\"fil\"", "fil"),
-        std::tuple("\"target\": \"cpu\"", "\"target\": \"sm_1\"", "none of the targets"),
+        std::tuple("\"target\": \"cpu\"", "\"target\": \"sm_1\"", "not one of the targets"),
         std::tuple("precompiled/cpu/", "../cpu/", "lies outside the bundle")}) {
     ASSERT_OK(WriteFile(Path("out/precompiled.json"), Replaced(whole, what, by)));
     Status status = LaunchFrom("out", Policy());

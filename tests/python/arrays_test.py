@@ -86,7 +86,7 @@ def test_arrays_whose_buffers_have_a_sign_of_alignment_or_no_strides_are_taken()
     y = np.zeros(1, np.float32)
     kernel(packed[3:4]["b"], y)  # The stride of one element has no meaning.
     assert y[0] == 3
-    expect(TypeError, "'x': dimension 0 has a stride of 5 bytes, which is no multiple of the elements' 4",
+    expect(TypeError, "'x': dimension 0 has a stride of 5 bytes, which is not a multiple of the elements' 4",
            lambda: kernel(packed["b"], np.zeros(8, np.float32)))
     expect(TypeError, "'x': an array of a dtype that kernels do not take (format '>f', which is big-endian",
            lambda: kernel(x.astype(">f4"), np.zeros(8, np.float32)))

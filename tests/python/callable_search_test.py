@@ -115,7 +115,7 @@ def test_a_search_over_callables_ends_by_budgets_and_by_interrupts():
     expect(KeyboardInterrupt, "", lambda: matmul_search({"interrupts": interrupts, "blas": by_blas}))
     assert 3 <= len(calls) < 20
     assert matmul_search(kernels)[0].best.config == "blas", "the next one is not interrupted"
-    expect(ValueError, "the baseline none is no config", lambda: matmul_search(kernels, baseline="none"))
+    expect(ValueError, "the baseline none is not a config", lambda: matmul_search(kernels, baseline="none"))
     expect(ValueError, "outputs are positions of arguments, and there are 3: [3]", lambda: matmul_search(kernels, outputs=[3]))
 
 

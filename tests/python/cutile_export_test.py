@@ -260,12 +260,12 @@ def test_what_is_not_found_is_named():
     for spec, options, parts in (
             (kernel, OURS, ["needs the module 'no_such_framework'", "--stub no_such_framework"]),
             (kernel, STUB, ["does not say how to export 'copy'", "--declaration"]),
-            (kernel, (*STUB, "--declaration", "missing.py"), ["there is no file 'missing.py'"]),
+            (kernel, (*STUB, "--declaration", "missing.py"), ["no file 'missing.py'"]),
             (kernel, (*STUB, "--declaration", "two.py"), ["several Declarations: other, copy", "copy_bundle"]),
             ("package.ops.copy_kernel:paste", (*STUB, *OURS), ["package.ops.copy_kernel has no 'paste'"]),
             ("package.ops.copy_kernel:number", (*STUB, *OURS), ["'number' is of the type int, and no cuTile kernel"]),
             ("package.nothing:copy", OURS, ["needs the module 'package.nothing'"]),
-            ("missing.py:copy", OURS, ["there is no file 'missing.py'"]),
+            ("missing.py:copy", OURS, ["no file 'missing.py'"]),
             ("copy", OURS, ["FILE.py:kernel or package.module:kernel is expected"])):
         expect_refusal(Exported(PACKAGE, spec, *options), *parts)
     expect_refusal(Exported({"broken.py": "import os\nos.fail()\n"}, "broken.py:copy"),
@@ -315,7 +315,7 @@ def test_what_kernel_and_declaration_do_not_agree_on_is_named_in_one_line():
 
 def test_what_the_folder_has_wrong_is_said():
     text = COPY.format(signature=SIGNATURE, more="pass", decorator="@ct.kernel", fields="axes={'TILE': [64]}")
-    expect_refusal(Exported({"a.py": text, "out/manifest.json": "{"}, "a.py:copy"), "out/manifest.json is no manifest", "remove it")
+    expect_refusal(Exported({"a.py": text, "out/manifest.json": "{"}, "a.py:copy"), "out/manifest.json is not a manifest", "remove it")
     expect_refusal(Exported({"a.py": text, "out": "a file"}, "a.py:copy"), "a.py:copy: ", "File exists: 'out'")
 
 
@@ -339,20 +339,20 @@ def test_what_a_declaration_alone_gets_wrong_is_named():
             ({"axes": {"TILE": [64, None]}}, "axis 'TILE' has the value None"),
             ({"axes": {"TILE": [64]}, "constants": {"TILE": 64}}, "'TILE' is an axis and a constant"),
             ({"constants": {"TILE": [64, 128]}}, "constant 'TILE' is [64, 128]: a constant has one value"),
-            ({"constants": {"K": ConstantOf("K", [4])}}, "constant 'K' is the extent of 'K', which is no dim or scalar; there are: M, N"),
+            ({"constants": {"K": ConstantOf("K", [4])}}, "constant 'K' is the extent of 'K', which is not a dim or scalar; those are: M, N"),
             ({"constants": {"N": ConstantOf("N", [])}}, "constant 'N' of the dim 'N' needs extents"),
             ({"constants": {"N": ConstantOf("N", [4, 4])}}, "each once and at least 1"),
             ({"constants": {"N": ConstantOf("N", [4]), "W": ConstantOf("N", [8])}}, "constant 'W' has other extents of the dim 'N'"),
             ({"configs": [{"TILE": 1, "K": 2}, {"TILE": 1}]}, "config {'TILE': 1} has no value for axis 'K'"),
-            ({"configs": [{"TILE": 1, "K": 2}], "axes": {"TILE": [1]}}, "names 'K', which is no axis; there are: TILE"),
+            ({"configs": [{"TILE": 1, "K": 2}], "axes": {"TILE": [1]}}, "names 'K', which is not an axis; the axes are: TILE"),
             ({"configs": [{"TILE": 1}], "axes": {"TILE": [2]}}, "axis 'TILE' has the values [2], not 1"),
             ({"configs": []}, "configs is an empty list"),
             ({"configs": [64]}, "config 64 is neither a dict nor an object"),
             ({"configs": [{"TILE": 1, "occupancy": ByTarget()}]}, "a config has one value for all targets. Leave 'occupancy' out"),
             ({"hint_axes": {"occupancy": [1.5]}}, "hint 'occupancy' is 1.5; a hint is a whole number, or None"),
             ({"axes": {"TILE": [1, 2]}, "baseline": {}}, "the baseline or stand-in {} has no value for axis 'TILE'"),
-            ({"divisible": {"K": 16}}, "divisible names 'K', which is no dim; there are: M, N"),
-            ({"alignments": {"z": 8}}, "alignments names 'z', which is no tensor; there are: x, y"),
+            ({"divisible": {"K": 16}}, "divisible names 'K', which is not a dim; the dims are: M, N"),
+            ({"alignments": {"z": 8}}, "alignments names 'z', which is not a tensor; the tensors are: x, y"),
             ({"alias_groups": [["x"]]}, "the alias group ['x'] is not two or more tensors; there are: x, y"),
             ({"dims": "MN"}, "dims is a list of names"),
             ({"dims": ["M"]}, "parameter 'x' has the dim 'N', which is not one of dims: M"),

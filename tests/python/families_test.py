@@ -78,9 +78,9 @@ def test_the_ptx_of_a_cubin_is_what_who_calls_has():
 
 
 def test_mistakes_are_one_line():
-    expect(ValueError, "there is no family of kernels 'matmul'; choose one of: occupancy_only",
+    expect(ValueError, "unknown family of kernels 'matmul'; choose one of: occupancy_only",
            lambda: tuneonce.families.show("matmul"))
-    expect(ValueError, "target 'H100' is none: write it like sm_90, or cpu",
+    expect(ValueError, "target 'H100' is unknown: write it like sm_90, or cpu",
            lambda: tuneonce.families.attention("H100"))
     expect(ValueError, "the family dual_gemm has no dim 'K'; it has: M, N",
            lambda: tuneonce.families.dual_gemm("sm_90", K=1))

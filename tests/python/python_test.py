@@ -75,7 +75,7 @@ def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():
     assert kernel.counters()["tunes"] == 3 and kernel.choice_of(x, y).origin == "search"
     kernel.pin((8, 64), baseline, stored=True)
     for wrong, error, words in [({}, tuneonce.InvalidArgumentError, "has no value"),
-                                ({"COLOUR": 1}, tuneonce.InvalidArgumentError, "there is no axis 'COLOUR'"),
+                                ({"COLOUR": 1}, tuneonce.InvalidArgumentError, "no axis 'COLOUR'"),
                                 ({list(baseline)[0]: []}, TypeError, "a value is an int, float, bool or str"),
                                 ({1: 1}, TypeError, "a dict {axis: value}")]:
         expect(error, words, lambda: kernel.pin((8, 64), wrong))
@@ -92,7 +92,7 @@ def test_a_bundle_is_loaded_by_name_or_by_folder():
         kernel(x, y, z)
         assert (z == 5).all() and kernel.name == "vector_add"
     expect(tuneonce.NotFoundError, "; there are: attention, ", lambda: tuneonce.load("nonsense", "cpu"))
-    expect(tuneonce.NotFoundError, "there is no bundle folder './vector_add'",
+    expect(tuneonce.NotFoundError, "no bundle folder './vector_add'",
            lambda: tuneonce.load(pathlib.Path("vector_add"), "cpu"))  # A path is never a name.
     expect(TypeError, "", lambda: tuneonce.load(7, "cpu"))
 
@@ -111,7 +111,7 @@ def test_warmup_and_seal():
     expect(ValueError, "dim 'N'", lambda: kernel.warmup([{"M": 8}]))
     expect(tuneonce.Error, "dim M is -1", lambda: kernel.warmup([(-1, 64)]))
     kernel.warmup([(0, 64)])
-    expect(ValueError, "'Mm' is none of the kernel's: it has dims M, N, tensors x, y",
+    expect(ValueError, "'Mm' is unknown: the kernel has dims M, N, tensors x, y",
            lambda: kernel.warmup([{"M": 8, "N": 64, "Mm": 8}]))
 
 
@@ -245,7 +245,7 @@ def test_wrong_calls_say_what_is_wrong():
         (ValueError, "extent 4 disagrees with M=0", lambda: kernel(x[:0], w, y, 1.0)),
         (TypeError, "takes 4 arguments", lambda: kernel(x[:0], w, y[:0])),
         (ValueError, "extent 5 disagrees with N=8", lambda: kernel(x, w[:5], y, 1.0)),
-        (LookupError, "there is no bundle folder", lambda: tuneonce.TunedKernel("/does/not/exist", "cpu")),
+        (LookupError, "no bundle folder", lambda: tuneonce.TunedKernel("/does/not/exist", "cpu")),
         (ValueError, "unknown device 'gpu'", lambda: kernel_of("rms_norm") and tuneonce.Bundle(folder / "rms_norm") and
          tuneonce.TunedKernel(folder / "rms_norm", "gpu")),
         (ValueError, "mode is", lambda: kernel_of("rms_norm", mode="never")),
@@ -366,7 +366,7 @@ def test_dlpack_and_cuda_array_interface():
 
     expect(TypeError, "the tensor is in CUDA memory, the kernel runs on the CPU device", lambda: kernel(Cuda(), y))
     Cuda.__cuda_array_interface__["strides"] = (258, 4)
-    expect(TypeError, "dimension 0 has a stride of 258 bytes, which is no multiple of the elements' 4", lambda: kernel(Cuda(), y))
+    expect(TypeError, "dimension 0 has a stride of 258 bytes, which is not a multiple of the elements' 4", lambda: kernel(Cuda(), y))
     Cuda.__cuda_array_interface__["strides"] = (-256, 4)
     expect(TypeError, "dimension 0 has the negative stride -64: pass a copy", lambda: kernel(Cuda(), y))
 

@@ -93,7 +93,7 @@ def test_what_does_not_suit_is_said():
     op = tuneonce.torch.custom_op("tuneonce_test::without_dims", "silu_and_mul", device="cpu", store="memory")
     expect(ValueError, "no input has the dims ['N']; custom_op takes dims={'N': lambda dims: ...}",
            lambda: op(torch.zeros(4, 32, dtype=torch.float16)))
-    expect(ValueError, "'K' is no dim of the bundle 'softmax', which has M, N", lambda: tuneonce.torch.custom_op(
+    expect(ValueError, "'K' is not a dim of the bundle 'softmax', which has M, N", lambda: tuneonce.torch.custom_op(
         "tuneonce_test::other_dims", "softmax", device="cpu", dims={"K": len}))
     expect(ValueError, "takes 'x' by a table of pointers, which an op cannot pass", lambda: tuneonce.torch.custom_op(
         "tuneonce_test::pointers", "grouped_gemm_pointers", device="cpu"))

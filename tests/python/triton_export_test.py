@@ -286,7 +286,7 @@ def test_tensor_descriptors_that_a_bundle_cannot_say_are_refused():
     is_refused("mapped", "'mapped' takes the descriptor 'a_map', which devices of capability 80 have not: --capability 90",
                options=["--capability", "80"])
     is_refused("mapped_by_widths", "descriptor 'a_map' is swizzled by 128B or 64B, as its configs' boxes are of several widths")
-    is_refused("mapped_by_a_name", "the box of descriptor 'a_map' names 'TILE_X', which is no axis and no constant of the kernel")
+    is_refused("mapped_by_a_name", "the box of descriptor 'a_map' names 'TILE_X', which is neither an axis nor a constant of the kernel")
 
 
 def test_names_that_differ_in_case_are_parameters_of_their_own():
@@ -436,7 +436,7 @@ def test_where_back_ends_race_all_variants_are_of_one():
 
 
 def test_what_cannot_be_exported_is_refused_in_one_line():
-    is_refused("summed", "resets 'y' before each run, as the kernel adds to what is there: declare it inout")
+    is_refused("summed", "resets 'y' before each run, as the kernel adds to its contents: declare it inout")
     is_refused("handed_a_descriptor", "takes 'x' as a TensorDescriptor (TMA): declare descriptor('x_map', 'x', [extents of its block])")
     is_refused("broken", "kernel 'broken' for sm_90, config {'BLOCK': 256}: ", "not_defined")
     is_refused("plain", "'plain' is no Triton kernel: no function under @triton.jit")

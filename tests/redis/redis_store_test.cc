@@ -139,7 +139,7 @@ TEST_F(RedisStoreTest, ARecordThatWasChangedCutMovedOrSignedByNobodyIsAMissWithA
   for (std::size_t at : {5u, 6u, 20u, 37u}) {
     std::string bytes = good;
     bytes[at] = static_cast<char>(bytes[at] + 1);
-    cases.push_back({bytes, at == 5 ? "none that counts here" : "its signature does not fit"});
+    cases.push_back({bytes, at == 5 ? "not trusted here" : "its signature does not fit"});
   }
   for (const Case& each : cases) {
     server_->Ask({"HSET", Name(key), Field(key), each.bytes});
@@ -203,7 +203,7 @@ TEST_F(RedisStoreTest, KeysAreRotatedWithoutAMomentInWhichAHostReadsNothing) {
   ASSERT_OK(Open(old)->Put(FleetRecord("by a")));
   EXPECT_TRUE(Open(both)->Lookup(key)->record);
   EXPECT_TRUE(Open(turned)->Lookup(key)->record);
-  EXPECT_NE(WhyNot(*Open(fresh), key).find("signed by the key 'a', which is none that counts"), std::string::npos);
+  EXPECT_NE(WhyNot(*Open(fresh), key).find("signed by the key 'a', which is not trusted"), std::string::npos);
   ASSERT_OK(Open(turned)->Put(FleetRecord("by b")));
   EXPECT_TRUE(Open(both)->Lookup(key)->record);
   EXPECT_TRUE(Open(fresh)->Lookup(key)->record);
@@ -389,7 +389,7 @@ TEST(SigningKeysTest, AFileOfKeysIsReadIfItIsPrivate) {
     EXPECT_ERROR(ReadSigningKeys(path), StatusCode::kFailedPrecondition, "line 2: a key is a line 'ID HEX'");
   }
   write("# none\n");
-  EXPECT_ERROR(ReadSigningKeys(path), StatusCode::kFailedPrecondition, "there is no signing key");
+  EXPECT_ERROR(ReadSigningKeys(path), StatusCode::kFailedPrecondition, "no signing key");
   write("a " + hex);
   chmod(path.c_str(), 0640);
   EXPECT_ERROR(ReadSigningKeys(path), StatusCode::kFailedPrecondition, "0600");

@@ -97,7 +97,7 @@ TEST(ClassifiedBundleTest, ASpaceThatDepartsIsToldWhere) {
   ASSERT_OK(found);
   EXPECT_STREQ(found->classification.name(), "elementwise");
   EXPECT_FALSE(found->intensity) << "no work is declared";
-  for (const char* part : {"there is no baseline", "to which num_warps means nothing", "no axis `occupancy`"}) {
+  for (const char* part : {"has no baseline", "to which num_warps means nothing", "no axis `occupancy`"}) {
     EXPECT_NE(found->ToString().find(part), std::string::npos) << part << "\n" << found->ToString();
   }
   EXPECT_EQ(found->departures.size(), 3u) << "elementwise kernels may try num_ctas\n" << found->ToString();

@@ -194,7 +194,7 @@ TEST_F(DescriptorTest, WhatNoDefinitionCanHaveIsNamed) {
   std::vector<Parameter> parameters = other.parameters();
   parameters[2].tensor = "z";
   EXPECT_ERROR(TunedKernel::Create(other.Parameters(parameters), policy_), StatusCode::kInvalidArgument,
-               "parameter 'x_map': it describes 'z', which is no tensor with dims");
+               "parameter 'x_map': it describes 'z', which is not a tensor with dims");
 }
 
 TEST_F(DescriptorTest, WhatTheConfigOrTheDriverCannotDoIsThatCandidatesFailure) {

@@ -178,7 +178,8 @@ TEST_F(OptionAxisTest, AManifestSaysThemAndWhatIsWrongIsOneLine) {
   };
   const Case cases[] = {
       {Manifest(fast, R"(, "baseline": {"use_fast_math": false})"), "the option axis 'use_fast_math' may change the"},
-      {axis("maxregs", "[0, 1]"), ":5: axes[0]: the compiler option 'maxregs' is none that can be an axis; those are:"},
+      {axis("maxregs", "[0, 1]"),
+       ":5: axes[0]: the compiler option 'maxregs' cannot be an axis; the options that can are:"},
       {axis("opt-level", "[false, true]"), "takes whole numbers from 0 to 65535, and not false"},
       {axis("opt-level", "[0.5]"), ":5: axes[0].values: a compiler option's values are whole numbers, false and true"},
       {axis("use_fast_math", "[0, 1]"), "takes false and true, and not 0"},
@@ -337,7 +338,7 @@ TEST_F(OptionAxisTest, TypesFollowTheDTypesOfTheCallByCppAndByManifest) {
     const char* message;
   };
   const Case cases[] = {
-      {R"({"X": {"dtype_of": "z"}})", "DefineType('X') names no tensor parameter: 'z' is none"},
+      {R"({"X": {"dtype_of": "z"}})", "DefineType('X') names no tensor parameter: 'z' is not one"},
       {R"({"X": {"dtype": "x"}})", ":7: variants[0].types.X.dtype: unknown field"},
       {R"({"X": {}})", ":7: variants[0].types.X: expected one of dtype_of and axis"},
       {R"({"X": {"axis": "W", "dtype_of": "x"}})", "expected one of dtype_of and axis"},

@@ -94,7 +94,7 @@ TEST_F(PrecompiledTest, AConfigWithoutAFileFailsByItsName) {
   EXPECT_EQ(result->best.config.ToString(), "TILE=64, WORK=1");
   ASSERT_EQ(result->failures.size(), 2u);
   for (const Failure& failure : result->failures) EXPECT_EQ(failure.kind, FailureKind::kCompile);
-  EXPECT_NE(result->failures[0].message.find("the image is no shared object"), std::string::npos)
+  EXPECT_NE(result->failures[0].message.find("the image is not a shared object"), std::string::npos)
       << result->failures[0].message;
   EXPECT_NE(result->failures[1].message.find("/scale.256x1.so"), std::string::npos) << result->failures[1].message;
 }

@@ -105,7 +105,7 @@ TEST_F(ScalarDecidesTest, ACallThatCannotBeLaunchedDoesNotKeepItsKeyFromBeingTun
   const Case cases[] = {
       {0, 1, "grid (0, 1, 1)"},
       {-5, 1, "ceil_div(length=-5, TILE=64) divides a negative number"},
-      {3000000, 1000, "is 3000000000, which is no int32"},
+      {3000000, 1000, "is 3000000000, which is not an int32"},
   };
   using Mode = AutotunePolicy::Mode;
   for (const Case& each : cases) {
@@ -146,7 +146,7 @@ TEST_F(ScalarDecidesTest, ADerivedValueMustFit) {
   DeviceBuffer x = Floats({1}), y = Floats({1});
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{3}));
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{3000000}), StatusCode::kInvalidArgument,
-               "length=3000000 * 1000 is 3000000000, which is no int32");
+               "length=3000000 * 1000 is 3000000000, which is not an int32");
 }
 
 TEST_F(ScalarDecidesTest, AGuardOfAScalarIsAskedAtEachLaunch) {
@@ -251,7 +251,7 @@ TEST_F(ScalarDecidesTest, WhatCannotBeAssumedIsNamed) {
       {Scalar<std::int32_t>("s"), ScalarIs("s", 0.5), "a value of 's', a int32"},
       {Scalar<float>("s"), ScalarDivisibleBy("s", 2), "a divisor of 's', a float32"},
       {Scalar<std::int32_t>("s"), ScalarDivisibleBy("s", 0), "that 0 divides 's'"},
-      {Scalar<std::int32_t>("s"), ScalarIs("t", 0), "it assumes something of 't', which is no scalar"},
+      {Scalar<std::int32_t>("s"), ScalarIs("t", 0), "it assumes something of 't', which is not a scalar"},
   };
   for (const Case& each : cases) {
     EXPECT_ERROR(TunedKernel::Create(Filling("int", each.scalar, each.assumption, std::nullopt), policy_),

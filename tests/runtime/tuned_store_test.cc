@@ -144,7 +144,8 @@ TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
 /// Ends the compiles once the first of them is done.
 struct CutShort {
   explicit CutShort(AutotunePolicy* policy) {
-    policy->search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "c++"}});  // One that does not remember: it takes time.
+    policy->search.runtime =
+        testing::RuntimeIn({{"TUNEONCE_CXX", "c++"}});  // One that does not remember: it takes time.
     policy->search.compile.cache = &cache;
     policy->search.compile.num_workers = 1;
     policy->search.compile.cancelled = &cancelled;
@@ -374,13 +375,13 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
     std::string message;
   } kCases[] = {
       {{{"N", 1}, {"M", 2}},
-       "kernel 'scale', warm-up: a shape: 'M' is none of the kernel's: it has dims N, scalars factor, tensors x, y"},
+       "kernel 'scale', warm-up: a shape: 'M' is unknown: the kernel has dims N, scalars factor, tensors x, y"},
       {{{"N", 1}, {"N", 1}}, "a shape: 'N' is given twice"},
       {{}, "a shape: no value for the dim 'N'"},
       {{{"M", 1}, {"w", kInt8}, {"factor", kFloat32}, {"x", 3}, {"x", kInt8}},
        "a shape: scalar 'factor' cannot be float32: it is a float32; 'x' is a tensor, which takes a dtype, not 3; 'x' "
        "is "
-       "given twice; no value for the dim 'N'; 'M', 'w' are none of the kernel's"},
+       "given twice; no value for the dim 'N'; 'M', 'w' are unknown"},
       {{{"N", -1}}, "dim N is -1"},
       {{{"N", 1.5}}, "dim N is 1.5"},
       {{{"N", kFloat32}}, "dim N is float32"},

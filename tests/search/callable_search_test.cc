@@ -103,7 +103,7 @@ TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
       {[](CUstream, const Config&, const CallArguments& a) {
          return a.tensor("q").data == nullptr ? Status() : InternalError("?");
        },
-       FailureKind::kLaunch, "kernel 'scale': the launcher asked for the tensor 'q', which is no parameter"},
+       FailureKind::kLaunch, "kernel 'scale': the launcher asked for the tensor 'q', which is not a parameter"},
       {[](CUstream, const Config&, const CallArguments& a) {
          return a.scalar<int>("factor") == 0 ? Status() : InternalError("?");
        },

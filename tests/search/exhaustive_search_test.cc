@@ -375,7 +375,7 @@ TEST_F(VerificationTest, WhatIsNotComparedIsSaid) {
   Result<TuningResult> no_baseline = search(space, DType::kFloat32);
   ASSERT_OK(no_baseline);
   EXPECT_EQ(no_baseline->notes,
-            (std::vector<std::string>{"outputs were not compared: there is no baseline and no reference",
+            (std::vector<std::string>{"outputs were not compared: the search has neither a baseline nor a reference",
                                       "neither copied nor checked, having no size: input 'argument 1'"}));
   SearchSpace with_baseline;
   IntAxis kind = with_baseline.AddAxis("KIND", {0, 1});

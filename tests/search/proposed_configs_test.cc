@@ -140,7 +140,7 @@ TEST_F(ProposedConfigsTest, WithoutAModelAllConfigsAreTried) {
   EXPECT_EQ(Propose(16, h200_).configs, configs_);
   environment_.matmul_heuristics = "libm.so.6";
   EXPECT_EQ(Propose(16, h200_).note,
-            "all configs are tried: libm.so.6 is no nvMatmulHeuristics 0.1: it lacks some of its calls");
+            "all configs are tried: libm.so.6 is not nvMatmulHeuristics 0.1: it lacks some of its calls");
 }
 
 TEST_F(ProposedConfigsTest, AKernelThatIsNoMatmulIsNotAsked) {

@@ -200,7 +200,7 @@ TEST_F(TrialLimitsTest, OnlyOutputsMayBePartialOrHaveATolerance) {
     definition.DimsInOrder({"N"})
         .Parameters({Out("y", {"N"}), wrong})
         .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
-    EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument, "is for outputs, and it is none");
+    EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument, "is for outputs only");
   }
 }
 

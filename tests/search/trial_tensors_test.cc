@@ -146,10 +146,10 @@ TEST_F(TrialTensorsTest, WhatATrialWritesBesideItsOutputsIsFoundAndMended) {
         Case{x + 7, 1, "it wrote its input 'p0'"}, Case{x - 1, 1, "it wrote before input 'p0'"},
         Case{x + kFar, 1, "it wrote behind input 'p0'"}}) {
     Write(c.address, c.bytes);
-    Result<std::optional<Trespass>> found = tensors->FindTrespass(nullptr);
+    Result<std::optional<StrayWrite>> found = tensors->FindStrayWrite(nullptr);
     ASSERT_OK(found);
     EXPECT_EQ(*found ? (*found)->message : "", c.message);
-    EXPECT_FALSE(tensors->FindTrespass(nullptr)->has_value()) << "it was mended: " << c.message;
+    EXPECT_FALSE(tensors->FindStrayWrite(nullptr)->has_value()) << "it was mended: " << c.message;
   }
   DeviceBuffer seen = Floats({0, 0});
   ASSERT_OK(seen.CopyFromDevice(x, 8));
@@ -169,15 +169,15 @@ TEST_F(TrialTensorsTest, GapsAreLookedAtOnceTheyWereFilledAndAreMendedByTheNextF
   ASSERT_OK(tensors->Poison(kFill));
   CUdeviceptr y = Trial(*tensors, 1);
   for (int row : {0, 1, 2}) Write(y + static_cast<CUdeviceptr>(row) * 20, 8);
-  EXPECT_FALSE(tensors->FindTrespass(nullptr, kFill)->has_value()) << "these are its elements";
+  EXPECT_FALSE(tensors->FindStrayWrite(nullptr, kFill)->has_value()) << "these are its elements";
   Write(y + 28, 1);
-  EXPECT_FALSE(tensors->FindTrespass(nullptr)->has_value()) << "what is there is not known";
-  Result<std::optional<Trespass>> found = tensors->FindTrespass(nullptr, kFill);
+  EXPECT_FALSE(tensors->FindStrayWrite(nullptr)->has_value()) << "what is there is not known";
+  Result<std::optional<StrayWrite>> found = tensors->FindStrayWrite(nullptr, kFill);
   ASSERT_TRUE(found.ok() && *found);
   EXPECT_EQ((*found)->kind, FailureKind::kOutOfBounds);
   EXPECT_EQ((*found)->message, "it wrote between the rows of 'p1': 4 bytes, the first 28 bytes behind its beginning");
   ASSERT_OK(tensors->Poison(kFill));
-  EXPECT_FALSE(tensors->FindTrespass(nullptr, kFill)->has_value());
+  EXPECT_FALSE(tensors->FindStrayWrite(nullptr, kFill)->has_value());
 }
 
 TEST_F(TrialTensorsTest, WithoutMemoryForACopyTrialsRunOnTheOriginal) {
@@ -190,12 +190,12 @@ TEST_F(TrialTensorsTest, WithoutMemoryForACopyTrialsRunOnTheOriginal) {
   EXPECT_EQ(Trial(*tensors, 0), in.get());
   EXPECT_TRUE(inputs_->lacks_copies());
   Write(in.get() + 8, 1);
-  Result<std::optional<Trespass>> found = tensors->FindTrespass(nullptr);
+  Result<std::optional<StrayWrite>> found = tensors->FindStrayWrite(nullptr);
   ASSERT_TRUE(found.ok() && *found);
   EXPECT_EQ((*found)->kind, FailureKind::kWroteInput);
   EXPECT_NE((*found)->message.find("the caller's tensor is damaged"), std::string::npos) << (*found)->message;
   EXPECT_EQ(inputs_->damaged(), "'p0'");
-  EXPECT_FALSE(tensors->FindTrespass(nullptr)->has_value()) << "the next candidate is not blamed";
+  EXPECT_FALSE(tensors->FindStrayWrite(nullptr)->has_value()) << "the next candidate is not blamed";
 }
 
 TEST_F(TrialTensorsTest, CopiesThatAreDroppedAreFollowed) {
@@ -211,7 +211,7 @@ TEST_F(TrialTensorsTest, CopiesThatAreDroppedAreFollowed) {
   tensors->FollowInputs();
   EXPECT_EQ(Trial(*tensors, 0), in.get() + 8);
   EXPECT_EQ(inputs_->copied_bytes(), 0u);
-  EXPECT_FALSE(tensors->FindTrespass(nullptr)->has_value());
+  EXPECT_FALSE(tensors->FindStrayWrite(nullptr)->has_value());
 }
 
 TEST_F(TrialTensorsTest, MemoryIsCountedWhileItIsHeld) {

@@ -64,7 +64,7 @@ TEST(LogDeathTest, TheDefaultRuntimeWarnsOfAMisspelledVariable) {
     Runtime::Default();
     std::exit(0);
   };
-  EXPECT_EXIT(use(), ::testing::ExitedWithCode(0), "'TUNEONCE_STOER' is no variable that this library reads");
+  EXPECT_EXIT(use(), ::testing::ExitedWithCode(0), "'TUNEONCE_STOER' is not a variable that this library reads");
 }
 
 TEST(LogTest, OnStderrLevelsAreMarkedAndWarningsAloneAreSaidOnce) {

@@ -54,7 +54,7 @@ TEST(RuntimeTest, OptionsThatCannotBeUsedAreNamed) {
   options.environment = {{"TUNEONCE_CPU_DEVICES", "0"}};
   EXPECT_ERROR(Runtime::Create(options), StatusCode::kInvalidArgument, "TUNEONCE_CPU_DEVICES is '0'");
   options.environment = {{"CXXFLAGS", "-O2"}};
-  EXPECT_ERROR(Runtime::Create(options), StatusCode::kInvalidArgument, "'CXXFLAGS' is no variable");
+  EXPECT_ERROR(Runtime::Create(options), StatusCode::kInvalidArgument, "'CXXFLAGS' is not a variable");
   options.environment.clear();
   options.compile_workers = -1;
   EXPECT_ERROR(Runtime::Create(options), StatusCode::kInvalidArgument, "compile_workers is -1");
@@ -247,7 +247,7 @@ TEST(CpuDevicesOfARuntimeTest, ItHasAsManyAsItsRuntimeWants) {
   ASSERT_OK(device);
   EXPECT_EQ(*Device::Count(device->api()), 2);
   EXPECT_EQ(device->Identity()->memory_bytes, 64u << 20);
-  EXPECT_ERROR(two->OpenDevice("cpu:2"), StatusCode::kInvalidArgument, "there is no device 2");
+  EXPECT_ERROR(two->OpenDevice("cpu:2"), StatusCode::kInvalidArgument, "no device 2");
 }
 
 TEST(CpuDevicesOfARuntimeTest, TheFirstThatOpensItDecidesAndWhoWantsMoreIsToldSo) {

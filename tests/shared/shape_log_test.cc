@@ -142,7 +142,7 @@ TEST_F(ShapeLogTest, AFileOfOthersIsLeftAsItIsWithAWarning) {
     ShapeLog log(path_, Warn());
     log.Count(log.CounterOf("k M=1"));
     ASSERT_FALSE(warnings_.empty());
-    EXPECT_NE(warnings_.back().find("is no file of recorded shapes"), std::string::npos) << warnings_.back();
+    EXPECT_NE(warnings_.back().find("is not a file of recorded shapes"), std::string::npos) << warnings_.back();
     EXPECT_EQ(Content(), others);
   }
   const std::string damaged = std::string(kShapesHeader) + "\nk M=1 2\n";

@@ -270,7 +270,7 @@ TEST(DefaultStoreTest, ARelativeCacheFolderIsIgnored) {
   EXPECT_EQ(*DefaultStorePath(environment), "/cache/tuneonce/store.db");
   environment.home = "";
   environment.cache_folder = "cache";
-  EXPECT_ERROR(DefaultStorePath(environment), StatusCode::kFailedPrecondition, "there is no place for a store");
+  EXPECT_ERROR(DefaultStorePath(environment), StatusCode::kFailedPrecondition, "no place for a store");
 }
 
 }  // namespace

@@ -110,8 +110,8 @@ const std::vector<PreferenceCase>& PreferenceCases() {
        "first given", "first given", "of the smaller error margin"},
       {"more samples", [](TuningRecord& r) { r.measurement.num_samples = 7; }, [](TuningRecord&) {}, "first given",
        "first given", "of more samples"},
-      {"a mean that is no number", [](TuningRecord& r) { r.measurement.mean_us = std::nan(""); }, [](TuningRecord&) {},
-       "first given", "first given", ""},
+      {"a mean that is not a number", [](TuningRecord& r) { r.measurement.mean_us = std::nan(""); },
+       [](TuningRecord&) {}, "first given", "first given", ""},
       {"the same", [](TuningRecord&) {}, [](TuningRecord&) {}, "they are the same", "they are the same",
        "they are the same"},
   };

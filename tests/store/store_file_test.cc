@@ -87,7 +87,7 @@ TEST_F(StoreFileTest, ForeignFilesAreRefusedInWordsAndNothingIsDoneToThem) {
     chmod(path_.c_str(), 0700);
     std::map<std::string, std::string> before = Contents(cache_);
     for (bool read_only : {true, false}) {
-      EXPECT_ERROR(TryOpen(path_, read_only), StatusCode::kFailedPrecondition, path_ + " is no store of tuneonce");
+      EXPECT_ERROR(TryOpen(path_, read_only), StatusCode::kFailedPrecondition, path_ + " is not a store of tuneonce");
       EXPECT_EQ(Contents(cache_), before) << what;
     }
     for (const auto& [name, content] : Contents(cache_)) std::filesystem::remove_all(cache_ + "/" + name);
@@ -96,7 +96,7 @@ TEST_F(StoreFileTest, ForeignFilesAreRefusedInWordsAndNothingIsDoneToThem) {
 
 TEST_F(StoreFileTest, AFifoIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is no store of tuneonce");
+  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is not a store of tuneonce");
 }
 
 TEST_F(StoreFileTest, ADamagedHeaderIsSetAsideOnlyInTheFileThatWasTheStore) {
@@ -113,7 +113,7 @@ TEST_F(StoreFileTest, ADamagedHeaderIsSetAsideOnlyInTheFileThatWasTheStore) {
   std::filesystem::copy_file(path_, path_ + ".copy");
   { std::fstream(path_ + ".copy", std::ios::in | std::ios::out | std::ios::binary) << "damage"; }
   ASSERT_EQ(rename((path_ + ".copy").c_str(), path_.c_str()), 0);
-  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is no store of tuneonce");
+  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is not a store of tuneonce");
   EXPECT_EQ(set_aside(), 1) << "who knows where that one came from";
 }
 
@@ -134,7 +134,7 @@ TEST_F(StoreFileTest, AStoreInUseIsReadWithItsLogAndWithoutBeingWritten) {
 }
 
 TEST_F(StoreFileTest, AMissingShippedStoreIsNamed) {
-  EXPECT_ERROR(TryOpen(path_, /*read_only=*/true), StatusCode::kNotFound, "there is no store at " + path_);
+  EXPECT_ERROR(TryOpen(path_, /*read_only=*/true), StatusCode::kNotFound, "no store at " + path_);
   EXPECT_TRUE(Contents(cache_).empty());
 }
 

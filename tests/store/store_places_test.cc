@@ -58,7 +58,7 @@ TEST_F(StorePlacesTest, OtherPeoplesDatabasesAndNewerFormatsAreLeftAlone) {
   EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "a newer version of tuneonce (format 9");
   patch(63, 3);
   patch(71, 1);  // application_id, 68 to 71.
-  EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "is no store of tuneonce");
+  EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "is not a store of tuneonce");
   EXPECT_EQ(NumSetAside(), 0);
 }
 

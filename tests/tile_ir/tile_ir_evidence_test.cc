@@ -50,7 +50,7 @@ TEST(TileIrEvidenceTest, EachEntryIsReadByItself) {
   std::set<std::int64_t> tiles;
   for (const TileIrEntry& entry : module->entries) tiles.insert(TileIrEvidence(bytecode, entry.name)->tile_elements);
   EXPECT_EQ(tiles, (std::set<std::int64_t>{1024, 4096}));
-  EXPECT_EQ(TileIrEvidence(bytecode, "nowhere").status().message(), "Tile IR bytecode: there is no entry 'nowhere'");
+  EXPECT_EQ(TileIrEvidence(bytecode, "nowhere").status().message(), "Tile IR bytecode: no entry 'nowhere'");
 }
 
 /// What every file of the bundle's bytecode is classified as.

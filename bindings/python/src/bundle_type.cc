@@ -62,10 +62,11 @@ Bundle LoadBundle(const py::object& folder_or_name) {
 }
 
 void AddBundle(py::module_& module) {
-  py::class_<Bundle>(module, "Bundle",
-                     "A kernel with its space and code, as a folder with a manifest.json. folder: as of tuneonce.load.")
+  py::class_<Bundle>(
+      module, "Bundle",
+      "A kernel with its space and code, in a folder with a manifest.json. `folder` is as in tuneonce.load.")
       .def(py::init([](const py::object& folder) { return LoadBundle(folder); }), py::arg("folder"),
-           "Reads it. Raises LookupError where there is none, ValueError for a manifest that is wrong.")
+           "Reads a bundle. Raises LookupError for a missing one and ValueError for an invalid manifest.")
       .def_property_readonly(
           "name", [](const Bundle& bundle) { return bundle.definition().name(); }, "The kernel's name.")
       .def_property_readonly(

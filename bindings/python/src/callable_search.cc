@@ -40,7 +40,8 @@ std::string OneLine(const py::error_already_set& error) {
 /// stack of one search. Thread rule: the thread that searches; but for the constructor it needs no GIL.
 class CallableSearch {
  public:
-  /// `outputs`: by config, the tensors that it writes. Throws TypeError for what is no tensor, or has gaps.
+  /// `outputs` has the tensors that each config writes. Throws TypeError for an object that is not a tensor, or a
+  /// tensor with gaps.
   CallableSearch(std::vector<std::string> labels, py::object launch, const std::vector<py::list>& outputs,
                  const Device& device)
       : labels_(std::move(labels)), launch_(std::move(launch)), device_(device) {
@@ -91,8 +92,10 @@ class CallableSearch {
 
   Status Launch(CUstream on, std::size_t index, const CallArguments& arguments) {
     StreamView stream(device_.api(), on);
-    if (device_.api()
-            .is_cpu_device()) {  // Its memory is the host's, and so may be who computes: after what came before.
+    if (device_
+            .api()
+            // Its memory is the host's. The callable may compute on this thread, so earlier work must end first.
+            .is_cpu_device()) {
       TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, stream.IsCapturing());
       if (!is_capturing) TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
     }
@@ -117,7 +120,7 @@ class CallableSearch {
   Device device_;
   SearchSpace space_;
   Axis<std::string> axis_;
-  std::deque<TensorRef> tensors_;  // What keeps the outputs' memory.
+  std::deque<TensorRef> tensors_;  // Keep the memory of the outputs.
   std::vector<std::vector<TrialArgument>> outputs_;
   std::optional<py::error_already_set> interrupt_;
 };

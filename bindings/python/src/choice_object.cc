@@ -84,7 +84,7 @@ const char* NameOf(RecordMatch match) {
   return match == RecordMatch::kOtherDriver ? "other_driver" : "other_device";
 }
 
-/// None where nothing was missed.
+/// Returns None if nothing was missed.
 py::object NameOf(RecordMiss miss) {
   switch (miss) {
     case RecordMiss::kNone:

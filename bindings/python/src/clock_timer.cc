@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kLeastUs = 0.001;
 
 struct ClockedRun final : PreparedRun {
-  explicit ClockedRun(TimedRun its_run) : run(std::move(its_run)) {}
+  explicit ClockedRun(TimedRun timed_run) : run(std::move(timed_run)) {}
   TimedRun run;
 };
 

@@ -5,8 +5,8 @@
 
 namespace tuneonce::python {
 
-/// Times what computes on the thread that launches it, by that thread's clock: functions of numpy, say, which know no
-/// stream. A run begins when the stream is empty, and ends when it is again.
+/// Times functions that compute on the launching thread without a stream, such as numpy's, by that thread's clock. A
+/// run begins when the stream is empty and ends when it is empty again.
 class ClockTimer final : public Timer {
  public:
   std::string_view name() const override { return "clock"; }

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-/// DLPack's binary interface, in our own words: layouts and numbers of DLPack 1.3 (include/dlpack/dlpack.h of
-/// github.com/dmlc/dlpack). Only what is read here.
+/// DLPack's binary interface, rewritten from the layouts and numbers of DLPack 1.3 (include/dlpack/dlpack.h of
+/// github.com/dmlc/dlpack). Only the parts that are used here.
 namespace tuneonce::python {
 
 struct DlDevice {
@@ -46,7 +46,7 @@ struct DlTensor {
   std::uint64_t byte_offset;
 };
 
-/// What a capsule "dltensor" holds.
+/// The content of a capsule "dltensor".
 struct DlManagedTensor {
   DlTensor tensor;
   void* manager;
@@ -60,7 +60,7 @@ struct DlVersion {
 /// Bits of DlManagedTensorVersioned::flags.
 inline constexpr std::uint64_t kDlReadOnly = 1;
 inline constexpr std::uint64_t kDlIsCopied = 2;
-/// What a capsule "dltensor_versioned" holds.
+/// The content of a capsule "dltensor_versioned".
 struct DlManagedTensorVersioned {
   DlVersion version;
   void* manager;
@@ -69,8 +69,8 @@ struct DlManagedTensorVersioned {
   DlTensor tensor;
 };
 
-/// What the capsule "dlpack_exchange_api" in a type's `__dlpack_c_exchange_api__` holds (from version 1.2 on): a
-/// framework's own functions, which outlive the process's use of them.
+/// The content of the capsule "dlpack_exchange_api" in a type's `__dlpack_c_exchange_api__` (from version 1.2 on): a
+/// framework's own functions, which are valid as long as the process uses them.
 struct DlExchangeApi {
   DlVersion version;
   DlExchangeApi* older;

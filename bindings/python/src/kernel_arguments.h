@@ -16,7 +16,7 @@
 
 namespace tuneonce::python {
 
-/// What a call ends with: None, or null with an exception set, be it the one that a signal's handler raised.
+/// Returns the result of a call: None, or null with an exception set, which may be that of a signal handler.
 inline PyObject* Ended(const Status& status) {
   ForgetSignal();
   if (PyErr_Occurred() != nullptr) return nullptr;
@@ -24,8 +24,8 @@ inline PyObject* Ended(const Status& status) {
   Py_RETURN_NONE;
 }
 
-/// One call's arguments, read: the tensors, which are held for the call, and the list that the kernel gets, which
-/// points to them. Private to KernelCaller. Thread rule: one thread.
+/// One call's arguments: the tensors, which are held during the call, and the list for the kernel, which points to
+/// them. Private to KernelCaller. Thread rule: one thread.
 class KernelCaller::Arguments {
  public:
   Arguments() = default;

@@ -26,8 +26,8 @@ class KernelCaller {
   static Result<std::unique_ptr<KernelCaller>> Create(const Bundle& bundle, const Device& device,
                                                       AutotunePolicy policy);
 
-  /// One launch. `stream`: given by the caller, or empty for the framework's current one. Null with a Python exception
-  /// set; else a new reference to None.
+  /// Launches once. `stream` is the caller's, or empty for the framework's current one. Returns a new reference to
+  /// None, or null with a Python exception set.
   PyObject* Call(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
   /// True if Call would be a hit. -1 with an exception set.
   int IsTuned(PyObject* const* arguments, Py_ssize_t count);
@@ -43,7 +43,7 @@ class KernelCaller {
   Status AtSafePoint(CUstream stream);
   /// TunedKernel::Retune, of a shape; likewise.
   Status Retune(CUstream stream, const TunedKernel::Shape& shape);
-  /// What `run` does with the kernel, in a context of the device; likewise.
+  /// Calls `run` with the kernel in a context of the device, and returns its status.
   Status InContext(const std::function<Status(TunedKernel&)>& run);
   /// A warm-up on a call's arguments, which is not launched. As Call.
   PyObject* WarmupWith(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
@@ -65,7 +65,7 @@ class KernelCaller {
     const Parameter* parameter;
     bool is_tensor;
   };
-  /// One call's arguments, read. Not movable: `list` points into it.
+  /// One call's arguments. Not movable, because `list` points into it.
   class Arguments;
 
   KernelCaller(TunedKernel kernel, const Device& device, Context primary)
@@ -79,14 +79,14 @@ class KernelCaller {
   bool IsWritable(const TensorRef& tensor, const Parameter& parameter) const;
   bool ReadTable(PyObject* object, const Parameter& parameter, Arguments* read) const;
   bool Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const;
-  /// What is done with arguments: launch them, tune on them, or ask what a launch would run.
+  /// What is done with the arguments: launch, tune on them, or explain what a launch would run.
   enum class Use { kLaunch, kWarmup, kRetune, kChoice };
   /// `choice`: of kChoice.
   Status Do(Use use, CUstream stream, const Argument* list, std::size_t count, Choice* choice);
   PyObject* CallOnCuda(Arguments& arguments, std::optional<CUstream> stream, Use use);
   PyObject* CallOnCpuDevice(Arguments& arguments, Use use);
   Status UseStaged(Arguments& arguments, Use use);
-  /// The primary context of a device of the driver; retained once, kept for ever.
+  /// Returns the primary context of a device of the driver, which is retained once and never released.
   Result<ContextView> PrimaryOf(int device);
   Status UseIn(CUstream stream, Arguments& arguments, Use use);
 

@@ -21,7 +21,7 @@ Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
   }
   ScopedContext current(primary_.view());
   TUNEONCE_RETURN_IF_ERROR(current.status());
-  // There is nothing to launch, or it says why not: it does not come to the tensors' memory.
+  // Launches without staging: nothing is launched, or an error is returned, before the tensors' memory is accessed.
   auto is_empty = [](const Argument& argument) { return argument.is_tensor() && !argument.tensor().HasElements(); };
   if (std::any_of(arguments.list(), arguments.list() + arguments.count, is_empty)) {
     return Do(use, cpu_stream_->get(), arguments.list(), arguments.count, arguments.choice);

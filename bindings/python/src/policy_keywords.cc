@@ -29,7 +29,7 @@ std::string Text(T value) {
   return std::to_string(value);
 }
 
-/// One keyword of `Options`: its name, its default as a signature shows it, and what a value does.
+/// One keyword of `Options`: its name, its default in the signature, and how a value is applied.
 template <typename Options>
 struct Keyword {
   const char* name;
@@ -55,7 +55,7 @@ Keyword<Options> Of(const char* name) {
   return {name, Text(Options().*member), read};
 }
 
-/// The same of CompileOptions.
+/// Applies a keyword to a member of CompileOptions.
 template <auto member>
 Keyword<SearchOptions> OfCompile(const char* name) {
   auto read = [](const char* what, py::handle given, SearchOptions& options) {
@@ -64,7 +64,7 @@ Keyword<SearchOptions> OfCompile(const char* name) {
   return {name, Text(CompileOptions().*member), read};
 }
 
-/// The same of AutotunePolicy.
+/// Applies a keyword to a member of AutotunePolicy.
 template <auto member>
 Keyword<KernelKeywords> OfPolicy(const char* name) {
   auto read = [](const char* what, py::handle given, KernelKeywords& keywords) {
@@ -200,7 +200,7 @@ std::string NamesOf(const std::vector<Keyword<Options>>& keywords) {
   return names;
 }
 
-/// What disable_autotune was told, if it was called.
+/// The last argument of disable_autotune, if it was called.
 std::optional<bool> all_disabled;
 
 /// Null, for the default one; or if the environment disables tuning, one in which it does not.

@@ -13,10 +13,10 @@
 
 namespace tuneonce::python {
 
-/// What TunedKernel's keywords say.
+/// The values of TunedKernel's keywords.
 struct KernelKeywords {
   AutotunePolicy policy;
-  std::shared_ptr<PythonObserver> observer;  ///< That of the policy; null if there is none.
+  std::shared_ptr<PythonObserver> observer;  ///< The observer of the policy, or null.
 };
 
 /// Reads the keywords of TunedKernel; null: none. Throws a TypeError of one line for one that there is not, or a value
@@ -27,8 +27,8 @@ SearchOptions ReadSearchKeywords(const pybind11::dict& keywords);
 /// ", store=None, mode='tune', ...": TunedKernel's keywords and their defaults, as a signature has them.
 std::string KernelKeywordsSignature();
 
-/// Whether kernels that are made from now on, and do not say themselves, are disabled; before the first call the
-/// environment says so (DISABLE_AUTOTUNE). With the GIL.
+/// Sets whether kernels that are made from now on without the keyword are disabled. Before the first call the
+/// environment decides (DISABLE_AUTOTUNE). Needs the GIL.
 void DisableAutotune(pybind11::handle disable);
 
 /// "cupti" or "events"; it lives as long as the process. Throws.

@@ -14,7 +14,7 @@ namespace tuneonce::python {
 /// without the GIL, but for the constructor and object(), which need it.
 class PythonObserver final : public AutotuneObserver {
  public:
-  /// Throws a TypeError if it is none.
+  /// Throws a TypeError if the object is not an observer.
   explicit PythonObserver(pybind11::object observer);
   ~PythonObserver() override;
 
@@ -25,9 +25,9 @@ class PythonObserver final : public AutotuneObserver {
   void OnRefusedMiss(const std::string& kernel, const std::string& key) override;
   void OnWarning(const std::string& line) override;
 
-  /// What Python's cycle collector sees; null after Clear.
+  /// Returns the object for Python's cycle collector; null after Clear.
   PyObject* object() const { return observer_.ptr(); }
-  /// Lets go of the observer: nothing is told any more.
+  /// Releases the observer, which receives no further notifications.
   void Clear() { observer_ = pybind11::object(); }
 
  private:

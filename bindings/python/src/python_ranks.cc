@@ -24,7 +24,7 @@ Status StatusOfRaised(py::error_already_set& error) {
   return UnavailableError("the ranks' group raised " + type + ": " + words);
 }
 
-/// Calls `call` with the GIL; what it raises, or gives of another type, is an error.
+/// Calls `call` with the GIL. An exception, or a result of another type, is an error.
 template <typename T, typename Call>
 Result<T> Ask(const char* method, const Call& call) {
   if (IsPythonOver()) return UnavailableError("Python ends");

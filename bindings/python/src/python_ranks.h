@@ -11,13 +11,13 @@
 
 namespace tuneonce::python {
 
-/// A Python object with `rank`, `size`, `put(name, bytes)`, `get(name, wait_s)` and `put_once(name, bytes, wait_s)`
-/// (tuneonce.ranks.RankGroup) as a group of ranks. What it raises is an error: a TimeoutError DeadlineExceeded, what
-/// else is an Exception Unavailable; KeyboardInterrupt and the like end the call that the thread is in. Thread rule: as
-/// RankGroup; with or without the GIL, which it takes within its calls alone.
+/// A group of ranks that a Python object implements, with `rank`, `size`, `put(name, bytes)`, `get(name, wait_s)` and
+/// `put_once(name, bytes, wait_s)` (tuneonce.ranks.RankGroup). A TimeoutError from it becomes DeadlineExceeded, and
+/// another Exception Unavailable. KeyboardInterrupt and the like end the call that the thread is in. Thread rule: that
+/// of RankGroup, with or without the GIL, which it acquires in its calls.
 class PythonRanks final : public RankGroup {
  public:
-  /// Throws a TypeError or ValueError if it is none. With the GIL.
+  /// Throws a TypeError or ValueError if the object is not a group. Needs the GIL.
   static std::shared_ptr<RankGroup> Of(pybind11::handle given);
   ~PythonRanks() override;
 

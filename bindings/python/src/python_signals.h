@@ -22,8 +22,8 @@ bool SignalRaised(unsigned long main_thread);
 /// Needs the GIL.
 void EndCallBy(pybind11::error_already_set& error);
 
-/// Calls `callback`, unless something was raised before; what it raises ends the call that this thread is in, as a
-/// signal's handler does. Needs the GIL.
+/// Calls `callback` unless an exception was raised before. An exception from it ends the call that this thread is in,
+/// like one of a signal handler. Needs the GIL.
 template <typename Callback>
 void CallBack(const Callback& callback) {
   if (PyErr_Occurred() != nullptr) return;

@@ -6,7 +6,7 @@
 namespace tuneonce::python {
 namespace {
 
-/// By code; owned by the module, which is never unloaded.
+/// By code. The module owns them and is never unloaded.
 std::map<StatusCode, PyObject*>& Exceptions() {
   static auto* const exceptions = new std::map<StatusCode, PyObject*>;
   return *exceptions;

@@ -43,7 +43,7 @@ py::object CostObject(const TuningCost& cost) {
       py::arg("workers_replaced") = cost.workers_replaced);
 }
 
-/// What is not known is left out.
+/// Omits unknown values.
 py::object ReadingDict(const std::optional<DeviceReading>& reading) {
   if (!reading) return py::none();
   py::dict known;

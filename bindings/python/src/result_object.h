@@ -12,7 +12,7 @@ namespace tuneonce::python {
 /// {axis: value}.
 pybind11::object ConfigDict(const Config& config);
 
-/// A tuneonce.TuningResult; `config_of` says what a config is in Python. Throws what Python raises. Needs the GIL.
+/// Makes a tuneonce.TuningResult. `config_of` converts a config to Python. Throws Python's exceptions. Needs the GIL.
 pybind11::object ResultObject(const TuningResult& result,
                               const std::function<pybind11::object(const Config&)>& config_of);
 

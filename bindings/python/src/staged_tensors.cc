@@ -29,7 +29,7 @@ Result<StagedTensors> StagedTensors::Create(const std::vector<TensorView>& host,
       const std::ptrdiff_t offset = begin(order[i]) - from;
       if (offset % static_cast<std::ptrdiff_t>(DTypeBytes(host[order[i]].dtype)) != 0) {
         return InvalidArgumentError("arrays that share memory begin " + std::to_string(offset) +
-                                    " bytes apart, which is no whole number of elements: pass a copy of one");
+                                    " bytes apart, which is not a whole number of elements: pass a copy of one");
       }
       staged.views_[order[i]].data = static_cast<char*>(buffer.data()) + offset;
     }

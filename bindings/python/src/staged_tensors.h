@@ -8,9 +8,9 @@
 
 namespace tuneonce::python {
 
-/// Host arrays in the CPU device's memory for one launch: its driver, as CUDA's, launches on device memory only. Arrays
-/// that share memory share it there too, so that the kernel sees who overlaps whom, and what one writes is not undone
-/// by the other's copy. Thread rule: one thread.
+/// Copies of host arrays in the CPU device's memory for one launch, because that driver, like CUDA's, launches on
+/// device memory only. Arrays that share memory share it there too, so that the kernel sees the overlap and the copy of
+/// one array does not undo writes to the other. Thread rule: one thread.
 class StagedTensors {
  public:
   /// Copies `host` in: an array at an address that does not suit its elements gets one that does. REQUIRES: each has

@@ -10,8 +10,8 @@
 
 namespace tuneonce::python {
 
-// What an argument holds, if it is of the type that it should be: nothing is converted that somebody may have meant
-// otherwise. All throw a TypeError or ValueError of one line, "`name` is ..., not ...". With the GIL.
+// Reads an argument that must have a certain type, without conversions that may not be intended. All functions throw a
+// TypeError or ValueError of one line, "`name` is ..., not ...", and need the GIL.
 
 /// True or False, and nothing that is merely true or false.
 bool BoolOf(const char* name, pybind11::handle given);

@@ -29,7 +29,7 @@ const DlExchangeApi* FindExchangeApi(PyTypeObject* type) {
   auto* api = static_cast<const DlExchangeApi*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
   if (api == nullptr) PyErr_Clear();
   Py_DECREF(capsule);
-  // Of another major version: newer tables may lead to an older one.
+  // Tables of another major version may lead to an older one.
   while (api != nullptr && api->version.major != 1) api = api->older;
   return api != nullptr && api->tensor_from_object == nullptr ? nullptr : api;
 }
@@ -45,7 +45,7 @@ const DlExchangeApi* ExchangeApiOf(PyObject* object) {
   static std::size_t last = 0;
   static std::size_t oldest = 0;
   PyTypeObject* type = Py_TYPE(object);
-  if (remembered[last].type == type) return remembered[last].api;  // One compare per argument, as a rule.
+  if (remembered[last].type == type) return remembered[last].api;  // Usually one comparison per argument.
   for (std::size_t i = 0; i < kRememberedTypes; ++i) {
     if (remembered[i].type != type) continue;
     last = i;
@@ -210,7 +210,7 @@ bool TensorRef::SetStride(int dimension, std::int64_t bytes, std::int64_t row_ma
   view_.strides[i] = bytes / element;
   if (bytes % element == 0) return true;
   return TypeError("dimension " + std::to_string(dimension) + " has a stride of " + std::to_string(bytes) +
-                   " bytes, which is no multiple of the elements' " + std::to_string(element) + ": pass a copy");
+                   " bytes, which is not a multiple of the elements' " + std::to_string(element) + ": pass a copy");
 }
 
 bool TensorRef::FromDlpack(PyObject* object) {
@@ -227,7 +227,7 @@ bool TensorRef::FromDlpack(PyObject* object) {
   Py_XDECREF(arguments);
   Py_DECREF(method);
   if (capsule_ == nullptr) return false;
-  // The capsule stays unconsumed: its own destructor frees what it holds, when the call is over.
+  // The capsule is not consumed, so its own destructor frees its content after the call.
   if (PyCapsule_IsValid(capsule_, "dltensor")) {
     read_only_ =
         "the array may be read-only, which its __dlpack__ cannot state before DLPack 1.0; pass a numpy array of its "
@@ -245,7 +245,7 @@ bool TensorRef::FromDlpack(PyObject* object) {
 
 bool TensorRef::FromBuffer(PyObject* object) {
   if (PyObject_GetBuffer(object, &buffer_, PyBUF_RECORDS_RO) != 0) return false;
-  const char* format = buffer_.format == nullptr ? "B" : buffer_.format;  // As the protocol has it.
+  const char* format = buffer_.format == nullptr ? "B" : buffer_.format;  // The default of the buffer protocol.
   view_.data = buffer_.buf;
   view_.dtype = DTypeOfFormat(format, buffer_.itemsize);
   if (view_.dtype == DType::kAny) {
@@ -298,7 +298,7 @@ bool TensorRef::ReadStream(PyObject* interface) {
 
 bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
   capsule_ = interface;  // Kept for the call.
-  if (!PyDict_Check(interface)) return TypeError("__cuda_array_interface__ is no dict");
+  if (!PyDict_Check(interface)) return TypeError("__cuda_array_interface__ is not a dict");
   PyObject* type = PyDict_GetItemString(interface, "typestr");
   PyObject* shape = PyDict_GetItemString(interface, "shape");
   PyObject* strides = PyDict_GetItemString(interface, "strides");
@@ -347,7 +347,7 @@ bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
     row_major *= view_.shape[i];
   }
   view_.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
-  device_ = DlDevice{kDlCuda, -1};  // Not said; that of the context.
+  device_ = DlDevice{kDlCuda, -1};  // The index is unknown, so that of the context is used.
   return PyErr_Occurred() == nullptr && SetBytes(static_cast<std::size_t>(element));
 }
 

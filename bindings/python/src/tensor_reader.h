@@ -49,7 +49,8 @@ class TensorRef {
   bool FromBuffer(PyObject* object);
   bool FromDlpack(PyObject* object);
   bool FromNamedDType(PyObject* object);
-  /// By `__dlpack__` or the dtype's name, after the buffer protocol failed with the exception that is set, if one is.
+  /// Reads an object by `__dlpack__` or the dtype's name, after the buffer protocol failed with the current exception,
+  /// if one is set.
   bool ReadOtherwise(PyObject* object);
   bool ReadStream(PyObject* interface);
   /// From extents and strides. TypeError for a negative extent, and for a negative stride along several elements:
@@ -64,7 +65,7 @@ class TensorRef {
   const DlExchangeApi* api_ = nullptr;
   CUstream producer_stream_ = nullptr;
   const char* read_only_ = nullptr;
-  PyObject* capsule_ = nullptr;  // What keeps the memory for the call.
+  PyObject* capsule_ = nullptr;  // Keeps the memory during the call.
   Py_buffer buffer_{};
 };
 

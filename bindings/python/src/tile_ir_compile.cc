@@ -21,10 +21,10 @@ namespace {
 
 namespace py = pybind11;
 
-/// One compile, which runs from the constructor on. Thread rule: any thread that holds the GIL.
+/// One compile, which starts in the constructor. Thread rule: any thread that holds the GIL.
 class TileIrCompile {
  public:
-  /// `capability`: that of the device, as (major, minor).
+  /// `capability` is that of the device, as (major, minor).
   TileIrCompile(const py::bytes& bytecode, std::string symbol, std::vector<std::string> options,
                 const std::pair<int, int>& capability) {
     main_thread_ = MainThread();
@@ -45,7 +45,7 @@ class TileIrCompile {
   }
 
   ~TileIrCompile() {
-    py::gil_scoped_release release;  // What still runs is stopped.
+    py::gil_scoped_release release;  // A running compile is stopped.
     pool_.reset();
   }
 

@@ -83,7 +83,7 @@ PyObject* AtSafePoint(PyObject* self, PyObject* arguments, PyObject* keywords) {
   });
 }
 
-/// One shape, as ReadShapes takes it.
+/// Reads one shape, as ReadShapes does.
 TunedKernel::Shape ShapeFrom(PyObject* self, PyObject* given, PyObject* dtypes) {
   py::list one;
   one.append(py::handle(given));
@@ -212,44 +212,51 @@ bool ReadStream(const char* what, PyObject* const* arguments, Py_ssize_t count, 
   return true;
 }
 
-// Each begins with its signature, as Python reads it.
+// Each text begins with the signature in the form that Python reads.
 PyMethodDef tuned_kernel_methods[] = {
     {"is_tuned", AnyFunction(IsTuned), METH_FASTCALL,
-     "is_tuned($self, /, *args)\n--\n\nTrue if a call with such arguments would launch at once, without a search."},
+     "is_tuned($self, /, *args)\n--\n\nReturns whether the next call with such arguments is a hit of a selected "
+     "config."},
     {"warmup", AnyFunction(Warmup), METH_VARARGS | METH_KEYWORDS,
-     "warmup($self, /, shapes, dtypes=None, stream=None, on_done=None)\n--\n\nTunes or loads ahead: `shapes` are dicts "
-     "by name of dims' extents, and where the bundle leaves them open of scalars' values and tensors' dtypes "
-     "('float16'); or sequences of extents in the order of `dims`. `dtypes` {tensor: dtype} is for all shapes; "
-     "`on_done(number_done, error_or_None)` is called after each, and what it raises ends the warm-up. Tensors and "
-     "other scalars hold what the bundle declares."},
+     "warmup($self, /, shapes, dtypes=None, stream=None, on_done=None)\n--\n\nTunes or loads these shapes now, so that "
+     "their calls "
+     "are hits. Each of `shapes` is a dict of dims' extents, with scalars' values and tensors' dtypes ('float16') "
+     "that the bundle leaves open, or a sequence of extents in the order of `dims`. `dtypes` {tensor: dtype} applies "
+     "to "
+     "all shapes. `on_done(number_done, error_or_None)` is called after each, and an exception from it ends the "
+     "warm-up. Tensors and other scalars have the values that the bundle declares."},
     {"warmup_with", AnyFunction(WarmupWith), METH_FASTCALL | METH_KEYWORDS,
-     "warmup_with($self, /, *args, stream=None)\n--\n\nTunes or loads ahead for such a call, on its arguments, without "
-     "launching: for a kernel whose speed depends on its data."},
+     "warmup_with($self, /, *args, stream=None)\n--\n\nTunes or loads the key of such a call on its arguments, without "
+     "launching, for a kernel whose speed depends on its data."},
     {"at_safe_point", AnyFunction(AtSafePoint), METH_VARARGS | METH_KEYWORDS,
-     "at_safe_point($self, /, stream=None)\n--\n\nTunes what waits in mode 'tune_in_background', or looks it up again "
-     "in 'stored_only'. Nothing may capture, and no launch of yours may be in flight."},
+     "at_safe_point($self, /, stream=None)\n--\n\nTunes all pending keys in mode 'tune_in_background', or looks them "
+     "up again in 'stored_only'. No stream may capture, and no launch may be running."},
     {"choice_of", AnyFunction(ChoiceOf), METH_FASTCALL | METH_KEYWORDS,
-     "choice_of($self, /, *args, stream=None)\n--\n\nWhat such a call would run, why, and from where, as a Choice: "
-     "nothing is launched, tuned or compiled. Or choice_of(shape, dtypes=None), with a dict {dim: extent}."},
+     "choice_of($self, /, *args, stream=None)\n--\n\nReturns what such a call would run, why, and where the config "
+     "comes from, as a Choice. Nothing is launched, tuned or compiled. choice_of(shape, dtypes=None) takes a dict "
+     "{dim: "
+     "extent} instead."},
     {"pin", AnyFunction(Pin), METH_VARARGS | METH_KEYWORDS,
-     "pin($self, /, shape, config, dtypes=None, stored=False)\n--\n\nFrom now on the shape's key runs `config`, {axis: "
-     "value}: it is compiled now. stored: the store remembers it, too."},
+     "pin($self, /, shape, config, dtypes=None, stored=False)\n--\n\nMakes the shape's key run `config`, {axis: "
+     "value}, which is compiled now. With `stored` the store keeps it too."},
     {"unpin", AnyFunction(Unpin), METH_VARARGS | METH_KEYWORDS,
-     "unpin($self, /, shape, dtypes=None)\n--\n\nUndoes pin, in the store too."},
+     "unpin($self, /, shape, dtypes=None)\n--\n\nRemoves a pin, in the store too."},
     {"retune", AnyFunction(Retune), METH_VARARGS | METH_KEYWORDS,
-     "retune($self, /, shape, dtypes=None, stream=None)\n--\n\nSearches again, and puts what is found in the place of "
-     "what is remembered."},
+     "retune($self, /, shape, dtypes=None, stream=None)\n--\n\nSearches again for the shape's key, and replaces its "
+     "config, in the store too."},
     {"retune_with", AnyFunction(RetuneWith), METH_FASTCALL | METH_KEYWORDS,
-     "retune_with($self, /, *args, stream=None)\n--\n\nThe same on the arguments of a call, which is not made."},
+     "retune_with($self, /, *args, stream=None)\n--\n\nSearches again for the key of such a call, on its "
+     "arguments, without launching."},
     {"release_retired", ReleaseRetired, METH_NOARGS,
-     "release_retired($self, /)\n--\n\nUnloads code that no key runs any more. No graph that holds it may be used "
-     "again."},
+     "release_retired($self, /)\n--\n\nUnloads code that no key runs any more. No graph that contains it may be "
+     "used again."},
     {"seal", Seal, METH_NOARGS,
-     "seal($self, /)\n--\n\nFrom now on nothing is tuned: misses launch the baseline and are counted."},
+     "seal($self, /)\n--\n\nEnds all tuning. Later misses run the fallback config and are counted."},
     {"sealed_misses", SealedMisses, METH_NOARGS,
-     "sealed_misses($self, /)\n--\n\nThe keys that were missed since seal(), as a list of texts."},
+     "sealed_misses($self, /)\n--\n\nReturns the keys that missed since seal(), as a list of texts."},
     {"counters", CountersOf, METH_NOARGS,
-     "counters($self, /)\n--\n\nWhat happened since the kernel was made, by name: numbers, as tuneonce.Counters says."},
+     "counters($self, /)\n--\n\nReturns the counters of events since the kernel was made, as a dict "
+     "(tuneonce.Counters)."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef tuned_kernel_properties[] = {{"name", GetName, nullptr, "The kernel's name.", nullptr},

@@ -15,7 +15,7 @@ namespace tuneonce::python {
 struct TunedKernelObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   KernelCaller* caller;
-  PythonObserver* observer;  ///< Of the caller's policy; null if there is none.
+  PythonObserver* observer;  ///< The observer of the caller's policy, or null.
 };
 
 inline KernelCaller& CallerOf(PyObject* self) { return *reinterpret_cast<TunedKernelObject*>(self)->caller; }

@@ -30,7 +30,7 @@ PyObject* Vectorcall(PyObject* self, PyObject* const* arguments, std::size_t fla
   return CallerOf(self).Call(arguments, count, stream);
 }
 
-/// The first two arguments, by position or by name. Throws a TypeError for what is missing or too much.
+/// Returns the first two arguments, given by position or by name. Throws a TypeError for missing or additional ones.
 std::pair<py::object, py::object> BundleAndDevice(PyObject* arguments, PyObject* keywords) {
   py::object read[] = {py::object(), py::str("cuda")};
   const char* const names[] = {"bundle", "device"};

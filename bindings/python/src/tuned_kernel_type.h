@@ -10,7 +10,7 @@ namespace tuneonce::python {
 void AddTunedKernel(pybind11::module_& module);
 
 class KernelCaller;
-/// What a TunedKernel of Python's calls; null if the object is none.
+/// Returns the caller of a Python TunedKernel, or null for any other object.
 KernelCaller* FindCaller(pybind11::handle object);
 
 }  // namespace tuneonce::python

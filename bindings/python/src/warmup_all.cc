@@ -148,7 +148,7 @@ std::vector<TunedKernel::Shape> ReadShapes(const KernelDefinition& definition, p
     for (const auto& [name, text] : dtypes.cast<std::map<std::string, std::string>>()) {
       auto is_it = [&, &tensor = name](const auto& value) { return value.first == tensor; };
       TunedKernel::Shape::Values& values = list.back().values;
-      if (std::any_of(values.begin(), values.end(), is_it)) continue;  // The shape says it itself.
+      if (std::any_of(values.begin(), values.end(), is_it)) continue;  // The shape has its own value.
       values.emplace_back(name, ReadValue(name, py::str(text)));
     }
   }

@@ -10,8 +10,8 @@
 
 namespace tuneonce::python {
 
-/// The shapes of a warm-up: each {name: extent, number, truth value or dtype's name}, or a sequence of the dims'
-/// extents in their order. `dtypes`: None, or {tensor: dtype} for shapes that do not say it. Throws.
+/// Reads the shapes of a warm-up: each {name: extent, number, boolean or dtype's name}, or a sequence of the dims'
+/// extents in their order. `dtypes` is None, or {tensor: dtype} for shapes without one. Throws.
 std::vector<TunedKernel::Shape> ReadShapes(const KernelDefinition& definition, pybind11::handle shapes,
                                            pybind11::handle dtypes);
 

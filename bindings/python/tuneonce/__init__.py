@@ -9,12 +9,12 @@ import importlib
 import sys
 from typing import Any, List
 
-if sys.version_info < (3, 12):  # Later ones refuse themselves to load the C++ part there; in these it would wait for ever.
+if sys.version_info < (3, 12):  # Later versions refuse to load the C++ part there themselves; these would hang.
     import _xxsubinterpreters
     if _xxsubinterpreters.get_current() != _xxsubinterpreters.get_main():
         raise ImportError("tuneonce works in a process's main interpreter alone, not in sub-interpreters")
 
-# What comes from where, when it is first asked for.
+# The module of each name, which is imported when the name is first used.
 _MODULES = {
     "_tuneonce": ("Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error", "CancelledError",
                   "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",
@@ -56,14 +56,14 @@ def load(bundle: Any, device: str = "cuda", **options: Any) -> Any:
 
 
 def doctor() -> Any:
-    """What this machine has to tune with, and what to do about what is missing: {ok, findings: [{name, found, detail, advice}]}."""
+    """Returns the drivers and compilers of this machine, with advice: {ok, findings: [{name, found, detail, advice}]}."""
     import json
     from tuneonce import _tuneonce
     return json.loads(_tuneonce._doctor_json())
 
 
 def records(path: Any = None) -> Any:
-    """The records of a store, a file (str or os.PathLike), as a list of dicts; by default of the user's."""
+    """Returns the records of a store's file (str or os.PathLike; default: the user's store) as a list of dicts."""
     import json
     from tuneonce import _tuneonce
     return json.loads(_tuneonce._records_json(path))["records"]

@@ -1,4 +1,4 @@
-"""cuTile kernels of a search: launched by ct.launch, compiled several at a time.
+"""The cuTile kernels of a search, which ct.launch launches and which are compiled several at a time.
 
 cuTile compiles a kernel when it is first launched, one at a time. Here its front end makes the bytecode of all of them first,
 and tileiras compiles while the next one's is made; ct.launch then finds what it would have made itself. What cannot be
@@ -14,7 +14,7 @@ Launcher = Callable[[int, Sequence[int]], None]
 
 
 class CompiledAhead:
-    """The kernels of one search. Used by one thread."""
+    """The kernels of one search. Thread rule: one thread."""
 
     def __init__(self) -> None:
         self._compiles: List[_Compile] = []
@@ -23,7 +23,7 @@ class CompiledAhead:
 
     def launcher(self, kernel: Any, hints: Mapping[str, Any], grid: Any, args: Tuple[Any, ...],
                  at: Callable[[Sequence[int]], Tuple[Any, ...]]) -> Launcher:
-        """What launches `kernel` with `hints`; `at` gives the arguments of a trial, which are of the layout of `args`."""
+        """Returns a function that launches `kernel` with `hints`. `at` returns arguments of the layout of `args`."""
         import cuda.tile as ct
         by_target = {name: ct.ByTarget(**value) if isinstance(value, dict) else value for name, value in hints.items()}
         variant = kernel.replace_hints(**by_target)  # Its own, also without hints: what was compiled here goes with it.
@@ -36,12 +36,12 @@ class CompiledAhead:
         return lambda on, scratch: ct.launch(on, grid, variant, at(scratch))
 
     def end(self) -> None:
-        """Stops what still runs."""
+        """Stops running compiles."""
         for each in self._compiles:
             each.end()
 
     def added_to(self, cost: TuningCost) -> TuningCost:
-        """The cost of a search with what compiling took."""
+        """Returns the cost of a search, with the time of its compiles."""
         done = [each.ended_at for each in self._compiles if each.ended_at is not None]
         if not done:
             return cost
@@ -51,7 +51,7 @@ class CompiledAhead:
 
 
 class _Compile:
-    """One kernel's, for the signature of one search's arguments."""
+    """The compiles of one kernel, for the signature of one search's arguments."""
 
     def __init__(self, kernel: Any, signature: Any, capability: Tuple[int, int], running: Any) -> None:
         self._plain = type(kernel)._compile
@@ -63,7 +63,7 @@ class _Compile:
         self.ended_at: Optional[float] = None
 
     def compiled(self, signature: Any, context: Any, capability: Optional[Tuple[int, int]] = None, *more: Any) -> Any:
-        """In place of the kernel's own: called by ct.launch for what it has not loaded yet."""
+        """Replaces the kernel's own method, which ct.launch calls for code that it has not loaded yet."""
         is_foreseen = (self._running is not None and not more and capability in (None, self._capability)
                        and signature.parameters == self._signature.parameters
                        and signature.calling_convention.code == self._signature.calling_convention.code)
@@ -104,7 +104,7 @@ def _begin(kernel: Any, args: Tuple[Any, ...]) -> Optional[_Compile]:
 
 
 def _signature(kernel: Any, args: Tuple[Any, ...]) -> Any:
-    """What ct.launch compiles for: of the first calling convention that can pass such arguments."""
+    """Returns the signature that ct.launch compiles for: that of the first calling convention for these arguments."""
     from cuda.tile.compilation import CallingConvention, KernelSignature
     try:
         return KernelSignature.from_kernel_args(kernel, args, CallingConvention.cutile_python_v1())

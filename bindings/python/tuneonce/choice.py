@@ -1,4 +1,4 @@
-"""What a tuned kernel would run, and why: the answer of TunedKernel.choice_of."""
+"""The result of TunedKernel.choice_of: what a tuned kernel would run, and why."""
 import dataclasses
 from typing import Any, Dict, Literal, Optional
 
@@ -7,7 +7,7 @@ from tuneonce.typed import Record
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """What the next such call would run.
+    """What the next such call would run, and why.
 
     runs: "choice", "stand_in" (what runs where the choice may not), "search" (a search, then what it finds), "nothing".
     because: "resident", "stored", "no_record", "guard", "waits", "not_agreed", "failed_tune", "capture",

@@ -1,4 +1,4 @@
-"""The command `tuneonce`: the C++ program that the wheel holds."""
+"""Runs the command `tuneonce`, which is a C++ program in the wheel."""
 import os
 import pathlib
 import sys

@@ -18,7 +18,7 @@ __all__ = ["FamilySpace", "attention", "classify", "dense_matmul", "dual_gemm", 
 
 
 class FamilySpace(Sequence[Dict[str, Any]]):
-    """A family's configs on one target, smaller tiles first. It is not changed: what is added makes another one."""
+    """A family's configs on one target, smaller tiles first. Immutable: its methods return new spaces."""
 
     def __init__(self, family: str, configs: Sequence[Mapping[str, Any]], baseline: Optional[Mapping[str, Any]],
                  hints: Sequence[str]) -> None:
@@ -29,7 +29,7 @@ class FamilySpace(Sequence[Dict[str, Any]]):
 
     @property
     def baseline(self) -> Dict[str, Any]:
-        """The config that is measured in any case, one of the space. ValueError where the shape, or `where`, left none."""
+        """The config that is always measured. Raises ValueError if the shape or `where` removed it."""
         if self._baseline is None:
             raise ValueError(f"the space {self.family} has no baseline: it was left out")
         return dict(self._baseline)
@@ -40,11 +40,11 @@ class FamilySpace(Sequence[Dict[str, Any]]):
         return self._hints
 
     def hints_of(self, config: Mapping[str, Any]) -> Dict[str, Any]:
-        """What exhaustive_search's hints_fn gives."""
+        """Returns the hints of a config, for hints_fn of exhaustive_search."""
         return {name: config[name] for name in self._hints}
 
     def with_axis(self, name: str, values: Sequence[Any]) -> "FamilySpace":
-        """Each config with each value; the baseline has the first."""
+        """Returns the space with an axis added: each config with each value; the baseline gets the first."""
         if isinstance(values, (str, bytes)) or not isinstance(values, collections.abc.Sequence) or not values:
             raise ValueError(f"axis '{name}' needs a list of at least one value")
         if self._configs and name in self._configs[0]:
@@ -53,14 +53,14 @@ class FamilySpace(Sequence[Dict[str, Any]]):
         return FamilySpace(self.family, [{**c, name: v} for c in self._configs for v in values], baseline, self._hints)
 
     def with_configs(self, *configs: Mapping[str, Any]) -> "FamilySpace":
-        """With these behind the others; each has a value per axis."""
+        """Returns a space with these configs added at the end; each has a value per axis."""
         for config in configs:
             if self._configs and set(config) != set(self._configs[0]):
                 raise ValueError(f"a config of {self.family} has the axes {', '.join(self._configs[0])}, not {', '.join(config)}")
         return FamilySpace(self.family, [*self._configs, *configs], self._baseline, self._hints)
 
     def where(self, holds: Callable[[Dict[str, Any]], bool]) -> "FamilySpace":
-        """Those for which it holds."""
+        """Returns the space with only the configs for which `holds` returns true."""
         baseline = self._baseline if self._baseline is not None and holds(dict(self._baseline)) else None
         return FamilySpace(self.family, [c for c in self._configs if holds(dict(c))], baseline, self._hints)
 
@@ -94,7 +94,7 @@ def classify(bundle: Union[str, "os.PathLike[str]"], target: str = "", *, ptx: O
 
 
 def show(family: str, targets: Sequence[str] = (), **extents: int) -> Dict[str, Any]:
-    """All of a family, as `tuneonce space show --json` prints it; without targets of those that are known."""
+    """Returns a family as `tuneonce space show --json` prints it, by default for the known targets."""
     from tuneonce import _tuneonce
     shown: Dict[str, Any] = json.loads(_tuneonce._family_json(family, list(targets), extents))
     return shown
@@ -109,60 +109,60 @@ def _space(family: str, target: str, extents: Mapping[str, int]) -> FamilySpace:
 
 
 def occupancy_only(target: str = "sm_90") -> FamilySpace:
-    """A kernel without a tile to choose: occupancy."""
+    """The space of a kernel without a tile to choose: occupancy."""
     return _space("occupancy_only", target, {})
 
 
 def norm_like(target: str = "sm_90", **extents: int) -> FamilySpace:
-    """Rows that are read and scaled (N): TILE_N, occupancy."""
+    """The space of kernels that read and scale rows (N): TILE_N, occupancy."""
     return _space("norm_like", target, extents)
 
 
 def reduction(target: str = "sm_90", **extents: int) -> FamilySpace:
-    """Rows that are read once (N): TILE_N, occupancy."""
+    """The space of kernels that read rows once (N): TILE_N, occupancy."""
     return _space("reduction", target, extents)
 
 
 def elementwise(target: str = "sm_90", **extents: int) -> FamilySpace:
-    """One element in, one out (N): TILE, occupancy, num_ctas."""
+    """The space of elementwise kernels (N): TILE, occupancy, num_ctas."""
     return _space("elementwise", target, extents)
 
 
 def in_place(target: str = "sm_90") -> FamilySpace:
-    """A kernel that writes its input: occupancy."""
+    """The space of kernels that write their input: occupancy."""
     return _space("in_place", target, {})
 
 
 def dense_matmul(target: str, **extents: int) -> FamilySpace:
-    """c = a b, a block per tile (M, N, K): TILE_M, TILE_N, TILE_K, occupancy, num_ctas."""
+    """The space of c = a b with a block per tile (M, N, K): TILE_M, TILE_N, TILE_K, occupancy, num_ctas."""
     return _space("dense_matmul", target, extents)
 
 
 def persistent_matmul(target: str, **extents: int) -> FamilySpace:
-    """The same by blocks that stay: a grid of min(SMs // num_ctas * occupancy, tiles)."""
+    """The space of c = a b with persistent blocks: a grid of min(SMs // num_ctas * occupancy, tiles)."""
     return _space("persistent_matmul", target, extents)
 
 
 def attention(target: str, **extents: int) -> FamilySpace:
-    """M queries, N keys, heads of D: TILE_M, TILE_N, occupancy, num_ctas."""
+    """The space of attention (M queries, N keys, heads of D): TILE_M, TILE_N, occupancy, num_ctas."""
     return _space("attention", target, extents)
 
 
 def fp8_matmul(target: str, **extents: int) -> FamilySpace:
-    """c = a b of scaled 8-bit floats (M): as dense_matmul, TILE_N and TILE_K of a scale's block."""
+    """The space of c = a b of scaled 8-bit floats (M): like dense_matmul, with TILE_N and TILE_K of a scale's block."""
     return _space("fp8_matmul", target, extents)
 
 
 def grouped_gemm(target: str, **extents: int) -> FamilySpace:
-    """Products of many sizes in one launch (M of all together, N): as dense_matmul."""
+    """The space of products of many sizes in one launch (M of all together, N): like dense_matmul."""
     return _space("grouped_gemm", target, extents)
 
 
 def varlen_attention(target: str, **extents: int) -> FamilySpace:
-    """Attention over sequences of different lengths (M queries of all together, heads of D): as attention."""
+    """The space of attention over sequences of different lengths (M queries of all, heads of D): like attention."""
     return _space("varlen_attention", target, extents)
 
 
 def dual_gemm(target: str, **extents: int) -> FamilySpace:
-    """Two products of one input, gated (M, N): as dense_matmul."""
+    """The space of two gated products of one input (M, N): like dense_matmul."""
     return _space("dual_gemm", target, extents)

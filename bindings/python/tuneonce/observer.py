@@ -1,4 +1,4 @@
-"""What a kernel says about its misses."""
+"""Notifications about a kernel's misses."""
 from typing import Any
 
 from tuneonce.result import TuningResult
@@ -18,22 +18,22 @@ class Observer:
         for name in vars(cls):
             if name.startswith("on_") and not hasattr(Observer, name):
                 known = ", ".join(n for n in vars(Observer) if n.startswith("on_"))
-                raise TypeError(f"an Observer is told nothing by the name '{name}'; there are {known}")
+                raise TypeError(f"an Observer has no notification '{name}'; the notifications are {known}")
 
     def on_tune_begin(self, kernel: str, key: str) -> None:
         """A search begins."""
 
     def on_tuned(self, kernel: str, key: str, result: TuningResult[Any]) -> None:
-        """A search has found a config: result.best.config, {axis: value}."""
+        """A search selected a config: result.best.config, {axis: value}."""
 
     def on_tune_failed(self, kernel: str, key: str, why: Exception) -> None:
-        """The key could not be tuned, and why (a tuneonce.Error): calls run the baseline."""
+        """The key could not be tuned; `why` is a tuneonce.Error. Calls run the fallback config."""
 
     def on_stored_hit(self, kernel: str, key: str, config: str) -> None:
-        """A stored choice was loaded, without a search."""
+        """A stored config was loaded without a search."""
 
     def on_refused_miss(self, kernel: str, key: str) -> None:
-        """A call whose key was missing while its stream captured, or after seal()."""
+        """A call missed on a capturing stream, or after seal()."""
 
     def on_warning(self, line: str) -> None:
-        """What does not work, and what is done instead: a store that cannot be written, say."""
+        """Something does not work, such as a store that cannot be written. `line` states what is done instead."""

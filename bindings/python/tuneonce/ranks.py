@@ -1,4 +1,4 @@
-"""Ranks that agree on what each key runs: what exchanges their messages.
+"""Groups of ranks, which exchange the messages by which ranks agree on each key's config.
 
     store = torch.distributed.TCPStore("host0", 29500, world_size, rank == 0)
     group = tuneonce.torch.StoreRanks(store, rank, world_size, name="start-1")
@@ -17,30 +17,30 @@ __all__ = ["RankGroup", "StoreRanks"]
 @runtime_checkable
 class RankGroup(Protocol):
     """What `ranks=` takes: C++'s RankGroup. One thread of a rank calls at a time, not always the same. What a call raises
-    fails the agreement, in words."""
+    fails the agreement with an error."""
 
     @property
     def rank(self) -> int:
-        """0 to `size` - 1; the same always."""
+        """This rank's number, 0 to `size` - 1, which never changes."""
 
     @property
     def size(self) -> int:
-        """How many ranks there are."""
+        """The number of ranks."""
 
     def put(self, name: str, data: bytes) -> None:
-        """Leaves `data` under `name` for all ranks, in place of what is there."""
+        """Stores `data` under `name` for all ranks, and replaces an earlier value."""
 
     def get(self, name: str, wait_s: float) -> Optional[bytes]:
-        """What is under `name`: as soon as there is something, after `wait_s` at the latest; None: there was nothing."""
+        """Returns what is stored under `name`, waiting up to `wait_s` seconds for it; None: nothing was stored in time."""
 
     def put_once(self, name: str, data: bytes, wait_s: float) -> bytes:
-        """Leaves `data` under `name` if nothing is there, and returns what is there then: the same for all ranks and for
-        ever. Raises TimeoutError if that is not known after `wait_s`."""
+        """Stores `data` under `name` unless a value exists, and returns the value, which is the same for all ranks and never
+        changes. Raises TimeoutError if it is not known after `wait_s` seconds."""
 
 
 # How long a rank that waits leaves the store alone: at first, and at last.
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 0.02
-# Before each value: what is there is never empty, which compare_set would take for nothing.
+# Precedes each value, so that no stored value is empty, which compare_set treats as missing.
 _MARK = b"="
 
 
@@ -59,7 +59,7 @@ class StoreRanks:
             if not hasattr(store, method):
                 raise TypeError(f"store is one of torch.distributed's, with '{method}', not {type(store).__name__}")
         if not 0 <= rank < size:
-            raise ValueError(f"rank {rank} of {size} is none")
+            raise ValueError(f"invalid rank {rank} of {size}")
         self._store, self._rank, self._size, self._prefix = store, rank, size, f"tuneonce/{name}/"
         me = os.urandom(16).hex().encode()
         if self._cell(f"rank/{rank}", me) != me:

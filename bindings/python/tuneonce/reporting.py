@@ -1,4 +1,4 @@
-"""Stores and results as one page to look at: in a notebook, or as a file."""
+"""Shows stores and results as one page, in a notebook or as a file."""
 
 import html
 import json
@@ -9,12 +9,12 @@ from tuneonce.result import TuningResult
 
 Source = Union[str, "os.PathLike[str]", TuningResult[Any]]
 
-# Of a notebook's cell; the page scrolls in it.
+# Height of a notebook's cell, in which the page scrolls.
 _HEIGHT_PX = 720
 
 
 class Report:
-    """What `report` was asked to show, read when it is asked for. In a notebook it shows itself."""
+    """The result of `report`, which is read when it is used. A notebook displays it."""
 
     def __init__(self, paths: List[str], results: List[Tuple[str, str]], kernel: str) -> None:
         self._paths = paths
@@ -27,15 +27,15 @@ class Report:
         return _tuneonce._report_text(form, self._paths, self._results, self._kernel)
 
     def html(self) -> str:
-        """The page: whole, without anything beside it."""
+        """Returns the page as one self-contained HTML text."""
         return self._text("page")
 
     def csv(self) -> str:
-        """A line per candidate."""
+        """Returns a line of CSV per candidate."""
         return self._text("csv")
 
     def markdown(self) -> str:
-        """A row per search, and what failed."""
+        """Returns a Markdown table with a row per search, and the failures."""
         return self._text("markdown")
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -70,7 +70,7 @@ def report(*sources: Source, kernel: str = "") -> Report:
 
 
 def _result_json(result: TuningResult[Any]) -> Dict[str, Any]:
-    """As `tuneonce tune --json` writes it."""
+    """Returns the result in the form of `tuneonce tune --json`."""
 
     def axes(config: Any) -> Dict[str, Any]:
         values = config if isinstance(config, dict) else getattr(config, "__dict__", None) or {"config": config}

@@ -1,4 +1,4 @@
-"""What a search found: plain data, whole."""
+"""The result of a search, as plain data."""
 import dataclasses
 import html
 from typing import Any, Dict, Generic, List, Literal, Optional, Tuple, TypeVar
@@ -46,7 +46,7 @@ class Failure(Generic[C]):
 
 @dataclasses.dataclass(frozen=True)
 class Duplicate(Generic[C]):
-    """A config whose code and launch are those of another one, and which was therefore not measured again."""
+    """A config whose code and launch equal those of another one, so that it was not measured."""
     config: C
     same_as: C
 
@@ -117,7 +117,7 @@ class TuningResult(Generic[C]):
         return "\n".join(lines + [f"   note: {note}" for note in self.notes])
 
     def _rows(self) -> List[Dict[str, Any]]:
-        """A row per config: what became of it, and its axes (a config that is no dict is one column)."""
+        """A row per config with its outcome and its axes (a config that is not a dict is one column)."""
         def axes(config: Any) -> Dict[str, Any]:
             return dict(config) if isinstance(config, dict) else {"config": config}
 

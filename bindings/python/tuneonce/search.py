@@ -16,11 +16,11 @@ C = TypeVar("C")
 
 
 class Hints:
-    """Values of a compiler hint that differ by target."""
+    """The values of a compiler hint by target."""
 
     @staticmethod
     def by_target(default: Any = None, **targets: Any) -> Dict[str, Any]:
-        """`by_target(sm_90=4, default=2)`: a target's own value beats the default."""
+        """Sets a hint by target: `by_target(sm_90=4, default=2)`. A target's own value overrides the default."""
         if default is not None:
             targets["default"] = default
         if not targets:
@@ -113,7 +113,7 @@ def _checked(search_space: Sequence[C], baseline: Optional[C], args_fn: Callable
     if not configs:
         raise ValueError("the search space is empty")
     if baseline is not None and baseline not in configs:
-        raise ValueError(f"the baseline {baseline} is no config of the search space")
+        raise ValueError(f"the baseline {baseline} is not a config of the search space")
     arguments = [tuple(args_fn(config)) for config in configs]
     for args in arguments:
         if any(not 0 <= position < len(args) for position in outputs):
@@ -122,13 +122,13 @@ def _checked(search_space: Sequence[C], baseline: Optional[C], args_fn: Callable
 
 
 def _labels(configs: Sequence[Any]) -> List[str]:
-    """What messages call the configs: each another text."""
+    """Returns a different text for each config, for messages."""
     labels = [str(config) for config in configs]
     return labels if len(set(labels)) == len(labels) else [f"{i}: {label}" for i, label in enumerate(labels)]
 
 
 class _Scratch:
-    """Memory that numpy and PyTorch take for an array of theirs."""
+    """Memory that numpy and PyTorch accept as an array."""
 
     def __init__(self, name: str, address: int, shape: Sequence[int], typestr: str):
         setattr(self, name, {"data": (address, False), "shape": tuple(shape), "typestr": typestr, "version": 3})
@@ -166,7 +166,7 @@ class _Arguments:
 def _launcher(config: Any, grid_fn: Optional[Callable[[Any], Any]], kernel: Any, arguments: _Arguments,
               hints_fn: Optional[Callable[[Any], Mapping[str, Any]]], stream: Any, device: str,
               ahead: CompiledAhead) -> Callable[[int, Sequence[int]], None]:
-    """What launches this config once, on the stream of the given handle, with outputs at these addresses."""
+    """Returns a function that launches this config once on the given stream, with outputs at these addresses."""
     is_made = not hasattr(kernel, "replace_hints") and _takes_config(kernel, grid_fn is not None)
     run = kernel(config) if is_made else kernel
     if hasattr(run, "replace_hints"):  # cuTile's.
@@ -192,7 +192,7 @@ def _launcher(config: Any, grid_fn: Optional[Callable[[Any], Any]], kernel: Any,
 
 
 def _failing(error: Exception) -> Callable[[int, Sequence[int]], None]:
-    """For a config that cannot be launched: its failure, when it is tried."""
+    """Returns a function that raises the failure of a config that cannot be launched."""
     def launch(on: int, scratch: Sequence[int]) -> None:
         raise error
     return launch

@@ -24,7 +24,7 @@ _TYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch
 
 
 class CustomOp:
-    """A bundle as a torch op. Made by `custom_op`."""
+    """A bundle as a torch op, which `custom_op` makes."""
 
     def __init__(self, name: str, bundle: "tuneonce.Bundle", kernel: "tuneonce.TunedKernel",
                  dims: Optional[Mapping[str, Callable[[Dict[str, int]], int]]] = None) -> None:
@@ -32,7 +32,7 @@ class CustomOp:
         self._computed = dict(dims or {})
         for dim in self._computed:
             if dim not in bundle.dims:
-                raise ValueError(f"'{dim}' is no dim of the bundle '{bundle.name}', which has {', '.join(bundle.dims)}")
+                raise ValueError(f"'{dim}' is not a dim of the bundle '{bundle.name}', which has {', '.join(bundle.dims)}")
         self._parameters: Dict[str, Any] = dict(bundle.parameters)
         by_pointers = [n for n, p in self._parameters.items() if p.get("by_pointers")]
         if by_pointers:
@@ -52,7 +52,7 @@ class CustomOp:
             self.inplace = in_place
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """The outputs: a tensor, or a tuple of several. Arguments by position, or by the parameters' names."""
+        """Returns the output tensor, or a tuple of several. Arguments are passed by position or by name."""
         return self._op(*args, **named)
 
     def register_autograd(self, backward: Callable[..., Any], *, setup_context: Optional[Callable[..., None]] = None) -> None:
@@ -74,7 +74,7 @@ class CustomOp:
         return f"({', '.join(argument(n) for n in self._taken)}) -> {results}"
 
     def _make_outputs(self, given: Dict[str, Any], copy: bool) -> Dict[str, torch.Tensor]:
-        """The tensors to return. `copy`: an inout one starts as the caller's; else its values do not matter."""
+        """Returns the output tensors. With `copy` an inout tensor has the caller's values, else undefined ones."""
         dims: Dict[str, int] = {}
         like: Optional[torch.Tensor] = None
         for name, value in given.items():

@@ -1,4 +1,4 @@
-"""What functions of tuneonce return as dicts."""
+"""The types of dicts that functions of tuneonce return."""
 from typing import TYPE_CHECKING, Any, Dict, List, Literal, Optional, TypedDict, Union
 
 if TYPE_CHECKING:
@@ -8,13 +8,13 @@ ConfigValue = Union[bool, int, float, str]
 
 
 class Counters(TypedDict):
-    """TunedKernel.counters(): what happened since the kernel was made."""
+    """The result of TunedKernel.counters(): events since the kernel was made."""
     hits: int  # Calls that found their key resident.
     tunes: int  # Searches made.
     stored_hits: int  # Keys served from a stored record, without a search.
     waits: int  # Calls that waited for another thread's tune.
-    stand_ins: int  # Launches of the stand-in (the baseline, as a rule) instead of a tuned config.
-    sealed_misses: int  # Of those: after seal(), of keys that were not resident.
+    stand_ins: int  # Launches that ran the fallback config in place of a tuned one.
+    sealed_misses: int  # Launches after seal() whose key was not loaded. They count as stand_ins too.
     failed_tunes: int
     capture_misses: int
     busy_elsewhere: int  # Calls that did not tune since another process tuned their key.
@@ -36,7 +36,7 @@ class Counters(TypedDict):
 
 
 class WarmedKey(TypedDict):
-    """One key of warmup_all: `shapes` are places in the list of its kernel."""
+    """The result of warmup_all for one key. `shapes` are indices in the list of its kernel."""
     kernel: "TunedKernel"
     key: str
     shapes: List[int]
@@ -51,19 +51,19 @@ class _Parameter(TypedDict):
 
 
 class ParameterInfo(_Parameter, total=False):
-    """One of Bundle.parameters; a tensor has access and dims, where a number is a constant extent."""
+    """An entry of Bundle.parameters. A tensor has access and dims, in which a number is a constant extent."""
     dims: List[Union[str, int]]
     access: Literal["in", "out", "inout"]
 
 
 class Example(TypedDict):
-    """Bundle.example."""
+    """The value of Bundle.example."""
     dims: Dict[str, int]
     scalars: Dict[str, Any]
 
 
 class Finding(TypedDict):
-    """One line of doctor()."""
+    """One finding of doctor()."""
     name: str
     found: bool
     detail: str
@@ -71,7 +71,7 @@ class Finding(TypedDict):
 
 
 class Doctor(TypedDict):
-    """doctor(): ok is False where nothing can be tuned."""
+    """The result of doctor(). ok is False if nothing can be tuned."""
     ok: bool
     findings: List[Finding]
 

@@ -1,4 +1,4 @@
-// What all charts have in common: the colours of the page, a size, a name for who cannot see them. Texts in tooltips
+// What all charts have in common: the colours of the page, a size, a label for screen readers. Texts in tooltips
 // are elements, since the library takes strings for markup.
 
 let drawn = [];

@@ -1,4 +1,4 @@
-// What the device was doing while it measured, in words.
+// The state of the device during the measurement, as text.
 
 /** NVML's bits. */
 const slowedBy = [

@@ -10,7 +10,7 @@ const failureTexts = {
   out_of_bounds: "it wrote outside of its outputs",
   not_written: "it left elements of an output unwritten",
   wrote_input: "it wrote a tensor that it may only read",
-  not_verified: "there was no reference to compare its outputs with",
+  not_verified: "its outputs had no reference to compare with",
   crash: "it ended the worker process",
   timeout: "it did not end in time",
   protocol: "it damaged the worker process",
@@ -91,7 +91,7 @@ function doubts(entry) {
         numNotMeasured === 1 ? "was" : "were"} not measured.`);
   }
   if (field(entry, "speedup") === null && field(entry, "mean") !== null) {
-    sentences.push("There is no baseline that it could be compared with.");
+    sentences.push("It could not be compared, because there was not any baseline.");
   }
   if (field(entry, "mean") === null) sentences.push("Nothing was measured for it here.");
   return sentences;

@@ -11,12 +11,12 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Of a message in one piece. The smallest limit up to which a transport of Open MPI's sends at once is 4 KiB (shared
-/// memory); a longer piece would wait for the receiver, and after that for the sender.
+/// Size of one piece of a message. The smallest limit up to which a transport of Open MPI sends at once is 4 KiB
+/// (shared memory). A longer piece would wait for the receiver, and then for the sender.
 constexpr std::size_t kPieceBytes = 2048;
-/// Others' messages on the same tag are none of ours.
+/// Identifies messages of this library among others on the same tag.
 constexpr std::uint32_t kMark = 0x314f5430;
-/// More than any record: what claims to be longer is no message.
+/// More than any record needs. A longer message is invalid.
 constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
 
 Status StatusOf(int result, const char* what) {
@@ -37,7 +37,7 @@ MpiPost::~MpiPost() {
     for (Piece& piece : *pieces) {
       int is_done = 0;
       if (MPI_Test(&piece.request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done != 0) continue;
-      // MPI still reads or writes the bytes, until somebody who hangs goes on: they stay.
+      // MPI still reads or writes the bytes until a rank that hangs continues, so they are never freed.
       static auto* const abandoned = new std::list<Piece>;
       abandoned->push_back(std::move(piece));
     }
@@ -86,7 +86,7 @@ Status MpiPost::Probe() {
 
 Status MpiPost::Receive(const std::function<void(int from, const std::string& message)>& take) {
   TUNEONCE_RETURN_IF_ERROR(Probe());
-  std::vector<bool> waits(1);  // By sender: an earlier piece of theirs is not there yet.
+  std::vector<bool> waits(1);  // By sender: whether an earlier piece has not arrived yet.
   for (auto piece = arriving_.begin(); piece != arriving_.end();) {
     const auto from = static_cast<std::size_t>(piece->from);
     if (from >= waits.size()) waits.resize(from + 1);

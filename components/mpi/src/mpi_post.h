@@ -16,9 +16,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Sends messages of any length to ranks, and hands out those that came, without ever waiting: in pieces so small that
-/// an MPI sends each away at once, whatever sender and receiver do then. Of one sender they come whole and in order.
-/// What is no message of this attempt is dropped. Thread rule: one thread at a time.
+/// Sends messages of any length to ranks and delivers received ones without ever waiting. It splits them into pieces
+/// that are so small that MPI sends each at once, whatever sender and receiver do then. Messages of one sender arrive
+/// whole and in order. Invalid messages, and those of an earlier attempt, are dropped. Thread rule: one thread at a
+/// time.
 class MpiPost {
  public:
   MpiPost(MPI_Comm communicator, int tag, std::uint64_t attempt)
@@ -28,7 +29,7 @@ class MpiPost {
   MpiPost& operator=(const MpiPost&) = delete;
 
   Status Send(int to, std::string_view message);
-  /// Calls `take` for each message that is whole by now, and lets go of what was sent.
+  /// Calls `take` for each message that has arrived completely, and frees what was sent.
   Status Receive(const std::function<void(int from, const std::string& message)>& take);
 
  private:
@@ -38,7 +39,7 @@ class MpiPost {
     int from = 0;
   };
   struct Coming {
-    std::uint64_t number = 0;  // Of the message whose pieces come.
+    std::uint64_t number = 0;  // Number of the message whose pieces are arriving.
     std::string bytes;
   };
 

@@ -20,9 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of a message: what its name and bytes are.
+/// The meaning of a message's name and bytes.
 enum class Kind : std::uint32_t {
-  kPut,   ///< Somebody's, in place of what was there.
+  kPut,   ///< A Put of the sender, which replaces an earlier one.
   kAsk,   ///< For rank 0: to be the cell's, if that is empty.
   kCell,  ///< Rank 0's: what the cell has.
 };
@@ -105,7 +105,7 @@ class MpiRank final : public RankGroup {
     return Status();
   }
 
-  /// On rank 0: the first comer's is the cell's, for ever.
+  /// On rank 0: decides a cell with the first value that arrives, permanently.
   void Decide(const std::string& name, const std::string& bytes) {
     if (!cells_.emplace(name, bytes).second) return;
     Status sent = SendToAll(Kind::kCell, name, bytes);
@@ -148,9 +148,9 @@ class MpiRank final : public RankGroup {
 
   const int rank_, size_;
   MpiPost post_;
-  std::map<std::string, std::string> put_, cells_;  // As far as it was heard here.
+  std::map<std::string, std::string> put_, cells_;  // The values that have arrived here.
   std::set<std::string> asked_;
-  Status broken_;  // What rank 0 could not say.
+  Status broken_;  // The error that prevented rank 0 from answering.
 };
 
 }  // namespace
@@ -172,7 +172,7 @@ Result<std::shared_ptr<RankGroup>> MakeMpiRank(MpiRankOptions options) {
   int rank = 0, size = 0;
   if (communicator == MPI_COMM_NULL || MPI_Comm_rank(communicator, &rank) != MPI_SUCCESS ||
       MPI_Comm_size(communicator, &size) != MPI_SUCCESS) {
-    return InvalidArgumentError("MpiRankOptions::communicator is none (MPI_Comm_c2f)");
+    return InvalidArgumentError("MpiRankOptions::communicator is not set (MPI_Comm_c2f)");
   }
   return std::shared_ptr<RankGroup>(std::make_shared<MpiRank>(communicator, rank, size, options));
 }

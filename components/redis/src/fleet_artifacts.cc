@@ -22,7 +22,7 @@ end
 return found
 )";
 
-// The bytes first: where the server is killed in between, what is named is there.
+// The bytes are written first, so that a name never refers to missing bytes if the server is killed in between.
 constexpr char kPut[] = R"(
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])

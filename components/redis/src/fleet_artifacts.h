@@ -14,13 +14,13 @@ inline namespace v0 {
 /// own. Thread rule: any thread.
 class FleetArtifacts {
  public:
-  /// REQUIRES: `server` and `store`, which tells what was refused, outlive it.
+  /// REQUIRES: `server`, and `store`, whose callback receives refusals, outlive it.
   FleetArtifacts(FleetServer& server, const RecordStore& store) : server_(server), store_(store) {}
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key);
   Status Put(const Fingerprint& key, const Artifact& artifact);
   Result<std::vector<Fingerprint>> Keys() const;
-  /// The same as Get, but that what is refused is an error: InvalidArgument.
+  /// Reads an artifact like Get, but returns InvalidArgument for refused data.
   Result<std::optional<Artifact>> Read(const Fingerprint& key);
 
  private:

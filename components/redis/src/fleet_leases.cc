@@ -15,7 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// ARGV: who, milliseconds. The token grows by the clock too, so that it does where the server forgets what it counted.
+// ARGV: holder, milliseconds. The token also increases with the clock, so that it increases if the server loses its
+// counter.
 constexpr char kAcquire[] = R"(
 local there = redis.call('GET', KEYS[1])
 if there then
@@ -38,9 +39,9 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])
 )";
 
-/// Of a lease's time: how often it is renewed.
+/// How often a lease is renewed in its lifetime.
 constexpr int kRenewalsPerLease = 3;
-/// How often who waits for a lease asks. Many hosts may wait for one.
+/// Interval of polling for a lease. Many hosts may wait for one.
 constexpr milliseconds kPause(50);
 
 }  // namespace
@@ -60,8 +61,8 @@ class FleetLeases::Held {
 
 FleetLeases::~FleetLeases() {
   if (getpid() != owner_) {
-    // In a forked child there is no such thread, and the lock may be held for ever. To destroy what the thread waits on
-    // would wait for it (pthread_cond_destroy).
+    // In a forked child the thread does not exist and the lock may stay locked. Destroying the condition that the
+    // thread waits on would wait for the thread (pthread_cond_destroy).
     (void)over_.release();
     (void)renewer_.release();
     return;

@@ -15,17 +15,17 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The leases of a RedisStore that this process holds. A thread, begun with the first, renews them; one that cannot be
-/// renewed ends by itself on the server, and what is put under it then is refused there, by its token.
-/// Thread rule: any thread. REQUIRES: it is owned by a shared_ptr, as leases hold it.
+/// The leases of a RedisStore that this process holds. A thread, started with the first lease, renews them. A lease
+/// that cannot be renewed ends on the server, which then refuses records put under it, by its token. Thread rule: any
+/// thread. REQUIRES: it is owned by a shared_ptr, because leases refer to it.
 class FleetLeases : public std::enable_shared_from_this<FleetLeases> {
  public:
   explicit FleetLeases(std::shared_ptr<FleetServer> server) : server_(std::move(server)) {}
   ~FleetLeases();
 
-  /// As RecordStore::Lease.
+  /// Implements RecordStore::Lease.
   Result<TuningLease> Acquire(const TuningKey& key, const WaitLimits& limits);
-  /// Of the key's lease, if this process holds it, or held it last; else 0.
+  /// Returns the token of the key's lease if this process holds it or held it last, else 0.
   std::uint64_t TokenOf(const TuningKey& key) const;
 
  private:
@@ -37,15 +37,15 @@ class FleetLeases : public std::enable_shared_from_this<FleetLeases> {
   void RenewUntilOver();
 
   struct Lease {
-    std::string value;  // As the server has it.
+    std::string value;  // The value on the server.
     std::uint64_t token = 0;
   };
   const std::shared_ptr<FleetServer> server_;
   const pid_t owner_ = getpid();
   mutable Mutex mutex_;
-  // By pointers, since a forked child can only leave them where they are.
+  // Pointers, because a forked child must leave these objects undestroyed.
   std::unique_ptr<Condition> over_ = std::make_unique<Condition>();
-  std::map<std::string, Lease> held_ TUNEONCE_GUARDED_BY(mutex_);  // By the lease's key.
+  std::map<std::string, Lease> held_ TUNEONCE_GUARDED_BY(mutex_);     // By the lease's key.
   std::unique_ptr<std::thread> renewer_ TUNEONCE_GUARDED_BY(mutex_);  // Null: none was needed yet.
   bool is_over_ TUNEONCE_GUARDED_BY(mutex_) = false;
 };

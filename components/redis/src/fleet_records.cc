@@ -57,8 +57,8 @@ Result<TuningRecord> FleetRecords::Open(const std::string& hash, const std::stri
                                         const std::string& bytes) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::string body, server_.Open(hash + "/" + field, bytes));
   TUNEONCE_ASSIGN_OR_RETURN(TuningRecord record, DecodeRecord(body));
-  const bool is_its_place = FullKey(record.key).ToString() == field;
-  return is_its_place ? Result<TuningRecord>(std::move(record)) : InvalidArgumentError("it is another key's");
+  const bool is_at_own_key = FullKey(record.key).ToString() == field;
+  return is_at_own_key ? Result<TuningRecord>(std::move(record)) : InvalidArgumentError("it is another key's");
 }
 
 Result<RecordLookup> FleetRecords::Lookup(const TuningKey& key) const {
@@ -132,7 +132,7 @@ Result<std::vector<TuningRecord>> FleetRecords::List(std::vector<std::string>* p
     const std::string field = entry.text.substr(std::min(slash + 1, entry.text.size()));
     TUNEONCE_ASSIGN_OR_RETURN(RedisReply bytes,
                               server_.Call({"HGET", server_.NameOf(hash), field}, server_.Deadline()));
-    if (bytes.is_nil()) continue;  // It expired.
+    if (bytes.is_nil()) continue;  // The record expired.
     Result<TuningRecord> record = Open(hash, field, bytes.text);
     if (record.ok()) {
       records.push_back(*std::move(record));

@@ -15,18 +15,19 @@ inline namespace v0 {
 /// set of all by when they were put; a set of a shape's kernels, for those of other sources. Thread rule: any thread.
 class FleetRecords {
  public:
-  /// REQUIRES: `server` and `store`, which tells what was refused, outlive it.
+  /// REQUIRES: `server`, and `store`, whose callback receives refusals, outlive it.
   FleetRecords(FleetServer& server, const RecordStore& store) : server_(server), store_(store) {}
 
   Result<RecordLookup> Lookup(const TuningKey& key) const;
-  /// `token`: of the lease that it is put under; 0: of none, and it replaces what is there.
+  /// Stores a record. `token` is that of the lease that it is put under. With 0 it replaces any record.
   Status Put(TuningRecord record, std::uint64_t token);
   Status Remove(const TuningKey& key);
-  /// In the order in which they were put. What cannot be opened is left out, and a line of `*problems` (may be null).
+  /// Returns all records in the order in which they were put. A record that cannot be read is skipped and adds a line
+  /// to `*problems`, which may be null.
   Result<std::vector<TuningRecord>> List(std::vector<std::string>* problems) const;
 
  private:
-  /// What lies in a hash under a field.
+  /// Reads the record in a field of a hash.
   Result<TuningRecord> Open(const std::string& hash, const std::string& field, const std::string& bytes) const;
 
   FleetServer& server_;

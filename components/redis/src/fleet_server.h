@@ -16,8 +16,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What the parts of a RedisStore have in common: the server, which is left alone while it is away, and signatures.
-/// Thread rule: any thread.
+/// What the parts of a RedisStore share: the server, which is not called during an outage, and the signatures. Thread
+/// rule: any thread.
 class FleetServer {
  public:
   using Clock = RedisClient::Clock;
@@ -37,13 +37,13 @@ class FleetServer {
     return Ask([&] { return client_->Call(command, deadline); });
   }
 
-  /// Of what is signed together with where it lies, the store's own name included.
+  /// Returns the name with which a value is signed: its key, including the store's own name.
   std::string NameOf(const std::string& key) const { return client_->KeyOf(key); }
   std::string Sign(const std::string& key, std::string_view body) const { return signatures_.Sign(NameOf(key), body); }
   Result<std::string> Open(const std::string& key, std::string_view bytes) const {
     return signatures_.Open(NameOf(key), bytes);
   }
-  /// Says what was refused, once. Errors of what is told are dropped.
+  /// Reports refused data once. Exceptions from the callback are dropped.
   void Refused(const RecordStore& store, const std::string& words) const {
     if (!options_.on_refused || !store.IsNews(words)) return;
     (void)CallForeign("RedisStoreOptions::on_refused", StatusCode::kInternal, [&] {
@@ -64,7 +64,7 @@ class FleetServer {
   template <typename Question>
   Result<RedisReply> Ask(const Question& question) {
     TUNEONCE_RETURN_IF_ERROR(client_->CheckOwner());  // Before a lock that another thread may have held at the fork.
-    // The same words each time: who warns of it says so once.
+    // The text is the same each time, so that its warning is logged once.
     if (!outage_.MayAsk()) {
       return UnavailableError("the store " + place() +
                               " does not answer: it goes on without, and is tried again later");

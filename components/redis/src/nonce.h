@@ -9,7 +9,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A text that nobody else has: by what a server knows who holds something. No secret.
+/// Returns a unique text by which a server identifies a holder. It is not secret.
 inline std::string Nonce() {
   std::random_device random;
   return absl::StrCat(absl::Hex(random()), "-", absl::Hex(random()), "-", absl::Hex(random()), "-",

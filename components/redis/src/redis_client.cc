@@ -42,7 +42,7 @@ Result<RedisReply> RedisClient::CallOn(const RedisCommand& command, Clock::time_
   }
   Result<RedisReply> reply = UnavailableError("");
   if (connection) reply = connection->Call(command, deadline);
-  // One that was idle may be of before the server's restart: the command is as good as not sent.
+  // An idle connection may be from before the server's restart, and then the command was not executed.
   if (!connection || (connection->is_lost() && Clock::now() < deadline)) {
     connection.reset();
     Result<RedisConnection> made = Connect(deadline);

@@ -14,8 +14,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A server, by as many connections as are used at a time, so that nobody waits for another's call; lost ones are made
-/// anew. Thread rule: any thread. It does not cross a fork: in the child every call says so.
+/// A server with as many connections as there are calls at a time, so that no call waits for another one. Lost
+/// connections are replaced. Thread rule: any thread. It cannot be used after fork: in the child process every call
+/// returns an error.
 class RedisClient {
  public:
   using Clock = RedisSocket::Clock;
@@ -25,8 +26,8 @@ class RedisClient {
   /// Connects with nothing yet. Errors: InvalidArgument; Unavailable: the host has no address.
   static Result<std::unique_ptr<RedisClient>> Create(RedisOptions options, Greeting greeting = nullptr);
 
-  /// By `deadline` at the latest. A command may have been done although its answer was lost. Errors: as
-  /// RedisConnection::Call, naming the server.
+  /// Executes a command, by `deadline` at the latest. It may have been executed even if its answer was lost. Errors:
+  /// those of RedisConnection::Call, naming the server.
   Result<RedisReply> Call(const RedisCommand& command, Clock::time_point deadline);
   /// A Lua script: `keys` are names within ours.
   Result<RedisReply> Run(const char* script, const std::vector<std::string>& keys,

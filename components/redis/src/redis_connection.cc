@@ -10,11 +10,11 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// A server that sends more in one answer is none of ours; an artifact has some 100 KB.
+/// Maximum size of an answer. An artifact has some 100 KB, so a larger answer is invalid.
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 
-/// A server's error, of which the first word says what it is.
+/// Converts a server's error, whose first word is its kind.
 Status ErrorOf(std::string_view text) {
   struct Word {
     std::string_view word;
@@ -24,7 +24,7 @@ Status ErrorOf(std::string_view text) {
       {"LOADING", StatusCode::kUnavailable},      {"BUSY", StatusCode::kUnavailable},
       {"MASTERDOWN", StatusCode::kUnavailable},   {"TRYAGAIN", StatusCode::kUnavailable},
       {"CLUSTERDOWN", StatusCode::kUnavailable},  {"OOM", StatusCode::kResourceExhausted},
-      {"MISCONF", StatusCode::kResourceExhausted}};  // Its disk is full, as a rule. All others will be said again.
+      {"MISCONF", StatusCode::kResourceExhausted}};  // Usually its disk is full. All other errors are permanent.
   const std::string_view word = text.substr(0, text.find(' '));
   auto known = std::find_if(std::begin(kWords), std::end(kWords), [&](const Word& each) { return each.word == word; });
   return Status(known == std::end(kWords) ? StatusCode::kFailedPrecondition : known->code,
@@ -98,7 +98,7 @@ Result<RedisConnection> RedisConnection::Open(const RedisOptions& options, const
 }
 
 Result<RedisReply> RedisConnection::Call(const RedisCommand& command, Clock::time_point deadline) {
-  is_lost_ = true;  // Until the whole answer is here: what is left of it would be taken for the next one's.
+  is_lost_ = true;  // Set until the whole answer has arrived, because its rest would be read as the next answer.
   TUNEONCE_RETURN_IF_ERROR(socket_.Send(Formatted(command), deadline));
   return Read(deadline);
 }

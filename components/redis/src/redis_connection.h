@@ -15,8 +15,9 @@ inline namespace v0 {
 
 using RedisCommand = std::vector<std::string>;
 
-/// One connection, signed on. hiredis writes commands and reads replies; sockets and time are ours, since its own calls
-/// block per read and may raise SIGPIPE. After an Unavailable nothing more can be asked by it. Thread rule: one thread.
+/// One authenticated connection. hiredis encodes commands and decodes replies. This class does the input and output,
+/// because hiredis's own calls block per read and may raise SIGPIPE. After Unavailable it cannot be used any more.
+/// Thread rule: one thread.
 class RedisConnection {
  public:
   using Clock = RedisSocket::Clock;
@@ -28,8 +29,8 @@ class RedisConnection {
   RedisConnection& operator=(RedisConnection&&) = delete;
   ~RedisConnection();
 
-  /// Errors: Unavailable: the connection is lost, or the server is not ready; ResourceExhausted: it has no room;
-  /// FailedPrecondition: what else it says (no permission, no such command).
+  /// Executes a command. Errors: Unavailable if the connection is lost or the server is not ready; ResourceExhausted if
+  /// the server is full; FailedPrecondition for its other errors (no permission, unknown command).
   Result<RedisReply> Call(const RedisCommand& command, Clock::time_point deadline);
 
   bool is_lost() const { return is_lost_; }

@@ -38,7 +38,7 @@ Result<std::map<std::string, std::string>> TakeQuery(std::string_view* rest) {
   *rest = rest->substr(0, mark);
   for (const std::string& part : std::vector<std::string>(absl::StrSplit(text, '&'))) {
     const std::size_t equals = part.find('=');
-    if (equals == std::string::npos) return Wrong("has '?' without NAME=VALUE behind it");
+    if (equals == std::string::npos) return Wrong("has '?' without NAME=VALUE after it");
     query[part.substr(0, equals)] = part.substr(equals + 1);
   }
   return query;
@@ -47,7 +47,7 @@ Result<std::map<std::string, std::string>> TakeQuery(std::string_view* rest) {
 Status TakeNumber(const char* name, std::map<std::string, std::string>* query, int* number) {
   auto given = query->find(name);
   if (given == query->end()) return Status();
-  if (!absl::SimpleAtoi(given->second, number)) return Wrong(absl::StrCat("has a ", name, " that is no number"));
+  if (!absl::SimpleAtoi(given->second, number)) return Wrong(absl::StrCat("has a ", name, " that is not a number"));
   query->erase(given);
   return Status();
 }
@@ -78,7 +78,7 @@ Status TakeHost(std::string_view place, RedisOptions* options) {
   if (options->host.empty()) return Wrong("names no host");
   if (port.empty()) return Status();
   if (port.front() == ':' && absl::SimpleAtoi(std::string(port.substr(1)), &options->port)) return Status();
-  return Wrong("has a port that is no number");
+  return Wrong("has a port that is not a number");
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ namespace {
 using Clock = RedisClient::Clock;
 using std::chrono::milliseconds;
 
-// All of a group is one hash: "epoch" (of this hash: another one begins if the server loses it), "size", "rank/R" (who
-// is it), and "cell/NAME". An epoch that is gone means that cells may be gone, too: nothing is put into such a hash.
+// A group is one hash with the fields "epoch" (which is new if the server lost the hash), "size", "rank/R" (the holder)
+// and "cell/NAME". If the epoch is missing, cells may be missing too, so nothing is written to such a hash.
 constexpr char kGroup[] = "ranks";
 constexpr char kJoin[] = R"(
 redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
@@ -75,7 +75,7 @@ class RedisRank final : public RankGroup {
  public:
   static Result<std::shared_ptr<RankGroup>> Make(RedisRankOptions options) {
     if (options.size < 1 || options.rank < 0 || options.rank >= options.size) {
-      return InvalidArgumentError(absl::StrCat("rank ", options.rank, " of ", options.size, " is none"));
+      return InvalidArgumentError(absl::StrCat("invalid rank ", options.rank, " of ", options.size));
     }
     if (options.expiry_seconds < 1) return InvalidArgumentError("RedisRankOptions::expiry_seconds is at least 1");
     auto start = std::make_shared<SameStart>(options.survives_restart);
@@ -116,7 +116,7 @@ class RedisRank final : public RankGroup {
   Result<std::string> PutOnce(const std::string& name, const std::string& bytes, int wait_ms) override {
     const Clock::time_point end = std::max(Clock::now() + milliseconds(wait_ms), PatienceEnd());
     Result<RedisReply> reply = Run(kPutOnce, {epoch_, Cell(name), bytes, Expiry()}, end);
-    // It may have been put all the same.
+    // The server may have executed it nevertheless.
     if (reply.status().code() == StatusCode::kUnavailable) return DeadlineExceededError(reply.status().message());
     if (!reply.ok()) return reply.status();
     return reply->kind == RedisReply::Kind::kText ? Result<std::string>(std::move(reply->text)) : Lost(options_.redis);

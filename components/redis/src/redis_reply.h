@@ -8,7 +8,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What a server answered. A value.
+/// A server's answer. A value.
 struct RedisReply {
   enum class Kind { kNil, kInteger, kText, kArray };
   Kind kind = Kind::kNil;

@@ -59,7 +59,7 @@ RedisSocket::~RedisSocket() {
 }
 
 Result<RedisSocket> RedisSocket::Connect(const std::vector<ServerAddress>& addresses, Clock::time_point deadline) {
-  Status failed = UnavailableError("there is no address");
+  Status failed = UnavailableError("no address");
   for (const ServerAddress& address : addresses) {
     const int file = socket(address.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (file < 0) return SystemError("socket", errno);
@@ -72,7 +72,7 @@ Result<RedisSocket> RedisSocket::Connect(const std::vector<ServerAddress>& addre
 
 Status RedisSocket::ConnectTo(const ServerAddress& address, Clock::time_point deadline) {
   if (address.address.ss_family != AF_UNIX) {
-    const int on = 1;  // What is sent is a whole command, which nothing follows.
+    const int on = 1;  // Each write is a whole command, so sending must not be delayed.
     setsockopt(file_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   }
   if (connect(file_, reinterpret_cast<const sockaddr*>(&address.address), address.size) == 0) return Status();

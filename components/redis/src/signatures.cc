@@ -15,10 +15,10 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-// What is kept: kMark, the length of the key's id in one byte, the id, the signature, the body.
+// The signed form: kMark, the length of the key's id in one byte, the id, the signature, the body.
 constexpr std::string_view kMark = "TOS1";
 constexpr std::size_t kSignatureBytes = 32;
-constexpr std::size_t kLeastSecretBytes = 32;  // As long as what SHA-256 makes of it (RFC 2104).
+constexpr std::size_t kLeastSecretBytes = 32;  // The size of SHA-256's output (RFC 2104).
 constexpr std::size_t kLongestId = 64;
 
 bool IsId(std::string_view id) {
@@ -86,7 +86,7 @@ Result<std::string> Signatures::Open(std::string_view name, std::string_view byt
   if (!IsId(id)) return InvalidArgumentError("nobody signed it");
   auto key = std::find_if(keys_.begin(), keys_.end(), [&](const SigningKey& each) { return each.id == id; });
   if (key == keys_.end()) {
-    return InvalidArgumentError("it was signed by the key '" + std::string(id) + "', which is none that counts here");
+    return InvalidArgumentError("it was signed by the key '" + std::string(id) + "', which is not trusted here");
   }
   const std::string_view signature = bytes.substr(id_at + id_size, kSignatureBytes);
   const std::string_view body = bytes.substr(id_at + id_size + kSignatureBytes);

@@ -13,15 +13,15 @@ inline namespace v0 {
 /// 32 bytes.
 std::string Sha256(std::string_view bytes);
 
-/// Signs bytes under a name, and opens what was signed: HMAC-SHA256 of libcrypto, over both. A value; thread-safe.
+/// Signs bytes together with a name, and verifies them: HMAC-SHA256 of libcrypto over both. A value; thread-safe.
 class Signatures {
  public:
   /// Errors: InvalidArgument, naming the key by its id.
   static Result<Signatures> Create(std::vector<SigningKey> keys);
 
-  /// By the first key.
+  /// Signs with the first key.
   std::string Sign(std::string_view name, std::string_view body) const;
-  /// What was signed under that name by any of the keys. Errors: InvalidArgument, in words.
+  /// Returns the body that any of the keys signed under this name. Errors: InvalidArgument with the reason.
   Result<std::string> Open(std::string_view name, std::string_view bytes) const;
 
  private:

@@ -43,7 +43,7 @@ Result<std::vector<SigningKey>> ReadSigningKeys(const std::string& path) {
     }
     keys.push_back({id, absl::HexStringToBytes(hex)});
   }
-  if (!file.eof() || keys.empty()) return FailedPreconditionError("there is no signing key in " + path);
+  if (!file.eof() || keys.empty()) return FailedPreconditionError("no signing key was found in " + path);
   return keys;
 }
 

@@ -124,7 +124,7 @@ MUTATIONS = [
         "Writes into the gaps of an output are not seen.",
         "search/trial_tensors.cc",
         "  if (found || !poison) return found;\n  return FindInGaps(*poison);",
-        "  return found || !poison ? found : std::optional<Trespass>();",
+        "  return found || !poison ? found : std::optional<StrayWrite>();",
     ),
     Mutation(
         3,

@@ -25,7 +25,7 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
         try:
             known = json.loads(before)
         except ValueError as error:
-            raise SystemExit(f"{manifest_path} is no manifest: {error}; remove it, or export to another folder") from None
+            raise SystemExit(f"{manifest_path} is not a manifest: {error}; remove it, or export to another folder") from None
         replaced = {"cpu", *(v["name"] for v in exported)}
         again = {(v["source"], json.dumps(v.get("targets"))) for v in exported}  # Whatever extents it was exported for before.
         if "backend" not in declaration.axes:  # Triton's Tile IR, for which an earlier export added the axis.

@@ -5,7 +5,7 @@ from tuneonce.export.declaration_error import DeclarationError
 
 # The names that are compiler hints wherever they occur; all else is structural.
 HINTS = ("occupancy", "num_ctas", "num_worker_warps", "num_warps", "num_stages", "maxnreg")
-# A hint that is not set: what the manifest says for None.
+# The value of a hint that is not set, which is None in the manifest.
 NOT_SET = 0
 
 
@@ -52,7 +52,7 @@ def check_complete(configs: Sequence[Dict[str, Any]], axes: Dict[str, Sequence[A
     for config in configs:
         for name, value in config.items():
             if name not in axes:
-                raise DeclarationError(f"config {config} names '{name}', which is no axis; there are: {', '.join(axes)}")
+                raise DeclarationError(f"config {config} names '{name}', which is not an axis; the axes are: {', '.join(axes)}")
             if not any(value == v and type(value) is type(v) for v in axes[name]):
                 raise DeclarationError(f"config {config}: axis '{name}' has the values {list(axes[name])}, not {value!r}")
         missing = [name for name in axes if name not in config]

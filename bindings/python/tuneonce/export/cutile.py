@@ -14,7 +14,7 @@ from tuneonce.export.terms import is_multiple
 
 # cuTile's names of the manifest's dtypes, where they differ.
 TYPES = {"bool": "bool_", "float8_e4m3": "float8_e4m3fn"}
-# What cuTile's own launches look whether it divides an extent.
+# The divisor of extents that cuTile's own launches check.
 EXTENT_DIVISOR = 16
 # Workspaces are allocated on their own.
 WORKSPACE_ALIGNMENT = 256
@@ -72,7 +72,7 @@ def exports_of(kernel: CutileKernel, declaration: Declaration, dtype: str) -> Li
     """The variants for one dtype; `dtype` is what is put behind their names."""
     result = []
     for extents in constants.extents(declaration.constants):
-        # What divides a constant is known.
+        # The divisors of a constant are known.
         divisible = {d: n for d, n in declaration.divisible.items() if d not in extents}
         of_extents = dataclasses.replace(declaration, divisible=divisible)
         for variant, is_divisible in (("tile", True), ("tile_any", False)) if divisible else (("tile", False),):
@@ -128,7 +128,7 @@ class Export:
             if not is_constant(value):
                 raise DeclarationError(f"constant '{name}' of kernel '{self.kernel.name}' is {value!r}; cuTile's constants are "
                                        "whole numbers, floats, truth values and tuples of them")
-        has_tuple = any(isinstance(v, tuple) for v in values.values())  # The same but for them.
+        has_tuple = any(isinstance(v, tuple) for v in values.values())  # Version 2 differs only in tuples.
         convention = CallingConvention.cutile_python_v2() if has_tuple else CallingConvention.cutile_python_v1()
         try:
             signature = KernelSignature([self.constraint(n, values) for n in self.kernel.names], convention,

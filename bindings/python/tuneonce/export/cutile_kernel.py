@@ -12,7 +12,7 @@ from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.kernel_names import declared_names
 from tuneonce.export.parameters import derived
 
-# Where wrappers keep what they wrap.
+# The attributes in which wrappers keep the wrapped object.
 WRAPPED = ("__wrapped__", "kernel", "_kernel", "fn", "func")
 DEEPEST_WRAPPING = 8
 CUTILE_HINTS = ("occupancy", "num_ctas", "num_worker_warps")

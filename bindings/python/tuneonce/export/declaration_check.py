@@ -5,7 +5,7 @@ from tuneonce.export import config_list, constants, dtype_set
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.parameters import DTYPE_BYTES
 
-# Most configs of a search space unless it says otherwise: SearchSpace::kDefaultMaxConfigs.
+# Default limit of a search space's configs, as SearchSpace::kDefaultMaxConfigs.
 DEFAULT_MAX_CONFIGS = 30
 
 
@@ -48,7 +48,7 @@ def _check_dims(declaration: Any) -> None:
             raise DeclarationError(f"no tensor has the dim '{dim}': nothing would say its extent")
     for dim in declaration.divisible:
         if dim not in declaration.dims and not any(p["kind"] == "scalar" and p["name"] == dim for p in declaration.parameters):
-            raise DeclarationError(f"divisible names '{dim}', which is no dim; there are: {_listed(declaration.dims)}")
+            raise DeclarationError(f"divisible names '{dim}', which is not a dim; the dims are: {_listed(declaration.dims)}")
     innermost = {p["dims"][-1] for p in declaration.tensors() if len(p["dims"]) > 1 and isinstance(p["dims"][-1], str)}
     for group in declaration.unaligned:
         unknown = [dim for dim in group if dim not in innermost]
@@ -58,7 +58,7 @@ def _check_dims(declaration: Any) -> None:
     tensors = [p["name"] for p in declaration.tensors()]
     for name in declaration.alignments:
         if name not in tensors:
-            raise DeclarationError(f"alignments names '{name}', which is no tensor; there are: {_listed(tensors)}")
+            raise DeclarationError(f"alignments names '{name}', which is not a tensor; the tensors are: {_listed(tensors)}")
     for group in declaration.alias_groups:
         unknown = [name for name in group if name not in tensors]
         if unknown or len(group) < 2:
@@ -74,11 +74,11 @@ def _check_dtypes(declaration: Any) -> None:
 
 
 def check_axes(declaration: Any) -> None:
-    """Raises DeclarationError for axes that are no lists of values, and for configs that are not made of them."""
+    """Raises DeclarationError for axes that are not lists of values, and for configs with other values."""
     axes = {**declaration.axes, **declaration.hint_axes, **declaration.option_axes}
     for name, values in axes.items():
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-            raise DeclarationError(f"axis '{name}' has {values!r}; a list of values is expected, and a constant is no axis: "
+            raise DeclarationError(f"axis '{name}' has {values!r}; a list of values is expected, and a constant is not an axis: "
                                    f"constants={{'{name}': {values!r}}}")
         if any(v is None for v in values):
             raise DeclarationError(f"axis '{name}' has the value None; only a hint can be not set")
@@ -102,7 +102,7 @@ def _check_constants(declaration: Any) -> None:
             raise DeclarationError(f"'{name}' is an axis and a constant; it is one of them")
         scalars = [p["name"] for p in declaration.parameters if p["kind"] == "scalar"]
         if isinstance(constant, constants.ConstantOf) and constant.dim not in [*declaration.dims, *scalars]:
-            raise DeclarationError(f"constant '{name}' is the extent of '{constant.dim}', which is no dim or scalar; there are: "
+            raise DeclarationError(f"constant '{name}' is the extent of '{constant.dim}', which is not a dim or scalar; those are: "
                                    f"{_listed([*declaration.dims, *scalars])}")
         if isinstance(constant, (list, dict)):
             raise DeclarationError(f"constant '{name}' is {constant!r}: a constant has one value; an axis has several")

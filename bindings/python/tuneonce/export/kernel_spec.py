@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional, Tuple
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 
-# Of the languages themselves, for which nothing can stand in.
+# The languages' own packages, which cannot be stubbed.
 PACKAGES = {"cuda": "cuda-tile", "cuda.tile": "cuda-tile", "triton": "triton", "triton.language": "triton"}
 
 def find(spec: str, declaration_file: Optional[pathlib.Path] = None) -> Tuple[Any, str, Declaration, pathlib.Path]:
@@ -51,7 +51,7 @@ def _declaration_in(module: Any, file: pathlib.Path, name: str) -> Declaration:
 def _imported_file(file: pathlib.Path) -> Any:
     """By its package's name where it is in one, so that its relative imports work."""
     if not file.is_file():
-        raise DeclarationError(f"there is no file '{file}'")
+        raise DeclarationError(f"no file '{file}'")
     file = file.resolve()
     root = _package_root(file)
     if root is not None:

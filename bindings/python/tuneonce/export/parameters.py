@@ -5,7 +5,7 @@ from tuneonce.export.terms import Term, ceil_div, is_multiple, product
 
 DTYPE_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,
                "uint64": 8, "float8_e4m3": 1, "float8_e5m2": 1, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
-# What divides a workspace's number of elements.
+# A divisor of the number of elements of a workspace.
 WORKSPACE_DIVISOR = 16
 
 

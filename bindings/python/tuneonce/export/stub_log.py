@@ -5,7 +5,7 @@ from types import FrameType
 from typing import List, Optional
 
 _answers: List[str] = []
-# Packages whose own code compares and tests what it is given: the standard library and the kernels' languages.
+# Packages whose own code compares and tests its arguments: the standard library and the kernels' languages.
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "triton", "cuda"}) - {"__main__"}
 
 

@@ -13,8 +13,8 @@ from tuneonce.export.triton_artifacts import Artifacts, CompileError
 from tuneonce.export.triton_kernel import TritonKernel, note
 from tuneonce.export.triton_scratch import with_scratch
 
-# Triton writes which lines of the source the code is of, with a path of this machine; in a cubin with the PTX besides, two
-# thirds of its size. Who wants that sets it to 0.
+# Triton adds line information with paths of this machine, which is two thirds of the size of a cubin with PTX. Set the
+# variable to 0 to keep it.
 os.environ.setdefault("TRITON_DISABLE_LINE_INFO", "1")
 
 

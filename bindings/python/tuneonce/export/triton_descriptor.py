@@ -13,11 +13,11 @@ from tuneonce.export.terms import Term, least
 FIRST_WITH_MAPS = 90
 SWIZZLES = ("none", "32B", "64B", "128B")  # By CUDA's number.
 L2_PROMOTION = "128B"  # What Triton's launches ask for.
-ALIGNMENT = 16  # Of a tensor's address and rows, in bytes.
+ALIGNMENT = 16  # Alignment of a tensor's address and rows, in bytes.
 OPERATIONS = {"product": math.prod, "sum": sum, "min": min, "max": max, "ceil_div": lambda v: -(-v[0] // v[1]),
               "floor_div": lambda v: v[0] // v[1]}
 
-# Of one config: the values that its box may name, and what Triton's compiler says of the map.
+# One config's values that its box may name, and the properties of the map from Triton's compiler.
 Compiled = Tuple[Dict[str, Any], Dict[str, Any]]
 
 
@@ -57,7 +57,7 @@ def type_of(parameter: Dict[str, Any], dtype: str, values: Dict[str, Any]) -> st
     try:
         return f"tensordesc<{dtype}[{','.join(str(number(term, values)) for term in parameter['box'])}]>"
     except KeyError as error:
-        raise DeclarationError(f"the box of descriptor '{parameter['name']}' names {error}, which is no axis and no constant "
+        raise DeclarationError(f"the box of descriptor '{parameter['name']}' names {error}, which is neither an axis nor a constant "
                                "of the kernel") from None
 
 
@@ -78,7 +78,7 @@ def assumptions(parameter: Dict[str, Any], declaration: Declaration) -> List[Dic
 
 
 def as_compiled(parameter: Dict[str, Any], configs: Sequence[Compiled]) -> Dict[str, Any]:
-    """The manifest's descriptor that is the one of each config. Errors: DeclarationError if there is none."""
+    """Returns the descriptor for the manifest, which must be that of each config. Raises DeclarationError otherwise."""
     name = parameter["name"]
     swizzles = {SWIZZLES[meta["swizzle"]] for _, meta in configs}
     if len(swizzles) > 1:

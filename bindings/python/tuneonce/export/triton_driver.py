@@ -9,7 +9,7 @@ from triton.runtime import driver
 from tuneonce.export import stub_log
 from tuneonce.export.environment import environment
 
-# What Triton calls its Tile IR back end, and the variable by which it is selected.
+# The name of Triton's Tile IR back end, and the variable that selects it.
 TILE_IR, SWITCH = "tileir", "ENABLE_TILE"
 
 

@@ -15,9 +15,9 @@ from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.kernel_names import declared_names
 from tuneonce.export.triton_key import key_of
 
-# What every triton.Config has beside values of the kernel's constants.
+# The options that every triton.Config has besides values of the kernel's constants.
 CONFIG_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
-# What a triton.Config has more where Triton has a Tile IR back end, with what that takes where it is not set.
+# Further options of a triton.Config if Triton has a Tile IR back end, with their defaults.
 TILE_IR_OPTIONS = {"occupancy": 1, "opt_level": 3}
 # The options of Triton's compiler, launch_pdl and launch_cooperative_grid among them, with their defaults.
 OPTIONS = {field.name: field.default for field in dataclasses.fields(CUDAOptions)}
@@ -190,7 +190,7 @@ class TritonKernel:
             parameter = parameters.get(name, {})
             if parameter.get("kind") == "tensor" and parameter["access"] != "inout":
                 raise DeclarationError(f"@triton.autotune of kernel '{self.name}' resets '{name}' before each run, as the kernel "
-                                       "adds to what is there: declare it inout")
+                                       "adds to its contents: declare it inout")
         if getattr(tuner, "early_config_prune", None) or getattr(tuner, "perf_model", None):
             note(self.name, "prune_configs_by is not asked: all configs are exported")
         if any(getattr(tuner, f"user_defined_{hook}", False) for hook in ("pre_hook", "post_hook")):

@@ -38,7 +38,7 @@ def _deciding(name: str, arguments: Sequence[str], declaration: Declaration, com
     if kind == "derived":
         scalars = [p["name"] for p in declaration.parameters if p["kind"] == "scalar"]
         return [n for n in names_in(parameter["value"]) if n in declaration.dims or n in scalars]
-    if kind == "stride":  # Of a contiguous tensor.
+    if kind == "stride":  # The tensor is contiguous.
         inner = declaration.by_name()[parameter["tensor"]]["dims"][parameter["dimension"] + 1:]
         return [n for n in inner if isinstance(n, str)]  # Others are constant extents.
     dim = declared_names(arguments, declaration.dims).get(name)  # A dim, or a constant that is called as one.

@@ -22,18 +22,20 @@ struct MpiRankOptions {
   int tag = 31000;
 };
 
-/// Ranks that exchange messages by MPI, point to point: no collective, nothing that blocks, no thread of ours. So what
-/// is sent arrives while the receiver is in a call of its group, and a call ends in time whoever hangs.
+/// Makes a rank of a group that exchanges messages by MPI, point to point: it uses no collectives, no blocking calls
+/// and no additional thread. A message arrives while the receiver is in a call of its group, and a call ends in time
+/// even if another rank hangs.
 ///
-/// PutOnce is decided by rank 0, while that is in a call of the group: as it is in an agreement, until it has heard of
-/// all. A rank that dies takes the job along, as MPI's launchers do; where they do not, the others' calls end in
-/// DeadlineExceeded, and without rank 0 nothing is decided any more. With RankPolicy::mixed_kinds, ranks of another
-/// kind than rank 0's depend on its calls as well.
+/// Rank 0 decides PutOnce while it is in a call of the group, which in an agreement is until it has received all
+/// messages. If a rank dies, MPI's launchers end the job. If they do not, the calls of the other ranks return
+/// DeadlineExceeded, and without rank 0 no further cell is decided. With RankPolicy::mixed_kinds, ranks of other kinds
+/// depend on rank 0's calls too.
 ///
-/// Needs MPI_THREAD_SERIALIZED if the thread that calls is not MPI's main thread, MPI_THREAD_MULTIPLE if the host calls
-/// MPI on another one meanwhile. The group must end before MPI_Finalize.
+/// It needs MPI_THREAD_SERIALIZED if the calling thread is not MPI's main thread, and MPI_THREAD_MULTIPLE if the host
+/// calls MPI on another thread meanwhile. The group must end before MPI_Finalize.
 ///
-/// Errors: FailedPrecondition: MPI is not initialized, or over; InvalidArgument: no such communicator or tag.
+/// Errors: FailedPrecondition if MPI is not initialized or finalized; InvalidArgument for an invalid communicator or
+/// tag.
 TUNEONCE_API Result<std::shared_ptr<RankGroup>> MakeMpiRank(MpiRankOptions options = {});
 
 }  // namespace v0

@@ -28,9 +28,9 @@ struct RedisOptions {
   /// How long one call may take, connecting included: as long as a launch may be stopped. Default 250 ms.
   int timeout_ms = 250;
 
-  /// Of redis://[[USER:]PASSWORD@]HOST[:PORT]/NAME[?db=N&timeout_ms=N], or
-  /// redis+unix://[[USER:]PASSWORD@]/PATH?name=NAME with the same; an IPv6 address stands in brackets. Errors:
-  /// InvalidArgument, in words that do not repeat the password.
+  /// Parses an address: redis://[[USER:]PASSWORD@]HOST[:PORT]/NAME[?db=N&timeout_ms=N], or
+  /// redis+unix://[[USER:]PASSWORD@]/PATH?name=NAME with the same parameters. An IPv6 address needs brackets. Errors:
+  /// InvalidArgument with a message that does not contain the password.
   TUNEONCE_API static Result<RedisOptions> Parse(std::string_view address);
   /// "redis://HOST:PORT/NAME", for people: without user and password.
   TUNEONCE_API std::string ToString() const;

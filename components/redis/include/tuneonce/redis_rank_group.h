@@ -16,19 +16,19 @@ struct RedisRankOptions {
   int size = 1;
   /// How long a call goes on trying to reach a server that is away. Default 5 s.
   int patience_ms = 5000;
-  /// What the ranks left is dropped after nobody put anything for so long. Default a day.
+  /// The server drops the group's data after this many seconds without a Put. Default one day.
   int expiry_seconds = 86400;
-  /// The server keeps what it acknowledged (`appendonly yes`, `appendfsync always`), so the group may go on after a
-  /// restart. Default false: after one all calls are errors, as what was agreed on may be gone.
+  /// Whether the server keeps what it acknowledged (`appendonly yes`, `appendfsync always`), so that the group may
+  /// continue after a restart. Default false: after a restart all calls are errors, because an agreement may be lost.
   bool survives_restart = false;
 };
 
-/// Ranks that exchange messages through a Redis server: one hash, which only Lua scripts write. Each rank has one
-/// group, in a process of its own or not; ranks come and go as they like. A call ends after what it may wait, or after
-/// `patience_ms` if the server is away.
+/// Makes a rank of a group that exchanges messages through a Redis server, in one hash that only Lua scripts write.
+/// Each rank makes one group, in its own process or in a shared one, and ranks may start and end at any time. A call
+/// ends after its wait, or after `patience_ms` if the server is not reachable.
 ///
-/// Errors: InvalidArgument; Unavailable: no server; FailedPrecondition: this rank has been here before, or others say
-/// another size: give each start of the job a name of its own.
+/// Errors: InvalidArgument; Unavailable without a server; FailedPrecondition if this rank joined before, or other ranks
+/// have another size. Give each start of the job a name of its own.
 TUNEONCE_API Result<std::shared_ptr<RankGroup>> MakeRedisRank(RedisRankOptions options);
 
 }  // namespace v0

@@ -15,14 +15,15 @@ inline namespace v0 {
 
 class FleetServer;  // Opaque to hosts.
 
-/// A secret by which what is stored is signed (HMAC-SHA256), and its name.
+/// A secret that signs what is stored (HMAC-SHA256), and its name.
 struct SigningKey {
   std::string id;      ///< 1 to 64 letters, digits, '.', '_' and '-'.
-  std::string secret;  ///< Bytes, at least 32, by chance. Who has them can have every host of the fleet run his code.
+  std::string secret;  ///< At least 32 random bytes. Anyone who has them can make every host of the fleet run his code.
 };
 
-/// Of a file with a line for each key, "ID HEX"; empty lines and those with '#' are passed over. Errors: NotFound;
-/// FailedPrecondition if others than its owner may read or write it, or a line is none, by its number alone.
+/// Reads a file with a line "ID HEX" for each key. Empty lines and lines with '#' are skipped. Errors: NotFound;
+/// FailedPrecondition if others than the owner may read or write the file, or a line is invalid (the message has only
+/// its number).
 TUNEONCE_API Result<std::vector<SigningKey>> ReadSigningKeys(const std::string& path);
 
 struct RedisStoreOptions {
@@ -30,37 +31,38 @@ struct RedisStoreOptions {
   /// The first signs, all are accepted: a new one is added everywhere, then put first everywhere, then the old one is
   /// removed. Must be given.
   std::vector<SigningKey> keys;
-  /// Nothing is written, and nobody kept out. Default false.
+  /// Whether the store only reads. It then writes nothing and its leases exclude no one. Default false.
   bool read_only = false;
-  /// What nobody put or looked up for so long is dropped. Default 90 days.
+  /// Records and artifacts are dropped after this many days without a put or a lookup. Default 90.
   int keep_days = 90;
-  /// The right to tune a key ends so long after its holder was heard of last. Holders say so three times in it; a
-  /// machine that is gone stops the others for so long. Default 30 s.
+  /// A lease ends this many milliseconds after its holder was last seen. Holders renew it three times in that period,
+  /// so a machine that fails blocks the others for that long. Default 30 s.
   int lease_ms = 30000;
   /// Larger artifacts are not kept. Default 64 MiB.
   std::int64_t max_artifact_bytes = std::int64_t{64} << 20;
   /// When a server that was away is asked again; each time twice as late, up to a minute. Default 1 s; 0: by the next
   /// call.
   int first_retry_ms = 1000;
-  /// Told, on the calling thread, of what was refused and counts as missing: a signature that is none, something that
-  /// was changed. The same words once. Null (default): nobody; a lookup says it as RecordLookup::detail.
+  /// Called on the calling thread when data was refused and counts as missing: it has an invalid signature or was
+  /// changed. The same text is reported once. Null (default): not reported, except by RecordLookup::detail.
   std::function<void(const std::string& words)> on_refused;
 };
 
-/// Records and artifacts of a fleet, in a Redis server. As a rule under each machine's own store: MakeFleetStore.
+/// Records and artifacts of a fleet in a Redis server. It is usually combined with each machine's own store by
+/// MakeFleetStore.
 ///
-/// All is signed, together with the name that it lies under: what bears no signature of a key that is known, was
-/// changed, cut, or lies where something else was signed counts as missing, with a reason, and is never run. Artifacts
-/// lie by their SHA-256. A lease has a token that grows, which the record that is put under it carries: who lost his
-/// lease to another cannot put a record over the other's (FailedPrecondition).
+/// All values are signed together with the name that they are stored under. A value without a signature of a known key,
+/// or one that was changed, truncated or stored under another name, counts as missing with a reason and is never run.
+/// Artifacts are named by their SHA-256. A lease has an increasing token, which is stored in records that are put under
+/// it: a host that lost its lease cannot replace the record of the next holder (FailedPrecondition).
 ///
-/// No call takes longer than RedisOptions::timeout_ms; List, ArtifactKeys and Verify take that for each step. After one
-/// that got no answer all are Unavailable at once, until the server is tried again. What Put acknowledged is there
-/// after the server was killed if it has `appendonly yes` and `appendfsync always`; else what the last second brought
-/// may be lost.
+/// No call takes longer than RedisOptions::timeout_ms, and List, ArtifactKeys and Verify take up to that for each step.
+/// After a call without an answer all calls return Unavailable at once until the server is tried again. What Put
+/// acknowledged survives a crash of the server if it has `appendonly yes` and `appendfsync always`. Otherwise the last
+/// second may be lost.
 ///
-/// Thread rule: any thread. A thread of the store's own, begun with the first lease, renews them. A store does not
-/// cross fork: in the child every call says so.
+/// Thread rule: any thread. A thread of the store, started with the first lease, renews leases. A store cannot be used
+/// after fork: in the child process every call returns an error.
 class TUNEONCE_API RedisStore final : public RecordStore, public ArtifactCache {
  public:
   /// OK also if the server is away: it is tried again later. Errors: InvalidArgument; Unavailable: the host has no
@@ -83,7 +85,7 @@ class TUNEONCE_API RedisStore final : public RecordStore, public ArtifactCache {
   /// Each machine compiles for itself: keeps out this process's threads alone.
   Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
-  /// What artifacts there are, whole or not.
+  /// Returns the keys of all artifacts, damaged ones included.
   Result<std::vector<Fingerprint>> ArtifactKeys() const;
   /// Reads everything, and checks its signatures.
   Result<StoreReport> Verify() const;

@@ -42,8 +42,8 @@ struct tuneonce_bfloat16 {
 
 extern "C" {
 
-/// One block's place. Extents of the grid and of the block, index of this block, and its shared memory (the static
-/// bytes, then the dynamic ones), aligned to 128 bytes and not cleared.
+/// The position of one block: the extents of the grid and of the block, the index of this block, and its shared memory
+/// (the static bytes, then the dynamic ones), which is aligned to 128 bytes and not cleared.
 struct tuneonce_block {
   unsigned grid_x, grid_y, grid_z;
   unsigned x, y, z;
@@ -81,7 +81,7 @@ struct tuneonce_parameter {
   unsigned size;
 };
 
-/// What a module says of one kernel; found as symbol "tuneonce_kernel_<name>".
+/// A module's description of one kernel, in the symbol "tuneonce_kernel_<name>".
 struct tuneonce_kernel {
   unsigned abi_version;
   unsigned num_parameters;
