@@ -16,7 +16,8 @@ struct TableOptions {
 };
 
 /// A search's result as text for people: one row per candidate (mean, margin, ratio to the best, "=" where it cannot be
-/// told from the fastest), the best and the baseline marked, then failures and duplicates, then the cost.
+/// told from the fastest), the best and the baseline marked, then up to five failures, then the cost. The first line
+/// counts failures, duplicates and configs that were not measured. Axes that have one value in all configs stand once.
 TUNEONCE_API std::string SummaryTable(const TuningResult& result, const TableOptions& options = {});
 
 /// A search's result as a JSON object: kernel, best, successes, failures, duplicates, baseline, speedup_over_baseline,
