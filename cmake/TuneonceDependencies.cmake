@@ -57,6 +57,7 @@ if(NOT TARGET absl::strings)
     function(tuneonce_add_absl)  # A scope of its own for what only Abseil is to see.
       set(BUILD_SHARED_LIBS OFF)
       set(BUILD_TESTING OFF)
+      set(CMAKE_UNITY_BUILD OFF)
       set(ABSL_PROPAGATE_CXX_STD ON)
       set(ABSL_ENABLE_INSTALL ${TUNEONCE_INSTALL})
       set(CMAKE_CXX_STANDARD 17)

@@ -34,7 +34,7 @@ std::string FileWord(std::string name) {
 /// Returns the minimal name of a toolchain, for a source that was refused.
 std::string KindText(const BundleWay& way) { return std::string(SourceKindName(way.source.kind)); }
 
-Status CannotWrite(const std::string& path, const std::string& why) {
+Status CannotWriteBundle(const std::string& path, const std::string& why) {
   return UnavailableError("cannot write '" + path + "': " + why);
 }
 
@@ -58,7 +58,7 @@ Status BundleWriter::Check(const std::string& output) const {
   if (output.empty()) return InvalidArgumentError("-o names no folder");
   if (!std::filesystem::exists(status)) return Status();
   bool is_empty = std::filesystem::is_directory(status) && std::filesystem::is_empty(output, error) && !error;
-  return is_empty ? Status() : CannotWrite(output, "it is there already: name a new folder");
+  return is_empty ? Status() : CannotWriteBundle(output, "it is there already: name a new folder");
 }
 
 void BundleWriter::AddTarget(const std::string& name, const std::string& cpu) {
@@ -165,7 +165,7 @@ Status BundleWriter::WriteInto(const std::string& folder) const {
     const std::filesystem::path path = std::filesystem::path(folder) / name;
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
-    if (error) return CannotWrite(path.parent_path().string(), error.message());
+    if (error) return CannotWriteBundle(path.parent_path().string(), error.message());
     TUNEONCE_RETURN_IF_ERROR(WriteFile(path.string(), content));
   }
   return Status();
@@ -177,13 +177,15 @@ Status BundleWriter::Write(const std::string& output) const {
   std::error_code error;
   if (target.has_parent_path()) std::filesystem::create_directories(target.parent_path(), error);
   std::string temporary = target.string() + ".XXXXXX";
-  if (mkdtemp(temporary.data()) == nullptr) return CannotWrite(output, std::strerror(errno));
+  if (mkdtemp(temporary.data()) == nullptr) return CannotWriteBundle(output, std::strerror(errno));
   mode_t mask = umask(0);
   umask(mask);
   Status written = WriteInto(temporary);
-  if (written.ok() && chmod(temporary.c_str(), 0777 & ~mask) != 0) written = CannotWrite(output, std::strerror(errno));
+  if (written.ok() && chmod(temporary.c_str(), 0777 & ~mask) != 0) {
+    written = CannotWriteBundle(output, std::strerror(errno));
+  }
   if (written.ok() && std::rename(temporary.c_str(), target.c_str()) != 0) {
-    written = CannotWrite(output, std::strerror(errno));
+    written = CannotWriteBundle(output, std::strerror(errno));
   }
   if (!written.ok()) std::filesystem::remove_all(temporary, error);
   return written;

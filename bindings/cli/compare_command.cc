@@ -16,8 +16,6 @@
 namespace tuneonce::cli {
 namespace {
 
-using Kind = CompareOperand::Kind;
-
 struct CompareArguments : MeasuringArguments {
   std::string a, b;
   std::vector<std::string> shape;
@@ -34,11 +32,11 @@ Status CheckArguments(const CompareArguments& arguments, const CompareOperand& a
                                 KindName(b.kind) + ": compare two of a kind");
   }
   const bool names_shapes = !arguments.shape.empty() || !arguments.shapes.empty() || !arguments.scalars.empty();
-  if (a.kind == Kind::kResult && names_shapes) {
+  if (a.kind == CompareOperand::Kind::kResult && names_shapes) {
     return InvalidArgumentError(
         "results have the shape that they were tuned at: leave --shape, --shapes, --scalar out");
   }
-  if (a.kind != Kind::kStore && !arguments.bundle.empty()) {
+  if (a.kind != CompareOperand::Kind::kStore && !arguments.bundle.empty()) {
     return InvalidArgumentError("--bundle says of which kernel stores are: give two bundles as A and B");
   }
   if (arguments.ledger.empty() && !arguments.change.empty()) {
@@ -50,7 +48,7 @@ Status CheckArguments(const CompareArguments& arguments, const CompareOperand& a
 Result<CompareReport> Measure(const CompareArguments& arguments, const CompareOperand& a, const CompareOperand& b) {
   // Checked before a device is opened, because a wrong name should be reported first.
   for (const CompareOperand* each : {&a, &b}) {
-    if (each->kind == Kind::kBundle) TUNEONCE_RETURN_IF_ERROR(Bundle::Load(each->bundle).status());
+    if (each->kind == CompareOperand::Kind::kBundle) TUNEONCE_RETURN_IF_ERROR(Bundle::Load(each->bundle).status());
   }
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenNamedDevice(arguments.device));
   CompareOptions options;
@@ -61,8 +59,8 @@ Result<CompareReport> Measure(const CompareArguments& arguments, const CompareOp
   options.scalars = arguments.scalars;
   options.shapes = arguments.shapes;
   options.bundle = arguments.bundle;
-  return a.kind == Kind::kStore ? CompareStores(a.text, b.text, device, options)
-                                : CompareBundles(a, b, device, options);
+  return a.kind == CompareOperand::Kind::kStore ? CompareStores(a.text, b.text, device, options)
+                                                : CompareBundles(a, b, device, options);
 }
 
 Status WriteLedger(const CompareArguments& arguments, const CompareSummary& summary) {
@@ -82,8 +80,9 @@ Status Compare(const CompareArguments& arguments, int* exit_code) {
   TUNEONCE_ASSIGN_OR_RETURN(CompareOperand a, ReadOperand(arguments.a));
   TUNEONCE_ASSIGN_OR_RETURN(CompareOperand b, ReadOperand(arguments.b));
   TUNEONCE_RETURN_IF_ERROR(CheckArguments(arguments, a, b));
+  const bool are_results = a.kind == CompareOperand::Kind::kResult;
   TUNEONCE_ASSIGN_OR_RETURN(CompareReport report,
-                            a.kind == Kind::kResult ? CompareResults(a.text, b.text) : Measure(arguments, a, b));
+                            are_results ? CompareResults(a.text, b.text) : Measure(arguments, a, b));
   if (report.shapes.size() == 1) TUNEONCE_RETURN_IF_ERROR(report.shapes.front().status);
   const CompareSummary summary = SummaryOf(report);
   PrintReport(report, summary, arguments.json);

@@ -9,23 +9,21 @@
 namespace tuneonce::cli {
 namespace {
 
-using Kind = ManifestNode::Kind;
-
 Result<AxisValue> ValueOf(const ManifestNode& node) {
   switch (node.kind()) {
-    case Kind::kTruth: {
+    case ManifestNode::Kind::kTruth: {
       TUNEONCE_ASSIGN_OR_RETURN(bool value, node.Bool());
       return AxisValue(value);
     }
-    case Kind::kInt: {
+    case ManifestNode::Kind::kInt: {
       TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, node.Int());
       return AxisValue(value);
     }
-    case Kind::kDouble: {
+    case ManifestNode::Kind::kDouble: {
       TUNEONCE_ASSIGN_OR_RETURN(double value, node.Number());
       return AxisValue(value);
     }
-    case Kind::kString: {
+    case ManifestNode::Kind::kString: {
       TUNEONCE_ASSIGN_OR_RETURN(std::string value, node.String());
       return AxisValue(std::move(value));
     }

@@ -24,7 +24,7 @@ namespace {
 
 constexpr char kHeader[] = "iteration\tchange\tlatency_ms\tcorrectness\tstatus\tpeak_bytes";
 constexpr std::size_t kColumns = 6;
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostLedgerBytes = std::size_t{64} << 20;
 /// How long others' appends are waited for; each takes a moment.
 constexpr std::chrono::seconds kPatience(3);
 constexpr std::chrono::milliseconds kPoll(5);
@@ -114,14 +114,14 @@ Status CheckLedger(const std::string& path) {
     return access(folder.c_str(), W_OK | X_OK) == 0 ? Status() : CannotAppend(path, std::strerror(errno));
   }
   TUNEONCE_RETURN_IF_ERROR(Open(path, 0).status());
-  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(path, kMostBytes));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(path, kMostLedgerBytes));
   return LastIteration(path, content).status();
 }
 
 Result<std::int64_t> AppendToLedger(const std::string& path, const LedgerRow& row) {
   TUNEONCE_ASSIGN_OR_RETURN(FileDescriptor file, Open(path, O_CREAT));
   TUNEONCE_RETURN_IF_ERROR(Lock(file, path));
-  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(path, kMostBytes));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(path, kMostLedgerBytes));
   TUNEONCE_ASSIGN_OR_RETURN(std::int64_t iteration, LastIteration(path, content));
   ++iteration;
   std::string text = LineOf(iteration, row);

@@ -76,6 +76,9 @@ void PrintStored(const std::string& name, const BundleReport& report, bool json)
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
+/// What fits on a screen: --json has every row.
+constexpr TableOptions kRows{/*top=*/3, /*bottom=*/1};
+
 /// `trace`: what the search did when; empty: not asked for.
 void Print(const std::string& name, const BundleReport& report, bool json, const std::string& trace) {
   if (report.run.record != nullptr) return PrintStored(name, report, json);
@@ -92,10 +95,11 @@ void Print(const std::string& name, const BundleReport& report, bool json, const
     return PrintJson(all);
   }
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
-  PrintText(SummaryTable(report.run.result));
-  PrintLine("candidates' outputs were compared with the baseline's; the first call took %.1f ms",
-            report.run.first_call_ms);
-  PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
+  PrintText(SummaryTable(report.run.result, kRows));
+  PrintLine(
+      "all outputs were compared with the baseline's; the first call took %.1f ms, a launch now costs %.2f us of "
+      "host time",
+      report.run.first_call_ms, report.run.hit_host_us);
 }
 
 /// Returns the policy for the arguments. `*kept` is the store that they name.

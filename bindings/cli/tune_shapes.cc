@@ -11,7 +11,7 @@
 namespace tuneonce::cli {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostShapesBytes = std::size_t{64} << 20;
 
 /// `settings` as NAME=VALUE behind those of `all` that it does not name.
 std::vector<std::string> Over(const std::vector<std::string>& all,
@@ -41,7 +41,7 @@ Result<const Bundle*> BundleNamed(const std::string& name, const std::shared_ptr
 Result<WantedShapes> ReadShapes(const std::string& path, const std::string& bundle, const Device& device,
                                 const std::vector<std::string>& shape, const std::vector<std::string>& scalars,
                                 const std::shared_ptr<Runtime>& runtime) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(path, kMostBytes));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(path, kMostShapesBytes));
   WantedShapes wanted;
   if (!bundle.empty()) TUNEONCE_RETURN_IF_ERROR(BundleNamed(bundle, runtime, &wanted.bundles).status());
   std::set<std::string> seen;

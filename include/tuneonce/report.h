@@ -17,8 +17,9 @@ struct TableOptions {
 };
 
 /// Prints a search's result as a table for people. Each candidate has a row with its mean, error margin, ratio to the
-/// best, and "=" if it cannot be distinguished from the fastest. The best and the baseline are marked. Failures,
-/// duplicates and the cost follow.
+/// best, and "=" if it cannot be distinguished from the fastest. The best and the baseline are marked. Up to five
+/// failures and the cost follow. The first line counts failures, duplicates and configs that were not measured. Axes
+/// that have one value in all configs are printed once.
 TUNEONCE_API std::string SummaryTable(const TuningResult& result, const TableOptions& options = {});
 
 /// Prints a search's result as a JSON object with the fields that docs/cli.md lists: kernel, best, successes, failures,

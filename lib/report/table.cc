@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "base/number_text.h"
 #include "base/printable.h"
+#include "tuneonce/config.h"
 #include "tuneonce/report.h"
 #include "tuneonce/tuning_result.h"
 
@@ -14,22 +15,67 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-std::string Row(const TuningResult& result, const Success& success) {
+/// Failures are listed up to this many; the first line has their number.
+constexpr std::size_t kMostFailures = 5;
+
+/// The text of a search's configs: of each only the axes that differ between what was measured or failed, and of all
+/// together, the others.
+class ConfigTexts {
+ public:
+  explicit ConfigTexts(const TuningResult& result) {
+    for (const Success& success : result.successes) Add(success.config);
+    for (const Failure& failure : result.failures) Add(failure.config);
+    if (std::find(differs_.begin(), differs_.end(), true) == differs_.end()) differs_.assign(differs_.size(), true);
+  }
+
+  std::string Of(const Config& config) const { return Text(config, /*differs=*/true); }
+  std::string OfAll() const { return Text(first_, /*differs=*/false); }
+
+ private:
+  void Add(const Config& config) {
+    if (differs_.empty()) {
+      first_ = config;
+      differs_.assign(config.values().size(), false);
+    }
+    for (std::size_t i = 0; i < std::min(differs_.size(), config.values().size()); ++i) {
+      if (config.values()[i] != first_.values()[i]) differs_[i] = true;
+    }
+  }
+
+  std::string Text(const Config& config, bool differs) const {
+    if (differs && differs_.empty()) return Printable(config.ToString());
+    std::string text;
+    for (std::size_t i = 0; i < std::min(differs_.size(), config.values().size()); ++i) {
+      if (differs_[i] != differs) continue;
+      absl::StrAppend(&text, text.empty() ? "" : ", ", config.AxisName(i), "=", AxisValueString(config.values()[i]));
+    }
+    return Printable(text);
+  }
+
+  Config first_;
+  std::vector<bool> differs_;  // By axis.
+};
+
+std::string Row(const TuningResult& result, const Success& success, const std::string& config) {
   bool is_best = success.config == result.best.config;
   bool is_baseline = result.baseline && success.config == result.baseline->config;
   const Measurement& m = success.measurement;
   std::string margin = m.error_margin_us ? absl::StrFormat("%9.3f", *m.error_margin_us) : "        -";
   double ratio = result.best.measurement.mean_us > 0 ? m.mean_us / result.best.measurement.mean_us : 1.0;
   return absl::StrFormat("%s %12.3f %s %8d %7.2fx%s %s%s\n", is_best ? "*" : " ", m.mean_us, margin, m.num_samples,
-                         ratio, success.ties_with_fastest ? "=" : " ", Printable(success.config.ToString()),
-                         is_baseline ? "  (baseline)" : "");
+                         ratio, success.ties_with_fastest ? "=" : " ", config, is_baseline ? "  (baseline)" : "");
 }
+
+/// Two significant digits or all before the point.
+std::string RateText(double rate) { return absl::StrFormat(rate < 1 ? "%.2g" : rate < 10 ? "%.1f" : "%.0f", rate); }
 
 std::string RooflineLine(const Roofline& roofline) {
   std::string line = "the best";
-  if (roofline.gb_per_s > 0) absl::StrAppendFormat(&line, " moves %.0f GB/s", roofline.gb_per_s);
+  if (roofline.gb_per_s > 0) absl::StrAppend(&line, " moves ", RateText(roofline.gb_per_s), " GB/s");
   if (roofline.tflop_per_s > 0) {
-    absl::StrAppendFormat(&line, "%s computes %.2f TFLOP/s", roofline.gb_per_s > 0 ? "," : "", roofline.tflop_per_s);
+    const bool is_slow = roofline.tflop_per_s < 0.1;  // As the CPU device is.
+    absl::StrAppend(&line, roofline.gb_per_s > 0 ? ", computes " : " computes ",
+                    RateText(roofline.tflop_per_s * (is_slow ? 1000 : 1)), is_slow ? " GFLOP/s" : " TFLOP/s");
   }
   if (roofline.percent_of_peak)
     absl::StrAppendFormat(&line, ", %.0f %% of the device's peak", *roofline.percent_of_peak);
@@ -61,19 +107,45 @@ std::string Substitutions(const TuningResult& result) {
   return text;
 }
 
-/// One line for each config that was measured for others, too: the first of these, and how many more.
-std::string SameCode(const TuningResult& result) {
-  std::map<std::string, std::vector<std::string>> others_of;
-  for (const Duplicate& duplicate : result.duplicates) {
-    others_of[duplicate.same_as.ToString()].push_back(duplicate.config.ToString());
-  }
+/// One line each, of the first few: tools' messages can be pages, and a broken kernel fails in every config.
+std::string Failures(const TuningResult& result, const ConfigTexts& configs) {
   std::string text;
-  for (const auto& [measured, others] : others_of) {
-    absl::StrAppend(&text, "  same code: {", Printable(others.front()), "}");
-    if (others.size() > 1) absl::StrAppend(&text, " and ", others.size() - 1, " more");
-    absl::StrAppend(&text, " as {", Printable(measured), "}\n");
+  for (std::size_t i = 0; i < result.failures.size(); ++i) {
+    if (i == kMostFailures) {
+      absl::StrAppend(&text, "  ... ", result.failures.size() - i, " more failed\n");
+      break;
+    }
+    const Failure& failure = result.failures[i];
+    absl::StrAppend(&text, "  failed (", std::string(FailureKindName(failure.kind)), "): {", configs.Of(failure.config),
+                    "}: ", Printable(failure.message.substr(0, failure.message.find('\n'))), "\n");
   }
   return text;
+}
+
+std::string Rows(const TuningResult& result, const TableOptions& options, const ConfigTexts& configs) {
+  std::string text = "       mean us  +- 95% us  samples    best   config";
+  if (std::string all = configs.OfAll(); !all.empty()) absl::StrAppend(&text, " (of all: ", all, ")");
+  text += "\n";
+  auto total = static_cast<int>(result.successes.size());
+  int top = std::min(total, options.top);
+  int bottom = std::min(total - top, options.bottom);
+  for (int i = 0; i < total; ++i) {
+    const Success& success = result.successes[static_cast<std::size_t>(i)];
+    if (i == top && total - top - bottom > 0) absl::StrAppend(&text, "  ... ", total - top - bottom, " more\n");
+    if (i < top || i >= total - bottom) absl::StrAppend(&text, Row(result, success, configs.Of(success.config)));
+  }
+  return text;
+}
+
+std::string CostLine(const TuningResult& result) {
+  std::string line = absl::StrFormat(
+      "cost: %.2f s wall, %.2f s compiling %d artifacts, %.4f s on the device in %d rounds timed by %s%s, "
+      "%d launches, %.1f MiB of device memory at most",
+      result.cost.wall_seconds, result.cost.compile_seconds, result.cost.num_compiled, result.cost.gpu_seconds,
+      result.cost.num_rounds, Printable(result.timer), result.is_isolated ? " in a worker process" : "",
+      result.cost.num_launches, static_cast<double>(result.cost.peak_bytes) / (1 << 20));
+  if (result.cost.workers_replaced > 0) absl::StrAppend(&line, ", workers replaced: ", result.cost.workers_replaced);
+  return line + "\n";
 }
 
 }  // namespace
@@ -81,29 +153,11 @@ std::string SameCode(const TuningResult& result) {
 std::string SummaryTable(const TuningResult& result, const TableOptions& options) {
   std::string text = absl::StrFormat("%s: %d measured, %d failed, %d duplicates", Printable(result.kernel),
                                      result.successes.size(), result.failures.size(), result.duplicates.size());
-  if (!result.not_measured.empty()) absl::StrAppend(&text, ", ", result.not_measured.size(), " not measured");
+  if (!result.not_measured.empty())
+    absl::StrAppend(&text, ", ", result.not_measured.size(), " not measured: the search was cut short");
   text += "\n";
-  absl::StrAppend(&text, "       mean us  +- 95% us  samples    best   config\n");
-  auto total = static_cast<int>(result.successes.size());
-  int top = std::min(total, options.top);
-  int bottom = std::min(total - top, options.bottom);
-  for (int i = 0; i < total; ++i) {
-    if (i == top && total - top - bottom > 0) {
-      absl::StrAppend(&text, "  ... ", total - top - bottom, " more\n");
-    }
-    if (i < top || i >= total - bottom)
-      absl::StrAppend(&text, Row(result, result.successes[static_cast<std::size_t>(i)]));
-  }
-  for (const Failure& failure : result.failures) {
-    // One line each: tools' messages can be pages.
-    std::string reason = failure.message.substr(0, failure.message.find('\n'));
-    absl::StrAppend(&text, "  failed (", std::string(FailureKindName(failure.kind)), "): {",
-                    Printable(failure.config.ToString()), "}: ", Printable(reason), "\n");
-  }
-  absl::StrAppend(&text, SameCode(result));
-  for (const Config& config : result.not_measured) {
-    absl::StrAppend(&text, "  not measured, the search was cut short: {", Printable(config.ToString()), "}\n");
-  }
+  const ConfigTexts configs(result);
+  absl::StrAppend(&text, Rows(result, options, configs), Failures(result, configs));
   absl::StrAppend(&text, Substitutions(result));
   if (result.speedup_over_baseline) {
     absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline, round by round\n",
@@ -115,17 +169,7 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
     absl::StrAppend(&text, "not certain: the rounds or the budget ended before the candidates could be told apart\n");
   }
   for (const std::string& note : result.notes) absl::StrAppend(&text, "note: ", Printable(note), "\n");
-  absl::StrAppendFormat(
-      &text,
-      "cost: %.2f s wall, %.2f s compiling %d artifacts, %.4f s on the device in %d rounds timed by %s, "
-      "%d launches, %.1f MiB of device memory at most\n",
-      result.cost.wall_seconds, result.cost.compile_seconds, result.cost.num_compiled, result.cost.gpu_seconds,
-      result.cost.num_rounds, Printable(result.timer), result.cost.num_launches,
-      static_cast<double>(result.cost.peak_bytes) / (1 << 20));
-  if (result.is_isolated) {
-    absl::StrAppend(&text, "candidates ran in a worker process, workers replaced: ", result.cost.workers_replaced,
-                    "\n");
-  }
+  absl::StrAppend(&text, CostLine(result));
   return text;
 }
 

@@ -96,7 +96,7 @@ TEST_P(ShippedTileCppTest, ItsLoopsAreStructuredItsStridesAreSeenAndItAssumesNot
     Result<ParameterLayout> layout =
         ParameterLayout::Create(definition(), way.variant->convention, way.variant->parameters);
     ASSERT_OK(layout);
-    EXPECT_EQ(kernel.parameters.size(), layout->num_declared());
+    EXPECT_EQ(kernel.made_of.parameters.size(), layout->num_declared());
     Result<AssumptionChecks> declared = AssumptionChecks::Create(definition(), *way.variant, *layout);
     ASSERT_OK(declared);
     EXPECT_OK(

@@ -59,18 +59,18 @@ TEST_F(GridTest, ExtentsAtTheEdgeOfATile) {
 }
 
 TEST_F(GridTest, ProductsThatDoNotFitAreNotWrapped) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kThirdOfFive = 6148914691236517207;  // Times 3 it is 5, modulo 2^64.
   problem_.dims[Dim{0}] = kThirdOfFive;
   EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", 1}, {"B", 1}}, 1, occupancy_)), (Dim3{132 * 2, 1, 1}))
       << "more tiles than SMs, not 5";
   EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", 1}, {"M", 1}, {"M", 1}}, 1, 2)), (Dim3{132 * 2, 1, 1}));
-  EXPECT_EQ(Evaluate(Grid::Attention2D({"B", 1}, "M", 3)), (Dim3{3, kMost, 1}));
+  EXPECT_EQ(Evaluate(Grid::Attention2D({"B", 1}, "M", 3)), (Dim3{3, kLargest, 1}));
   EXPECT_EQ(Evaluate(Grid::PersistentRows("B", std::int64_t{1} << 62)), (Dim3{3, 1, 1}));
-  problem_.dims[Dim{0}] = kMost;
-  EXPECT_EQ(Evaluate(Grid::OneD({"M", 1})).x, kMost);
-  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", 1}}, 1, kMost)).x, kMost);
-  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"B", 1}}, kMost, 2)), (Dim3{2, 1, 1}));
+  problem_.dims[Dim{0}] = kLargest;
+  EXPECT_EQ(Evaluate(Grid::OneD({"M", 1})).x, kLargest);
+  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", 1}}, 1, kLargest)).x, kLargest);
+  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"B", 1}}, kLargest, 2)), (Dim3{2, 1, 1}));
 }
 
 TEST_F(GridTest, NegativeValuesMakeNoGridAndNoneIsNotZero) {

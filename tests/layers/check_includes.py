@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """check_includes.py ROOT: a source file reaches, by its own includes, what it names of the library's and of Abseil's.
 
-The presets that run tests compile many files as one, where an include that is missing in one of them does not show;
-whoever builds file by file (quickstart, a package, a user's project) would find it. Known are types, by the header that
+Builds compile many files as one, where an include that is missing in one of them does not show; whoever builds file by
+file (CMAKE_UNITY_BUILD=OFF) would find it. Known are types, by the header that
 defines them, functions outside of classes, and Abseil's functions.
 """
 import os

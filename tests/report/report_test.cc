@@ -1,5 +1,6 @@
 #include "tuneonce/report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report/doctor.h"
@@ -58,17 +59,60 @@ TEST(TableTest, ShowsTopAndBottomAndMarksTheBest) {
   EXPECT_NE(table.find("        19.000         -        1    1.90x= TILE=10  (baseline)\n"), std::string::npos)
       << table;
   EXPECT_NE(table.find("failed (compile): {TILE=11}: first line\n"), std::string::npos) << table;
-  EXPECT_NE(table.find("same code: {TILE=12} as {TILE=1}"), std::string::npos) << table;
   EXPECT_NE(table.find("best is 1.90x as fast as the baseline"), std::string::npos) << table;
   EXPECT_NE(table.find("the best differs from the reference by 0.0625 at most in 'y', 25 % of the tolerance\n"),
             std::string::npos)
       << table;
   EXPECT_NE(table.find("42 launches, 3.0 MiB of device memory at most\n"), std::string::npos) << table;
-  TuningResult with_more = SampleResult();
-  with_more.duplicates.push_back(Duplicate{with_more.failures[0].config, with_more.duplicates[0].same_as});
-  EXPECT_NE(SummaryTable(with_more).find("same code: {TILE=12} and 1 more as {TILE=1}\n"), std::string::npos);
   EXPECT_EQ(table.find("TILE=6"), std::string::npos) << table;
   EXPECT_EQ(SummaryTable(SampleResult(), {20, 0}).find("more"), std::string::npos);
+}
+
+TEST(TableTest, IsShortHoweverManyConfigsThereAre) {
+  TuningResult result = SampleResult();
+  for (int i = 0; i < 1000; ++i) {
+    result.failures.push_back(result.failures[0]);
+    result.duplicates.push_back(result.duplicates[0]);
+    result.not_measured.push_back(result.duplicates[0].config);
+  }
+  const std::string table = SummaryTable(result);
+  EXPECT_NE(table.find("k: 10 measured, 1001 failed, 1001 duplicates, 1000 not measured: the search was cut short\n"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("  ... 996 more failed\n"), std::string::npos) << table;
+  EXPECT_LT(std::count(table.begin(), table.end(), '\n'), 30) << table;
+}
+
+TEST(TableTest, ConfigsAreShownByTheAxesThatDiffer) {
+  SearchSpace space;
+  space.AddAxis("TILE", {1, 2});
+  space.AddAxis("STAGES", {3});
+  std::vector<Config> configs = *space.Enumerate(Target());
+  TuningResult result;
+  for (const Config& config : configs) {
+    Success success;
+    success.config = config;
+    result.successes.push_back(success);
+  }
+  result.best = result.successes[0];
+  const std::string table = SummaryTable(result);
+  EXPECT_NE(table.find("config (of all: STAGES=3)\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("x= TILE=2\n"), std::string::npos) << table;
+  result.successes.resize(1);
+  EXPECT_NE(SummaryTable(result).find("x= TILE=1, STAGES=3\n"), std::string::npos) << "one alone is shown whole";
+}
+
+TEST(TableTest, RatesOfASlowDeviceAreNotZero) {
+  TuningResult result = SampleResult();
+  result.best.roofline = Roofline();
+  result.best.roofline->gb_per_s = 0.041;
+  result.best.roofline->tflop_per_s = 0.0012;
+  EXPECT_NE(SummaryTable(result).find("the best moves 0.041 GB/s, computes 1.2 GFLOP/s\n"), std::string::npos)
+      << SummaryTable(result);
+  result.best.roofline->gb_per_s = 3021.4;
+  result.best.roofline->tflop_per_s = 712;
+  EXPECT_NE(SummaryTable(result).find("the best moves 3021 GB/s, computes 712 TFLOP/s\n"), std::string::npos)
+      << SummaryTable(result);
 }
 
 TEST(JsonTest, HoldsEveryFieldAndNullsForWhatIsUnknown) {
