@@ -15,6 +15,7 @@
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
+#include "tile_ir/tile_ir.h"
 #include "tile_ir/tile_ir_evidence.h"
 #include "tuneonce/bundle.h"
 
@@ -96,7 +97,7 @@ TEST_P(ShippedTileCppTest, ItsLoopsAreStructuredItsStridesAreSeenAndItAssumesNot
     Result<ParameterLayout> layout =
         ParameterLayout::Create(definition(), way.variant->convention, way.variant->parameters);
     ASSERT_OK(layout);
-    EXPECT_EQ(kernel.made_of.parameters.size(), layout->num_declared());
+    EXPECT_EQ(ReadTileIr(kernel.bytecode)->entries[0].parameters.size(), layout->num_declared());
     Result<AssumptionChecks> declared = AssumptionChecks::Create(definition(), *way.variant, *layout);
     ASSERT_OK(declared);
     EXPECT_OK(
