@@ -365,6 +365,9 @@ TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = 
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol);
 /// Makes a variant of CUDA C++ text with these axes as macros and no others.
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes);
+/// Makes the variant CudaCpp of the text in a file, which is read at this call. `#include "name"` looks in the file's
+/// folder first. If the file cannot be read, each config fails to compile with an error that names the file.
+TUNEONCE_API Variant CudaCppFile(const std::string& path, std::string symbol);
 /// Makes a variant of CUDA Tile C++ text (`__tile_global__` functions, cuda_tile.h), compiled by NVRTC 13.3 or newer
 /// and tileiras. Macros and template instances are those of CudaCpp. The config's hint axes replace the hints in the
 /// text and need no further run of NVRTC. The grid is in tiles, and the block is (1, 1, 1). The variant is for GPUs and
@@ -372,6 +375,8 @@ TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vecto
 TUNEONCE_API Variant TileCpp(std::string content, std::string symbol);
 /// Makes a variant of CUDA Tile C++ text with these axes as macros and no others.
 TUNEONCE_API Variant TileCpp(std::string content, std::string symbol, std::vector<std::string> axes);
+/// Makes the variant TileCpp of the text in a file, which is read at this call, as CudaCppFile does.
+TUNEONCE_API Variant TileCppFile(const std::string& path, std::string symbol);
 /// Makes a variant of C++ text for the CPU device (tuneonce/cpu_device/kernel.h), with macros as in CudaCpp. It is for
 /// that device only and is named "cpu".
 TUNEONCE_API Variant HostCpp(std::string content, std::string symbol);

@@ -46,7 +46,7 @@ struct LoweredTileKernel {
 /// take `most_seconds` by what the run before took. One bad instance fails such a run; its instances are then compiled
 /// one by one, each when it is asked for. What was lowered is kept in memory, so that hints cost no further run, and is
 /// served while the headers are as they were. Thread-safe.
-class TileFrontEnd {
+class TUNEONCE_API TileFrontEnd {
  public:
   /// `most_seconds`: what one run should take at most.
   TileFrontEnd(std::shared_ptr<const Toolbox> tools, double most_seconds)

@@ -178,12 +178,20 @@ Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string
   return OfCpp("cuda", OnGpu(), KernelSource::CudaCpp(std::move(content), std::move(symbol)), std::move(axes));
 }
 
+Variant CudaCppFile(const std::string& path, std::string symbol) {
+  return OfCpp("cuda", OnGpu(), KernelSource::FromFile(SourceKind::kCudaCpp, path, std::move(symbol)), std::nullopt);
+}
+
 Variant TileCpp(std::string content, std::string symbol) {
   return OfTileCpp(KernelSource::TileCpp(std::move(content), std::move(symbol)), std::nullopt);
 }
 
 Variant TileCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
   return OfTileCpp(KernelSource::TileCpp(std::move(content), std::move(symbol)), std::move(axes));
+}
+
+Variant TileCppFile(const std::string& path, std::string symbol) {
+  return OfTileCpp(KernelSource::FromFile(SourceKind::kTileCpp, path, std::move(symbol)), std::nullopt);
 }
 
 Variant HostCpp(std::string content, std::string symbol) {

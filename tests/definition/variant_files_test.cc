@@ -65,6 +65,22 @@ TEST_F(VariantFilesTest, APatternThatIsWrongSaysSo) {
   }
 }
 
+TEST_F(VariantFilesTest, CppInAFileIsThatOfItsText) {
+  const std::string path = *folder_.WriteFile("k.cu", "the text");
+  for (const auto& [of_file, of_text] : {std::pair(CudaCppFile(path, "k<TILE>"), CudaCpp("the text", "k<TILE>")),
+                                         std::pair(TileCppFile(path, "k<TILE>"), TileCpp("the text", "k<TILE>"))}) {
+    const KernelSource source = of_file.source(Configs()[0], Problem());
+    EXPECT_OK(source.Check());
+    EXPECT_EQ(source.content, "the text");
+    EXPECT_EQ(source.symbol, "k<TILE>");
+    EXPECT_EQ(source.file, path);
+    EXPECT_EQ(source.kind, of_text.source(Configs()[0], Problem()).kind);
+    EXPECT_EQ(of_file.name, of_text.name);
+  }
+  EXPECT_ERROR(TileCppFile(folder_.path() + "/none.cu", "k").source(Configs()[0], Problem()).Check(),
+               StatusCode::kNotFound, "/none.cu");
+}
+
 TEST_F(VariantFilesTest, AFileThatIsMissingChangesTheFingerprint) {
   std::string path = folder_.path() + "/late.cubin";
   Fingerprint missing = KernelSource::FromFile(SourceKind::kCubin, path, "k").Fingerprint();
