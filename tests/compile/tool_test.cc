@@ -127,7 +127,7 @@ TEST_F(ToolTest, OptionsThatNameFilesAreKnown) {
 TEST_F(ToolTest, WhatACompilerCutsShortIsNoArtifact) {
   UseCxx(Script("cutting",
                 "c++ \"$@\" || exit\nfor last; do :; done\n[ -e \"$last\" ] && truncate -s 5000 \"$last\"; exit 0"));
-  EXPECT_ERROR(Compile(), StatusCode::kInternal, "no whole shared object");
+  EXPECT_ERROR(Compile(), StatusCode::kInternal, "is not a whole shared object");
 }
 
 TEST_F(ToolTest, AFailedCompileFailsAlsoWhereTheHostIgnoresItsChildren) {

@@ -156,8 +156,8 @@ TEST_F(ChannelTest, AnEndMayTakeNoMoreThanItExpects) {
 
 TEST_F(ChannelTest, GarbageIsAProtocolErrorAndNothingFollowsIt) {
   const std::pair<std::string, const char*> cases[] = {
-      {"Segmentation fault\n.....", "no message of tuneonce's"},
-      {std::string(kHeaderBytes, '\0'), "no message of tuneonce's"},
+      {"Segmentation fault\n.....", "not a message of tuneonce"},
+      {std::string(kHeaderBytes, '\0'), "not a message of tuneonce"},
       {HeaderBytes(kMark, kProtocolVersion + 1, 0), "install the library and its tuneonce_worker together"},
       {HeaderBytes(kMark, kProtocolVersion, kMostBodyBytes + 1), "is announced"},
       {HeaderBytes(kMark, kProtocolVersion, ~std::uint64_t{0}), "is announced"},
