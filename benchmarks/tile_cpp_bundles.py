@@ -64,7 +64,7 @@ def main():
     def add(what, *arguments):
         rows.append({"what": what, **compare(options, *arguments)})
         print(json.dumps(rows[-1]), flush=True)
-        options.json.write_text(json.dumps(rows, indent=1))
+        options.json.write_text(json.dumps({"rows": rows}, indent=1))
 
     for name, shapes in SHAPES.items():
         for shape in shapes if name in options.only else []:

@@ -75,7 +75,8 @@ inline Result<std::map<std::string, std::string>> ParseSettings(const std::vecto
   for (const std::string& setting : settings) {
     std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == setting.size()) {
-      return InvalidArgumentError("'" + setting + "' is no " + what + ": write NAME=NUMBER");
+      const char* article = std::string_view("aeiou").find(what.front()) == std::string_view::npos ? "a " : "an ";
+      return InvalidArgumentError("'" + setting + "' is not " + article + what + ": write NAME=NUMBER");
     }
     std::string name = setting.substr(0, equals);
     if (!values.emplace(name, setting.substr(equals + 1)).second) {

@@ -7,7 +7,7 @@ as in a prefill of a part. A query that sees no key gets zeros. `scale` is usual
 The tolerance: probabilities are rounded to half before they are multiplied with v, and each tile size has other ones,
 which are relative to another maximum. Of two results each is off by 2^-11 of the largest |v| at most; for |v| up to 4
 that is 4e-3 between them. Results near 0 are sums that cancel, so that it is no share of the result."""
-from tuneonce.export import ConstantOf, Declaration, blocks, ceil_div, dim, least, product, scalar, tensor, tensors
+from tuneonce.export import ConstantOf, Declaration, blocks, ceil_div, derived, dim, least, product, scalar, tensor, tensors
 
 HEAD_DIMS = [64, 128, 256]
 LARGEST_SUMS = 16384  # Of a block's output, in float32: with more, tileiras 13.5 spills registers on 9.0.
@@ -23,6 +23,7 @@ attention_bundle = Declaration(
     parameters=[tensor("q", "float16", ["B", "H", "S", "D"]), *tensors("k v", "float16", ["B", "G", "T", "D"]),
                 tensor("o", "float16", ["B", "H", "S", "D"], "out"), scalar("scale", "float32", warmup=0.125),
                 scalar("causal", "bool", warmup=True), *map(dim, "STHGD")],
+    more_parameters=[derived("batches", "B")],  # Of CUDA Tile C++.
     key=[{"dim": "S", "bucket": "next_pow2"}, {"dim": "T", "bucket": "next_pow2"}, {"dim": "B", "bucket": "next_pow2"},
          {"dim": "H"}, {"dim": "G"}, {"dim": "D"}, {"value_of": "causal"}],
     constants={"D": ConstantOf("D", HEAD_DIMS)}, option_axes={"ftz": [False, True], "approx": [False, True]},

@@ -67,7 +67,10 @@ std::string Row(const TuningResult& result, const Success& success, const std::s
 }
 
 /// Two significant digits or all before the point.
-std::string RateText(double rate) { return absl::StrFormat(rate < 1 ? "%.2g" : rate < 10 ? "%.1f" : "%.0f", rate); }
+std::string RateText(double rate) {
+  if (rate < 1) return absl::StrFormat("%.2g", rate);
+  return rate < 10 ? absl::StrFormat("%.1f", rate) : absl::StrFormat("%.0f", rate);
+}
 
 std::string RooflineLine(const Roofline& roofline) {
   std::string line = "the best";

@@ -465,7 +465,7 @@ TEST(CompileTest, BadInputIsOneClearLine) {
                      "--option maxrregcount: the compiler of tile_ir sources has no such option");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz=1"}, "takes false and true, and not 1");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "fast=true"}, "cannot be an axis");
-  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz"}, "'ftz' is no option");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz"}, "'ftz' is not an option");
   ExpectOneLineError({"compile", file, "--target", "sm_90"}, "tileiras was not found at /no/tileiras",
                      "TUNEONCE_TILEIRAS=/no/tileiras");
 }

@@ -87,7 +87,7 @@ TEST_F(BundleCheckTest, ACubinsOwnTablesSayItsKernelsAndTheirParameters) {
   EXPECT_GE(by_tileiras->parameter_sizes.size(), 3u);
   EXPECT_EQ(by_tileiras->parameter_sizes.front(), 8u);
   EXPECT_ERROR(ReadCubinKernel(image, "sub"), StatusCode::kInvalidArgument, "no kernel 'sub'");
-  EXPECT_ERROR(ReadCubinKernel(image.substr(0, image.size() / 2), "add"), StatusCode::kInvalidArgument, "no cubin");
+  EXPECT_ERROR(ReadCubinKernel(image.substr(0, image.size() / 2), "add"), StatusCode::kInvalidArgument, "not a cubin");
 }
 
 TEST_F(BundleCheckTest, ACubinOfOtherParametersSymbolOrTargetIsWrong) {

@@ -252,7 +252,7 @@ def test_an_observer_has_no_methods_that_nobody_calls():
         class Misspelt(tuneonce.Observer):
             def on_tunes(self, kernel, key):
                 pass
-    expect(TypeError, "by the name 'on_tunes'; there are on_tune_begin, on_tuned, on_tune_failed", misspelt)
+    expect(TypeError, "no notification 'on_tunes'; the notifications are on_tune_begin, on_tuned, on_tune_failed", misspelt)
 
 
 run_tests(globals(), sys.argv[2:])

@@ -65,7 +65,7 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
     variants = [each.write(folder, bytecode_version) for each in exports]
     workspaces = [p for p in declaration.parameters if p["kind"] == "workspace" and p["name"] in cutile_kernel.names]
     parts = [part for each in workspaces for part in array_parts(each)]
-    return dataclasses.replace(declaration, more_parameters=parts), variants
+    return dataclasses.replace(declaration, more_parameters=[*declaration.more_parameters, *parts]), variants
 
 
 def exports_of(kernel: CutileKernel, declaration: Declaration, dtype: str) -> List["Export"]:

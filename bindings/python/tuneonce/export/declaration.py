@@ -52,7 +52,7 @@ class Declaration:
     dtypes: those that tensors may have which are declared with the first of them, all of them the same: ["float16",
         "bfloat16"]. The kernel is exported for each, as variants of their own (`tile_bfloat16`), and a call's tensors say
         which run. `cpu` gets the dtype as the macro T.
-    more_parameters: what an exporter adds that only its own kernels take.
+    more_parameters: what only some variants take: an exporter's own kernels, or kernels that no exporter makes.
     added_axes, of_dtype: not to be given: the axes that were, where a named space has others; of which of `dtypes` this is, with
         the tensor that shows it.
     """
