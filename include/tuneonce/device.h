@@ -15,7 +15,8 @@ inline namespace v0 {
 
 class DriverApi;  // A loaded driver; opaque to hosts.
 
-/// The properties of a device that tell results of one kind of device from those of another kind.
+/// Describes a device: the properties that decide whether results that were tuned on one device apply to another, and
+/// the device's UUID.
 struct DeviceIdentity {
   std::string name;          ///< "NVIDIA H200"; the CPU device: "tuneonce CPU device (<CPU model>)".
   int capability_major = 0;  ///< Compute capability, major part. The CPU device has 0.0.

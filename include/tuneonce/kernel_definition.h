@@ -67,7 +67,8 @@ struct Assumption {
   Kind kind = Kind::kAligned;
   std::string tensor;  ///< The tensor, or the scalar for kScalarIs, kScalarDivisibleBy and kScalarAtLeast.
   int dimension = 0;   ///< The dimension of `tensor`. Unused for kAligned, kNoOverlap, kContiguous and scalars.
-  /// Bytes for kAligned, elements for strides, extents and divisors, the number for kScalarIs.
+  /// The value that is assumed: an alignment in bytes; a stride, an extent, or its divisor or minimum in elements; a
+  /// scalar's value, divisor or minimum. Unused for kNoOverlap, kContiguous and dtypes, and where `real` is set.
   std::int64_t value = 1;
   std::string other;  ///< kNoOverlap: the other tensor.
   /// kScalarIs: the value, where it was given as a floating-point number.
@@ -246,8 +247,9 @@ struct TUNEONCE_API Variant {
   Variant& Block(Term x, Term y = 1, Term z = 1);
   /// Sets what the code takes for granted of a launch's arguments (`assumptions`).
   Variant& Assuming(std::vector<Assumption> assumed);
-  /// Sets the value of an axis `backend` for which this variant builds configs. Variants of one back end are
-  /// alternatives in order.
+  /// Makes this variant build only the configs whose axis `backend` has the value `backend_name` (default: the
+  /// variant's name). If several variants have the same back end, the first that suits the target and the arguments is
+  /// used.
   Variant& Backend(std::string backend_name);
   /// Sets the names of the parameters that the kernel takes, in its order. A dim may be among them. It is passed as
   /// int32 (checked to fit), unless the definition declares it otherwise (DimValue).

@@ -83,7 +83,8 @@ struct TUNEONCE_API KernelSource {
   static KernelSource HostCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kHostCpp, std::move(content), std::move(symbol));
   }
-  /// Makes a source of machine code, which is not compiled.
+  /// Makes a source from the bytes of a cubin (not from its path), which is loaded without a compiler. `symbol` is the
+  /// kernel's name in it.
   static KernelSource Cubin(std::string content, std::string symbol) {
     return Make(SourceKind::kCubin, std::move(content), std::move(symbol));
   }

@@ -50,8 +50,8 @@ struct TUNEONCE_API KeyPart {
     std::uint64_t power = std::uint64_t{1} << (64 - __builtin_clzll(static_cast<std::uint64_t>(value - 1)));
     return power > (std::uint64_t{1} << 62) ? value : static_cast<std::int64_t>(power);
   }
-  /// Prints the part with a value: "M<=4096" for a bound, "M~4096" for a nearest entry, "M=4095" for an exact value,
-  /// "x:float32", "causal=1".
+  /// Returns the part with `value` as text: "M<=4096" for a bucket's upper bound, "M~4096" for an entry of a Nearest
+  /// list, "M=4095" for an exact value, "x:float32" for a dtype, "causal=1" for a scalar.
   std::string ToString(std::int64_t value) const;
   /// Checks the part. Errors: InvalidArgument, naming the part, if it has two buckets, if it is not a dim but has a
   /// bucket, or if its list is empty, is not increasing, is longer than kMostValues or has a value below 1.

@@ -73,8 +73,9 @@ class TUNEONCE_API SearchSpace {
   /// Adds a hint axis. `name` is the compiler hint that each value sets.
   IntAxis AddHintAxis(const std::string& name, std::vector<std::int64_t> values);
   /// Adds an option axis of integers. `name` is the compiler option that each value sets, for the same source. Each
-  /// compiler receives the options that it knows. If it knows none of a config's options, configs are duplicates and
-  /// are measured once. The value 0 does not set the option (except for opt-level).
+  /// compiler receives the options that it knows. Configs that differ only in options that the compiler does not know
+  /// have the same code and are measured once. The value 0 does not set the option (except for opt-level). This list is
+  /// that of the overloads for booleans and strings, too:
   ///
   /// - Integers: `maxrregcount` (NVRTC, ptxas), `opt-level` (ptxas, tileiras, the CPU device's compiler).
   /// - Booleans: `ftz` (NVRTC, Tile IR), `approx` (NVRTC, Tile IR), `prec-div`, `prec-sqrt`,
@@ -84,13 +85,13 @@ class TUNEONCE_API SearchSpace {
   ///
   /// `ftz` makes float32 operations flush subnormal numbers to zero. `approx` makes divisions and square roots
   /// approximate, and in Tile IR exponentials and hyperbolic tangents too. For NVRTC `approx` stands for
-  /// --prec-div=false and --prec-sqrt=false. In Tile IR both are patched into the bytecode. False leaves the source's
-  /// own flags unchanged.
+  /// --prec-div=false and --prec-sqrt=false. For Tile IR, `ftz` and `approx` are patched into the bytecode. False
+  /// leaves the source's own flags unchanged.
   ///
   /// ftz, approx, prec-div, prec-sqrt, fmad, use_fast_math and opt-level may change results. If an axis has several
-  /// values of one of them, the definition must declare a tolerance (VerifyWithin, or Within for each output). A
-  /// baseline must have ftz, approx and use_fast_math = false, because all results are verified against it. Enumerate
-  /// refuses any other.
+  /// values of one of them, the definition must declare a tolerance (VerifyWithin, or Within for each output). All
+  /// results are verified against the baseline, so Enumerate rejects a baseline in which ftz, approx or use_fast_math
+  /// is true.
   IntAxis AddOptionAxis(const std::string& name, std::vector<std::int64_t> values);
   /// Adds an option axis with the values false and true. AddOptionAxis lists the options.
   Axis<bool> AddBoolOptionAxis(const std::string& name);

@@ -44,8 +44,10 @@ struct Roofline {
   std::optional<Bound> bound;
   double gb_per_s = 0;     ///< Achieved bandwidth in 10^9 bytes per second; 0 if the bytes are unknown.
   double tflop_per_s = 0;  ///< Achieved throughput in 10^12 operations per second; 0 if the operations are unknown.
-  /// The run's time at the device's peaks (the longer of moving and computing) as a share of its real time. Empty if
-  /// unknown. It is a lower bound for dtypes whose peak is not that of float16.
+  /// How close the run came to the device's peaks, in percent: the longer of the times to move the bytes at the peak
+  /// bandwidth and to compute the operations at the peak of float16's tensor cores, divided by the measured time. Empty
+  /// if the peaks are unknown. If a run is bound by computing, it is too low for dtypes with a lower peak than
+  /// float16's, and too high for those with a higher one.
   std::optional<double> percent_of_peak;
 };
 

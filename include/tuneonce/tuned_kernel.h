@@ -50,7 +50,8 @@ struct Counters {
   std::int64_t busy_elsewhere = 0;  ///< Launches that did not tune because another process was tuning their key.
   std::int64_t waiting_keys = 0;    ///< Keys that are pending now, until the host calls AtSafePoint or Warmup.
   std::int64_t pinned_keys = 0;     ///< Keys that run a pinned config now.
-  /// Device memory in bytes that copies of pending keys' inputs hold now (AutotunePolicy::kept_inputs_bytes).
+  /// Device memory, in bytes, that copies of the inputs of pending keys use now. AutotunePolicy::kept_inputs_bytes is
+  /// the limit.
   std::int64_t kept_inputs_bytes = 0;
   std::int64_t inputs_not_kept = 0;  ///< Misses in mode kTuneInBackground whose inputs could not be copied.
   // How often a lookup in the store found no record that serves the key, by RecordMiss.
@@ -204,9 +205,9 @@ class TUNEONCE_API TunedKernel {
   /// Returns what the next launch with the arguments in an array would run; see ChoiceOf.
   Result<Choice> ChoiceOfArguments(CUstream stream, const Argument* arguments, std::size_t count) const;
 
-  /// One shape to warm up, as values by name in place of tensors. It determines the key and what a trial needs. Each
-  /// dim needs a value. A scalar needs one if the definition declares none (ForWarmup) or the launches use another one.
-  /// A tensor needs a dtype if the definition leaves it open.
+  /// One shape to warm up, as named values instead of tensors: the extent of each dim, the value of each scalar, the
+  /// dtype of each tensor. Every dim is required. A scalar can be omitted if the definition gives it a warm-up value
+  /// (ForWarmup) and the launches use that value. A tensor's dtype is needed only if the definition leaves it open.
   struct Shape {
     /// A dim's extent, a scalar's number or boolean, or a tensor's dtype.
     struct Value {

@@ -31,7 +31,8 @@ struct TuningKey {
   TUNEONCE_API bool SameDevice(const TuningKey& other) const;
   /// Returns whether kernel and key words are equal.
   TUNEONCE_API bool SameKernel(const TuningKey& other) const;
-  /// Returns whether the name and key words are equal, but the sources, configs or versions of the kernels differ.
+  /// Returns whether both keys have the same kernel name and `key_words`, but different kernel fingerprints: the
+  /// kernel's definition or sources changed in between.
   TUNEONCE_API bool IsOtherSource(const TuningKey& other) const;
 };
 
@@ -119,8 +120,9 @@ struct ImportedRow {
   Config config;
 };
 
-/// The selected config of a key, with what is known about the search that selected it or the other reason for it
-/// (`reason`). A value. Its configs belong to no space, and are found in a space by Config::IsSame.
+/// The config that was selected for a key, why it was selected (`reason`), and, if a search selected it, what that
+/// search found. Copyable plain data. Its configs are not tied to a SearchSpace; Config::IsSame matches them with the
+/// configs of a space.
 struct TuningRecord {
   TuningKey key;
   Config config;        ///< The selected config.

@@ -38,7 +38,8 @@ struct Success {
   /// The largest difference from the reference. For the baseline, from its own first run. Empty if its outputs were not
   /// compared.
   std::optional<OutputDifference> largest_difference;
-  /// Empty unless the definition sets what a run must move and compute (KernelDefinition::Work).
+  /// How close this config came to the device's limits. Empty unless the definition declares the bytes and operations
+  /// of a run (KernelDefinition::Work).
   std::optional<Roofline> roofline;
 };
 
