@@ -28,17 +28,19 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kInterval(10);
 /// A write is followed by so many times its own time without one.
 constexpr int kQuietTimes = 20;
-/// No launch waits longer for other processes' writes.
+/// How long a launch waits at most for other processes' writes. What it could not write is written later.
 constexpr std::chrono::milliseconds kLongestWait(250);
+/// How long a flush waits at most. After it, at a process's end, nothing is written any more.
+constexpr std::chrono::milliseconds kLongestFlushWait(10000);
 constexpr std::chrono::milliseconds kPoll(1);
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr char kOthers[] = "# launches of other shapes: ";
 
-Result<FileDescriptor> LockFile(const std::string& path) {
+Result<FileDescriptor> LockFile(const std::string& path, std::chrono::milliseconds longest_wait) {
   const std::string name = path + ".lock";
   FileDescriptor file(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!file.is_open()) return UnavailableError(absl::StrCat("cannot open ", name, ": ", std::strerror(errno)));
-  const Clock::time_point end = Clock::now() + kLongestWait;
+  const Clock::time_point end = Clock::now() + longest_wait;
   for (;;) {
     struct flock whole {};
     whole.l_type = F_WRLCK;
@@ -131,7 +133,7 @@ void ShapeLog::Count(Counter& counter) {
   // One thread writes; the others go on.
   if (!due_.compare_exchange_strong(due, (now + kInterval).time_since_epoch().count())) return;
   MutexLock lock(mutex_);
-  WriteAndWarn();
+  WriteAndWarn(kLongestWait);
 }
 
 void ShapeLog::ForgetParents() {
@@ -144,29 +146,30 @@ void ShapeLog::ForgetParents() {
 void ShapeLog::Flush() {
   MutexLock lock(mutex_);
   ForgetParents();
-  WriteAndWarn();
+  WriteAndWarn(kLongestFlushWait);
 }
 
-void ShapeLog::WriteAndWarn() {
+void ShapeLog::WriteAndWarn(std::chrono::milliseconds longest_wait) {
   const Clock::time_point begin = Clock::now();
-  Status written = Write();
+  Status written = Write(longest_wait);
   const Clock::time_point end = Clock::now();
   may_write_ = end + kQuietTimes * (end - begin);
   due_ = std::max(may_write_, end + kInterval).time_since_epoch().count();
-  // Who holds the lock now may not later.
-  if (!written.ok() && written.code() != StatusCode::kDeadlineExceeded) {
+  // A lock that is held now may be free at the next launch's write.
+  const bool is_last = longest_wait == kLongestFlushWait;
+  if (!written.ok() && (is_last || written.code() != StatusCode::kDeadlineExceeded)) {
     warn_("launched shapes are not recorded (TUNEONCE_RECORD_SHAPES): " + written.message());
   }
 }
 
-Status ShapeLog::Write() {
+Status ShapeLog::Write(std::chrono::milliseconds longest_wait) {
   std::vector<std::pair<Counter*, std::int64_t>> taken;
   for (auto& [text, counter] : shapes_) {
     if (std::int64_t launches = counter.load(); launches > 0) taken.emplace_back(&counter, launches);
   }
   const std::int64_t others = others_.load();
   if (taken.empty() && others == 0) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(FileDescriptor locked, LockFile(path_));
+  TUNEONCE_ASSIGN_OR_RETURN(FileDescriptor locked, LockFile(path_, longest_wait));
   TUNEONCE_ASSIGN_OR_RETURN(Recorded recorded, Read(path_));
   std::size_t next = 0;
   for (auto& [text, counter] : shapes_) {

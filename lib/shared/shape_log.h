@@ -37,14 +37,15 @@ class ShapeLog {
   Counter& CounterOf(const std::string& shape_text);
   /// One launch more. Writes where it is time to.
   void Count(Counter& counter);
-  /// Writes what is not written yet.
+  /// Writes what is not written yet. Waits at most 10 s for other processes' writes, then gives a warning.
   void Flush();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  Status Write() TUNEONCE_REQUIRES(mutex_);
-  void WriteAndWarn() TUNEONCE_REQUIRES(mutex_);
+  /// Both wait at most `longest_wait` for other processes' writes. Write returns DeadlineExceeded after it.
+  Status Write(std::chrono::milliseconds longest_wait) TUNEONCE_REQUIRES(mutex_);
+  void WriteAndWarn(std::chrono::milliseconds longest_wait) TUNEONCE_REQUIRES(mutex_);
   /// Resets the counts in a forked process, because its parent writes them.
   void ForgetParents() TUNEONCE_REQUIRES(mutex_);
 

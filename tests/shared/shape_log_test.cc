@@ -1,14 +1,17 @@
 // TUNEONCE_RECORD_SHAPES' file: what its lines say, and that many writers lose nothing of it.
 #include "shared/shape_log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
 #include <vector>
 
 #include "base/file.h"
+#include "base/file_descriptor.h"
 #include "shared/shape_line.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
@@ -119,6 +122,25 @@ TEST_F(ShapeLogTest, ManyProcessesAndThreadsLoseNothing) {
     launches += ParseShapeLine(content.substr(at + 1, content.find('\n', at + 1) - at - 1))->launches;
   }
   EXPECT_EQ(launches, kProcesses * kThreads * kLaunches) << content;
+}
+
+TEST_F(ShapeLogTest, AFlushWaitsForALockThatIsHeldLongerThanALaunchWaits) {
+  FileDescriptor held(open((path_ + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  ASSERT_EQ(fcntl(held.get(), F_OFD_SETLK, &whole), 0);
+  std::thread release([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    held.Close();
+  });
+  {
+    ShapeLog log(path_, Warn());
+    log.Count(log.CounterOf("k M=1"));
+  }
+  release.join();
+  EXPECT_EQ(Content(), std::string(kShapesHeader) + "\nk M=1  # 1 launches\n");
+  EXPECT_TRUE(warnings_.empty());
 }
 
 TEST_F(ShapeLogTest, AForkedProcessDoesNotWriteWhatItsParentCounted) {
