@@ -17,7 +17,7 @@ struct BundleCompileOptions {
   std::vector<std::string> dtypes;    ///< ProblemsOf.
   std::vector<std::string> variants;  ///< Those whose code travels (VariantsNamed); empty: all.
   std::string output;                 ///< A folder that is not there, or empty.
-  int timeout_ms = 0;                 ///< Of one compile; 0: CompileOptions'.
+  int timeout_ms = 0;                 ///< Limits one compile; 0 selects the default of CompileOptions::timeout_ms.
 };
 
 /// What was compiled for one target.

@@ -39,16 +39,17 @@ class BundleArtifacts {
   /// Errors: InvalidArgument for an artifact that is for other axes than too many before it.
   Status Add(BundleArtifact artifact);
   const std::vector<BundleArtifact>& list() const { return list_; }
-  /// The artifact for `config`; null if there is none.
+  /// Returns the artifact for `config`, or null if no artifact matches it.
   const BundleArtifact* Find(const Config& config) const;
   /// How many artifacts are for `config`.
   std::size_t Count(const Config& config) const;
   bool HasLaunchFields() const;
   /// REQUIRES: Find(config) is not null.
   KernelSource SourceOf(const Config& config) const;
-  /// Of all that decides what SourceOf a config is, but the config: found once, from any thread.
+  /// Returns a fingerprint of everything besides the config that decides the result of SourceOf(config). It is computed
+  /// once. Thread rule: any thread may call it.
   Fingerprint Identity() const;
-  /// Of one artifact, without macros.
+  /// Returns the source of `artifact` without the macros that a config defines.
   KernelSource SourceOf(const BundleArtifact& artifact) const;
   /// `source` with the macros of `config`, which KernelSource::Check knows of.
   KernelSource WithDefines(KernelSource source, const Config& config) const;

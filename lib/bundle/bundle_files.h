@@ -36,7 +36,8 @@ class TUNEONCE_API BundleFiles {
   void SetWithheld(std::map<std::pair<std::string, std::string>, std::shared_ptr<const Fingerprint>> texts) {
     withheld_ = std::move(texts);
   }
-  /// Of the artifact `file` of `variant`; null if it is here, as a rule.
+  /// Returns the fingerprint of the withheld text of the artifact `file` of `variant`, or null if the text is in the
+  /// bundle, which is the usual case.
   std::shared_ptr<const Fingerprint> Withheld(const std::string& variant, const std::string& file) const {
     auto it = withheld_.find({variant, file});
     return it == withheld_.end() ? nullptr : it->second;
@@ -46,11 +47,12 @@ class TUNEONCE_API BundleFiles {
     return it != withheld_.end() && it->first.first == variant;
   }
 
-  /// The file `name`, relative to the bundle's folder. Errors: NotFound; InvalidArgument for a name that leads out of
-  /// the folder, by ".." or a symbolic link, for what is no regular file, and for too many bytes.
+  /// Reads the file `name`, a path relative to the bundle's folder, and keeps its content. Errors: NotFound;
+  /// InvalidArgument if the name leads out of the folder (by ".." or a symbolic link), if it does not name a regular
+  /// file, or if the file has too many bytes.
   Result<std::shared_ptr<const std::string>> Read(const std::string& name, std::size_t most_bytes = kMostFileBytes);
-  /// The same, without keeping it: from any thread, later too. REQUIRES: the bytes of an embedded bundle are still
-  /// there.
+  /// Reads the file `name` as Read does, but does not keep its content. Errors: as Read. Thread rule: any thread may
+  /// call it, also after the bundle was read. REQUIRES: the bytes of an embedded bundle still exist.
   Result<std::string> ReadNow(const std::string& name, std::size_t most_bytes = kMostFileBytes) const;
   /// The full path of a folder of the bundle: for a compiler to look for headers. Errors: as Read; FailedPrecondition
   /// for an embedded bundle, which has no folders.

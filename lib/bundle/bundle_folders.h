@@ -18,12 +18,12 @@ class TUNEONCE_API BundleFolders {
   /// path leads to an installed tuneonce).
   static BundleFolders Of(const Environment& environment);
 
-  /// The folder of the bundle that is meant: `folder_or_name` itself if it has a slash, else the first bundle of that
-  /// name in these folders, else the folder of that name in the working directory. A name that is both is none: neither
-  /// may take the other's place unseen. Errors: NotFound, with the folders and the names that there are;
-  /// InvalidArgument for a name that is both.
+  /// Returns the folder of a bundle: `folder_or_name` itself if it has a slash, else the first bundle of that name in
+  /// these folders, else the folder of that name in the working directory. A name that matches two different bundles,
+  /// in these folders and in the working directory, is ambiguous, so that neither silently replaces the other. Errors:
+  /// NotFound, which lists the folders and the existing names; InvalidArgument for an ambiguous name.
   Result<std::string> Find(const std::string& folder_or_name) const;
-  /// Of all bundles here, sorted.
+  /// Returns the sorted names of all bundles in these folders.
   std::vector<std::string> Names() const;
 
  private:

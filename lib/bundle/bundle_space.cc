@@ -211,7 +211,8 @@ Status BundleSpace::ReadScalars(const ManifestNode& root) {
     const ManifestNode* dtype = node.Find("dtype");
     if (dtype != nullptr && dtype->kind() == ManifestNode::Kind::kString) {
       TUNEONCE_ASSIGN_OR_RETURN(std::string dtype_name, dtype->String());
-      scalar.dtype = DTypeNamed(dtype_name).value_or(DType::kAny);  // What is wrong is said where it is read.
+      // An unknown name is reported where the parameter itself is read.
+      scalar.dtype = DTypeNamed(dtype_name).value_or(DType::kAny);
     }
     names_.scalars.push_back(std::move(scalar));
   }

@@ -8,8 +8,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The member `targets` of `node`: {"min_capability": 80, "max_capability": 129}, either of which may be missing, or
-/// "cpu" for the CPU device. Empty if there is none.
+/// Reads the member `targets` of `node`. It is "cpu" for the CPU device, or an object such as
+/// {"min_capability": 80, "max_capability": 129}, in which either field is optional. Returns an empty filter if `node`
+/// has no such member.
 Result<TargetFilter> ReadTargets(const ManifestNode& node);
 
 }  // namespace v0

@@ -19,7 +19,7 @@ namespace {
 /// Most entries of a variant's lists: each is checked when the bundle is read.
 constexpr std::size_t kMostOptions = 256;
 constexpr std::size_t kMostSymbolBytes = 1024;
-/// Of one cluster (Geometry::IsLaunchable).
+/// The largest number of blocks in one cluster (Geometry::IsLaunchable).
 constexpr std::int64_t kMostClusterBlocks = 16;
 
 Result<CallingConvention> ReadConvention(const ManifestNode& variant, SourceKind kind) {
@@ -53,7 +53,8 @@ Result<std::string> ReadSymbol(const ManifestNode& node) {
   return node.Error("'" + symbol + "' is not a symbol: a kernel's unmangled name is expected");
 }
 
-/// The same of CUDA C++: also an instance of a template, "ns::reduce<BLOCK, float>".
+/// Reads the symbol of a CUDA C++ kernel: an unmangled name, or an instance of a template such as
+/// "ns::reduce<BLOCK, float>".
 Result<std::string> ReadCudaSymbol(const ManifestNode& node) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string symbol, node.String());
   if (!IsNameExpression(symbol)) return ReadSymbol(node);
@@ -232,7 +233,8 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
     });
   }
   variant.geometry = std::move(geometry);
-  variant.hints = HintsOfAxes{IsTile(*kind)};  // What the author set, and is no axis, stays.
+  // Hints that the author set in the code and that no axis sets are kept.
+  variant.hints = HintsOfAxes{IsTile(*kind)};
   variant.source =
       IdentifiedSource{[artifacts](const Config& config, const Problem&) { return artifacts->SourceOf(config); },
                        [artifacts] { return artifacts->Identity(); }};

@@ -57,7 +57,7 @@ class TUNEONCE_API ManifestNode {
   const ManifestNode* Find(std::string_view name) const;
   /// The member `name`. Error: it is missing.
   Result<const ManifestNode*> Get(std::string_view name) const;
-  /// Error: a member that is none of `known`; a misspelt field must not be passed over.
+  /// Returns an error for a member that is not in `known`, because a misspelt field must not be ignored.
   Status CheckFields(const std::vector<std::string_view>& known) const;
 
  private:
@@ -78,7 +78,7 @@ class TUNEONCE_API ManifestNode {
   std::vector<ManifestNode> elements_;
   std::vector<std::pair<std::string, ManifestNode>> members_;
   const ManifestNode* parent_ = nullptr;
-  const std::string* name_ = nullptr;  // Of a member.
+  const std::string* name_ = nullptr;  // The name of this value if it is a member of an object.
   std::string file_;                   // The root's.
 };
 

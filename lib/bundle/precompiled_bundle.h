@@ -30,7 +30,7 @@ class TUNEONCE_API PrecompiledBundle final : public PrecompiledCode {
     std::string variant;  ///< The first that it was compiled for, as `config`: for people.
     std::string config;
     std::string file;      ///< Empty: the compiler refused it, as `refusal` says.
-    Fingerprint checksum;  ///< Of the file's bytes.
+    Fingerprint checksum;  ///< The checksum of the file's bytes.
     std::string symbol;
     std::string toolchain;
     std::string refusal;
@@ -43,7 +43,8 @@ class TUNEONCE_API PrecompiledBundle final : public PrecompiledCode {
   };
   using Withheld = std::map<std::pair<std::string, std::string>, std::shared_ptr<const Fingerprint>>;
 
-  /// What `files` has of it; null without a precompiled.json, as a rule. Errors: InvalidArgument, with line and field.
+  /// Reads the precompiled code of the bundle `files`. Returns null if the bundle has no precompiled.json, which is the
+  /// usual case. Errors: InvalidArgument, which names the line and the field.
   static Result<std::shared_ptr<const PrecompiledBundle>> Read(const BundleFiles& files);
 
   Result<std::optional<Image>> Find(const Fingerprint& key) const override;

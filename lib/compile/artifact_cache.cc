@@ -40,7 +40,7 @@ struct MemoryArtifactCache::Impl {
     std::list<Fingerprint>::iterator use;
   };
 
-  explicit Impl(std::int64_t its_max_bytes) : max_bytes(its_max_bytes) {}
+  explicit Impl(std::int64_t size_limit) : max_bytes(size_limit) {}
 
   void Drop(std::map<Fingerprint, Entry>::iterator entry) TUNEONCE_REQUIRES(mutex) {
     bytes -= static_cast<std::int64_t>(entry->second.encoded.size());

@@ -56,17 +56,18 @@ struct CompilePool::Impl {
   std::vector<std::shared_ptr<void>> announcements;                          // Toolchain::Announce
   std::vector<std::thread> workers;  // None if no thread could be made: then Next compiles.
 
-  Impl(CompileSlots& its_slots, const ToolchainSet& its_toolchains, const Target& its_target,
-       std::vector<CompileJob> its_jobs, const CompileOptions& its_options, Order its_order, Trace* its_trace)
-      : slots(its_slots),
-        most_at_a_time(its_options.num_workers > 0 ? its_slots.limit()
-                                                   : its_slots.LimitFor(its_options.memory_per_worker_bytes)),
-        toolchains(its_toolchains),
-        target(its_target),
-        jobs(std::move(its_jobs)),
-        options(its_options),
-        order(its_order),
-        trace(its_trace) {}
+  Impl(CompileSlots& compile_slots, const ToolchainSet& toolchain_set, const Target& compile_target,
+       std::vector<CompileJob> compile_jobs, const CompileOptions& compile_options, Order job_order, Trace* event_trace)
+      : slots(compile_slots),
+        most_at_a_time(compile_options.num_workers > 0
+                           ? compile_slots.limit()
+                           : compile_slots.LimitFor(compile_options.memory_per_worker_bytes)),
+        toolchains(toolchain_set),
+        target(compile_target),
+        jobs(std::move(compile_jobs)),
+        options(compile_options),
+        order(job_order),
+        trace(event_trace) {}
 
   ArtifactCache& CacheOf(std::size_t job) const {
     return jobs[job].cache != nullptr ? *jobs[job].cache : *options.cache;
@@ -120,7 +121,8 @@ struct CompilePool::Impl {
     }
   }
 
-  /// Of the time for all, and for those that need what this one does, in milliseconds; 0 or less once it is spent.
+  /// Returns the milliseconds until `deadline` or the end of CompileOptions::total_timeout_ms, whichever is earlier.
+  /// The result is 0 or less once that time has passed, and the largest int if neither limit is set.
   std::int64_t TimeLeft(Clock::time_point deadline) const {
     if (options.total_timeout_ms != 0) {
       deadline = std::min(deadline, start + std::chrono::milliseconds(options.total_timeout_ms));
@@ -268,8 +270,9 @@ struct CompilePool::Impl {
     return CompiledJob{job, 0, InvalidArgumentError("no source to compile"), {}, false, false};
   }
 
-  /// Compiles one group more. False if there is none. The first worker starts with the cheapest, so that there is soon
-  /// something to measure; the others with the dearest, since one that is started late would be waited for alone.
+  /// Compiles one more group. Returns false if no group remains. The first worker starts with the cheapest group, so
+  /// that there is soon something to measure. The other workers start with the most expensive one, because all would
+  /// wait for an expensive group that was started last.
   bool CompileOne(bool is_first) {
     std::size_t group = 0;
     {

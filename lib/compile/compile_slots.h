@@ -13,9 +13,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// How many compiles run at a time, whoever asks: all searches of a Runtime share one. Who asked first is served first,
-/// so that a long search does not keep a short one waiting for its end. It starts no threads: each search has its own
-/// (CompilePool), which sleep while others' compiles take the machine. Thread-safe.
+/// Limits how many compiles run at a time. All searches of a Runtime share one instance. Requests are served in the
+/// order of their arrival, so that a short search does not have to wait for the end of a long one. This class starts no
+/// threads: each search has its own (CompilePool), which sleep while compiles of other searches hold all slots.
+/// Thread-safe.
 class TUNEONCE_API CompileSlots {
  public:
   /// `limit` 0: the cores that this process may use less one, for the thread that measures; at least one.
@@ -27,8 +28,8 @@ class TUNEONCE_API CompileSlots {
 
   /// The right to compile, until it is destroyed: on any thread, before the slots are.
   using Slot = std::shared_ptr<void>;
-  /// Waits until fewer than `most` (1 or more) compiles run, and fewer than the limit. Null once `is_over` says so,
-  /// which is asked on this thread every 10 ms.
+  /// Waits until fewer than `most` (1 or more) compiles run, and fewer than the limit. Returns null once `is_over`
+  /// returns true. `is_over` is called on this thread every 10 ms.
   Slot Acquire(int most, const std::function<bool()>& is_over);
   /// Compiles that a toolchain was asked for, whatever came of it.
   std::int64_t num_compiles() const { return num_compiles_; }

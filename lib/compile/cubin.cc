@@ -21,8 +21,9 @@ constexpr std::uint8_t kEntryBit = 0x10;  // STO_CUDA_ENTRY
 constexpr std::uint32_t kTypeCallGraph = 0x70000001;
 constexpr std::uint8_t kAttributeFrameSize = 0x11;
 constexpr std::uint8_t kAttributeRegisters = 0x2f;
-/// The limit of registers that the compiler was told, with its value instead of a size: what it made of it counts, and
-/// code that keeps to a limit by itself is the same without. 255 is none.
+/// The register limit that was passed to the compiler. The entry holds the limit in place of a size; 255 means that no
+/// limit was given. The fingerprint ignores the limit, because only its effect on the code counts: code that needs
+/// fewer registers anyway is the same without it.
 constexpr std::uint8_t kAttributeMaxRegisters = 0x1b;
 constexpr std::uint16_t kNoMaxRegisters = 0xff;
 /// Attributes whose value begins with the index of a symbol. An index moves when a debug section comes or goes.
@@ -133,8 +134,8 @@ ResourceUse ResourcesOf(const ElfImage& image, const std::string& kernel) {
   return use;
 }
 
-/// The only kernel that C++ would make of a global function `name` ("_Z4name..."); the end if there is none, or
-/// several.
+/// Finds the only kernel whose name is the C++ mangling of a global function `name` ("_Z4name..."). Returns the end of
+/// `kernels` if no kernel or more than one has such a name.
 std::vector<std::string>::const_iterator OnlyMangled(const std::vector<std::string>& kernels, const std::string& name) {
   const std::string mangled = absl::StrCat("_Z", name.size(), name);
   auto is_it = [&](const std::string& kernel) { return kernel.rfind(mangled, 0) == 0; };

@@ -30,8 +30,8 @@ struct CubinKernel {
   int capability = 0;                        ///< That the cubin was compiled for: 90 for 9.0; 0 if it does not say.
   std::vector<std::size_t> parameter_sizes;  ///< Bytes of each parameter, in order.
 };
-/// Of the kernel that DescribeCubin takes for `symbol`. Errors: as DescribeCubin; InvalidArgument for a table whose
-/// parameters are not numbered without gaps.
+/// Reads the tables of the kernel that DescribeCubin selects for `symbol`. Errors: as DescribeCubin; InvalidArgument if
+/// the numbers of the parameters have gaps.
 TUNEONCE_API Result<CubinKernel> ReadCubinKernel(std::string_view image, const std::string& symbol);
 
 /// True if code for compute capability `code` runs on a GPU of `device`: the same major version, and no newer minor

@@ -8,8 +8,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Passes machine code through as it is: cubins, fatbins, and for the CPU device shared objects. Errors of Compile:
-/// InvalidArgument if the content is none, is cut, or does not say which kernels it has and none is named.
+/// Passes machine code through unchanged: cubins, fatbins, and shared objects for the CPU device. Errors of Compile:
+/// InvalidArgument if the content is not machine code of such a kind, if it is truncated, or if it does not list its
+/// kernels and the source names no symbol.
 class TUNEONCE_API CubinToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kCubin; }

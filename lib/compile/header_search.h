@@ -25,13 +25,13 @@ struct HeaderPath {
 
 /// Computes which files that did not exist a compile would have read, had they existed.
 ///
-/// Compilers list the files that they read, but not the places at which they looked in vain. Those follow from the
-/// texts: each `#include` of a text that was compiled is resolved anew along the compiler's path. If it leads to a file
-/// that was read, the places before that one have to stay empty. If it leads to another file, or to none, the directive
-/// is in a branch that was not compiled, which the content of the files decides. `__has_include` is answered anew in
-/// every branch. An include of a macro may have led to any of the files that were read. The result covers too much
-/// rather than too little, and says so (`is_complete`) where it may cover too little: if a file was read that no
-/// directive leads to, say.
+/// Compilers list the files that they read, but not the places at which they looked for a file and found nothing. These
+/// places follow from the texts: each `#include` of a text that was compiled is resolved again along the compiler's
+/// path. If it leads to a file that was read, the places before that one must stay empty. If it leads to another file,
+/// or to no file, the directive is in a branch that was not compiled, which the content of the files decides.
+/// `__has_include` is evaluated again in every branch. An include of a macro may have led to any of the files that were
+/// read. The result covers too much rather than too little. `is_complete` is false where it may cover too little, for
+/// example if a file was read to which no directive leads.
 class TUNEONCE_API HeaderSearch {
  public:
   struct Findings {
@@ -47,10 +47,10 @@ class TUNEONCE_API HeaderSearch {
   /// of FileClock: what changed since makes the findings incomplete.
   HeaderSearch(HeaderPath path, const std::vector<std::string>& read, const timespec& started);
 
-  /// A text that is no file of `read`; `folder`: where the compiler looks first for its "headers" ("": the working
-  /// directory); nothing if that is a folder of the compile's own.
+  /// Adds a text that is not in one of the files `read`. `folder` is where the compiler first looks for its "headers";
+  /// "" is the working directory, and nullopt stands for a folder that only this compile uses.
   void AddText(std::string text, std::optional<std::string> folder);
-  /// A header that is no file: `#include` of its name reads `text`, whatever files exist.
+  /// Adds a header that exists only in memory: `#include` of its name reads `text`, whatever files exist.
   void AddHeaderInMemory(const std::string& name, std::string text);
   /// A header that the compiler includes unasked, or by an option (`is_quoted`; `folder` as in AddText).
   void AddInclude(const std::string& name, bool is_quoted, const std::optional<std::string>& folder);
@@ -85,7 +85,8 @@ class TUNEONCE_API HeaderSearch {
   void ResolveQuestion(const std::vector<std::string>& places, bool is_next);
   /// Notes a file that was read, or asked for, by the name that led to it.
   void NoteFile(const std::string& path);
-  /// Notes that there is no file at `path`: by the first of its folders that is missing, which is one for many files.
+  /// Notes that `path` does not exist. If one of its folders is missing, notes the first missing folder instead,
+  /// because one such entry covers many files.
   void NoteAbsent(const std::string& path);
   /// Whether the place changed after the compile began, so that the compiler may have seen another state.
   bool IsNew(const Place& place) const;

@@ -29,7 +29,7 @@ std::optional<std::string> ReadString(std::string_view text, std::size_t* at) {
   return std::nullopt;
 }
 
-/// The value of the string member `key` of the object that is `event`'s text; nothing if there is none.
+/// Returns the value of the string member `key` of the JSON object `event`, or nullopt if it has no such member.
 std::optional<std::string> Member(std::string_view event, std::string_view key) {
   std::optional<std::string> last;  // String before the one that is read.
   for (std::size_t at = event.find('"'); at != std::string_view::npos; at = event.find('"', at)) {

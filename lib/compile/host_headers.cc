@@ -33,7 +33,7 @@ bool TakesWord(const std::string& option) {
 
 /// Whether the options are such that the compiler's list names all files that it reads.
 bool HeadersAreAllThatIsRead(const HostCompile& compile) {
-  bool is_argument = false;  // Of the option before.
+  bool is_argument = false;  // True if `option` is the argument of the previous option.
   for (const std::string& option : compile.options) {
     if (std::exchange(is_argument, false)) continue;
     is_argument = TakesWord(option);

@@ -170,7 +170,8 @@ Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hint
   compile.dependency_file = folder.path() + "/kernel.d";
   TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile("kernel.cc", compile.text));
   std::string output = folder.path() + "/kernel.so";
-  // -fno-gnu-unique: a unique symbol would keep the module loaded for ever, and be shared between candidates.
+  // -fno-gnu-unique: a unique symbol would be shared between candidates, and would keep the module loaded until the
+  // process ends.
   arguments.insert(arguments.end(), {"-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC",
                                      "-fvisibility=hidden"});
   if (!is_clang) arguments.push_back("-fno-gnu-unique");

@@ -24,9 +24,10 @@ TUNEONCE_API std::string CpuModelIn(std::string_view cpu_info);
 /// C++ -> shared object for the CPU device, by the system's compiler: `Environment::cxx` (a program, or a command such
 /// as "ccache g++"), else c++, g++ or clang++ from PATH. Options: C++17, -O3 -march=native, no fused multiply-add (so
 /// that tile sizes do not change the sum of a product by rounding), then the source's own. Hints do not apply. The text
-/// of tuneonce/cpu_device/kernel.h comes before every source. An artifact is cacheable if its options are such that the
-/// compiler can list all that it read: none that hands over libraries, plugins, profiles or files of options; and if
-/// what it looked for in vain can be computed (HeaderSearch).
+/// of tuneonce/cpu_device/kernel.h comes before every source. An artifact is cacheable under two conditions. Its
+/// options must let the compiler list all files that it reads, so no option may name a library, a plugin, a profile or
+/// a file of options. And HeaderSearch must be able to compute where the compiler looked for headers that did not
+/// exist.
 class TUNEONCE_API HostToolchain final : public Toolchain {
  public:
   explicit HostToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}

@@ -46,8 +46,9 @@ struct NvrtcLibrary {
   static constexpr int kCancelled = 16;        ///< NVRTC_ERROR_CANCELLED: SetFlowCallback's callback ended it.
   static constexpr int kTraceNotWritten = 17;  ///< NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED.
 
-  /// `Environment::nvrtc`, else libnvrtc.so.13 and .12 from `Environment::cuda_home`/lib64, from where the loader
-  /// looks, and from /usr/local/cuda/lib64. Loaded once for the whole process, for ever. Errors: Unavailable.
+  /// Loads `Environment::nvrtc` if it is set, else libnvrtc.so.13 or .12 from `Environment::cuda_home`/lib64, from
+  /// where the loader looks, or from /usr/local/cuda/lib64. The library is loaded once per process and never unloaded.
+  /// Errors: Unavailable.
   static Result<const NvrtcLibrary*> Load(const Environment& environment);
   /// One that compiles CUDA Tile C++: `Environment::tile_nvrtc`, else libnvrtc.so.13 from the first of `folders` that
   /// has one, and from where the loader looks. What `Load` returns stays as it is: a library that is loaded by its path

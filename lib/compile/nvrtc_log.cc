@@ -92,7 +92,7 @@ std::string HowToGetHeader(const std::string& header, const std::string& where, 
   return "say which folder has it (-I, Include), or give its text (Header)";
 }
 
-/// The first file whose byte-order mark is an error of the log; empty if there is none.
+/// Returns the first file whose byte-order mark the log reports as an error, or "" if the log reports no such error.
 std::string HeaderWithByteOrderMark(absl::string_view log) {
   for (absl::string_view line : absl::StrSplit(log, '\n')) {
     const std::size_t end = line.find("(1): error: unrecognized token");

@@ -11,9 +11,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What NVRTC said of a source that does not compile, as a user needs it: of a header that is missing one line with the
-/// file and line that ask for it, where was looked and what to do; of a name that only the kernel's name expression
-/// says, that it is no macro. Else NVRTC's own words, which name file and line.
+/// Turns NVRTC's log of a source that does not compile into a message for the user. For a missing header, the message
+/// is one line: the file and line that include it, the folders that were searched, and what to do. For an unknown name
+/// that is an argument in the kernel's name expression, the message adds that the name is not defined as a macro.
+/// Otherwise the message is NVRTC's own text, which names the file and line.
 TUNEONCE_API std::string ExplainNvrtcLog(const std::string& log, const KernelSource& source,
                                          const std::vector<std::string>& folders, const CudaHeaders& headers);
 

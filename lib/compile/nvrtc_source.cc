@@ -24,7 +24,7 @@ bool Mentions(const std::string& text, const char* word) {
   return absl::StrReplaceAll(text, {{"\\\r\n", ""}, {"\\\n", ""}}).find(word) != std::string::npos;
 }
 
-/// A macro as a line of the text: "#define TILE 64"; empty for what is none.
+/// Returns a macro as a line of source text ("#define TILE 64"), or "" if `define` has more than one line.
 std::string DefineLine(const std::string& define) {
   std::size_t equals = define.find('=');
   bool is_one_line = define.find_first_of("\r\n") == std::string::npos;

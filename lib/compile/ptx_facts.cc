@@ -162,7 +162,8 @@ class PtxSpreader {
     Add(instruction.operands[0], what);
   }
 
-  /// Of two elements that were loaded by themselves: what two values have from one load is no product of two.
+  /// Returns whether `instruction` multiplies and adds two elements of different loads. Two factors that come from the
+  /// same load do not count, because that is not a dot product of two inputs.
   bool IsMultiplyAdd(const PtxInstruction& instruction) const {
     constexpr std::size_t kAddend = 3;
     if (instruction.Base() != "fma" || instruction.operands.size() <= kAddend) return false;

@@ -22,7 +22,7 @@ enum PtxFact : std::uint32_t {
   kPtxContent = 1u << 7,   ///< What was loaded from places that differ from block to block, or thread to thread.
   kPtxScalar = 1u << 8,    ///< A parameter that is a float.
   kPtxShuffled = 1u << 9,  ///< Another thread's register; not in what is computed of it.
-  kPtxScanned = 1u << 10,  ///< The same from the threads below.
+  kPtxScanned = 1u << 10,  ///< The register of a thread with a lower index; not in what is computed of it.
   kPtxShared = 1u << 11,   ///< Loaded from shared memory; not in what is computed of it.
   kPtxDot = 1u << 12,      ///< A multiply-add of two elements.
 };
@@ -62,7 +62,7 @@ struct PtxFacts {
 
   static PtxFacts Of(const PtxKernel& kernel);
   OfRegister Of(const PtxOperand& operand) const;
-  /// Of all that the instruction reads: of its operands but the first, its result.
+  /// Returns the merged facts of all operands that the instruction reads: all but the first, which is its result.
   OfRegister OfSources(const PtxInstruction& instruction) const;
   /// Whether a fold joins what several threads have: it is a reduction's step.
   bool JoinsThreads(const PtxInstruction& fold) const;

@@ -21,13 +21,13 @@ inline namespace v0 {
 class TUNEONCE_API PrecompiledCode {
  public:
   struct Image {
-    std::string bytes;                    ///< A cubin, or the CPU device's shared object.
-    std::string symbol;                   ///< The kernel's name in it.
-    std::string toolchain;                ///< Artifact::toolchain.
-    std::string cpu;                      ///< Of the CPU device: the processor that it was compiled for, and runs on.
-    std::vector<std::string> parameters;  ///< Artifact::parameters.
+    std::string bytes;                        ///< A cubin, or the CPU device's shared object.
+    std::string symbol;                       ///< The kernel's name in it.
+    std::string toolchain;                    ///< Artifact::toolchain.
+    std::string cpu;                          ///< The processor that CPU device code was compiled for, and runs on.
+    std::vector<std::string> parameters;      ///< Artifact::parameters.
     std::vector<CodeAssumption> assumptions;  ///< Artifact::assumptions.
-    Status refusal;  ///< Not OK: there is no image; the compiler refused the source, with these words.
+    Status refusal;  ///< The compiler's error if it rejected the source; `bytes` is empty then.
   };
   virtual ~PrecompiledCode();
 

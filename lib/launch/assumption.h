@@ -64,9 +64,10 @@ class TUNEONCE_API AssumptionChecks {
   /// contradicts, so that no launch fulfils it, and for what no launch can be checked for. REQUIRES: as Cover.
   Status AddOfCode(const ParameterLayout& layout, const Config& config, const std::vector<CodeAssumption>& of_code,
                    bool* has_more);
-  /// The same for code of which several forms exist: OK if one suits. Else names what the nearest was compiled
-  /// for; where none is for the right dtypes, the tensor and all that there are; where none has the right constants,
-  /// the dim or scalar and all values.
+  /// Verifies a call of a kernel whose code exists in several forms, each with its own checks. Returns OK if the call
+  /// fulfils the checks of one form. Errors: InvalidArgument, which names what the nearest form was compiled for. If no
+  /// form has the call's dtypes, the error names the tensor and all dtypes that exist. If no form has the call's
+  /// constants, the error names the dim or scalar and all values that exist.
   static Status VerifyAny(const std::vector<const AssumptionChecks*>& of_any_dtype, const BoundCall& call);
 
  private:

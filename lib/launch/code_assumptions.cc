@@ -54,8 +54,8 @@ bool Fulfils(const CodeAssumption& of_code, std::int64_t value) {
   return false;
 }
 
-/// Of a parameter that the library computes: a workspace's address, a derived value. A descriptor is a struct, of which
-/// code states nothing.
+/// Returns whether a parameter that the library computes is certain to fulfil `of_code`. Such a parameter is a
+/// workspace's address, a derived value, or a descriptor. A descriptor is a struct, about which code states nothing.
 bool CoversComputed(const Parameter& parameter, const Config& config, const CodeAssumption& of_code) {
   const bool is_divisor = of_code.kind == CodeAssumption::Kind::kDivisibleBy;
   if (parameter.kind == ParameterKind::kDescriptor) return true;

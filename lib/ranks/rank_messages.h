@@ -42,7 +42,7 @@ struct Vote {
   std::vector<KeyVote> keys;
 };
 
-/// The decisions for some keys: a record's bytes, or why there is none.
+/// The decisions for some keys: for each key a record's bytes, or the reason why it has no record.
 using RankDecisions = std::vector<std::pair<Fingerprint, Result<std::string>>>;
 /// What a rank would run of each key: a digest, or why it runs nothing.
 using RankChecks = std::vector<std::pair<Fingerprint, Result<Fingerprint>>>;

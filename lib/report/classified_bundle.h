@@ -36,7 +36,7 @@ struct TUNEONCE_API ClassifiedBundle {
     int num_of_no_family = 0;  ///< Of them.
     std::string no_evidence;
     std::vector<std::string> assumptions;  ///< What its code assumes: "the dim 'K' is a multiple of 16".
-    Classification classification;         ///< Of all that are of a family; none where they differ.
+    Classification classification;  ///< The class of all sources that have a family; without a family if they differ.
     /// The largest tiles of any of its sources, and all that CodeWarnings asks for; the rest of it is one source's.
     KernelEvidence largest;
   };
@@ -51,7 +51,7 @@ struct TUNEONCE_API ClassifiedBundle {
   std::string shape;                ///< For which the intensity is, "M=4096, N=4096"; empty: none was given.
   std::optional<double> intensity;  ///< Operations per byte, by the declared work.
   std::optional<Bound> bound;
-  std::vector<std::string> departures;  ///< Of the declared space, each a sentence with what to do.
+  std::vector<std::string> departures;  ///< SpaceDepartures; each is a sentence that says what to do.
   std::vector<std::string> warnings;    ///< About the code (CodeWarnings), each a sentence with what to do.
 
   /// Errors: Unimplemented if no variant runs on the target; InvalidArgument for a dim that there is not; those of the

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Deeper than any record is: what is nested deeper is no file of ours.
+/// The nesting limit exceeds the depth of any record; a file that is nested deeper is not a file of records.
 constexpr int kMaxDepth = 16;
 
 std::optional<std::uint64_t> ParseHex(const std::string& text) {
@@ -89,7 +89,7 @@ class FieldReader {
   }
 
  private:
-  /// Of a field `name` of `parent`, or of one of its elements.
+  /// Reads the field `name` of `parent`, or its element `index` if that is given.
   FieldReader(const Json& json, const FieldReader* parent, const char* name, std::optional<std::size_t> index)
       : json_(json), parent_(parent), name_(name), index_(index) {
     if (!json_.is_object()) status_ = InvalidArgumentError(Where() + " must be an object");
@@ -225,7 +225,7 @@ class RecordsReader {
     return false;
   }
 
-  /// `json`: what is left of the file.
+  /// Returns the records that were read. `json` is the file's content without the records, which Add has taken out.
   Result<std::vector<TuningRecord>> Finish(const Json& json) {
     if (is_too_deep_) return InvalidArgumentError(absl::StrCat("it is nested deeper than ", kMaxDepth));
     if (json.is_discarded()) return InvalidArgumentError("this is no JSON");

@@ -18,14 +18,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Values that JSON has no form for are objects with one field: {"bytes": "ff00"} for a text that is no UTF-8, and
-// {"double": "7ff0000000000000"}, its bits, for what is no finite number.
+// Values that JSON cannot express are written as objects with one field: {"bytes": "ff00"} for a text that is not
+// UTF-8, and {"double": "7ff0000000000000"}, the bits, for a number that is not finite.
 
 std::string Hex(std::uint64_t word) { return absl::StrFormat("%016x", word); }
 
 Json TextJson(const std::string& text) {
   Json json = text;
-  // dump() refuses what is no UTF-8 unless it may leave it out.
+  // dump() throws for text that is not UTF-8 unless it may leave that text out.
   Json again = Json::parse(json.dump(-1, ' ', false, Json::error_handler_t::ignore), nullptr, false);
   if (again == json) return json;
   return Json{{"bytes", absl::BytesToHexString(text)}};

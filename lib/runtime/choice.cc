@@ -114,8 +114,8 @@ Result<Choice> TunedKernel::Impl::ChoiceOf(CUstream stream, TuningCall& call) {
     choice.variant = entry->kernel->variant->name;
     return choice;
   }
-  // A call that other variants suit has a key of its own; of one that none suits PutStandIn says so. What the code
-  // assumes beyond its variant's declaration does not decide keys.
+  // A call that another variant suits has a key of its own. If no variant suits the call, PutStandIn returns the error.
+  // Assumptions of the code beyond its variant's declaration do not decide keys.
   if (!entry->IsFor(bound)) {
     choice.because = Because::kGuard;
     choice.detail = entry->kernel->assumptions.Verify(bound).message();

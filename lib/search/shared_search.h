@@ -20,19 +20,19 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// One rank's part in a search that its group shares out: the leader's, who says what is done and decides, or
-/// another's.
+/// One rank's part in a search that is divided among the ranks of its group. The leader directs the search and selects
+/// the config; the other ranks help it.
 ///
-/// 1. All ranks claim candidates (ClaimedCandidates), each compiles and tries its own beside the baseline, and answers
-///    what became of them. What a rank holds that says nothing any more, or is waited for as long as the leader's own
-///    share took, the leader has tried again, by whoever claims it.
-/// 2. All race the same finalists, with the code that was compiled for the shares, and check these again. The choice is
-///    made of all ranks' times (ChooseForAll).
+/// 1. All ranks claim candidates (ClaimedCandidates). Each rank compiles its candidates, tries them together with the
+///    baseline, and sends the results. If a rank stops sending, or the leader has waited for it as long as the leader's
+///    own share took, the leader offers that rank's candidates again, and any rank may claim them.
+/// 2. All ranks race the same finalists, with the code that was compiled in step 1, and verify them again. The
+///    leader selects the config by the times of all ranks (ChooseForAll).
 ///
-/// A rank's parts are of one session: what it loaded and checked for its share it has for the finals.
+/// Both steps of a rank belong to one session: the finals use what the rank loaded and verified for its share.
 ///
-/// Whatever goes wrong between the ranks, the leader ends with a search of its own, as if there were no others; and a
-/// rank that hears nothing of the leader any more ends its part. Thread rule: one thread.
+/// If the communication between the ranks fails, the leader falls back to a search of its own, as if it were the only
+/// rank. A rank that no longer receives messages from the leader ends its part. Thread rule: one thread.
 class SharedSearch {
  public:
   struct Options {

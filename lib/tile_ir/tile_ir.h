@@ -26,7 +26,7 @@ struct TileIrEntry {
 struct TileIrModule {
   int major = 0;  ///< Bytecode version: 13.3.
   int minor = 0;
-  std::vector<TileIrEntry> entries;  ///< In the file's order; functions that are no entries are left out.
+  std::vector<TileIrEntry> entries;  ///< The entry functions in the file's order; other functions are left out.
 };
 
 /// Reads bytecode of versions 13.1 to 13.5. The format's source: cuda-tile 1.7.0, `cuda/tile/_bytecode`, and files of

@@ -19,8 +19,8 @@ constexpr std::uint8_t kTileTag = 0x0d;
 constexpr std::uint8_t kFunctionTag = 0x10;
 constexpr std::uint8_t kTokenTag = 0x11;
 
-/// Reads operations, and numbers the values. In the bytes a value's number is its place among those that are in sight:
-/// what a block defines is out of sight behind it, and its numbers are given again.
+/// Reads operations, and numbers the values. In the bytes, a value's number is its position among the values in scope.
+/// The values that a block defines leave the scope at the end of the block, and their numbers are used again.
 class BodyReader {
  public:
   BodyReader(const ParsedTileIr& parsed, const TileIrFunction& function)

@@ -16,7 +16,7 @@ struct TileIrOperation {
   int parent = -1;  ///< The operation in whose blocks it stands: an index; -1: the body itself.
   int region = 0;   ///< Which of the parent's regions it stands in: of an `if` 0 or 1.
   std::vector<int> operands;
-  std::vector<int> arguments;  ///< Of its first block.
+  std::vector<int> arguments;  ///< The arguments of its first block.
   int first_result = 0;
   int num_results = 0;
   std::size_t attribute_at = 0;  ///< Of kAssume: where in the file the attribute is that says what is assumed.
@@ -34,12 +34,13 @@ struct TileIrType {
   std::uint8_t element = 0xff;        ///< Tag of a number's type, or of a tile's elements.
   bool is_pointer = false;            ///< Also a tile of pointers.
   bool is_token = false;              ///< It orders accesses to memory, and has no value.
-  std::vector<std::int64_t> extents;  ///< Of a tile.
+  std::vector<std::int64_t> extents;  ///< The extents of a tile; empty for other types.
 
   bool IsFloat() const { return (element >= 0x05 && element <= 0x0b) || element == 0x12 || element == 0x13; }
   /// f8E4M3FN, f8E5M2.
   bool IsFloat8() const { return element == 0x0a || element == 0x0b; }
-  /// 1 of what is no tile; saturates.
+  /// Returns the number of a tile's elements, or 1 for any other type. The result saturates, and is 0 if an extent
+  /// is negative.
   std::int64_t NumElements() const;
 };
 
@@ -54,7 +55,7 @@ struct TileIrBody {
   static Result<TileIrBody> Read(const ParsedTileIr& parsed, const TileIrFunction& function);
 };
 
-/// All types of the file, by index. One that is none of numbers, tiles, pointers and tokens is left empty.
+/// Returns all types of the file, by index. The entry of a type that is not a number, tile, pointer or token is empty.
 std::vector<TileIrType> ReadTileIrTypes(const ParsedTileIr& parsed);
 
 }  // namespace v0

@@ -31,7 +31,7 @@ class EvidenceReader {
  private:
   const TileIrType& TypeOf(int value) const { return types_[body_.types[At(value)]]; }
   std::uint32_t FactsOf(int value) const { return facts_.facts[At(value)]; }
-  /// Of the operand, if there is one.
+  /// Returns the facts of the operand at index `operand`, or 0 if the operation has no such operand.
   std::uint32_t FactsOf(const TileIrOperation& operation, std::size_t operand) const {
     return operand < operation.operands.size() ? FactsOf(operation.operands[operand]) : 0;
   }

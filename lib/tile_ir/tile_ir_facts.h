@@ -36,9 +36,10 @@ struct TileIrFacts {
   /// Goes through the operations until nothing is added (loops carry facts back).
   static TileIrFacts Of(const TileIrBody& body, const std::vector<TileIrType>& types);
 
-  /// Of all operands.
+  /// Returns the combined facts of all operands of `operation`.
   std::uint32_t OfOperands(const TileIrOperation& operation) const;
-  /// Of where a load reads: of a pointer, or of a view and the place in it (tokens have no facts).
+  /// Returns the facts of the place that a load reads: of its pointer, or of its view and the index in that view.
+  /// Tokens have no facts.
   std::uint32_t OfPlace(const TileIrOperation& load) const;
 };
 

@@ -14,7 +14,7 @@ constexpr std::uint8_t kAlignedBit = 0x80;
 constexpr std::uint8_t kLastSectionId = 7;
 constexpr std::uint64_t kMaxAlignment = 4096;
 constexpr char kPadding = '\xcb';
-constexpr std::uint64_t kTableAlignment = 4;  // Of the offsets in the String and Type sections.
+constexpr std::uint64_t kTableAlignment = 4;  // The alignment of the offsets in the String and Type sections.
 
 void Pad(std::uint64_t alignment, std::string* out) {
   while (out->size() % alignment != 0) out->push_back(kPadding);

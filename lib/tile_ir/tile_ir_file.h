@@ -52,7 +52,7 @@ struct TileIrFile {
   struct Section {
     std::uint8_t id = 0;
     std::uint64_t alignment = 0;  ///< 0: none was given.
-    std::size_t begin = 0;        ///< Of the payload, in the file.
+    std::size_t begin = 0;        ///< The offset of the payload in the file.
     std::size_t end = 0;
   };
 
@@ -65,7 +65,7 @@ struct TileIrFile {
   /// REQUIRES: the section exists (Parse makes sure of kString, kFunc and kType).
   const Section& Find(SectionId id) const;
   bool Has(SectionId id) const;
-  bool AtLeast(int its_minor) const { return minor >= its_minor; }
+  bool AtLeast(int required_minor) const { return minor >= required_minor; }
   /// The file again, with other payloads for the sections named in `payloads`.
   std::string Write(const std::vector<std::pair<SectionId, std::string>>& payloads) const;
 };
@@ -77,7 +77,7 @@ struct TileIrTable {
   /// `offset_bytes`: of the offset of an item, which is 8 in a Constant section.
   static Result<TileIrTable> Parse(const TileIrFile& file, TileIrFile::SectionId id, const char* what,
                                    int offset_bytes = 4);
-  /// Index of the item; appends a copy if there is none, so that indices elsewhere stay valid.
+  /// Returns the index of `item`. Appends a copy if the table does not contain it, so that existing indices stay valid.
   std::uint64_t Intern(std::string_view item);
   std::string Write() const;
 

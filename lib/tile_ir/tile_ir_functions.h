@@ -43,7 +43,7 @@ struct TileIrFunction {
   std::size_t hints_begin = 0;  ///< Equal to hints_end where it has none.
   std::size_t hints_end = 0;
   std::size_t body_begin = 0;
-  std::size_t end = 0;  ///< Of its body, too.
+  std::size_t end = 0;  ///< The end of the function and of its body.
   std::map<std::string, HintValues> hints;
 };
 
