@@ -197,8 +197,9 @@ class AddOfCodeTest : public ::testing::Test {
     TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks checks, AssumptionChecks::Create(definition, added, layout));
     TUNEONCE_RETURN_IF_ERROR(checks.AddOfCode(layout, Config(), of_code, &has_more_));
     const std::int64_t shape[] = {rows, 24}, strides[] = {stride, 1};
-    const std::vector<Argument> arguments = {
-        TensorView::Strided(reinterpret_cast<void*>(address), DType::kFloat32, shape, strides, 2), n};
+    const TensorView x =  // Arguments refer to it.
+        TensorView::Strided(reinterpret_cast<void*>(address), DType::kFloat32, shape, strides, 2);
+    const std::vector<Argument> arguments = {x, n};
     BoundCall call;
     TUNEONCE_RETURN_IF_ERROR(CallBinder(definition).Bind(arguments.data(), arguments.size(), &call));
     const Status verified = checks.Verify(call);

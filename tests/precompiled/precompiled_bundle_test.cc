@@ -465,8 +465,8 @@ __tile_global__ void scale(const float* __restrict__ x, float* __restrict__ y, f
   const testing::ProcessMonitor monitor;
   for (std::int64_t n : {64, 60}) {
     auto* nowhere = reinterpret_cast<void*>(0x100000);
-    const std::vector<Argument> arguments = {TensorView::Contiguous(nowhere, DType::kFloat32, {n}),
-                                             TensorView::Contiguous(nowhere, DType::kFloat32, {n}), 2.0f};
+    const TensorView tensor = TensorView::Contiguous(nowhere, DType::kFloat32, {n});  // Arguments refer to it.
+    const std::vector<Argument> arguments = {tensor, tensor, 2.0f};
     BoundCall call;
     ASSERT_OK(CallBinder(*definition).Bind(arguments.data(), arguments.size(), &call));
     call.problem.target = target;
