@@ -121,7 +121,7 @@ std::map<std::string, std::set<std::string>> AssumptionsOfCode(const BundleFolde
     Result<ParameterLayout> layout = ParameterLayout::Create(folder.definition, variant.convention, variant.parameters);
     for (const auto& [key, code] : folder.precompiled->code()) {
       if (!layout.ok() || code.variant != variant.name) continue;
-      for (std::string& words : AssumptionsInWords(folder.definition, *layout, code.assumptions)) {
+      for (std::string& words : AssumptionTexts(folder.definition, *layout, code.assumptions)) {
         found[variant.name].insert(std::move(words));
       }
     }

@@ -1,11 +1,10 @@
 // tuneonce hints show | set | clear
 #include <memory>
+#include <utility>
 
 #include "base/environment.h"
 #include "commands.h"
-#include "compile/tile_cpp_toolchain.h"
 #include "compile/tile_front_end.h"
-#include "compile/toolbox.h"
 #include "files.h"
 #include "hint_arguments.h"
 #include "output.h"
@@ -66,9 +65,8 @@ Result<std::string> ReadBytecode(const HintsArguments& arguments) {
                                 "' is CUDA C++, which takes no hints; for tile kernels add --tile");
   }
   TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseGpuTarget(arguments.lowered_for));
-  TileFrontEnd front_end(std::make_shared<const Toolbox>(Environment::Read()), TileCppToolchain::kMostRunSeconds);
-  TUNEONCE_ASSIGN_OR_RETURN(auto lowered, front_end.Lower(text, target, WaitLimits()));
-  return lowered->bytecode;
+  TUNEONCE_ASSIGN_OR_RETURN(KernelSource lowered, LowerToTileIr(text, target, Environment::Read()));
+  return std::move(lowered.content);
 }
 
 Status Show(const HintsArguments& arguments) {

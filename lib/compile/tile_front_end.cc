@@ -313,5 +313,12 @@ void TileFrontEnd::Keep(const Request& request, const Artifact& made_of, const K
   shared_->kernel_bytes += bytes;
 }
 
+Result<KernelSource> LowerToTileIr(const KernelSource& source, const Target& target, const Environment& environment) {
+  TileFrontEnd front_end(std::make_shared<const Toolbox>(environment), /*most_seconds=*/0);  // One run, of one source.
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoweredTileKernel> lowered,
+                            front_end.Lower(source, target, WaitLimits()));
+  return KernelSource::TileIr(lowered->bytecode, lowered->symbol);
+}
+
 }  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/mutex.h"
 #include "compile/cuda_headers.h"
 #include "compile/keyed_lock.h"
@@ -38,6 +39,11 @@ struct LoweredTileKernel {
   std::string symbol;    ///< The lowered (mangled) name.
   Artifact made_of;      ///< log, seconds, dependencies, absent and cacheable of the run of NVRTC; no image.
 };
+
+/// Lowers one source of CUDA Tile C++ to a source of Tile IR, for those who read the bytecode and compile nothing.
+/// `environment` tells where NVRTC is looked for (TileFrontEnd::Nvrtc). Errors: as TileFrontEnd::Lower.
+TUNEONCE_API Result<KernelSource> LowerToTileIr(const KernelSource& source, const Target& target,
+                                                const Environment& environment);
 
 /// CUDA Tile C++ -> Tile IR by NVRTC, in this process.
 ///

@@ -85,7 +85,8 @@ void AddConstantsOf(const TileIrView& view, const ParameterLayout& layout, std::
 }
 
 /// "the dim 'K' is a multiple of 16".
-std::string InWords(const KernelDefinition& definition, const ParameterLayout& layout, const CodeAssumption& of_code) {
+std::string AssumptionText(const KernelDefinition& definition, const ParameterLayout& layout,
+                           const CodeAssumption& of_code) {
   const ParameterLayout::Meaning meaning = layout.MeaningOf(of_code.parameter);
   std::string what = "'" + definition.parameters()[meaning.parameter].name + "'";
   if (meaning.of == ParameterLayout::Meaning::Of::kAddress) what = "the address of " + what;
@@ -97,20 +98,20 @@ std::string InWords(const KernelDefinition& definition, const ParameterLayout& l
 }
 
 std::string Assumes(const KernelDefinition& definition, const ParameterLayout& layout, const CodeAssumption& of_code) {
-  return "its code assumes that " + InWords(definition, layout, of_code);
+  return "its code assumes that " + AssumptionText(definition, layout, of_code);
 }
 
 }  // namespace
 
-std::vector<std::string> AssumptionsInWords(const KernelDefinition& definition, const ParameterLayout& layout,
-                                            const std::vector<CodeAssumption>& of_code) {
+std::vector<std::string> AssumptionTexts(const KernelDefinition& definition, const ParameterLayout& layout,
+                                         const std::vector<CodeAssumption>& of_code) {
   std::vector<std::string> words;
   for (const CodeAssumption& each : of_code) {
     if (each.parameter >= layout.num_declared()) continue;
     const ParameterLayout::Meaning::Of of = layout.MeaningOf(each.parameter).of;
     const bool is_counted = of == ParameterLayout::Meaning::Of::kExtent || of == ParameterLayout::Meaning::Of::kStride;
     if (is_counted && each.kind == CodeAssumption::Kind::kAtLeast && each.value <= 0) continue;
-    words.push_back(InWords(definition, layout, each));
+    words.push_back(AssumptionText(definition, layout, each));
   }
   return words;
 }

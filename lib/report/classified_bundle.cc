@@ -11,9 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "compile/ptx_evidence.h"
-#include "compile/tile_cpp_toolchain.h"
 #include "compile/tile_front_end.h"
-#include "compile/toolbox.h"
 #include "definition/open_dtype.h"
 #include "definition/scalar_value.h"
 #include "launch/code_assumptions.h"
@@ -101,11 +99,7 @@ Result<KernelEvidence> EvidenceOf(const KernelSource& source) {
 /// The Tile IR that NVRTC makes of CUDA Tile C++; other sources as they are. Errors: those of the front end.
 Result<KernelSource> ReadableSource(const KernelSource& source, const Target& target, const Options& options) {
   if (source.kind != SourceKind::kTileCpp || source.withheld != nullptr || options.runtime == nullptr) return source;
-  TileFrontEnd front_end(std::make_shared<const Toolbox>(options.runtime->environment()),
-                         TileCppToolchain::kMostRunSeconds);
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoweredTileKernel> lowered,
-                            front_end.Lower(source, target, WaitLimits()));
-  return KernelSource::TileIr(lowered->bytecode, lowered->symbol);
+  return LowerToTileIr(source, target, options.runtime->environment());
 }
 
 /// Adds up what the sources of one variant say.
@@ -202,7 +196,7 @@ class VariantReader {
   void AddAssumptions(const std::vector<CodeAssumption>& of_code) {
     Result<ParameterLayout> layout = ParameterLayout::Create(definition_, variant_.convention, variant_.parameters);
     if (!layout.ok()) return;  // A launch returns the error.
-    for (std::string& words : AssumptionsInWords(definition_, *layout, of_code)) {
+    for (std::string& words : AssumptionTexts(definition_, *layout, of_code)) {
       if (std::find(assumptions_.begin(), assumptions_.end(), words) == assumptions_.end()) {
         assumptions_.push_back(std::move(words));
       }

@@ -353,7 +353,7 @@ void Chooser::Remember(const TuningRecord& record) const {
     return to_.announcer.Warn(absl::StrCat(
         record.key.key_text,
         ": its inputs could not show an incorrect result (constant, zero, of one sign, or not finite), and "
-        "there are no others: the selection holds for this process; declare values with ForWarmup, or tune "
+        "other inputs are not available: the selection holds for this process; declare values with ForWarmup, or tune "
         "on other data"));
   }
   Result<RecordLookup> there = to_.policy.store->Lookup(record.key);

@@ -98,7 +98,7 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const ResidentKey& key
   if (!decision || decision->record == nullptr) return {UnavailableError("what the key runs is changed just now")};
   const TuningRecord& known = *decision->record;
   std::optional<Config> config = ConfigOf(*in_store, known.config);
-  if (!config) return {InternalError("what the key runs is not a kernel's configs")};
+  if (!config) return {InternalError("what the key runs is not a config of the kernel")};
   to_.announcer.Inform(in_store->key.key_text, [&] {
     return "{" + config->ToString() + "} is verified at " +
            to_.definition->DimsString(request.call.call().problem.dims);

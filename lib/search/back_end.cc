@@ -71,13 +71,9 @@ Result<VariantSet> WithoutStandIns(const KernelDefinition& definition, VariantSe
 
 std::vector<const Variant*> VariantsNamed(const std::string& name, const std::vector<const Variant*>& variants) {
   std::vector<const Variant*> named;
-  for (const std::string& of : {name, name + "_"}) {
-    const bool is_whole = of == name;
-    std::copy_if(variants.begin(), variants.end(), std::back_inserter(named), [&](const Variant* variant) {
-      return is_whole ? variant->name == of : absl::StartsWith(variant->name, of);
-    });
-    if (!named.empty()) break;
-  }
+  auto add = [&](auto fits) { std::copy_if(variants.begin(), variants.end(), std::back_inserter(named), fits); };
+  add([&](const Variant* variant) { return variant->name == name; });
+  if (named.empty()) add([&](const Variant* variant) { return absl::StartsWith(variant->name, name + "_"); });
   return named;
 }
 

@@ -86,7 +86,7 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Tri
     if (i == 0 && against != Against::kReference) {
       Status kept = WithRoom([&] { return check.Keep(trial.definition(), trial.tensors()); });
       if (against == Against::kItself && kept.code() == StatusCode::kResourceExhausted) {
-        Note("unwritten elements were not detected: memory is too short for a copy of the outputs");
+        Note("unwritten elements were not detected: there is too little memory for a copy of the outputs");
       } else if (!kept.ok()) {
         return kept.WithPrefix("the reference");
       }
@@ -150,12 +150,12 @@ VerifiedTogether InProcessRunner::VerifyTogether(const std::vector<const Candida
   auto make_scratch = [&] {
     return TrialTensors::Create(*first.definition, first.call, memory_, inputs, comparer_, stream_);
   };
-  // If memory is too short here the verification has a gap. The trials keep their copies.
+  // If there is too little memory here, the verification has a gap. The trials keep their copies.
   const bool may_drop_copies = std::exchange(may_drop_copies_, false);
   absl::Cleanup restore = [&] { may_drop_copies_ = may_drop_copies; };
   Result<TrialTensors> tensors = make_scratch();
   if (tensors.ok() && inputs.lacks_copies()) {
-    tensors = ResourceExhaustedError("memory is too short for copies of the inputs");
+    tensors = ResourceExhaustedError("there is too little memory for copies of the inputs");
   }
   if (!tensors.ok()) {
     PreparedTrial failed = Fail(first, FailureKind::kResources, tensors.status());

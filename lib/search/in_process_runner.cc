@@ -93,7 +93,7 @@ std::vector<std::string> InProcessRunner::notes() const {
 std::string InProcessRunner::damage() const {
   if (inputs_.damaged().empty()) return "";
   return "the caller's " + inputs_.damaged() +
-         " is damaged: a candidate wrote it, and memory was too short to run on a copy";
+         " is damaged: a candidate wrote it, and there was too little memory to run on a copy";
 }
 
 bool InProcessRunner::DropInputCopies() {

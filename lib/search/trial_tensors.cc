@@ -239,7 +239,7 @@ Result<std::optional<StrayWrite>> TrialTensors::FindStrayWrite(const GuardedMemo
     if (found) continue;
     found = StrayWrite{FailureKind::kWroteInput, "it wrote its input " + input->names()};
     if (copies_->damaged().size() > num_damaged) {
-      found->message += ", for which memory was too short for a copy: the caller's tensor is damaged";
+      found->message += ", and there was too little memory for a copy of it: the caller's tensor is damaged";
     }
   }
   for (std::size_t i = 0; i < tables_.size(); ++i) {

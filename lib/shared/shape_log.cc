@@ -133,7 +133,7 @@ void ShapeLog::Count(Counter& counter) {
   // One thread writes; the others go on.
   if (!due_.compare_exchange_strong(due, (now + kInterval).time_since_epoch().count())) return;
   MutexLock lock(mutex_);
-  WriteAndWarn(kLongestWait);
+  WriteAndWarn(/*is_last=*/false);
 }
 
 void ShapeLog::ForgetParents() {
@@ -146,17 +146,16 @@ void ShapeLog::ForgetParents() {
 void ShapeLog::Flush() {
   MutexLock lock(mutex_);
   ForgetParents();
-  WriteAndWarn(kLongestFlushWait);
+  WriteAndWarn(/*is_last=*/true);
 }
 
-void ShapeLog::WriteAndWarn(std::chrono::milliseconds longest_wait) {
+void ShapeLog::WriteAndWarn(bool is_last) {
   const Clock::time_point begin = Clock::now();
-  Status written = Write(longest_wait);
+  Status written = Write(is_last ? kLongestFlushWait : kLongestWait);
   const Clock::time_point end = Clock::now();
   may_write_ = end + kQuietTimes * (end - begin);
   due_ = std::max(may_write_, end + kInterval).time_since_epoch().count();
   // A lock that is held now may be free at the next launch's write.
-  const bool is_last = longest_wait == kLongestFlushWait;
   if (!written.ok() && (is_last || written.code() != StatusCode::kDeadlineExceeded)) {
     warn_("launched shapes are not recorded (TUNEONCE_RECORD_SHAPES): " + written.message());
   }

@@ -162,7 +162,7 @@ Status Channel::WaitUntilReady(short events, Deadline deadline) const {
   for (;;) {
     int count = poll(&ready, 1, RemainingMs(deadline));
     if (count > 0) return Status();
-    // After a signal, or if memory is too short to wait, the deadline decides.
+    // After a signal, or if there is too little memory to wait, the deadline decides.
     if (std::chrono::steady_clock::now() >= deadline) {
       return DeadlineExceededError("the other process did not answer in time");
     }

@@ -48,8 +48,8 @@ std::optional<ChannelError> ChannelErrorOf(const Status& status);
 /// Each message is a header (mark, version, kind, length) and a body. Received bytes are not trusted: an invalid header
 /// or a body that is too long is an error, and memory is allocated as bytes arrive and not by the announced length.
 ///
-/// Errors: those of ChannelError; ResourceExhausted if memory is too short for a message. After any error but a timeout
-/// the channel is unusable, and the other end notices that when this one is closed. It never raises SIGPIPE.
+/// Errors: those of ChannelError; ResourceExhausted if there is too little memory for a message. After any error but a
+/// timeout the channel is unusable, and the other end notices that when this one is closed. It never raises SIGPIPE.
 ///
 /// Thread rule: one thread at a time.
 class Channel {
