@@ -70,7 +70,7 @@ void AgreeOnce(CountedRank& group, int keys, bool is_warm) {
     KeyVote of{OfText(std::to_string(key)), OfText("definition"), KeyVote::kNothing, {}};
     if (is_warm || options.rank == 0) {
       of.state = KeyVote::kStored;
-      of.choice = OfText("choice");
+      of.selection = OfText("selection");
     }
     vote.keys.push_back(of);
   }

@@ -3,7 +3,7 @@
 nothing is compiled before; warm: the same search again, in the same process.
 
 cutile_search.py > JSON. Needs tuneonce, torch with a GPU, PyPI's cuda-tile, tileiras where both find it. ours_over_cutile: our
-wall seconds over cuTile's, to be at most 1/3 cold. choice: cuTile's choice's time over ours, both as our search measured them.
+wall seconds over cuTile's, to be at most 1/3 cold. choice: cuTile's selection's time over ours, both as our search measured them.
 """
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Time to the first tuned launch of a matmul, each in a process of its own: ours cold (nothing stored: compiles and
-searches), ours with a warm store, ours from a bundle that was compiled ahead with its decisions; beside cuTile's
+searches), ours with a warm store, ours from a bundle that was compiled ahead with its selections; beside cuTile's
 exhaustive_search and Triton's autotune, which begin as cold, and again with their compile caches warm.
 
 first_launch.py --tuneonce COMMAND [--bundles FOLDER] [--device cuda|cpu] [--runs N] [--shape M N K] > JSON
@@ -136,7 +136,7 @@ class Benchmark:
             ahead = self.work / "ahead" / "matmul"
             if not ahead.exists():
                 command = [self.options.tuneonce, "bundle", "compile", source, "--target", self.target(),
-                           "--decisions", store, "-o", ahead]
+                           "--selections", store, "-o", ahead]
                 subprocess.run(command, env=self.environment, check=True, stdout=subprocess.DEVNULL)
             found["precompiled"].append(self.child("ours", bundle=ahead, store="memory", hide=True))
         for name, tunes in [("cold", 1), ("warm_store", 0), ("precompiled", 0)]:

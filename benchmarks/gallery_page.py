@@ -46,7 +46,7 @@ def seen(result: Dict[str, Any], brief: Any) -> str:
     roofline = best.get("roofline") or {}
     if roofline.get("percent_of_peak"):
         text += f"; the selected config reaches {roofline['percent_of_peak']:.0f} % of the device's peak"
-    return text + ("." if result["is_certain"] else "; it is not conclusive: a budget ended the race.")
+    return text + ("." if result["is_conclusive"] else "; it is not conclusive: a budget ended the race.")
 
 
 def section(name: str, result: Dict[str, Any]) -> List[str]:

@@ -1,4 +1,4 @@
-// What a TunedKernel's hit adds to the raw launch, with 1, 64 and 4096 resident keys.
+// What a TunedKernel's hit adds to the raw launch, with 1, 64 and 4096 ready keys.
 //
 //   hit_cost_benchmark --device=cpu|cuda [--benchmark_format=json]
 //
@@ -84,7 +84,7 @@ TensorView View(std::int64_t elements, std::int64_t offset = 0) {
 /// What the kernel writes: apart from what it reads.
 TensorView Output(std::int64_t elements) { return View(elements, Bench::kMaxElements / 2); }
 
-/// vector_add with one config, so that making a key resident costs one load.
+/// vector_add with one config, so that making a key ready costs one load.
 KernelDefinition OneConfig() {
   KernelDefinition example = OrDie(Bundle::Load(vector_add_bundle)).definition();
   Target target = Target::Of(OrDie(GetBench().device.Identity()));
@@ -102,8 +102,8 @@ KernelDefinition OneConfig() {
   return definition;
 }
 
-/// A kernel with `num_keys` resident keys; made once for all runs and threads of a benchmark.
-TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
+/// A kernel with `num_keys` ready keys; made once for all runs and threads of a benchmark.
+TunedKernel& ready(const DriverApi& api, std::int64_t num_keys) {
   static auto* const mutex = new std::mutex;
   std::lock_guard<std::mutex> lock(*mutex);
   ScopedContext current(GetBench().context.view());
@@ -155,7 +155,8 @@ const CompiledKernel& RawKernel() {
     ScopedContext current(bench.context.view());
     TensorView view = View(32);
     KernelDefinition definition = OneConfig();
-    TuningResult result = OrDie(exhaustive_search(definition, bench.stream.get(), {view, view, Output(32)}, SearchOptions()));
+    TuningResult result =
+        OrDie(exhaustive_search(definition, bench.stream.get(), {view, view, Output(32)}, SearchOptions()));
     return new CompiledKernel(OrDie(BestKernel(bench.device, definition, result.best)));
   }();
   return *kernel;
@@ -183,17 +184,17 @@ void RunRaw(benchmark::State& state, const DriverApi& api) {
 /// Fails the benchmark if what it timed since `before` was anything but hits, of all its threads.
 void ExpectHits(benchmark::State& state, const Counters& before, const Counters& after) {
   if (after.hits - before.hits < static_cast<std::int64_t>(state.iterations()) || after.tunes != before.tunes ||
-      after.stand_ins != before.stand_ins) {
-    const std::string why =
-        "of " + std::to_string(state.iterations()) + " launches " + std::to_string(after.hits - before.hits) +
-        " were hits and " + std::to_string(after.stand_ins - before.stand_ins) + " stand-ins; tunes that failed: " +
-        std::to_string(after.failed_tunes);
+      after.fallbacks != before.fallbacks) {
+    const std::string why = "of " + std::to_string(state.iterations()) + " launches " +
+                            std::to_string(after.hits - before.hits) + " were hits and " +
+                            std::to_string(after.fallbacks - before.fallbacks) +
+                            " fallbacks; tunes that failed: " + std::to_string(after.failed_tunes);
     state.SkipWithError(why.c_str());
   }
 }
 
 void RunHit(benchmark::State& state, const DriverApi& api) {
-  TunedKernel& kernel = Resident(api, state.range(0));
+  TunedKernel& kernel = ready(api, state.range(0));
   const Counters before = kernel.counters();
   Lane lane(state);
   std::int64_t i = 0;
@@ -278,9 +279,9 @@ void BM_TensorMapHitNothing(benchmark::State& state) {
                   "void*" +
                       map_on_gpu + ") {}",
                   "with_map"))
-      .AddVariant(HostCpp("static void with_map(const tuneonce_block&, const void*, void*" + map_on_cpu +
-                              ") {}\nTUNEONCE_CPU_KERNEL(with_map);",
-                          "with_map"));
+      .AddVariant(CpuCpp("static void with_map(const tuneonce_block&, const void*, void*" + map_on_cpu +
+                             ") {}\nTUNEONCE_CPU_KERNEL(with_map);",
+                         "with_map"));
   TunedKernel kernel = OrDie(TunedKernelOn::Create(OrDie(Device::Get(api, bench.device.index())), definition, policy));
   TensorView x = TensorView::Contiguous(bench.buffer.data(), DType::kFloat32, {64, 64});
   TensorView y = TensorView::Contiguous(static_cast<char*>(bench.buffer.data()) + (1 << 16), DType::kFloat32, {64, 64});

@@ -71,8 +71,8 @@ KernelDefinition Hang() {
   KernelDefinition definition("hang");
   definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
       .Space(space)
-      .AddVariant(CudaCpp(kCudaHang, "hang").Block(256).On(OnGpu()))
-      .AddVariant(HostCpp(kHostHang, "hang").On(OnCpuDevice()));
+      .AddVariant(CudaCpp(kCudaHang, "hang").Block(256).ForTarget(OnGpu()))
+      .AddVariant(CpuCpp(kHostHang, "hang").ForTarget(OnCpuDevice()));
   return definition;
 }
 
@@ -85,8 +85,8 @@ KernelDefinition Scale() {
   definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
       .Space(space)
       .Grid(Grid::OneD({"N", tile}))
-      .AddVariant(CudaCpp(kCudaSource, "scale").Block(Term(tile) / step).On(OnGpu()))
-      .AddVariant(HostCpp(kHostSource, "scale").On(OnCpuDevice()));
+      .AddVariant(CudaCpp(kCudaSource, "scale").Block(Term(tile) / step).ForTarget(OnGpu()))
+      .AddVariant(CpuCpp(kHostSource, "scale").ForTarget(OnCpuDevice()));
   return definition;
 }
 

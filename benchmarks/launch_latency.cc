@@ -54,7 +54,7 @@ AutotunePolicy InMemory() {
   return policy;
 }
 
-/// The kernel under test, with one resident key.
+/// The kernel under test, with one ready key.
 struct Bench {
   Bench()
       : device(OrDie(OpenDevice(device_name))),
@@ -107,8 +107,8 @@ std::vector<double> LaunchForAWhile(bool raw) {
       config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
       config.blockDimX = static_cast<unsigned>(bench.best->geometry().block.x);
       config.hStream = stream.get();
-      if (bench.device.api().launch_path().LaunchKernelEx(&config, bench.best->function(), parameters,
-                                                          nullptr) != CUDA_SUCCESS) {
+      if (bench.device.api().launch_path().LaunchKernelEx(&config, bench.best->function(), parameters, nullptr) !=
+          CUDA_SUCCESS) {
         OrDie(InternalError("the launch failed"));
       }
     } else {

@@ -103,7 +103,7 @@ struct Bench {
     }));
     model =
         std::make_unique<llm::Model>(OrDie(llm::Model::Make(stream.view(), std::move(kernels), shape, {{16}, {1}})));
-    OrDie(model->WarmUpAndSeal(stream.get()));
+    OrDie(model->WarmUpAndFreeze(stream.get()));
     Restart();
     std::vector<Launch> seen;
     written_down = &seen;

@@ -124,7 +124,7 @@ def faults(result: Dict[str, Any]) -> str:
         y = TOP + (row + 1) * (ROW + _GAP)
         plot.text(LEFT - 10, y, peer_name, anchor="end")
         for column, word in enumerate(words):
-            is_good = word.startswith(("sound", "tuned")) or word == "1 searched, one choice"
+            is_good = word.startswith(("sound", "tuned")) or word == "1 searched, one selection"
             colour = COLOURS[2] if is_good else COLOURS[4] if word in ("n/a", "not run") else COLOURS[1]
             for at, part in enumerate(word.strip("*").replace("**", "").split(", ")):
                 plot.text(LEFT + column * width, y + 12 * at - 4, part, size=11, colour=colour)

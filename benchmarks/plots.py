@@ -149,7 +149,7 @@ def bundles() -> str:
     of: Dict[str, Dict[str, List[float]]] = {}
     for row in results["rows"]:
         times = {name: contender["us"] / row["contenders"]["ours"]["us"] for name, contender in row["contenders"].items()}
-        chosen = {name: times.pop(f"{name}'s choice", math.nan) for name in ("cuTile", "Triton")}
+        chosen = {name: times.pop(f"{name}'s selection", math.nan) for name in ("cuTile", "Triton")}
         torch = fastest([time for name, time in times.items() if name not in ("ours", "baseline")])
         for name, time in {**chosen, "torch": torch}.items():
             if not math.isnan(time):
@@ -157,7 +157,7 @@ def bundles() -> str:
     pitch, gap = 18, 12
     height = sum(len(series) * pitch for series in of.values()) + (len(of) - 1) * gap
     plot = Plot(
-        f"{len(of)} bundles compared with cuTile's choice, Triton's and torch",
+        f"{len(of)} bundles compared with cuTile's selection, Triton's and torch",
         f"times relative to our winner, right of 1: ours is faster; a dot per shape, H200 hosts, {results['date']}",
         height,
         smallest=0.04,

@@ -26,10 +26,10 @@ struct Rule {
 };
 
 struct Outcome {
-  double within_1pct = 0;  ///< Share of searches whose choice is within 1 % of the long-run best.
+  double within_1pct = 0;  ///< Share of searches whose selection is within 1 % of the long-run best.
   double gpu_ms = 0;       ///< Mean per search.
   double agreement = 0;    ///< Probability that two searches choose the same.
-  double coverage = 0;     ///< Share of searches whose interval for the choice holds that config's long-run mean.
+  double coverage = 0;     ///< Share of searches whose interval for the selection holds that config's long-run mean.
 };
 
 Outcome Replay(const Rule& rule, const Trace& samples, const std::vector<double>& long_run, int searches) {

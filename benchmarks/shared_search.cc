@@ -73,7 +73,7 @@ KernelDefinition Scale() {
   SearchSpace space;
   const IntAxis block = space.AddAxis("BLOCK", {64, 128, 256, 512, 1024});
   const IntAxis items = space.AddAxis("ITEMS", {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20});
-  space.AllowConfigs(65);
+  space.MaxConfigs(65);
   space.SetBaseline({{block, 256}, {items, 1}});
   KernelDefinition definition("scale");
   definition
@@ -81,7 +81,7 @@ KernelDefinition Scale() {
                    DimValue("N"), Derived("repeats", [](const Config&, const Problem&) { return repeats; })})
       .Space(space)
       .Grid(Grid::OneD({"N", block * items}));
-  if (device_name == "cpu") return definition.AddVariant(HostCpp(kCpuSource, "scale"));
+  if (device_name == "cpu") return definition.AddVariant(CpuCpp(kCpuSource, "scale"));
   return definition.AddVariant(CudaCpp(kCudaSource, "scale").Block(block));
 }
 

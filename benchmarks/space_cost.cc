@@ -22,7 +22,7 @@ SearchSpace Build(std::int64_t n) {
   IntAxis second = space.AddAxis("SECOND", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   space.AddConstraint("not the last", [=](const Config& c) { return c[first] >= 0 && c[second] < 9; });
   space.SetBaseline({{first, 0}, {second, 0}});
-  space.AllowConfigs(static_cast<int>(10 * n));
+  space.MaxConfigs(static_cast<int>(10 * n));
   return space;
 }
 

@@ -37,8 +37,8 @@ FileDescriptor OpenFile(const HandleContent& content) {
   struct stat info {};
   if (!file.is_open() || fstat(file.get(), &info) != 0 || info.st_ino != content.inode) return {};
   // A file that could shrink would remove pages that a process reads.
-  int seals = fcntl(file.get(), F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || info.st_size != static_cast<off_t>(content.bytes)) return {};
+  int freezes = fcntl(file.get(), F_GET_SEALS);
+  if (freezes < 0 || (freezes & F_SEAL_SHRINK) == 0 || info.st_size != static_cast<off_t>(content.bytes)) return {};
   return file;
 }
 

@@ -1,4 +1,4 @@
-"""Who is raced at one shape: our winner, our baseline, cuTile's and Triton's own choices of the same kernel from the same
+"""Who is raced at one shape: our winner, our baseline, cuTile's and Triton's own selections of the same kernel from the same
 configs, torch's operators."""
 import dataclasses
 import importlib
@@ -14,7 +14,7 @@ from home import OPTIONS, CutileHome, TritonHome, hints_of
 from measuring import copy_with, synchronize
 
 Launch = Callable[[], Any]
-OWN_SEARCH = "cuTile's choice"
+OWN_SEARCH = "cuTile's selection"
 OUR_SEARCH = "cuTile's kernel, by our search"  # In place of it, where its own search breaks the CUDA context.
 
 
@@ -60,7 +60,7 @@ class Contenders:
         self.results = Results()
         self._ours = tuneonce.TunedKernel(self._folder, device=device, store="memory", observer=self.results,
                                           on_tune_error="raise")
-        self._baseline = tuneonce.TunedKernel(self._folder, device=device, store="memory", mode="baseline_only")
+        self._baseline = tuneonce.TunedKernel(self._folder, device=device, store="memory", mode="fallback_only")
         self._parameters = list(tuneonce.Bundle(self._folder).parameters)
         self.choices: Dict[str, Any] = {}  # By contender, of the last shape: the config that it took.
 
@@ -80,7 +80,7 @@ class Contenders:
         tried.update({name: lambda call=call: call for name, call in operators.items()})  # type: ignore[misc]
         if self.device == "cuda":
             if self._family.has_triton:
-                tried["Triton's choice"] = lambda: self._home(TritonHome, "triton", self._family.bundle + "_triton", case)
+                tried["Triton's selection"] = lambda: self._home(TritonHome, "triton", self._family.bundle + "_triton", case)
             tried[OWN_SEARCH] = lambda: self._home(CutileHome, "tile", self._family.bundle, case)
             if OWN_SEARCH in self._without:
                 tried[OUR_SEARCH] = lambda: self._home(SearchedByUs, "tile", self._family.bundle, case)
@@ -104,7 +104,7 @@ class Contenders:
         """Our launch of what another search chose by this back end: where that is faster than ours, it says whether our
         search chose wrongly or our launch is slower. Has run once to its end."""
         choice = self.choices[backend]
-        configs = self.results.configs(backend)  # Triton's choice has options that no axis is for.
+        configs = self.results.configs(backend)  # Triton's selection has options that no axis is for.
         config = next(config for config in configs if all(choice.get(n, value) == value for n, value in config.items()))
         return self.ours_of(config)(case)
 
@@ -112,7 +112,7 @@ class Contenders:
         """Our launches of this config, each of which has run once to its end."""
         with tempfile.TemporaryDirectory() as scratch:
             bundle = copy_with(self._folder, Path(scratch) / self._family.bundle, baseline=config)
-            kernel = tuneonce.TunedKernel(bundle, device=self.device, store="memory", mode="baseline_only")
+            kernel = tuneonce.TunedKernel(bundle, device=self.device, store="memory", mode="fallback_only")
 
         def launch_at(case: Case) -> Launch:
             arguments = self._arguments(case)

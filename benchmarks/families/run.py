@@ -4,7 +4,7 @@
 Each shipped bundle at six shapes and more: our winner, our baseline, cuTile's exhaustive_search and Triton's autotune over
 the same kernel and configs, and torch's operators, interleaved in one race by one timer on the same tensors; and the
 largest error of ours against float64. Writes the JSON after each shape, prints a line for each, and ends with exit code 1
-if something failed: a gate, which is a result that is wrong, or ours slower than cuTile's or Triton's own choice by more
+if something failed: a gate, which is a result that is wrong, or ours slower than cuTile's or Triton's own selection by more
 than 1 % (the 95 % interval of the ratio beyond 1.01; both are raced again then, beside our launch of what the other
 chose: "again" in the JSON); or a contender that broke the CUDA context: another process goes on without it, and where it
 was cuTile's search, our search finds cuTile's config. What torch takes is reported, not gated.
@@ -19,7 +19,7 @@ from contenders import OUR_SEARCH, OWN_SEARCH, Contenders, Launch
 from measuring import difference, synchronize, tolerance_of
 from shapes import Shape, measure_all, parser_of, race_of
 
-GATED = {OWN_SEARCH: "tile", OUR_SEARCH: "tile", "Triton's choice": "triton"}
+GATED = {OWN_SEARCH: "tile", OUR_SEARCH: "tile", "Triton's selection": "triton"}
 MOST = 1.01
 
 

@@ -66,7 +66,7 @@ peers::Way Raw(const Bench& bench, const std::string& folder) {
   std::ostringstream text;
   text << std::ifstream(folder + (is_cpu ? "/vector_add.cpu.cc" : "/vector_add.cu")).rdbuf();
   KernelSource source =
-      is_cpu ? KernelSource::HostCpp(text.str(), "vector_add") : KernelSource::CudaCpp(text.str(), "vector_add");
+      is_cpu ? KernelSource::CpuCpp(text.str(), "vector_add") : KernelSource::CudaCpp(text.str(), "vector_add");
   const Toolchain* toolchain = Check(Runtime::Default()->toolchains().For(source.kind));
   Target target = Target::Of(Check(bench.device.Identity()));
   Artifact artifact = Check(toolchain->Compile(source.Define("BLOCK", kBlock), Hints(), target));
@@ -90,8 +90,8 @@ peers::Way Raw(const Bench& bench, const std::string& folder) {
   return {"raw", 1, false, launch};
 }
 
-/// A kernel with `keys` resident ones.
-std::shared_ptr<TunedKernel> Resident(const Bench& bench, const std::string& folder, long keys) {
+/// A kernel with `keys` ready ones.
+std::shared_ptr<TunedKernel> ready(const Bench& bench, const std::string& folder, long keys) {
   AutotunePolicy policy;
   policy.store = std::make_shared<MemoryStore>();
   auto kernel = std::make_shared<TunedKernel>(Check(TunedKernel::FromBundle(folder, policy)));
@@ -129,7 +129,7 @@ int Main(int argc, char** argv) {
   std::vector<std::shared_ptr<TunedKernel>> kernels;
   for (long keys : {1L, 64L, peers::kMostKeys}) {
     if (is_short && keys > 64) continue;
-    kernels.push_back(Resident(bench, argv[1], keys));
+    kernels.push_back(ready(bench, argv[1], keys));
     ways.push_back(Tuned(bench, kernels.back(), keys));
   }
   std::vector<std::string> rows;

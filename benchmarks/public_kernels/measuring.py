@@ -102,7 +102,7 @@ class Measuring:
             "low": ratio.low, "high": ratio.high, "samples": SAMPLES, "timer": raced.timer}
 
     def regret(self, shape: Dict[str, int]) -> Optional[Dict[str, Any]]:
-        """Off the bucket's bound: the bucket's choice against the shape's own. None where nothing is bucketed.
+        """Off the bucket's bound: the bucket's selection against the shape's own. None where nothing is bucketed.
         REQUIRES: `shape` was measured."""
         import tuneonce
         exact_bundle = without_buckets(self._bundle, self._scratch / "exact")

@@ -9,7 +9,7 @@
 namespace tuneonce::cli {
 
 struct BundleClassifyOptions {
-  std::string target;              ///< Empty: ClassifiedBundle's choice.
+  std::string target;              ///< Empty: ClassifiedBundle's selection.
   std::vector<std::string> shape;  ///< NAME=EXTENT, for the arithmetic intensity; else the example's.
 };
 

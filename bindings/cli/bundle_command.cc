@@ -14,7 +14,7 @@
 #include "output.h"
 #include "report/classified_bundle.h"
 #include "report/config_json.h"
-#include "store/shipped_decisions.h"
+#include "store/shipped_selections.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
 
@@ -71,8 +71,8 @@ Json JsonOf(const CompiledTarget& target) {
           {"machine_code_already", target.num_as_they_are},
           {"bytes", target.bytes},
           {"toolchains", target.toolchains},
-          {"decisions", target.num_decisions},
-          {"decisions_of_other_sources", target.num_other_decisions}};
+          {"selections", target.num_selections},
+          {"selections_of_other_sources", target.num_other_selections}};
 }
 
 void PrintCompiled(const CompiledTarget& target) {
@@ -81,9 +81,9 @@ void PrintCompiled(const CompiledTarget& target) {
                      std::to_string((target.bytes + 1023) / 1024) + " KiB";
   if (target.num_as_they_are > 0) line += ", " + std::to_string(target.num_as_they_are) + " were machine code already";
   if (target.num_refused > 0) line += ", " + std::to_string(target.num_refused) + " refused by their compiler";
-  if (target.num_decisions > 0) line += ", " + std::to_string(target.num_decisions) + " decisions";
-  if (target.num_other_decisions > 0) {
-    line += ", " + std::to_string(target.num_other_decisions) + " decisions of other sources left out";
+  if (target.num_selections > 0) line += ", " + std::to_string(target.num_selections) + " selections";
+  if (target.num_other_selections > 0) {
+    line += ", " + std::to_string(target.num_other_selections) + " selections of other sources left out";
   }
   if (!target.toolchains.empty()) line += " (" + Joined(target.toolchains) + ")";
   PrintLine("%s", line.c_str());
@@ -164,15 +164,15 @@ Result<Json> Shown(const BundleFolder& folder) {
     if (!target.cpu.empty()) each["cpu"] = target.cpu;
     json["targets"].push_back(std::move(each));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::string bytes, folder.precompiled->ReadDecisions());
-  json["decisions"] = Json::array();
+  TUNEONCE_ASSIGN_OR_RETURN(std::string bytes, folder.precompiled->ReadSelections());
+  json["selections"] = Json::array();
   if (bytes.empty()) return json;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, DecodeRecords(bytes));
   for (const TuningRecord& record : records) {
-    json["decisions"].push_back({{"device", record.key.device_name},
-                                 {"key", record.key.key_text},
-                                 {"config", ConfigJson(record.config)},
-                                 {"variant", record.variant}});
+    json["selections"].push_back({{"device", record.key.device_name},
+                                  {"key", record.key.key_text},
+                                  {"config", ConfigJson(record.config)},
+                                  {"variant", record.variant}});
   }
   return json;
 }
@@ -207,9 +207,9 @@ Status Show(const BundleArguments& arguments) {
               Joined(target["toolchains"].get<std::vector<std::string>>()).c_str());
   }
   if (!json["has_sources"].get<bool>()) PrintLine("  its sources stayed where it was compiled");
-  for (const Json& decision : json["decisions"]) {
-    PrintLine("  decided on %s: %s -> {%s}", decision["device"].get<std::string>().c_str(),
-              decision["key"].get<std::string>().c_str(), SettingsText(decision["config"]).c_str());
+  for (const Json& selection : json["selections"]) {
+    PrintLine("  decided on %s: %s -> {%s}", selection["device"].get<std::string>().c_str(),
+              selection["key"].get<std::string>().c_str(), SettingsText(selection["config"]).c_str());
   }
   return Status();
 }
@@ -274,8 +274,8 @@ void AddBundle(CLI::App& app, Command* command) {
   AddRepeated(compile, "--target", &arguments->compile.targets, "sm_90, or cpu for this machine's; may be repeated");
   compile->get_option("--target")->required();
   compile->add_option("-o,--output", arguments->compile.output, "the folder to make")->required();
-  compile->add_option("--decisions", arguments->compile.decisions, "a store whose decisions are to come along");
-  compile->add_flag("--only-decided", arguments->compile.only_decided, "only what these decisions and baselines need");
+  compile->add_option("--selections", arguments->compile.selections, "a store whose selections are to come along");
+  compile->add_flag("--only-decided", arguments->compile.only_decided, "only what these selections and baselines need");
   compile->add_flag("--no-sources", arguments->compile.no_sources, "leave the sources out");
   AddRepeated(compile, "--dtype", &arguments->compile.dtypes, kDType);
   AddRepeated(compile, "--variant", &arguments->compile.variants,

@@ -13,7 +13,7 @@
 #include "loose_header.h"
 #include "records_store.h"
 #include "search/back_end.h"
-#include "store/shipped_decisions.h"
+#include "store/shipped_selections.h"
 #include "target_argument.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
@@ -30,16 +30,16 @@ class BundleCompiler {
   Result<std::vector<CompiledTarget>> Run();
 
  private:
-  Status ReadDecisions();
+  Status ReadSelections();
   Result<CompiledTarget> CompileFor(const Target& target);
   /// Removes the ways of variants that --variant does not name.
   Status KeepNamedVariants(const Target& target, BundleWays* all) const;
   /// The ways that are asked for, each code once; those that are machine code already are counted.
   std::vector<BundleWay> WaysToCompile(BundleWays all, const Target& target, CompiledTarget* report);
   /// The records of the kernel on the target.
-  std::vector<TuningRecord> DecisionsOf(const BundleWays& ways, const Target& target, CompiledTarget* report) const;
-  /// Whether the config is a decision's, the baseline that one was compared with, or may stand in.
-  bool IsDecided(const Config& config, const std::vector<TuningRecord>& decisions, const Target& target) const;
+  std::vector<TuningRecord> SelectionsOf(const BundleWays& ways, const Target& target, CompiledTarget* report) const;
+  /// Whether the config is a selection's, the baseline that one was compared with, or may stand in.
+  bool IsDecided(const Config& config, const std::vector<TuningRecord>& selections, const Target& target) const;
   Status Compile(const std::vector<BundleWay>& ways, const Target& target, CompiledTarget* report);
   Status Take(const BundleWay& way, CompiledJob compiled, const Target& target, CompiledTarget* report);
 
@@ -59,26 +59,26 @@ Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
     if (is_twice) return InvalidArgumentError("--target " + name + " is given twice");
     targets.push_back(target);
   }
-  if (options_.only_decided && options_.decisions.empty()) {
-    return InvalidArgumentError("--only-decided needs the decisions: --decisions STORE");
+  if (options_.only_decided && options_.selections.empty()) {
+    return InvalidArgumentError("--only-decided needs the selections: --selections STORE");
   }
   TUNEONCE_RETURN_IF_ERROR(writer_.Check(options_.output));
-  TUNEONCE_RETURN_IF_ERROR(ReadDecisions());
+  TUNEONCE_RETURN_IF_ERROR(ReadSelections());
   TUNEONCE_ASSIGN_OR_RETURN(problems_, ProblemsOf(folder_.definition, folder_.bundle.example(), options_.dtypes));
   std::vector<CompiledTarget> reports;
   for (const Target& target : targets) {
     TUNEONCE_ASSIGN_OR_RETURN(CompiledTarget report, CompileFor(target));
     reports.push_back(std::move(report));
   }
-  if (!shipped_.empty()) writer_.AddDecisions(EncodeRecords(shipped_));
+  if (!shipped_.empty()) writer_.AddSelections(EncodeRecords(shipped_));
   TUNEONCE_RETURN_IF_ERROR(writer_.AddBundlesFiles(!options_.no_sources));
   TUNEONCE_RETURN_IF_ERROR(writer_.Write(options_.output));
   return reports;
 }
 
-Status BundleCompiler::ReadDecisions() {
-  if (options_.decisions.empty()) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(options_.decisions, /*for_reading=*/true));
+Status BundleCompiler::ReadSelections() {
+  if (options_.selections.empty()) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(options_.selections, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(records_, store->List());
   return Status();
 }
@@ -89,17 +89,17 @@ Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
   TUNEONCE_ASSIGN_OR_RETURN(BundleWays all, WaysOn(folder_.definition, target, problems_));
   report.num_configs = static_cast<int>(all.configs.size());
   TUNEONCE_RETURN_IF_ERROR(KeepNamedVariants(target, &all));
-  std::vector<TuningRecord> decisions = DecisionsOf(all, target, &report);
-  report.num_decisions = static_cast<int>(decisions.size());
-  if (options_.only_decided && decisions.empty()) {
-    return InvalidArgumentError("--only-decided: " + options_.decisions + " has no decision of '" +
+  std::vector<TuningRecord> selections = SelectionsOf(all, target, &report);
+  report.num_selections = static_cast<int>(selections.size());
+  if (options_.only_decided && selections.empty()) {
+    return InvalidArgumentError("--only-decided: " + options_.selections + " has no selection of '" +
                                 folder_.definition.name() + "' as it is now for " + target.name());
   }
   if (options_.only_decided) {
-    auto is_undecided = [&](const BundleWay& way) { return !IsDecided(way.config, decisions, target); };
+    auto is_undecided = [&](const BundleWay& way) { return !IsDecided(way.config, selections, target); };
     all.ways.erase(std::remove_if(all.ways.begin(), all.ways.end(), is_undecided), all.ways.end());
   }
-  shipped_.insert(shipped_.end(), decisions.begin(), decisions.end());
+  shipped_.insert(shipped_.end(), selections.begin(), selections.end());
   std::vector<BundleWay> ways = WaysToCompile(std::move(all), target, &report);
   writer_.AddTarget(target.name(), target.is_cpu_device ? HostCpuModel() : "");
   TUNEONCE_RETURN_IF_ERROR(Compile(ways, target, &report));
@@ -142,31 +142,31 @@ std::vector<BundleWay> BundleCompiler::WaysToCompile(BundleWays all, const Targe
   return ways;
 }
 
-std::vector<TuningRecord> BundleCompiler::DecisionsOf(const BundleWays& ways, const Target& target,
-                                                      CompiledTarget* report) const {
-  std::vector<TuningRecord> decisions;
+std::vector<TuningRecord> BundleCompiler::SelectionsOf(const BundleWays& ways, const Target& target,
+                                                       CompiledTarget* report) const {
+  std::vector<TuningRecord> selections;
   for (const TuningRecord& record : records_) {
     const TuningKey& key = record.key;
     if (key.kernel != folder_.definition.name() || key.capability != target.capability()) continue;
     bool is_of_it = std::find(ways.kernels.begin(), ways.kernels.end(), key.kernel_fingerprint) != ways.kernels.end();
     if (is_of_it) {
-      decisions.push_back(record);
+      selections.push_back(record);
     } else {
-      ++report->num_other_decisions;
+      ++report->num_other_selections;
     }
   }
-  return decisions;
+  return selections;
 }
 
-bool BundleCompiler::IsDecided(const Config& config, const std::vector<TuningRecord>& decisions,
+bool BundleCompiler::IsDecided(const Config& config, const std::vector<TuningRecord>& selections,
                                const Target& target) const {
   const SearchSpace& space = folder_.definition.space();
-  if (space.stand_in() && space.stand_in()->IsSame(config)) return true;
+  if (space.fallback() && space.fallback()->IsSame(config)) return true;
   // Which baseline counts depends on guards, and so on the shape: all of them may.
   for (const Config& baseline : space.BaselinesOn(target)) {
     if (baseline.IsSame(config)) return true;
   }
-  return std::any_of(decisions.begin(), decisions.end(), [&](const TuningRecord& record) {
+  return std::any_of(selections.begin(), selections.end(), [&](const TuningRecord& record) {
     bool is_row = std::any_of(record.rows.begin(), record.rows.end(),
                               [&](const ImportedRow& row) { return row.config.IsSame(config); });
     return is_row || record.config.IsSame(config) || (record.baseline && record.baseline->config.IsSame(config));

@@ -11,7 +11,7 @@ namespace tuneonce::cli {
 
 struct BundleCompileOptions {
   std::vector<std::string> targets;
-  std::string decisions;  ///< A store's file; empty: none.
+  std::string selections;  ///< A store's file; empty: none.
   bool only_decided = false;
   bool no_sources = false;
   std::vector<std::string> dtypes;    ///< ProblemsOf.
@@ -29,8 +29,8 @@ struct CompiledTarget {
   int num_as_they_are = 0;              ///< ... which are cubins already.
   std::int64_t bytes = 0;               ///< Total size of the files.
   std::vector<std::string> toolchains;  ///< With their versions.
-  int num_decisions = 0;
-  int num_other_decisions = 0;  ///< Records of the kernel's name that are of other sources or another version.
+  int num_selections = 0;
+  int num_other_selections = 0;  ///< Records of the kernel's name that are of other sources or another version.
 };
 
 /// Compiles every config of a bundle for each target and writes a bundle whose folder contains the code

@@ -64,7 +64,7 @@ std::vector<std::string> UnreadFiles(const BundleFolder& folder) {
   }
   if (folder.precompiled != nullptr) {
     read.insert(PrecompiledBundle::kFile);
-    read.insert(folder.precompiled->decisions_file());
+    read.insert(folder.precompiled->selections_file());
     for (const auto& [key, code] : folder.precompiled->code()) read.insert(code.file);
   }
   const std::vector<std::string> header_folders = HeaderFolders(folder.manifest);

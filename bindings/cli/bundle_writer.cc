@@ -98,9 +98,9 @@ void BundleWriter::AddRefusal(const BundleWay& way, const std::string& target, c
   code_.push_back(std::move(entry));
 }
 
-void BundleWriter::AddDecisions(std::string records) {
-  const std::string file = "precompiled/decisions";
-  decisions_ = {{"file", file}, {"checksum", ChecksumOf(records).ToString()}};
+void BundleWriter::AddSelections(std::string records) {
+  const std::string file = "precompiled/selections";
+  selections_ = {{"file", file}, {"checksum", ChecksumOf(records).ToString()}};
   files_[file] = std::move(records);
 }
 
@@ -158,7 +158,7 @@ std::string BundleWriter::FirstRefusal(const std::string& target) const {
 Status BundleWriter::WriteInto(const std::string& folder) const {
   Json json = {{"tuneonce_precompiled", PrecompiledBundle::kFormat}, {"targets", targets_}, {"code", code_}};
   if (!withheld_.empty()) json["withheld"] = withheld_;
-  if (!decisions_.is_null()) json["decisions"] = decisions_;
+  if (!selections_.is_null()) json["selections"] = selections_;
   std::map<std::string, std::string> files = files_;
   files[PrecompiledBundle::kFile] = json.dump(1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
   for (const auto& [name, content] : files) {

@@ -25,7 +25,7 @@ class BundleWriter {
   void AddTarget(const std::string& name, const std::string& cpu);
   void AddImage(const BundleWay& way, const std::string& target, const Artifact& artifact);
   void AddRefusal(const BundleWay& way, const std::string& target, const std::string& why);
-  void AddDecisions(std::string records);
+  void AddSelections(std::string records);
   /// The files that the manifest names, and the manifest; of sources that are compiled only what identifies them unless
   /// they are to come along. Errors: a file that cannot be read.
   Status AddBundlesFiles(bool with_sources);
@@ -49,7 +49,7 @@ class BundleWriter {
   nlohmann::ordered_json targets_ = nlohmann::ordered_json::array();
   nlohmann::ordered_json code_ = nlohmann::ordered_json::array();
   nlohmann::ordered_json withheld_ = nlohmann::ordered_json::array();
-  nlohmann::ordered_json decisions_;
+  nlohmann::ordered_json selections_;
 };
 
 }  // namespace tuneonce::cli

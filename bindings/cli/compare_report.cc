@@ -26,8 +26,8 @@ std::string SpeedupText(const Speedup& speedup) {
   return absl::StrFormat("%.3f times as fast (%.3f to %.3f)", speedup.ratio, speedup.low, speedup.high);
 }
 
-std::string VerdictText(Verdict verdict, bool is_certain) {
-  return std::string(VerdictName(verdict)) + (is_certain ? "" : ", not certain");
+std::string VerdictText(Verdict verdict, bool is_conclusive) {
+  return std::string(VerdictName(verdict)) + (is_conclusive ? "" : ", not certain");
 }
 
 /// "12.34 us by {TILE=64}, cuda".
@@ -48,7 +48,7 @@ void PrintShape(const ComparedShape& shape, const std::string& label) {
   if (!shape.status.ok()) {
     return PrintLine("%s: not compared: %s", label.c_str(), shape.status.message().c_str());
   }
-  const std::string verdict = VerdictText(shape.verdict, shape.is_certain);
+  const std::string verdict = VerdictText(shape.verdict, shape.is_conclusive);
   if (!shape.failure.empty()) {
     const std::string first_line = shape.failure.substr(0, shape.failure.find('\n'));
     PrintLine("%s: %s: B failed: %s", label.c_str(), verdict.c_str(), first_line.c_str());
@@ -88,7 +88,7 @@ Json ComparedJson(const ComparedShape& shape) {
   json["error"] = is_compared ? Json(nullptr) : Json(label + shape.status.ToString());
   if (!is_compared) return json;
   json["verdict"] = std::string(VerdictName(shape.verdict));
-  json["is_certain"] = shape.is_certain;
+  json["is_conclusive"] = shape.is_conclusive;
   json["speedup"] = SpeedupJson(shape.speedup);
   json["a"] = SideJson(shape.a);
   json["b"] = shape.failure.empty() ? SideJson(shape.b) : Json(nullptr);
@@ -113,7 +113,7 @@ Json ReportJson(const CompareReport& report, const CompareSummary& summary) {
   for (const ComparedShape& shape : report.shapes) json["shapes"].push_back(ComparedJson(shape));
   Json& all = json["summary"];
   all["verdict"] = std::string(VerdictName(summary.verdict));
-  all["is_certain"] = summary.is_certain;
+  all["is_conclusive"] = summary.is_conclusive;
   all["speedup"] = SpeedupJson(summary.speedup);
   all["latency_ms"] = OrNull(summary.latency_ms);
   all["memory_bytes"] = OrNull(summary.memory_bytes);
@@ -143,7 +143,7 @@ void PrintSummary(const CompareReport& report, const CompareSummary& summary) {
   }
   PrintLine("%d accept, %d minor, %d no change, %d revert, %d not compared: %s", summary.accept, summary.minor,
             summary.no_change, summary.revert, summary.not_compared,
-            VerdictText(summary.verdict, summary.is_certain).c_str());
+            VerdictText(summary.verdict, summary.is_conclusive).c_str());
 }
 
 int& CountOf(Verdict verdict, CompareSummary* summary) {
@@ -168,7 +168,7 @@ ComparedShape ComparedShape::Of(const KernelComparison& comparison) {
   if (comparison.b) shape.b = SideOf(*comparison.b);
   shape.speedup = comparison.speedup;
   shape.verdict = comparison.verdict;
-  shape.is_certain = comparison.is_certain;
+  shape.is_conclusive = comparison.is_conclusive;
   shape.is_same_code = comparison.is_same_code;
   shape.failure = comparison.failure;
   shape.correctness = !comparison.failure.empty() ? "fail" : comparison.largest_difference ? "pass" : "not_compared";
@@ -194,7 +194,7 @@ CompareSummary SummaryOf(const CompareReport& report) {
     }
     ++CountOf(shape.verdict, &summary);
     ++by_correctness[shape.correctness];
-    has_sure_revert |= shape.verdict == Verdict::kRevert && shape.is_certain;
+    has_sure_revert |= shape.verdict == Verdict::kRevert && shape.is_conclusive;
     b_ran_everywhere &= shape.b.measurement.has_value();
     if (shape.b.measurement) log_us += std::log(shape.b.measurement->mean_us);
     if (shape.speedup) speedups.push_back(shape.is_same_code ? Speedup() : *shape.speedup);
@@ -203,14 +203,14 @@ CompareSummary SummaryOf(const CompareReport& report) {
   if (!speedups.empty()) {
     summary.speedup = GeometricMean(speedups);
     summary.verdict = VerdictOf(*summary.speedup);
-    summary.is_certain = IsCertain(*summary.speedup);
+    summary.is_conclusive = IsCertain(*summary.speedup);
     if (b_ran_everywhere) {
       summary.latency_ms = std::exp(log_us / static_cast<double>(speedups.size())) / 1000;
     }
   }
   if (summary.revert > 0) {
     summary.verdict = Verdict::kRevert;
-    summary.is_certain = has_sure_revert;
+    summary.is_conclusive = has_sure_revert;
   }
   const bool is_whole = by_correctness.size() == 1;
   summary.correctness = by_correctness.count("fail") > 0 ? "fail"

@@ -29,7 +29,7 @@ struct ComparedShape {
   ComparedSide a, b;
   std::optional<Speedup> speedup;
   Verdict verdict = Verdict::kNoChange;
-  bool is_certain = true;
+  bool is_conclusive = true;
   bool is_same_code = false;
   std::string correctness = "not_compared";  ///< Or "pass", "fail".
   std::string failure;                       ///< Why B failed.
@@ -54,7 +54,7 @@ struct CompareSummary {
   std::optional<Speedup> speedup;  ///< The geometric mean of where both ran, 1 for the same code; empty: nowhere.
   /// Revert if that is the verdict of any shape, else the geometric mean's.
   Verdict verdict = Verdict::kNoChange;
-  bool is_certain = true;
+  bool is_conclusive = true;
   std::optional<double> latency_ms;           ///< B's, the geometric mean; empty if it failed anywhere.
   std::optional<std::uint64_t> memory_bytes;  ///< B's, at the shape that needs most.
   std::string correctness;                    ///< "fail" if B failed anywhere; "pass" if it was right everywhere.

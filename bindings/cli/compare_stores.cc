@@ -145,16 +145,16 @@ class StoredKernel {
   /// `key`: that the shape must have; empty: any.
   Result<ComparedKernel> ByStore(const char* name, const TunedKernel& kernel, const TuneJob& job,
                                  const std::string& key) const {
-    TUNEONCE_ASSIGN_OR_RETURN(Choice choice, kernel.ChoiceOf(run_.stream().get(), job.shape));
-    if (!key.empty() && choice.key != key) {
+    TUNEONCE_ASSIGN_OR_RETURN(LaunchPlan plan, kernel.Explain(run_.stream().get(), job.shape));
+    if (!key.empty() && plan.key != key) {
       return InvalidArgumentError("the key " + key + " is of no shape that can be made here: give --shape");
     }
-    if (choice.record == nullptr || !choice.config) {
-      const std::string why(RecordMissName(choice.miss));
-      return NotFoundError(absl::StrCat(name, " has no record that serves ", choice.key, why.empty() ? "" : ": ", why,
-                                        choice.detail.empty() ? "" : ", ", choice.detail));
+    if (plan.record == nullptr || !plan.config) {
+      const std::string why(RecordMissName(plan.miss));
+      return NotFoundError(absl::StrCat(name, " has no record that serves ", plan.key, why.empty() ? "" : ": ", why,
+                                        plan.detail.empty() ? "" : ", ", plan.detail));
     }
-    return ComparedKernel{definition_, "", choice.config, choice.variant};
+    return ComparedKernel{definition_, "", plan.config, plan.variant};
   }
 
   const CompareRun& run_;

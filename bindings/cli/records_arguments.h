@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "import_decisions.h"
+#include "import_selections.h"
 #include "tuneonce/status.h"
 
 namespace tuneonce::cli {
@@ -17,9 +17,9 @@ struct RecordsArguments {
   std::string output;
   std::string device;
   std::string older_than_days;
-  std::string decisions;
+  std::string selections;
   std::string bundle;
-  DecisionMap map;
+  SelectionMap map;
   bool any_device = false;
   std::string key;
   std::vector<std::string> shape;

@@ -52,7 +52,7 @@ Status Show(const RecordsArguments& arguments) { return Print(arguments, PrintFi
 
 Status Explain(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/true));
-  std::optional<ChoiceHere> here;
+  std::optional<SelectionHere> here;
   if (!arguments.device.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(here, AskHere(arguments.kernel, arguments.device, arguments.shape, store));
   }
@@ -66,11 +66,11 @@ Status Explain(const RecordsArguments& arguments) {
   std::vector<KeyRecords> found = keys.ok() ? *std::move(keys) : std::vector<KeyRecords>();
   if (arguments.json) {
     nlohmann::ordered_json json = {{"store", store->path()}, {"kernel", arguments.kernel}};
-    if (here) json["here"] = ChoiceHereJson(*here);
+    if (here) json["here"] = SelectionHereJson(*here);
     json["keys"] = ExplanationJson(found);
     PrintJson(json);
   } else {
-    if (here) PrintChoiceHere(*here);
+    if (here) PrintSelectionHere(*here);
     PrintExplanation(found);
   }
   return Status();
@@ -122,19 +122,19 @@ Status VerifyStore(const RecordsArguments& arguments) {
                        ": damaged rows count as missing, and are replaced when their keys are tuned again");
 }
 
-void AddDecisionOptions(CLI::App* import, RecordsArguments* arguments) {
-  DecisionMap& map = arguments->map;
+void AddSelectionOptions(CLI::App* import, RecordsArguments* arguments) {
+  SelectionMap& map = arguments->map;
   auto list = [&](const char* name, std::vector<std::string>& into, const char* description) {
     import->add_option(name, into, description)->allow_extra_args(false);
   };
-  import->add_option("--bundle", arguments->bundle, "Decisions: the kernel's bundle, a folder or a name");
-  list("--axis", map.axes, "Decisions: THEIRS=OURS for the name of an axis; may be repeated, like the options below");
-  list("--dim", map.dims, "Decisions: THEIRS=OURS for the name of a dim");
-  list("--value", map.values, "Decisions: AXIS=VALUE for an axis that the file does not have");
-  list("--shape", map.shape, "Decisions: DIM=EXTENT for a dim that the file does not have");
-  list("--dtype", map.dtypes, "Decisions: TENSOR=DTYPE for a tensor whose dtype the bundle leaves open");
-  list("--ignore", map.ignored, "Decisions: a name in the file that this kernel does not use");
-  import->add_flag("--any-device", arguments->any_device, "Decisions: accept a file that was made for another device");
+  import->add_option("--bundle", arguments->bundle, "Selections: the kernel's bundle, a folder or a name");
+  list("--axis", map.axes, "Selections: THEIRS=OURS for the name of an axis; may be repeated, like the options below");
+  list("--dim", map.dims, "Selections: THEIRS=OURS for the name of a dim");
+  list("--value", map.values, "Selections: AXIS=VALUE for an axis that the file does not have");
+  list("--shape", map.shape, "Selections: DIM=EXTENT for a dim that the file does not have");
+  list("--dtype", map.dtypes, "Selections: TENSOR=DTYPE for a tensor whose dtype the bundle leaves open");
+  list("--ignore", map.ignored, "Selections: a name in the file that this kernel does not use");
+  import->add_flag("--any-device", arguments->any_device, "Selections: accept a file that was made for another device");
 }
 
 void AddStores(CLI::App* diff, CLI::App* merge, RecordsArguments* arguments) {
@@ -201,14 +201,15 @@ void AddRecords(CLI::App& app, Command* command) {
       add("import", "Add records from a JSON file, or configs that were selected elsewhere", ImportRecords);
   CLI::Option_group* source = from_file->add_option_group("source");
   source->add_option("file", arguments->file, "A file of records");
-  source->add_option("--decisions", arguments->decisions,
+  source->add_option("--selections", arguments->selections,
                      "A file of selected configs: tuneonce's format, or a table of vLLM");
   source->require_option(1);
-  from_file->add_option("--device", arguments->device,
-                        "Refuse records of other devices than this one (default: take all); decisions are for this one "
-                        "(default: cuda)");
+  from_file->add_option(
+      "--device", arguments->device,
+      "Refuse records of other devices than this one (default: take all); selections are for this one "
+      "(default: cuda)");
   from_file->add_flag("--with-code", arguments->with_code, "Also add the file's code; only for files that you trust");
-  AddDecisionOptions(from_file, arguments.get());
+  AddSelectionOptions(from_file, arguments.get());
   from_file->add_flag("--replace", arguments->replace, "Replace existing records");
   CLI::App* prune = add("prune", "Remove records", Prune);
   prune->add_option("--kernel", arguments->kernel, "Only records of this kernel");

@@ -21,7 +21,7 @@ struct Pair {
   std::optional<TuningRecord> a, b;
 
   const TuningKey& key() const { return a ? a->key : b->key; }
-  bool is_same_choice() const { return a && b && a->config.IsSame(b->config) && a->variant == b->variant; }
+  bool is_same_selection() const { return a && b && a->config.IsSame(b->config) && a->variant == b->variant; }
 };
 
 struct Difference {
@@ -101,7 +101,7 @@ Status DiffRecords(const RecordsArguments& arguments) {
   Json differences = Json::array();
   int same = 0;
   for (const Pair& pair : difference.pairs) {
-    if (pair.is_same_choice()) {
+    if (pair.is_same_selection()) {
       ++same;
       continue;
     }
@@ -117,7 +117,7 @@ Status DiffRecords(const RecordsArguments& arguments) {
                {"problems", problems}});
     return Status();
   }
-  PrintLine("%zu keys differ, %d have the same choice", differences.size(), same);
+  PrintLine("%zu keys differ, %d have the same selection", differences.size(), same);
   for (const std::string& problem : problems) PrintLine("not compared: %s", problem.c_str());
   return Status();
 }

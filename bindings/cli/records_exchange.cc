@@ -1,11 +1,11 @@
-// tuneonce records export|import: records, their code, and others' decisions, as files.
+// tuneonce records export|import: records, their code, and others' selections, as files.
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
 
 #include "files.h"
-#include "import_decisions.h"
+#include "import_selections.h"
 #include "output.h"
 #include "records_arguments.h"
 #include "records_store.h"
@@ -18,7 +18,8 @@
 namespace tuneonce::cli {
 namespace {
 
-/// The code of the records' choices and baselines, as far as the store has it; how many records' choices have none.
+/// The code of the records' selections and baselines, as far as the store has it; how many records' selections have
+/// none.
 Result<std::vector<RecordedCode>> CodeOf(AnyStore& store, const std::vector<TuningRecord>& records, int* without_code) {
   std::vector<RecordedCode> code;
   std::set<std::string> seen;
@@ -94,31 +95,31 @@ std::string InFileNames(std::string device) {
   return device;
 }
 
-Status ImportDecisions(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(DecisionsFile file, ReadDecisions(arguments.decisions));
+Status ImportSelections(const RecordsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(SelectionsFile file, ReadSelections(arguments.selections));
   const std::string& name = arguments.bundle.empty() ? file.kernel : arguments.bundle;
   if (name.empty()) {
-    return InvalidArgumentError(arguments.decisions + " does not say which kernel it is for: give --bundle NAME");
+    return InvalidArgumentError(arguments.selections + " does not say which kernel it is for: give --bundle NAME");
   }
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(name));
   if (!file.kernel.empty() && file.kernel != bundle.definition().name()) {
-    return InvalidArgumentError(arguments.decisions + " is for the kernel '" + file.kernel + "', not for '" +
+    return InvalidArgumentError(arguments.selections + " is for the kernel '" + file.kernel + "', not for '" +
                                 bundle.definition().name() + "'");
   }
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(arguments.device.empty() ? "cuda" : arguments.device));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   if (!file.device.empty() && InFileNames(file.device) != InFileNames(identity.name) && !arguments.any_device) {
-    return FailedPreconditionError(arguments.decisions + " is for the device '" + file.device +
+    return FailedPreconditionError(arguments.selections + " is for the device '" + file.device +
                                    "', not for this machine's '" + identity.name +
                                    "': with --any-device it is taken all the same");
   }
   Result<std::vector<TuningRecord>> records = RecordsOf(file, arguments.map, bundle, device);
   if (!records.ok()) {
     const std::string& message = records.status().message();
-    bool says_where = message.compare(0, arguments.decisions.size(), arguments.decisions) == 0;
-    return says_where ? records.status() : records.status().WithPrefix(arguments.decisions);
+    bool says_where = message.compare(0, arguments.selections.size(), arguments.selections) == 0;
+    return says_where ? records.status() : records.status().WithPrefix(arguments.selections);
   }
-  return PutAll(*records, {}, arguments, file.nearest.empty() ? "decisions" : "tables of decisions");
+  return PutAll(*records, {}, arguments, file.nearest.empty() ? "selections" : "tables of selections");
 }
 
 }  // namespace
@@ -150,7 +151,7 @@ Status ExportRecords(const RecordsArguments& arguments) {
 }
 
 Status ImportRecords(const RecordsArguments& arguments) {
-  if (!arguments.decisions.empty()) return ImportDecisions(arguments);
+  if (!arguments.selections.empty()) return ImportSelections(arguments);
   TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(arguments.file));
   Result<std::vector<TuningRecord>> records = RecordsFromJson(text);
   if (!records.ok()) return records.status().WithPrefix(arguments.file);

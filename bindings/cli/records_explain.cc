@@ -51,7 +51,7 @@ Result<std::map<std::size_t, std::uint64_t>> WordsOf(const KeyFilter& filter) {
 
 std::string Driver(int version) { return absl::StrCat(version / 1000, ".", version % 1000 / 10); }
 
-/// Whether the record serves on another driver of its device: "always", or "by_policy" (weakest_match).
+/// Whether the record serves on another driver of its device: "always", or "by_policy" (min_match).
 std::string OtherDriver(const TuningRecord& record) {
   return record.is_pinned || record.is_imported() ? "always" : "by_policy";
 }
@@ -64,7 +64,7 @@ std::string Origin(const TuningRecord& record) {
   return record.measurement.num_samples > 0 ? "imported" : "imported_unchecked";
 }
 
-/// A candidate that was measured takes this much longer than the choice: 0.05 for 5 %.
+/// A candidate that was measured takes this much longer than the selection: 0.05 for 5 %.
 double Slower(const CandidateOutcome& candidate, const TuningRecord& record) {
   double chosen_us = record.measurement.mean_us;
   return chosen_us > 0 ? candidate.mean_us / chosen_us - 1 : 0;
@@ -98,7 +98,7 @@ Json RecordJson(const TuningRecord& record) {
       {"error_margin_us", or_null(record.measurement.error_margin_us)},
       {"num_samples", record.measurement.num_samples},
       {"speedup_over_baseline", or_null(record.speedup_over_baseline)},
-      {"is_certain", record.is_certain},
+      {"is_conclusive", record.is_conclusive},
       {"is_complete", record.is_complete},
       {"host", record.host},
       {"unix_seconds", record.unix_seconds},
@@ -122,7 +122,7 @@ std::string SureText(const TuningRecord& record) {
   if (measured.error_margin_us) absl::StrAppendFormat(&text, " +- %.3f us", *measured.error_margin_us);
   absl::StrAppend(&text, ", ", measured.num_samples, " samples");
   if (record.speedup_over_baseline) absl::StrAppendFormat(&text, ", %.2fx the baseline", *record.speedup_over_baseline);
-  absl::StrAppend(&text, record.is_certain ? ", certain" : ", not certain",
+  absl::StrAppend(&text, record.is_conclusive ? ", certain" : ", not certain",
                   record.is_complete ? "" : absl::StrCat(", ", record.num_not_measured, " candidates not measured"));
   return text;
 }
@@ -164,8 +164,8 @@ void PrintExplained(const TuningRecord& record) {
             record.toolchain.empty() ? "" : (", " + record.toolchain).c_str());
   if (!record.candidates.empty()) PrintLine("    alternatives: %s", AlternativesText(record).c_str());
   PrintLine("    another driver gets %s; another device %s",
-            OtherDriver(record) == "always" ? "the same" : "it if weakest_match is other_driver",
-            OtherDevice(record) == "never" ? "does not" : "if weakest_match is other_device");
+            OtherDriver(record) == "always" ? "the same" : "it if min_match is other_driver",
+            OtherDevice(record) == "never" ? "does not" : "if min_match is other_device");
 }
 
 }  // namespace

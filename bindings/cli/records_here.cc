@@ -63,8 +63,8 @@ const char* NameOf(RecordMatch match) {
 
 }  // namespace
 
-Result<ChoiceHere> AskHere(const std::string& kernel, const std::string& device_name,
-                           const std::vector<std::string>& shape, std::shared_ptr<RecordStore> store) {
+Result<SelectionHere> AskHere(const std::string& kernel, const std::string& device_name,
+                              const std::vector<std::string>& shape, std::shared_ptr<RecordStore> store) {
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(kernel));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(device_name));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
@@ -79,33 +79,33 @@ Result<ChoiceHere> AskHere(const std::string& kernel, const std::string& device_
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(std::move(of_runtime)));
   policy.store = std::move(store);
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel asked, TunedKernelOn::Create(device, bundle.definition(), std::move(policy)));
-  ChoiceHere here{identity.name, {}};
-  TUNEONCE_ASSIGN_OR_RETURN(here.choice, asked.ChoiceOf(stream.get(), named));
+  SelectionHere here{identity.name, {}};
+  TUNEONCE_ASSIGN_OR_RETURN(here.plan, asked.Explain(stream.get(), named));
   return here;
 }
 
-nlohmann::ordered_json ChoiceHereJson(const ChoiceHere& here) {
-  const Choice& choice = here.choice;
-  nlohmann::ordered_json json = {{"device", here.device}, {"key", choice.key}};
-  json["serves"] = choice.record != nullptr;
-  json["match"] = choice.record != nullptr ? nlohmann::ordered_json(NameOf(choice.match)) : nullptr;
-  std::string miss(RecordMissName(choice.miss));
+nlohmann::ordered_json SelectionHereJson(const SelectionHere& here) {
+  const LaunchPlan& plan = here.plan;
+  nlohmann::ordered_json json = {{"device", here.device}, {"key", plan.key}};
+  json["serves"] = plan.record != nullptr;
+  json["match"] = plan.record != nullptr ? nlohmann::ordered_json(NameOf(plan.match)) : nullptr;
+  std::string miss(RecordMissName(plan.miss));
   std::replace(miss.begin(), miss.end(), ' ', '_');
   json["miss"] = miss.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(miss);
-  json["config"] = choice.config ? ConfigJson(*choice.config) : nlohmann::ordered_json(nullptr);
-  json["detail"] = choice.detail;
+  json["config"] = plan.config ? ConfigJson(*plan.config) : nlohmann::ordered_json(nullptr);
+  json["detail"] = plan.detail;
   return json;
 }
 
-void PrintChoiceHere(const ChoiceHere& here) {
-  const Choice& choice = here.choice;
-  std::string detail = choice.detail.empty() ? "" : ", " + choice.detail;
-  if (choice.record != nullptr) {
-    PrintLine("on this machine's %s, %s gets {%s}%s", here.device.c_str(), choice.key.c_str(),
-              choice.config ? choice.config->ToString().c_str() : "", detail.c_str());
+void PrintSelectionHere(const SelectionHere& here) {
+  const LaunchPlan& plan = here.plan;
+  std::string detail = plan.detail.empty() ? "" : ", " + plan.detail;
+  if (plan.record != nullptr) {
+    PrintLine("on this machine's %s, %s gets {%s}%s", here.device.c_str(), plan.key.c_str(),
+              plan.config ? plan.config->ToString().c_str() : "", detail.c_str());
   } else {
-    PrintLine("on this machine's %s nothing serves %s: %s%s", here.device.c_str(), choice.key.c_str(),
-              std::string(RecordMissName(choice.miss)).c_str(), detail.c_str());
+    PrintLine("on this machine's %s nothing serves %s: %s%s", here.device.c_str(), plan.key.c_str(),
+              std::string(RecordMissName(plan.miss)).c_str(), detail.c_str());
   }
 }
 

@@ -12,18 +12,18 @@
 namespace tuneonce::cli {
 
 /// What a launch on this machine's `device_name` would run with the store.
-struct ChoiceHere {
+struct SelectionHere {
   std::string device;
-  Choice choice;
+  LaunchPlan plan;
 };
 
 /// Answers for the bundle `kernel`, at its example's shape with the changes of `shape` ("M=64"). Nothing is tuned,
 /// compiled or loaded. Errors: InvalidArgument for an invalid shape; a missing bundle or device.
-Result<ChoiceHere> AskHere(const std::string& kernel, const std::string& device_name,
-                           const std::vector<std::string>& shape, std::shared_ptr<RecordStore> store);
+Result<SelectionHere> AskHere(const std::string& kernel, const std::string& device_name,
+                              const std::vector<std::string>& shape, std::shared_ptr<RecordStore> store);
 
-nlohmann::ordered_json ChoiceHereJson(const ChoiceHere& here);
-void PrintChoiceHere(const ChoiceHere& here);
+nlohmann::ordered_json SelectionHereJson(const SelectionHere& here);
+void PrintSelectionHere(const SelectionHere& here);
 
 }  // namespace tuneonce::cli
 

@@ -145,7 +145,7 @@ Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& 
   return false;
 }
 
-/// Puts the records into a store, with the code of their choices and baselines.
+/// Puts the records into a store, with the code of their selections and baselines.
 Status Fill(const std::vector<WholeStore>& stores, const std::vector<TuningRecord>& records, RecordStore& into,
             bool anew, int* without_code) {
   for (const TuningRecord& record : records) {
@@ -301,7 +301,7 @@ Status PackStore(const RecordsArguments& arguments) {
   return Status();
 }
 
-/// The bundle with the code and the decisions of the devices that the store has records of.
+/// The bundle with the code and the selections of the devices that the store has records of.
 Status PackIntoBundle(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
   TUNEONCE_ASSIGN_OR_RETURN(WholeStore store, ReadWhole(arguments.store));
@@ -317,7 +317,7 @@ Status PackIntoBundle(const RecordsArguments& arguments) {
   }
   BundleCompileOptions options;
   options.targets.assign(targets.begin(), targets.end());
-  options.decisions = store.store->path();
+  options.selections = store.store->path();
   options.only_decided = true;
   options.output = arguments.output;
   return CompileAndPrint(folder, options, arguments.json);

@@ -61,7 +61,7 @@ void PrintStored(const std::string& name, const BundleReport& report, bool json)
                    {"mean_us", record.measurement.mean_us},
                    {"num_samples", record.measurement.num_samples}};
     all["speedup_over_baseline"] = record.speedup_over_baseline ? Json(*record.speedup_over_baseline) : Json(nullptr);
-    all["is_certain"] = record.is_certain;
+    all["is_conclusive"] = record.is_conclusive;
     all["is_complete"] = record.is_complete;
     all["is_pinned"] = record.is_pinned;
     all["host"] = record.host;

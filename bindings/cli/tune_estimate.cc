@@ -45,7 +45,7 @@ double UsualSeconds(SourceKind kind) {
     case SourceKind::kPtx:
       return 0.2;
     case SourceKind::kCudaCpp:
-    case SourceKind::kHostCpp:
+    case SourceKind::kCpuCpp:
       break;
   }
   return 1;
@@ -77,11 +77,11 @@ class Estimator {
       TUNEONCE_ASSIGN_OR_RETURN(TunedKernel made, TunedKernelOn::Create(device_, Undecided(bundle), policy_));
       kernel = kernels_.emplace(wanted.bundle, std::move(made)).first;
     }
-    TUNEONCE_ASSIGN_OR_RETURN(Choice choice, kernel->second.ChoiceOf(stream_.get(), wanted.job.shape));
-    estimate->key = choice.key;
-    estimate->is_repeated = !keys_.insert({wanted.bundle, choice.key}).second;
-    estimate->is_stored = choice.runs == Choice::Runs::kChoice;
-    if (estimate->is_repeated || estimate->is_stored || choice.runs == Choice::Runs::kNothing) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(LaunchPlan plan, kernel->second.Explain(stream_.get(), wanted.job.shape));
+    estimate->key = plan.key;
+    estimate->is_repeated = !keys_.insert({wanted.bundle, plan.key}).second;
+    estimate->is_stored = plan.action == LaunchPlan::Action::kSelected;
+    if (estimate->is_repeated || estimate->is_stored || plan.action == LaunchPlan::Action::kNothing) return Status();
     return AddSearch(definition, wanted.job.inputs, estimate);
   }
 

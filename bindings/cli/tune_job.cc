@@ -147,7 +147,7 @@ Status AddScalars(const KernelDefinition& definition, const std::vector<std::str
 
 KernelDefinition Undecided(const Bundle& bundle) {
   KernelDefinition definition = bundle.definition();
-  definition.ShippedDecisions("");
+  definition.ShippedSelections("");
   return definition;
 }
 

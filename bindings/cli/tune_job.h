@@ -12,7 +12,7 @@
 
 namespace tuneonce::cli {
 
-/// The bundle's kernel without the decisions that it ships: tuning was asked for.
+/// The bundle's kernel without the selections that it ships: tuning was asked for.
 KernelDefinition Undecided(const Bundle& bundle);
 
 /// A shape at which a bundle is to be tuned.

@@ -65,10 +65,10 @@ const char* StateText(State state) {
       return "tuned";
     case State::kFromStore:
       return "stored";
-    case State::kResident:
+    case State::kReady:
       return "nothing to launch";  // The kernel has no elements to compute.
-    case State::kStandIn:
-      return "stand-in";
+    case State::kFallback:
+      return "fallback";
     case State::kNotReached:
       return "not reached";
     case State::kFromRanks:  // The command has none.
@@ -173,14 +173,14 @@ class ManyRun {
   void DescribeStored(const WarmedKey& key) {
     if (key.state != State::kFromStore) return;
     const KernelShapes& of_kernel = kernels_[key.kernel];
-    Result<Choice> choice = of_kernel.kernel->ChoiceOf(stream_, of_kernel.shapes[key.shapes.front()]);
-    if (!choice.ok() || choice->record == nullptr) return;
+    Result<LaunchPlan> plan = of_kernel.kernel->Explain(stream_, of_kernel.shapes[key.shapes.front()]);
+    if (!plan.ok() || plan->record == nullptr) return;
     for (Row& row : rows_) {
       if (row.bundle != names_[key.kernel] || row.key != key.key) continue;
-      if (choice->config) row.axes = ConfigJson(*choice->config);
-      row.mean_us = choice->record->measurement.mean_us;
-      row.speedup = choice->record->speedup_over_baseline;
-      row.is_complete = choice->record->is_complete;
+      if (plan->config) row.axes = ConfigJson(*plan->config);
+      row.mean_us = plan->record->measurement.mean_us;
+      row.speedup = plan->record->speedup_over_baseline;
+      row.is_complete = plan->record->is_complete;
     }
   }
 

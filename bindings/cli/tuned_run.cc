@@ -30,7 +30,7 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernelOn::Create(device, definition, std::move(policy)));
   auto launch = [&] { return kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()); };
   TunedRun run;
-  TUNEONCE_ASSIGN_OR_RETURN(Choice before, kernel.ChoiceOf(stream.get(), shape));
+  TUNEONCE_ASSIGN_OR_RETURN(LaunchPlan before, kernel.Explain(stream.get(), shape));
   run.key = before.key;
   Clock::time_point start = Clock::now();
   TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(stream.get(), {shape}));

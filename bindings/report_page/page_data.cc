@@ -66,10 +66,10 @@ Json Counts(const ReportEntry& entry) {
 
 /// The names of what many entries share, and of what each has of its own, in the order of the values. Fields whose name
 /// ends with "$" are places in the texts.
-constexpr const char* kSharedFields[] = {"input",      "kernel$",     "device$",   "capability",   "num_sms",
-                                         "driver",     "source$",     "variant$",  "reason$",      "why$",
-                                         "is_certain", "is_complete", "is_pinned", "inputs$",      "timer$",
-                                         "host$",      "toolchain$",  "counts",    "nearest_dim$", "not_measured"};
+constexpr const char* kSharedFields[] = {"input",         "kernel$",     "device$",   "capability",   "num_sms",
+                                         "driver",        "source$",     "variant$",  "reason$",      "why$",
+                                         "is_conclusive", "is_complete", "is_pinned", "inputs$",      "timer$",
+                                         "host$",         "toolchain$",  "counts",    "nearest_dim$", "not_measured"};
 constexpr const char* kOwnFields[] = {"key$",    "shape$",  "config",   "mean", "margin",
                                       "samples", "speedup", "baseline", "when"};
 
@@ -86,7 +86,7 @@ Json SharedRow(const ReportEntry& entry, Texts* texts) {
                       text(entry.variant),
                       text(entry.reason),
                       text(entry.why),
-                      entry.is_certain ? 1 : 0,
+                      entry.is_conclusive ? 1 : 0,
                       entry.is_complete ? 1 : 0,
                       entry.is_pinned ? 1 : 0,
                       text(entry.inputs),

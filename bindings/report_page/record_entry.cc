@@ -52,8 +52,8 @@ Json MoreOf(const TuningRecord& record, ReportData* data) {
   if (record.is_imported() && record.measurement.num_samples == 0) more["is_unchecked"] = true;
   if (!(record.artifact == Fingerprint())) more["has_code"] = true;
   if (record.fencing_token > 0) more["fencing_token"] = record.fencing_token;
-  for (const LethalCandidate& lethal : record.lethal) {
-    more["lethal"].push_back(Json::array({data->Intern(lethal.config), PrintableLines(lethal.reason)}));
+  for (const FatalCandidate& fatal : record.fatal) {
+    more["fatal"].push_back(Json::array({data->Intern(fatal.config), PrintableLines(fatal.reason)}));
   }
   if (Json conditions = ConditionsJson(record.conditions); !conditions.is_null()) more["conditions"] = conditions;
   if (record.nearest_dim.empty()) return more;
@@ -76,19 +76,15 @@ void AddMeasurement(const Measurement& measurement, ReportEntry* entry) {
 
 }  // namespace
 
-std::string WhyText(ChoiceReason reason) {
+std::string WhyText(SelectionReason reason) {
   switch (reason) {
-    case ChoiceReason::kFastest:
+    case SelectionReason::kFastest:
       return "the fastest";
-    case ChoiceReason::kTieStoredWinner:
-      return "as fast as the fastest, and chosen before";
-    case ChoiceReason::kTieBaseline:
+    case SelectionReason::kTieBaseline:
       return "as fast as the fastest, and the baseline";
-    case ChoiceReason::kTieSmallerWorkspace:
-      return "as fast as the fastest, with less memory";
-    case ChoiceReason::kTieEarliest:
+    case SelectionReason::kTieEarliest:
       return "as fast as the fastest, and the first of these in the space";
-    case ChoiceReason::kBaselineByMargin:
+    case SelectionReason::kBaselineByMargin:
       return "the baseline: something was faster, but not by the margin";
     default:
       return "not known";
@@ -119,7 +115,7 @@ ReportEntry RecordEntry(const TuningRecord& record, ReportData* data) {
   if (record.baseline) entry.baseline = data->Intern(record.baseline->config);
   entry.reason = Word(record.reason);
   entry.why = WhyText(record);
-  entry.is_certain = record.is_certain;
+  entry.is_conclusive = record.is_conclusive;
   entry.is_complete = record.is_complete;
   entry.num_not_measured = record.num_not_measured;
   entry.is_pinned = record.is_pinned;

@@ -10,10 +10,10 @@ namespace tuneonce::report {
 /// Makes the entry of a record for a report, and adds its configs to `data`.
 ReportEntry RecordEntry(const TuningRecord& record, ReportData* data);
 
-/// Why a record's config is the choice: "the fastest", "it was pinned".
+/// Why a record's config is the selection: "the fastest", "it was pinned".
 std::string WhyText(const TuningRecord& record);
 /// Makes the entry of a search.
-std::string WhyText(ChoiceReason reason);
+std::string WhyText(SelectionReason reason);
 
 }  // namespace tuneonce::report
 

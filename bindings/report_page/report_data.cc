@@ -129,7 +129,7 @@ Status ReportData::KeepKernel(const std::string& kernel) {
   return Status();
 }
 
-std::string ReportData::ChoiceText(const ReportEntry& entry) const {
+std::string ReportData::SelectionText(const ReportEntry& entry) const {
   if (entry.more.contains("nearest_dim")) return "a table by " + entry.more["nearest_dim"].get<std::string>();
   return entry.config ? "{" + configs_[*entry.config].text + "}" : "-";
 }

@@ -46,7 +46,7 @@ class ReportData {
   const std::vector<ReportEntry>& entries() const { return entries_; }
   const std::vector<ReportConfig>& configs() const { return configs_; }
   /// "{TILE=64}"; "a table by M" and "-" where an entry has no config of its own.
-  std::string ChoiceText(const ReportEntry& entry) const;
+  std::string SelectionText(const ReportEntry& entry) const;
 
   ConfigId Intern(const Config& config);
   /// `axes`: an object of numbers, texts and truth values; whatever else is in it becomes text.

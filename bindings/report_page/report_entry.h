@@ -48,7 +48,7 @@ struct ReportEntry {
   std::optional<ConfigId> baseline;
   std::string reason;  ///< As in records: "fastest", "tie_baseline", ...
   std::string why;     ///< The reason as a sentence.
-  bool is_certain = true;
+  bool is_conclusive = true;
   bool is_complete = true;
   int num_not_measured = 0;
   bool is_pinned = false;
@@ -56,7 +56,7 @@ struct ReportEntry {
   std::string timer, host, toolchain;
   std::int64_t unix_seconds = 0;
   std::vector<ReportCandidate> candidates;  ///< Measured ones first, the fastest first.
-  /// What only some entries have, by name, as page/data.js reads it: rows of a table, lethal, conditions; of a result
+  /// What only some entries have, by name, as page/data.js reads it: rows of a table, fatal, conditions; of a result
   /// cost, notes, drift, samples, timeline, substitutions.
   nlohmann::ordered_json more = nlohmann::ordered_json::object();
 };

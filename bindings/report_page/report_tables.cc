@@ -95,7 +95,7 @@ std::string ReportCsv(const ReportData& data) {
                               "source",
                               "config",
                               "outcome",
-                              "is_choice",
+                              "is_selected",
                               "is_baseline",
                               "variant",
                               "mean_us",
@@ -105,10 +105,10 @@ std::string ReportCsv(const ReportData& data) {
                               "same_as",
                               "why",
                               "speedup_over_baseline",
-                              "is_certain",
+                              "is_conclusive",
                               "unix_seconds"});
   for (const ReportEntry& entry : data.entries()) {
-    auto line = [&](const std::string& config, bool is_choice, bool is_baseline, const ReportCandidate& of) {
+    auto line = [&](const std::string& config, bool is_selected, bool is_baseline, const ReportCandidate& of) {
       return CsvLine({data.inputs()[entry.input].name,
                       entry.kernel,
                       entry.key,
@@ -118,7 +118,7 @@ std::string ReportCsv(const ReportData& data) {
                       entry.fingerprint,
                       config,
                       of.outcome,
-                      is_choice ? "true" : "false",
+                      is_selected ? "true" : "false",
                       is_baseline ? "true" : "false",
                       of.variant,
                       NumberText(of.mean_us),
@@ -126,9 +126,9 @@ std::string ReportCsv(const ReportData& data) {
                       std::to_string(of.num_samples),
                       of.message,
                       of.same_as ? data.configs()[*of.same_as].text : "",
-                      is_choice ? entry.why : "",
-                      is_choice ? NumberText(entry.speedup_over_baseline) : "",
-                      entry.is_certain ? "true" : "false",
+                      is_selected ? entry.why : "",
+                      is_selected ? NumberText(entry.speedup_over_baseline) : "",
+                      entry.is_conclusive ? "true" : "false",
                       std::to_string(entry.unix_seconds)});
     };
     for (const ReportCandidate& each : entry.candidates) {
@@ -141,22 +141,22 @@ std::string ReportCsv(const ReportData& data) {
     own.mean_us = entry.mean_us;
     own.error_margin_us = entry.error_margin_us;
     own.num_samples = entry.num_samples;
-    text += line(entry.config ? data.configs()[*entry.config].text : data.ChoiceText(entry), true, false, own);
+    text += line(entry.config ? data.configs()[*entry.config].text : data.SelectionText(entry), true, false, own);
   }
   return text;
 }
 
 std::string ReportMarkdown(const ReportData& data) {
-  std::string text = "| kernel | key | device | driver | choice | time | over the baseline | why |\n";
+  std::string text = "| kernel | key | device | driver | selection | time | over the baseline | why |\n";
   text += "|---|---|---|---|---|---|---|---|\n";
   for (const ReportEntry& entry : data.entries()) {
     const std::string speedup =
         entry.speedup_over_baseline ? absl::StrFormat("%.2fx", *entry.speedup_over_baseline) : "";
     std::string why = entry.why;
-    if (!entry.is_certain) why += ", not certain";
+    if (!entry.is_conclusive) why += ", not certain";
     if (!entry.is_complete) absl::StrAppend(&why, ", ", entry.num_not_measured, " not measured");
     text += MarkdownRow({entry.kernel, entry.key, entry.device, DriverText(entry.driver_version),
-                         data.ChoiceText(entry), TimeText(entry), speedup, why});
+                         data.SelectionText(entry), TimeText(entry), speedup, why});
   }
   text += FailuresMarkdown(data);
   for (const ReportInput& input : data.inputs()) {

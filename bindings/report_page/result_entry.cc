@@ -176,7 +176,7 @@ Result<ReportEntry> ResultEntry(const std::string& text, ReportData* data) {
   entry.host = TextAt(json, "host");
   if (const Json& when = At(json, "unix_seconds"); when.is_number_integer())
     entry.unix_seconds = when.get<std::int64_t>();
-  entry.is_certain = FlagAt(json, "is_certain", true);
+  entry.is_conclusive = FlagAt(json, "is_conclusive", true);
   entry.is_pinned = FlagAt(json, "is_pinned", false);
   AddBest(json, data, &entry);
   AddSuccesses(json, data, &entry);
@@ -184,9 +184,9 @@ Result<ReportEntry> ResultEntry(const std::string& text, ReportData* data) {
   const Json& not_measured = At(json, "not_measured");
   entry.num_not_measured = not_measured.is_array() ? static_cast<int>(not_measured.size()) : 0;
   entry.is_complete = FlagAt(json, "is_complete", entry.num_not_measured == 0);
-  std::optional<ChoiceReason> reason = FromWord<ChoiceReason>(TextAt(json, "reason"));
-  entry.reason = std::string(FindStored(reason.value_or(ChoiceReason::kUnknown))->word);
-  entry.why = entry.is_pinned ? "it was pinned" : WhyText(reason.value_or(ChoiceReason::kUnknown));
+  std::optional<SelectionReason> reason = FromWord<SelectionReason>(TextAt(json, "reason"));
+  entry.reason = std::string(FindStored(reason.value_or(SelectionReason::kUnknown))->word);
+  entry.why = entry.is_pinned ? "it was pinned" : WhyText(reason.value_or(SelectionReason::kUnknown));
   Json more = Picked(
       json, {"cost", "notes", "drift", "device_before", "device_after", "is_isolated", "substitutions", "timeline"});
   if (more.is_object()) entry.more = std::move(more);

@@ -6,7 +6,7 @@
 //
 // With FOLDER the bundles are read from there: compiled ahead, say (`tuneonce bundle compile`), so that no compiler is
 // needed.
-// The order that an engine keeps: make, warm up (tunes, or loads from the store), seal, capture, replay.
+// The order that an engine keeps: make, warm up (tunes, or loads from the store), freeze, capture, replay.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -73,12 +73,12 @@ struct Mlp {
   }
 
   /// Every shape that a step has. Nothing is tuned after it.
-  Status WarmUpAndSeal(CUstream stream) {
+  Status WarmUpAndFreeze(CUstream stream) {
     TUNEONCE_RETURN_IF_ERROR(rms_norm.Warmup(stream, {{{"M", kTokens}, {"N", kHidden}}}));
     TUNEONCE_RETURN_IF_ERROR(matmul.Warmup(stream, {{{"M", kTokens}, {"N", 2 * kInner}, {"K", kHidden}},
                                                     {{"M", kTokens}, {"N", kHidden}, {"K", kInner}}}));
     TUNEONCE_RETURN_IF_ERROR(silu_and_mul.Warmup(stream, {{{"M", kTokens}, {"N", kInner}, {"N2", 2 * kInner}}}));
-    for (TunedKernel* kernel : {&rms_norm, &matmul, &silu_and_mul}) kernel->Seal();
+    for (TunedKernel* kernel : {&rms_norm, &matmul, &silu_and_mul}) kernel->Freeze();
     return Status();
   }
 
@@ -103,7 +103,7 @@ Status Run(const std::string& device_name, const std::string& folder) {
   ScopedContext current(context.view());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
   TUNEONCE_ASSIGN_OR_RETURN(Mlp mlp, Mlp::Make(stream.view(), folder));
-  TUNEONCE_RETURN_IF_ERROR(mlp.WarmUpAndSeal(stream.get()));
+  TUNEONCE_RETURN_IF_ERROR(mlp.WarmUpAndFreeze(stream.get()));
 
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint16_t> start, Read(mlp.hidden, stream.view()));
   for (int i = 0; i < kSteps; ++i) TUNEONCE_RETURN_IF_ERROR(mlp.Step(stream.get()));
@@ -116,15 +116,15 @@ Status Run(const std::string& device_name, const std::string& folder) {
   for (int i = 0; i < kSteps; ++i) TUNEONCE_RETURN_IF_ERROR(step.Launch(stream.get()));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint16_t> replayed, Read(mlp.hidden, stream.view()));
 
-  std::int64_t missed = 0, stand_ins = 0, tunes = 0;
+  std::int64_t missed = 0, fallbacks = 0, tunes = 0;
   for (TunedKernel* kernel : {&mlp.rms_norm, &mlp.matmul, &mlp.silu_and_mul}) {
-    missed += kernel->counters().sealed_misses;
-    stand_ins += kernel->counters().stand_ins;
+    missed += kernel->counters().frozen_misses;
+    fallbacks += kernel->counters().fallbacks;
     tunes += kernel->counters().tunes;
   }
-  std::printf("%d steps by launches and by one graph on %s: %s, %d misses after sealing, %d stand-ins\n", kSteps,
+  std::printf("%d steps by launches and by one graph on %s: %s, %d misses after freezing, %d fallbacks\n", kSteps,
               device_name.c_str(), launched == replayed ? "the same result" : "DIFFERENT RESULTS",
-              static_cast<int>(missed), static_cast<int>(stand_ins));
+              static_cast<int>(missed), static_cast<int>(fallbacks));
   std::printf("%d searches, %d compiles\n", static_cast<int>(tunes),
               static_cast<int>(Runtime::Default()->num_compiles()));
   bool moved = launched != start;

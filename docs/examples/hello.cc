@@ -62,8 +62,8 @@ KernelDefinition RmsNorm() {
       .Key(KeyOf("M").NextPow2(), KeyOf("N"))  // All M up to the next power of two share one tune.
       .Space(space)
       .Grid(Grid::OneD({"M", 1}))
-      .AddVariant(TileCpp(kTileSource, "rms_norm<TILE>").Taking({"x", "w", "y", "eps", "M", "N"}))
-      .AddVariant(HostCpp(kCpuSource, "rms_norm").Taking({"x", "w", "y", "eps", "N"}));
+      .AddVariant(TileCpp(kTileSource, "rms_norm<TILE>").KernelArgs({"x", "w", "y", "eps", "M", "N"}))
+      .AddVariant(CpuCpp(kCpuSource, "rms_norm").KernelArgs({"x", "w", "y", "eps", "N"}));
 }
 
 Result<Device> FindDevice(const std::string& name) {
@@ -90,13 +90,13 @@ Status Run(const std::string& device_name) {
 
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel norm, TunedKernel::Create(RmsNorm()));
   TUNEONCE_RETURN_IF_ERROR(norm.Warmup(stream.get(), {{{"M", 64}, {"N", 4096}}}));
-  norm.Seal();  // From now on nothing is tuned.
+  norm.Freeze();  // From now on nothing is tuned.
   TUNEONCE_RETURN_IF_ERROR(norm.Launch(stream.get(), x, w, y, 1e-5f));
 
   TUNEONCE_RETURN_IF_ERROR(out.CopyToHost(result.data(), bytes));
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
-  std::printf("%d hit, %d misses after sealing\n", static_cast<int>(norm.counters().hits),
-              static_cast<int>(norm.counters().sealed_misses));
+  std::printf("%d hit, %d misses after freezing\n", static_cast<int>(norm.counters().hits),
+              static_cast<int>(norm.counters().frozen_misses));
   // The root mean square of a row of twos is 2, and the weights are 2.
   bool is_correct = result == twos && norm.counters().hits == 1;
   return is_correct ? Status() : InternalError("y should be 2 everywhere, by one hit");

@@ -57,10 +57,10 @@ Result<Runs> RunRank(const Wanted& wanted) {
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::FromBundle(vector_add_bundle, policy));
   const TunedKernel::Shape shape = {{"N", 1 << 16}};
   TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(stream.get(), {shape}));  // All ranks: one searches.
-  TUNEONCE_ASSIGN_OR_RETURN(const Choice choice, kernel.ChoiceOf(stream.get(), shape));
+  TUNEONCE_ASSIGN_OR_RETURN(const LaunchPlan plan, kernel.Explain(stream.get(), shape));
   Runs runs;
-  runs.config = choice.config ? choice.config->ToString() : "";
-  runs.digest = Fingerprinter().Add(choice.key).Add(runs.config).Add(choice.variant).Finish();
+  runs.config = plan.config ? plan.config->ToString() : "";
+  runs.digest = Fingerprinter().Add(plan.key).Add(runs.config).Add(plan.variant).Finish();
   return runs;
 }
 

@@ -30,9 +30,9 @@ constexpr int kReplays = 8;
 
 /// What the rank runs, the same in all ranks that agree.
 Result<Fingerprint> DigestOf(const TunedKernel& kernel, CUstream stream, const TunedKernel::Shape& shape) {
-  TUNEONCE_ASSIGN_OR_RETURN(const Choice choice, kernel.ChoiceOf(stream, shape));
-  const std::string config = choice.config ? choice.config->ToString() : "";
-  return Fingerprinter().Add(choice.key).Add(config).Add(choice.variant).Finish();
+  TUNEONCE_ASSIGN_OR_RETURN(const LaunchPlan plan, kernel.Explain(stream, shape));
+  const std::string config = plan.config ? plan.config->ToString() : "";
+  return Fingerprinter().Add(plan.key).Add(config).Add(plan.variant).Finish();
 }
 
 bool HasDeviceForEach(const std::string& device_name, int ranks) {
@@ -58,7 +58,7 @@ Result<Fingerprint> RunRank(const std::string& device_name, std::shared_ptr<Rank
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::FromBundle(vector_add_bundle, policy));
   const TunedKernel::Shape shape = {{"N", kElements}};
   TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(cu_stream, {shape}));  // All ranks.
-  kernel.Seal();
+  kernel.Freeze();
 
   const std::size_t bytes = kElements * sizeof(float);
   TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer a, DeviceBuffer::Allocate(stream.view(), bytes));

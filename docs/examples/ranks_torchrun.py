@@ -67,7 +67,7 @@ def main() -> int:
                                       ranks_share_search=True, store="memory")
     shape = {"M": M, "N": N, "K": K // size}
     matmul.kernel.warmup([shape])  # All ranks call it.
-    matmul.kernel.seal()  # From now on nothing is tuned.
+    matmul.kernel.freeze()  # From now on nothing is tuned.
 
     torch.manual_seed(1)  # The same in all ranks, of which each takes its slice.
     x, w = torch.randn(M, K, device=device), torch.randn(K, N, device=device)
@@ -81,8 +81,8 @@ def main() -> int:
 
     from_graph = served(step, y, device)
     error = (y.float() - x.half().float() @ w.half().float()).abs().max().item()
-    choice = matmul.kernel.choice_of(shape)
-    line = {"rank": rank, "config": str(choice.config), "variant": choice.variant, "from_graph": from_graph, "error": error}
+    choice = matmul.kernel.explain(shape)
+    line = {"rank": rank, "config": str(plan.config), "variant": plan.variant, "from_graph": from_graph, "error": error}
     lines = [None] * size
     dist.all_gather_object(lines, line)
     print(json.dumps(line), flush=True)

@@ -31,7 +31,7 @@ class TUNEONCE_API AutotuneObserver {
   /// The store has no record that serves the key. `why` is the reason. `detail` explains it and may be empty.
   virtual void OnStoredMiss(const std::string& /*kernel*/, const std::string& /*key*/, RecordMiss /*why*/,
                             const std::string& /*detail*/) {}
-  /// A launch missed on a capturing stream, or after TunedKernel::Seal.
+  /// A launch missed on a capturing stream, or after TunedKernel::Freeze.
   virtual void OnRefusedMiss(const std::string& /*kernel*/, const std::string& /*key*/) {}
   /// Something does not work, such as a store that cannot be written. `line` states what, and what the library does
   /// instead. The Runtime's log (RuntimeOptions::log) receives the same lines for all kernels.

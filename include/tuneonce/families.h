@@ -16,7 +16,7 @@ inline namespace v0 {
 ///   SearchSpace space = families::DenseMatmul();
 ///   IntAxis tile_m = space.FindAxis("TILE_M"), tile_n = space.FindAxis("TILE_N");
 ///   space.AddAxis("SPLIT_K", {1, 2, 4});   // Multiplies the configs; the baseline gets the first value.
-///   space.AllowConfigs(90);
+///   space.MaxConfigs(90);
 ///
 /// Every space
 /// - has at most 30 configs on a target, including a baseline, which is the fixed config that the recipe runs untuned;

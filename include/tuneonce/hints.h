@@ -30,7 +30,7 @@ class HintValue {
   std::int64_t value_ = 0;
 };
 
-/// The value of a hint axis that sets no hint and leaves the choice to the compiler. It is below the range of every
+/// The value of a hint axis that sets no hint and leaves the value to the compiler. It is below the range of every
 /// hint.
 inline constexpr std::int64_t kHintNotSet = 0;
 

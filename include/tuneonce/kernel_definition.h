@@ -215,7 +215,7 @@ class TUNEONCE_API CallArguments {
 /// can be followed by a PTX variant. If the space has a string axis named `backend`, a config is built only by the
 /// variants of the back end that its value names, so that two back ends compete in the search.
 ///
-/// A variant is made from a source function, or by TileIrFiles, TileCpp, CudaCpp and HostCpp below. Its setters can be
+/// A variant is made from a source function, or by TileIrFiles, TileCpp, CudaCpp and CpuCpp below. Its setters can be
 /// chained.
 struct TUNEONCE_API Variant {
   using SourceFn = std::function<KernelSource(const Config&, const Problem&)>;
@@ -239,7 +239,7 @@ struct TUNEONCE_API Variant {
   /// Sets the name of the variant in results.
   Variant& Named(std::string new_name);
   /// Sets the targets that the variant runs on: OnGpu(), CapabilityRange(90, 90), or a function of the host's.
-  Variant& On(TargetFilter targets);
+  Variant& ForTarget(TargetFilter targets);
   /// Sets a grid pattern, or a function of (const Config&, const Problem&) that returns a whole Geometry. Default: that
   /// of KernelDefinition::Grid, which most variants share.
   Variant& Grid(GeometryFn launch_geometry);
@@ -253,7 +253,7 @@ struct TUNEONCE_API Variant {
   Variant& Backend(std::string backend_name);
   /// Sets the names of the parameters that the kernel takes, in its order. A dim may be among them. It is passed as
   /// int32 (checked to fit), unless the definition declares it otherwise (DimValue).
-  Variant& Taking(std::vector<std::string> names);
+  Variant& KernelArgs(std::vector<std::string> names);
   /// Sets a function for compiler hints beyond the values of the config's hint axes.
   Variant& HintsBy(HintsFn function);
   /// Sets how the kernel takes its parameters. Default: kPlain.
@@ -381,9 +381,9 @@ TUNEONCE_API Variant TileCpp(std::string content, std::string symbol, std::vecto
 TUNEONCE_API Variant TileCppFile(const std::string& path, std::string symbol);
 /// Makes a variant of C++ text for the CPU device (tuneonce/cpu_device/kernel.h), with macros as in CudaCpp. It is for
 /// that device only and is named "cpu".
-TUNEONCE_API Variant HostCpp(std::string content, std::string symbol);
+TUNEONCE_API Variant CpuCpp(std::string content, std::string symbol);
 /// Makes a variant of C++ text for the CPU device with these axes as macros and no others.
-TUNEONCE_API Variant HostCpp(std::string content, std::string symbol, std::vector<std::string> axes);
+TUNEONCE_API Variant CpuCpp(std::string content, std::string symbol, std::vector<std::string> axes);
 
 /// A kernel as search, TunedKernel, bundle and worker see it. All of them take this one value.
 ///
@@ -448,11 +448,11 @@ class TUNEONCE_API KernelDefinition {
   const std::optional<MatmulParts>& matmul() const { return matmul_; }
   /// Adds records that are shipped with the kernel, as a precompiled bundle does. A TunedKernel looks them up after
   /// those of its store. Empty (default): none.
-  KernelDefinition& ShippedDecisions(std::string records) {
-    shipped_decisions_ = std::move(records);
+  KernelDefinition& ShippedSelections(std::string records) {
+    shipped_selections_ = std::move(records);
     return *this;
   }
-  const std::string& shipped_decisions() const { return shipped_decisions_; }
+  const std::string& shipped_selections() const { return shipped_selections_; }
 
   /// Checks everything that can be checked without a device, and resolves names to indices. It must be called before
   /// the functions below, which TunedKernel and search do. Errors: InvalidArgument, starting with the kernel's name.
@@ -524,7 +524,7 @@ class TUNEONCE_API KernelDefinition {
   bool is_unordered_ = false;
   WorkFn work_bytes_;
   WorkFn work_operations_;
-  std::string shipped_decisions_;
+  std::string shipped_selections_;
   std::optional<MatmulParts> matmul_;
 };
 

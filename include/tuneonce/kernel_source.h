@@ -29,18 +29,18 @@ enum class SourceKind {
   kTileIr,   ///< CUDA Tile IR bytecode, for tileiras.
   kPtx,      ///< PTX text, for ptxas.
   kCudaCpp,  ///< CUDA C++, for NVRTC.
-  kHostCpp,  ///< C++ for the CPU device (tuneonce/cpu_device/kernel.h).
+  kCpuCpp,   ///< C++ for the CPU device (tuneonce/cpu_device/kernel.h).
   kTileCpp,  ///< CUDA Tile C++ (`__tile_global__` functions, cuda_tile.h), for NVRTC 13.3 or newer and tileiras.
 };
 
 /// Returns whether NVRTC compiles sources of this kind: CUDA C++ and CUDA Tile C++.
 constexpr bool IsForNvrtc(SourceKind kind) { return kind == SourceKind::kCudaCpp || kind == SourceKind::kTileCpp; }
 /// Returns whether sources of this kind are C++, so that they can have macros, types as macros, and include folders.
-constexpr bool IsCpp(SourceKind kind) { return IsForNvrtc(kind) || kind == SourceKind::kHostCpp; }
+constexpr bool IsCpp(SourceKind kind) { return IsForNvrtc(kind) || kind == SourceKind::kCpuCpp; }
 /// Returns whether tileiras compiles sources of this kind, so that the block is (1, 1, 1): Tile IR and CUDA Tile C++.
 constexpr bool IsTile(SourceKind kind) { return kind == SourceKind::kTileIr || kind == SourceKind::kTileCpp; }
 
-/// Returns the name of a kind: "cubin", "tile_ir", "ptx", "cuda_cpp", "host_cpp", "tile_cpp".
+/// Returns the name of a kind: "cubin", "tile_ir", "ptx", "cuda_cpp", "cpu_cpp", "tile_cpp".
 TUNEONCE_API std::string_view SourceKindName(SourceKind kind);
 /// Returns the kind with this name (SourceKindName), or nothing.
 TUNEONCE_API std::optional<SourceKind> SourceKindNamed(std::string_view name);
@@ -80,8 +80,8 @@ struct TUNEONCE_API KernelSource {
     return Make(SourceKind::kTileCpp, std::move(content), std::move(symbol));
   }
   /// Makes a source of C++ text for the CPU device.
-  static KernelSource HostCpp(std::string content, std::string symbol) {
-    return Make(SourceKind::kHostCpp, std::move(content), std::move(symbol));
+  static KernelSource CpuCpp(std::string content, std::string symbol) {
+    return Make(SourceKind::kCpuCpp, std::move(content), std::move(symbol));
   }
   /// Makes a source from the bytes of a cubin (not from its path), which is loaded without a compiler. `symbol` is the
   /// kernel's name in it.
@@ -133,7 +133,7 @@ struct TUNEONCE_API KernelSource {
     }
   }
   /// Defines the macro `name` as the C++ type of a dtype: `__half`, `__nv_bfloat16`, `__nv_fp8_e4m3`, `float`, `signed
-  /// char`, `long long`, `bool`; for kHostCpp `_Float16` and `tuneonce_bfloat16` (cpu_device/kernel.h). The text must
+  /// char`, `long long`, `bool`; for kCpuCpp `_Float16` and `tuneonce_bfloat16` (cpu_device/kernel.h). The text must
   /// include the headers of such types (cuda_fp16.h). Check returns an error for DType::kAny and for a dtype without a
   /// C++ type.
   KernelSource& DefineType(const std::string& name, DType dtype);

@@ -344,7 +344,7 @@ inline Parameter Descriptor(
 ///
 ///   Descriptor("a_map", "a", TensorMap{{tile_m, tile_k}})
 ///
-/// The caller passes the tensor itself. A variant whose kernel takes the map lists it in Variant::Taking.
+/// The caller passes the tensor itself. A variant whose kernel takes the map lists it in Variant::KernelArgs.
 inline Parameter Descriptor(std::string name, std::string tensor, TensorMap map) {
   Parameter parameter;
   parameter.kind = ParameterKind::kDescriptor;

@@ -57,12 +57,12 @@ class TUNEONCE_API RankGroup {
 /// How the ranks of a group agree on the configs that they run (AutotunePolicy::ranks). docs/ranks.md describes the
 /// protocol and its limits.
 ///
-/// With a group, a key's config is used only after all ranks agreed on it, in Warmup, WarmupAll or AtSafePoint, which
+/// With a group, a key's config is used only after all ranks agreed on it, in Warmup, WarmupAll or TunePending, which
 /// all ranks call in the same order. Until then launches run the fallback config and the key is pending: a launch never
 /// searches, waits or sends. Each rank contributes the record of its store. If all ranks have the same record, they
 /// agree on it. Otherwise they agree on the record of the lowest rank that has one. Without any record, the lowest rank
 /// (of each kind) that may search does so for all. A key that only some ranks asked for is an error of Warmup, and
-/// stays pending at AtSafePoint until the others ask for it.
+/// stays pending at TunePending until the others ask for it.
 struct RankPolicy {
   /// The group. Null (default): this process decides alone.
   std::shared_ptr<RankGroup> group;
@@ -72,7 +72,7 @@ struct RankPolicy {
   int silence_ms = 60000;
   /// Whether a rank may run another config than the others. If false (default), a key that the ranks could not agree on
   /// fails the warm-up with an error. If true, this rank runs the key's fallback config, and reports it by a warning
-  /// and by WarmedKey::State::kStandIn.
+  /// and by WarmedKey::State::kFallback.
   bool may_differ = false;
   /// Whether ranks may have different devices or drivers. If false (default), that is an error that names them. If
   /// true, ranks with the same device and driver agree among each other.

@@ -16,13 +16,13 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// How well a stored record fits a key, best first. AutotunePolicy::weakest_match states which of these may be used.
+/// How well a stored record fits a key, best first. AutotunePolicy::min_match states which of these may be used.
 enum class RecordMatch { kExact, kOtherDriver, kOtherDevice, kNotFound };
 
 /// Returns how well a record of the key `stored` fits the key `wanted`.
 TUNEONCE_API RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted);
 
-/// Why no record serves a key directly. A policy may accept a record nevertheless (AutotunePolicy::weakest_match,
+/// Why no record serves a key directly. A policy may accept a record nevertheless (AutotunePolicy::min_match,
 /// accept_incomplete).
 enum class RecordMiss {
   kNone,         ///< A record serves the key.
@@ -44,7 +44,7 @@ struct RecordLookup {
   RecordMatch match = RecordMatch::kNotFound;
   std::optional<TuningRecord> record;  ///< The best fitting record. Empty for kNotFound.
   bool is_shipped = false;             ///< Whether the record is from a store under the user's (MakeLayeredStore).
-  /// Whether the record was shipped with the kernel (KernelDefinition::ShippedDecisions).
+  /// Whether the record was shipped with the kernel (KernelDefinition::ShippedSelections).
   bool serves_any_driver = false;
   /// If `record` is of a search that was cut short: the best complete record of the same device with another driver, or
   /// null.

@@ -63,7 +63,7 @@ struct SearchOptions {
   int final_rounds = 0;
   /// Limits of the race. No round begins after `max_rounds` rounds, after the samples took `gpu_budget_ms` on the
   /// device, or after `race_budget_ms` of wall time. The winner is then selected from the rounds so far, and
-  /// TuningResult::is_certain is false. Defaults 300, 500 ms and 10 s.
+  /// TuningResult::is_conclusive is false. Defaults 300, 500 ms and 10 s.
   int max_rounds = 300;
   /// Limit of the race: total device time of its samples, in milliseconds (see `max_rounds`).
   double gpu_budget_ms = 500;

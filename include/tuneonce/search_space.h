@@ -50,7 +50,7 @@ struct AxisAssignment {
 /// and call const functions from any thread.
 class TUNEONCE_API SearchSpace {
  public:
-  /// Default limit of configs. Enumerate refuses a larger space unless AllowConfigs raised the limit.
+  /// Default limit of configs. Enumerate refuses a larger space unless MaxConfigs raised the limit.
   static constexpr int kDefaultMaxConfigs = 30;
 
   SearchSpace();
@@ -147,9 +147,9 @@ class TUNEONCE_API SearchSpace {
   SearchSpace& SetBaselinesByTarget(std::vector<Baseline> list);
   /// Sets the fallback config that runs when no other may, in a space without a baseline. It has a value for every
   /// axis.
-  SearchSpace& SetStandIn(std::vector<AxisAssignment> values);
+  SearchSpace& SetFallback(std::vector<AxisAssignment> values);
   /// Raises the limit of configs. The time to compile and measure grows in proportion to the number of configs.
-  SearchSpace& AllowConfigs(int max_configs);
+  SearchSpace& MaxConfigs(int max_configs);
 
   /// Returns all configs for `target`, and for `problem` if it is not null, in the space's order. The guards are
   /// checked for the problem. Errors: InvalidArgument for any mistake in the space, for example a baseline that
@@ -204,8 +204,8 @@ class TUNEONCE_API SearchSpace {
     }
     return nullptr;
   }
-  /// Returns the config that SetStandIn set.
-  const std::optional<Config>& stand_in() const { return stand_in_; }
+  /// Returns the config that SetFallback set.
+  const std::optional<Config>& fallback() const { return fallback_; }
   /// Returns the names of the option axes with more than one value whose values may change results.
   std::vector<std::string> OptionsThatChangeResults() const;
   /// Returns the names of the constraints, in the order in which they are checked.
@@ -288,7 +288,7 @@ class TUNEONCE_API SearchSpace {
   std::vector<std::vector<AxisValue>> listed_;                        // Empty: all combinations.
   std::set<std::vector<AxisValue>, AxisValueOrder> listed_by_value_;  // The list by value.
   std::vector<TargetBaseline> baselines_;                             // In order of preference.
-  std::optional<Config> stand_in_;
+  std::optional<Config> fallback_;
   int max_configs_ = kDefaultMaxConfigs;
   Status status_;
 };

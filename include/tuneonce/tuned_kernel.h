@@ -36,24 +36,24 @@ struct Counters {
   std::int64_t tunes = 0;          ///< Searches that ran.
   std::int64_t stored_hits = 0;    ///< Keys served from a stored record, without a search.
   std::int64_t waits = 0;          ///< Launches that waited for another thread's search.
-  std::int64_t stand_ins = 0;      ///< Launches that ran the fallback config in place of a tuned one.
-  std::int64_t sealed_misses = 0;  ///< Launches after Seal whose key was not loaded. They count as stand_ins too.
+  std::int64_t fallbacks = 0;      ///< Launches that ran the fallback config in place of a tuned one.
+  std::int64_t frozen_misses = 0;  ///< Launches after Freeze whose key was not loaded. They count as fallbacks too.
   std::int64_t failed_tunes = 0;   ///< Failed attempts to tune a key. AutotunePolicy states when a key is tried again.
   double tuning_seconds = 0;       ///< Wall time of searches, in seconds.
   double tuning_gpu_seconds = 0;   ///< Device time of searches (TuningCost::gpu_seconds), in seconds.
   /// Kernels that are loaded now: at most two per device, config and code (tuned and fallback), for any number of keys.
   std::int64_t loaded_kernels = 0;
   /// Entries that keys run now, usually two for each key: its selected config and its fallback config.
-  std::int64_t resident_entries = 0;
+  std::int64_t ready_entries = 0;
   /// Launches on a capturing stream whose key was not loaded. They ran the fallback config or returned an error.
   std::int64_t capture_misses = 0;
   std::int64_t busy_elsewhere = 0;  ///< Launches that did not tune because another process was tuning their key.
-  std::int64_t waiting_keys = 0;    ///< Keys that are pending now, until the host calls AtSafePoint or Warmup.
+  std::int64_t pending_keys = 0;    ///< Keys that are pending now, until the host calls TunePending or Warmup.
   std::int64_t pinned_keys = 0;     ///< Keys that run a pinned config now.
   /// Device memory, in bytes, that copies of the inputs of pending keys use now. AutotunePolicy::kept_inputs_bytes is
   /// the limit.
   std::int64_t kept_inputs_bytes = 0;
-  std::int64_t inputs_not_kept = 0;  ///< Misses in mode kTuneInBackground whose inputs could not be copied.
+  std::int64_t inputs_not_kept = 0;  ///< Misses in mode kTuneDeferred whose inputs could not be copied.
   // How often a lookup in the store found no record that serves the key, by RecordMiss.
   std::int64_t misses_no_record = 0;
   std::int64_t misses_other_driver = 0;
@@ -64,36 +64,36 @@ struct Counters {
   std::int64_t workers_replaced = 0;  ///< Worker processes that candidates of searches ended.
 };
 
-/// What a launch would run and why, as TunedKernel::ChoiceOf returns it. Plain data.
-struct Choice {
+/// What a launch would run and why, as TunedKernel::Explain returns it. Plain data.
+struct LaunchPlan {
   /// What a launch would do.
-  enum class Runs {
-    kNothing,  ///< Nothing: an extent is 0.
-    kChoice,   ///< It would run the key's selected config.
-    kStandIn,  ///< It would run the fallback config.
-    kSearch,   ///< It would search, and run the config that the search selects, which is not known yet.
+  enum class Action {
+    kNothing,   ///< Nothing: an extent is 0.
+    kSelected,  ///< It would run the key's selected config.
+    kFallback,  ///< It would run the fallback config.
+    kSearch,    ///< It would search, and run the config that the search selects, which is not known yet.
   };
   /// The first condition that decides what a launch does, in the order in which a launch checks them.
-  enum class Because {
+  enum class Reason {
     kEmpty,     ///< kNothing: an extent is 0.
-    kResident,  ///< kChoice: the selected config is loaded, and the launch is a hit.
-    kStored,    ///< kChoice: a record of the store serves the key, and the launch loads it.
-    kNoRecord,  ///< kSearch, or kStandIn in a mode that does not search: no record serves the key.
-    kGuard,     ///< kStandIn: a guard of the selected config does not hold for these dims.
-    /// kStandIn: the selected config was not verified at extents like these. It is verified as soon as a search is
+    kReady,     ///< kSelected: the selected config is loaded, and the launch is a hit.
+    kStored,    ///< kSelected: a record of the store serves the key, and the launch loads it.
+    kNoRecord,  ///< kSearch, or kFallback in a mode that does not search: no record serves the key.
+    kGuard,     ///< kFallback: a guard of the selected config does not hold for these dims.
+    /// kFallback: the selected config was not verified at extents like these. It is verified as soon as a search is
     /// allowed.
     kUnverified,
-    kWaits,      ///< kStandIn: the key is pending until AtSafePoint or Warmup.
-    kNotAgreed,  ///< kStandIn: the ranks of AutotunePolicy::ranks have not agreed on the key.
-    /// kStandIn: the key could not be tuned, and it is too early to try again. `detail` states the reason.
+    kPending,    ///< kFallback: the key is pending until TunePending or Warmup.
+    kNotAgreed,  ///< kFallback: the ranks of AutotunePolicy::ranks have not agreed on the key.
+    /// kFallback: the key could not be tuned, and it is too early to try again. `detail` states the reason.
     kFailedTune,
-    kCapture,  ///< kStandIn: the stream captures, and the selected config is not loaded.
-    kSealed,   ///< kStandIn: Seal was called, and the selected config is not loaded.
-    kMode,     ///< kStandIn: the mode is kBaselineOnly.
+    kCapture,  ///< kFallback: the stream captures, and the selected config is not loaded.
+    kFrozen,   ///< kFallback: Freeze was called, and the selected config is not loaded.
+    kMode,     ///< kFallback: the mode is kFallbackOnly.
   };
   /// Where the selected config comes from.
-  enum class From {
-    kNowhere,   ///< No config was selected.
+  enum class Origin {
+    kNone,      ///< No config was selected.
     kSearch,    ///< A search of this process.
     kStore,     ///< A record in the user's store.
     kShipped,   ///< A record in a store under the user's.
@@ -103,11 +103,11 @@ struct Choice {
   };
 
   /// What the launch would do.
-  Runs runs = Runs::kNothing;
+  Action action = Action::kNothing;
   /// Why it would do that.
-  Because because = Because::kEmpty;
+  Reason reason = Reason::kEmpty;
   /// Where the selected config comes from.
-  From from = From::kNowhere;
+  Origin origin = Origin::kNone;
   RecordMatch match = {};  ///< How well the record fits, if the config comes from the store.
   /// Why the store has no record, if it was asked. It is kNone for a key that was loaded since. `detail` explains it,
   /// mainly for kRefused.
@@ -133,7 +133,7 @@ struct Choice {
 /// context at the first launch or warm-up. Another context of the same device needs no tuning: the driver loads a
 /// kernel at its first launch there, after the work that runs in that context.
 ///
-/// Move-only. Thread rule: any thread may call Launch, IsTuned, ChoiceOf, Pin and counters. The destructor unloads the
+/// Move-only. Thread rule: any thread may call Launch, IsTuned, Explain, Pin and counters. The destructor unloads the
 /// kernels. REQUIRES at that time: no launch is running, and no graph captured from the kernel will be instantiated
 /// again.
 class TUNEONCE_API TunedKernel {
@@ -157,12 +157,12 @@ class TUNEONCE_API TunedKernel {
   /// tensor and scalar parameter of the definition, in its order.
   ///
   /// The launch runs the first of these that applies. If the key's selected config is loaded and its guards hold for
-  /// these dims, it runs that config. If a guard does not hold, if the stream is capturing, or after Seal, it runs the
-  /// fallback config. Otherwise AutotunePolicy::mode decides: the launch loads a stored record's config, searches now,
-  /// or runs the fallback config. The fallback config is the baseline, else the space's own (SearchSpace::SetStandIn),
-  /// else its first valid config. Arguments that violate a variant's assumptions (a strided tensor, for example) have a
-  /// key of their own, which is tuned with the other variants. If an extent is 0, so that no output has elements,
-  /// nothing is launched, tuned or counted.
+  /// these dims, it runs that config. If a guard does not hold, if the stream is capturing, or after Freeze, it runs
+  /// the fallback config. Otherwise AutotunePolicy::mode decides: the launch loads a stored record's config, searches
+  /// now, or runs the fallback config. The fallback config is the baseline, else the space's own
+  /// (SearchSpace::SetFallback), else its first valid config. Arguments that violate a variant's assumptions (a strided
+  /// tensor, for example) have a key of their own, which is tuned with the other variants. If an extent is 0, so that
+  /// no output has elements, nothing is launched, tuned or counted.
   ///
   /// A key that cannot be tuned runs the fallback config, and the observer is notified. Errors: InvalidArgument, naming
   /// the parameter; FailedPrecondition (no context, a miss on a capturing stream without a loaded fallback config, a
@@ -179,10 +179,10 @@ class TUNEONCE_API TunedKernel {
   /// Launches if the code to run is loaded (that of the selected config or, where it takes its place, of the fallback
   /// config). Otherwise does nothing, returns OK and sets `*missed`. It is for callers that must not wait, or that hold
   /// a lock that others need (such as Python's), and want to prepare for a search first. Errors: as for Launch.
-  Status LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
+  Status LaunchIfReady(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
 
   /// Returns whether the next Launch with such arguments in the current context is a hit of a selected config, so that
-  /// the caller may free what it keeps for tuning. Always false in mode kBaselineOnly. Errors: those of the arguments;
+  /// the caller may free what it keeps for tuning. Always false in mode kFallbackOnly. Errors: those of the arguments;
   /// FailedPrecondition without a context.
   template <typename... Arguments>
   Result<bool> IsTuned(const Arguments&... arguments) const {
@@ -198,12 +198,12 @@ class TUNEONCE_API TunedKernel {
   /// would return (for example a capture with nothing loaded); FailedPrecondition without a context.
   template <typename... Arguments,
             typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
-  Result<Choice> ChoiceOf(CUstream stream, const Arguments&... arguments) const {
+  Result<LaunchPlan> Explain(CUstream stream, const Arguments&... arguments) const {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return ChoiceOfArguments(stream, packed.data(), packed.size());
+    return ExplainArguments(stream, packed.data(), packed.size());
   }
-  /// Returns what the next launch with the arguments in an array would run; see ChoiceOf.
-  Result<Choice> ChoiceOfArguments(CUstream stream, const Argument* arguments, std::size_t count) const;
+  /// Returns what the next launch with the arguments in an array would run; see Explain.
+  Result<LaunchPlan> ExplainArguments(CUstream stream, const Argument* arguments, std::size_t count) const;
 
   /// One shape to warm up, as named values instead of tensors: the extent of each dim, the value of each scalar, the
   /// dtype of each tensor. Every dim is required. A scalar can be omitted if the definition gives it a warm-up value
@@ -230,12 +230,12 @@ class TUNEONCE_API TunedKernel {
   /// run on tensors and scalars with the values that the definition declares (WarmupInputs). Use the other overload for
   /// a kernel whose speed depends on other data. A bucket is tuned at its bound, as by a launch. If some variants do
   /// not accept all of its shapes, warm up one shape of each kind. The fallback config is loaded too, so that captures
-  /// have something to run. Where the mode or Seal forbids tuning, only the fallback config is loaded, and a stored
+  /// have something to run. Where the mode or Freeze forbids tuning, only the fallback config is loaded, and a stored
   /// record if the mode allows one. A shape with an extent of 0 is done at once. `on_done` (may be null) is called
   /// after each shape with the number of finished shapes and the outcome.
   ///
   /// Errors: FailedPrecondition (no context, the stream is capturing); those of WarmupInputs::Create; DeadlineExceeded
-  /// if another process tunes a key for longer than AutotunePolicy::longest_wait_ms; after all shapes were tried, the
+  /// if another process tunes a key for longer than AutotunePolicy::max_wait_ms; after all shapes were tried, the
   /// error of the first one whose tuning failed. Unlike a launch, a warm-up has no other purpose, so it reports the
   /// failure. Each Warmup tries failed keys again.
   Status Warmup(CUstream stream, const std::vector<Shape>& shapes,
@@ -253,13 +253,13 @@ class TUNEONCE_API TunedKernel {
   Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
   /// Returns what a launch of this shape would run, with contiguous, aligned tensors that do not overlap, and with the
-  /// scalars that the definition declares for warm-ups. Errors: those of ChoiceOf for arguments, and an invalid shape.
-  Result<Choice> ChoiceOf(CUstream stream, const Shape& shape) const;
+  /// scalars that the definition declares for warm-ups. Errors: those of Explain for arguments, and an invalid shape.
+  Result<LaunchPlan> Explain(CUstream stream, const Shape& shape) const;
 
   /// Searches for the shape's key again although a config is selected, and replaces it, here and in the store. Launches
   /// run the old config until then, and its code is retired (ReleaseRetired). Trials run on tensors with the values
   /// that the definition declares, as in Warmup. Errors: those of Warmup, after which the old config stays;
-  /// FailedPrecondition in a mode that does not search, after Seal, and for a pinned key.
+  /// FailedPrecondition in a mode that does not search, after Freeze, and for a pinned key.
   Status Retune(CUstream stream, const Shape& shape);
   /// Searches again for the key of a launch, on its arguments, on which it does not launch. Otherwise as for a shape.
   template <typename... Arguments,
@@ -284,8 +284,8 @@ class TUNEONCE_API TunedKernel {
   /// compiled and loaded now and replaces the current one by an atomic pointer, so that launches on other threads run
   /// one or the other. The pin applies to a whole bucket, except for arguments that violate a variant's assumptions:
   /// these have a key of their own, which a stored pin serves until it has a record. A launch for which the config's
-  /// guards do not hold runs the fallback config. A pin is not affected by Seal and max_resident_keys, and may be made
-  /// after Seal.
+  /// guards do not hold runs the fallback config. A pin is not affected by Freeze and max_ready_keys, and may be made
+  /// after Freeze.
   ///
   /// The axes need not list the values, but constraints, target filters, and the guards at this shape must hold. In
   /// mode kStoredOnly nothing is compiled, so the config's code must be stored. Errors: InvalidArgument, naming what
@@ -300,23 +300,23 @@ class TUNEONCE_API TunedKernel {
   /// launch that met it read (AutotunePolicy::kept_inputs_bytes), else on tensors with the values that the definition
   /// declares (WarmupInputs) and the launch's scalars. In mode kStoredOnly it is looked up in the store again. Keys
   /// that another process is tuning, and failed keys whose pause is not over, stay pending. At most
-  /// AutotunePolicy::max_resident_keys keys, and as many remembered failures, are kept. The oldest are dropped, and
-  /// their memory is freed two calls later. After Seal nothing else happens. The call is cheap if nothing is pending,
+  /// AutotunePolicy::max_ready_keys keys, and as many remembered failures, are kept. The oldest are dropped, and
+  /// their memory is freed two calls later. After Freeze nothing else happens. The call is cheap if nothing is pending,
   /// so it can be made between two steps.
   ///
   /// REQUIRES: no stream of the process captures; no launch of the host's is running, because a search would measure it
   /// too; every Launch that began before the previous call has returned. Errors: FailedPrecondition (no context, the
   /// stream is capturing); the first failure of the keys that were tried.
-  Status AtSafePoint(CUstream stream);
+  Status TunePending(CUstream stream);
 
   /// Ends all tuning. From now on nothing is searched, compiled for a search, or served from the store, whatever the
   /// mode. A launch whose key is not loaded runs the fallback config, and is counted and listed. Pending keys are
   /// forgotten. Call it after Warmup, before captures and steady operation.
-  void Seal();
-  /// Returns the keys that missed since Seal, each once, at most 1000: "M=128, x:float16".
-  std::vector<std::string> sealed_misses() const;
+  void Freeze();
+  /// Returns the keys that missed since Freeze, each once, at most 1000: "M=128, x:float16".
+  std::vector<std::string> frozen_misses() const;
 
-  /// Unloads code that no key runs any more, because its keys were dropped (AutotunePolicy::max_resident_keys) or run
+  /// Unloads code that no key runs any more, because its keys were dropped (AutotunePolicy::max_ready_keys) or run
   /// another config now. Such code stays loaded until this call, because a graph that was captured with it may be
   /// replayed. REQUIRES: no other call of this kernel is running, its launches are done, and no graph captured before
   /// the keys were dropped is used again, because instantiating such a graph crashes inside the driver.
@@ -358,12 +358,12 @@ struct KernelShapes {
 struct WarmedKey {
   /// How the key became ready, or why it is not.
   enum class State {
-    kResident,    ///< It was ready before, or an extent is 0.
-    kFromStore,   ///< The config of a stored record was loaded.
-    kTuned,       ///< A search ran.
-    kFromRanks,   ///< The config of another rank was loaded.
-    kStandIn,     ///< The fallback config was loaded, because the mode, Seal or RankPolicy::may_differ allows no other.
-    kFailed,      ///< `status` states why. Unless the shape itself was invalid, launches run the fallback config.
+    kReady,      ///< It was ready before, or an extent is 0.
+    kFromStore,  ///< The config of a stored record was loaded.
+    kTuned,      ///< A search ran.
+    kFromRanks,  ///< The config of another rank was loaded.
+    kFallback,  ///< The fallback config was loaded, because the mode, Freeze or RankPolicy::may_differ allows no other.
+    kFailed,    ///< `status` states why. Unless the shape itself was invalid, launches run the fallback config.
     kNotReached,  ///< The time was over, or the call was cancelled. Launches treat it as a new key.
   };
 
@@ -402,7 +402,7 @@ struct WarmupAllOptions {
 /// them: on a GPU later keys are compiled while earlier ones are measured, and on the CPU device, whose cores also
 /// measure, before. Shapes of one bucket are one key. A key that another process tunes comes last, and the call waits
 /// for it while there is time. A failure, an invalid shape included, does not stop the others. The requirements of
-/// TunedKernel::AtSafePoint apply, but keys that are pending stay so.
+/// TunedKernel::TunePending apply, but keys that are pending stay so.
 ///
 /// Returns the result of each key, in the order given. Errors: InvalidArgument for a null kernel; FailedPrecondition
 /// (no context, the stream is capturing, a call from inside a callback).

@@ -44,21 +44,18 @@ enum class TunedInputs {
   kCaller,    ///< The arguments of the caller's launch.
   kRepeated,  ///< Scratch memory of a bucket's size, filled by repeating the caller's arguments.
   kFill,      ///< The values that the definition declares for warm-ups.
-  kRecorded,  ///< Inputs that were recorded earlier.
 };
 
 /// Why the config was selected.
-enum class ChoiceReason {
+enum class SelectionReason {
   kUnknown,
-  kFastest,              ///< No other config was as fast.
-  kTieStoredWinner,      ///< Others were as fast, and this one had been selected before.
-  kTieBaseline,          ///< Others were as fast, and this one is the baseline.
-  kTieSmallerWorkspace,  ///< Others were as fast, and this one needs less memory.
-  kTieEarliest,          ///< Others were as fast, and this one is the first of them in the space's order.
-  kBaselineByMargin,     ///< The baseline was selected, because others were faster by less than the margin.
-  kPinned,               ///< A person or a host pinned it (TunedKernel::Pin).
-  kImported,             ///< It was imported (`tuneonce records import --decisions`).
-  kPredicted,            ///< A model ranked it first. It was not measured for this key.
+  kFastest,           ///< No other config was as fast.
+  kTieBaseline,       ///< Others were as fast, and this one is the baseline.
+  kTieEarliest,       ///< Others were as fast, and this one is the first of them in the space's order.
+  kBaselineByMargin,  ///< The baseline was selected, because others were faster by less than the margin.
+  kPinned,            ///< A person or a host pinned it (TunedKernel::Pin).
+  kImported,          ///< It was imported (`tuneonce records import --selections`).
+  kPredicted,         ///< A model ranked it first. It was not measured for this key.
 };
 
 /// The outcome of one candidate in a search.
@@ -109,7 +106,7 @@ struct RecordedBaseline {
 };
 
 /// A candidate that ended the process in which it ran.
-struct LethalCandidate {
+struct FatalCandidate {
   Config config;
   std::string reason;
 };
@@ -140,7 +137,7 @@ struct TuningRecord {
   /// not kept.
   Fingerprint artifact;
   std::optional<RecordedBaseline> baseline;  ///< Empty without a baseline, or if it failed.
-  ChoiceReason reason = ChoiceReason::kUnknown;
+  SelectionReason reason = SelectionReason::kUnknown;
   std::int64_t workspace_bytes = 0;  ///< Device memory that the config needs besides its tensors, in bytes.
 
   std::string tuned_at;  ///< The dims that were measured: a bucket's bound, or the launch's own shape.
@@ -151,8 +148,8 @@ struct TuningRecord {
   std::vector<CandidateOutcome> candidates;
   bool is_complete = true;  ///< False if the search was cut short. AutotunePolicy states whether such a record is used.
   int num_not_measured = 0;  ///< Number of candidates that were not measured because the search was cut short.
-  std::vector<LethalCandidate> lethal;
-  bool is_certain = true;  ///< Whether the result was conclusive (TuningResult::is_certain).
+  std::vector<FatalCandidate> fatal;
+  bool is_conclusive = true;  ///< Whether the result was conclusive (TuningResult::is_conclusive).
 
   bool is_pinned = false;  ///< Whether a person selected the config, so that no search replaces it.
   /// Among records of a fleet's write-once cell, the one with the higher token wins. 0 without a cell.
@@ -172,7 +169,7 @@ struct TuningRecord {
   std::vector<ImportedRow> rows;  ///< The rows of an imported table. Of two equally near rows the first one applies.
 
   /// Returns whether the config was imported. An imported record without a driver version has not run here yet.
-  bool is_imported() const { return reason == ChoiceReason::kImported; }
+  bool is_imported() const { return reason == SelectionReason::kImported; }
 };
 
 /// Encodes a record as bytes with a version and a checksum, for stores.

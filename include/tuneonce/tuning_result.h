@@ -101,7 +101,7 @@ struct TuningResult {
   std::optional<double> speedup_over_baseline;
   /// Whether the result is conclusive: another round was not likely to change the selected config. False if the budget
   /// or the rounds were used up first, or if candidates were not measured at all.
-  bool is_certain = true;
+  bool is_conclusive = true;
   /// How candidates were timed: "cupti", "events".
   std::string timer;
   /// Whether candidates ran in a worker process (SearchOptions::isolation).

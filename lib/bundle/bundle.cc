@@ -41,7 +41,7 @@ class BundleReader {
     TUNEONCE_RETURN_IF_ERROR(
         root.CheckFields({"tuneonce_bundle", "name",      "version",        "dims",    "key",
                           "parameters",      "space",     "axes",           "configs", "max_configs",
-                          "baseline",        "stand_in",  "target_filters", "guards",  "variants",
+                          "baseline",        "fallback",  "target_filters", "guards",  "variants",
                           "tolerance",       "unordered", "work",           "matmul",  "example"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
@@ -82,8 +82,8 @@ class BundleReader {
         space_.CheckCount(root, space, [&](const Target& target) { return definition.VariantsFor(target).ok(); }));
     definition.Space(std::move(space));  // Only now: the artifacts of all targets were looked for.
     if (precompiled_ != nullptr) {
-      TUNEONCE_ASSIGN_OR_RETURN(std::string decisions, precompiled_->ReadDecisions());
-      definition.ShippedDecisions(std::move(decisions));
+      TUNEONCE_ASSIGN_OR_RETURN(std::string selections, precompiled_->ReadSelections());
+      definition.ShippedSelections(std::move(selections));
     }
     Bundle bundle(std::move(definition));
     bundle.check_sources_ = SourcesCheck();

@@ -16,7 +16,7 @@ inline namespace v0 {
 Status BundleSpace::ReadFamily(const ManifestNode& root) {
   const ManifestNode* node = root.Find("space");
   if (node == nullptr) return Status();
-  for (const char* field : {"configs", "baseline", "stand_in"}) {
+  for (const char* field : {"configs", "baseline", "fallback"}) {
     const ManifestNode* given = root.Find(field);
     if (given != nullptr) return given->Error("a named space brings its own: leave this out, or list all of the space");
   }
@@ -64,7 +64,7 @@ Status BundleSpace::CheckCount(const ManifestNode& root, const SearchSpace& filt
                                const TargetFilter& runs_on) const {
   if (family_ == nullptr) return Status();
   SearchSpace unlimited = filtered;
-  unlimited.AllowConfigs(std::numeric_limits<int>::max());
+  unlimited.MaxConfigs(std::numeric_limits<int>::max());
   for (const Target& target : KnownTargets()) {
     if (!runs_on(target)) continue;
     Result<std::vector<Config>> configs = unlimited.Enumerate(target);
@@ -79,7 +79,7 @@ Status BundleSpace::CheckCount(const ManifestNode& root, const SearchSpace& filt
 Result<std::vector<Config>> BundleSpace::ConfigsWhere(const TargetFilter& runs_on, const SearchSpace& space) const {
   if (family_ == nullptr) return space.Enumerate(Target());
   SearchSpace unlimited = space;
-  unlimited.AllowConfigs(std::numeric_limits<int>::max());
+  unlimited.MaxConfigs(std::numeric_limits<int>::max());
   family_->AddTargetFilters(std::nullopt, &unlimited);
   std::vector<Config> all;
   std::set<std::string> seen;

@@ -25,7 +25,7 @@ struct OptionLists {
 };
 
 // None of these writes, reads or runs anything. What follows -W has no comma: -Wl, and -Wp, would pass options on.
-constexpr OptionLists kHostCpp = {
+constexpr OptionLists kCpuCpp = {
     "-g -w -mfma -mno-fma -mf16c -mpopcnt -mlzcnt -fopenmp-simd",
     "-O -std= -W -march= -mtune= -mcpu= -mprefer-vector-width= -mavx -mno-avx -msse -mbmi -mamx -ffp-contract= "
     "-ffp-model=",
@@ -52,8 +52,8 @@ constexpr OptionLists kNone;  // A cubin is not compiled.
 
 const OptionLists& ListsFor(SourceKind kind) {
   switch (kind) {
-    case SourceKind::kHostCpp:
-      return kHostCpp;
+    case SourceKind::kCpuCpp:
+      return kCpuCpp;
     case SourceKind::kCudaCpp:
       return kNvrtc;
     case SourceKind::kTileCpp:

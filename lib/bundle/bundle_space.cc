@@ -39,7 +39,7 @@ Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
   if (const ManifestNode* most = root.Find("max_configs")) {
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, most->Int());
     if (value < 1 || value > 100000) return most->Error("expected 1 to 100000");
-    space.space_.AllowConfigs(static_cast<int>(value));
+    space.space_.MaxConfigs(static_cast<int>(value));
   }
   if (const ManifestNode* axes = root.Find("axes")) {
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, axes->Array(kMostAxes));
@@ -47,7 +47,7 @@ Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
   }
   TUNEONCE_RETURN_IF_ERROR(space.ReadConfigs(root));
   TUNEONCE_RETURN_IF_ERROR(space.ReadBaseline(root));
-  TUNEONCE_RETURN_IF_ERROR(space.ReadStandIn(root));
+  TUNEONCE_RETURN_IF_ERROR(space.ReadFallback(root));
   TUNEONCE_RETURN_IF_ERROR(space.ReadScalars(root));
   return space;
 }
@@ -162,11 +162,11 @@ Status BundleSpace::ReadBaseline(const ManifestNode& root) {
   return Status();
 }
 
-Status BundleSpace::ReadStandIn(const ManifestNode& root) {
-  const ManifestNode* stand_in = root.Find("stand_in");
-  if (stand_in == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> config, ReadConfig(*stand_in));
-  space_.SetStandIn(std::move(config));
+Status BundleSpace::ReadFallback(const ManifestNode& root) {
+  const ManifestNode* fallback = root.Find("fallback");
+  if (fallback == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> config, ReadConfig(*fallback));
+  space_.SetFallback(std::move(config));
   return Status();
 }
 

@@ -35,7 +35,7 @@ struct ConfigPattern {
 /// What a manifest's other parts refer to by name, dims, scalars and axes, and the space that they span. A value.
 class BundleSpace {
  public:
-  /// Reads the fields dims, space, axes, configs, max_configs, baseline and stand_in, and the names of the scalars.
+  /// Reads the fields dims, space, axes, configs, max_configs, baseline and fallback, and the names of the scalars.
   static Result<BundleSpace> Read(const ManifestNode& root);
 
   const std::vector<std::string>& dims() const { return names_.dims; }
@@ -85,7 +85,7 @@ class BundleSpace {
   Status ReadAxis(const ManifestNode& node);
   Status ReadConfigs(const ManifestNode& root);
   Status ReadBaseline(const ManifestNode& root);
-  Status ReadStandIn(const ManifestNode& root);
+  Status ReadFallback(const ManifestNode& root);
   Status ReadScalars(const ManifestNode& root);
   Result<std::size_t> FindAxis(const ManifestNode& node, const std::string& name) const;
 

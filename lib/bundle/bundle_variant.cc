@@ -40,8 +40,8 @@ Status ReadVariantTargets(const ManifestNode& node, SourceKind kind, Variant* va
     return given->Error("a variant's source says whether it is for the CPU device: give capabilities");
   }
   TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(node));
-  if (targets && kind == SourceKind::kHostCpp) return given->Error("the CPU device has no compute capability");
-  variant->runs_on = targets ? targets : kind == SourceKind::kHostCpp ? OnCpuDevice() : OnGpu();
+  if (targets && kind == SourceKind::kCpuCpp) return given->Error("the CPU device has no compute capability");
+  variant->runs_on = targets ? targets : kind == SourceKind::kCpuCpp ? OnCpuDevice() : OnGpu();
   return Status();
 }
 
@@ -212,7 +212,7 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   TUNEONCE_ASSIGN_OR_RETURN(std::string source, source_node->String());
   std::optional<SourceKind> kind = SourceKindNamed(source);
   if (!kind)
-    return source_node->Error("expected tile_ir, tile_cpp, ptx, cubin, cuda_cpp or host_cpp, got '" + source + "'");
+    return source_node->Error("expected tile_ir, tile_cpp, ptx, cubin, cuda_cpp or cpu_cpp, got '" + source + "'");
   artifacts->kind = *kind;
   TUNEONCE_ASSIGN_OR_RETURN(variant.convention, ReadConvention(node, *kind));
   TUNEONCE_RETURN_IF_ERROR(ReadVariantTargets(node, *kind, &variant));

@@ -48,7 +48,7 @@ Result<std::shared_ptr<const PrecompiledBundle>> PrecompiledBundle::Read(const B
 }
 
 Status PrecompiledBundle::ReadFrom(const ManifestNode& root) {
-  TUNEONCE_RETURN_IF_ERROR(root.CheckFields({"tuneonce_precompiled", "targets", "code", "withheld", "decisions"}));
+  TUNEONCE_RETURN_IF_ERROR(root.CheckFields({"tuneonce_precompiled", "targets", "code", "withheld", "selections"}));
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_precompiled"));
   TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
   if (version != kFormat) {
@@ -60,7 +60,7 @@ Status PrecompiledBundle::ReadFrom(const ManifestNode& root) {
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, code->Array(kMostCode));
   for (const ManifestNode& each : *list) TUNEONCE_RETURN_IF_ERROR(ReadCode(each));
   TUNEONCE_RETURN_IF_ERROR(ReadWithheld(root));
-  return ReadDecisionsField(root);
+  return ReadSelectionsField(root);
 }
 
 Status PrecompiledBundle::ReadTargets(const ManifestNode& root) {
@@ -147,12 +147,12 @@ Status PrecompiledBundle::ReadWithheld(const ManifestNode& root) {
   return Status();
 }
 
-Status PrecompiledBundle::ReadDecisionsField(const ManifestNode& root) {
-  const ManifestNode* decisions = root.Find("decisions");
-  if (decisions == nullptr) return Status();
-  TUNEONCE_RETURN_IF_ERROR(decisions->CheckFields({"file", "checksum"}));
-  TUNEONCE_ASSIGN_OR_RETURN(decisions_file_, ReadText(*decisions, "file"));
-  TUNEONCE_ASSIGN_OR_RETURN(decisions_checksum_, ReadFingerprint(*decisions, "checksum"));
+Status PrecompiledBundle::ReadSelectionsField(const ManifestNode& root) {
+  const ManifestNode* selections = root.Find("selections");
+  if (selections == nullptr) return Status();
+  TUNEONCE_RETURN_IF_ERROR(selections->CheckFields({"file", "checksum"}));
+  TUNEONCE_ASSIGN_OR_RETURN(selections_file_, ReadText(*selections, "file"));
+  TUNEONCE_ASSIGN_OR_RETURN(selections_checksum_, ReadFingerprint(*selections, "checksum"));
   return Status();
 }
 
@@ -164,9 +164,9 @@ Result<std::string> PrecompiledBundle::ReadChecked(const std::string& file, cons
       files_.Where(), "/", file, " was changed or damaged (its checksum is wrong): compile the bundle again"));
 }
 
-Result<std::string> PrecompiledBundle::ReadDecisions() const {
-  return decisions_file_.empty() ? Result<std::string>(std::string())
-                                 : ReadChecked(decisions_file_, decisions_checksum_);
+Result<std::string> PrecompiledBundle::ReadSelections() const {
+  return selections_file_.empty() ? Result<std::string>(std::string())
+                                  : ReadChecked(selections_file_, selections_checksum_);
 }
 
 Result<std::optional<PrecompiledCode::Image>> PrecompiledBundle::Find(const Fingerprint& key) const {

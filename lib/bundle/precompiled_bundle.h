@@ -55,9 +55,9 @@ class TUNEONCE_API PrecompiledBundle final : public PrecompiledCode {
   const std::map<Fingerprint, Code>& code() const { return code_; }
   /// The texts that did not come along.
   const Withheld& withheld() const { return withheld_; }
-  /// The records that came along, as ShippedDecisions has them. Errors: as an image's.
-  Result<std::string> ReadDecisions() const;
-  const std::string& decisions_file() const { return decisions_file_; }
+  /// The records that came along, as ShippedSelections has them. Errors: as an image's.
+  Result<std::string> ReadSelections() const;
+  const std::string& selections_file() const { return selections_file_; }
   /// The image of `code`. Errors: NotFound; InvalidArgument if the file was changed.
   Result<std::string> ReadImage(const Code& code) const { return ReadChecked(code.file, code.checksum); }
 
@@ -69,15 +69,15 @@ class TUNEONCE_API PrecompiledBundle final : public PrecompiledCode {
   /// What the code says of its parameters, where it does.
   static Status ReadParameters(const ManifestNode& node, Code* code);
   Status ReadWithheld(const ManifestNode& root);
-  Status ReadDecisionsField(const ManifestNode& root);
+  Status ReadSelectionsField(const ManifestNode& root);
   Result<std::string> ReadChecked(const std::string& file, const Fingerprint& checksum) const;
 
   BundleFiles files_;
   std::vector<TargetCode> targets_;
   std::map<Fingerprint, Code> code_;
   Withheld withheld_;
-  std::string decisions_file_;
-  Fingerprint decisions_checksum_;
+  std::string selections_file_;
+  Fingerprint selections_checksum_;
 };
 
 }  // namespace v0

@@ -17,9 +17,9 @@ bool IsWordStart(char c) { return absl::ascii_isalpha(static_cast<unsigned char>
 bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 bool IsWordChar(char c) { return IsWordStart(c) || IsDigit(c); }
 
-/// The text without its cut lines (a backslash, blanks, the end of the line), as gcc and clang join them. `*is_certain`
-/// becomes false where a comment goes on only for a compiler that allows the blanks.
-std::string Joined(std::string_view text, bool* is_certain) {
+/// The text without its cut lines (a backslash, blanks, the end of the line), as gcc and clang join them.
+/// `*is_conclusive` becomes false where a comment goes on only for a compiler that allows the blanks.
+std::string Joined(std::string_view text, bool* is_conclusive) {
   std::string joined;
   joined.reserve(text.size());
   std::size_t line = 0;  // Where the line begins in `joined`.
@@ -29,7 +29,7 @@ std::string Joined(std::string_view text, bool* is_certain) {
       while (end < text.size() && IsBlank(text[end])) ++end;
       if (end < text.size() && text[end] == '\n') {
         const bool has_blanks = end - i > (text[end - 1] == '\r' ? 2 : 1);
-        if (has_blanks && joined.find("//", line) != std::string::npos) *is_certain = false;
+        if (has_blanks && joined.find("//", line) != std::string::npos) *is_conclusive = false;
         i = end;
         continue;
       }
@@ -263,20 +263,20 @@ bool Has(std::string_view text, std::string_view word) { return text.find(word) 
 }  // namespace
 
 HeaderRequests FindHeaderRequests(std::string_view text, const std::set<std::string>& asking_macros) {
-  bool is_certain = true;
+  bool is_conclusive = true;
   std::string joined;
   if (Has(text, "\\")) {
-    joined = Joined(text, &is_certain);
+    joined = Joined(text, &is_conclusive);
     text = joined;
   }
-  if (Has(text, "\?\?=") || Has(text, "\?\?/") || Has(text, ".incbin")) is_certain = false;
+  if (Has(text, "\?\?=") || Has(text, "\?\?/") || Has(text, ".incbin")) is_conclusive = false;
   HeaderRequests found;
   const bool uses_macro = std::any_of(asking_macros.begin(), asking_macros.end(),
                                       [&](const std::string& macro) { return Has(text, macro); });
   if (uses_macro || Has(text, "include") || Has(text, "import") || Has(text, "embed")) {
     found = HeaderRequestFinder(text, asking_macros).Find();
   }
-  found.is_complete = found.is_complete && is_certain;
+  found.is_complete = found.is_complete && is_conclusive;
   return found;
 }
 

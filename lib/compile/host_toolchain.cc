@@ -158,7 +158,7 @@ std::string HostToolchain::Description() const {
 
 Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
                                           const WaitLimits& limits) const {
-  if (!target.is_cpu_device) return InvalidArgumentError("a host_cpp source runs on the CPU device only");
+  if (!target.is_cpu_device) return InvalidArgumentError("a cpu_cpp source runs on the CPU device only");
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> arguments, FindCompiler(tools_->environment()));
   const bool is_clang = IsClang(arguments);
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());

@@ -32,7 +32,7 @@ class TUNEONCE_API HostToolchain final : public Toolchain {
  public:
   explicit HostToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}
 
-  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
   Result<std::string> Version() const override;
   std::string Description() const override;
 

@@ -42,8 +42,8 @@ std::string_view SpelledFor(SourceKind kind, const CompilerOption& option) {
       return option.ptx;
     case SourceKind::kTileIr:
       return option.tile_ir;
-    case SourceKind::kHostCpp:
-      return option.host_cpp;
+    case SourceKind::kCpuCpp:
+      return option.cpu_cpp;
     case SourceKind::kTileCpp:
       return option.tile_cpp;
     case SourceKind::kCubin:

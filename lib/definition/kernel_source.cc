@@ -79,8 +79,8 @@ std::string_view SourceKindName(SourceKind kind) {
       return "ptx";
     case SourceKind::kCudaCpp:
       return "cuda_cpp";
-    case SourceKind::kHostCpp:
-      return "host_cpp";
+    case SourceKind::kCpuCpp:
+      return "cpu_cpp";
     case SourceKind::kTileCpp:
       return "tile_cpp";
   }
@@ -89,7 +89,7 @@ std::string_view SourceKindName(SourceKind kind) {
 
 std::optional<SourceKind> SourceKindNamed(std::string_view name) {
   for (SourceKind kind : {SourceKind::kCubin, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCudaCpp,
-                          SourceKind::kHostCpp, SourceKind::kTileCpp}) {
+                          SourceKind::kCpuCpp, SourceKind::kTileCpp}) {
     if (SourceKindName(kind) == name) return kind;
   }
   return std::nullopt;
@@ -134,7 +134,7 @@ KernelSource KernelSource::None(SourceKind kind, Status why) {
 }
 
 KernelSource& KernelSource::DefineType(const std::string& name, DType dtype) {
-  std::string_view type = CppType(dtype, kind == SourceKind::kHostCpp);
+  std::string_view type = CppType(dtype, kind == SourceKind::kCpuCpp);
   if (!type.empty()) return DefineText(name, type);
   NoteMistake(absl::StrCat("cannot define the macro '", name, "': the dtype ", std::string(DTypeName(dtype)),
                            " has no C++ type here"));

@@ -47,7 +47,7 @@ SearchSpace::SearchSpace(const SearchSpace& other)
       listed_(other.listed_),
       listed_by_value_(other.listed_by_value_),
       baselines_(other.baselines_),
-      stand_in_(other.stand_in_),
+      fallback_(other.fallback_),
       max_configs_(other.max_configs_),
       status_(other.status_) {
   axes_->space_id = other.axes_->space_id;
@@ -63,7 +63,7 @@ SearchSpace& SearchSpace::operator=(SearchSpace other) noexcept {
   listed_.swap(other.listed_);
   listed_by_value_.swap(other.listed_by_value_);
   baselines_.swap(other.baselines_);
-  stand_in_.swap(other.stand_in_);
+  fallback_.swap(other.fallback_);
   max_configs_ = other.max_configs_;
   status_ = std::move(other.status_);
   return *this;
@@ -242,7 +242,7 @@ Status SearchSpace::ResolveDims(const std::vector<std::string>& dim_names) {
   return Status();
 }
 
-SearchSpace& SearchSpace::AllowConfigs(int max_configs) {
+SearchSpace& SearchSpace::MaxConfigs(int max_configs) {
   max_configs_ = max_configs;
   return *this;
 }
@@ -274,7 +274,7 @@ std::string SearchSpace::ToString() const {
   for (const TargetBaseline& baseline : baselines_) {
     absl::StrAppend(&text, "; baseline {", baseline.config.ToString(), "}");
   }
-  if (stand_in_) absl::StrAppend(&text, "; stand-in {", stand_in_->ToString(), "}");
+  if (fallback_) absl::StrAppend(&text, "; fallback {", fallback_->ToString(), "}");
   return text;
 }
 

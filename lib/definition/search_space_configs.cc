@@ -160,7 +160,7 @@ Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* confi
 Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target,
                                                   const Problem* problem, const Drops& drops) const {
   if (!configs.empty()) return configs;
-  if (stand_in_) return std::vector<Config>{*stand_in_};
+  if (fallback_) return std::vector<Config>{*fallback_};
   std::optional<Config> first = BaselineOn(target);
   if (problem != nullptr && first) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, *problem));
   auto most =
@@ -169,7 +169,7 @@ Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, c
       "the search space is empty on ", target.name(), ": ",
       most == drops.end() ? std::string("it has no points") : most->first,
       most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
-      "; relax it, or set a baseline or a stand-in"));
+      "; relax it, or set a baseline or a fallback"));
 }
 
 Config SearchSpace::PointAt(std::int64_t place) const {
@@ -201,7 +201,7 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const P
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
   if (static_cast<std::int64_t>(configs.size()) > max_configs_) {
     return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ",
-                                             max_configs_, " are allowed: narrow it, or call AllowConfigs(",
+                                             max_configs_, " are allowed: narrow it, or call MaxConfigs(",
                                              configs.size(), ")"));
   }
   return NotEmpty(std::move(configs), target, problem, drops);

@@ -1,4 +1,4 @@
-// SearchSpace's configs that are named one by one: its list, its baselines and its stand-in.
+// SearchSpace's configs that are named one by one: its list, its baselines and its fallback.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +23,7 @@ void SearchSpace::TakeAxis(const std::vector<AxisValue>& values) {
     return Config(axes_, std::move(all));
   };
   for (TargetBaseline& baseline : baselines_) baseline.config = with_first(baseline.config);
-  if (stand_in_) stand_in_ = with_first(*stand_in_);
+  if (fallback_) fallback_ = with_first(*fallback_);
   std::vector<std::vector<AxisValue>> listed;
   for (const std::vector<AxisValue>& config : listed_) {
     for (const AxisValue& value : values) {
@@ -114,8 +114,8 @@ Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem) c
   return std::optional<Config>();
 }
 
-SearchSpace& SearchSpace::SetStandIn(std::vector<AxisAssignment> values) {
-  stand_in_ = MakeConfig("stand-in", values);
+SearchSpace& SearchSpace::SetFallback(std::vector<AxisAssignment> values) {
+  fallback_ = MakeConfig("fallback", values);
   return *this;
 }
 

@@ -45,7 +45,7 @@ Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
                          return WithMacros(source, config, axes);
                        },
                        [fingerprint = identity.Finish()] { return fingerprint; }};
-  return variant.Named(name).On(std::move(targets));
+  return variant.Named(name).ForTarget(std::move(targets));
 }
 
 Variant OfTileCpp(KernelSource source, std::optional<std::vector<std::string>> axes) {
@@ -70,7 +70,7 @@ Variant& Variant::Backend(std::string backend_name) {
   backend = std::move(backend_name);
   return *this;
 }
-Variant& Variant::On(TargetFilter targets) {
+Variant& Variant::ForTarget(TargetFilter targets) {
   runs_on = std::move(targets);
   return *this;
 }
@@ -91,7 +91,7 @@ Variant& Variant::Assuming(std::vector<Assumption> assumed) {
   return *this;
 }
 
-Variant& Variant::Taking(std::vector<std::string> names) {
+Variant& Variant::KernelArgs(std::vector<std::string> names) {
   parameters = std::move(names);
   return *this;
 }
@@ -194,12 +194,12 @@ Variant TileCppFile(const std::string& path, std::string symbol) {
   return OfTileCpp(KernelSource::FromFile(SourceKind::kTileCpp, path, std::move(symbol)), std::nullopt);
 }
 
-Variant HostCpp(std::string content, std::string symbol) {
-  return OfCpp("cpu", OnCpuDevice(), KernelSource::HostCpp(std::move(content), std::move(symbol)), std::nullopt);
+Variant CpuCpp(std::string content, std::string symbol) {
+  return OfCpp("cpu", OnCpuDevice(), KernelSource::CpuCpp(std::move(content), std::move(symbol)), std::nullopt);
 }
 
-Variant HostCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
-  return OfCpp("cpu", OnCpuDevice(), KernelSource::HostCpp(std::move(content), std::move(symbol)), std::move(axes));
+Variant CpuCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
+  return OfCpp("cpu", OnCpuDevice(), KernelSource::CpuCpp(std::move(content), std::move(symbol)), std::move(axes));
 }
 
 }  // namespace v0

@@ -102,7 +102,7 @@ class TUNEONCE_API CallBinder {
   void KeyWords(const BoundCall& call, std::uint64_t* words) const;
   std::size_t num_key_words() const { return key_.size(); }
   /// Calls `add(word)` for those of them that can differ between calls (a declared dtype cannot, nor one that is
-  /// another's), but for LeadingDType: what tells resident keys apart.
+  /// another's), but for LeadingDType: what tells ready keys apart.
   template <typename Add>
   [[gnu::always_inline]] void AddVaryingKeyWords(const BoundCall& call, const Add& add) const {
     for (std::uint8_t dim : exact_dims_) add(static_cast<std::uint64_t>(call.problem.dims[Dim{dim}]));

@@ -281,7 +281,7 @@ std::string WithoutComments(std::string_view text) {
 }
 
 std::optional<std::vector<std::string>> ParameterNamesInCpp(const KernelSource& source) {
-  const bool has_block = source.kind == SourceKind::kHostCpp;
+  const bool has_block = source.kind == SourceKind::kCpuCpp;
   const std::string text = WithoutComments(source.content);
   const std::string symbol(KernelNameIn(source.symbol));
   std::optional<std::vector<std::string>> found;

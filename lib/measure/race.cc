@@ -15,12 +15,12 @@ namespace {
 
 /// An entrant leaves at once if each of its first two runs, warm-up included, is slower than either of the leader's by
 /// this much.
-constexpr double kHopeless = 1.3;
+constexpr double kEliminated = 1.3;
 /// No decision before this many rounds.
 constexpr int kMinRounds = 3;
 /// In standard errors: an entrant slower than a tie by this much leaves.
 constexpr double kLeaves = 2.75;
-/// ... counts as no tie when the choice is made;
+/// ... counts as no tie when the selection is made;
 constexpr double kIsNoTie = 1.8;
 /// and one within a tie by this much counts as one.
 constexpr double kIsTie = 1.2;
@@ -131,16 +131,16 @@ std::vector<Race::Gap> Race::Gaps(const Standing& standing) const {
   return gaps;
 }
 
-std::size_t Race::ChoiceOf(const Standing& standing) const {
-  std::size_t choice = 0;
-  while (standing.gaps[choice].mean > TieOf(standing.racing[choice]))
-    ++choice;  // Ends at the leader, whose gap is zero.
-  return choice;
+std::size_t Race::Explain(const Standing& standing) const {
+  std::size_t selection = 0;
+  while (standing.gaps[selection].mean > TieOf(standing.racing[selection]))
+    ++selection;  // Ends at the leader, whose gap is zero.
+  return selection;
 }
 
 void Race::DropAfterFirstRound(const Standing& standing) {
   const Entrant& leader = entrants_[standing.racing[standing.leader]];
-  double limit_us = kHopeless * std::max(leader.warmup_us, leader.samples_us.front());
+  double limit_us = kEliminated * std::max(leader.warmup_us, leader.samples_us.front());
   for (std::size_t i : standing.racing) {
     Entrant& entrant = entrants_[i];
     entrant.racing = std::min(entrant.warmup_us, entrant.samples_us.front()) <= limit_us;
@@ -150,16 +150,16 @@ void Race::DropAfterFirstRound(const Standing& standing) {
 
 bool Race::IsCertain(const Standing& standing) const {
   if (num_rounds_ < kMinRounds) return false;
-  std::size_t choice = ChoiceOf(standing);
+  std::size_t selection = Explain(standing);
   for (std::size_t place = 0; place < standing.racing.size(); ++place) {
     if (place == standing.leader) continue;
     const Gap& gap = standing.gaps[place];
     double above_tie = gap.Above(TieOf(standing.racing[place]));
     if (above_tie <= kLeaves && gap.standard_error > options_.tie) return false;  // The floor of rounds, by noise.
-    if (place < choice && above_tie < kIsNoTie) return false;
-    if (place == choice && above_tie > -kIsTie) return false;
+    if (place < selection && above_tie < kIsNoTie) return false;
+    if (place == selection && above_tie > -kIsTie) return false;
     // The leader is chosen before others that may be faster: it must tie with them.
-    if (place > choice && choice == standing.leader && gap.Above(-TieOf(standing.racing[choice])) < kIsTie)
+    if (place > selection && selection == standing.leader && gap.Above(-TieOf(standing.racing[selection])) < kIsTie)
       return false;
   }
   return true;
@@ -189,10 +189,10 @@ void Race::Judge() {
   over_ = certain_ || num_rounds_ >= options_.max_rounds || spent_ms_ >= options_.budget_ms;
 }
 
-std::optional<std::size_t> Race::Choice() const {
+std::optional<std::size_t> Race::LaunchPlan() const {
   Standing standing = CurrentStanding();
   if (standing.racing.empty()) return std::nullopt;
-  return standing.racing[ChoiceOf(standing)];
+  return standing.racing[Explain(standing)];
 }
 
 double Race::LogRatio(std::size_t entrant, std::size_t other) const {

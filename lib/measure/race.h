@@ -63,7 +63,7 @@ class TUNEONCE_API Race {
   void Stop() { over_ = true; }
 
   /// The most preferred entrant within its tie of the fastest. Empty if all were disqualified.
-  std::optional<std::size_t> Choice() const;
+  std::optional<std::size_t> LaunchPlan() const;
   /// Returns whether the race ended because the result is conclusive. False while it goes on, and if rounds or budget
   /// were used up.
   bool certain() const { return certain_; }
@@ -110,8 +110,8 @@ class TUNEONCE_API Race {
   double TieOf(std::size_t entrant) const { return entrant == 0 ? options_.first_tie : options_.tie; }
   Standing CurrentStanding() const;
   std::vector<Gap> Gaps(const Standing& standing) const;
-  /// Place of the choice in `standing.racing`.
-  std::size_t ChoiceOf(const Standing& standing) const;
+  /// Place of the selection in `standing.racing`.
+  std::size_t Explain(const Standing& standing) const;
   bool IsCertain(const Standing& standing) const;
   void DropAfterFirstRound(const Standing& standing);
   void Judge();

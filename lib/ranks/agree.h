@@ -19,8 +19,8 @@ inline namespace v0 {
 struct AgreementWork {
   /// The record of a key: the one that is here (Agreement::HasRecord), or a search's. As bytes.
   std::function<Result<std::string>(std::size_t key, const Agreement& agreement, RankBeat& beat)> find;
-  /// Makes a key ready to run: what was decided, or this rank's own (Agreement::DecisionOf), or the stand-in
-  /// (RunsStandIn). A digest of what would run.
+  /// Makes a key ready to run: what was decided, or this rank's own (Agreement::DecisionOf), or the fallback
+  /// (RunsFallback). A digest of what would run.
   std::function<Result<Fingerprint>(std::size_t key, const Agreement& agreement, RankBeat& beat)> make_ready;
   /// While a search of `leader`'s is waited for: waits for its next offer, for `wait_ms` at most, and takes part in it.
   /// False: there will be no more, and it did not wait. Null: this rank takes no part. Errors: the engine's.

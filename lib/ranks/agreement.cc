@@ -205,7 +205,7 @@ void Agreement::PlanAll() {
 void Agreement::PlanKey(std::size_t key) {
   Plan& plan = plans_[key];
   const KeyVote& mine = vote_.keys[key];
-  const KeyVote* from = nullptr;  // Whose choice all take.
+  const KeyVote* from = nullptr;  // Whose selection all take.
   int owner = -1, bound_rank = -1;
   for (int rank : my_kind_) {
     const KeyVote* vote = VoteOf(rank, key);
@@ -218,12 +218,12 @@ void Agreement::PlanKey(std::size_t key) {
                                                        options_.rank)));
     }
     const bool differs = from != nullptr && from->state == KeyVote::kServed && vote->state == KeyVote::kServed &&
-                         from->choice != vote->choice;
+                         from->selection != vote->selection;
     if (differs) {
       return Fail(key, FailedPreconditionError(absl::StrCat("ranks ", owner, " and ", rank,
                                                             " run different configs of it already, or pinned ones")));
     }
-    if (vote->state == KeyVote::kStandIn) bound_rank = rank;
+    if (vote->state == KeyVote::kFallback) bound_rank = rank;
     if (from == nullptr || vote->state > from->state) {
       from = vote;
       owner = rank;
@@ -232,14 +232,14 @@ void Agreement::PlanKey(std::size_t key) {
   if (from->state <= KeyVote::kMayNotSearch) return;
   if (bound_rank >= 0) {
     return Fail(key, FailedPreconditionError(absl::StrCat("rank ", bound_rank,
-                                                          " runs its stand-in only, as DISABLE_AUTOTUNE, the mode "
-                                                          "kBaselineOnly and Seal say, and rank ",
+                                                          " runs its fallback only, as DISABLE_AUTOTUNE, the mode "
+                                                          "kFallbackOnly and Freeze say, and rank ",
                                                           owner, " does not")));
   }
   plan.owner = owner;
   for (int rank : my_kind_) {
     const KeyVote* vote = VoteOf(rank, key);
-    const bool has_it = vote->has_record() && vote->choice == from->choice;
+    const bool has_it = vote->has_record() && vote->selection == from->selection;
     if (rank != owner && !has_it) plan.takers.push_back(rank);
   }
 }

@@ -48,7 +48,7 @@ class TUNEONCE_API Agreement {
     kPost,       ///< That `bytes()` be put once into `cell()`: then Posted.
     kHear,       ///< The cells of `awaited()`, each by CellOf: then Heard or Silent.
     kFind,       ///< The records of `wanted()`: then Found.
-    kMakeReady,  ///< The choices of `wanted()`: then Ready.
+    kMakeReady,  ///< The selections of `wanted()`: then Ready.
     kNothing,    ///< It is over.
   };
   Want want() const;
@@ -88,8 +88,8 @@ class TUNEONCE_API Agreement {
   const std::string& DecisionOf(std::size_t key) const { return plans_[key].decision; }
   /// kMakeReady: it is this rank's that the others take.
   bool IsMine(std::size_t key) const { return plans_[key].owner == options_.rank; }
-  /// kMakeReady: nobody has a choice, or may make one.
-  bool RunsStandIn(std::size_t key) const { return plans_[key].owner < 0; }
+  /// kMakeReady: nobody has a selection, or may make one.
+  bool RunsFallback(std::size_t key) const { return plans_[key].owner < 0; }
   void Ready(std::size_t key, Result<Fingerprint> digest);
 
   /// Returns the result for a key: OK if it is to be served, or an error that names the responsible ranks. A key that
@@ -105,7 +105,7 @@ class TUNEONCE_API Agreement {
   struct Plan {
     Status status;  // Not OK: it is not agreed on.
     bool is_in_all_lists = true;
-    int owner = -1;                     // Whose choice it is; -1: the stand-ins run.
+    int owner = -1;                     // Whose selection it is; -1: the fallbacks run.
     std::vector<int> takers;            // Who needs it from the owner.
     std::string decision;               // A record's bytes; empty: this rank's own.
     bool is_found = false;              // For the owner: whether it found a config.
@@ -116,7 +116,7 @@ class TUNEONCE_API Agreement {
   void Fail(std::size_t key, Status why);
   void FailMissing(std::size_t key, int rank);
   void FailAll(const Status& why);
-  /// From all votes, where each key's choice comes from: the same in every rank.
+  /// From all votes, where each key's selection comes from: the same in every rank.
   void PlanAll();
   void PlanKey(std::size_t key);
   /// What that rank brings along of a key, or null.

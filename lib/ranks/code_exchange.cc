@@ -5,7 +5,7 @@
 
 #include "compile/compile_cached.h"
 #include "ranks/group_call.h"
-#include "store/sealed_artifact.h"
+#include "store/checksummed_artifact.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -26,7 +26,7 @@ std::optional<Artifact> Here(ArtifactCache& cache, const Fingerprint& key) {
 bool PublishCode(RankGroup& group, ArtifactCache& cache, const Fingerprint& key) {
   const std::optional<Artifact> artifact = Here(cache, key);
   if (!artifact) return false;
-  const std::string bytes = SealArtifact(key, *artifact);
+  const std::string bytes = EncodeChecksummedArtifact(key, *artifact);
   return bytes.size() <= kMostCodeBytes && PutInto(group, NameOf(key), bytes).ok();
 }
 
@@ -35,7 +35,7 @@ bool FetchCode(RankGroup& group, ArtifactCache& cache, const Fingerprint& key) {
   if (key == Fingerprint()) return false;
   Result<std::optional<std::string>> bytes = GetFrom(group, NameOf(key), /*wait_ms=*/0);
   if (!bytes.ok() || !*bytes) return false;
-  Result<Artifact> artifact = UnsealArtifact(key, **bytes);
+  Result<Artifact> artifact = DecodeChecksummedArtifact(key, **bytes);
   if (!artifact.ok()) return false;
   return CallForeign("the artifact cache", StatusCode::kUnavailable, [&] { return cache.Put(key, *artifact); }).ok();
 }

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/message.h"
-#include "ranks/sealed_message.h"
+#include "ranks/checksummed_message.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -14,9 +14,9 @@ std::string EncodeVote(const Vote& vote) {
   writer.U32(kRanksVersion).U64(vote.nonce).Text(vote.kind).Bool(vote.shares_search).Count(vote.keys.size());
   for (const KeyVote& key : vote.keys) {
     Write(Write(writer, key.key), key.definition).U32(key.state);
-    Write(writer, key.choice);
+    Write(writer, key.selection);
   }
-  return Sealed(writer.Take());
+  return WithChecksum(writer.Take());
 }
 
 Result<Vote> DecodeVote(const std::string& bytes) {
@@ -36,7 +36,7 @@ Result<Vote> DecodeVote(const std::string& bytes) {
     key.key = ReadFingerprint(reader);
     key.definition = ReadFingerprint(reader);
     key.state = reader.Enum(KeyVote::kServed);
-    key.choice = ReadFingerprint(reader);
+    key.selection = ReadFingerprint(reader);
     vote.keys.push_back(key);
   }
   TUNEONCE_RETURN_IF_ERROR(reader.Done());
@@ -54,7 +54,7 @@ std::string EncodeDecisions(const RankDecisions& decisions) {
       Write(writer, record.status());
     }
   }
-  return Sealed(writer.Take());
+  return WithChecksum(writer.Take());
 }
 
 Result<RankDecisions> DecodeDecisions(const std::string& bytes) {
@@ -84,7 +84,7 @@ std::string EncodeChecks(const RankChecks& checks) {
       Write(writer, digest.status());
     }
   }
-  return Sealed(writer.Take());
+  return WithChecksum(writer.Take());
 }
 
 Result<RankChecks> DecodeChecks(const std::string& bytes) {

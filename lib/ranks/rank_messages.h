@@ -21,9 +21,9 @@ inline constexpr std::uint32_t kRanksVersion = 2;
 struct KeyVote {
   /// What comes later goes before what comes earlier.
   enum State : std::uint32_t {
-    kStandIn,       ///< Runs its stand-in whatever the others have: kBaselineOnly, or sealed.
-    kMayNotSearch,  ///< Has no choice, and takes another rank's.
-    kNothing,       ///< Has no choice, and may search for one.
+    kFallback,      ///< Runs its fallback whatever the others have: kFallbackOnly, or frozen.
+    kMayNotSearch,  ///< Has no selection, and takes another rank's.
+    kNothing,       ///< Has no selection, and may search for one.
     kStored,        ///< Brings a record.
     kServed,        ///< It runs the config already, or a person pinned it.
   };
@@ -32,7 +32,7 @@ struct KeyVote {
   Fingerprint key;         ///< Equal in all ranks, whatever their devices and definitions.
   Fingerprint definition;  ///< The kernel's.
   State state = kNothing;
-  Fingerprint choice;  ///< Fingerprint of the config and how it is built. Zero without a record.
+  Fingerprint selection;  ///< Fingerprint of the config and how it is built. Zero without a record.
 };
 
 struct Vote {

@@ -1,6 +1,6 @@
 #include "ranks/search_word.h"
 
-#include "ranks/sealed_message.h"
+#include "ranks/checksummed_message.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -9,7 +9,7 @@ std::string EncodeOffer(const SearchOffer& offer) {
   MessageWriter writer;
   Write(writer.Bool(offer.is_last), offer.key).Bool(offer.at_bound);
   Write(writer, offer.candidates);
-  return Sealed(writer.Take());
+  return WithChecksum(writer.Take());
 }
 
 Result<SearchOffer> DecodeOffer(const std::string& bytes) {
@@ -31,7 +31,7 @@ std::string EncodeWord(const SearchWord& word) {
   writer.I64(word.num_ranks);
   writer.Count(word.code.size());
   for (const Fingerprint& code : word.code) Write(writer, code);
-  return Sealed(writer.Take());
+  return WithChecksum(writer.Take());
 }
 
 Result<SearchWord> DecodeWord(const std::string& bytes) {

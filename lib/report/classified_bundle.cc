@@ -88,7 +88,7 @@ Result<KernelEvidence> EvidenceOf(const KernelSource& source) {
       return UnimplementedError("machine code is not read: export PTX to have it looked at");
     case SourceKind::kCudaCpp:
       return UnimplementedError("CUDA C++ is not read");
-    case SourceKind::kHostCpp:
+    case SourceKind::kCpuCpp:
       return UnimplementedError("C++ for the CPU device is not read");
     case SourceKind::kTileCpp:
       return UnimplementedError("CUDA Tile C++ is not read");
@@ -232,7 +232,7 @@ Classification WholeOf(const std::vector<OfVariant>& variants) {
 void Recommend(const std::vector<Config>& configs, ClassifiedBundle* bundle) {
   const Family* family = bundle->classification.family;
   if (family == nullptr) return;
-  if (HasStructuralChoice(configs)) {
+  if (HasStructuralSelection(configs)) {
     bundle->recommended = family->name;
     bundle->why_recommended = "the space of its family";
   } else {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "store/sealed_artifact.h"
+#include "store/checksummed_artifact.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -38,7 +38,7 @@ Result<RecordedCode> PieceOf(const Json& json) {
   if (!json["bytes"].is_string() || !absl::Base64Unescape(json["bytes"].get<std::string>(), &bytes)) {
     return InvalidArgumentError("field 'bytes' must be a string of base64");
   }
-  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, UnsealArtifact(*key, bytes));
+  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, DecodeChecksummedArtifact(*key, bytes));
   return RecordedCode{*key, std::move(artifact)};
 }
 
@@ -48,8 +48,8 @@ std::string WithCode(const std::string& records_json, const std::vector<Recorded
   Json json = Json::parse(records_json);
   json["code"] = Json::array();
   for (const RecordedCode& each : code) {
-    json["code"].push_back(
-        {{"key", each.key.ToString()}, {"bytes", absl::Base64Escape(SealArtifact(each.key, each.artifact))}});
+    json["code"].push_back({{"key", each.key.ToString()},
+                            {"bytes", absl::Base64Escape(EncodeChecksummedArtifact(each.key, each.artifact))}});
   }
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }

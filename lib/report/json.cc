@@ -91,7 +91,7 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
   }
   json["speedup_over_baseline"] = result.speedup_over_baseline ? Json(*result.speedup_over_baseline) : Json(nullptr);
   json["reason"] = std::string(FindStored(ReasonOf(result))->word);
-  json["is_certain"] = result.is_certain;
+  json["is_conclusive"] = result.is_conclusive;
   json["is_isolated"] = result.is_isolated;
   json["timer"] = result.timer;
   json["drift"] = result.drift;

@@ -99,7 +99,7 @@ void AddSmallTiles(const ClassifiedBundle::OfVariant& variant, const Target& tar
 
 }  // namespace
 
-bool HasStructuralChoice(const std::vector<Config>& configs) {
+bool HasStructuralSelection(const std::vector<Config>& configs) {
   if (configs.empty()) return false;
   const Config& first = configs.front();
   for (std::size_t i = 0; i < first.values().size(); ++i) {

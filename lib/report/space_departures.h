@@ -17,7 +17,7 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
                                          const ClassifiedBundle& classified);
 
 /// Whether some axis changes the code: a structural one, but `backend`, with more than one value.
-bool HasStructuralChoice(const std::vector<Config>& configs);
+bool HasStructuralSelection(const std::vector<Config>& configs);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "runtime/waiting_keys.h"
+#include "runtime/pending_keys.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
@@ -17,7 +17,7 @@ inline namespace v0 {
 /// next list, and include it in their own list after that. Thread-safe.
 class AgreedKeys {
  public:
-  using Key = WaitingKeys::Waiting;
+  using Key = PendingKeys::Waiting;
 
   /// Records that the ranks agreed on `key`, which has this name in their lists.
   void Add(const Fingerprint& name, Key key) {

@@ -25,7 +25,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-using DeviceState = Residency::DeviceState;
+using DeviceState = ReadyKeys::DeviceState;
 
 /// Whether a stored record is kept although a new search ended: a person chose it, or it measured as much of the same
 /// configs, and was verified as well.
@@ -59,7 +59,7 @@ constexpr int kLeaseSliceMs = 20;
 
 }  // namespace
 
-TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
+TuneOutcome Chooser::Choose(const TuneRequest& request, const LaunchKey& key, bool may_wait) {
   Result<KeyInStore> in_store = IdentifyHere(request.call, key);
   if (!in_store.ok()) return {in_store.status()};
   const BoundCall& call = request.call.call();
@@ -79,10 +79,10 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   }
   if (ServeChecked(request, *in_store, key, &miss)) return TuneOutcome::Stored();
   NoteMiss(in_store->key, miss);
-  return SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kIfFree);
+  return SearchAndRemember(request, *std::move(in_store), key, ReadyKeys::Place::kIfFree);
 }
 
-TuneOutcome Chooser::Reselect(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
+TuneOutcome Chooser::Reselect(const TuneRequest& request, const LaunchKey& key, bool may_wait) {
   Result<KeyInStore> in_store = IdentifyHere(request.call, key);
   if (!in_store.ok()) return {in_store.status()};
   Result<TuningLease> lease = LeaseToTune(request, in_store->key, may_wait);
@@ -90,13 +90,13 @@ TuneOutcome Chooser::Reselect(const TuneRequest& request, const ResidentKey& key
   if (lease.status().code() == StatusCode::kCancelled) return {lease.status()};
   if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store->key);
-  if ((there.ok() && there->IsPinned()) || to_.residency.decisions().IsPinned(key)) {
+  if ((there.ok() && there->IsPinned()) || to_.ready_keys.selections().IsPinned(key)) {
     return {FailedPreconditionError(in_store->key.key_text + " is pinned: it is not tuned before Unpin")};
   }
-  return SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kInstead);
+  return SearchAndRemember(request, *std::move(in_store), key, ReadyKeys::Place::kInstead);
 }
 
-TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
+TuneOutcome Chooser::Serve(TuningCall& call, const LaunchKey& key) {
   Result<KeyInStore> in_store = IdentifyHere(call, key);
   if (!in_store.ok()) return {in_store.status()};
   const Serving serving = ServingOf(/*may_compile=*/false, nullptr);
@@ -105,20 +105,20 @@ TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
   NoteMiss(in_store->key, miss);
   TuneOutcome outcome;
   // Unavailable, as another process may store it.
-  outcome.status = UnavailableError(absl::StrCat("no stored choice with stored code serves ", in_store->key.key_text,
+  outcome.status = UnavailableError(absl::StrCat("no stored selection with stored code serves ", in_store->key.key_text,
                                                  ": ", std::string(RecordMissName(miss.reason))));
   outcome.is_not_stored = true;
   return outcome;
 }
 
-Result<Chooser::KeyInStore> Chooser::IdentifyHere(TuningCall& call, const ResidentKey& key) {
-  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, to_.residency.CurrentDevice());
+Result<Chooser::KeyInStore> Chooser::IdentifyHere(TuningCall& call, const LaunchKey& key) {
+  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, to_.ready_keys.CurrentDevice());
   call.SetTarget(device->target);
   return Identify(*device, call.call(), key.left_out());
 }
 
 Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const BoundCall& call, VariantSet left_out) {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, to_.residency.ConfigsOn(device));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, to_.ready_keys.ConfigsOn(device));
   KeyInStore in_store{device, *configs, left_out, {}, {}, {}};
   TuningKey& key = in_store.key;
   key.kernel = to_.definition->name();
@@ -130,11 +130,11 @@ Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const B
   key.capability = device.target.capability();
   key.num_sms = device.identity.num_sms;
   key.driver_version = device.identity.driver_version;
-  if (to_.policy.shared_choice.empty()) {
+  if (to_.policy.selection_group.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(*to_.definition, *configs, call.problem));
   } else {
-    key.kernel = to_.policy.shared_choice;
-    key.kernel_fingerprint = SharedChoiceFingerprint(to_.policy.shared_choice, *configs);
+    key.kernel = to_.policy.selection_group;
+    key.kernel_fingerprint = SelectionGroupFingerprint(to_.policy.selection_group, *configs);
   }
   in_store.configs_identity = ConfigsFingerprint(*configs);
   in_store.demanded = DemandedVerification(*to_.definition, call.problem, to_.policy.search);
@@ -142,8 +142,8 @@ Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const B
 }
 
 Result<TuningLease> Chooser::LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const {
-  const int longest_wait_ms = may_wait ? to_.policy.longest_wait_ms : 0;
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_wait_ms);
+  const int max_wait_ms = may_wait ? to_.policy.max_wait_ms : 0;
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(max_wait_ms);
   if (request.limits != nullptr) deadline = std::min(deadline, request.limits->end);
   Span span(trace(), "wait", "lease " + key.key_text);
   WaitLimits limits;
@@ -157,29 +157,29 @@ Result<TuningLease> Chooser::LeaseToTune(const TuneRequest& request, const Tunin
     }
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
-      return DeadlineExceededError(longest_wait_ms > 0
+      return DeadlineExceededError(max_wait_ms > 0
                                        ? absl::StrCat("another process tunes this key, and was not done within ",
-                                                      longest_wait_ms, " ms (AutotunePolicy::longest_wait_ms)")
+                                                      max_wait_ms, " ms (AutotunePolicy::max_wait_ms)")
                                        : "another process tunes this key");
     }
     limits.timeout_ms = std::min(kLeaseSliceMs, static_cast<int>(left.count()));
   }
 }
 
-std::vector<KnownLethal> Chooser::LethalAt(const TuningKey& key) const {
-  std::vector<KnownLethal> lethal;
+std::vector<KnownFatal> Chooser::FatalAt(const TuningKey& key) const {
+  std::vector<KnownFatal> fatal;
   Result<RecordLookup> there = to_.policy.store->Lookup(key);
-  if (!there.ok() || there->match != RecordMatch::kExact) return lethal;
-  for (const LethalCandidate& candidate : there->record->lethal) {
+  if (!there.ok() || there->match != RecordMatch::kExact) return fatal;
+  for (const FatalCandidate& candidate : there->record->fatal) {
     FailureKind kind = FailureKind::kCrash;
     for (const CandidateOutcome& outcome : there->record->candidates) {
       if (!outcome.config.IsSame(candidate.config)) continue;
       if (outcome.kind == CandidateOutcome::Kind::kTimeout) kind = FailureKind::kTimeout;
       if (outcome.kind == CandidateOutcome::Kind::kProtocol) kind = FailureKind::kProtocol;
     }
-    lethal.push_back({Failure{candidate.config, kind, candidate.reason}, there->record->toolchain});
+    fatal.push_back({Failure{candidate.config, kind, candidate.reason}, there->record->toolchain});
   }
-  return lethal;
+  return fatal;
 }
 
 SearchOptions Chooser::OptionsOf(const TuneRequest& request, std::chrono::steady_clock::time_point begin) const {
@@ -206,7 +206,7 @@ Result<SearchPlan> Chooser::PlanAt(const TuneRequest& request, const KeyInStore&
     };
     configs.erase(std::remove_if(configs.begin(), configs.end(), std::not_fn(is_needed)), configs.end());
   }
-  SearchScope scope{in_store.key.key_text, configs, in_store.left_out, LethalAt(in_store.key)};
+  SearchScope scope{in_store.key.key_text, configs, in_store.left_out, FatalAt(in_store.key)};
   scope.launched = &request.call.call();
   scope.is_on_fills = request.call.inputs() == TunedInputs::kFill;
   scope.classes.emplace(in_store.configs);
@@ -292,23 +292,23 @@ void Chooser::RememberSearched(const Searched& searched) const {
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(to_.definition->name(), key_text, result); });
 }
 
-TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
-                                       Residency::Place place) {
+TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const LaunchKey& key,
+                                       ReadyKeys::Place place) {
   const BoundCall& call = request.call.call();
   Result<Searched> searched = SearchForKey(request, in_store);
   if (!searched.ok()) {
     // What a search that was cut short left is better than nothing; what the key has is better than that.
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
     const Serving any = {/*accept_incomplete=*/true, /*may_compile=*/true, /*accept_unchecked=*/false, request.limits};
-    bool may_serve = context_lives && place == Residency::Place::kIfFree;
+    bool may_serve = context_lives && place == ReadyKeys::Place::kIfFree;
     StoreMiss miss;
     if (may_serve && ServeFromStore(in_store, call, key, any, &miss)) return TuneOutcome::Stored(/*is_complete=*/false);
     return {searched.status()};
   }
   const TuningRecord& record = searched->record;
-  const std::optional<Decision> in_use = to_.residency.decisions().Find(key);
+  const std::optional<Selection> in_use = to_.ready_keys.selections().Find(key);
   const bool stays =
-      place == Residency::Place::kInstead && in_use && in_use->record != nullptr && MustStay(*in_use->record, record);
+      place == ReadyKeys::Place::kInstead && in_use && in_use->record != nullptr && MustStay(*in_use->record, record);
   if (stays) {
     to_.announcer.Warn(absl::StrCat(record.key.key_text, ": the search was cut short; the selected {",
                                     in_use->record->config.ToString(), "} stays: raise the search's budget"));
@@ -318,7 +318,7 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
   }
   RememberSearched(*searched);
   TuneOutcome outcome;
-  outcome.from = TuneOutcome::From::kSearch;
+  outcome.origin = TuneOutcome::Origin::kSearch;
   outcome.is_complete = stays ? in_use->record->is_complete : record.is_complete;
   return outcome;
 }
@@ -335,19 +335,19 @@ TuningRecord Chooser::RecordOf(const TuningResult& result, const KeyInStore& in_
 }
 
 Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& device, const BoundCall& call,
-                             const ResidentKey& key, Residency::Place place, const TuningRecord& record) {
-  to_.residency.PublishChoice(device, key, call, found.result.best.config, found.best, place,
-                              DecisionOf(record, Choice::From::kSearch));
+                             const LaunchKey& key, ReadyKeys::Place place, const TuningRecord& record) {
+  to_.ready_keys.PublishSelection(device, key, call, found.result.best.config, found.best, place,
+                                  SelectionOf(record, LaunchPlan::Origin::kSearch));
   if (!found.result.baseline) return Status();
-  const ResidentKey stand_in = WithRole(key, ResidentKey::kStandIn);
-  to_.residency.Publish(device, stand_in, call, found.result.baseline->config, found.baseline);
+  const LaunchKey fallback = WithRole(key, LaunchKey::kFallback);
+  to_.ready_keys.Publish(device, fallback, call, found.result.baseline->config, found.baseline);
   return Status();
 }
 
 void Chooser::Remember(const TuningRecord& record) const {
   if (std::string profiler = to_.policy.search.runtime->environment().profiler;
       !profiler.empty() && !to_.policy.store_under_profiler) {
-    return to_.announcer.Warn("tuned under a profiler (" + profiler + "): the choice is used, but not stored");
+    return to_.announcer.Warn("tuned under a profiler (" + profiler + "): the selection is used, but not stored");
   }
   if (!record.verification.is_data_sufficient) {
     return to_.announcer.Warn(absl::StrCat(
@@ -359,7 +359,7 @@ void Chooser::Remember(const TuningRecord& record) const {
   Result<RecordLookup> there = to_.policy.store->Lookup(record.key);
   if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;
   if (Status stored = to_.policy.store->Put(record); !stored.ok()) {
-    to_.announcer.WarnOfStore(stored, "; the choice holds for this process only");
+    to_.announcer.WarnOfStore(stored, "; the selection holds for this process only");
   }
 }
 

@@ -15,7 +15,7 @@
 #include "runtime/announcer.h"
 #include "runtime/code_loader.h"
 #include "runtime/miss_counters.h"
-#include "runtime/residency.h"
+#include "runtime/ready_keys.h"
 #include "runtime/tune_once.h"
 #include "runtime/tuning_call.h"
 #include "search/candidate.h"
@@ -64,7 +64,7 @@ struct StoreMiss {
   bool is_to_check = false;
 };
 
-/// Finds what a key is to run, and makes it resident: from the store, under a lease of the key, else by a search, which
+/// Finds what a key is to run, and makes it ready: from the store, under a lease of the key, else by a search, which
 /// it remembers. Whether and when a key is chosen for, and what runs meanwhile, others decide.
 /// REQUIRES: what it is made of outlives it. Thread-safe; one thread at a time chooses for a key.
 class Chooser {
@@ -75,65 +75,65 @@ class Chooser {
     const DriverApi& api;
     const AutotunePolicy& policy;
     const Announcer& announcer;
-    Residency& residency;
+    ReadyKeys& ready_keys;
     MissCounters& counters;
   };
   explicit Chooser(const Context& context) : to_(context), loader_(to_.definition, to_.api, to_.policy) {}
 
-  /// The stored choice, else a search's. `may_wait`: for another process that tunes the key.
-  TuneOutcome Choose(const TuneRequest& request, const ResidentKey& key, bool may_wait);
-  /// The stored choice, with stored code; else is_not_stored.
-  TuneOutcome Serve(TuningCall& call, const ResidentKey& key);
-  /// Searches although the key may have a choice, and puts what is found in its place. Errors: FailedPrecondition for a
-  /// pinned key.
-  TuneOutcome Reselect(const TuneRequest& request, const ResidentKey& key, bool may_wait);
-  /// Verifies the key's resident choice at extents like the call's: a search of it and the baseline. What was verified
-  /// is remembered; a choice that is incorrect there gives way to what a search finds. Ranks do not come here.
-  TuneOutcome VerifyAt(const TuneRequest& request, const ResidentKey& key, bool may_wait);
-  /// Makes the host's choice resident, in place of what the key runs: TunedKernel::Pin and Unpin.
-  Status Pin(TuningCall& call, const ResidentKey& key, const TunedKernel::NamedConfig& named,
+  /// The stored selection, else a search's. `may_wait`: for another process that tunes the key.
+  TuneOutcome Choose(const TuneRequest& request, const LaunchKey& key, bool may_wait);
+  /// The stored selection, with stored code; else is_not_stored.
+  TuneOutcome Serve(TuningCall& call, const LaunchKey& key);
+  /// Searches although the key may have a selection, and puts what is found in its place. Errors: FailedPrecondition
+  /// for a pinned key.
+  TuneOutcome Reselect(const TuneRequest& request, const LaunchKey& key, bool may_wait);
+  /// Verifies the key's ready selection at extents like the call's: a search of it and the baseline. What was verified
+  /// is remembered; a selection that is incorrect there gives way to what a search finds. Ranks do not come here.
+  TuneOutcome VerifyAt(const TuneRequest& request, const LaunchKey& key, bool may_wait);
+  /// Makes the host's selection ready, in place of what the key runs: TunedKernel::Pin and Unpin.
+  Status Pin(TuningCall& call, const LaunchKey& key, const TunedKernel::NamedConfig& named,
              TunedKernel::PinFor how_long);
-  Status Unpin(TuningCall& call, const ResidentKey& key);
+  Status Unpin(TuningCall& call, const LaunchKey& key);
   /// What this process brings along to an agreement of ranks.
   struct Contribution {
     TuningKey key;
-    std::optional<TuningRecord> record;  ///< Its choice, resident or stored, if there is one that serves.
-    Decision decision;                   ///< Where that is from.
+    std::optional<TuningRecord> record;  ///< Its selection, ready or stored, if there is one that serves.
+    Selection selection;                 ///< Where that is from.
   };
-  Result<Contribution> Contribute(TuningCall& call, const ResidentKey& key);
-  /// A choice for all ranks: the stored one, else a search's, which is remembered. Makes nothing resident. Errors: as
+  Result<Contribution> Contribute(TuningCall& call, const LaunchKey& key);
+  /// A selection for all ranks: the stored one, else a search's, which is remembered. Makes nothing ready. Errors: as
   /// Choose's.
-  Result<TuningRecord> FindForRanks(const TuneRequest& request, const ResidentKey& key);
+  Result<TuningRecord> FindForRanks(const TuneRequest& request, const LaunchKey& key);
   /// This rank's part in a search that `offer` is of. Errors: as SharedSearch::Help.
-  Status HelpSearch(const TuneRequest& request, const ResidentKey& key, const SearchOffer& offer);
-  /// What ranks agreed on, loaded; and then, if all could load it, resident.
+  Status HelpSearch(const TuneRequest& request, const LaunchKey& key, const SearchOffer& offer);
+  /// What ranks agreed on, loaded; and then, if all could load it, ready.
   struct Agreed {
     Config config;
     std::shared_ptr<const LoadedKernel> loaded;
     TuningRecord record;
-    Decision decision;
+    Selection selection;
   };
-  Result<Agreed> LoadAgreed(const TuneRequest& request, const ResidentKey& key, TuningRecord record, Decision decision);
-  Status ServeAgreed(TuningCall& call, const ResidentKey& key, Agreed agreed);
+  Result<Agreed> LoadAgreed(const TuneRequest& request, const LaunchKey& key, TuningRecord record, Selection selection);
+  Status ServeAgreed(TuningCall& call, const LaunchKey& key, Agreed agreed);
   /// What of the store Choose (if `may_compile`) or Serve would take; loads nothing.
-  struct StoredChoice {
+  struct StoredSelection {
     Config config;
     std::string variant;
-    Decision decision;
+    Selection selection;
     bool is_to_check;  ///< Imported, and to be compared with the baseline first.
   };
-  Result<std::optional<StoredChoice>> FindStoredChoice(TuningCall& call, const ResidentKey& key, bool may_compile,
-                                                       StoreMiss* miss);
+  Result<std::optional<StoredSelection>> FindStoredSelection(TuningCall& call, const LaunchKey& key, bool may_compile,
+                                                             StoreMiss* miss);
   /// OK if some config can be launched for the call, as far as that shows without its code. Errors: InvalidArgument for
   /// a call without one, whose grid of a scalar has no blocks, say: the error of each of its launches.
   Status CheckLaunchable(const BoundCall& call);
-  /// What runs if the choice may not.
-  Result<Config> StandInConfig(const Residency::DeviceState& device, const BoundCall& call);
-  /// Makes what stands in for a choice resident, under the `key` that Residency::FindStandIn gave. With limits that are
-  /// over nothing is compiled.
-  Result<const HitTable::Entry*> LoadStandIn(const BoundCall& call, const ResidentKey& key,
-                                             const TuneLimits* limits = nullptr);
-  /// What Choose and LoadStandIn would compile for the call: the stand-in's code, then the candidates', each into the
+  /// What runs if the selection may not.
+  Result<Config> FallbackConfig(const ReadyKeys::DeviceState& device, const BoundCall& call);
+  /// Makes what stands in for a selection ready, under the `key` that ReadyKeys::FindFallback gave. With limits that
+  /// are over nothing is compiled.
+  Result<const HitTable::Entry*> LoadFallback(const BoundCall& call, const LaunchKey& key,
+                                              const TuneLimits* limits = nullptr);
+  /// What Choose and LoadFallback would compile for the call: the fallback's code, then the candidates', each into the
   /// policy's cache. Errors: those of the definition's functions.
   Result<std::vector<CompileJob>> CompileJobs(TuningCall& at_hand, TuningCall& at_bound);
   /// Whether a call, or who made it, wants the work under `limits` (may be null) to end.
@@ -144,16 +144,16 @@ class Chooser {
  private:
   /// A key as space and store know it.
   struct KeyInStore {
-    const Residency::DeviceState& device;
+    const ReadyKeys::DeviceState& device;
     const std::vector<Config>& configs;  // The whole space, whatever the guards say at the dims at hand.
     VariantSet left_out;
     TuningKey key;
     Fingerprint configs_identity;  // ConfigsFingerprint.
     Verification demanded;         // What a record must have been verified under to be used.
   };
-  Result<KeyInStore> Identify(const Residency::DeviceState& device, const BoundCall& call, VariantSet left_out);
+  Result<KeyInStore> Identify(const ReadyKeys::DeviceState& device, const BoundCall& call, VariantSet left_out);
   /// On the current device, whose target the call gets.
-  Result<KeyInStore> IdentifyHere(TuningCall& call, const ResidentKey& key);
+  Result<KeyInStore> IdentifyHere(TuningCall& call, const LaunchKey& key);
 
   struct Serving {
     bool accept_incomplete;    ///< Also the record of a search that was cut short.
@@ -195,13 +195,13 @@ class Chooser {
   /// True if the record may serve as it is, and its code is what was verified.
   bool IsVerifiedHere(const Found& found, const KeyInStore& in_store, const BoundCall& call,
                       const Serving& serving) const;
-  /// The stored choice made resident, if there is one that policy lets serve.
-  bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving,
+  /// The stored selection made ready, if there is one that policy lets serve.
+  bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const LaunchKey& key, Serving serving,
                       StoreMiss* miss);
   /// The right to tune `key`. Errors: DeadlineExceeded if another process has it; what is wrong with leases.
   Result<TuningLease> LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const;
 
-  /// What a choice was measured on.
+  /// What a selection was measured on.
   struct MeasuredOn {
     Dims dims;
     TunedInputs inputs = TunedInputs::kUnknown;
@@ -211,7 +211,7 @@ class Chooser {
   Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                MeasuredOn* on);
   /// What ended its process when it was tried for this key before.
-  std::vector<KnownLethal> LethalAt(const TuningKey& key) const;
+  std::vector<KnownFatal> FatalAt(const TuningKey& key) const;
   /// The policy's, within the request's limits, of which this much is spent.
   SearchOptions OptionsOf(const TuneRequest& request, std::chrono::steady_clock::time_point begin) const;
   Result<SearchPlan> PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
@@ -228,25 +228,25 @@ class Chooser {
   Result<Searched> SearchForKey(const TuneRequest& request, const KeyInStore& in_store);
   /// Stores what it found, and tells of it.
   void RememberSearched(const Searched& searched) const;
-  TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
-                                Residency::Place place);
+  TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const LaunchKey& key,
+                                ReadyKeys::Place place);
   /// A record of what a search found, for the key.
   TuningRecord RecordOf(const TuningResult& result, const KeyInStore& in_store, const MeasuredOn& on) const;
-  /// Makes what a search found resident: its choice and, as the stand-in, its baseline.
-  Status PublishFound(const SearchOutcome& found, const Residency::DeviceState& device, const BoundCall& call,
-                      const ResidentKey& key, Residency::Place place, const TuningRecord& record);
+  /// Makes what a search found ready: its selection and, as the fallback, its baseline.
+  Status PublishFound(const SearchOutcome& found, const ReadyKeys::DeviceState& device, const BoundCall& call,
+                      const LaunchKey& key, ReadyKeys::Place place, const TuningRecord& record);
   /// Compares the config of a record with StoreMiss::is_to_check with the baseline, as a search of the two, and stores
   /// it unless it is incorrect or slower.
   std::optional<Agreed> CheckImported(const TuneRequest& request, const KeyInStore& in_store, StoreMiss* miss);
   /// Compares such a config and loads it.
-  bool ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key, StoreMiss* miss);
+  bool ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const LaunchKey& key, StoreMiss* miss);
   /// Stores the record, if it may be, and unless what is stored knows more.
   void Remember(const TuningRecord& record) const;
 
   /// The code of `config` if a record of the call's key without those variants names it, as winner or baseline, or,
   /// where nothing may be compiled, a record of another key that has the same sources; else null.
-  std::shared_ptr<const LoadedKernel> LoadStoredStandIn(const Residency::DeviceState& device, const Config& config,
-                                                        const BoundCall& call, VariantSet left_out);
+  std::shared_ptr<const LoadedKernel> LoadStoredFallback(const ReadyKeys::DeviceState& device, const Config& config,
+                                                         const BoundCall& call, VariantSet left_out);
 
   Trace* trace() const { return &to_.policy.search.runtime->trace(); }
   bool may_compile() const { return to_.policy.mode != AutotunePolicy::Mode::kStoredOnly; }

@@ -29,12 +29,12 @@ void AddExtents(const Verification& fresh, Verification* known) {
 
 }  // namespace
 
-bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key,
+bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const LaunchKey& key,
                            StoreMiss* miss) {
   std::optional<Agreed> checked = CheckImported(request, in_store, miss);
   if (!checked) return false;
-  to_.residency.PublishChoice(in_store.device, key, request.call.call(), checked->config, std::move(checked->loaded),
-                              Residency::Place::kIfFree, std::move(checked->decision));
+  to_.ready_keys.PublishSelection(in_store.device, key, request.call.call(), checked->config,
+                                  std::move(checked->loaded), ReadyKeys::Place::kIfFree, std::move(checked->selection));
   ++to_.counters.stored_hits;
   return true;
 }
@@ -55,7 +55,7 @@ std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request
     to_.counters.workers_replaced += result.cost.workers_replaced;
     to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
     auto it = std::find_if(result.successes.begin(), result.successes.end(), is_it);
-    // Within the margin by which a choice must beat it, the baseline is no better.
+    // Within the margin by which a selection must beat it, the baseline is no better.
     double most_us =
         result.baseline ? result.baseline->measurement.mean_us * (1 + to_.policy.search.baseline_margin) : 0;
     if (it == result.successes.end()) {
@@ -69,18 +69,19 @@ std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request
       record.measurement = it->measurement;
       record.artifact = it->artifact;
       record.identity = it->identity;
-      record.reason = is_imported ? ChoiceReason::kImported : found->record.reason;
+      record.reason = is_imported ? SelectionReason::kImported : found->record.reason;
       // The old record knows as much about the other candidates.
       if (!is_imported) record.candidates = found->record.candidates;
       // Another kernel's record stays that kernel's.
-      if (to_.policy.shared_choice.empty()) Remember(record);
+      if (to_.policy.selection_group.empty()) Remember(record);
       Result<std::shared_ptr<const LoadedKernel>> loaded =
           is_it(result.best) ? searched->best
                              : loader_.Compile(it->config, call, in_store.left_out, it->variant, /*may_compile=*/true,
                                                InterruptOf(request.limits));
       if (loaded.ok()) {
-        Decision decision = DecisionOf(record, is_imported ? Choice::From::kImported : Choice::From::kStore);
-        return Agreed{it->config, *std::move(loaded), std::move(record), std::move(decision)};
+        Selection selection =
+            SelectionOf(record, is_imported ? LaunchPlan::Origin::kImported : LaunchPlan::Origin::kStore);
+        return Agreed{it->config, *std::move(loaded), std::move(record), std::move(selection)};
       }
       why = loaded.status().message();
     }
@@ -91,12 +92,12 @@ std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request
   return std::nullopt;
 }
 
-TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
+TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const LaunchKey& key, bool may_wait) {
   Result<KeyInStore> in_store = IdentifyHere(request.call, key);
   if (!in_store.ok()) return {in_store.status()};
-  std::optional<Decision> decision = to_.residency.decisions().Find(key);
-  if (!decision || decision->record == nullptr) return {UnavailableError("what the key runs is changed just now")};
-  const TuningRecord& known = *decision->record;
+  std::optional<Selection> selection = to_.ready_keys.selections().Find(key);
+  if (!selection || selection->record == nullptr) return {UnavailableError("what the key runs is changed just now")};
+  const TuningRecord& known = *selection->record;
   std::optional<Config> config = ConfigOf(*in_store, known.config);
   if (!config) return {InternalError("what the key runs is not a config of the kernel")};
   to_.announcer.Inform(in_store->key.key_text, [&] {
@@ -123,8 +124,8 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const ResidentKey& key
   if (!loaded.ok()) return {loaded.status()};
   TuningRecord record = known;
   AddExtents(fresh, &record.verification);
-  to_.residency.PublishChoice(in_store->device, key, request.call.call(), *config, *std::move(loaded),
-                              Residency::Place::kInstead, DecisionOf(record, decision->from));
+  to_.ready_keys.PublishSelection(in_store->device, key, request.call.call(), *config, *std::move(loaded),
+                                  ReadyKeys::Place::kInstead, SelectionOf(record, selection->origin));
   // The stored record knows the other candidates, too.
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store->key);
   const bool is_stored = there.ok() && there->match == RecordMatch::kExact && !there->is_shipped &&
@@ -135,7 +136,7 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const ResidentKey& key
       to_.announcer.WarnOfStore(put, "; what was verified now is verified again by the next process");
     }
   }
-  if (to_.residency.HasVerifiedChoice(key, request.call.call())) return TuneOutcome();
+  if (to_.ready_keys.HasVerifiedSelection(key, request.call.call())) return TuneOutcome();
   return {FailedPreconditionError(in_store->key.key_text + ": {" + config->ToString() + "} could not be verified at " +
                                   to_.definition->DimsString(request.call.call().problem.dims))};
 }

@@ -26,7 +26,7 @@ void TakeMeasurement(const Config& config, TuningRecord* record) {
 
 }  // namespace
 
-Status Chooser::Pin(TuningCall& tuning_call, const ResidentKey& key, const TunedKernel::NamedConfig& named,
+Status Chooser::Pin(TuningCall& tuning_call, const LaunchKey& key, const TunedKernel::NamedConfig& named,
                     TunedKernel::PinFor how_long) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(tuning_call, key));
   const BoundCall& call = tuning_call.call();
@@ -49,24 +49,24 @@ Status Chooser::Pin(TuningCall& tuning_call, const ResidentKey& key, const Tuned
   record.key = in_store.key;
   record.config = config;
   record.variant = loaded->variant->name;
-  record.reason = ChoiceReason::kPinned;
+  record.reason = SelectionReason::kPinned;
   record.is_pinned = true;
   TakeMeasurement(config, &record);
   SayWhereAndWhen(&record);
-  to_.residency.PublishChoice(in_store.device, key, call, config, std::move(loaded), Residency::Place::kAndStays,
-                              DecisionOf(record, Choice::From::kPinned));
+  to_.ready_keys.PublishSelection(in_store.device, key, call, config, std::move(loaded), ReadyKeys::Place::kAndStays,
+                                  SelectionOf(record, LaunchPlan::Origin::kPinned));
   to_.announcer.Inform(in_store.key.key_text, [&] { return "{" + config.ToString() + "} is pinned"; });
   if (how_long == TunedKernel::PinFor::kProcess) return Status();
   return to_.policy.store->Put(record).WithPrefix("pinned in this process only: the store does not keep it");
 }
 
-Status Chooser::Unpin(TuningCall& call, const ResidentKey& key) {
+Status Chooser::Unpin(TuningCall& call, const LaunchKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
-  const bool is_pinned_here = to_.residency.decisions().IsPinned(key);
+  const bool is_pinned_here = to_.ready_keys.selections().IsPinned(key);
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
   const bool is_in_store = there.ok() && there->IsPinned();
   to_.announcer.Inform(in_store.key.key_text, [&] { return std::string("its pin is undone"); });
-  if (is_pinned_here) to_.residency.Drop(key);
+  if (is_pinned_here) to_.ready_keys.Drop(key);
   if (!is_in_store) {
     return is_pinned_here ? Status() : NotFoundError(in_store.key.key_text + " is not pinned");
   }

@@ -1,4 +1,5 @@
-// A Chooser's part in an agreement of ranks: what this process has of a key, a choice for all, and what was agreed on.
+// A Chooser's part in an agreement of ranks: what this process has of a key, a selection for all, and what was agreed
+// on.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -12,28 +13,28 @@
 namespace tuneonce {
 inline namespace v0 {
 
-Result<Chooser::Contribution> Chooser::Contribute(TuningCall& call, const ResidentKey& key) {
+Result<Chooser::Contribution> Chooser::Contribute(TuningCall& call, const LaunchKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
   Contribution contribution{in_store.key, std::nullopt, {}};
-  if (to_.residency.HasChoice(key)) {
-    std::optional<Decision> decision = to_.residency.decisions().Find(key);
-    if (!decision || decision->record == nullptr) return InternalError("what it runs is changed just now");
-    contribution.decision = *std::move(decision);
-    contribution.record = *contribution.decision.record;
+  if (to_.ready_keys.HasSelection(key)) {
+    std::optional<Selection> selection = to_.ready_keys.selections().Find(key);
+    if (!selection || selection->record == nullptr) return InternalError("what it runs is changed just now");
+    contribution.selection = *std::move(selection);
+    contribution.record = *contribution.selection.record;
     return contribution;
   }
-  if (to_.policy.mode == AutotunePolicy::Mode::kBaselineOnly) return contribution;
+  if (to_.policy.mode == AutotunePolicy::Mode::kFallbackOnly) return contribution;
   const Serving serving = ServingOf(/*may_compile_now=*/true, nullptr);
   StoreMiss miss;
   std::optional<Found> found = FindRecord(in_store, serving, &miss);
   // What is to be compared with the baseline first is compared by the rank that searches.
   if (!found || !IsVerifiedHere(*found, in_store, call.call(), serving)) return contribution;
-  contribution.decision = DecisionOf(found->record, found->match, found->is_shipped);
+  contribution.selection = SelectionOf(found->record, found->match, found->is_shipped);
   contribution.record = std::move(found->record);
   return contribution;
 }
 
-Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const ResidentKey& key) {
+Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const LaunchKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
   StoreMiss miss;
   auto stored = [&](bool accept_incomplete) -> std::optional<TuningRecord> {
@@ -65,7 +66,7 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Res
   return std::move(searched->record);
 }
 
-Status Chooser::HelpSearch(const TuneRequest& request, const ResidentKey& key, const SearchOffer& offer) {
+Status Chooser::HelpSearch(const TuneRequest& request, const LaunchKey& key, const SearchOffer& offer) {
   const auto begin = std::chrono::steady_clock::now();
   const StreamView stream(to_.api, request.stream);
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
@@ -88,8 +89,8 @@ Status Chooser::HelpSearch(const TuneRequest& request, const ResidentKey& key, c
   return search.Help(offer);
 }
 
-Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const ResidentKey& key, TuningRecord record,
-                                            Decision decision) {
+Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const LaunchKey& key, TuningRecord record,
+                                            Selection selection) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
   std::optional<Config> config = ConfigOf(in_store, record.config);
   if (!config) {
@@ -106,20 +107,20 @@ Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const Re
         "the code of {" + config->ToString() +
         "} on this rank is not what was verified: see that all ranks have the same compiler");
   }
-  return Agreed{*std::move(config), std::move(loaded), std::move(record), std::move(decision)};
+  return Agreed{*std::move(config), std::move(loaded), std::move(record), std::move(selection)};
 }
 
-Status Chooser::ServeAgreed(TuningCall& call, const ResidentKey& key, Agreed agreed) {
+Status Chooser::ServeAgreed(TuningCall& call, const LaunchKey& key, Agreed agreed) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
-  const Choice::From from = agreed.decision.from;
-  to_.residency.PublishChoice(in_store.device, key, call.call(), agreed.config, std::move(agreed.loaded),
-                              Residency::Place::kIfFree, std::move(agreed.decision));
+  const LaunchPlan::Origin origin = agreed.selection.origin;
+  to_.ready_keys.PublishSelection(in_store.device, key, call.call(), agreed.config, std::move(agreed.loaded),
+                                  ReadyKeys::Place::kIfFree, std::move(agreed.selection));
   to_.announcer.Inform(in_store.key.key_text, [&] { return "all ranks run {" + agreed.config.ToString() + "}"; });
   // So that the next start brings it along. What is of another key, or driver, is not this one's record.
-  if (from == Choice::From::kRanks && MatchKeys(agreed.record.key, in_store.key) == RecordMatch::kExact) {
+  if (origin == LaunchPlan::Origin::kRanks && MatchKeys(agreed.record.key, in_store.key) == RecordMatch::kExact) {
     Remember(agreed.record);
   }
-  if (from == Choice::From::kSearch || from == Choice::From::kRanks) return Status();
+  if (origin == LaunchPlan::Origin::kSearch || origin == LaunchPlan::Origin::kRanks) return Status();
   ++to_.counters.stored_hits;
   to_.announcer.Tell([&](AutotuneObserver& observer) {
     observer.OnStoredHit(to_.definition->name(), in_store.key.key_text, agreed.config.ToString());

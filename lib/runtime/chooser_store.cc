@@ -14,7 +14,7 @@ inline namespace v0 {
 
 namespace {
 
-using DeviceState = Residency::DeviceState;
+using DeviceState = ReadyKeys::DeviceState;
 
 constexpr char kIsToCheck[] = "it was imported, and is compared with the baseline before it serves";
 constexpr char kHasOtherCode[] =
@@ -39,8 +39,8 @@ StoreMiss Chooser::MissOf(const RecordLookup& lookup, const KeyInStore& in_store
   // What a person said, or what was decided elsewhere, is not of a driver.
   bool is_decreed = lookup.record->is_pinned || lookup.record->is_imported();
   RecordMatch weakest = is_decreed || lookup.serves_any_driver
-                            ? std::max(to_.policy.weakest_match, RecordMatch::kOtherDriver)
-                            : to_.policy.weakest_match;
+                            ? std::max(to_.policy.min_match, RecordMatch::kOtherDriver)
+                            : to_.policy.min_match;
   if (lookup.match > weakest) return {lookup.Miss(), ""};
   // What a person or another system said names a config, and was measured for no list of them.
   if (!is_decreed && lookup.record->configs != in_store.configs_identity) return {RecordMiss::kOtherSource, ""};
@@ -73,7 +73,8 @@ std::optional<Chooser::Found> Chooser::FindRecord(const KeyInStore& in_store, co
                                                   StoreMiss* miss) const {
   if (std::optional<Found> found = FindRecordOf(in_store.key, in_store, serving, miss)) return found;
   if (in_store.left_out.is_empty()) return FindNearest(in_store.key, in_store);
-  // Who pins or imports a decision speaks of shapes, not of variants. What was measured is of the other variants' code.
+  // Who pins or imports a selection speaks of shapes, not of variants. What was measured is of the other variants'
+  // code.
   TuningKey of_all = in_store.key;
   of_all.key_words.pop_back();
   StoreMiss of_all_miss;
@@ -90,7 +91,7 @@ std::optional<Chooser::Found> Chooser::FindRecordOf(const TuningKey& key, const 
     *miss = {RecordMiss::kRefused, lookup.status().message()};
     return std::nullopt;
   }
-  const RecordLookup& best = lookup->BestFor(to_.policy.weakest_match);
+  const RecordLookup& best = lookup->BestFor(to_.policy.min_match);
   *miss = MissOf(best, in_store, serving);
   if (miss->reason != RecordMiss::kNone) return std::nullopt;
   TuningRecord record = *best.record;
@@ -125,30 +126,30 @@ std::optional<Chooser::Found> Chooser::FindNearest(const TuningKey& key, const K
   return std::nullopt;
 }
 
-Result<std::optional<Chooser::StoredChoice>> Chooser::FindStoredChoice(TuningCall& call, const ResidentKey& key,
-                                                                       bool may_compile_now, StoreMiss* miss) {
+Result<std::optional<Chooser::StoredSelection>> Chooser::FindStoredSelection(TuningCall& call, const LaunchKey& key,
+                                                                             bool may_compile_now, StoreMiss* miss) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
   const Serving serving = ServingOf(may_compile_now, nullptr);
   std::optional<Found> found = FindRecord(in_store, serving, miss);
-  if (!found) return std::optional<StoredChoice>();
+  if (!found) return std::optional<StoredSelection>();
   bool is_to_check = found->is_unchecked() && !serving.accept_unchecked;
   if (!may_compile_now) {
     const TuningRecord& record = found->record;
     if (is_to_check) {
       *miss = {RecordMiss::kRefused, kIsToCheck};
-      return std::optional<StoredChoice>();
+      return std::optional<StoredSelection>();
     }
     if (!loader_.HasCode(record.artifact, record.variant, found->config, call.call(), in_store.left_out)) {
       *miss = {RecordMiss::kRefused, "the code of {" + found->config.ToString() + "} is not there"};
-      return std::optional<StoredChoice>();
+      return std::optional<StoredSelection>();
     }
   }
   // A record of the key of all variants may name one that does not suit this call.
   std::string variant = is_to_check
                             ? found->record.variant
                             : loader_.VariantOf(found->record.variant, found->config, call.call(), in_store.left_out);
-  return std::optional<StoredChoice>(StoredChoice{
-      found->config, std::move(variant), DecisionOf(found->record, found->match, found->is_shipped), is_to_check});
+  return std::optional<StoredSelection>(StoredSelection{
+      found->config, std::move(variant), SelectionOf(found->record, found->match, found->is_shipped), is_to_check});
 }
 
 bool Chooser::IsVerifiedCode(const TuningRecord& record, const Fingerprint& identity) {
@@ -161,7 +162,7 @@ Result<std::shared_ptr<const LoadedKernel>> Chooser::LoadCodeOf(const TuningReco
                                                                 const std::function<bool()>& interrupted,
                                                                 Fingerprint* identity) const {
   // Another device's code need not run here, and another kernel's code is not this one's.
-  if (is_own && to_.policy.shared_choice.empty()) {
+  if (is_own && to_.policy.selection_group.empty()) {
     std::shared_ptr<const LoadedKernel> stored =
         loader_.LoadStored(record.artifact, record.variant, config, call, identity);
     if (stored != nullptr) return stored;
@@ -179,7 +180,7 @@ bool Chooser::IsVerifiedHere(const Found& found, const KeyInStore& in_store, con
   return !loaded.ok() || IsVerifiedCode(found.record, identity);  // Who loads it finds out what is wrong with it.
 }
 
-bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving,
+bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const LaunchKey& key, Serving serving,
                              StoreMiss* miss) {
   std::optional<Found> found = FindRecord(in_store, serving, miss);
   if (!found) return false;
@@ -200,8 +201,8 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
     *miss = {RecordMiss::kRefused, kHasOtherCode, /*is_to_check=*/true};
     return false;
   }
-  to_.residency.PublishChoice(in_store.device, key, call, found->config, *std::move(loaded), Residency::Place::kIfFree,
-                              DecisionOf(record, found->match, found->is_shipped));
+  to_.ready_keys.PublishSelection(in_store.device, key, call, found->config, *std::move(loaded),
+                                  ReadyKeys::Place::kIfFree, SelectionOf(record, found->match, found->is_shipped));
   ++to_.counters.stored_hits;
   to_.announcer.Inform(in_store.key.key_text,
                        [&] { return "{" + found->config.ToString() + "} is stored, and was loaded"; });

@@ -12,13 +12,13 @@ inline namespace v0 {
 void CompileAhead::Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs) {
   if (jobs.empty()) return;
   Jobs& of_runtime = jobs_[runtime];
-  of_runtime.stand_ins.push_back(std::move(jobs.front()));
+  of_runtime.fallbacks.push_back(std::move(jobs.front()));
   std::move(std::next(jobs.begin()), jobs.end(), std::back_inserter(of_runtime.candidates));
 }
 
 void CompileAhead::Start(const Target& target, const CompileOptions& options) {
   for (auto& [runtime, of_runtime] : jobs_) {
-    std::vector<CompileJob> all = std::move(of_runtime.stand_ins);
+    std::vector<CompileJob> all = std::move(of_runtime.fallbacks);
     std::move(of_runtime.candidates.begin(), of_runtime.candidates.end(), std::back_inserter(all));
     num_jobs_ += static_cast<int>(all.size());
     CompileOptions of_pool = options;

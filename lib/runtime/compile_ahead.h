@@ -30,7 +30,7 @@ class CompileAhead {
 
  private:
   struct Jobs {
-    std::vector<CompileJob> stand_ins;
+    std::vector<CompileJob> fallbacks;
     std::vector<CompileJob> candidates;
   };
   std::map<std::shared_ptr<Runtime>, Jobs> jobs_;

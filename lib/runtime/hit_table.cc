@@ -31,7 +31,7 @@ HitTable::HitTable(std::size_t num_words) : num_words_(num_words) {
   slots_.store(generations_.back().slots.get(), std::memory_order_release);
 }
 
-HitTable::Slot* HitTable::Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const {
+HitTable::Slot* HitTable::Place(const Slots& slots, const LaunchKey& key, const Entry& entry) const {
   std::size_t at = key.hash;
   while (slots.At(at)->words()[0].load(std::memory_order_relaxed) != 0) at += slots.stride;
   Slot* slot = slots.At(at);
@@ -42,7 +42,7 @@ HitTable::Slot* HitTable::Place(const Slots& slots, const ResidentKey& key, cons
   return slot;
 }
 
-HitTable::Slot* HitTable::SlotOf(const ResidentKey& key) const {
+HitTable::Slot* HitTable::SlotOf(const LaunchKey& key) const {
   const Slots& slots = *generations_.back().slots;
   for (std::size_t at = key.hash;; at += slots.stride) {
     Slot* slot = slots.At(at);
@@ -51,8 +51,8 @@ HitTable::Slot* HitTable::SlotOf(const ResidentKey& key) const {
   }
 }
 
-ResidentKey HitTable::KeyOf(const Inserted& one) const {
-  ResidentKey key;
+LaunchKey HitTable::KeyOf(const Inserted& one) const {
+  LaunchKey key;
   for (std::size_t i = 0; i < num_words_; ++i) key.words[i] = one.slot->words()[i].load(std::memory_order_relaxed);
   key.count = num_words_;
   key.hash = one.hash;
@@ -93,17 +93,17 @@ Status HitTable::Entry::LaunchAndRemember(CUstream stream, BoundCall& call) cons
   return kernel->LaunchPrepared(of_call, stream, call);
 }
 
-const HitTable::Entry* HitTable::Insert(const ResidentKey& key, const Entry& entry) {
+const HitTable::Entry* HitTable::Insert(const LaunchKey& key, const Entry& entry) {
   MutexLock lock(mutex_);
   return Put(key, entry, /*replaces=*/false);
 }
 
-const HitTable::Entry* HitTable::Replace(const ResidentKey& key, const Entry& entry) {
+const HitTable::Entry* HitTable::Replace(const LaunchKey& key, const Entry& entry) {
   MutexLock lock(mutex_);
   return Put(key, entry, /*replaces=*/true);
 }
 
-const HitTable::Entry* HitTable::Put(const ResidentKey& key, const Entry& entry, bool replaces) {
+const HitTable::Entry* HitTable::Put(const LaunchKey& key, const Entry& entry, bool replaces) {
   if (3 * (used_slots_ + 1) > generations_.back().slots->count) Rebuild();
   Slot* slot = SlotOf(key);
   std::deque<Inserted>& list = entry.is_pinned ? kept_ : inserted_;
@@ -127,7 +127,7 @@ const HitTable::Entry* HitTable::Put(const ResidentKey& key, const Entry& entry,
   return later;
 }
 
-void HitTable::Drop(const ResidentKey& key) {
+void HitTable::Drop(const LaunchKey& key) {
   MutexLock lock(mutex_);
   Slot* slot = SlotOf(key);
   bool is_empty = slot->words()[0].load(std::memory_order_relaxed) == 0;
@@ -136,7 +136,7 @@ void HitTable::Drop(const ResidentKey& key) {
   --size_;
 }
 
-std::optional<ResidentKey> HitTable::Oldest() {
+std::optional<LaunchKey> HitTable::Oldest() {
   MutexLock lock(mutex_);
   while (!inserted_.empty() && !inserted_.front().is_current()) inserted_.pop_front();
   if (inserted_.empty()) return std::nullopt;
@@ -162,9 +162,9 @@ std::size_t HitTable::size() const {
   return size_;
 }
 
-std::vector<const ResidentKernel*> HitTable::Kernels() const {
+std::vector<const ReadyKernel*> HitTable::Kernels() const {
   MutexLock lock(mutex_);
-  std::vector<const ResidentKernel*> kernels;
+  std::vector<const ReadyKernel*> kernels;
   for (const std::deque<Inserted>* list : {&kept_, &inserted_}) {
     for (const Inserted& one : *list) {
       if (one.is_current()) kernels.push_back(one.entry->kernel);

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "runtime/launch_key.h"
 #include "runtime/launch_memo.h"
-#include "runtime/resident_kernel.h"
-#include "runtime/resident_key.h"
+#include "runtime/ready_kernel.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -26,7 +26,7 @@ class HitTable {
  public:
   /// What a key runs.
   struct Entry {
-    const ResidentKernel* kernel;
+    const ReadyKernel* kernel;
     std::uint32_t grid[3];  ///< The grid in blocks if is_prepared. Otherwise the first two words are memo_id().
     /// The guards and the assumptions about extents hold for all launches of the key, and only `grid` differs from the
     /// setup.
@@ -73,7 +73,7 @@ class HitTable {
   explicit HitTable(std::size_t num_words);
 
   /// Returns the entry of `key`, or null.
-  [[gnu::always_inline]] const Entry* Find(const ResidentKey& key) const {
+  [[gnu::always_inline]] const Entry* Find(const LaunchKey& key) const {
     // Computed before the acquiring load, after which the compiler would read it from memory again.
     std::size_t at = key.hash;
     const Slots* slots = slots_.load(std::memory_order_acquire);
@@ -87,14 +87,14 @@ class HitTable {
 
   /// Publishes `entry` and replaces a provisional one. If the key has another entry, that one stays. Returns the key's
   /// entry. REQUIRES: the entry's kernel outlives the table.
-  const Entry* Insert(const ResidentKey& key, const Entry& entry);
+  const Entry* Insert(const LaunchKey& key, const Entry& entry);
   /// Publishes `entry` and replaces the key's entry, unless that is pinned and `entry` is not. Oldest never returns a
   /// key with a pinned entry.
-  const Entry* Replace(const ResidentKey& key, const Entry& entry);
+  const Entry* Replace(const LaunchKey& key, const Entry& entry);
   /// Removes the key's entry.
-  void Drop(const ResidentKey& key);
+  void Drop(const LaunchKey& key);
   /// Returns the key whose entry was inserted first, without those that Keep protects.
-  std::optional<ResidentKey> Oldest();
+  std::optional<LaunchKey> Oldest();
   /// Protects all current keys: Oldest never returns them.
   void Keep();
   /// Protects the key that Oldest would return now.
@@ -102,7 +102,7 @@ class HitTable {
   /// Returns the number of keys that have an entry.
   std::size_t size() const;
   /// Returns the kernels of all entries, in the order of insertion.
-  std::vector<const ResidentKernel*> Kernels() const;
+  std::vector<const ReadyKernel*> Kernels() const;
   /// Counts a call that may use Find or an entry at any time until EndReading. Hits are not counted.
   void BeginReading() const;
   void EndReading() const;
@@ -146,16 +146,16 @@ class HitTable {
     std::vector<std::unique_ptr<const Entry>> later_entries;
   };
 
-  [[gnu::always_inline]] bool HasOtherWords(const Slot& slot, const ResidentKey& key) const {
+  [[gnu::always_inline]] bool HasOtherWords(const Slot& slot, const LaunchKey& key) const {
     for (std::size_t i = 1; i < num_words_; ++i) {
       if (slot.words()[i].load(std::memory_order_relaxed) != key.words[i]) return false;
     }
     return true;
   }
   /// Returns the key's slot, or the empty one where the key belongs.
-  Slot* SlotOf(const ResidentKey& key) const TUNEONCE_REQUIRES(mutex_);
-  const Entry* Put(const ResidentKey& key, const Entry& entry, bool replaces) TUNEONCE_REQUIRES(mutex_);
-  Slot* Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const;
+  Slot* SlotOf(const LaunchKey& key) const TUNEONCE_REQUIRES(mutex_);
+  const Entry* Put(const LaunchKey& key, const Entry& entry, bool replaces) TUNEONCE_REQUIRES(mutex_);
+  Slot* Place(const Slots& slots, const LaunchKey& key, const Entry& entry) const;
   /// Returns the number of slots for the next Rebuild.
   std::size_t WantedSlots() const TUNEONCE_REQUIRES(mutex_);
   /// Moves the entries to a new generation, whose slots are at most a sixth full with one more key.
@@ -168,7 +168,7 @@ class HitTable {
     const Entry* entry;
     bool is_current() const { return slot->current.load(std::memory_order_relaxed) == entry; }
   };
-  ResidentKey KeyOf(const Inserted& one) const;
+  LaunchKey KeyOf(const Inserted& one) const;
   void MoveTo(const Slots& slots, std::deque<Inserted>* inserted) const;
 
   const std::size_t num_words_;

@@ -15,7 +15,7 @@ struct MissCounters {
   std::atomic<std::int64_t> tunes{0};
   std::atomic<std::int64_t> stored_hits{0};
   std::atomic<std::int64_t> waits{0};
-  std::atomic<std::int64_t> sealed_misses{0};
+  std::atomic<std::int64_t> frozen_misses{0};
   std::atomic<std::int64_t> failed_tunes{0};
   std::atomic<std::int64_t> tuning_ns{0};
   std::atomic<std::int64_t> tuning_gpu_ns{0};

@@ -35,62 +35,62 @@ MissPolicy::MissPolicy(const Chooser::Context& context, Chooser& chooser)
       chooser_(chooser),
       failed_(std::chrono::milliseconds(std::max(0, context.policy.retry_after_ms))),
       keeper_(*context.definition, context.policy.kept_inputs_bytes),
-      waiting_(context.policy.max_resident_keys) {}
+      waiting_(context.policy.max_ready_keys) {}
 
 Status MissPolicy::CheckMayMiss() const {
   TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
   return CheckContext(to_.api);
 }
 
-std::optional<Status> MissPolicy::LaunchWhereNothingIsTuned(CUstream stream, BoundCall& call, const ResidentKey& key) {
+std::optional<Status> MissPolicy::LaunchWhereNothingIsTuned(CUstream stream, BoundCall& call, const LaunchKey& key) {
   Result<bool> capturing = StreamView(to_.api, stream).IsCapturing();
   if (!capturing.ok()) return capturing.status();
   if (*capturing) return LaunchCaptureMiss(stream, call, key);
-  if (sealed_.load(std::memory_order_relaxed)) return LaunchSealedMiss(stream, call, key);
+  if (frozen_.load(std::memory_order_relaxed)) return LaunchFrozenMiss(stream, call, key);
   return std::nullopt;
 }
 
-Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
+Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const LaunchKey& key) {
   TUNEONCE_RETURN_IF_ERROR(CheckMayMiss());
-  const Residency::Reader reader(to_.residency);
+  const ReadyKeys::Reader reader(to_.ready_keys);
   if (std::optional<Status> launched = LaunchWhereNothingIsTuned(stream, call, key)) return *launched;
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     Status launched = LaunchInstead(stream, call, key, *failed);
-    if (waiting_.Has(key)) MakeStandInKnown(call, key);  // The fallback config may have been loaded just now.
+    if (waiting_.Has(key)) MakeFallbackKnown(call, key);  // The fallback config may have been loaded just now.
     return launched;
   }
   if (to_.policy.ranks.group != nullptr) return LaunchNotAgreed(stream, call, key);
-  return to_.policy.mode == Mode::kTune ? LaunchTuned(stream, call, key) : LaunchStored(stream, call, key);
+  return to_.policy.mode == Mode::kTuneOnMiss ? LaunchTuned(stream, call, key) : LaunchStored(stream, call, key);
 }
 
-Status MissPolicy::LaunchUnverified(CUstream stream, BoundCall& call, const ResidentKey& key) {
+Status MissPolicy::LaunchUnverified(CUstream stream, BoundCall& call, const LaunchKey& key) {
   TUNEONCE_RETURN_IF_ERROR(CheckMayMiss());
-  const Residency::Reader reader(to_.residency);
+  const ReadyKeys::Reader reader(to_.ready_keys);
   // Where what the code assumes does not hold, nothing can be verified.
-  const HitTable::Entry* entry = to_.residency.Find(key);
-  if (entry != nullptr && !entry->IsFor(call)) return LaunchStandIn(stream, call);
+  const HitTable::Entry* entry = to_.ready_keys.Find(key);
+  if (entry != nullptr && !entry->IsFor(call)) return LaunchFallback(stream, call);
   if (std::optional<Status> launched = LaunchWhereNothingIsTuned(stream, call, key)) return *launched;
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     return LaunchInstead(stream, call, key, *failed);
   }
   const bool may_verify = to_.policy.ranks.group == nullptr;  // Ranks agree on configs that all of them verified.
-  if (may_verify && to_.policy.mode == Mode::kTune) return LaunchTuned(stream, call, key);
+  if (may_verify && to_.policy.mode == Mode::kTuneOnMiss) return LaunchTuned(stream, call, key);
   std::shared_ptr<const KeptInputs> inputs;
-  const bool waits = may_verify && to_.policy.mode == Mode::kTuneInBackground;
+  const bool waits = may_verify && to_.policy.mode == Mode::kTuneDeferred;
   if (waits) inputs = KeepInputs(stream, call, key);  // Copied before the launch changes them.
-  Status launched = LaunchStandIn(stream, call);
+  Status launched = LaunchFallback(stream, call);
   if (waits) Wait(call, key, std::move(inputs));
   return launched;
 }
 
-Status MissPolicy::LaunchTuned(CUstream stream, BoundCall& call, const ResidentKey& key) {
+Status MissPolicy::LaunchTuned(CUstream stream, BoundCall& call, const LaunchKey& key) {
   // Checked before the search, whose failure would be remembered, because another launch of this key may be valid.
   TuningCall tuning_call(call);
   TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, tuning_call));
   bool waited = false;
-  TuneOutcome tuned = MakeResident({stream, tuning_call}, key, kForLaunch, &waited);
+  TuneOutcome tuned = MakeReady({stream, tuning_call}, key, kForLaunch, &waited);
   if (waited) ++to_.counters.waits;
-  if (tuned.status.ok()) return LaunchChoice(stream, call, key);
+  if (tuned.status.ok()) return LaunchSelected(stream, call, key);
   // The interrupt must end this call.
   if (tuned.status.sticky() || IsInterrupted(to_.policy.search.interrupted)) return tuned.status;
   if (to_.policy.on_tune_error == AutotunePolicy::OnTuneError::kReturn) return tuned.status;
@@ -100,48 +100,48 @@ Status MissPolicy::LaunchTuned(CUstream stream, BoundCall& call, const ResidentK
   return LaunchInstead(stream, call, key, tuned);
 }
 
-Status MissPolicy::LaunchStored(CUstream stream, BoundCall& call, const ResidentKey& key) {
-  TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
+Status MissPolicy::LaunchStored(CUstream stream, BoundCall& call, const LaunchKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.CheckAssumptions(call));
   // Another thread is looking up or tuning the key, and this launch does not wait for it.
-  if (tune_once_.IsBusy(FlightOf(key))) return LaunchStandIn(stream, call);
+  if (tune_once_.IsBusy(FlightOf(key))) return LaunchFallback(stream, call);
   bool waited = false;
   TuningCall tuning_call(call);
-  TuneOutcome served = MakeResident({stream, tuning_call}, key, kForLaunch, &waited);
-  if (served.status.ok()) return LaunchChoice(stream, call, key);
+  TuneOutcome served = MakeReady({stream, tuning_call}, key, kForLaunch, &waited);
+  if (served.status.ok()) return LaunchSelected(stream, call, key);
   if (!served.is_not_stored) return served.status.sticky() ? served.status : LaunchInstead(stream, call, key, served);
   std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Copied before the launch changes them.
-  Status launched = LaunchStandIn(stream, call);
+  Status launched = LaunchFallback(stream, call);
   Wait(call, key, std::move(inputs));
   return launched;
 }
 
-Status MissPolicy::LaunchNotAgreed(CUstream stream, BoundCall& call, const ResidentKey& key) {
-  TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
+Status MissPolicy::LaunchNotAgreed(CUstream stream, BoundCall& call, const LaunchKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.CheckAssumptions(call));
   std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Copied before the launch changes them.
-  Status launched = LaunchStandIn(stream, call);
+  Status launched = LaunchFallback(stream, call);
   Wait(call, key, std::move(inputs));
   return launched;
 }
 
-Status MissPolicy::LaunchChoice(CUstream stream, BoundCall& call, const ResidentKey& key) {
-  const HitTable::Entry* entry = to_.residency.Find(key);
+Status MissPolicy::LaunchSelected(CUstream stream, BoundCall& call, const LaunchKey& key) {
+  const HitTable::Entry* entry = to_.ready_keys.Find(key);
   bool may_run = entry != nullptr && entry->Suits(call);
-  return may_run ? entry->Launch(stream, call) : LaunchStandIn(stream, call);
+  return may_run ? entry->Launch(stream, call) : LaunchFallback(stream, call);
 }
 
-Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call, const ResidentKey& missed) {
+Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call, const LaunchKey& missed) {
   const std::string text = to_.announcer.KeyText(call, missed.left_out());
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), text); });
-  ResidentKey key;
-  // If the fallback config is not loaded, LaunchStandIn counts the miss and returns the error.
-  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* stand_in, to_.residency.FindStandIn(call, &key));
-  if (stand_in != nullptr) ++to_.counters.capture_misses;
-  return LaunchStandIn(stream, call);
+  LaunchKey key;
+  // If the fallback config is not loaded, LaunchFallback counts the miss and returns the error.
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* fallback, to_.ready_keys.FindFallback(call, &key));
+  if (fallback != nullptr) ++to_.counters.capture_misses;
+  return LaunchFallback(stream, call);
 }
 
-Status MissPolicy::LaunchSealedMiss(CUstream stream, BoundCall& call, const ResidentKey& missed) {
+Status MissPolicy::LaunchFrozenMiss(CUstream stream, BoundCall& call, const LaunchKey& missed) {
   constexpr std::size_t kMostListed = 1000;
-  ++to_.counters.sealed_misses;
+  ++to_.counters.frozen_misses;
   std::string text = to_.announcer.KeyText(call, missed.left_out());
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), text); });
   {
@@ -149,20 +149,20 @@ Status MissPolicy::LaunchSealedMiss(CUstream stream, BoundCall& call, const Resi
     bool listed = std::find(missed_keys_.begin(), missed_keys_.end(), text) != missed_keys_.end();
     if (!listed && missed_keys_.size() < kMostListed) missed_keys_.push_back(std::move(text));
   }
-  return LaunchStandIn(stream, call);
+  return LaunchFallback(stream, call);
 }
 
-Status MissPolicy::LaunchStandIn(CUstream stream, BoundCall& call, bool* missed) {
-  ResidentKey key;
-  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.residency.FindStandIn(call, &key));
+Status MissPolicy::LaunchFallback(CUstream stream, BoundCall& call, bool* missed) {
+  LaunchKey key;
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.ready_keys.FindFallback(call, &key));
   if (entry == nullptr && missed != nullptr) {
     *missed = true;
     return Status();
   }
   if (entry == nullptr) {
     TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
-    const Residency::Reader reader(to_.residency);
-    TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
+    const ReadyKeys::Reader reader(to_.ready_keys);
+    TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.CheckAssumptions(call));
     TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
     if (capturing) {
       ++to_.counters.capture_misses;
@@ -170,17 +170,17 @@ Status MissPolicy::LaunchStandIn(CUstream stream, BoundCall& call, bool* missed)
           "kernel '", to_.definition->name(), "', ", to_.definition->DimsString(call.problem.dims),
           ": the stream is capturing and nothing is loaded for this key: launch it once before the capture"));
     }
-    TUNEONCE_ASSIGN_OR_RETURN(entry, chooser_.LoadStandIn(call, key));
+    TUNEONCE_ASSIGN_OR_RETURN(entry, chooser_.LoadFallback(call, key));
     // Another thread may have loaded one for another call of the key meanwhile.
-    if (!to_.residency.StandsInFor(call, *entry)) return LaunchStandIn(stream, call, missed);
+    if (!to_.ready_keys.StandsInFor(call, *entry)) return LaunchFallback(stream, call, missed);
   }
-  stand_ins_.Add();
+  fallbacks_.Add();
   return entry->Launch(stream, call);
 }
 
-Status MissPolicy::LaunchInstead(CUstream stream, BoundCall& call, const ResidentKey& key, const TuneOutcome& why) {
+Status MissPolicy::LaunchInstead(CUstream stream, BoundCall& call, const LaunchKey& key, const TuneOutcome& why) {
   if (why.is_elsewhere) ++to_.counters.busy_elsewhere;
-  Status launched = LaunchStandIn(stream, call);
+  Status launched = LaunchFallback(stream, call);
   if (!launched.ok()) return BothFailed(why.status, launched);
   // The launch succeeds, so without an observer this warning is the only report.
   if (why.is_news) {
@@ -198,7 +198,7 @@ Status MissPolicy::CheckOutsideTrial() const {
 }
 
 Status MissPolicy::CheckTunable(CUstream stream, TuningCall& call) {
-  TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call.call()));
+  TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.CheckAssumptions(call.call()));
   TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*to_.definition, call.call()));
   TUNEONCE_RETURN_IF_ERROR(chooser_.CheckLaunchable(call.call()));
   TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(to_.api));
@@ -207,22 +207,22 @@ Status MissPolicy::CheckTunable(CUstream stream, TuningCall& call) {
   return InvalidArgumentError("the stream belongs to another context than the thread's current one");
 }
 
-TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited) {
+TuneOutcome MissPolicy::MakeReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool* waited) {
   TuneOnce::Key flight = FlightOf(key);
-  bool only_serves =
-      effort.asks_store || to_.policy.mode == Mode::kStoredOnly || (effort.is_launch && to_.policy.mode != Mode::kTune);
+  bool only_serves = effort.asks_store || to_.policy.mode == Mode::kStoredOnly ||
+                     (effort.is_launch && to_.policy.mode != Mode::kTuneOnMiss);
   TuneOutcome outcome_of_run = tune_once_.Run(flight, waited, chooser_.InterruptOf(request.limits), [&] {
     // The thread that worked before this one may have finished since the caller's Find.
-    if (to_.residency.HasVerifiedChoice(key, request.call.call())) return TuneOutcome();
+    if (to_.ready_keys.HasVerifiedSelection(key, request.call.call())) return TuneOutcome();
     if (!effort.tries_again) {
       if (std::optional<TuneOutcome> failed = failed_.Find(flight, FailedTunes::Clock::now())) return *failed;
     }
     TuneOutcome outcome;
     try {
-      if (!to_.residency.HasChoice(key)) {
+      if (!to_.ready_keys.HasSelection(key)) {
         outcome = only_serves ? chooser_.Serve(request.call, key) : chooser_.Choose(request, key, effort.may_wait);
       }
-      if (outcome.status.ok()) outcome = VerifyResident(request, key, effort, only_serves, outcome);
+      if (outcome.status.ok()) outcome = VerifyReady(request, key, effort, only_serves, outcome);
     } catch (...) {  // User callbacks catch their own exceptions.
       outcome.status = StatusOfException("kernel '" + to_.definition->name() + "': tuning", StatusCode::kInternal);
     }
@@ -234,7 +234,7 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
     if (outcome.status.ok()) {
       failed_.Remove(flight);
       waiting_.Remove(key);
-      // Otherwise it is tuned by AtSafePoint.
+      // Otherwise it is tuned by TunePending.
     } else if (!outcome.is_not_stored || to_.policy.mode == Mode::kStoredOnly) {
       outcome.is_news = NoteFailure(flight, to_.announcer.KeyText(request.call.call(), key.left_out()), outcome);
     }
@@ -244,9 +244,9 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
   return outcome_of_run;
 }
 
-TuneOutcome MissPolicy::VerifyResident(const TuneRequest& request, const ResidentKey& key, Effort effort,
-                                       bool only_serves, const TuneOutcome& so_far) {
-  if (only_serves || to_.residency.HasVerifiedChoice(key, request.call.call())) return so_far;
+TuneOutcome MissPolicy::VerifyReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool only_serves,
+                                    const TuneOutcome& so_far) {
+  if (only_serves || to_.ready_keys.HasVerifiedSelection(key, request.call.call())) return so_far;
   return chooser_.VerifyAt(request, key, effort.may_wait);
 }
 
@@ -267,47 +267,47 @@ bool MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key
   return attempts == 1;
 }
 
-TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request, Effort effort) {
+TuneOutcome MissPolicy::WarmSelected(const TuneRequest& request, Effort effort) {
   const BoundCall& call = request.call.call();
   if (Status tunable = CheckTunable(request.stream, request.call); !tunable.ok()) return {tunable};
-  ResidentKey key;
-  if (Status keyed = to_.residency.ChoiceKeyOf(call, &key); !keyed.ok()) return {keyed};
+  LaunchKey key;
+  if (Status keyed = to_.ready_keys.SelectionKeyOf(call, &key); !keyed.ok()) return {keyed};
   bool waited = false;
-  TuneOutcome outcome = MakeResident(request, key, effort, &waited);
-  // AtSafePoint, which does not wait for other processes, did the work, so this thread waits now.
-  if (waited && outcome.is_elsewhere && effort.may_wait) outcome = MakeResident(request, key, effort, &waited);
+  TuneOutcome outcome = MakeReady(request, key, effort, &waited);
+  // TunePending, which does not wait for other processes, did the work, so this thread waits now.
+  if (waited && outcome.is_elsewhere && effort.may_wait) outcome = MakeReady(request, key, effort, &waited);
   return outcome;
 }
 
 Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
-  bool has_choice = !sealed_ && to_.policy.mode != Mode::kBaselineOnly;
-  TuneOutcome chosen = has_choice ? WarmChoice({stream, call}, kForWarmup) : TuneOutcome();
+  bool has_selection = !frozen_ && to_.policy.mode != Mode::kFallbackOnly;
+  TuneOutcome chosen = has_selection ? WarmSelected({stream, call}, kForWarmup) : TuneOutcome();
   // Nothing more may be done in this mode, so its fallback config runs.
   if (chosen.is_not_stored) chosen.status = Status();
   const Status& tuned = chosen.status;
   if (tuned.sticky() || (!tuned.ok() && IsInterrupted(to_.policy.search.interrupted))) return tuned;
   // Also for a key that could not be tuned, because its launches and captures run the fallback config.
-  Status loaded = WarmStandIn(call.call());
+  Status loaded = WarmFallback(call.call());
   if (chosen.is_not_stored) TUNEONCE_RETURN_IF_ERROR(MakePending(call.call()));
   if (tuned.ok()) return loaded;
   return loaded.ok() ? tuned : BothFailed(tuned, loaded);
 }
 
-Status MissPolicy::WarmStandIn(const BoundCall& bound, const TuneLimits* limits) {
+Status MissPolicy::WarmFallback(const BoundCall& bound, const TuneLimits* limits) {
   BoundCall call = bound;
-  ResidentKey key;
-  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.residency.FindStandIn(call, &key));
-  return entry != nullptr ? Status() : chooser_.LoadStandIn(call, key, limits).status();
+  LaunchKey key;
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.ready_keys.FindFallback(call, &key));
+  return entry != nullptr ? Status() : chooser_.LoadFallback(call, key, limits).status();
 }
 
-void MissPolicy::Seal() {
-  sealed_ = true;
+void MissPolicy::Freeze() {
+  frozen_ = true;
   // Their launches are counted as misses from now on.
-  for (const WaitingKeys::Waiting& waiting : waiting_.TakeAll()) to_.residency.DropProvisional(waiting.key);
-  to_.residency.Keep();
+  for (const PendingKeys::Waiting& waiting : waiting_.TakeAll()) to_.ready_keys.DropProvisional(waiting.key);
+  to_.ready_keys.Keep();
 }
 
-std::vector<std::string> MissPolicy::sealed_misses() const {
+std::vector<std::string> MissPolicy::frozen_misses() const {
   MutexLock lock(missed_mutex_);
   return missed_keys_;
 }

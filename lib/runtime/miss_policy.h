@@ -12,14 +12,14 @@
 #include "runtime/chooser.h"
 #include "runtime/failed_tunes.h"
 #include "runtime/kept_inputs.h"
+#include "runtime/pending_keys.h"
 #include "runtime/threaded_counter.h"
 #include "runtime/tune_once.h"
-#include "runtime/waiting_keys.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// Decides what a launch does if its selected config is not loaded or must not run: in captures, after Seal, by mode,
+/// Decides what a launch does if its selected config is not loaded or must not run: in captures, after Freeze, by mode,
 /// after failures, and which thread works while others wait. Chooser selects the config. REQUIRES: the constructor's
 /// arguments outlive it. Thread-safe.
 class MissPolicy {
@@ -27,33 +27,33 @@ class MissPolicy {
   MissPolicy(const Chooser::Context& context, Chooser& chooser);
 
   /// Runs a launch whose key is not loaded.
-  Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
-  /// Runs a launch whose key's config was not verified at extents like its own. It is verified now, or by AtSafePoint
+  Status LaunchMiss(CUstream stream, BoundCall& call, const LaunchKey& key);
+  /// Runs a launch whose key's config was not verified at extents like its own. It is verified now, or by TunePending
   /// if the mode allows searches. The fallback config runs until then.
-  Status LaunchUnverified(CUstream stream, BoundCall& call, const ResidentKey& key);
+  Status LaunchUnverified(CUstream stream, BoundCall& call, const LaunchKey& key);
   /// Launches the fallback config, and loads it first if needed. If `missed` is not null it is not loaded, and
   /// `*missed` is set instead.
-  Status LaunchStandIn(CUstream stream, BoundCall& call, bool* missed = nullptr);
+  Status LaunchFallback(CUstream stream, BoundCall& call, bool* missed = nullptr);
 
-  /// Loads in advance what a launch of `call` needs: the selected config if mode and Seal allow selecting one, and the
-  /// fallback config. A key that failed before is tried again.
+  /// Loads in advance what a launch of `call` needs: the selected config if mode and Freeze allow selecting one, and
+  /// the fallback config. A key that failed before is tried again.
   Status Warm(CUstream stream, TuningCall& call);
   /// Tunes the key of `call` again even if it has a config: TunedKernel::Retune.
   Status Retune(CUstream stream, TuningCall& call);
   /// Forgets failures of the key and that it is pending, because the host pinned or unpinned it.
-  void Forget(const ResidentKey& key);
+  void Forget(const LaunchKey& key);
   /// Why a launch of a key that is not loaded runs the fallback config without asking the store. Empty: it asks the
   /// store.
   struct Refusal {
-    Choice::Because because;
+    LaunchPlan::Reason reason;
     std::string detail;
   };
-  Result<std::optional<Refusal>> RefusalOf(CUstream stream, const ResidentKey& key) const;
+  Result<std::optional<Refusal>> RefusalOf(CUstream stream, const LaunchKey& key) const;
   /// How much work may be done to load a selected config.
   struct Effort {
     bool tries_again;  ///< Also a key that failed, before its pause is over.
     bool may_wait;     ///< Wait for another process that tunes the key.
-    bool is_launch;    ///< Called by a launch, which searches only in mode kTune.
+    bool is_launch;    ///< Called by a launch, which searches only in mode kTuneOnMiss.
     bool asks_store;   ///< Ask the store. If false, nothing else may be done either.
   };
   static constexpr Effort kForLaunch = {false, true, true, false};
@@ -63,38 +63,38 @@ class MissPolicy {
   static constexpr Effort kWithoutWaiting = {true, false, false, false};
   static constexpr Effort kForLookup = {true, false, false, true};
   /// The parts of Warm, for a caller that warms many keys: select and load a config within `effort`; load the fallback
-  /// config; and make the key pending, where the mode tunes in AtSafePoint.
-  TuneOutcome WarmChoice(const TuneRequest& request, Effort effort);
-  Status WarmStandIn(const BoundCall& bound, const TuneLimits* limits = nullptr);
+  /// config; and make the key pending, where the mode tunes in TunePending.
+  TuneOutcome WarmSelected(const TuneRequest& request, Effort effort);
+  Status WarmFallback(const BoundCall& bound, const TuneLimits* limits = nullptr);
   Status MakePending(const BoundCall& call);
   /// Returns a pending key with what is needed to make a call of it later. `inputs` may be null.
-  WaitingKeys::Waiting WaitingOf(const BoundCall& call, const ResidentKey& key,
+  PendingKeys::Waiting WaitingOf(const BoundCall& call, const LaunchKey& key,
                                  std::shared_ptr<const KeptInputs> inputs) const;
   /// Returns OK if a search can run on this call. Errors: those of the call, which do not concern its key.
   Status CheckTunable(CUstream stream, TuningCall& call);
-  /// Returns the pending keys of the current device that AtSafePoint should tune now.
-  Result<std::vector<WaitingKeys::Waiting>> Due() const;
+  /// Returns the pending keys of the current device that TunePending should tune now.
+  Result<std::vector<PendingKeys::Waiting>> Due() const;
   /// Runs `tune` on the copied inputs of the launch that met a pending key, or else on fills.
-  Status OnInputs(CUstream stream, const WaitingKeys::Waiting& waiting, const std::function<Status(TuningCall&)>& tune);
+  Status OnInputs(CUstream stream, const PendingKeys::Waiting& waiting, const std::function<Status(TuningCall&)>& tune);
   /// Counts a failed tune, notifies the observer and remembers it. Returns TuneOutcome::is_news.
   bool NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
-  /// Drops the oldest keys and failures beyond max_resident_keys. REQUIRES: the caller is AtSafePoint.
+  /// Drops the oldest keys and failures beyond max_ready_keys. REQUIRES: the caller is TunePending.
   void DropOldest();
-  bool is_sealed() const { return sealed_; }
+  bool is_frozen() const { return frozen_; }
   /// Returns whether Warm may search.
   bool may_search() const {
-    return !sealed_ && (to_.policy.mode == AutotunePolicy::Mode::kTune ||
-                        to_.policy.mode == AutotunePolicy::Mode::kTuneInBackground);
+    return !frozen_ && (to_.policy.mode == AutotunePolicy::Mode::kTuneOnMiss ||
+                        to_.policy.mode == AutotunePolicy::Mode::kTuneDeferred);
   }
-  /// Implements TunedKernel::AtSafePoint.
-  Status AtSafePoint(CUstream stream);
+  /// Implements TunedKernel::TunePending.
+  Status TunePending(CUstream stream);
   /// Returns FailedPrecondition without a context and on a capturing stream. The message uses `what` and `advice`, for
   /// example "warm-up" and "warm up".
   Status CheckSafe(CUstream stream, const char* what, const char* advice) const;
 
-  void Seal();
-  std::vector<std::string> sealed_misses() const;
-  std::int64_t num_stand_ins() const { return stand_ins_.Sum(); }
+  void Freeze();
+  std::vector<std::string> frozen_misses() const;
+  std::int64_t num_fallbacks() const { return fallbacks_.Sum(); }
   std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
   std::int64_t kept_inputs_bytes() const { return keeper_.bytes(); }
 
@@ -104,49 +104,49 @@ class MissPolicy {
   /// Returns the errors of CheckOutsideTrial and CheckContext. It takes no lock, because it must refuse a child of
   /// fork().
   Status CheckMayMiss() const;
-  /// Launches in a capture, or after Seal. Returns nothing in other cases. REQUIRES: CheckMayMiss returned OK.
-  std::optional<Status> LaunchWhereNothingIsTuned(CUstream stream, BoundCall& call, const ResidentKey& key);
-  Status LaunchCaptureMiss(CUstream stream, BoundCall& call, const ResidentKey& missed);
-  Status LaunchSealedMiss(CUstream stream, BoundCall& call, const ResidentKey& missed);
-  /// Launches in mode kTune: after a search now, or after another thread's.
-  Status LaunchTuned(CUstream stream, BoundCall& call, const ResidentKey& key);
-  /// Launches in the modes kTuneInBackground and kStoredOnly: the stored config, or the fallback config with the key
+  /// Launches in a capture, or after Freeze. Returns nothing in other cases. REQUIRES: CheckMayMiss returned OK.
+  std::optional<Status> LaunchWhereNothingIsTuned(CUstream stream, BoundCall& call, const LaunchKey& key);
+  Status LaunchCaptureMiss(CUstream stream, BoundCall& call, const LaunchKey& missed);
+  Status LaunchFrozenMiss(CUstream stream, BoundCall& call, const LaunchKey& missed);
+  /// Launches in mode kTuneOnMiss: after a search now, or after another thread's.
+  Status LaunchTuned(CUstream stream, BoundCall& call, const LaunchKey& key);
+  /// Launches in the modes kTuneDeferred and kStoredOnly: the stored config, or the fallback config with the key
   /// made pending.
-  Status LaunchStored(CUstream stream, BoundCall& call, const ResidentKey& key);
+  Status LaunchStored(CUstream stream, BoundCall& call, const LaunchKey& key);
   /// Launches the selected config. REQUIRES: it was loaded.
-  Status LaunchChoice(CUstream stream, BoundCall& call, const ResidentKey& key);
+  Status LaunchSelected(CUstream stream, BoundCall& call, const LaunchKey& key);
   /// Launches in a group of ranks, in any mode: the fallback config, with the key made pending.
-  Status LaunchNotAgreed(CUstream stream, BoundCall& call, const ResidentKey& key);
-  /// Copies what the launch will read, if the mode tunes in AtSafePoint and memory allows. Otherwise returns null.
-  std::shared_ptr<const KeptInputs> KeepInputs(CUstream stream, const BoundCall& call, const ResidentKey& key);
+  Status LaunchNotAgreed(CUstream stream, BoundCall& call, const LaunchKey& key);
+  /// Copies what the launch will read, if the mode tunes in TunePending and memory allows. Otherwise returns null.
+  std::shared_ptr<const KeptInputs> KeepInputs(CUstream stream, const BoundCall& call, const LaunchKey& key);
   /// Makes the key pending. If its fallback config is loaded, launches of the key find it from now on.
-  void Wait(const BoundCall& call, const ResidentKey& key, std::shared_ptr<const KeptInputs> inputs);
-  /// Publishes the fallback config of a pending key, so that its launches are hits. This is undone if Seal is called
+  void Wait(const BoundCall& call, const LaunchKey& key, std::shared_ptr<const KeptInputs> inputs);
+  /// Publishes the fallback config of a pending key, so that its launches are hits. This is undone if Freeze is called
   /// meanwhile.
-  void MakeStandInKnown(const BoundCall& bound, const ResidentKey& key);
+  void MakeFallbackKnown(const BoundCall& bound, const LaunchKey& key);
   /// Launches the fallback config because the key could not be tuned, for the reason `why`. Errors: both reasons.
-  Status LaunchInstead(CUstream stream, BoundCall& call, const ResidentKey& key, const TuneOutcome& why);
+  Status LaunchInstead(CUstream stream, BoundCall& call, const LaunchKey& key, const TuneOutcome& why);
   /// Selects and loads the key's config as far as the mode allows, or waits for the thread that does. `*waited` states
   /// which.
-  TuneOutcome MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited);
+  TuneOutcome MakeReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool* waited);
   /// Verifies the key's loaded config at the call's extents too. `so_far` is how it came to be loaded.
-  TuneOutcome VerifyResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool only_serves,
-                             const TuneOutcome& so_far);
+  TuneOutcome VerifyReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool only_serves,
+                          const TuneOutcome& so_far);
   /// Makes a call of the key, on its copied inputs or else on fills.
-  Result<TuningCall> CallOf(CUstream stream, const WaitingKeys::Waiting& waiting);
+  Result<TuningCall> CallOf(CUstream stream, const PendingKeys::Waiting& waiting);
   /// Tunes one pending key.
-  Status ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting);
+  Status ChooseWaiting(CUstream stream, const PendingKeys::Waiting& waiting);
 
   const Chooser::Context to_;
   Chooser& chooser_;
-  ThreadedCounter stand_ins_;
-  std::atomic<bool> sealed_{false};
+  ThreadedCounter fallbacks_;
+  std::atomic<bool> frozen_{false};
   mutable Mutex missed_mutex_;
-  std::vector<std::string> missed_keys_ TUNEONCE_GUARDED_BY(missed_mutex_);  // The first keys that missed after Seal.
+  std::vector<std::string> missed_keys_ TUNEONCE_GUARDED_BY(missed_mutex_);  // The first keys that missed after Freeze.
   TuneOnce tune_once_;
   FailedTunes failed_;
   InputKeeper keeper_;
-  WaitingKeys waiting_;
+  PendingKeys waiting_;
 };
 
 }  // namespace v0

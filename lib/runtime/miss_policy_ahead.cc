@@ -1,4 +1,4 @@
-// MissPolicy's functions that no launch calls: Retune, and the refusals that ChoiceOf reports.
+// MissPolicy's functions that no launch calls: Retune, and the refusals that Explain reports.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,11 +20,11 @@ Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
   }
   if (!may_search()) {
     return FailedPreconditionError("kernel '" + to_.definition->name() +
-                                   "': " + (sealed_ ? "nothing is tuned after Seal" : "its mode does not search"));
+                                   "': " + (frozen_ ? "nothing is tuned after Freeze" : "its mode does not search"));
   }
   TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call));
-  ResidentKey key;
-  TUNEONCE_RETURN_IF_ERROR(to_.residency.ChoiceKeyOf(call.call(), &key));
+  LaunchKey key;
+  TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.SelectionKeyOf(call.call(), &key));
   const TuneRequest request = {stream, call};
   for (bool waited = true;;) {  // Repeated while another thread worked on the key.
     TuneOutcome outcome = tune_once_.Run(FlightOf(key), &waited, to_.policy.search.interrupted,
@@ -35,20 +35,20 @@ Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
   }
 }
 
-void MissPolicy::Forget(const ResidentKey& key) {
+void MissPolicy::Forget(const LaunchKey& key) {
   failed_.Remove(FlightOf(key));
   waiting_.Remove(key);
 }
 
-Result<std::optional<MissPolicy::Refusal>> MissPolicy::RefusalOf(CUstream stream, const ResidentKey& key) const {
+Result<std::optional<MissPolicy::Refusal>> MissPolicy::RefusalOf(CUstream stream, const LaunchKey& key) const {
   TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
-  if (capturing) return std::optional<Refusal>({Choice::Because::kCapture, ""});
-  if (sealed_) return std::optional<Refusal>({Choice::Because::kSealed, ""});
+  if (capturing) return std::optional<Refusal>({LaunchPlan::Reason::kCapture, ""});
+  if (frozen_) return std::optional<Refusal>({LaunchPlan::Reason::kFrozen, ""});
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
-    return std::optional<Refusal>({Choice::Because::kFailedTune, failed->status.message()});
+    return std::optional<Refusal>({LaunchPlan::Reason::kFailedTune, failed->status.message()});
   }
-  if (to_.policy.ranks.group != nullptr) return std::optional<Refusal>({Choice::Because::kNotAgreed, ""});
+  if (to_.policy.ranks.group != nullptr) return std::optional<Refusal>({LaunchPlan::Reason::kNotAgreed, ""});
   return std::optional<Refusal>();
 }
 

@@ -19,8 +19,8 @@ namespace {
 using State = WarmedKey::State;
 
 /// Returns a text for the device and driver, which ranks must have in common to agree.
-Result<std::string> KindHere(Residency& residency) {
-  TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, residency.CurrentDevice());
+Result<std::string> KindHere(ReadyKeys& ready_keys) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, ready_keys.CurrentDevice());
   const DeviceIdentity& identity = device->identity;
   return absl::StrCat(identity.name, " (capability ", device->target.capability(), ", ", identity.num_sms,
                       " SMs, driver ", identity.driver_version, ")");
@@ -34,7 +34,7 @@ Fingerprint NameOf(const std::string& kernel, const TuningKey& key, std::uint64_
   return name.Finish();
 }
 
-Fingerprint ChoiceOf(const TuningRecord& record) {
+Fingerprint Explain(const TuningRecord& record) {
   return Fingerprinter().Add(record.config.Canonical()).Add(record.variant).Finish();
 }
 
@@ -44,7 +44,7 @@ Fingerprint DigestOf(const Config& config, const std::string& variant, const Loa
   return digest.Add(static_cast<std::uint64_t>(loaded.shared_memory_bytes)).Finish();
 }
 
-Fingerprint DigestOf(const ResidentKernel& kernel) {
+Fingerprint DigestOf(const ReadyKernel& kernel) {
   return DigestOf(kernel.config, kernel.variant->name, *kernel.loaded);
 }
 
@@ -76,12 +76,12 @@ Status RankedKeys::Contribute(Entry& entry) {
   return impl.Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
     TUNEONCE_ASSIGN_OR_RETURN(entry.contribution, impl.chooser.Contribute(call, entry.key.key));
-    const bool is_resident = impl.residency.HasChoice(entry.key.key);
+    const bool is_ready = impl.ready_keys.HasSelection(entry.key.key);
     const std::optional<TuningRecord>& record = entry.contribution.record;
     KeyVote& vote = entry.vote;
     vote.definition = entry.contribution.key.kernel_fingerprint;
-    if (impl.is_baseline_only || (impl.misses.is_sealed() && !is_resident)) {
-      vote.state = KeyVote::kStandIn;
+    if (impl.is_baseline_only || (impl.misses.is_frozen() && !is_ready)) {
+      vote.state = KeyVote::kFallback;
       return Status();
     }
     if (Status launchable = impl.chooser.CheckLaunchable(call.call()); !launchable.ok()) {
@@ -92,8 +92,8 @@ Status RankedKeys::Contribute(Entry& entry) {
         impl.misses.may_search() && !(entry.key.limits && v0::IsInterrupted(entry.key.limits().is_over));
     vote.state = may_search ? KeyVote::kNothing : KeyVote::kMayNotSearch;
     if (!record) return Status();
-    vote.state = is_resident || record->is_pinned ? KeyVote::kServed : KeyVote::kStored;
-    vote.choice = ChoiceOf(*record);
+    vote.state = is_ready || record->is_pinned ? KeyVote::kServed : KeyVote::kStored;
+    vote.selection = Explain(*record);
     return Status();
   });
 }
@@ -116,7 +116,7 @@ Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
   // Without a device the rank has no keys and no kind to compare.
   if (of_device == nullptr) return vote;
   Status known = of_device->Guarded([&]() -> Status {
-    TUNEONCE_ASSIGN_OR_RETURN(vote.kind, KindHere(of_device->residency));
+    TUNEONCE_ASSIGN_OR_RETURN(vote.kind, KindHere(of_device->ready_keys));
     return Status();
   });
   if (known.ok()) return vote;
@@ -146,12 +146,12 @@ Result<std::string> RankedKeys::Find(std::size_t place, const Agreement& agreeme
   return EncodeRecord(record);
 }
 
-Status RankedKeys::LoadStandIns(Entry& entry, const TuneLimits* limits) {
+Status RankedKeys::LoadFallbacks(Entry& entry, const TuneLimits* limits) {
   Status first;
   for (std::size_t i = 0; i < entry.key.num_calls; ++i) {
     Status loaded = entry.key.impl->Guarded([&]() -> Status {
       TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(i));
-      return entry.key.impl->misses.WarmStandIn(call.call(), limits);
+      return entry.key.impl->misses.WarmFallback(call.call(), limits);
     });
     if (first.ok()) first = std::move(loaded);
   }
@@ -163,33 +163,33 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
   const TuneLimits limits = LimitsOf(entry, beat);
   Fingerprint digest;
   Status ready = impl.Guarded([&]() -> Status {
-    TUNEONCE_RETURN_IF_ERROR(LoadStandIns(entry, &limits));  // Captures need the fallback config.
+    TUNEONCE_RETURN_IF_ERROR(LoadFallbacks(entry, &limits));  // Captures need the fallback config.
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
-    if (agreement.RunsStandIn(place)) {
+    if (agreement.RunsFallback(place)) {
       BoundCall bound = call.call();
-      ResidentKey key;
-      TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* stand_in, impl.residency.FindStandIn(bound, &key));
-      if (stand_in == nullptr) return InternalError("its stand-in was dropped just now");
-      digest = DigestOf(*stand_in->kernel);
+      LaunchKey key;
+      TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* fallback, impl.ready_keys.FindFallback(bound, &key));
+      if (fallback == nullptr) return InternalError("its fallback was dropped just now");
+      digest = DigestOf(*fallback->kernel);
       return Status();
     }
-    const HitTable::Entry* resident = impl.residency.Find(entry.key.key);
-    if (resident != nullptr && !resident->is_provisional) {
-      digest = DigestOf(*resident->kernel);
+    const HitTable::Entry* running = impl.ready_keys.Find(entry.key.key);
+    if (running != nullptr && !running->is_provisional) {
+      digest = DigestOf(*running->kernel);
       return Status();
     }
     const std::string& decided = agreement.DecisionOf(place);
     const bool is_own = decided.empty() || agreement.IsMine(place);
     if (!is_own) {
       TUNEONCE_ASSIGN_OR_RETURN(entry.contribution.record, DecodeRecord(decided));
-      entry.contribution.decision = DecisionOf(*entry.contribution.record, Choice::From::kRanks);
+      entry.contribution.selection = SelectionOf(*entry.contribution.record, LaunchPlan::Origin::kRanks);
       if (policy_.share_search) {
         (void)FetchCode(*policy_.group, *impl.policy.search.compile.cache, entry.contribution.record->artifact);
       }
     }
     TUNEONCE_ASSIGN_OR_RETURN(
         entry.ready, impl.chooser.LoadAgreed({stream_, call, &limits}, entry.key.key, *entry.contribution.record,
-                                             entry.contribution.decision));
+                                             entry.contribution.selection));
     digest = DigestOf(entry.ready->config, entry.ready->loaded->variant->name, *entry.ready->loaded);
     return Status();
   });
@@ -200,51 +200,51 @@ void RankedKeys::FinishFailed(Entry& entry, Status why) {
   TunedKernel::Impl& impl = *entry.key.impl;
   const std::string name = "kernel '" + impl.definition->name() + "', " + entry.key.text;
   Outcome& outcome = entry.outcome;
-  outcome.state = State::kStandIn;
+  outcome.state = State::kFallback;
   if (entry.key.is_waiting && !entry.is_in_all_lists) {
     return impl.announcer.Inform(entry.key.text, [&] { return "it goes on waiting: " + why.message(); });
   }
   // A cancelled tune states nothing about the key, which stays pending.
   const bool is_verdict = entry.is_in_all_lists && why.code() != StatusCode::kCancelled;
   if (is_verdict) impl.misses.NoteFailure(FlightOf(entry.key.key), entry.key.text, {why});
-  Status loaded = why.sticky() ? why : LoadStandIns(entry, nullptr);
+  Status loaded = why.sticky() ? why : LoadFallbacks(entry, nullptr);
   if (policy_.may_differ && loaded.ok()) {
     return impl.announcer.Warn(entry.key.text +
-                               ": this rank runs its stand-in, whatever the others run: " + why.message());
+                               ": this rank runs its fallback, whatever the others run: " + why.message());
   }
   outcome.state = State::kFailed;
   outcome.status = why.WithPrefix(name + ": the ranks did not agree");
-  if (!loaded.ok() && !why.sticky()) outcome.status = outcome.status.WithPrefix("its stand-in is not loaded either");
+  if (!loaded.ok() && !why.sticky()) outcome.status = outcome.status.WithPrefix("its fallback is not loaded either");
 }
 
-void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_stand_in) {
+void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_fallback) {
   TunedKernel::Impl& impl = *entry.key.impl;
   Outcome& outcome = entry.outcome;
   Status done = impl.Guarded([&]() -> Status {
     TUNEONCE_RETURN_IF_ERROR(agreed);
-    if (runs_stand_in) {
-      outcome.state = State::kStandIn;
+    if (runs_fallback) {
+      outcome.state = State::kFallback;
       return Status();
     }
-    outcome.state = State::kResident;
+    outcome.state = State::kReady;
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
     if (entry.ready) {
-      const Choice::From from = entry.ready->decision.from;
-      outcome.state = from == Choice::From::kSearch  ? State::kTuned
-                      : from == Choice::From::kRanks ? State::kFromRanks
-                                                     : State::kFromStore;
-      outcome.is_complete = from != Choice::From::kSearch || entry.ready->record.is_complete;
+      const LaunchPlan::Origin origin = entry.ready->selection.origin;
+      outcome.state = origin == LaunchPlan::Origin::kSearch  ? State::kTuned
+                      : origin == LaunchPlan::Origin::kRanks ? State::kFromRanks
+                                                             : State::kFromStore;
+      outcome.is_complete = origin != LaunchPlan::Origin::kSearch || entry.ready->record.is_complete;
       TUNEONCE_RETURN_IF_ERROR(impl.chooser.ServeAgreed(call, entry.key.key, *std::exchange(entry.ready, {})));
     }
     impl.misses.Forget(entry.key.key);
     // If one rank dropped it, that rank would run another config than the others.
-    impl.residency.Keep();
+    impl.ready_keys.Keep();
     impl.agreed.Add(NameOf(impl.definition->name(), entry.contribution.key, 0),
                     impl.misses.WaitingOf(call.call(), entry.key.key, /*inputs=*/nullptr));
     return Status();
   });
   if (!done.ok()) FinishFailed(entry, done);
-  if (outcome.state != State::kStandIn && outcome.state != State::kFailed) return;
+  if (outcome.state != State::kFallback && outcome.state != State::kFailed) return;
   (void)impl.Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
     return impl.misses.MakePending(call.call());
@@ -287,7 +287,7 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device,
   of_others_ = agreement.KeysOfOthersAlone();
   for (std::size_t i = 0; i < voted_.size(); ++i) {
     voted_[i]->is_in_all_lists = agreement.IsInAllLists(i);
-    Finish(*voted_[i], agreement.outcome(i), agreement.RunsStandIn(i));
+    Finish(*voted_[i], agreement.outcome(i), agreement.RunsFallback(i));
   }
   std::vector<Outcome> outcomes;
   for (Entry& entry : entries_) {

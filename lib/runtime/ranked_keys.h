@@ -31,7 +31,7 @@ class RankedKeys {
  public:
   struct Key {
     TunedKernel::Impl* impl = nullptr;
-    ResidentKey key;
+    LaunchKey key;
     std::string text;
     /// Number of calls that identify the key and load code for it: one for each possible fallback config.
     std::size_t num_calls = 1;
@@ -95,8 +95,8 @@ class RankedKeys {
   SearchBoard& BoardOf(int leader, RankBeat& beat);
   void ClaimTimer(const TunedKernel::Impl& impl);
   Result<Fingerprint> MakeReady(Entry& entry, std::size_t place, const Agreement& agreement, RankBeat& beat);
-  Status LoadStandIns(Entry& entry, const TuneLimits* limits);
-  void Finish(Entry& entry, Status agreed, bool runs_stand_in);
+  Status LoadFallbacks(Entry& entry, const TuneLimits* limits);
+  void Finish(Entry& entry, Status agreed, bool runs_fallback);
   /// Leaves the key pending, or makes it fail.
   void FinishFailed(Entry& entry, Status why);
   /// Returns whether SearchOptions::interrupted of any kernel in the list asks to stop.

@@ -41,10 +41,10 @@ Status RankedKeys::Search(Entry& entry, std::vector<int> helpers, RankBeat& beat
       TUNEONCE_ASSIGN_OR_RETURN(
           entry.contribution.record,
           impl.chooser.FindForRanks({stream_, call, &limits, shared ? &*shared : nullptr}, entry.key.key));
-      entry.contribution.decision =
+      entry.contribution.selection =
           impl.counters.tunes > tunes
-              ? DecisionOf(*entry.contribution.record, Choice::From::kSearch)
-              : DecisionOf(*entry.contribution.record, RecordMatch::kExact, /*is_shipped=*/false);
+              ? SelectionOf(*entry.contribution.record, LaunchPlan::Origin::kSearch)
+              : SelectionOf(*entry.contribution.record, RecordMatch::kExact, /*is_shipped=*/false);
       return Status();
     });
   });

@@ -80,18 +80,18 @@ std::vector<CandidateOutcome> OutcomesOf(const TuningResult& result) {
 
 }  // namespace
 
-ChoiceReason ReasonOf(const TuningResult& result) {
-  if (result.successes.empty()) return ChoiceReason::kUnknown;
+SelectionReason ReasonOf(const TuningResult& result) {
+  if (result.successes.empty()) return SelectionReason::kUnknown;
   double limit_us = result.successes.front().measurement.mean_us * (1 + RaceOptions().tie);
   bool is_baseline = result.baseline && result.baseline->config == result.best.config;
   if (result.best.measurement.mean_us > limit_us) {
-    return is_baseline ? ChoiceReason::kBaselineByMargin : ChoiceReason::kTieEarliest;
+    return is_baseline ? SelectionReason::kBaselineByMargin : SelectionReason::kTieEarliest;
   }
   bool is_alone = std::all_of(result.successes.begin(), result.successes.end(), [&](const Success& success) {
     return success.config == result.best.config || success.measurement.mean_us > limit_us;
   });
-  if (is_alone) return ChoiceReason::kFastest;
-  return is_baseline ? ChoiceReason::kTieBaseline : ChoiceReason::kTieEarliest;
+  if (is_alone) return SelectionReason::kFastest;
+  return is_baseline ? SelectionReason::kTieBaseline : SelectionReason::kTieEarliest;
 }
 
 void RecordResult(const TuningResult& result, TuningRecord* record) {
@@ -108,11 +108,11 @@ void RecordResult(const TuningResult& result, TuningRecord* record) {
   record->reason = ReasonOf(result);
   record->candidates = OutcomesOf(result);
   for (const Failure& failure : result.failures) {
-    if (EndsItsProcess(failure.kind)) record->lethal.push_back(LethalCandidate{failure.config, failure.message});
+    if (EndsItsProcess(failure.kind)) record->fatal.push_back(FatalCandidate{failure.config, failure.message});
   }
   record->is_complete = result.not_measured.empty();
   record->num_not_measured = static_cast<int>(result.not_measured.size());
-  record->is_certain = result.is_certain;
+  record->is_conclusive = result.is_conclusive;
   record->timer = result.timer;
   record->toolchain = result.best.toolchain;
   if (result.device_after) record->conditions = result.device_after->conditions;

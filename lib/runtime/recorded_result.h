@@ -7,11 +7,11 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Puts all that a search found out into a record: choice and reason, baseline, every candidate. Left to the caller:
+/// Puts all that a search found out into a record: selection and reason, baseline, every candidate. Left to the caller:
 /// the key, what was measured on (dims and inputs), where and when.
 void RecordResult(const TuningResult& result, TuningRecord* record);
-/// What decided for the search's choice; kUnknown if nothing was measured.
-TUNEONCE_API ChoiceReason ReasonOf(const TuningResult& result);
+/// What decided for the search's selection; kUnknown if nothing was measured.
+TUNEONCE_API SelectionReason ReasonOf(const TuningResult& result);
 /// This machine, and now.
 TUNEONCE_API void SayWhereAndWhen(TuningRecord* record);
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "runtime/resident_key.h"
+#include "runtime/launch_key.h"
 #include "tuneonce/status.h"
 
 namespace tuneonce {
@@ -19,14 +19,14 @@ struct TuneOutcome {
   bool is_elsewhere = false;   ///< The error is that another process tunes the key.
   bool is_news = false;        ///< The error is the key's first one, and this thread met it.
   bool is_not_stored = false;  ///< The error is that no record serves the key, and the mode allows nothing else.
-  enum class From { kResident, kStore, kSearch };
-  From from = From::kResident;  ///< Where the config comes from. kResident: it was loaded before.
-  bool is_complete = true;      ///< kSearch: the search was not cut short.
+  enum class Origin { kReady, kStore, kSearch };
+  Origin origin = Origin::kReady;  ///< Where the config comes from. kReady: it was loaded before.
+  bool is_complete = true;         ///< kSearch: the search was not cut short.
 
   /// Returns the outcome for a stored record.
   static TuneOutcome Stored(bool is_complete = true) {
     TuneOutcome outcome;
-    outcome.from = From::kStore;
+    outcome.origin = Origin::kStore;
     outcome.is_complete = is_complete;
     return outcome;
   }
@@ -65,7 +65,7 @@ class TuneOnce {
 };
 
 /// Returns the key of a launch in the form that TuneOnce uses.
-inline TuneOnce::Key FlightOf(const ResidentKey& key) {
+inline TuneOnce::Key FlightOf(const LaunchKey& key) {
   return TuneOnce::Key(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
 }
 

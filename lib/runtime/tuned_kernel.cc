@@ -14,7 +14,7 @@
 #include "runtime/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuned_kernel_on.h"
-#include "store/shipped_decisions.h"
+#include "store/shipped_selections.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
@@ -29,8 +29,8 @@ namespace {
 
 /// Returns the records that were shipped with the kernel, or null without any.
 Result<std::shared_ptr<RecordStore>> StoreOfShipped(const KernelDefinition& definition) {
-  if (definition.shipped_decisions().empty()) return std::shared_ptr<RecordStore>();
-  Result<std::shared_ptr<RecordStore>> store = MakeShippedStore(definition.shipped_decisions());
+  if (definition.shipped_selections().empty()) return std::shared_ptr<RecordStore>();
+  Result<std::shared_ptr<RecordStore>> store = MakeShippedStore(definition.shipped_selections());
   return store.ok() ? std::move(store) : store.status().WithPrefix("kernel '" + definition.name() + "'");
 }
 
@@ -43,12 +43,12 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> kernel_definitio
       policy([&] {
         if (given_policy.observer == nullptr) given_policy.observer = std::make_shared<AutotuneObserver>();
         const Runtime& shared_runtime = *given_policy.search.runtime;
-        // The mode kBaselineOnly looks up and stores nothing, so it opens no file.
-        bool needs_store = given_policy.mode != AutotunePolicy::Mode::kBaselineOnly;
+        // The mode kFallbackOnly looks up and stores nothing, so it opens no file.
+        bool needs_store = given_policy.mode != AutotunePolicy::Mode::kFallbackOnly;
         if (given_policy.store == nullptr && !needs_store) given_policy.store = shared_runtime.memory_store();
         if (given_policy.store == nullptr) given_policy.store = shared_runtime.store();
         if (shipped != nullptr) {
-          given_policy.store = StoreOverShipped(std::move(given_policy.store), shipped, given_policy.weakest_match);
+          given_policy.store = StoreOverShipped(std::move(given_policy.store), shipped, given_policy.min_match);
         }
         given_policy.store = std::make_shared<GuardedStore>(std::move(given_policy.store), &shared_runtime.trace());
         if (ArtifactCache* given = given_policy.search.compile.cache; given != nullptr) {
@@ -60,14 +60,14 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> kernel_definitio
           given_policy.search.compile.cache = &shared_runtime.artifacts();
         return std::move(given_policy);
       }()),
-      is_baseline_only(policy.mode == AutotunePolicy::Mode::kBaselineOnly),
+      is_baseline_only(policy.mode == AutotunePolicy::Mode::kFallbackOnly),
       binder(*definition),
       launched_shapes(*definition, binder, policy.search.runtime->shape_log()),
       goes_the_long_way(is_baseline_only || launched_shapes.is_on()),
       announcer(*definition, binder, policy),
-      residency(*definition, binder, api),
-      chooser({definition, binder, api, policy, announcer, residency, counters}),
-      misses({definition, binder, api, policy, announcer, residency, counters}, chooser) {}
+      ready_keys(*definition, binder, api),
+      chooser({definition, binder, api, policy, announcer, ready_keys, counters}),
+      misses({definition, binder, api, policy, announcer, ready_keys, counters}, chooser) {}
 
 /// The state of a TunedKernel before and after its driver is known. It has no lock, because in a child of fork() a lock
 /// that another thread of the parent held would stay locked forever.
@@ -84,7 +84,7 @@ struct TunedKernel::Origin {
   /// Returns null before the first use.
   Impl* impl() const {
     Impl* made = state_.load();
-    return made == Sealed() ? nullptr : made;
+    return made == Frozen() ? nullptr : made;
   }
   /// Returns the Impl. If several threads find none, each makes one and the first to finish is used.
   Result<Impl*> Bind(const Device& device) {
@@ -92,26 +92,26 @@ struct TunedKernel::Origin {
     TUNEONCE_RETURN_IF_ERROR(definition->VariantsFor(Target::Of(identity)).status());
     // Made of copies, because a failed attempt is repeated.
     auto made = std::make_unique<Impl>(definition, device.api(), policy, shipped);
-    for (Impl* before = state_.load(); before == nullptr || before == Sealed();) {
-      if (before != nullptr) made->misses.Seal();
+    for (Impl* before = state_.load(); before == nullptr || before == Frozen();) {
+      if (before != nullptr) made->misses.Freeze();
       if (state_.compare_exchange_strong(before, made.get())) return made.release();
     }
     return state_.load();
   }
-  void Seal() {
+  void Freeze() {
     Impl* before = nullptr;
-    if (state_.compare_exchange_strong(before, Sealed()) || before == Sealed()) return;
-    before->misses.Seal();
+    if (state_.compare_exchange_strong(before, Frozen()) || before == Frozen()) return;
+    before->misses.Freeze();
   }
 
  private:
-  /// Represents an Impl that is not made yet and will be sealed at once.
-  static Impl* Sealed() {
+  /// Represents an Impl that is not made yet and will be frozen at once.
+  static Impl* Frozen() {
     static char mark;
     return reinterpret_cast<Impl*>(&mark);
   }
 
-  std::atomic<Impl*> state_{nullptr};  // Owned. Null, Sealed(), or the Impl, which never changes.
+  std::atomic<Impl*> state_{nullptr};  // Owned. Null, Frozen(), or the Impl, which never changes.
 };
 
 TunedKernel::TunedKernel(std::unique_ptr<Origin> origin) : origin_(std::move(origin)) {}
@@ -140,7 +140,7 @@ Result<TunedKernel> TunedKernel::OfValid(std::shared_ptr<const KernelDefinition>
   origin->policy = std::move(policy);
   std::shared_ptr<Runtime>& runtime = origin->policy.search.runtime;
   runtime = Runtime::OrDefault(runtime);
-  if (runtime->environment().disable_autotune) origin->policy.mode = AutotunePolicy::Mode::kBaselineOnly;
+  if (runtime->environment().disable_autotune) origin->policy.mode = AutotunePolicy::Mode::kFallbackOnly;
   return TunedKernel(std::move(origin));
 }
 
@@ -208,9 +208,9 @@ inline Status TunedKernel::Impl::LaunchIfSuits(const HitTable::Entry& entry, CUs
 }
 
 inline Status TunedKernel::Impl::LaunchBound(CUstream stream, BoundCall& call, bool* missed) {
-  ResidentKey key;
-  if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
-  const HitTable::Entry* entry = residency.Find(key);
+  LaunchKey key;
+  if (Status keyed = ready_keys.KeyOf(call, LaunchKey::kTuned, &key); !keyed.ok()) return keyed;
+  const HitTable::Entry* entry = ready_keys.Find(key);
   if (entry == nullptr) return LaunchOther(stream, call, key, missed);
   return LaunchIfSuits(*entry, stream, call, [&] { return LaunchOther(stream, call, key, missed); });
 }
@@ -232,16 +232,16 @@ inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* argumen
 Status TunedKernel::Impl::LaunchTheLongWay(CUstream stream, BoundCall& call, bool* missed) {
   // Counted before a search, which may not return. A try that misses is counted by its second call.
   if (missed == nullptr) launched_shapes.Count(call);
-  Status launched = is_baseline_only ? misses.LaunchStandIn(stream, call, missed) : LaunchBound(stream, call, missed);
+  Status launched = is_baseline_only ? misses.LaunchFallback(stream, call, missed) : LaunchBound(stream, call, missed);
   if (missed != nullptr && !*missed) launched_shapes.Count(call);
   return launched;
 }
 
-Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed) {
-  const HitTable::Entry* entry = residency.Find(key);
+Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, LaunchKey& key, bool* missed) {
+  const HitTable::Entry* entry = ready_keys.Find(key);
   if (entry == nullptr || !entry->IsFor(call)) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool has_own_key, residency.LeaveOut(call, &key));
-    if (has_own_key) entry = residency.Find(key);
+    TUNEONCE_ASSIGN_OR_RETURN(bool has_own_key, ready_keys.LeaveOut(call, &key));
+    if (has_own_key) entry = ready_keys.Find(key);
   }
   if (entry == nullptr) {
     if (missed == nullptr) return misses.LaunchMiss(stream, call, key);
@@ -254,7 +254,7 @@ Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, Resident
       *missed = true;
       return Status();
     }
-    Status launched = misses.LaunchStandIn(stream, call, missed);
+    Status launched = misses.LaunchFallback(stream, call, missed);
     if (missed == nullptr || !*missed) hits.Add();
     return launched;
   });
@@ -272,7 +272,7 @@ Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, 
   }
 }
 
-Status TunedKernel::LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
+Status TunedKernel::LaunchIfReady(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
   *missed = false;
   Impl* impl = impl_.load(std::memory_order_acquire);
   if (impl == nullptr) {
@@ -296,10 +296,10 @@ Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_
   Status bound = impl->binder.Bind(arguments, count, &call, &is_empty);
   if (is_empty) return true;
   TUNEONCE_RETURN_IF_ERROR(bound);
-  ResidentKey key;
-  TUNEONCE_RETURN_IF_ERROR(impl->residency.ChoiceKeyOf(call, &key));
-  const Residency::Reader reader(impl->residency);  // Made after the check that refuses a child of fork().
-  return !impl->is_baseline_only && impl->residency.HasVerifiedChoice(key, call);
+  LaunchKey key;
+  TUNEONCE_RETURN_IF_ERROR(impl->ready_keys.SelectionKeyOf(call, &key));
+  const ReadyKeys::Reader reader(impl->ready_keys);  // Made after the check that refuses a child of fork().
+  return !impl->is_baseline_only && impl->ready_keys.HasVerifiedSelection(key, call);
 }
 
 Counters TunedKernel::counters() const {
@@ -311,16 +311,16 @@ Counters TunedKernel::counters() const {
   counters.tunes = from.tunes;
   counters.stored_hits = from.stored_hits;
   counters.waits = from.waits;
-  counters.stand_ins = impl->misses.num_stand_ins();
-  counters.sealed_misses = from.sealed_misses;
+  counters.fallbacks = impl->misses.num_fallbacks();
+  counters.frozen_misses = from.frozen_misses;
   counters.failed_tunes = from.failed_tunes;
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
   counters.workers_replaced = from.workers_replaced;
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
-  counters.waiting_keys = impl->misses.num_waiting();
-  counters.pinned_keys = impl->residency.decisions().num_pinned();
+  counters.pending_keys = impl->misses.num_waiting();
+  counters.pinned_keys = impl->ready_keys.selections().num_pinned();
   counters.kept_inputs_bytes = impl->misses.kept_inputs_bytes();
   counters.inputs_not_kept = from.inputs_not_kept;
   const auto misses = [&](RecordMiss reason) { return from.store_misses[static_cast<std::size_t>(reason)].load(); };
@@ -330,20 +330,20 @@ Counters TunedKernel::counters() const {
   counters.misses_other_source = misses(RecordMiss::kOtherSource);
   counters.misses_incomplete = misses(RecordMiss::kIncomplete);
   counters.misses_refused = misses(RecordMiss::kRefused);
-  counters.loaded_kernels = impl->residency.num_loaded_kernels();
-  counters.resident_entries = impl->residency.num_entries();
+  counters.loaded_kernels = impl->ready_keys.num_loaded_kernels();
+  counters.ready_entries = impl->ready_keys.num_entries();
   return counters;
 }
 
-void TunedKernel::Seal() { origin_->Seal(); }
+void TunedKernel::Freeze() { origin_->Freeze(); }
 
 void TunedKernel::ReleaseRetired() {
-  if (Impl* impl = impl_.load(std::memory_order_acquire); impl != nullptr) impl->residency.ReleaseRetired();
+  if (Impl* impl = impl_.load(std::memory_order_acquire); impl != nullptr) impl->ready_keys.ReleaseRetired();
 }
 
-std::vector<std::string> TunedKernel::sealed_misses() const {
+std::vector<std::string> TunedKernel::frozen_misses() const {
   Impl* impl = impl_.load(std::memory_order_acquire);
-  return impl == nullptr ? std::vector<std::string>() : impl->misses.sealed_misses();
+  return impl == nullptr ? std::vector<std::string>() : impl->misses.frozen_misses();
 }
 
 const RankPolicy& TunedKernel::ranks() const { return origin_->policy.ranks; }

@@ -13,7 +13,7 @@
 #include "runtime/launched_shapes.h"
 #include "runtime/miss_counters.h"
 #include "runtime/miss_policy.h"
-#include "runtime/residency.h"
+#include "runtime/ready_keys.h"
 #include "runtime/threaded_counter.h"
 #include "runtime/tuning_call.h"
 #include "tuneonce/tuned_kernel.h"
@@ -21,7 +21,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The state of a TunedKernel, and the hot path: loaded keys (Residency) are launched, and MissPolicy does the rest.
+/// The state of a TunedKernel, and the hot path: loaded keys (ReadyKeys) are launched, and MissPolicy does the rest.
 struct TunedKernel::Impl {
   /// `shipped` has the definition's own records, and may be null. REQUIRES: the policy names its Runtime.
   Impl(std::shared_ptr<const KernelDefinition> kernel_definition, const DriverApi& driver, AutotunePolicy given_policy,
@@ -52,23 +52,23 @@ struct TunedKernel::Impl {
   /// Launches a call if the config of `key`, selected from all variants, is not loaded or does not suit: the config
   /// that was selected from the suitable variants, else what MissPolicy decides. It looks up the key again, so that a
   /// hit passes no additional arguments.
-  Status LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed);
+  Status LaunchOther(CUstream stream, BoundCall& call, LaunchKey& key, bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
   /// Warms up arguments in a group of ranks, which agree on the key.
   Status WarmArgumentsInRanks(CUstream stream, const Argument* arguments, std::size_t count);
-  Status SafePointInRanks(CUstream stream);
+  Status TunePendingInRanks(CUstream stream);
   /// Makes a call of a shape. Returns nothing if a launch would do nothing. Errors: those of the shape. `what` names
   /// the operation that needs it.
   Result<std::optional<TuningCall>> CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,
                                            const char* what) const;
-  Result<Choice> ChoiceOf(CUstream stream, TuningCall& call);
-  /// Puts the fallback config of the call into `*choice`.
-  Status PutStandIn(CUstream stream, const BoundCall& call, Choice* choice);
-  /// Puts what a launch of a key that is not loaded would do into `*choice`.
-  Status PutStored(CUstream stream, TuningCall& call, const ResidentKey& key, Choice* choice);
+  Result<LaunchPlan> Explain(CUstream stream, TuningCall& call);
+  /// Puts the fallback config of the call into `*selection`.
+  Status PutFallback(CUstream stream, const BoundCall& call, LaunchPlan* plan);
+  /// Puts what a launch of a key that is not loaded would do into `*selection`.
+  Status PutStored(CUstream stream, TuningCall& call, const LaunchKey& key, LaunchPlan* plan);
   /// Makes a call like CallOf, for an operation that needs no tensors.
-  Result<std::optional<TuningCall>> CallToPin(const Shape& shape, const char* what, ResidentKey* key);
+  Result<std::optional<TuningCall>> CallToPin(const Shape& shape, const char* what, LaunchKey* key);
   Status RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count);
   Status Pin(const Shape& shape, const NamedConfig& config, PinFor how_long);
   Status Unpin(const Shape& shape);
@@ -84,7 +84,7 @@ struct TunedKernel::Impl {
   const Announcer announcer;
   MissCounters counters;
   ThreadedCounter hits;
-  Residency residency;
+  ReadyKeys ready_keys;
   Chooser chooser;
   MissPolicy misses;
   AgreedKeys agreed;  // Used in a group of ranks.

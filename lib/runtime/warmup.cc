@@ -1,4 +1,4 @@
-// TunedKernel::Warmup, AtSafePoint and Retune.
+// TunedKernel::Warmup, TunePending and Retune.
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -32,7 +32,7 @@ Result<std::optional<TuningCall>> TunedKernel::Impl::CallOf(CUstream stream, con
 }
 
 Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
-  const Residency::Reader reader(residency);
+  const ReadyKeys::Reader reader(ready_keys);
   TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
   WarmupInputs::Use use = misses.may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallOf(stream, shape, use, "warm-up"));
@@ -40,7 +40,7 @@ Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
 }
 
 Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  const Residency::Reader reader(residency);
+  const ReadyKeys::Reader reader(ready_keys);
   TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
   BoundCall bound;
   bool is_empty = false;
@@ -50,7 +50,7 @@ Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* argumen
   TuningCall call(bound);
   Status warmed = misses.Warm(stream, call);
   if (warmed.sticky() || IsInterrupted(policy.search.interrupted)) return warmed;
-  Status rest = misses.AtSafePoint(stream);
+  Status rest = misses.TunePending(stream);
   return warmed.ok() ? rest : warmed;
 }
 
@@ -87,12 +87,12 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
     if (will_search && !burst && impl->policy.search.timer == nullptr)
       burst.emplace(impl->policy.search.runtime->cupti(), impl->api);
   }
-  Status rest = AtSafePoint(stream);
+  Status rest = TunePending(stream);
   return first_failure.ok() ? rest : first_failure;
 }
 
 Status TunedKernel::Impl::RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  const Residency::Reader reader(residency);
+  const ReadyKeys::Reader reader(ready_keys);
   TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "retune", "retune"));
   BoundCall bound;
   bool is_empty = false;
@@ -113,7 +113,7 @@ Status TunedKernel::Retune(CUstream stream, const Shape& shape) {
   if (InsideCallback()) return InsideCallbackError("Retune");
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   return impl->Guarded([&]() -> Status {
-    const Residency::Reader reader(impl->residency);
+    const ReadyKeys::Reader reader(impl->ready_keys);
     TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "retune", "retune"));
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
                               impl->CallOf(stream, shape, WarmupInputs::Use::kSearch, "retune"));
@@ -121,17 +121,17 @@ Status TunedKernel::Retune(CUstream stream, const Shape& shape) {
   });
 }
 
-Status TunedKernel::AtSafePoint(CUstream stream) {
-  if (InsideCallback()) return InsideCallbackError("AtSafePoint");
+Status TunedKernel::TunePending(CUstream stream) {
+  if (InsideCallback()) return InsideCallbackError("TunePending");
   Result<Impl*> bound = Bound();
   if (!bound.ok() && ranks().group != nullptr) return TakeTurn(stream, bound.status());
   TUNEONCE_RETURN_IF_ERROR(bound.status());
   Impl* impl = *bound;
-  if (ranks().group != nullptr) return impl->SafePointInRanks(stream);
+  if (ranks().group != nullptr) return impl->TunePendingInRanks(stream);
   return impl->Guarded([&]() -> Status {
-    const Residency::Reader reader(impl->residency);
-    TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "safe point", "call it"));
-    return impl->misses.AtSafePoint(stream);
+    const ReadyKeys::Reader reader(impl->ready_keys);
+    TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "call of TunePending", "call it"));
+    return impl->misses.TunePending(stream);
   });
 }
 

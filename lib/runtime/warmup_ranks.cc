@@ -1,4 +1,4 @@
-// The lists of keys that a group of ranks agrees on in a warm-up and in AtSafePoint.
+// The lists of keys that a group of ranks agrees on in a warm-up and in TunePending.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -36,7 +36,7 @@ Status TunedKernel::WarmupInRanks(CUstream stream, const std::vector<Shape>& sha
     (void)RankedKeys(stream, ranks()).Agree(nullptr, RankedKeys::Patience::kNotForSilent);
     return first_failure;
   }
-  Status rest = AtSafePoint(stream);
+  Status rest = TunePending(stream);
   return first_failure.ok() ? rest : first_failure;
 }
 
@@ -48,7 +48,7 @@ Status TunedKernel::TakeTurn(CUstream stream, Status why) const {
 }
 
 Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* arguments, std::size_t count) {
-  auto reader = std::make_unique<const Residency::Reader>(residency);  // Lives until AtSafePoint frees memory.
+  auto reader = std::make_unique<const ReadyKeys::Reader>(ready_keys);  // Lives until TunePending frees memory.
   if (InsideTrial()) return misses.CheckSafe(stream, "warm-up", "warm up");
   BoundCall bound;
   bool is_empty = false;
@@ -57,9 +57,9 @@ Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* 
   Status known = Guarded([&]() -> Status {
     TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
     if (Status status = binder.Bind(arguments, count, &bound, &is_empty); !status.ok()) return status;
-    TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, residency.CurrentDevice());
+    TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, ready_keys.CurrentDevice());
     bound.problem.target = device->target;
-    return residency.ChoiceKeyOf(bound, &key.key);
+    return ready_keys.SelectionKeyOf(bound, &key.key);
   });
   if (known.ok()) {
     key.impl = this;
@@ -80,27 +80,27 @@ Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* 
     return known;
   }
   reader.reset();
-  Status rest = SafePointInRanks(stream);
+  Status rest = TunePendingInRanks(stream);
   return known.ok() || is_empty ? rest : known;
 }
 
-Status TunedKernel::Impl::SafePointInRanks(CUstream stream) {
-  const Residency::Reader reader(residency);
-  if (InsideTrial()) return misses.CheckSafe(stream, "safe point", "call it");
-  Result<std::vector<WaitingKeys::Waiting>> due = std::vector<WaitingKeys::Waiting>();
+Status TunedKernel::Impl::TunePendingInRanks(CUstream stream) {
+  const ReadyKeys::Reader reader(ready_keys);
+  if (InsideTrial()) return misses.CheckSafe(stream, "call of TunePending", "call it");
+  Result<std::vector<PendingKeys::Waiting>> due = std::vector<PendingKeys::Waiting>();
   RankedKeys keys(stream, policy.ranks);
   Status safe = Guarded([&]() -> Status {
-    TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "safe point", "call it"));
+    TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "call of TunePending", "call it"));
     TUNEONCE_ASSIGN_OR_RETURN(due, misses.Due());
     // A rank that asks for one of these missed the end of the agreement on it.
-    TUNEONCE_ASSIGN_OR_RETURN(const std::uint64_t device_word, residency.DeviceWord(ResidentKey::kTuned));
+    TUNEONCE_ASSIGN_OR_RETURN(const std::uint64_t device_word, ready_keys.DeviceWord(LaunchKey::kTuned));
     for (AgreedKeys::Key& asked : agreed.Asked()) {
-      const bool is_here = ResidentKey::DeviceAndRole(asked.key.words[0]) == device_word;
-      if (is_here && residency.HasChoice(asked.key)) due->push_back(std::move(asked));
+      const bool is_here = LaunchKey::DeviceAndRole(asked.key.words[0]) == device_word;
+      if (is_here && ready_keys.HasSelection(asked.key)) due->push_back(std::move(asked));
     }
     return Status();
   });
-  for (const WaitingKeys::Waiting& waiting : *due) {
+  for (const PendingKeys::Waiting& waiting : *due) {
     RankedKeys::Key key;
     key.impl = this;
     key.key = waiting.key;

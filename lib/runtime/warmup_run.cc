@@ -50,7 +50,7 @@ void WarmupRun::End(Entry& entry, State state, Status status) {
 Status WarmupRun::Add(std::size_t place, const KernelShapes& kernel) {
   if (kernel.kernel == nullptr) return InvalidArgumentError(absl::StrCat("kernel ", place, " of a warm-up is null"));
   Result<TunedKernel::Impl*> impl = kernel.kernel->Bound();
-  if (impl.ok()) kernels_.try_emplace(*impl, (*impl)->residency);
+  if (impl.ok()) kernels_.try_emplace(*impl, (*impl)->ready_keys);
   NoteGroup(*kernel.kernel, impl.ok() ? *impl : nullptr);
   if (!impl.ok() && impl.status().code() == StatusCode::kFailedPrecondition) return impl.status();
   if (impl.ok()) TUNEONCE_RETURN_IF_ERROR((*impl)->misses.CheckSafe(stream_, "warm-up", "warm up"));
@@ -71,7 +71,7 @@ Result<TuningCall> WarmupRun::CallWithoutMemory(const Entry& entry, const InputS
   TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
                             TuningCall::OnFills(*impl.definition, impl.binder, shape, StreamView(impl.api, stream_),
                                                 WarmupInputs::Use::kKey));
-  TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, impl.residency.CurrentDevice());
+  TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, impl.ready_keys.CurrentDevice());
   call.SetTarget(device->target);
   return call;
 }
@@ -83,19 +83,19 @@ void WarmupRun::AddShape(std::size_t place, TunedKernel::Impl& impl, std::size_t
   entry.warmed.kernel = place;
   entry.warmed.shapes = {index};
   bool is_empty = false;
-  ResidentKey& key = entry.key;
+  LaunchKey& key = entry.key;
   Status read = impl.Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(InputShape inputs, ReadShape(*impl.definition, shape));
     TUNEONCE_ASSIGN_OR_RETURN(is_empty, IsEmptyAt(*impl.definition, inputs.dims));
     if (is_empty) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(entry.call, CallWithoutMemory(entry, inputs));
-    TUNEONCE_RETURN_IF_ERROR(impl.residency.ChoiceKeyOf(entry.call->call(), &key));
+    TUNEONCE_RETURN_IF_ERROR(impl.ready_keys.SelectionKeyOf(entry.call->call(), &key));
     entry.warmed.key = impl.announcer.KeyText(entry.call->call(), key.left_out());
     entry.shapes.push_back(std::move(inputs));
     return Status();
   });
   if (!read.ok()) End(entry, State::kFailed, read.WithPrefix("kernel '" + impl.definition->name() + "', warm-up"));
-  if (is_empty) End(entry, State::kResident);
+  if (is_empty) End(entry, State::kReady);
   if (!entry.is_done) {
     auto [it, is_new] = by_key_.try_emplace({place, FlightOf(key)}, nullptr);
     if (!is_new) {  // It may have another fallback config.
@@ -112,21 +112,21 @@ void WarmupRun::AddShape(std::size_t place, TunedKernel::Impl& impl, std::size_t
 
 void WarmupRun::Serve(Entry& entry) {
   TunedKernel::Impl& impl = *entry.impl;
-  ResidentKey key;
-  if (Status keyed = impl.residency.ChoiceKeyOf(entry.call->call(), &key); !keyed.ok()) {
+  LaunchKey key;
+  if (Status keyed = impl.ready_keys.SelectionKeyOf(entry.call->call(), &key); !keyed.ok()) {
     return End(entry, State::kFailed, std::move(keyed));
   }
-  if (impl.residency.HasChoice(key)) return End(entry, State::kResident);
-  if (impl.is_baseline_only || impl.misses.is_sealed()) return End(entry, State::kStandIn);
-  TuneOutcome served = impl.misses.WarmChoice({stream_, *entry.call}, MissPolicy::kForLookup);
+  if (impl.ready_keys.HasSelection(key)) return End(entry, State::kReady);
+  if (impl.is_baseline_only || impl.misses.is_frozen()) return End(entry, State::kFallback);
+  TuneOutcome served = impl.misses.WarmSelected({stream_, *entry.call}, MissPolicy::kForLookup);
   if (served.status.ok()) return End(entry, State::kFromStore);
   if (!served.is_not_stored) return End(entry, State::kFailed, std::move(served.status));
-  if (!impl.misses.may_search()) End(entry, State::kStandIn);
+  if (!impl.misses.may_search()) End(entry, State::kFallback);
 }
 
 Status WarmupRun::PlanCompiles(Entry& entry) {
   TunedKernel::Impl& impl = *entry.impl;
-  if (const std::string& shared = impl.policy.shared_choice; !shared.empty()) {
+  if (const std::string& shared = impl.policy.selection_group; !shared.empty()) {
     std::vector<std::uint64_t> words(impl.binder.num_key_words());
     impl.binder.KeyWords(entry.call->call(), words.data());
     // The first key compiles its candidates. The others compile one config, once it is known.
@@ -188,13 +188,13 @@ void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::functi
   AnnounceSearches(*first);
 }
 
-Status WarmupRun::LoadStandIns(Entry& entry) {
+Status WarmupRun::LoadFallbacks(Entry& entry) {
   Status first;
   const TuneLimits limits{end_, {}, [&] { return IsOverFor(*entry.impl); }};
   for (const InputShape& shape : entry.shapes) {
     Status loaded = entry.impl->Guarded([&]() -> Status {
       TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, CallWithoutMemory(entry, shape));
-      return entry.impl->misses.WarmStandIn(call.call(), &limits);
+      return entry.impl->misses.WarmFallback(call.call(), &limits);
     });
     if (first.ok()) first = std::move(loaded);
   }
@@ -210,8 +210,8 @@ void WarmupRun::Tune(Entry& entry, bool may_wait) {
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
                               TuningCall::OnFills(*impl.definition, impl.binder, entry.shapes.front(),
                                                   StreamView(impl.api, stream_), WarmupInputs::Use::kSearch));
-    outcome = impl.misses.WarmChoice({stream_, call, &limits},
-                                     may_wait ? MissPolicy::kForWarmup : MissPolicy::kWithoutWaiting);
+    outcome = impl.misses.WarmSelected({stream_, call, &limits},
+                                       may_wait ? MissPolicy::kForWarmup : MissPolicy::kWithoutWaiting);
     return outcome.status;
   });
   if (outcome.is_elsewhere && !may_wait) return;  // It is tried last.
@@ -220,9 +220,9 @@ void WarmupRun::Tune(Entry& entry, bool may_wait) {
   if (is_cut_short) return End(entry, State::kNotReached, std::move(outcome.status));
   if (!outcome.status.ok()) return End(entry, State::kFailed, std::move(outcome.status));
   entry.warmed.is_complete = outcome.is_complete;
-  End(entry, outcome.from == TuneOutcome::From::kSearch  ? State::kTuned
-             : outcome.from == TuneOutcome::From::kStore ? State::kFromStore
-                                                         : State::kResident);
+  End(entry, outcome.origin == TuneOutcome::Origin::kSearch  ? State::kTuned
+             : outcome.origin == TuneOutcome::Origin::kStore ? State::kFromStore
+                                                             : State::kReady);
 }
 
 void WarmupRun::TuneTheRest(bool may_wait) {
@@ -239,11 +239,11 @@ void WarmupRun::TuneTheRest(bool may_wait) {
 void WarmupRun::Finish(Entry& entry) {
   WarmedKey& warmed = entry.warmed;
   if (entry.call && fatal_.ok()) {
-    Status loaded = LoadStandIns(entry);
+    Status loaded = LoadFallbacks(entry);
     const bool is_reached = warmed.state != State::kNotReached;
-    if (!loaded.ok() && !is_reached) warmed.status = warmed.status.WithPrefix("its stand-in is not loaded either");
-    const bool has_choice = warmed.state != State::kStandIn && is_reached;
-    if (!has_choice) (void)entry.impl->Guarded([&] { return entry.impl->misses.MakePending(entry.call->call()); });
+    if (!loaded.ok() && !is_reached) warmed.status = warmed.status.WithPrefix("its fallback is not loaded either");
+    const bool has_selection = warmed.state != State::kFallback && is_reached;
+    if (!has_selection) (void)entry.impl->Guarded([&] { return entry.impl->misses.MakePending(entry.call->call()); });
     if (!loaded.ok() && warmed.status.ok()) End(entry, State::kFailed, std::move(loaded));
   }
   ++num_done_;
@@ -269,7 +269,7 @@ std::vector<WarmedKey> WarmupRun::Run() {
   CompileTheRest();
   // A fallback config that cannot be loaded yet may be made by the search. Finish reports it otherwise.
   for (Entry& entry : entries_) {
-    if (!entry.is_done && !IsOverFor(*entry.impl)) (void)LoadStandIns(entry);
+    if (!entry.is_done && !IsOverFor(*entry.impl)) (void)LoadFallbacks(entry);
   }
   for (Entry& entry : entries_) {
     if (entry.is_done) Finish(entry);

@@ -46,7 +46,7 @@ class WarmupRun {
   struct Entry {
     TunedKernel::Impl* impl = nullptr;
     // No words for an invalid shape, because copying an uninitialized key would read undefined memory.
-    ResidentKey key{};
+    LaunchKey key{};
     WarmedKey warmed;
     std::vector<InputShape> shapes;  ///< The first one is tuned.
     std::optional<TuningCall> call;  ///< The call of the first shape, without memory.
@@ -75,7 +75,7 @@ class WarmupRun {
   Status PlanCompiles(Entry& entry);
   void Tune(Entry& entry, bool may_wait);
   void TuneTheRest(bool may_wait);
-  Status LoadStandIns(Entry& entry);
+  Status LoadFallbacks(Entry& entry);
   void Finish(Entry& entry);
   void End(Entry& entry, State state, Status status = Status());
   bool IsOver() const;
@@ -86,11 +86,11 @@ class WarmupRun {
   const WarmupAllOptions& options_;
   const Clock::time_point start_ = Clock::now();
   const Clock::time_point end_;
-  std::map<TunedKernel::Impl*, Residency::Reader> kernels_;         // The kernels of the list.
+  std::map<TunedKernel::Impl*, ReadyKeys::Reader> kernels_;         // The kernels of the list.
   std::vector<Group> groups_;                                       // In the order in which the list first names them.
   std::deque<Entry> entries_;                                       // A deque keeps addresses valid.
   std::map<std::pair<std::size_t, TuneOnce::Key>, Entry*> by_key_;  // By the kernel's index and the key.
-  // By AutotunePolicy::shared_choice and key.
+  // By AutotunePolicy::selection_group and key.
   std::map<std::pair<std::string, std::vector<std::uint64_t>>, Entry*> shared_;
   CompileAhead ahead_;
   std::optional<TimingBurst> burst_;

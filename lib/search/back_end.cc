@@ -47,14 +47,14 @@ bool IsBuiltBy(const std::vector<const Variant*>& here, const KernelDefinition& 
 }
 
 /// `left_out`, and what would stand in for the first of the others: variants with another kind of source at `config`.
-Result<VariantSet> WithoutStandIns(const KernelDefinition& definition, VariantSet left_out, const Problem& problem,
-                                   const Config& config) {
+Result<VariantSet> WithoutFallbacks(const KernelDefinition& definition, VariantSet left_out, const Problem& problem,
+                                    const Config& config) {
   std::optional<SourceKind> kind;
   bool is_callable = false;
   for (std::size_t i = 0; i < definition.variants().size(); ++i) {
     const Variant& variant = definition.variants()[i];
     if (left_out.Has(i)) continue;
-    SourceKind variant_kind = SourceKind::kHostCpp;
+    SourceKind variant_kind = SourceKind::kCpuCpp;
     if (!variant.launcher) {
       TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, MakeDecidedSource(definition, variant, config, problem));
       variant_kind = source.kind;
@@ -92,7 +92,7 @@ Result<BackEnd> BackEndNamed(const std::string& backend, const KernelDefinition&
     return FailedPreconditionError(
         absl::StrCat("no config of '", backend, "' is for this shape on ", problem.target.name()));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(found.left_out, WithoutStandIns(definition, found.left_out, problem, configs.front()));
+  TUNEONCE_ASSIGN_OR_RETURN(found.left_out, WithoutFallbacks(definition, found.left_out, problem, configs.front()));
   return found;
 }
 

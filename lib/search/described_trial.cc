@@ -111,7 +111,7 @@ Result<std::unique_ptr<DescribedTrial>> DescribedTrial::Create(TrialDescription 
   for (const Described& parameter : description.parameters) parameters.push_back(Constant(parameter));
   // The code is compiled already, so its source is empty.
   Variant variant([](const Config&) { return KernelSource(); });
-  variant.Named(description.variant).Convention(description.convention).Taking(description.taken);
+  variant.Named(description.variant).Convention(description.convention).KernelArgs(description.taken);
   TUNEONCE_ASSIGN_OR_RETURN(Geometry geometry, GeometryOf(description));
   variant.Grid([geometry](const Config&, const Problem&) { return geometry; });
   definition.DimsInOrder(description.dims).Parameters(std::move(parameters)).AddVariant(std::move(variant));

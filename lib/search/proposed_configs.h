@@ -30,7 +30,7 @@ TUNEONCE_API ProposedConfigs ProposeConfigs(const KernelDefinition& definition, 
 
 /// Returns the `most` of `configs` that are nearest to a proposal, in their order. The distance of two configs is the
 /// sum of |log2| of the ratios of the tile's extents, plus an eighth of that for stages, warps, parts of K and blocks
-/// per cluster, if the space has such axes (a hint of 0 is the compiler's choice and has no distance). Between equal
+/// per cluster, if the space has such axes (a hint of 0 is the compiler's own value and has no distance). Between equal
 /// distances the earlier proposal counts. Axes that the model does not cover do not count.
 TUNEONCE_API std::vector<Config> NearestTo(const std::vector<MatmulProposal>& proposals, const MatmulParts& parts,
                                            const std::vector<Config>& configs, std::size_t most);

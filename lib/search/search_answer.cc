@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ranks/sealed_message.h"
+#include "ranks/checksummed_message.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -125,7 +125,7 @@ SearchAnswer AnswerOf(const SearchPlan& plan, const Result<TuningResult>& part) 
     add(duplicate.config, TriedCandidate::kDuplicate).same_as = PlaceOf(plan, duplicate.same_as);
   }
   for (const Config& config : part->not_measured) add(config, TriedCandidate::kNotMeasured);
-  answer.is_certain = part->is_certain;
+  answer.is_conclusive = part->is_conclusive;
   answer.cost = part->cost;
   return answer;
 }
@@ -135,13 +135,13 @@ std::string EncodeAnswer(const SearchAnswer& answer) {
   writer.Bool(answer.status.ok());
   if (!answer.status.ok()) {
     v0::Write(writer, answer.status);
-    return Sealed(writer.Bool(answer.status.sticky()).Take());
+    return WithChecksum(writer.Bool(answer.status.sticky()).Take());
   }
   writer.Count(answer.tried.size());
   for (const TriedCandidate& tried : answer.tried) Write(writer, tried);
-  writer.Bool(answer.is_certain);
+  writer.Bool(answer.is_conclusive);
   Write(writer, answer.cost);
-  return Sealed(writer.Take());
+  return WithChecksum(writer.Take());
 }
 
 Result<SearchAnswer> DecodeAnswer(const std::string& bytes, std::size_t num_candidates) {
@@ -166,7 +166,7 @@ Result<SearchAnswer> DecodeAnswer(const std::string& bytes, std::size_t num_cand
     const bool is_measured = answer.tried.back().kind == TriedCandidate::kMeasured;
     if (is_measured && !(mean_us >= kLeastUs && mean_us <= kMostUs)) reader.Refuse("an invalid time");
   }
-  answer.is_certain = reader.Bool();
+  answer.is_conclusive = reader.Bool();
   answer.cost = ReadCost(reader);
   TUNEONCE_RETURN_IF_ERROR(reader.Done());
   return answer;

@@ -26,7 +26,7 @@ struct TriedCandidate {
 struct SearchAnswer {
   Status status;  ///< Not OK: the part came to nothing, and the rest is empty.
   std::vector<TriedCandidate> tried;
-  bool is_certain = true;
+  bool is_conclusive = true;
   TuningCost cost;  ///< But for wall times.
 };
 

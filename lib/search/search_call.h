@@ -35,7 +35,7 @@ TUNEONCE_API Result<TuningResult> SearchDefinition(const KernelDefinition& defin
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                               const BoundCall& call, const SearchOptions& options);
 /// A candidate that ended the process it was tried in, in an earlier search.
-struct KnownLethal {
+struct KnownFatal {
   Failure failure;
   std::string toolchain;  ///< The toolchain that made its code. Code of another toolchain may be tried.
 };
@@ -44,7 +44,7 @@ struct SearchScope {
   std::string key;                     ///< The key that it is for, in progress reports.
   const std::vector<Config>& configs;  ///< That the definition's space lists.
   VariantSet left_out;
-  std::vector<KnownLethal> lethal;      ///< Not tried again.
+  std::vector<KnownFatal> fatal;        ///< Not tried again.
   std::optional<Config> baseline = {};  ///< In place of the space's, which may be none of `configs`.
   /// The launch that the search is for, where that is not the call which is measured; null: it is. Outlives the search.
   const BoundCall* launched = nullptr;

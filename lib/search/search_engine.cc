@@ -188,7 +188,7 @@ void SearchEngine::LeaveOutUnprepared() {
 }
 
 Status SearchEngine::PrepareFirst(Group& group) {
-  Status prepared = IsLethal(group) ? Status() : Prepare(group);
+  Status prepared = IsFatal(group) ? Status() : Prepare(group);
   if (prepared.code() == StatusCode::kCancelled) return prepared;
   Report(SearchProgress::Stage::kMeasure, ++num_prepared_, planned_.size(), &group.candidate.config);
   return prepared;

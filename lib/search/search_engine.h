@@ -50,7 +50,7 @@ class SearchEngine {
   /// that call alone. Outlives the engine. Before Run.
   void VerifyBy(FinalistChecks* checks) { checks_ = checks; }
   /// Sets the candidates that are not tried, before Run.
-  void LeaveOut(std::vector<KnownLethal> lethal) { lethal_ = std::move(lethal); }
+  void LeaveOut(std::vector<KnownFatal> fatal) { fatal_ = std::move(fatal); }
   /// Errors: every candidate failed (listing why), or the context was lost.
   Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
 
@@ -93,7 +93,7 @@ class SearchEngine {
 
   /// From now on SearchOptions::wall_budget_ms counts.
   void Begin(std::vector<PlannedConfig> planned);
-  /// A part, or all: all but the choice's code.
+  /// A part, or all: all but the selection's code.
   Status Search(CandidateSource& source);
   /// Returns whether the group has a candidate of this part's source.
   bool IsInPart(const Group& group) const;
@@ -119,7 +119,7 @@ class SearchEngine {
   Status PrepareGroups(bool all_compiled);
   Status Prepare(Group& group);
   /// True if it is not to be tried: its failure is known.
-  bool IsLethal(Group& group);
+  bool IsFatal(Group& group);
   /// Prepares the first trial of a group and reports it.
   Status PrepareFirst(Group& group);
   /// True if the group is not to be tried any more, for the budget has ended; one is in any case.
@@ -161,7 +161,7 @@ class SearchEngine {
   /// Converts groups to successes, failures, duplicates and configs that were not measured, in the space's order. The
   /// baseline represents its group, or else the earliest candidate does.
   void Collect();
-  void Conclude(const Race& race, std::size_t choice);
+  void Conclude(const Race& race, std::size_t selection);
   Success SuccessOf(const Group& group) const;
   std::size_t Representative(const Group& group) const;
   void Choose();
@@ -194,7 +194,7 @@ class SearchEngine {
   Mutex& measuring_lock_;
   ProgressCallback progress_;
   FinalistChecks* checks_ = nullptr;
-  std::vector<KnownLethal> lethal_;
+  std::vector<KnownFatal> fatal_;
   std::vector<PlannedConfig> planned_;  // In the space's order.
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.

@@ -1,4 +1,4 @@
-// SearchEngine's race: rounds until the choice is certain, and what its finalists must still show.
+// SearchEngine's race: rounds until the selection is certain, and what its finalists must still show.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -199,26 +199,26 @@ Result<bool> SearchEngine::RunRace() {
   }
   result_.cost.gpu_seconds += race.spent_ms() / 1000;
   result_.cost.num_rounds += race.num_rounds();
-  result_.is_certain = race.certain();
+  result_.is_conclusive = race.certain();
   SayAt(runtime_, LogLevel::kDebug, [&] {
     return absl::StrCat(result_.kernel, ": ", racing_.size(), " raced for ", race.num_rounds(), " rounds, ",
                         race.spent_ms(), " ms on the device", race.certain() ? "" : ", and it is not certain");
   });
-  std::optional<std::size_t> choice = race.Choice();
-  if (!choice) return true;
-  if (HasBaseline(*racing_.front()) && *choice != 0 && options_.final_rounds > 0 && !is_in_parts_) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool keeps, WinnerKeepsMargin(*choice));
-    if (!keeps) choice = 0;
+  std::optional<std::size_t> selection = race.LaunchPlan();
+  if (!selection) return true;
+  if (HasBaseline(*racing_.front()) && *selection != 0 && options_.final_rounds > 0 && !is_in_parts_) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool keeps, WinnerKeepsMargin(*selection));
+    if (!keeps) selection = 0;
   }
-  Conclude(race, *choice);
+  Conclude(race, *selection);
   return true;
 }
 
-void SearchEngine::Conclude(const Race& race, std::size_t choice) {
-  winner_ = racing_[choice];
+void SearchEngine::Conclude(const Race& race, std::size_t selection) {
+  winner_ = racing_[selection];
   result_.drift = DriftOf(winner_->samples_us);
   if (HasBaseline(*racing_.front())) {
-    result_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, choice)));
+    result_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, selection)));
   }
 }
 

@@ -30,8 +30,8 @@ Success SearchEngine::SuccessOf(const Group& group) const {
   return success;
 }
 
-bool SearchEngine::IsLethal(Group& group) {
-  for (const KnownLethal& known : lethal_) {
+bool SearchEngine::IsFatal(Group& group) {
+  for (const KnownFatal& known : fatal_) {
     if (group.candidate.artifact.toolchain != known.toolchain || group.candidate.is_callable()) continue;
     for (std::size_t member : group.members) {
       const Config& config = planned_[member].config;
@@ -75,7 +75,7 @@ void SearchEngine::Collect() {
       result_.substitutions.insert(result_.substitutions.end(), passed->second.begin(), passed->second.end());
     }
   }
-  result_.is_certain = result_.is_certain && result_.not_measured.empty();
+  result_.is_conclusive = result_.is_conclusive && result_.not_measured.empty();
 }
 
 void SearchEngine::Choose() {

@@ -104,7 +104,7 @@ std::vector<std::uint64_t> SearchLedger::FinalistsOf(const SearchAnswer& share, 
 
 void SearchLedger::TakeFinals(int rank, SearchAnswer answer) {
   if (!answer.status.ok()) return;
-  is_certain_ = is_certain_ && answer.is_certain;
+  is_certain_ = is_certain_ && answer.is_conclusive;
   ranks_.insert(rank);
   Add(answer.cost, &cost_);
   finals_.push_back({rank, std::move(answer)});
@@ -125,12 +125,12 @@ std::optional<double> SearchLedger::TimeOf(std::uint64_t place, RankPolicy::Mini
   return times_us.empty() ? std::nullopt : std::optional<double>(CountingTime(times_us, minimize));
 }
 
-std::optional<std::uint64_t> SearchLedger::Choice(const std::vector<std::uint64_t>& finalists,
-                                                  const FinalsOptions& options) const {
+std::optional<std::uint64_t> SearchLedger::LaunchPlan(const std::vector<std::uint64_t>& finalists,
+                                                      const FinalsOptions& options) const {
   std::vector<std::vector<double>> times_us;
   for (std::uint64_t place : finalists) times_us.push_back(TimesOf(place));
-  const std::optional<std::size_t> choice = ChooseForAll(times_us, options);
-  return choice ? std::optional<std::uint64_t>(finalists[*choice]) : std::nullopt;
+  const std::optional<std::size_t> selection = ChooseForAll(times_us, options);
+  return selection ? std::optional<std::uint64_t>(finalists[*selection]) : std::nullopt;
 }
 
 const TriedCandidate* SearchLedger::Find(std::uint64_t place) const {
@@ -147,7 +147,7 @@ const TriedCandidate* SearchLedger::Find(std::uint64_t place) const {
   return found == tried_.end() ? nullptr : &found->second;
 }
 
-bool SearchLedger::is_certain() const { return is_certain_; }
+bool SearchLedger::is_conclusive() const { return is_certain_; }
 TuningCost SearchLedger::cost() const { return cost_; }
 
 }  // namespace v0

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "search/finals_choice.h"
+#include "search/finals_selection.h"
 #include "search/search_answer.h"
 
 namespace tuneonce {
@@ -42,13 +42,14 @@ class TUNEONCE_API SearchLedger {
   /// A rank's final race.
   void TakeFinals(int rank, SearchAnswer answer);
   /// Of `finalists`. Empty: each failed on some rank.
-  std::optional<std::uint64_t> Choice(const std::vector<std::uint64_t>& finalists, const FinalsOptions& options) const;
+  std::optional<std::uint64_t> LaunchPlan(const std::vector<std::uint64_t>& finalists,
+                                          const FinalsOptions& options) const;
 
   /// What is known of a candidate: of a finalist its final race, on the rank where it took longest; null: nothing.
   const TriedCandidate* Find(std::uint64_t place) const;
   /// A finalist's time that counts; empty if it failed on some rank.
   std::optional<double> TimeOf(std::uint64_t place, RankPolicy::Minimize minimize) const;
-  bool is_certain() const;
+  bool is_conclusive() const;
   /// Returns the costs of all shares and races together.
   TuningCost cost() const;
   /// Ranks that tried at least one candidate, or raced.

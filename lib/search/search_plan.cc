@@ -60,7 +60,7 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   plan.kernel = definition->name();
   plan.key = scope.key;
   plan.target = call.problem.target;
-  plan.lethal = scope.lethal;
+  plan.fatal = scope.fatal;
   plan.baseline = scope.baseline;
   if (!plan.baseline) {
     TUNEONCE_ASSIGN_OR_RETURN(plan.baseline, definition->space().BaselineFor(call.problem));

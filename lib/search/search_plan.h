@@ -23,9 +23,9 @@ struct SearchPlan {
   std::string key;  ///< The key that it is for, in progress reports.
   Target target;
   std::optional<Config> baseline;
-  std::vector<KnownLethal> lethal;
+  std::vector<KnownFatal> fatal;
   std::vector<PlannedConfig> planned;  ///< In the space's order.
-  std::string note;                    ///< A note for the user about the choice of candidates; may be empty.
+  std::string note;                    ///< A note for the user about the selection of candidates; may be empty.
   /// What finalists are verified for besides the measured call. Empty in a search without a definition.
   std::optional<VerificationScope> verification;
 

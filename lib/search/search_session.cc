@@ -28,7 +28,7 @@ Result<std::unique_ptr<SearchSession>> SearchSession::Open(SearchPlan plan, Stre
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
   session->engine_ = std::make_unique<SearchEngine>(its.kernel, its.key, its.target, its.baseline, options,
                                                     *session->runner_, stream.api().measuring_lock(device.handle()));
-  session->engine_->LeaveOut(its.lethal);
+  session->engine_->LeaveOut(its.fatal);
   if (its.verification) {
     session->checks_.emplace(*its.verification, *session->runner_, session->stream_.view(), session->memory_, options,
                              stream.api().measuring_lock(device.handle()));

@@ -67,7 +67,7 @@ class SharedSearch {
   Status Await(int word, std::set<int> ranks, Clock::time_point patience_end,
                const std::function<void(int rank, SearchAnswer answer)>& take);
   bool IsGone(int rank);
-  TuningResult ResultOf(std::uint64_t choice) const;
+  TuningResult ResultOf(std::uint64_t selection) const;
   Success SuccessOf(std::uint64_t place, const TriedCandidate& tried) const;
   void AddOutcome(std::uint64_t place, TuningResult* result) const;
 

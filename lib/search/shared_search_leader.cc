@@ -160,9 +160,9 @@ Result<TuningResult> SharedSearch::LeadShared(const std::vector<int>& helpers) {
   FinalsOptions finals;
   finals.minimize = options_.minimize;
   if (baseline_ && finalists.front() == *baseline_) finals.first_tie = options_.search.baseline_margin;
-  const std::optional<std::uint64_t> choice = ledger_.Choice(finalists, finals);
-  if (!choice) return InternalError("no finalist runs on all ranks");
-  return ResultOf(*choice);
+  const std::optional<std::uint64_t> selection = ledger_.LaunchPlan(finalists, finals);
+  if (!selection) return InternalError("no finalist runs on all ranks");
+  return ResultOf(*selection);
 }
 
 Success SharedSearch::SuccessOf(std::uint64_t place, const TriedCandidate& tried) const {
@@ -190,21 +190,21 @@ void SharedSearch::AddOutcome(std::uint64_t place, TuningResult* result) const {
   }
 }
 
-TuningResult SharedSearch::ResultOf(std::uint64_t choice) const {
+TuningResult SharedSearch::ResultOf(std::uint64_t selection) const {
   TuningResult result;
   result.kernel = plan_.kernel;
   for (std::uint64_t place = 0; place < plan_.planned.size(); ++place) AddOutcome(place, &result);
   std::stable_sort(result.successes.begin(), result.successes.end(),
                    [](const Success& a, const Success& b) { return a.measurement.mean_us < b.measurement.mean_us; });
-  result.best = SuccessOf(choice, *ledger_.Find(choice));
-  const std::optional<double> best_us = ledger_.TimeOf(choice, options_.minimize);
+  result.best = SuccessOf(selection, *ledger_.Find(selection));
+  const std::optional<double> best_us = ledger_.TimeOf(selection, options_.minimize);
   if (const TriedCandidate* baseline = baseline_ ? ledger_.Find(*baseline_) : nullptr;
       baseline != nullptr && baseline->kind == TriedCandidate::kMeasured) {
     result.baseline = SuccessOf(*baseline_, *baseline);
     const std::optional<double> baseline_us = ledger_.TimeOf(*baseline_, options_.minimize);
     if (baseline_us && best_us) result.speedup_over_baseline = std::max(1.0, *baseline_us / *best_us);
   }
-  result.is_certain = ledger_.is_certain() && result.not_measured.empty();
+  result.is_conclusive = ledger_.is_conclusive() && result.not_measured.empty();
   // How it was measured: as on this rank.
   result.timer = last_part_->timer;
   result.is_isolated = last_part_->is_isolated;

@@ -58,7 +58,7 @@ struct TrialDescription {
   std::string variant;
   bool has_variant = false;
   CallingConvention convention = CallingConvention::kPlain;
-  SourceKind source_kind = SourceKind::kHostCpp;
+  SourceKind source_kind = SourceKind::kCpuCpp;
   std::vector<std::int64_t> geometry;  ///< Grid, block, cluster, dynamic shared memory.
   bool programmatic_launch = false;
   std::string image;

@@ -36,11 +36,11 @@ constexpr std::chrono::milliseconds kPoll(1);
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr char kOthers[] = "# launches of other shapes: ";
 
-Result<FileDescriptor> LockFile(const std::string& path, std::chrono::milliseconds longest_wait) {
+Result<FileDescriptor> LockFile(const std::string& path, std::chrono::milliseconds max_wait) {
   const std::string name = path + ".lock";
   FileDescriptor file(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!file.is_open()) return UnavailableError(absl::StrCat("cannot open ", name, ": ", std::strerror(errno)));
-  const Clock::time_point end = Clock::now() + longest_wait;
+  const Clock::time_point end = Clock::now() + max_wait;
   for (;;) {
     struct flock whole {};
     whole.l_type = F_WRLCK;
@@ -161,14 +161,14 @@ void ShapeLog::WriteAndWarn(bool is_last) {
   }
 }
 
-Status ShapeLog::Write(std::chrono::milliseconds longest_wait) {
+Status ShapeLog::Write(std::chrono::milliseconds max_wait) {
   std::vector<std::pair<Counter*, std::int64_t>> taken;
   for (auto& [text, counter] : shapes_) {
     if (std::int64_t launches = counter.load(); launches > 0) taken.emplace_back(&counter, launches);
   }
   const std::int64_t others = others_.load();
   if (taken.empty() && others == 0) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(FileDescriptor locked, LockFile(path_, longest_wait));
+  TUNEONCE_ASSIGN_OR_RETURN(FileDescriptor locked, LockFile(path_, max_wait));
   TUNEONCE_ASSIGN_OR_RETURN(Recorded recorded, Read(path_));
   std::size_t next = 0;
   for (auto& [text, counter] : shapes_) {

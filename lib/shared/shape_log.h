@@ -43,8 +43,8 @@ class ShapeLog {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Waits at most `longest_wait` for other processes' writes. Errors: DeadlineExceeded after it.
-  Status Write(std::chrono::milliseconds longest_wait) TUNEONCE_REQUIRES(mutex_);
+  /// Waits at most `max_wait` for other processes' writes. Errors: DeadlineExceeded after it.
+  Status Write(std::chrono::milliseconds max_wait) TUNEONCE_REQUIRES(mutex_);
   /// `is_last`: no later write can make up for this one, so it waits longer, and a lock that stays taken is a warning.
   void WriteAndWarn(bool is_last) TUNEONCE_REQUIRES(mutex_);
   /// Resets the counts in a forked process, because its parent writes them.

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "store/sealed_artifact.h"
+#include "store/checksummed_artifact.h"
 #include "store/sqlite.h"
 #include "tuneonce/fingerprint.h"
 
@@ -43,7 +43,7 @@ Result<std::optional<Artifact>> ArtifactTable::Get(const Fingerprint& key) {
     return result;
   }));
   if (!found) return std::optional<Artifact>();
-  Result<Artifact> artifact = UnsealArtifact(key, body);
+  Result<Artifact> artifact = DecodeChecksummedArtifact(key, body);
   std::int64_t now = NowSeconds();
   if (!connection_.options().read_only && (!artifact.ok() || std::abs(now - used) > kUseGranularitySeconds)) {
     // The artifact is valid even if this cannot be written.
@@ -77,7 +77,7 @@ Result<std::vector<Fingerprint>> ArtifactTable::Keys() const {
 
 Status ArtifactTable::Put(const Fingerprint& key, const Artifact& artifact) {
   std::string bytes = BytesOf(key);
-  std::string body = SealArtifact(key, artifact);
+  std::string body = EncodeChecksummedArtifact(key, artifact);
   auto size = static_cast<std::int64_t>(body.size());
   std::int64_t most = connection_.options().max_artifact_bytes;
   if (size > most) return ResourceExhaustedError("the artifact is larger than the whole store may be");
@@ -114,7 +114,7 @@ Status ArtifactTable::Verify(StoreReport* report) const {
       std::string key = artifacts.Blob(0);
       Fingerprint fingerprint;
       if (key.size() == sizeof(fingerprint)) std::memcpy(&fingerprint, key.data(), sizeof(fingerprint));
-      if (Result<Artifact> artifact = UnsealArtifact(fingerprint, body); !artifact.ok()) {
+      if (Result<Artifact> artifact = DecodeChecksummedArtifact(fingerprint, body); !artifact.ok()) {
         report->problems.push_back(absl::StrCat("artifact ", report->num_artifacts, ": ", artifact.status().message()));
       }
     }

@@ -84,9 +84,9 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
   return fingerprinter.Finish();
 }
 
-Fingerprint SharedChoiceFingerprint(const std::string& shared_choice, const std::vector<Config>& configs) {
+Fingerprint SelectionGroupFingerprint(const std::string& selection_group, const std::vector<Config>& configs) {
   Fingerprinter fingerprinter;
-  fingerprinter.Add("shared choice").Add(shared_choice).Add(configs.size());
+  fingerprinter.Add("selection group").Add(selection_group).Add(configs.size());
   for (const Config& config : configs) fingerprinter.Add(config.Canonical());
   return fingerprinter.Finish();
 }

@@ -22,8 +22,9 @@ inline namespace v0 {
 TUNEONCE_API Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition,
                                                    const std::vector<Config>& configs, const Problem& problem);
 
-/// Instead of KernelFingerprint, for kernels that share choices: of the choice's name and the configs alone.
-TUNEONCE_API Fingerprint SharedChoiceFingerprint(const std::string& shared_choice, const std::vector<Config>& configs);
+/// Instead of KernelFingerprint, for kernels that share selections: of the selection's name and the configs alone.
+TUNEONCE_API Fingerprint SelectionGroupFingerprint(const std::string& selection_group,
+                                                   const std::vector<Config>& configs);
 
 /// Identifies a list of configs: TuningRecord::configs.
 TUNEONCE_API Fingerprint ConfigsFingerprint(const std::vector<Config>& configs);

@@ -58,7 +58,7 @@ void VisitFields(Fields& fields, T& candidate) {
   fields("same_as", candidate.same_as);
 }
 
-template <typename Fields, typename T, EnableFor<T, LethalCandidate> = 0>
+template <typename Fields, typename T, EnableFor<T, FatalCandidate> = 0>
 void VisitFields(Fields& fields, T& candidate) {
   fields("config", candidate.config);
   fields("reason", candidate.reason);
@@ -122,8 +122,8 @@ void VisitFields(Fields& fields, T& record) {
   fields("candidates", record.candidates);
   fields("is_complete", record.is_complete);
   fields("num_not_measured", record.num_not_measured);
-  fields("lethal", record.lethal);
-  fields("is_certain", record.is_certain);
+  fields("fatal", record.fatal);
+  fields("is_conclusive", record.is_conclusive);
   fields("is_pinned", record.is_pinned);
   fields("fencing_token", record.fencing_token);
   fields("signature", record.signature);

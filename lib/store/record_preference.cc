@@ -52,7 +52,7 @@ std::optional<RecordPreference> ByPolicy(const TuningRecord& first, const Tuning
     preferred = Less(first.measurement.mean_us, second.measurement.mean_us, "faster");
   }
   if (by == PreferRecord::kMostCertain && are_measured) {
-    preferred = More(first.is_certain, second.is_certain, "certain");
+    preferred = More(first.is_conclusive, second.is_conclusive, "certain");
     if (!preferred) preferred = Less(Uncertainty(first), Uncertainty(second), "of the smaller error margin");
     if (!preferred) {
       preferred = More(first.measurement.num_samples, second.measurement.num_samples, "of more samples");

@@ -94,7 +94,7 @@ void RecordLookup::Improve(RecordLookup found) {
 
 const RecordLookup& RecordLookup::BestFor(RecordMatch weakest) const {
   if (complete == nullptr) return *this;
-  // A person's choice is of no driver.
+  // A person's selection is of no driver.
   const bool is_accepted = complete->match <= weakest || complete->record->is_pinned;
   return is_accepted ? *complete : *this;
 }

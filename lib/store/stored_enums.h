@@ -27,22 +27,21 @@ inline constexpr StoredValue<AxisKind> kStoredAxisKinds[] = {
 };
 
 inline constexpr StoredValue<TunedInputs> kStoredInputs[] = {
-    {TunedInputs::kUnknown, 0, "unknown"},   {TunedInputs::kCaller, 1, "caller"},
-    {TunedInputs::kRepeated, 2, "repeated"}, {TunedInputs::kFill, 3, "fill"},
-    {TunedInputs::kRecorded, 4, "recorded"},
+    {TunedInputs::kUnknown, 0, "unknown"},
+    {TunedInputs::kCaller, 1, "caller"},
+    {TunedInputs::kRepeated, 2, "repeated"},
+    {TunedInputs::kFill, 3, "fill"},
 };
 
-inline constexpr StoredValue<ChoiceReason> kStoredReasons[] = {
-    {ChoiceReason::kUnknown, 0, "unknown"},
-    {ChoiceReason::kFastest, 1, "fastest"},
-    {ChoiceReason::kTieStoredWinner, 2, "tie_stored_winner"},
-    {ChoiceReason::kTieBaseline, 3, "tie_baseline"},
-    {ChoiceReason::kTieSmallerWorkspace, 4, "tie_smaller_workspace"},
-    {ChoiceReason::kTieEarliest, 5, "tie_earliest"},
-    {ChoiceReason::kBaselineByMargin, 6, "baseline_by_margin"},
-    {ChoiceReason::kPinned, 7, "pinned"},
-    {ChoiceReason::kImported, 8, "imported"},
-    {ChoiceReason::kPredicted, 9, "predicted"},
+inline constexpr StoredValue<SelectionReason> kStoredReasons[] = {
+    {SelectionReason::kUnknown, 0, "unknown"},
+    {SelectionReason::kFastest, 1, "fastest"},
+    {SelectionReason::kTieBaseline, 3, "tie_baseline"},
+    {SelectionReason::kTieEarliest, 5, "tie_earliest"},
+    {SelectionReason::kBaselineByMargin, 6, "baseline_by_margin"},
+    {SelectionReason::kPinned, 7, "pinned"},
+    {SelectionReason::kImported, 8, "imported"},
+    {SelectionReason::kPredicted, 9, "predicted"},
 };
 
 inline constexpr StoredValue<Verification::Level> kStoredLevels[] = {
@@ -74,7 +73,7 @@ inline constexpr StoredValue<CandidateOutcome::Kind> kStoredOutcomes[] = {
 
 constexpr const auto& StoredValues(AxisKind) { return kStoredAxisKinds; }
 constexpr const auto& StoredValues(TunedInputs) { return kStoredInputs; }
-constexpr const auto& StoredValues(ChoiceReason) { return kStoredReasons; }
+constexpr const auto& StoredValues(SelectionReason) { return kStoredReasons; }
 constexpr const auto& StoredValues(CandidateOutcome::Kind) { return kStoredOutcomes; }
 constexpr const auto& StoredValues(Verification::Level) { return kStoredLevels; }
 

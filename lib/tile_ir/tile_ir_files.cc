@@ -34,7 +34,7 @@ Variant TileIrFiles(std::string file_pattern, std::string symbol) {
     source.symbol = *std::move(found);
     return source;
   });
-  return variant.Named("tile").On(OnGpu()).Convention(CallingConvention::kCutilePython);
+  return variant.Named("tile").ForTarget(OnGpu()).Convention(CallingConvention::kCutilePython);
 }
 
 }  // namespace v0

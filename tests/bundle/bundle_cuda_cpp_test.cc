@@ -184,7 +184,7 @@ TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
   EXPECT_ERROR(LoadWith("\"scale.h\"", "\"none.h\""), StatusCode::kNotFound,
                ":10: variants[0].headers.my/scale.h: the header 'none.h' is not there");
   EXPECT_ERROR(LoadWith("\"cuda_cpp\"", "\"cubin\""), StatusCode::kInvalidArgument, "nothing compiles a cubin");
-  for (const std::string kind : {"\"host_cpp\"", "\"ptx\""}) {
+  for (const std::string kind : {"\"cpu_cpp\"", "\"ptx\""}) {
     std::string manifest = kManifest;
     const std::string options = ", \"options\": [\"-Iinclude\", \"--fmad=true\"]";
     manifest.replace(manifest.find(options), options.size(), "");

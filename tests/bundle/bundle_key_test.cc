@@ -34,7 +34,7 @@ std::string Manifest(const std::string& key) {
   "axes": [{"name": "TILE", "values": [64, 128]}],
   "baseline": {"TILE": 64},
   "variants": [
-    {"name": "cpu", "source": "host_cpp", "symbol": "doubled", "defines": ["TILE"],
+    {"name": "cpu", "source": "cpu_cpp", "symbol": "doubled", "defines": ["TILE"],
      "grid": {"pattern": "one_d", "tiles": [["N", {"axis": "TILE"}]]},
      "artifacts": [{"file": "doubled.cc"}]}
   ]

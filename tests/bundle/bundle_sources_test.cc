@@ -40,7 +40,7 @@ TUNEONCE_CPU_KERNEL(doubled);)");
   "axes": [{"name": "TILE", "values": [64, 128]}],
   "baseline": {"TILE": 64},
   "variants": [
-    {"name": "cpu", "source": "host_cpp", "symbol": "doubled", "defines": ["TILE"],
+    {"name": "cpu", "source": "cpu_cpp", "symbol": "doubled", "defines": ["TILE"],
      "grid": {"pattern": "one_d", "tiles": [["N", {"axis": "TILE"}]]}, "artifacts": [)" +
                                artifacts + "]}]}");
     return Bundle::Load(folder_.path());
@@ -70,7 +70,7 @@ TEST_F(BundleOfTwoFilesTest, WhereItIsTheBaselinesALaunchSaysSo) {
   Result<Bundle> bundle = LoadWith(R"({"file": "wrong.cc"})");
   ASSERT_OK(bundle);
   DeviceBuffer x = Floats(std::vector<float>(256, 3)), y = Floats(std::vector<float>(256, 0));
-  for (AutotunePolicy::Mode mode : {AutotunePolicy::Mode::kTune, AutotunePolicy::Mode::kBaselineOnly}) {
+  for (AutotunePolicy::Mode mode : {AutotunePolicy::Mode::kTuneOnMiss, AutotunePolicy::Mode::kFallbackOnly}) {
     AutotunePolicy policy;
     policy.mode = mode;
     Result<TunedKernel> kernel = TunedKernel::Create(bundle->definition(), policy);

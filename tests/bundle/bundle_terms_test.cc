@@ -44,7 +44,7 @@ class BundleTermsTest : public ::testing::Test {
   "guards": [{"scalar": "causal", "is": true}],
   "work": {"bytes": [[8, "M", "N"]]},
   "variants": [
-    {"name": "cpu", "source": "host_cpp", "symbol": "k",
+    {"name": "cpu", "source": "cpu_cpp", "symbol": "k",
      "grid": {"pattern": "fixed", "blocks": [{"product": [{"ceil_div": ["M", {"axis": "TILE"}]}, {"ceil_div": ["N", "TILE"]}]}]},
      "assumptions": [{"scalar": "causal", "is": true}],
      "artifacts": [{"file": "k.cc"}]}
@@ -150,7 +150,7 @@ TEST_F(BundleTermsTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"baseline\": {\"TILE\": 64}", "\"baseline\": [{\"TILE\": 64}]", "baseline[0].TILE: unknown field"},
       {"\"baseline\": {\"TILE\": 64}", "\"baseline\": [{\"config\": {\"TILE\": 64}, \"targets\": \"gpu\"}]",
        "baseline[0].targets: expected cpu"},
-      {"\"baseline\": {\"TILE\": 64}", "\"stand_in\": {\"TILE\": 65}", "65"},
+      {"\"baseline\": {\"TILE\": 64}", "\"fallback\": {\"TILE\": 65}", "65"},
       {"\"baseline\"", "\"target_filters\": [{\"config\": {}, \"targets\": {}}], \"baseline\"",
        "target_filters[0].config: expected values of some axes"},
       {"\"baseline\"", "\"target_filters\": [{\"config\": {\"TILE\": 64}}], \"baseline\"",
@@ -217,7 +217,7 @@ TEST_F(BundleTermsTest, AHintThatNoTargetTakesIsAnErrorAtLoad) {
 
 TEST_F(BundleTermsTest, BaselinesAndConfigsAreByTarget) {
   Result<Bundle> bundle = Load({{"\"baseline\": {\"TILE\": 64}",
-                                 R"("stand_in": {"TILE": 64},
+                                 R"("fallback": {"TILE": 64},
      "baseline": [{"config": {"TILE": 128}, "targets": {"min_capability": 100}},
                   {"config": {"TILE": 128}, "targets": "cpu"}, {"config": {"TILE": 64}, "targets": {"max_capability": 90}}],
      "target_filters": [{"config": {"TILE": 64}, "targets": {"max_capability": 90}}])"}});
@@ -240,7 +240,7 @@ TEST_F(BundleTermsTest, BaselinesAndConfigsAreByTarget) {
     ASSERT_OK(configs);
     EXPECT_EQ(configs->size(), each.configs) << each.capability;
   }
-  EXPECT_EQ(space.stand_in()->ToString(), "TILE=64");
+  EXPECT_EQ(space.fallback()->ToString(), "TILE=64");
 }
 
 }  // namespace

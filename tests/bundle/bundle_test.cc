@@ -64,7 +64,7 @@ class BundleFileTest : public ::testing::Test {
   "baseline": {"TILE": 64},
   "guards": [{"dim": "N", "at_least": "TILE"}],
   "variants": [
-    {"name": "cpu", "source": "host_cpp", "symbol": "k", "defines": ["TILE"],
+    {"name": "cpu", "source": "cpu_cpp", "symbol": "k", "defines": ["TILE"],
      "grid": {"pattern": "one_d", "tiles": [["N", {"axis": "TILE"}]]},
      "assumptions": [{"tensor": "x", "aligned": 4}],
      "artifacts": [{"file": "k.cc"}]}
@@ -134,7 +134,7 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"at_least\": \"TILE\"", "\"at_leats\": 1", ":13: guards[0].at_leats: unknown field"},
       {"\"at_least\": \"TILE\"", "\"at_least\": \"T\"",
        ":13: guards[0].at_least: unknown dim 'T'; the bundle has: N; axes: TILE"},
-      {"\"host_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, tile_cpp, ptx"},
+      {"\"cpu_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, tile_cpp, ptx"},
       {"\"one_d\"", "\"spiral\"",
        ":16: variants[0].grid.pattern: unknown grid pattern 'spiral'; expected tile_coverage"},
       {"{\"axis\": \"TILE\"}", "{\"axis\": \"T\"}", ":16: variants[0].grid.tiles[0][1].axis: unknown axis"},
@@ -358,9 +358,9 @@ TEST_F(BundleFileTest, NumbersAreNotNarrowed) {
     const char* message;
   };
   const Case cases[] = {
-      {"\"source\": \"host_cpp\"", R"("source": "cuda_cpp", "targets": {"min_capability": 4294967386})",
+      {"\"source\": \"cpu_cpp\"", R"("source": "cuda_cpp", "targets": {"min_capability": 4294967386})",
        "no capability is within 4294967386 to 10000"},
-      {"\"source\": \"host_cpp\"", R"("source": "cuda_cpp", "targets": {"min_capability": 90, "max_capability": 80})",
+      {"\"source\": \"cpu_cpp\"", R"("source": "cuda_cpp", "targets": {"min_capability": 90, "max_capability": 80})",
        "no capability is within 90 to 80"},
       {"\"values\": [64, 128]", "\"values\": [64, 128.5]", "expected a whole number"},
       {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"block\": 0}", "artifacts[0].block: at least 1 is possible"},
@@ -479,7 +479,7 @@ TEST_F(BundleFileTest, AKernelThatLooksDeclaredInAnotherOrderIsWarnedOf) {
         "grid": {"pattern": "one_d", "tiles": [["N", 64]]}, "artifacts": [{"file": ")" +
                         file + "\"}]}]}");
   };
-  for (auto [source, file] : {std::pair("host_cpp", "bmm.cc"), std::pair("cuda_cpp", "bmm.cu")}) {
+  for (auto [source, file] : {std::pair("cpu_cpp", "bmm.cc"), std::pair("cuda_cpp", "bmm.cu")}) {
     EXPECT_OK(load(source, file, R"(["A", "B", "C", "N"])"));
     EXPECT_TRUE(warnings_.empty());
     for (auto [names, warning] : {std::pair(R"(["C", "A", "B", "N"])",
@@ -531,7 +531,7 @@ TEST_F(BundleFileTest, PtxParametersAreComparedBySize) {
   auto load = [&](const std::string& parameters, const std::string& convention) {
     Write("k.ptx", ".version 8.0\n.target sm_90\n.visible .entry k(" + parameters + ")\n{ ret; }\n");
     std::string manifest = kManifest;
-    std::size_t at = manifest.find("\"host_cpp\", \"symbol\": \"k\", \"defines\": [\"TILE\"],");
+    std::size_t at = manifest.find("\"cpu_cpp\", \"symbol\": \"k\", \"defines\": [\"TILE\"],");
     manifest.replace(at, 10, "\"ptx\", \"convention\": \"" + convention + "\"");
     at = manifest.find("\"k.cc\"");
     return CheckSources(manifest.replace(at, 6, "\"k.ptx\""));
@@ -557,7 +557,7 @@ TEST_F(BundleFileTest, OnlyOptionsThatChangeTheCodeArePassedOn) {
     std::vector<const char*> bad;
   };
   const Case cases[] = {
-      {"host_cpp",
+      {"cpu_cpp",
        {"-O2", "-Ofast", "-std=c++20", "-DX", "-DX=a b(c)", "-UX", "-ffast-math", "-fno-math-errno",
         "-ffp-contract=fast", "-funroll-loops", "-march=native", "-mtune=znver4", "-mavx512f", "-mno-avx512f", "-Wall",
         "-Wno-error=unused", "-g", "-Iinclude", "-I."},
@@ -641,7 +641,7 @@ TEST_F(BundleFileTest, OnlyOptionsThatChangeTheCodeArePassedOn) {
     auto load = [&](std::string option) {
       std::string json;
       for (char c : option) json += c == '\n' ? std::string("\\n") : std::string(1, c);
-      return LoadWith("\"host_cpp\"", std::string("\"") + each.source + "\", \"options\": [\"" + json + "\"]");
+      return LoadWith("\"cpu_cpp\"", std::string("\"") + each.source + "\", \"options\": [\"" + json + "\"]");
     };
     for (const char* option : each.good) {
       Status status = load(option);
@@ -655,17 +655,17 @@ TEST_F(BundleFileTest, OnlyOptionsThatChangeTheCodeArePassedOn) {
           << option << status.message();
     }
   }
-  EXPECT_ERROR(LoadWith("\"host_cpp\"", "\"host_cpp\", \"options\": [\"-MFx\"]"), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(LoadWith("\"cpu_cpp\"", "\"cpu_cpp\", \"options\": [\"-MFx\"]"), StatusCode::kInvalidArgument,
                "the option '-MFx' is not an option that a bundle may give (one word each): -O -std= -W");
-  EXPECT_ERROR(LoadWith("\"host_cpp\"", "\"host_cpp\", \"options\": [\"-Ilink\"]"), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(LoadWith("\"cpu_cpp\"", "\"cpu_cpp\", \"options\": [\"-Ilink\"]"), StatusCode::kInvalidArgument,
                "'link' lies outside the bundle");
 }
 
 TEST_F(BundleFileTest, AnIncludePathIsAFolderOfTheBundle) {
   std::filesystem::create_directory(folder_.path() + "/include");
   std::string manifest = kManifest;
-  std::string with = "\"host_cpp\", \"options\": [\"-Iinclude\", \"-O1\"]";
-  ASSERT_OK(LoadWith("\"host_cpp\"", with));
+  std::string with = "\"cpu_cpp\", \"options\": [\"-Iinclude\", \"-O1\"]";
+  ASSERT_OK(LoadWith("\"cpu_cpp\"", with));
   Result<Bundle> bundle = Bundle::Load(folder_.path());
   ASSERT_OK(bundle);
   const KernelDefinition& definition = bundle->definition();

@@ -25,7 +25,7 @@ class NamedSpaceManifestTest : public ::testing::Test {
  {"name": "b", "kind": "tensor", "access": "in", "dtype": "float32", "dims": ["K", "N"]},
  {"name": "c", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["M", "N"]}],
 )" << fields << R"(,
-"variants": [{"name": "cpu", "source": "host_cpp", "symbol": "k", )"
+"variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "k", )"
                                                      << of_variant << R"(
  "grid": {"pattern": "fixed", "blocks": ["occupancy"]}, "artifacts": [{"file": "k.cc"}]}]})";
     return Bundle::Load(folder_.path());
@@ -86,7 +86,7 @@ TEST_F(NamedSpaceManifestTest, AMistakeIsOneLineThatNamesIt) {
       {R"("space": "dense_matmul", "baseline": {"TILE_M": 64})",
        "baseline: a named space brings its own: leave this out"},
       {R"("space": "dense_matmul", "configs": [])", "configs: a named space brings its own"},
-      {R"("space": "dense_matmul", "stand_in": {})", "stand_in: a named space brings its own"},
+      {R"("space": "dense_matmul", "fallback": {})", "fallback: a named space brings its own"},
       {R"("space": "dense_matmul", "axes": [{"name": "TILE_M", "values": [1]}])", "two axes are named 'TILE_M'"},
       {R"("space": "dense_matmul", "axes": [{"name": "ftz", "kind": "option", "values": [false, true]}], "tolerance":
          {"relative": 1}, "max_configs": 60)",

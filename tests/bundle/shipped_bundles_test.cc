@@ -161,8 +161,8 @@ TEST_P(ShippedBundleTest, ItsBackEndsRaceAndTheSpaceIsSmall) {
   EXPECT_LE(ConfigsOn(Sm(90)).size(), static_cast<std::size_t>(SearchSpace::kDefaultMaxConfigs));
   EXPECT_EQ(definition().space().max_configs(), SearchSpace::kDefaultMaxConfigs) << "no more were asked for";
   for (const Config& config : ConfigsOn(Sm(80))) EXPECT_NE(BackendOf(config), "triton") << "its code is for 9.0 alone";
-  const std::string stand_in = racing.count("tile") > 0 ? "tile" : "cuda";
-  for (const Config& config : ConfigsOn(CpuTarget())) EXPECT_EQ(BackendOf(config), stand_in) << "what stands for them";
+  const std::string fallback = racing.count("tile") > 0 ? "tile" : "cuda";
+  for (const Config& config : ConfigsOn(CpuTarget())) EXPECT_EQ(BackendOf(config), fallback) << "what stands for them";
 }
 
 TEST_P(ShippedBundleTest, ClustersAreTriedWhereTheyAreLegal) {

@@ -65,7 +65,7 @@ TEST(BundleClassifyTest, WarningsAboutTheCodeAreShownByCheckToo) {
 
 TEST(BundleClassifyTest, WarningsAboutTheCodeAreShownByAVerboseTune) {
   Result<TemporaryFolder> folder = testing::MakeFolder();
-  WriteProduct(*folder, R"(}, {"name": "cpu", "source": "host_cpp", "symbol": "product",
+  WriteProduct(*folder, R"(}, {"name": "cpu", "source": "cpu_cpp", "symbol": "product",
         "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "k.cc"}]})");
   ASSERT_OK(
       folder->WriteFile("k.cc",

@@ -93,7 +93,7 @@ TUNEONCE_CPU_KERNEL(gather);)")
 {"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]},
 {"name": "twice", "kind": "scalar", "dtype": "bool")" +
                            twice + R"(}, {"kind": "dim", "dim": "N"}],
-"axes": [], "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "gather",
+"axes": [], "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "gather",
 "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "gather.cc"}]}]})";
     EXPECT_TRUE(folder->WriteFile("manifest.json", manifest).ok());
     return std::vector<std::string>{"tune", folder->path(), "--device", "cpu", "--shape", "N=50"};
@@ -136,7 +136,7 @@ TUNEONCE_CPU_KERNEL(sum);)")
 "parameters": [{"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]},
 {"name": "h", "kind": "scalar", "dtype": "float16"}, {"name": "b", "kind": "scalar", "dtype": "bfloat16"},
 {"name": "i", "kind": "scalar", "dtype": "int8"}, {"name": "u", "kind": "scalar", "dtype": "uint16"}],
-"axes": [], "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "sum",
+"axes": [], "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "sum",
 "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "k.cc"}]}]})")
                   .ok());
   auto tune = [&](const std::string& h, const std::string& i) {
@@ -163,7 +163,7 @@ TUNEONCE_CPU_KERNEL(fill);)")
                               R"({"tuneonce_bundle": 1, "name": "fill", "version": "1", "dims": ["N"], "parameters": [
 {"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]}, {"kind": "dim", "dim": "N"}],
 "example": {"dims": {"N": 4000000000000}, "cpu_dims": {"N": 50}},
-"axes": [], "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "fill",
+"axes": [], "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "fill",
 "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "fill.cc"}]}]})")
                   .ok());
   const std::string folders = "TUNEONCE_BUNDLES=/none:" + folder->path();

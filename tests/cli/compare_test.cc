@@ -47,7 +47,7 @@ TUNEONCE_CPU_KERNEL(scale);)");
 {"name": "factor", "kind": "scalar", "dtype": "float32", "warmup": 2}, {"kind": "dim", "dim": "N"}],
 "axes": [{"name": "TILE", "values": [16, 4096]}], "baseline": {"TILE": 4096},
 "example": {"dims": {"N": 20000}},
-"variants": [{"name": "cpu", "source": "host_cpp", "symbol": "scale", "defines": ["TILE"],
+"variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "scale", "defines": ["TILE"],
 "parameters": ["x", "y", "factor", "N"],
 "grid": {"pattern": "one_d", "tiles": [["N", {"axis": "TILE"}]]}, "artifacts": [{"file": "scale.cc"}]}]})");
     return Path(name);
@@ -68,8 +68,8 @@ TUNEONCE_CPU_KERNEL(scale);)");
     if (end == std::string::npos || begin == std::string::npos) return {};
     return nlohmann::json::parse(result.output.substr(begin, end + 2 - begin), nullptr, false);
   }
-  static std::string Decision(const std::string& bundle, int tile) {
-    return R"({"tuneonce_decisions": 1, "kernel": ")" + bundle + R"(", "decisions": [{"key": {"N": 20000}, "config":
+  static std::string Selection(const std::string& bundle, int tile) {
+    return R"({"tuneonce_selections": 1, "kernel": ")" + bundle + R"(", "selections": [{"key": {"N": 20000}, "config":
 {"TILE": )" +
            std::to_string(tile) + "}}]}";
   }
@@ -211,9 +211,9 @@ TEST_F(CompareTest, StoresAreComparedByWhatEachWouldRun) {
     ASSERT_EQ(RunCli(into_a).exit_code, 0);
   }
   for (const auto& [store, tile] : {std::pair(b, 16), std::pair(Path("sc/store.db"), 4096)}) {
-    const std::string decisions = Write("decisions.json", Decision("scale", tile));
+    const std::string selections = Write("selections.json", Selection("scale", tile));
     ProcessResult imported = RunCli(
-        {"records", "import", "--decisions", decisions, "--bundle", bundle, "--device", "cpu", "--store", store});
+        {"records", "import", "--selections", selections, "--bundle", bundle, "--device", "cpu", "--store", store});
     ASSERT_EQ(imported.exit_code, 0) << imported.output;
   }
   nlohmann::json json = Json({a, b}, kReverted, found);
@@ -243,7 +243,7 @@ TEST_F(CompareTest, ResultsAreComparedByTheirIntervals) {
   struct Case {
     double mean_us, margin_us;
     const char* verdict;
-    bool is_certain;
+    bool is_conclusive;
   };
   for (const Case& each :
        {Case{90, .1, "accept", true}, Case{97, .1, "minor", true}, Case{99, .1, "no_change", true},
@@ -252,7 +252,7 @@ TEST_F(CompareTest, ResultsAreComparedByTheirIntervals) {
     const int exit_code = std::string(each.verdict) == "revert" ? kReverted : 0;
     nlohmann::json json = Json({a, b}, exit_code, "TUNEONCE_CPU_DRIVER=/none");
     EXPECT_EQ(json["summary"]["verdict"], each.verdict) << each.mean_us;
-    EXPECT_EQ(json["shapes"][0]["is_certain"], each.is_certain) << each.mean_us;
+    EXPECT_EQ(json["shapes"][0]["is_conclusive"], each.is_conclusive) << each.mean_us;
     EXPECT_NEAR(json["summary"]["speedup"]["ratio"].get<double>(), 100 / each.mean_us, 1e-9);
     EXPECT_EQ(json["shapes"][0]["correctness"], "not_compared");
     EXPECT_EQ(json["shapes"][0]["b"]["config"], (nlohmann::json{{"TILE", 64}, {"backend", "tile"}}));

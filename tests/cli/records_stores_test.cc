@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "cli/records_fixture.h"
-#include "store/sealed_artifact.h"
+#include "store/checksummed_artifact.h"
 #include "store/sqlite_store_fixture.h"
 #include "tuneonce/record_store.h"
 
@@ -296,7 +296,7 @@ TEST_F(RecordsStoresTest, DiffSaysWhatEachHasAndWhichSourcesAreOthers) {
   Put(other_, other_source);
   Put(other_, Record(4));
   nlohmann::json json = Json({"records", "diff", store_, other_});
-  EXPECT_EQ(json["same"], 1) << "another time is no other choice";
+  EXPECT_EQ(json["same"], 1) << "another time is no other selection";
   EXPECT_EQ(json["differences"][0]["b"]["config"], (nlohmann::json{{"name", "b"}})) << json;
   std::map<std::string, int> kinds;
   for (const nlohmann::json& each : json["differences"]) {
@@ -309,7 +309,7 @@ TEST_F(RecordsStoresTest, DiffSaysWhatEachHasAndWhichSourcesAreOthers) {
   std::string text = RunCli({"records", "diff", store_, other_}).output;
   EXPECT_NE(text.find("! k  N=2  H200, driver 13.0: {name=a} 1.500000 us -> {name=b} 1.500000 us\n"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("4 keys differ, 1 have the same choice\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("4 keys differ, 1 have the same selection\n"), std::string::npos) << text;
   EXPECT_EQ(Json({"records", "diff", store_, other_, "--kernel", "q"})["same"], 0);
 }
 
@@ -344,10 +344,10 @@ TEST_F(RecordsStoresTest, AStoreIsPackedIntoABundleForTheDevicesThatItKnows) {
   nlohmann::json packed = Json({"records", "pack", "--store", store_, "--bundle", "vector_add", "-o", bundle});
   ASSERT_EQ(packed["targets"].size(), 1u);
   EXPECT_EQ(packed["targets"][0]["target"], "cpu");
-  EXPECT_EQ(packed["targets"][0]["decisions"], 2);
-  nlohmann::json decisions = Json({"bundle", "show", bundle})["decisions"];
-  ASSERT_EQ(decisions.size(), 2u);
-  EXPECT_TRUE(decisions[0]["config"].is_object()) << decisions;
+  EXPECT_EQ(packed["targets"][0]["selections"], 2);
+  nlohmann::json selections = Json({"bundle", "show", bundle})["selections"];
+  ASSERT_EQ(selections.size(), 2u);
+  EXPECT_TRUE(selections[0]["config"].is_object()) << selections;
   ExpectOneLineError({"records", "pack", "--store", store_, "--bundle", "vector_add", "-o", bundle}, "packed");
   ExpectOneLineError({"records", "pack", "--store", store_, "--bundle", "rope", "-o", bundle + "2"},
                      "no record of kernel 'rope' in ");
@@ -373,7 +373,7 @@ TEST_F(RecordsStoresTest, RecordsAndTheirCodeGoThroughAFileWithoutAnyLoss) {
   EXPECT_EQ(keys.size(), 2u);
   EXPECT_EQ(keys, *to->ArtifactKeys());
   for (const Fingerprint& key : keys) {
-    EXPECT_EQ(SealArtifact(key, **from->Get(key)), SealArtifact(key, **to->Get(key)));
+    EXPECT_EQ(EncodeChecksummedArtifact(key, **from->Get(key)), EncodeChecksummedArtifact(key, **to->Get(key)));
   }
   const std::vector<TuningRecord> records = *from->List();
   EXPECT_EQ(records.size(), 2u);

@@ -20,7 +20,7 @@ TUNEONCE_CPU_KERNEL(fill);)")
                              R"({"tuneonce_bundle": 1, "name": "fill", "version": "1", "dims": ["N"], "parameters": [
 {"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]}, {"kind": "dim", "dim": "N"}],
 "key": [{"dim": "N", "buckets": [100, 1000]}],
-"axes": [], "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "fill",
+"axes": [], "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "fill",
 "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "fill.cc"}]}]})")
                   .ok());
   for (const char* shape : {"N=300", "N=101", "N=1000"}) {

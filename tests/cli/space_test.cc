@@ -84,11 +84,11 @@ TEST(NamedSpaceTest, ItIsTunedRecordedAndCompiledAhead) {
   EXPECT_EQ(records["records"][0]["kernel"], "named_space");
 
   ProcessResult compiled =
-      RunCli({"bundle", "compile", kNamedSpace, "--target", "cpu", "--decisions", store, "-o", ahead});
+      RunCli({"bundle", "compile", kNamedSpace, "--target", "cpu", "--selections", store, "-o", ahead});
   EXPECT_EQ(compiled.exit_code, 0) << compiled.output;
   EXPECT_NE(compiled.output.find("cpu: 8 configs, 8 ways to build them compiled"), std::string::npos)
       << compiled.output;
-  EXPECT_NE(compiled.output.find("1 decisions"), std::string::npos) << compiled.output;
+  EXPECT_NE(compiled.output.find("1 selections"), std::string::npos) << compiled.output;
   EXPECT_EQ(RunCli({"bundle", "check", ahead, "--target", "cpu"}).exit_code, 0);
   auto again = JsonOf(RunCli({"tune", ahead, "--device", "cpu", "--store", folder.path() + "/again.db", "--quiet",
                               "--json", "--shape", "M=5", "--shape", "N=64", "--shape", "depth=3"},
@@ -101,7 +101,7 @@ TEST(NamedSpaceTest, OnlyWhatIsDecidedAndEveryBaselineTravels) {
   const std::string store = folder.path() + "/store.db", ahead = folder.path() + "/ahead";
   EXPECT_EQ(RunCli({"tune", kNamedSpace, "--device", "cpu", "--store", store, "--quiet"}).exit_code, 0);
   ProcessResult compiled = RunCli(
-      {"bundle", "compile", kNamedSpace, "--target", "cpu", "--decisions", store, "--only-decided", "-o", ahead});
+      {"bundle", "compile", kNamedSpace, "--target", "cpu", "--selections", store, "--only-decided", "-o", ahead});
   EXPECT_EQ(compiled.exit_code, 0) << compiled.output;
   EXPECT_EQ(compiled.output.find("8 ways"), std::string::npos) << compiled.output;
   // No large tile fits this shape, whose baseline is the small one: it is there, too.

@@ -26,7 +26,7 @@ TEST(HostToolchainTest, TheModelOfTheCpuIsToldApartOnEveryArchitecture) {
 
 Result<Artifact> CompileOnHost(const std::string& text) {
   HostToolchain toolchain(testing::Tools());
-  return toolchain.Compile(KernelSource::HostCpp(text, "k"), Hints(), testing::CpuTarget());
+  return toolchain.Compile(KernelSource::CpuCpp(text, "k"), Hints(), testing::CpuTarget());
 }
 
 TEST(HostToolchainTest, AByteOrderMarkIsNoPartOfTheText) {

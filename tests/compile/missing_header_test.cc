@@ -36,7 +36,7 @@ Outcome CompileAll(const std::string& text, const std::string& folder, int num_c
   options.cache = &cache;
   std::vector<CompileJob> jobs;
   for (int i = 0; i < num_configs; ++i) {
-    KernelSource source = KernelSource::HostCpp(text, "k");
+    KernelSource source = KernelSource::CpuCpp(text, "k");
     source.Define("TILE", 8 + i);
     if (!folder.empty()) source.Include(folder);
     CompileJob job;

@@ -181,9 +181,9 @@ class ShadowedHeaderTest : public ::testing::Test {
 
   KernelSource HostSource(const std::string& before, const std::vector<std::string>& options) const {
     return With(options,
-                KernelSource::HostCpp(In(before) + "\nstatic void k(const tuneonce_block&, int* y) { *y = VALUE; }\n"
-                                                   "TUNEONCE_CPU_KERNEL(k);",
-                                      "k"));
+                KernelSource::CpuCpp(In(before) + "\nstatic void k(const tuneonce_block&, int* y) { *y = VALUE; }\n"
+                                                  "TUNEONCE_CPU_KERNEL(k);",
+                                     "k"));
   }
   KernelSource CudaSource(const std::string& before, const std::vector<std::string>& options) const {
     return With(options,
@@ -196,7 +196,7 @@ class ShadowedHeaderTest : public ::testing::Test {
 
   /// The code, through the cache; nothing if NVRTC or a list of what it reads is missing.
   Fingerprint Compile(const KernelSource& source, bool* from_cache) {
-    const bool is_host = source.kind == SourceKind::kHostCpp;
+    const bool is_host = source.kind == SourceKind::kCpuCpp;
     const Toolchain& toolchain = is_host ? static_cast<const Toolchain&>(host_) : nvrtc_;
     Result<Artifact> artifact = CompileCached(
         toolchain, cache_, source, Hints(), is_host ? testing::CpuTarget() : testing::Sm(90), WaitLimits(), from_cache);

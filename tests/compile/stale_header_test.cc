@@ -38,7 +38,7 @@ class StaleHeaderTest : public ::testing::Test {
     } while (std::tie(now.tv_sec, now.tv_nsec) <= std::tie(info.st_ctim.tv_sec, info.st_ctim.tv_nsec));
   }
   KernelSource Source(const std::string& before, std::vector<std::string> options) {
-    KernelSource source = KernelSource::HostCpp(
+    KernelSource source = KernelSource::CpuCpp(
         before + "\nstatic void k(const tuneonce_block&, int* y) { *y = VALUE; }\nTUNEONCE_CPU_KERNEL(k);", "k");
     source.options = std::move(options);
     return source;

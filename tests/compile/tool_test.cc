@@ -33,7 +33,7 @@ class ToolTest : public ::testing::Test {
   HostToolchain Host() const { return HostToolchain(testing::ToolsOf(environment_)); }
   Result<Artifact> Compile() const {
     return Host().Compile(
-        KernelSource::HostCpp("static void k(const tuneonce_block&, int* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(k);", "k"),
+        KernelSource::CpuCpp("static void k(const tuneonce_block&, int* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(k);", "k"),
         Hints(), CpuTarget());
   }
 
@@ -133,7 +133,7 @@ TEST_F(ToolTest, WhatACompilerCutsShortIsNoArtifact) {
 TEST_F(ToolTest, AFailedCompileFailsAlsoWhereTheHostIgnoresItsChildren) {
   EXPECT_EQ(testing::InChild([&] {
               signal(SIGCHLD, SIG_IGN);
-              EXPECT_ERROR(Host().Compile(KernelSource::HostCpp("this is no C++", "k"), Hints(), CpuTarget()),
+              EXPECT_ERROR(Host().Compile(KernelSource::CpuCpp("this is no C++", "k"), Hints(), CpuTarget()),
                            StatusCode::kInvalidArgument, "k.cc:1");
               EXPECT_OK(Compile());
             }),

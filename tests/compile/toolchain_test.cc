@@ -20,7 +20,7 @@ using testing::Sm;
 constexpr char kHostSource[] = "static void k(const tuneonce_block&, int* y) { *y = VALUE; }\nTUNEONCE_CPU_KERNEL(k);";
 
 KernelSource Host(int value) {
-  KernelSource source = KernelSource::HostCpp(kHostSource, "k");
+  KernelSource source = KernelSource::CpuCpp(kHostSource, "k");
   source.Define("VALUE", value);
   return source;
 }
@@ -41,7 +41,7 @@ TEST(HostToolchainTest, CompilesAndFingerprintsTheCode) {
 }
 
 TEST(HostToolchainTest, ErrorsCarryTheCompilersWords) {
-  KernelSource broken = KernelSource::HostCpp("this is no C++", "k");
+  KernelSource broken = KernelSource::CpuCpp("this is no C++", "k");
   EXPECT_ERROR(HostToolchain(testing::Tools()).Compile(broken, Hints(), CpuTarget()), StatusCode::kInvalidArgument,
                "k.cc:1");
   EXPECT_ERROR(HostToolchain(testing::Tools()).Compile(Host(1), Hints(), Sm(90)), StatusCode::kInvalidArgument,
@@ -66,7 +66,7 @@ TEST(HostToolchainTest, NoTemporaryFileStays) {
   environment.temporary_folder = name;
   HostToolchain host(testing::ToolsOf(environment));
   EXPECT_OK(host.Compile(Host(1), Hints(), CpuTarget()));
-  EXPECT_FALSE(host.Compile(KernelSource::HostCpp("#error no", "k"), Hints(), CpuTarget()).ok());
+  EXPECT_FALSE(host.Compile(KernelSource::CpuCpp("#error no", "k"), Hints(), CpuTarget()).ok());
   EXPECT_EQ(rmdir(name.c_str()), 0) << "the folder is not empty";
 }
 
@@ -132,7 +132,7 @@ TEST(CubinToolchainTest, AFatbinIsTakenWholeAndByName) {
 }
 
 TEST(ToolchainSetTest, ChoosesByKindOfSource) {
-  for (SourceKind kind : {SourceKind::kHostCpp, SourceKind::kCudaCpp, SourceKind::kTileCpp, SourceKind::kTileIr,
+  for (SourceKind kind : {SourceKind::kCpuCpp, SourceKind::kCudaCpp, SourceKind::kTileCpp, SourceKind::kTileIr,
                           SourceKind::kPtx, SourceKind::kCubin}) {
     EXPECT_OK(BuiltInToolchains(Environment()).For(kind));
   }

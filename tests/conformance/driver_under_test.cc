@@ -75,7 +75,7 @@ const std::string& KernelImage() {
   static const std::string* const image = [] {
     Target target = Target::Of(*Device::Get(Api(), 0)->Identity());
     KernelSource source =
-        target.is_cpu_device ? KernelSource::HostCpp(kCpuKernels, "fill") : KernelSource::CudaCpp(kCudaKernels, "fill");
+        target.is_cpu_device ? KernelSource::CpuCpp(kCpuKernels, "fill") : KernelSource::CudaCpp(kCudaKernels, "fill");
     Result<Artifact> artifact = (*Runtime::Default()->toolchains().For(source.kind))->Compile(source, Hints(), target);
     if (!artifact.ok()) {
       std::fprintf(stderr, "%s\n", artifact.status().ToString().c_str());

@@ -30,7 +30,7 @@ class CpuDeviceOnlyTest : public testing::CpuDeviceTest {
   }
   /// Compiles and loads the kernel "k" of a text.
   void LoadText(const std::string& text) {
-    KernelSource source = KernelSource::HostCpp(text, "k");
+    KernelSource source = KernelSource::CpuCpp(text, "k");
     Result<Artifact> artifact =
         HostToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
     ASSERT_OK(artifact);
@@ -232,7 +232,7 @@ TEST(CpuDevicesTest, AKernelIsAllowedMoreSharedMemoryOnTheDeviceItWasAllowedOn) 
   ASSERT_OK(first);
   ASSERT_OK(second);
   Result<Context> on_first = Context::RetainPrimary(*first), on_second = Context::RetainPrimary(*second);
-  KernelSource source = KernelSource::HostCpp(
+  KernelSource source = KernelSource::CpuCpp(
       "static void last(const tuneonce_block& block) { static_cast<char*>(block.shared)[65535] = 1; }\n"
       "TUNEONCE_CPU_KERNEL(last);",
       "last");

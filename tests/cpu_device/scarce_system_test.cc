@@ -46,9 +46,9 @@ class ScarceSystemTest : public ::testing::Test {
   static void SetUpTestSuite() {
     Result<Artifact> artifact =
         HostToolchain(testing::Tools())
-            .Compile(KernelSource::HostCpp("static void k(const tuneonce_block& block, float* y) { y[block.x] = 7; }\n"
-                                           "TUNEONCE_CPU_KERNEL(k);",
-                                           "k"),
+            .Compile(KernelSource::CpuCpp("static void k(const tuneonce_block& block, float* y) { y[block.x] = 7; }\n"
+                                          "TUNEONCE_CPU_KERNEL(k);",
+                                          "k"),
                      Hints(), testing::CpuTarget());
     ASSERT_OK(artifact);
     image_ = new std::string(artifact->image);
@@ -238,7 +238,7 @@ TEST_F(ScarceSystemTest, AnImageThatIsCutIsNotLoaded) {
 TEST_F(ScarceSystemTest, AModuleThatStaysLoadedIsNotTakenForTheNext) {
   std::string images[2];
   for (int value : {0, 1}) {
-    KernelSource source = KernelSource::HostCpp(
+    KernelSource source = KernelSource::CpuCpp(
         "static void k(const tuneonce_block&, float* y) { *y = VALUE; }\nTUNEONCE_CPU_KERNEL(k);", "k");
     source.Define("VALUE", value).options = {"-Wl,-z,nodelete"};
     Result<Artifact> artifact = HostToolchain(testing::Tools()).Compile(source, Hints(), testing::CpuTarget());

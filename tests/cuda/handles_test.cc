@@ -86,7 +86,7 @@ TEST_F(HandlesTest, BuffersCheckTheirBounds) {
 }
 
 TEST_F(HandlesTest, LibrariesAndGraphsWork) {
-  KernelSource source = KernelSource::HostCpp(
+  KernelSource source = KernelSource::CpuCpp(
       "static void one(const tuneonce_block&, float* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(one);", "one");
   Result<Artifact> artifact =
       HostToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
@@ -193,7 +193,7 @@ TEST_F(HandlesTest, ABlockForOtherProcessesIsFreedAlsoWhereItHasNoHandle) {
 }
 
 TEST_F(HandlesTest, AnOlderDriverCannotListParameters) {
-  KernelSource source = KernelSource::HostCpp(
+  KernelSource source = KernelSource::CpuCpp(
       "static void one(const tuneonce_block&, float* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(one);", "one");
   Result<Artifact> artifact =
       HostToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
@@ -209,7 +209,7 @@ TEST_F(HandlesTest, AnOlderDriverCannotListParameters) {
 }
 
 TEST_F(HandlesTest, AStreamIsOrderedBehindWhatAnotherHoldsAlready) {
-  KernelSource source = KernelSource::HostCpp(
+  KernelSource source = KernelSource::CpuCpp(
       "static void held(const tuneonce_block&, const int* go, float* y) { while (__atomic_load_n(go, 2) == 0) {} *y = "
       "1; }\n"
       "TUNEONCE_CPU_KERNEL(held);",

@@ -79,7 +79,7 @@ for manifest in Path(sys.argv[1]).glob("*/manifest.json"):
     copy = Path(shutil.copytree(manifest.parent, Path(sys.argv[2]) / manifest.parent.name)) / "manifest.json"
     of = json.loads(copy.read_text())
     of["variants"] = [each for each in of["variants"]
-                      if each["source"] in ("cuda_cpp", "host_cpp") and "bfloat16" not in each["name"]]
+                      if each["source"] in ("cuda_cpp", "cpu_cpp") and "bfloat16" not in each["name"]]
     copy.write_text(json.dumps(of))
 EOF
 for folder in "$scratch"/*/; do

@@ -39,7 +39,7 @@ TEST(CompilerOptionTest, EachCompilerIsGivenWhatItTakesAsItSpellsIt) {
       {SourceKind::kCudaCpp, "ftz", false, {"--ftz=false"}},
       {SourceKind::kTileIr, "ftz", true, {"--ftz"}},
       {SourceKind::kTileIr, "ftz", false, {}},
-      {SourceKind::kHostCpp, "ftz", true, {}},
+      {SourceKind::kCpuCpp, "ftz", true, {}},
       {SourceKind::kPtx, "ftz", true, {}},
       {SourceKind::kCudaCpp, "approx", true, {"--prec-div=false", "--prec-sqrt=false"}},
       {SourceKind::kCudaCpp, "approx", false, {}},
@@ -47,10 +47,10 @@ TEST(CompilerOptionTest, EachCompilerIsGivenWhatItTakesAsItSpellsIt) {
       {SourceKind::kTileIr, "approx", false, {}},
       {SourceKind::kCudaCpp, "use_fast_math", true, {"--use_fast_math"}},
       {SourceKind::kCudaCpp, "use_fast_math", false, {}},
-      {SourceKind::kHostCpp, "use_fast_math", true, {"-ffast-math"}},
-      {SourceKind::kHostCpp, "fmad", true, {"-ffp-contract=fast"}},
-      {SourceKind::kHostCpp, "fmad", false, {"-ffp-contract=off"}},
-      {SourceKind::kHostCpp, "opt-level", zero, {"-O0"}},
+      {SourceKind::kCpuCpp, "use_fast_math", true, {"-ffast-math"}},
+      {SourceKind::kCpuCpp, "fmad", true, {"-ffp-contract=fast"}},
+      {SourceKind::kCpuCpp, "fmad", false, {"-ffp-contract=off"}},
+      {SourceKind::kCpuCpp, "opt-level", zero, {"-O0"}},
       {SourceKind::kPtx, "opt-level", zero, {"--opt-level=0"}},
       {SourceKind::kTileIr, "opt-level", std::int64_t{2}, {"--opt-level=2"}},
       {SourceKind::kTileCpp, "opt-level", std::int64_t{2}, {"--opt-level=2"}},
@@ -222,7 +222,7 @@ TEST(TypeMacroTest, AreThoseOfTheCallsDTypesAndOfAxes) {
       .Space(space)
       .Grid(Grid::Fixed(1))
       .AddVariant(CudaCpp("", "k<T, SUM, ACC>", {}).DefineType("T", DTypeOf("x")).DefineType("ACC", sum))
-      .AddVariant(HostCpp("", "k", {}).DefineType("T", DTypeOf("y")).DefineType("ACC", sum));
+      .AddVariant(CpuCpp("", "k", {}).DefineType("T", DTypeOf("y")).DefineType("ACC", sum));
   ASSERT_OK(definition.Validate());
   ASSERT_OK(definition.Validate());
   std::vector<Config> configs = *definition.space().Enumerate(testing::Sm(90));
@@ -263,7 +263,7 @@ TEST(KernelSourceHeadersTest, FoldersAndTextsAreSaidOnceAndByThoseThatHaveThem) 
       {[] { return KernelSource::Ptx("", "k").Include("/a"); },
        "cannot include from '/a': a ptx source has no headers"},
       {[] { return KernelSource::CudaCpp("", "k").Include(""); }, "a folder without a name"},
-      {[] { return KernelSource::HostCpp("", "k").Header("a.h", ""); },
+      {[] { return KernelSource::CpuCpp("", "k").Header("a.h", ""); },
        "only cuda_cpp and tile_cpp sources can include"},
       {[] { return KernelSource::CudaCpp("", "k").Header("", ""); }, "a header's name is empty"},
       {[] { return KernelSource::CudaCpp("", "k").Header("a\n.h", ""); }, "control characters"},

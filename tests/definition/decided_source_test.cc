@@ -28,13 +28,13 @@ Result<KernelSource> Make(const KernelDefinition& definition) {
 
 TEST(DecidedSourceTest, ADimThatTheKeyRoundsOrOmitsIsNamed) {
   const auto reads_m = [](const Config&, const Problem& p) {
-    return KernelSource::HostCpp("", "k").Define("ROWS", p[M]);
+    return KernelSource::CpuCpp("", "k").Define("ROWS", p[M]);
   };
   const auto compares = [](const Config&, const Problem& p) {
-    return KernelSource::HostCpp(p.dims[M] > 5000 ? "large" : "small", "k");
+    return KernelSource::CpuCpp(p.dims[M] > 5000 ? "large" : "small", "k");
   };
   const auto divides = [](const Config&, const Problem& p) {
-    return KernelSource::HostCpp(p[M] % 16 ? "any" : "16", "k");
+    return KernelSource::CpuCpp(p[M] % 16 ? "any" : "16", "k");
   };
   const std::vector<std::vector<KeyPart>> keys = {{KeyOf("M").NextPow2(), KeyOf("N")},
                                                   {KeyOf("M").Buckets({64, 128}), KeyOf("N")},
@@ -51,7 +51,7 @@ TEST(DecidedSourceTest, ADimThatTheKeyRoundsOrOmitsIsNamed) {
 
 TEST(DecidedSourceTest, AnExactDimMayBeRead) {
   const auto reads_n = [](const Config&, const Problem& p) {
-    return KernelSource::HostCpp("", "k").Define("COLUMNS", p[N]);
+    return KernelSource::CpuCpp("", "k").Define("COLUMNS", p[N]);
   };
   Result<KernelSource> made = Make(With({KeyOf("M").NextPow2(), KeyOf("N")}, reads_n));
   ASSERT_OK(made);
@@ -60,7 +60,7 @@ TEST(DecidedSourceTest, AnExactDimMayBeRead) {
 
 TEST(DecidedSourceTest, AFunctionThatReadsADimAndDoesNotDependOnItIsAccepted) {
   const auto looks = [](const Config&, const Problem& p) {
-    return KernelSource::HostCpp(p[M] > 0 ? "one" : "none", "k");
+    return KernelSource::CpuCpp(p[M] > 0 ? "one" : "none", "k");
   };
   EXPECT_OK(Make(With({KeyOf("M").NextPow2(), KeyOf("N")}, looks)));
 }
@@ -68,7 +68,7 @@ TEST(DecidedSourceTest, AFunctionThatReadsADimAndDoesNotDependOnItIsAccepted) {
 TEST(DecidedSourceTest, AFunctionThatThrowsForSomeExtentsDependsOnThem) {
   const auto throws = [](const Config&, const Problem& p) -> KernelSource {
     if (p[M] > 4096) throw std::runtime_error("too large");
-    return KernelSource::HostCpp("", "k");
+    return KernelSource::CpuCpp("", "k");
   };
   EXPECT_ERROR(Make(With({KeyOf("M").NextPow2(), KeyOf("N")}, throws)), StatusCode::kInvalidArgument, "'M'");
 }

@@ -202,7 +202,7 @@ TEST(FamiliesTest, DimsAreFoundByTheNamesThatTheCallerGives) {
     return KernelDefinition("k")
         .Parameters({In("a", kFloat16, {"rows", "depth"}), Out("c", kFloat16, {"rows", "columns"})})
         .Space(std::move(space))
-        .AddVariant(HostCpp("", "k"))
+        .AddVariant(CpuCpp("", "k"))
         .Validate();
   };
   EXPECT_ERROR(validated(families::DenseMatmul()), StatusCode::kInvalidArgument,
@@ -221,7 +221,7 @@ TEST(FamiliesTest, AUserAddsAxesConstraintsAndConfigs) {
   space.AddConfig({{tile_m, 192}, {tile_n, 128}, {tile_k, 64}, {occupancy, 1}, {num_ctas, 1}});
   space.AddConstraint("no 256", [=](const Config& config) { return config[tile_m] < 256; });
   space.AddAxis("SPLIT_K", {1, 2});
-  space.AllowConfigs(60);
+  space.MaxConfigs(60);
   const std::vector<std::string> names = NamesOn(space, "sm_90");
   EXPECT_LT(names.size(), 2 * before + 2);
   EXPECT_TRUE(Has(names, "TILE_M=192, TILE_N=128, TILE_K=64, occupancy=1, num_ctas=1, SPLIT_K=2"));

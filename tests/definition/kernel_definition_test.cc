@@ -189,7 +189,7 @@ TEST(KernelSourceTest, EveryFieldIsInTheFingerprint) {
   define.Define("TILE", 4);
   KernelSource option = base;
   option.options.push_back("-O1");
-  for (const KernelSource& other : {KernelSource::HostCpp("text", "k"), KernelSource::CudaCpp("text2", "k"),
+  for (const KernelSource& other : {KernelSource::CpuCpp("text", "k"), KernelSource::CudaCpp("text2", "k"),
                                     KernelSource::CudaCpp("text", "k2"), define, option}) {
     EXPECT_NE(other.Fingerprint(), base.Fingerprint());
   }

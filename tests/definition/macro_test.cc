@@ -40,7 +40,7 @@ TEST(MacroTest, WhatCannotBeOneIsKeptAndSaid) {
       {[](KernelSource& s) { s.Define("A", "1\n#include </etc/passwd>"); }, "a line break"},
   };
   for (const Case& each : cases) {
-    KernelSource source = KernelSource::HostCpp("x", "k");
+    KernelSource source = KernelSource::CpuCpp("x", "k");
     Fingerprint before = source.Fingerprint();
     each.define(source);
     EXPECT_TRUE(source.defines.empty());

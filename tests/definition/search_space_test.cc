@@ -158,9 +158,9 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
       {[](SearchSpace& s) { s.AddAxis("A", {1}), s.SetBaseline({}); }, "the baseline gives no value for axis A"},
       {[](SearchSpace& s) {
          SearchSpace other;
-         s.AddAxis("A", {1}), s.SetStandIn({{other.AddAxis("A", {1}), 1}});
+         s.AddAxis("A", {1}), s.SetFallback({{other.AddAxis("A", {1}), 1}});
        },
-       "the stand-in names an axis of another space"},
+       "the fallback names an axis of another space"},
       {[](SearchSpace& s) { s.AddAxis("A", {1}), s.FindAxis("B"); }, "no axis 'B'; the space has: A"},
       {[](SearchSpace& s) { s.AddStringAxis("A", {"x"}), s.FindAxis("A"); },
        "the axis 'A' is not one of whole numbers"},
@@ -176,7 +176,7 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
       {[](SearchSpace& s) {
          s.AddAxis("A", {1, 2, 3, 4, 5, 6}), s.AddAxis("B", {1, 2, 3, 4, 5, 6});
        },
-       "the search space has 36 configs; at most 30 are allowed: narrow it, or call AllowConfigs(36)"},
+       "the search space has 36 configs; at most 30 are allowed: narrow it, or call MaxConfigs(36)"},
       {[](SearchSpace& s) {
          for (char c = 'A'; c <= 'Z'; ++c) s.AddAxis(std::string(1, c), {1, 2});
        },
@@ -200,12 +200,12 @@ TEST(SearchSpaceTest, AnAxisThatComesLaterMultipliesTheListAndTheBaselineTakesIt
   IntAxis tile = space.AddAxis("TILE", {32, 64});
   space.SetConfigs({{{tile, 64}}, {{tile, 32}}});
   space.SetBaselines({{{tile, 64}}, {{tile, 32}}});
-  space.SetStandIn({{tile, 32}});
+  space.SetFallback({{tile, 32}});
   Axis<std::string> layout = space.AddStringAxis("LAYOUT", {"row", "column"});
   EXPECT_EQ(Names(space.Enumerate(kCpu)), (std::vector<std::string>{"TILE=64, LAYOUT=row", "TILE=64, LAYOUT=column",
                                                                     "TILE=32, LAYOUT=row", "TILE=32, LAYOUT=column"}));
   EXPECT_EQ(space.baseline()->ToString(), "TILE=64, LAYOUT=row");
-  EXPECT_EQ(space.stand_in()->ToString(), "TILE=32, LAYOUT=row");
+  EXPECT_EQ(space.fallback()->ToString(), "TILE=32, LAYOUT=row");
   space.AddConfig({{tile, 128}, {layout, "column"}});
   EXPECT_EQ(Names(space.Enumerate(kCpu)).back(), "TILE=128, LAYOUT=column");
   EXPECT_EQ(space.NumPoints(), 5);
@@ -249,7 +249,7 @@ TEST(SearchSpaceTest, TheLimitIsRaisedInWords) {
   SearchSpace space;
   space.AddAxis("A", {1, 2, 3, 4, 5, 6});
   space.AddAxis("B", {1, 2, 3, 4, 5, 6});
-  space.AllowConfigs(36);
+  space.MaxConfigs(36);
   EXPECT_EQ(space.Enumerate(kCpu)->size(), 36u);
 }
 
@@ -269,11 +269,11 @@ TEST(SearchSpaceTest, ABaselineThatAGuardExcludesTakesNoPartAndMustKeepConstrain
                "the baseline {TILE=64} breaks constraint 'small' on cpu");
 }
 
-TEST(SearchSpaceTest, AnEmptySpaceRunsItsStandIn) {
+TEST(SearchSpaceTest, AnEmptySpaceRunsItsFallback) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {32, 64});
   space.AddTargetFilter("GPUs only", [](const Config&, const Target& t) { return OnGpu()(t); });
-  space.SetStandIn({{tile, 64}});
+  space.SetFallback({{tile, 64}});
   EXPECT_EQ(Names(space.Enumerate(kCpu)), std::vector<std::string>{"TILE=64"});
 }
 

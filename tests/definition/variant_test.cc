@@ -176,8 +176,8 @@ TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {
       {CudaCpp("text", "k"), SourceKind::kCudaCpp, false, {"TILE=64"}},
       {TileCpp("text", "k"), SourceKind::kTileCpp, false, {"TILE=64"}},
       {TileCpp("text", "k", {"occupancy"}), SourceKind::kTileCpp, false, {"occupancy=2"}},
-      {HostCpp("text", "k"), SourceKind::kHostCpp, true, {"TILE=64"}},
-      {HostCpp("text", "k", {}), SourceKind::kHostCpp, true, {}},
+      {CpuCpp("text", "k"), SourceKind::kCpuCpp, true, {"TILE=64"}},
+      {CpuCpp("text", "k", {}), SourceKind::kCpuCpp, true, {}},
       {CudaCpp("text", "k", {"occupancy"}), SourceKind::kCudaCpp, false, {"occupancy=2"}},
   };
   for (const auto& c : kCases) {
@@ -193,7 +193,7 @@ TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {
 TEST(VariantTest, AnAxisInBracesIsAPartOfTheSymbol) {
   Space s;
   for (const Variant& variant : {CudaCpp("text", "ns::k_{TILE}<{backend}>"), TileCpp("text", "ns::k_{TILE}<{backend}>"),
-                                 HostCpp("text", "ns::k_{TILE}<{backend}>", {})}) {
+                                 CpuCpp("text", "ns::k_{TILE}<{backend}>", {})}) {
     EXPECT_EQ(variant.source(s.First(), Problem()).symbol, "ns::k_64<cuda>");
   }
   EXPECT_ERROR(CudaCpp("text", "k_{NONE}").source(s.First(), Problem()).Check(), StatusCode::kInvalidArgument,
@@ -217,7 +217,7 @@ TEST(VariantTest, ThatTakesADimByNameIsTheOnlyOneThatGetsIt) {
   definition.Parameters({In("x", kFloat32, {"M", "N"}), DimValue("M", kInt64)})
       .Grid(Grid::Fixed(1))
       .AddVariant(Variant(None).Named("all"))
-      .AddVariant(Variant(None).Named("some").Taking({"x", "M", "N"}));
+      .AddVariant(Variant(None).Named("some").KernelArgs({"x", "M", "N"}));
   ASSERT_OK(definition.Validate());
   ASSERT_OK(definition.Validate());
   ASSERT_EQ(definition.parameters().size(), 3u);

@@ -68,7 +68,7 @@ KernelDefinition Axpy() {
       .Parameters({Scalar<float>("a").ForWarmup(1.0f), In("x", kFloat32, {"N"}), InOut("y", kFloat32, {"N"})})
       .Space(tiles)
       .Grid(Grid::OneD({"N", tile}))
-      .AddVariant(HostCpp(kAxpy, "axpy").Taking({"a", "x", "y", "N"}));
+      .AddVariant(CpuCpp(kAxpy, "axpy").KernelArgs({"a", "x", "y", "N"}));
 }
 
 /// A store that an application ships.

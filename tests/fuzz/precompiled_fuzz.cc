@@ -20,6 +20,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // It may name itself; nothing else is there, and a checksum of itself it cannot hold.
     if (has_bytes || (found.ok() && !*found)) std::abort();
   }
-  static_cast<void>((*bundle)->ReadDecisions());
+  static_cast<void>((*bundle)->ReadSelections());
   return 0;
 }

@@ -1,4 +1,4 @@
-// What another rank may send, of any content: votes, decisions, checks, beats, and the offers, words, answers and code
+// What another rank may send, of any content: votes, selections, checks, beats, and the offers, words, answers and code
 // of a search that is shared out; and what the leader makes of answers. The first byte says which; its highest bit
 // leaves the checksum as it comes, else the body gets a valid one.
 #include <cstdint>
@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <string>
 
+#include "ranks/checksummed_message.h"
 #include "ranks/rank_messages.h"
 #include "ranks/rank_watch.h"
-#include "ranks/sealed_message.h"
 #include "ranks/search_word.h"
 #include "search/search_answer.h"
 #include "search/search_ledger.h"
-#include "store/sealed_artifact.h"
+#include "store/checksummed_artifact.h"
 
 namespace {
 
@@ -41,7 +41,7 @@ Result<Message> Read(const std::string& bytes, const Decode& decode, const Encod
   return message;
 }
 
-/// Every answer is taken for a share and for a final race of two ranks: what follows is a choice or none.
+/// Every answer is taken for a share and for a final race of two ranks: what follows is a selection or none.
 void Lead(const tuneonce::SearchAnswer& answer) {
   tuneonce::SearchLedger ledger(kCandidates, /*baseline=*/0);
   for (int rank : {1, 2}) ledger.Take(rank, answer);
@@ -51,8 +51,8 @@ void Lead(const tuneonce::SearchAnswer& answer) {
   for (int rank : {1, 2}) ledger.TakeFinals(rank, answer);
   if (finalists.empty()) return;
   for (std::uint64_t place : finalists) (void)ledger.Find(place);
-  const std::optional<std::uint64_t> choice = ledger.Choice(finalists, {});
-  Require(!choice || ledger.TimeOf(*choice, {}).value_or(0) > 0, "a choice without a time");
+  const std::optional<std::uint64_t> selection = ledger.LaunchPlan(finalists, {});
+  Require(!selection || ledger.TimeOf(*selection, {}).value_or(0) > 0, "a selection without a time");
 }
 
 }  // namespace
@@ -60,13 +60,13 @@ void Lead(const tuneonce::SearchAnswer& answer) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string body(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const std::string bytes = (data[0] & kAsItComes) != 0 ? body : tuneonce::Sealed(body);
+  const std::string bytes = (data[0] & kAsItComes) != 0 ? body : tuneonce::Frozen(body);
   switch ((data[0] & ~kAsItComes) % 8) {
     case 0:
       (void)Read<tuneonce::Vote>(bytes, tuneonce::DecodeVote, tuneonce::EncodeVote);
       break;
     case 1:
-      (void)Read<tuneonce::RankDecisions>(bytes, tuneonce::DecodeDecisions, tuneonce::EncodeDecisions);
+      (void)Read<tuneonce::RankSelections>(bytes, tuneonce::DecodeSelections, tuneonce::EncodeSelections);
       break;
     case 2:
       (void)Read<tuneonce::RankChecks>(bytes, tuneonce::DecodeChecks, tuneonce::EncodeChecks);
@@ -87,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       (void)tuneonce::Beat::Decode(body);
       break;
     case 7:
-      (void)tuneonce::UnsealArtifact(tuneonce::Fingerprint{1, 2}, bytes);
+      (void)tuneonce::DecodeChecksummedArtifact(tuneonce::Fingerprint{1, 2}, bytes);
       break;
   }
   return 0;

@@ -60,7 +60,7 @@ TEST_F(DescriptorGpuTest, AKernelThatCopiesByTmaIsTunedLaunchedAndFollowsItsTens
       .Key(KeyOf("M").NextPow2(), KeyOf("N"))
       .Space(space)
       .Grid(Grid::TileCoverage({{"N", columns}, {"M", rows}}))
-      .AddVariant(CudaCpp(kTwice, "twice").Block(128).Taking({"x_map", "y", "M", "N"}));
+      .AddVariant(CudaCpp(kTwice, "twice").Block(128).KernelArgs({"x_map", "y", "M", "N"}));
   AutotunePolicy policy;
   policy.store = std::make_shared<MemoryStore>();
   Result<TunedKernel> kernel = TunedKernel::Create(definition, policy);

@@ -65,7 +65,7 @@ def replay(bundle, name, kernel_first):
     kernel = tuneonce.TunedKernel(bundle, store="memory")
     kernel(*arguments)
     torch.cuda.synchronize()
-    say("it runs", kernel.choice_of(*arguments))
+    say("it runs", kernel.explain(*arguments))
     written = arguments[OUTPUT[name]]
     expected = written.clone()
     say("it is captured")

@@ -1,12 +1,12 @@
 """The decode loop and the language model of the examples from bundles that were compiled ahead: no compiler is found,
 none is started, NVRTC is not opened (tests/precompiled/exec_counter.cc sees it), nothing is searched; and without
-decisions all is searched, by code that is there. On the device `cpu` a twin of that on a GPU.
+selections all is searched, by code that is there. On the device `cpu` a twin of that on a GPU.
 
 precompiled_gpu_test.py --bin FOLDER --counter LIBRARY --bundles FOLDER --llm-bundles FOLDER --device cpu|cuda
                         [--compiled FOLDER]
 
 `--compiled` (or TUNEONCE_PRECOMPILED): bundles that another machine compiled for this GPU, where this one has no
-compilers: then the run with decisions is left out. Exit code 77 where there is no GPU.
+compilers: then the run with selections is left out. Exit code 77 where there is no GPU.
 """
 import argparse
 import json
@@ -77,12 +77,12 @@ class Test:
         return [self.options.bin / "tuneonce_llm", self.options.device, "tiny", *folder]
 
     def hidden_run(self, command):
-        """What it did: (misses, stand-ins, searches, compiles), what the counter saw, output."""
+        """What it did: (misses, fallbacks, searches, compiles), what the counter saw, output."""
         log = self.work / "log"
         log.unlink(missing_ok=True)
         code, output = run(command, self.hidden(log))
         seen = log.read_text() if log.exists() else ""
-        counts = re.search(r"(\d+) misses after sealing, (\d+) stand-ins\n(\d+) searches, (\d+) compiles", output)
+        counts = re.search(r"(\d+) misses after freezing, (\d+) fallbacks\n(\d+) searches, (\d+) compiles", output)
         return code, tuple(map(int, counts.groups())) if counts else None, seen, output
 
     def expect(self, command, what, num_searches):
@@ -92,7 +92,7 @@ class Test:
         if code != 0 or counts is None:
             wrong.append(f"it ended with {code}")
         elif counts[:2] != (0, 0) or counts[3] != 0 or (counts[2] > 0) != (num_searches > 0):
-            wrong.append(f"misses, stand-ins, searches, compiles: {counts}")
+            wrong.append(f"misses, fallbacks, searches, compiles: {counts}")
         if seen:
             wrong.append("it started a process, or opened a compiler's library")
         if wrong:
@@ -128,13 +128,13 @@ class Test:
         self.expect(self.loop(self.compile("undecided", target, [], LOOP)), "compiled ahead, undecided", 1)
         store = self.tuned("loop", self.loop())
         for name, extra in [("decided", []), ("least", ["--only-decided", "--no-sources"])]:
-            folder = self.compile(name, target, ["--decisions", store, *extra], LOOP)
+            folder = self.compile(name, target, ["--selections", store, *extra], LOOP)
             self.expect(self.loop(folder), f"compiled ahead, decided {extra}", 0)
         shown = json.loads(must([self.tuneonce, "bundle", "show", folder / "matmul", "--json"], self.environment))
-        if len(shown["decisions"]) != 2:
-            sys.exit(f"FAILED: matmul has two keys in the loop, and not {shown['decisions']}")
+        if len(shown["selections"]) != 2:
+            sys.exit(f"FAILED: matmul has two keys in the loop, and not {shown['selections']}")
         bundles = MODEL + [str(self.options.llm_bundles / name) for name in OF_MODEL]
-        decided = ["--decisions", self.tuned("model", self.model()), "--only-decided", "--no-sources"]
+        decided = ["--selections", self.tuned("model", self.model()), "--only-decided", "--no-sources"]
         self.expect(self.model(self.compile("of_model", target, decided, bundles)), "language model, compiled ahead", 0)
 
 

@@ -115,7 +115,7 @@ def test_what_does_not_suit_is_said():
     kernel(x, w, y, 1e-5)
     torch.testing.assert_close(y, reference_rms_norm(x, w, 1e-5), rtol=2e-3, atol=2e-3)
     # If Tile IR won for x's key, this is a key of its own, tuned without it; if CUDA C++ won, that suits both.
-    assert kernel.counters()["tunes"] in (1, 2) and kernel.counters()["stand_ins"] == 0, kernel.counters()
+    assert kernel.counters()["tunes"] in (1, 2) and kernel.counters()["fallbacks"] == 0, kernel.counters()
 
 
 def test_what_makes_its_descriptors_on_the_gpu_runs_from_a_graph():
@@ -180,7 +180,7 @@ def test_a_custom_op_works_eager_compiled_captured_and_differentiated():
     rotated = rope(q, angles.cos(), angles.sin())
     assert torch.equal(q, before) and not torch.equal(rotated, before)
     # Rotating back is the gradient of rotating.
-    back = tuneonce.torch.custom_op("tuneonce_test::rope_back", folder / "rope", store="memory", shared_choice="rope")
+    back = tuneonce.torch.custom_op("tuneonce_test::rope_back", folder / "rope", store="memory", selection_group="rope")
     rope.register_autograd(lambda ctx, g: (back(g.contiguous(), ctx.saved_tensors[0], -ctx.saved_tensors[1]), None, None),
                            setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[1], inputs[2]))
     leaf = before.clone().requires_grad_()
@@ -227,7 +227,7 @@ def test_an_observer_is_told_of_a_tune_on_a_gpu():
     kernel(x, w, torch.empty_like(x), 1e-5)
     result = told.result
     assert result.timer == "cupti" and result.baseline is not None and result.speedup_over_baseline >= 1, result
-    assert kernel.choice_of(x, w, torch.empty_like(x), 1e-5).config == result.best.config
+    assert kernel.explain(x, w, torch.empty_like(x), 1e-5).config == result.best.config
     print(result)
 
 

@@ -162,7 +162,7 @@ TEST_F(TunedKernelGpuTest, AKernelRunsInEachContext) {
   }
   EXPECT_EQ(kernel.counters().tunes, 1);
   EXPECT_EQ(kernel.counters().hits, 2 * static_cast<std::int64_t>(seen.size()) - 1);
-  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "the tuned one and the stand-in";
+  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "the tuned one and the fallback";
   if (!address_came_back) GTEST_SKIP() << "no address came back in 20 contexts";
 }
 
@@ -219,7 +219,7 @@ TEST_F(TunedKernelGpuTest, APrimaryContextResetDoesNotHurt) {
   ASSERT_EQ(driver->CtxSetCurrent(again), CUDA_SUCCESS);
   EXPECT_OK(LaunchIn(kernel));
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(kernel.counters().stored_hits, 0) << "what was resident still is";
+  EXPECT_EQ(kernel.counters().stored_hits, 0) << "what was ready still is";
 }
 
 TEST_F(TunedKernelGpuTest, CandidatesThatAskForTooMuchFailAndTheRestGoOn) {

@@ -51,10 +51,10 @@ cp "$work/prefix/lib/libtuneonce_cpu_driver.so" "$work/trap"
 said=$(cd "$work/trap" && PATH="$work/prefix/bin:$PATH" bash -c 'exec -a tuneonce tuneonce doctor')
 grep -q "CPU driver: $work/prefix/" <<< "$said" || { echo "$said"; exit 1; }
 echo "installed command: ok"
-# What was compiled ahead is embedded with its decisions, and then runs without a compiler.
+# What was compiled ahead is embedded with its selections, and then runs without a compiler.
 (cd / && "$work/prefix/bin/tuneonce" tune vector_add --device cpu --shape N=1000 --store "$work/store/tuned.db" --json \
    > /dev/null)
-"$work/prefix/bin/tuneonce" bundle compile vector_add --target cpu --decisions "$work/store/tuned.db" --only-decided \
+"$work/prefix/bin/tuneonce" bundle compile vector_add --target cpu --selections "$work/store/tuned.db" --only-decided \
   -o "$work/compiled/vector_add" > "$work/log" || { cat "$work/log"; exit 1; }
 cmake "$work/build" -DCONSUMER_COMPILED="$work/compiled/vector_add" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 cmake --build "$work/build" --target compiled_consumer > "$work/log" || { cat "$work/log"; exit 1; }

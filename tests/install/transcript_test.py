@@ -21,7 +21,7 @@ _LINES = [
     "[ok]      device cpu:0: tuneonce CPU device ({cpu}), no compute capability, {cores} cores, 11.8 GiB",
     "[ok]      C++ compiler: /usr/bin/c++: {compiler}",
     "vector_add on tuneonce CPU device ({cpu}), N=100000",
-    "cpu: 4 configs, 4 ways to build them compiled, 61 KiB, 1 decisions ({compiler}, {cpu})",
+    "cpu: 4 configs, 4 ways to build them compiled, 61 KiB, 1 selections ({compiler}, {cpu})",
     "  on tuneonce CPU device ({cpu}), driver 13.0: {{backend=tile, BLOCK=1024, UNROLL=1}}",
     "    from: search on 2026-11-23, vm, {compiler}, {cpu}",
 ]
@@ -53,7 +53,7 @@ class TranscriptTest(unittest.TestCase):
         page = "\n".join(_LINES).format(cpu=_CPUS[0], compiler=_COMPILERS[0], cores=2)
         for old, new in [("vector_add on", "softmax on"), ("N=100000", "M=100000"), (" driver ", " version "),
                          ("UNROLL", "STAGES"), ("C++ compiler", "compiler"), ("ways to build", "means to build"),
-                         ("decisions", "choices")]:
+                         ("selections", "choices")]:
             self.assertIn(old, page)
             self.assertIn("now says", differences(page, page.replace(old, new)), old)
 

@@ -173,10 +173,10 @@ TEST_F(CallTest, AHitAndTheStoreRoundAlike) {
       const TensorView row = TensorView::Contiguous(memory_, DType::kFloat32, {n});
       const Argument y = row;  // It points to the view.
       ASSERT_OK(binder.Bind(&y, 1, &call_));
-      std::uint64_t stored[2], resident = 0;
+      std::uint64_t stored[2], ready = 0;
       binder.KeyWords(call_, stored);
-      binder.AddVaryingKeyWords(call_, [&](std::uint64_t word) { resident = word; });
-      EXPECT_EQ(resident, stored[0]) << part.ToString(n);
+      binder.AddVaryingKeyWords(call_, [&](std::uint64_t word) { ready = word; });
+      EXPECT_EQ(ready, stored[0]) << part.ToString(n);
       EXPECT_EQ(stored[0], static_cast<std::uint64_t>(part.Round(n)));
     }
   }

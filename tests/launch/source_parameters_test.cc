@@ -43,10 +43,10 @@ TEST(SourceParametersTest, NamesAreReadWhereCppIsPlain) {
     std::optional<Names> names = ParameterNamesInCpp(KernelSource::CudaCpp(each.text, "k"));
     EXPECT_TRUE(names == each.names) << each.text << ": " << (names ? names->size() : 999);
   }
-  EXPECT_EQ(ParameterNamesInCpp(KernelSource::HostCpp("static void k(const tuneonce_block& b, int n) {}", "k")),
+  EXPECT_EQ(ParameterNamesInCpp(KernelSource::CpuCpp("static void k(const tuneonce_block& b, int n) {}", "k")),
             Names{"n"});
-  EXPECT_EQ(ParameterNamesInCpp(KernelSource::HostCpp("static void k(int n) {}", "k")), std::nullopt) << "no kernel";
-  EXPECT_EQ(ParameterNamesInCpp(KernelSource::HostCpp("static void k(int n) {}", "")), std::nullopt);
+  EXPECT_EQ(ParameterNamesInCpp(KernelSource::CpuCpp("static void k(int n) {}", "k")), std::nullopt) << "no kernel";
+  EXPECT_EQ(ParameterNamesInCpp(KernelSource::CpuCpp("static void k(int n) {}", "")), std::nullopt);
 }
 
 /// 4 * 10^5 nested calls, each of which would be scanned to its end.

@@ -38,21 +38,21 @@ void RunRace(Race& race, const std::function<double(std::size_t, int)>& sample) 
 TEST(RaceTest, ALoneEntrantWinsAfterWarmUpAndOneSample) {
   Race race(1);
   RunRace(race, [](std::size_t, int) { return 5.0; });
-  EXPECT_EQ(race.Choice(), 0u);
+  EXPECT_EQ(race.LaunchPlan(), 0u);
   EXPECT_TRUE(race.certain());
   EXPECT_EQ(race.samples_us(0).size(), 1u);
 }
 
-TEST(RaceTest, NoEntrantsNoRoundsNoChoice) {
+TEST(RaceTest, NoEntrantsNoRoundsNoSelection) {
   Race race(0);
   EXPECT_TRUE(race.NextRound().empty());
-  EXPECT_FALSE(race.Choice().has_value());
+  EXPECT_FALSE(race.LaunchPlan().has_value());
 }
 
-TEST(RaceTest, HopelessEntrantsLeaveAfterTwoRuns) {
+TEST(RaceTest, EntrantsAreEliminatedAfterTwoRuns) {
   Race race(4);
   RunRace(race, [](std::size_t entrant, int) { return entrant == 2 ? 10.0 : 40.0; });
-  EXPECT_EQ(race.Choice(), 2u);
+  EXPECT_EQ(race.LaunchPlan(), 2u);
   EXPECT_TRUE(race.certain());
   EXPECT_EQ(race.num_rounds(), 1);
   EXPECT_FALSE(race.Ties(0));
@@ -66,7 +66,7 @@ TEST(RaceTest, ASlowFirstRunDoesNotLose) {
     if (round == 0 && entrant == 1) return 1000.0;  // Lazy loading, cold instruction cache.
     return noise(entrant == 1 ? 10 : 11, 0.01);
   });
-  EXPECT_EQ(race.Choice(), 1u);
+  EXPECT_EQ(race.LaunchPlan(), 1u);
 }
 
 TEST(RaceTest, OneOutlierAfterTheWarmUpDoesNotLose) {
@@ -76,7 +76,7 @@ TEST(RaceTest, OneOutlierAfterTheWarmUpDoesNotLose) {
     if (round == 1 && entrant == 1) return 30.0;
     return noise(entrant == 1 ? 10 : 11, 0.01);
   });
-  EXPECT_EQ(race.Choice(), 1u);
+  EXPECT_EQ(race.LaunchPlan(), 1u);
 }
 
 TEST(RaceTest, AmongEqualsTheMostPreferredWinsWhateverTheSeed) {
@@ -86,12 +86,12 @@ TEST(RaceTest, AmongEqualsTheMostPreferredWinsWhateverTheSeed) {
     Race race(4, options);
     Noise noise(seed);
     RunRace(race, [&](std::size_t entrant, int) { return noise(entrant == 0 ? 12 : 10 - 0.01 * entrant, 0.02); });
-    EXPECT_EQ(race.Choice(), 1u) << seed;
+    EXPECT_EQ(race.LaunchPlan(), 1u) << seed;
     EXPECT_TRUE(race.Ties(2)) << seed;
   }
 }
 
-TEST(RaceTest, CommonDriftDoesNotChangeTheChoice) {
+TEST(RaceTest, CommonDriftDoesNotChangeTheSelection) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     RaceOptions options;
     options.seed = seed;
@@ -101,7 +101,7 @@ TEST(RaceTest, CommonDriftDoesNotChangeTheChoice) {
     RunRace(race, [&](std::size_t entrant, int round) {
       return noise(entrant == 1 ? 10 : 10.5, 0.01) * (1 + std::min(round, 30) / 60.0);
     });
-    EXPECT_EQ(race.Choice(), 1u) << seed;
+    EXPECT_EQ(race.LaunchPlan(), 1u) << seed;
   }
 }
 
@@ -109,12 +109,12 @@ TEST(RaceTest, EntrantsWithoutAValidSampleAreOut) {
   for (double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     Race race(3);
     RunRace(race, [&](std::size_t entrant, int round) { return entrant == 0 && round == 2 ? bad : 10.0 + entrant; });
-    EXPECT_EQ(race.Choice(), 1u) << bad;
+    EXPECT_EQ(race.LaunchPlan(), 1u) << bad;
     EXPECT_FALSE(race.Ties(0));
   }
   Race race(2);
   RunRace(race, [](std::size_t, int) { return 0.0; });
-  EXPECT_FALSE(race.Choice().has_value());
+  EXPECT_FALSE(race.LaunchPlan().has_value());
   EXPECT_FALSE(race.certain());
 }
 
@@ -124,7 +124,7 @@ TEST(RaceTest, BudgetAndRoundsEndItAndItSaysSo) {
   Race out_of_budget(2, options);
   RunRace(out_of_budget, [](std::size_t, int) { return 60.0; });
   EXPECT_FALSE(out_of_budget.certain());
-  EXPECT_EQ(out_of_budget.Choice(), 0u);
+  EXPECT_EQ(out_of_budget.LaunchPlan(), 0u);
   options = RaceOptions();
   options.max_rounds = 5;
   Race out_of_rounds(2, options);

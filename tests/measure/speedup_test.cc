@@ -80,7 +80,7 @@ TEST(SpeedupTest, Verdicts) {
   struct Case {
     Speedup speedup;
     Verdict verdict;
-    bool is_certain;
+    bool is_conclusive;
   };
   for (const Case& each :
        {Case{{1.10, 1.09, 1.11}, Verdict::kAccept, true}, Case{{1.05, 1.049, 1.051}, Verdict::kAccept, false},
@@ -92,7 +92,7 @@ TEST(SpeedupTest, Verdicts) {
         Case{{.98, .975, .985}, Verdict::kRevert, false}, Case{{.5, .4, .6}, Verdict::kRevert, true}}) {
     const std::string text = std::to_string(each.speedup.ratio) + " from " + std::to_string(each.speedup.low);
     EXPECT_EQ(VerdictName(VerdictOf(each.speedup)), VerdictName(each.verdict)) << text;
-    EXPECT_EQ(IsCertain(each.speedup), each.is_certain) << text;
+    EXPECT_EQ(IsCertain(each.speedup), each.is_conclusive) << text;
   }
 }
 

@@ -92,7 +92,7 @@ def test_ours_runs_on_the_cpu_device_and_its_figures_are_marked() -> None:
 def test_dispatch_shows_what_it_could_not_run_and_keeps_the_figures() -> None:
     with tempfile.TemporaryDirectory() as folder:
         programs = pathlib.Path(folder)
-        # A stand-in for ours that says what a program would; the others were not built.
+        # A fallback for ours that says what a program would; the others were not built.
         (programs / "peers_tuneonce").write_text(f"#!{sys.executable}\nprint('''{json.dumps(ours(25))}''')\n")
         (programs / "peers_tuneonce").chmod(0o755)
         (programs / "peers_ktt").write_text("#!/bin/sh\necho 'cuInit: no device' >&2\nexit 1\n")

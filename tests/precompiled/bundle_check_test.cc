@@ -112,7 +112,7 @@ TUNEONCE_CPU_KERNEL(k);)";
 constexpr char kTileAxis[] = R"({"name": "TILE", "values": [64, 128]}, {"name": "NOTHING", "values": [1, 2]})";
 
 std::string CpuVariant(const std::string& blocks) {
-  return R"({"name": "cpu", "source": "host_cpp", "symbol": "k", "defines": ["TILE"], "grid": {"pattern": "fixed",
+  return R"({"name": "cpu", "source": "cpu_cpp", "symbol": "k", "defines": ["TILE"], "grid": {"pattern": "fixed",
 "blocks": [)" +
          blocks + R"(]}, "artifacts": [{"file": "k.cc"}]})";
 }

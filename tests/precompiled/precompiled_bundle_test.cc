@@ -19,7 +19,7 @@
 #include "search/candidate.h"
 #include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
-#include "store/shipped_decisions.h"
+#include "store/shipped_selections.h"
 #include "testing/device_test.h"
 #include "testing/process_monitor.h"
 #include "testing/runtimes.h"
@@ -39,7 +39,7 @@ constexpr char kManifest[] = R"({"tuneonce_bundle": 1, "name": "scale", "version
 {"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]},
 {"name": "factor", "kind": "scalar", "dtype": "float32", "warmup": 2.0}, {"kind": "dim", "dim": "N"}],
 "axes": [{"name": "TILE", "values": [256, 4096]}], "baseline": {"TILE": 256}, "example": {"dims": {"N": 5000}},
-"variants": [{"name": "cpu", "source": "host_cpp", "symbol": "scale", "defines": ["TILE"], OPTIONS
+"variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "scale", "defines": ["TILE"], OPTIONS
 "grid": {"pattern": "one_d", "tiles": [["N", {"axis": "TILE"}]]}, "artifacts": [{"file": "src/scale.cc"}]}]})";
 constexpr char kSource[] = R"(
 static void scale(const tuneonce_block& block, const float* x, float* y, float factor, int n) {
@@ -94,7 +94,7 @@ class PrecompiledBundleTest : public testing::CpuDeviceTest {
     EXPECT_OK(WriteFile(Path(file), Replaced(text, what, by)));
   }
 
-  AutotunePolicy Policy(AutotunePolicy::Mode mode = AutotunePolicy::Mode::kTune) {
+  AutotunePolicy Policy(AutotunePolicy::Mode mode = AutotunePolicy::Mode::kTuneOnMiss) {
     AutotunePolicy policy;
     policy.mode = mode;
     policy.search.runtime = compilerless_;
@@ -125,21 +125,21 @@ class PrecompiledBundleTest : public testing::CpuDeviceTest {
 
 TEST_F(PrecompiledBundleTest, DecidedKeysNeedNoCompilerAndNoSearchWhateverTheDriver) {
   std::string store = Tuned();
-  ASSERT_TRUE(Compile("out", {"--decisions", store}));
-  for (auto mode : {AutotunePolicy::Mode::kTune, AutotunePolicy::Mode::kStoredOnly}) {
+  ASSERT_TRUE(Compile("out", {"--selections", store}));
+  for (auto mode : {AutotunePolicy::Mode::kTuneOnMiss, AutotunePolicy::Mode::kStoredOnly}) {
     for (int driver_is_newer_by : {0, 10}) {
       Bundle bundle = *Bundle::Load(Path("out"));
       KernelDefinition definition = bundle.definition();
-      std::vector<TuningRecord> records = *DecodeRecords(definition.shipped_decisions());
+      std::vector<TuningRecord> records = *DecodeRecords(definition.shipped_selections());
       ASSERT_EQ(records.size(), 1u);
       records[0].key.driver_version -= driver_is_newer_by;
-      definition.ShippedDecisions(EncodeRecords(records));
+      definition.ShippedSelections(EncodeRecords(records));
       const testing::ProcessMonitor monitor;
       TunedKernel kernel = *TunedKernelOn::Create(*device_, definition, Policy(mode));
       ASSERT_OK(Launch(kernel, 5000));
       EXPECT_EQ(kernel.counters().tunes, 0);
       EXPECT_EQ(kernel.counters().stored_hits, 1);
-      EXPECT_EQ(kernel.counters().stand_ins, 0);
+      EXPECT_EQ(kernel.counters().fallbacks, 0);
       EXPECT_EQ(compilerless_->num_compiles(), 0);
       EXPECT_FALSE(monitor.HasStartedOne());
     }
@@ -206,7 +206,7 @@ TEST_F(PrecompiledBundleTest, InStoredOnlyAnUndecidedKeyRunsTheBaseline) {
   TunedKernel kernel = *TunedKernel::FromBundle(Path("out"), Policy(AutotunePolicy::Mode::kStoredOnly));
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 5000}}}));
   ASSERT_OK(Launch(kernel, 5000));
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);
   EXPECT_EQ(compilerless_->num_compiles(), 0);
 }
@@ -234,9 +234,9 @@ TEST_F(PrecompiledBundleTest, ItIsTheSameKernelAsItsSourceBundleWithSourcesOrWit
 
 TEST_F(PrecompiledBundleTest, OnlyWhatIsDecidedTravelsAndIsSearchedWhereAKeyIsNot) {
   std::string store = Tuned();
-  ASSERT_TRUE(Compile("out", {"--decisions", store, "--only-decided", "--no-sources"}));
+  ASSERT_TRUE(Compile("out", {"--selections", store, "--only-decided", "--no-sources"}));
   Bundle bundle = *Bundle::Load(Path("out"));
-  std::string winner = (*DecodeRecords(bundle.definition().shipped_decisions()))[0].config.ToString();
+  std::string winner = (*DecodeRecords(bundle.definition().shipped_selections()))[0].config.ToString();
   std::size_t expected = winner == "TILE=256" ? 1 : 2;  // The winner and the baseline.
   TunedKernel kernel = *TunedKernel::FromBundle(Path("out"), Policy());
   ASSERT_OK(Launch(kernel, 5000));
@@ -289,11 +289,11 @@ TEST_F(PrecompiledBundleTest, AnotherTargetOrProcessorIsSaidInOneLine) {
 
 TEST_F(PrecompiledBundleTest, EmbeddedItNeedsNoCompilerEither) {
   std::string store = Tuned();
-  ASSERT_TRUE(Compile("out", {"--decisions", store, "--no-sources"}));
+  ASSERT_TRUE(Compile("out", {"--selections", store, "--no-sources"}));
   std::vector<std::pair<std::string, std::string>> contents = {
       {"manifest.json", *ReadFile(Path("out/manifest.json"))},
       {"precompiled.json", *ReadFile(Path("out/precompiled.json"))},
-      {"precompiled/decisions", *ReadFile(Path("out/precompiled/decisions"))}};
+      {"precompiled/selections", *ReadFile(Path("out/precompiled/selections"))}};
   for (const std::string& name : NamesIn(Path("out/precompiled/cpu"))) {
     contents.emplace_back("precompiled/cpu/" + name, *ReadFile(Path("out/precompiled/cpu/" + name)));
   }
@@ -324,7 +324,7 @@ TEST_F(PrecompiledBundleTest, ALinkedFolderIsCopiedAndWhatCannotBeCompiledAheadI
   ExpectOneLineError(compile({"--target", "sm_90", "-o", Path("new")}), "sm_90");
   ExpectOneLineError(compile({"--target", "gpu", "-o", Path("new")}), "write it like sm_90, or cpu");
   ExpectOneLineError(compile({"--target", "cpu", "--target", "cpu", "-o", Path("new")}), "is given twice");
-  ExpectOneLineError(compile({"--target", "cpu", "--only-decided", "-o", Path("new")}), "--decisions STORE");
+  ExpectOneLineError(compile({"--target", "cpu", "--only-decided", "-o", Path("new")}), "--selections STORE");
   ExpectOneLineError(compile({"--target", "cpu", "-o", Path("new")}), "/nowhere/c++", "TUNEONCE_CXX=/nowhere/c++");
   ASSERT_OK(folder_.WriteFile("scale/manifest.json", Replaced(kManifest, "OPTIONS", R"("options": ["-Isrc"],)")));
   ExpectOneLineError(compile({"--target", "cpu", "-o", Path("new")}), "has the option -Isrc");
@@ -352,7 +352,7 @@ TEST_F(PrecompiledBundleTest, AHeaderThatTheManifestDoesNotNameIsRefused) {
 }
 
 TEST_F(PrecompiledBundleTest, TileCppIsCompiledAheadForGpusAndItsParametersAreThoseOfItsCode) {
-  std::string manifest = Replaced(Replaced(kManifest, "OPTIONS", ""), "host_cpp", "tile_cpp");
+  std::string manifest = Replaced(Replaced(kManifest, "OPTIONS", ""), "cpu_cpp", "tile_cpp");
   manifest =
       Replaced(Replaced(manifest, "\"symbol\": \"scale\"", "\"symbol\": \"scale<TILE>\""), "scale.cc", "scale.cu");
   EXPECT_OK(folder_.WriteFile("scale/src/scale.cu", R"(
@@ -429,7 +429,7 @@ TEST_F(PrecompiledBundleTest, ShippedTileCppIsServedFromItsCubinsWithoutNvrtcAnd
 }
 
 TEST_F(PrecompiledBundleTest, TileCppThatWasCompiledAheadIsLoadedWithWhatItAssumesAndStartsNoProcess) {
-  std::string manifest = Replaced(Replaced(kManifest, "OPTIONS", ""), "host_cpp", "tile_cpp");
+  std::string manifest = Replaced(Replaced(kManifest, "OPTIONS", ""), "cpu_cpp", "tile_cpp");
   manifest =
       Replaced(Replaced(manifest, "\"symbol\": \"scale\"", "\"symbol\": \"scale<TILE>\""), "scale.cc", "scale.cu");
   EXPECT_OK(folder_.WriteFile("scale/src/scale.cu", R"(
@@ -494,7 +494,7 @@ __tile_global__ void scale(const float* __restrict__ x, float* __restrict__ y, f
 
 TEST_F(PrecompiledBundleTest, AHeaderThatTheManifestDoesNotNameIsRefusedInCudaCppToo) {
   const std::string manifest =
-      Replaced(Replaced(Replaced(kManifest, "OPTIONS", "\"block\": [64], HEADERS"), "host_cpp", "cuda_cpp"),
+      Replaced(Replaced(Replaced(kManifest, "OPTIONS", "\"block\": [64], HEADERS"), "cpu_cpp", "cuda_cpp"),
                "src/scale.cc", "src/scale.cu");
   ASSERT_OK(folder_.WriteFile("scale/manifest.json", Replaced(manifest, "HEADERS", "")));
   ASSERT_OK(folder_.WriteFile("scale/src/loose.h", "#define LOOSE 1\n"));
@@ -539,12 +539,12 @@ TEST_F(PrecompiledBundleTest, AListOfCodeThatIsNoneIsAnErrorWithItsLine) {
 
 TEST_F(PrecompiledBundleTest, ShowSaysWhatTravels) {
   std::string store = Tuned();
-  ASSERT_TRUE(Compile("out", {"--decisions", store}));
+  ASSERT_TRUE(Compile("out", {"--selections", store}));
   auto shown = nlohmann::json::parse(RunCli({"bundle", "show", Path("out"), "--json"}).output);
   EXPECT_EQ(shown["targets"][0]["name"], "cpu");
   EXPECT_EQ(shown["targets"][0]["images"], 2);
-  EXPECT_EQ(shown["decisions"].size(), 1u);
-  EXPECT_NE(shown["decisions"][0]["key"].get<std::string>().find("N=5000"), std::string::npos);
+  EXPECT_EQ(shown["selections"].size(), 1u);
+  EXPECT_NE(shown["selections"][0]["key"].get<std::string>().find("N=5000"), std::string::npos);
   ProcessResult text = RunCli({"bundle", "show", Path("out")});
   EXPECT_NE(text.output.find("compiled for cpu: 2 images"), std::string::npos) << text.output;
 }

@@ -28,7 +28,7 @@ def copy_kernel(dtype="float32", element="float"):
             "parameters": [{"name": "x", "access": "in", **vector}, {"name": "y", "access": "out", **vector},
                            {"kind": "dim", "dim": "N"}] +
             [{"kind": "stride", "tensor": name, "dimension": 0, "dtype": "int64"} for name in "xy"],
-            "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "copy",
+            "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "copy",
                           "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "k.cc"}]}]}
         (path / "manifest.json").write_text(json.dumps(manifest))
         (path / "k.cc").write_text(f"""

@@ -350,7 +350,7 @@ def test_what_a_declaration_alone_gets_wrong_is_named():
             ({"configs": [64]}, "config 64 is neither a dict nor an object"),
             ({"configs": [{"TILE": 1, "occupancy": ByTarget()}]}, "a config has one value for all targets. Leave 'occupancy' out"),
             ({"hint_axes": {"occupancy": [1.5]}}, "hint 'occupancy' is 1.5; a hint is a whole number, or None"),
-            ({"axes": {"TILE": [1, 2]}, "baseline": {}}, "the baseline or stand-in {} has no value for axis 'TILE'"),
+            ({"axes": {"TILE": [1, 2]}, "baseline": {}}, "the baseline or fallback {} has no value for axis 'TILE'"),
             ({"divisible": {"K": 16}}, "divisible names 'K', which is not a dim; the dims are: M, N"),
             ({"alignments": {"z": 8}}, "alignments names 'z', which is not a tensor; the tensors are: x, y"),
             ({"alias_groups": [["x"]]}, "the alias group ['x'] is not two or more tensors; there are: x, y"),

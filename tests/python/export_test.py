@@ -106,7 +106,7 @@ def test_a_declaration_says_all_that_a_manifest_can():
         baseline=[{"config": {"TILE": 128, "opt-level": 3}, "targets": {"min_capability": 100}},
                   {"config": {"TILE": 64, "opt-level": 3}}],
         matmul=dict(a="x", b="x", c="y", k="M", tile_m="TILE", tile_n="TILE", tile_k="TILE"), unordered=True,
-        stand_in={"TILE": 64, "opt-level": 3}, target_filters=[{"config": {"TILE": 128}, "targets": "cpu"}],
+        fallback={"TILE": 64, "opt-level": 3}, target_filters=[{"config": {"TILE": 128}, "targets": "cpu"}],
         guards=[{"scalar": "causal", "is": True}, {"term": add("M", "N"), "at_most": greatest("M", 1 << 20)}],
         tolerance={"relative": 1e-3}, work={"bytes": [[8, "M", "N"]], "operations": floor_div(product("M", "N"), 2)},
         example={"dims": {"M": 64, "N": 64}}, targets_of={"cuda": {"min_capability": 90}}, options_of={"cpu": ["-g"]})
@@ -289,7 +289,7 @@ def test_the_examples_are_what_the_exporter_makes_of_them():
                        check=True, stdout=subprocess.DEVNULL)
         for name in names:
             made, shipped = (json.loads(pathlib.Path(at, name, "manifest.json").read_text()) for at in (out, folder))
-            exported = [v for v in shipped["variants"] if v["source"] in ("tile_ir", "host_cpp")]
+            exported = [v for v in shipped["variants"] if v["source"] in ("tile_ir", "cpu_cpp")]
             assert made.pop("variants") == exported, name
             assert made == {field: value for field, value in shipped.items() if field != "variants"}, name
             for file in pathlib.Path(out, name).glob("*.tileir"):

@@ -32,7 +32,7 @@ def slow_bundle(path):
         "tuneonce_bundle": 1, "name": "slow", "version": "1", "dims": ["N"],
         "parameters": [{"name": "x", "access": "in", **one}, {"name": "y", "access": "out", **one}],
         "axes": [{"name": "A", "kind": "structural", "values": [1, 2]}],
-        "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "slow", "grid": {"pattern": "fixed", "blocks": [1]},
+        "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "slow", "grid": {"pattern": "fixed", "blocks": [1]},
                       "artifacts": [{"config": {"A": a}, "file": f"{a}.cc"} for a in (1, 2)]}]}))
     for a in (1, 2):
         (path / f"{a}.cc").write_text(f"""

@@ -61,7 +61,7 @@ def bundle_of(path, bodies, baseline="a"):
         "tuneonce_bundle": 1, "name": "copies", "version": "1", "dims": ["N"],
         "parameters": [{"name": "x", "access": "in", **one}, {"name": "y", "access": "out", **one}, {"kind": "dim", "dim": "N"}],
         "axes": [{"name": "BODY", "kind": "structural", "values": list(bodies)}], "baseline": {"BODY": baseline},
-        "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "one", "grid": {"pattern": "fixed", "blocks": [1]},
+        "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "one", "grid": {"pattern": "fixed", "blocks": [1]},
                       "artifacts": [{"config": {"BODY": name}, "file": f"{name}.cc"} for name in bodies]}]}
     pathlib.Path(path, "manifest.json").write_text(json.dumps(manifest))
     for name, body in bodies.items():
@@ -120,7 +120,7 @@ def test_what_a_budget_leaves_out_is_told():
         short = tuneonce.load(pathlib.Path(path), "cpu", store="memory", observer=told, max_rounds=1, final_rounds=0)
         short(*one_float())
         assert told.result.cost.num_rounds <= 1 and max(s.num_samples for s in told.result.successes) <= 1, told.result
-        assert told.result.best.error_margin_us is None and not told.result.is_certain, told.result
+        assert told.result.best.error_margin_us is None and not told.result.is_conclusive, told.result
 
 
 def test_stored_hits_refused_misses_and_warnings_are_told():
@@ -131,7 +131,7 @@ def test_stored_hits_refused_misses_and_warnings_are_told():
         again = tuneonce.load(bundle, "cpu", store=store, observer=told)
         again(*one_float())
         assert told.calls == [("stored", "copies", KEY)] and told.config.startswith("BODY="), (told.calls, told.config)
-        again.seal()
+        again.freeze()
         again(np.ones(2, np.float32), np.zeros(2, np.float32))
         assert told.calls[1:] == [("refused", "copies", KEY.replace("N=1", "N=2"))], told.calls
 
@@ -187,7 +187,7 @@ import numpy, tuneonce
 x, y = numpy.ones((8, 64), "f"), numpy.zeros((8, 64), "f")
 said = []
 def recurse(*_):
-    for call in (lambda: kernel(x, y), lambda: kernel(x[:3], y[:3]), lambda: kernel.choice_of(x, y)):
+    for call in (lambda: kernel(x, y), lambda: kernel(x[:3], y[:3]), lambda: kernel.explain(x, y)):
         try:
             said.append(type(call()).__name__)
         except tuneonce.FailedPreconditionError as e:
@@ -203,7 +203,7 @@ def test_an_observer_that_calls_its_kernel_is_refused_and_does_not_hang():
     done = subprocess.run([sys.executable, "-c", RECURSE + """
 kernel = tuneonce.load("softmax", "cpu", store="memory", observer=Recursive())
 kernel(x, y)
-assert said == ["refused", "refused", "Choice"] and kernel.is_tuned(x, y), said
+assert said == ["refused", "refused", "LaunchPlan"] and kernel.is_tuned(x, y), said
 """], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -216,7 +216,7 @@ class Alarming(tuneonce.Observer):
         signal.setitimer(signal.ITIMER_REAL, 0.01)  # While it compiles.
 kernel = tuneonce.load("softmax", "cpu", store="memory", observer=Alarming())
 kernel(x, y)
-assert said == ["refused", "refused", "Choice"], said
+assert said == ["refused", "refused", "LaunchPlan"], said
 """], capture_output=True, text=True, env={k: v for k, v in os.environ.items() if k != "TUNEONCE_CXX"})
     assert done.returncode == 0, done.stderr
 

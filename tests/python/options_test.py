@@ -41,9 +41,9 @@ def test_options_of_another_type_are_refused_in_one_line():
         (TypeError, "gpu_budget_ms is a number, not '3'", dict(gpu_budget_ms="3")),
         (ValueError, "gpu_budget_ms is a number from 0 on, not nan", dict(gpu_budget_ms=float("nan"))),
         (ValueError, "baseline_margin is a number from 0 on, not -1", dict(baseline_margin=-1)),
-        (TypeError, "mode is 'tune', 'tune_in_background', 'stored_only' or 'baseline_only', not 3", dict(mode=3)),
+        (TypeError, "mode is 'tune_on_miss', 'tune_deferred', 'stored_only' or 'fallback_only', not 3", dict(mode=3)),
         (ValueError, "not 'never'", dict(on_tune_error="never")),
-        (TypeError, "shared_choice is a str, not 3", dict(shared_choice=3)),
+        (TypeError, "selection_group is a str, not 3", dict(selection_group=3)),
         (TypeError, "observer is a tuneonce.Observer, not <function", dict(observer=expect)),
         (TypeError, "timer is 'cupti' or 'events', not 1", dict(timer=1)),
     ]
@@ -63,13 +63,13 @@ def test_options_of_another_type_are_refused_in_one_line():
     expect(TypeError, "disable is True or False, not 'x'", lambda: tuneonce.disable_autotune("x"))
     expect(TypeError, "stored is True or False, not 1", lambda: load(store="memory").pin((8, 64), {}, stored=1))
     expect(TypeError, "deadline is a number, not 'soon'", lambda: tuneonce.warmup_all([(load(store="memory"), [])], deadline="soon"))
-    expect(TypeError, "a stream is an int", lambda: load(store="memory").at_safe_point(stream=True))
+    expect(TypeError, "a stream is an int", lambda: load(store="memory").tune_pending(stream=True))
     assert set(os.listdir()) == before, "no file is made by a wrong option"
 
 
 def test_what_counts_as_an_int_or_a_number_is_taken():
     kernel = load(store="memory", max_rounds=np.int64(3), gpu_budget_ms=np.float64(20), race_budget_ms=100, seed=7,
-                  compile_workers=1, memory_budget_bytes=1 << 30, max_resident_keys=10, longest_wait_ms=0, verify=False)
+                  compile_workers=1, memory_budget_bytes=1 << 30, max_ready_keys=10, max_wait_ms=0, verify=False)
     kernel(*arguments())
     assert kernel.counters()["tunes"] == 1
 
@@ -95,7 +95,7 @@ def killer_bundle(path):
                        {"name": "y", "kind": "tensor", "dtype": "float32", "dims": ["N"], "access": "out"},
                        {"kind": "dim", "dim": "N", "dtype": "int64"}],
         "axes": [{"name": "KIND", "values": [0, 1, 2]}], "baseline": {"KIND": 0},
-        "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "killer", "grid": {"pattern": "fixed", "blocks": [1]},
+        "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "killer", "grid": {"pattern": "fixed", "blocks": [1]},
                       "defines": ["KIND"], "artifacts": [{"file": "k.cc"}]}]}
     pathlib.Path(path, "manifest.json").write_text(json.dumps(manifest))
     pathlib.Path(path, "k.cc").write_text("""
@@ -139,14 +139,14 @@ def test_a_shipped_store_lies_under_the_one_that_is_written():
         load(store=shipped)(*arguments(8))
         before = shipped.read_bytes()
         kernel = load(store=[user, shipped])
-        assert kernel.choice_of(*arguments(8)).origin == "shipped"
+        assert kernel.explain(*arguments(8)).origin == "shipped"
         kernel(*arguments(8))
         kernel(*arguments(20))
         assert kernel.counters()["stored_hits"] == 1 and kernel.counters()["tunes"] == 1, kernel.counters()
         assert [record["key"][:5] for record in tuneonce.records(user)] == ["M<=32"], tuneonce.records(user)
         assert shipped.read_bytes() == before, "nothing is written to it"
         over = load(store=("memory", user, shipped), mode="stored_only")
-        assert [over.choice_of(*arguments(m)).origin for m in (8, 20)] == ["shipped", "shipped"]
+        assert [over.explain(*arguments(m)).origin for m in (8, 20)] == ["shipped", "shipped"]
         expect(tuneonce.NotFoundError, "missing.db", lambda: load(store=["memory", path + "/missing.db"]))
 
 
@@ -158,7 +158,7 @@ def scalars_bundle(path):
                        {"name": "f", "kind": "scalar", "dtype": "float32", "warmup": 1.0},
                        {"name": "i", "kind": "scalar", "dtype": "int8", "warmup": 1},
                        {"name": "b", "kind": "scalar", "dtype": "bool", "warmup": True}],
-        "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "scalars", "grid": {"pattern": "fixed", "blocks": [1]},
+        "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "scalars", "grid": {"pattern": "fixed", "blocks": [1]},
                       "artifacts": [{"file": "k.cc"}]}]}
     pathlib.Path(path, "manifest.json").write_text(json.dumps(manifest))
     pathlib.Path(path, "k.cc").write_text("""
@@ -199,7 +199,7 @@ def small_scalars_bundle(path):
         "parameters": [{"name": "y", "kind": "tensor", "dtype": "float64", "dims": ["N"], "access": "out"}] +
         [{"name": name, "kind": "scalar", "dtype": dtype, "warmup": 1} for name, dtype in dtypes.items()] +
         [{"name": "u", "kind": "scalar", "dtype": "uint64", "warmup": 1}],
-        "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "small", "grid": {"pattern": "fixed", "blocks": [1]},
+        "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "small", "grid": {"pattern": "fixed", "blocks": [1]},
                       "artifacts": [{"file": "k.cc"}]}]}
     pathlib.Path(path, "manifest.json").write_text(json.dumps(manifest))
     pathlib.Path(path, "k.cc").write_text("""

@@ -48,23 +48,23 @@ def test_it_tunes_once_and_counts():
 def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():
     kernel = kernel_of("softmax")
     x, y = soft_arguments()
-    choice = kernel.choice_of(x, y)
-    assert (choice.runs, choice.because, choice.config, choice.record) == ("search", "no_record", None, None), choice
-    assert choice.miss == "no_record", choice
-    assert kernel.choice_of({"M": 8, "N": 64}) == choice
+    plan = kernel.explain(x, y)
+    assert (plan.action, plan.reason, plan.config, plan.record) == ("search", "no_record", None, None), plan
+    assert plan.miss == "no_record", plan
+    assert kernel.explain({"M": 8, "N": 64}) == plan
     kernel(x, y)
-    choice = kernel.choice_of(x, y)
-    assert (choice.runs, choice.because, choice.origin, choice.match) == ("choice", "resident", "search", "exact"), choice
-    assert choice.miss is None and kernel.counters()["misses_no_record"] == 1, choice
-    assert isinstance(choice, tuneonce.Choice) and choice.record["is_complete"] and choice.record["mean_us"] > 0
-    assert choice.config and choice.variant == "cpu" and choice.key.startswith("M<=8, N=64"), choice
+    plan = kernel.explain(x, y)
+    assert (plan.action, plan.reason, plan.origin, plan.match) == ("selected", "ready", "search", "exact"), plan
+    assert plan.miss is None and kernel.counters()["misses_no_record"] == 1, plan
+    assert isinstance(plan, tuneonce.LaunchPlan) and plan.record["is_complete"] and plan.record["mean_us"] > 0
+    assert plan.config and plan.variant == "cpu" and plan.key.startswith("M<=8, N=64"), plan
     y[:] = 0
-    kernel.choice_of(x, y)
+    kernel.explain(x, y)
     assert not y.any() and kernel.counters()["hits"] == 0, "nothing is launched"
-    baseline = {each["axis"]: each["value"] for each in choice.record["baseline"]["config"]}
+    baseline = {each["axis"]: each["value"] for each in plan.record["baseline"]["config"]}
     kernel.pin({"M": 8, "N": 64}, baseline)
-    choice = kernel.choice_of(x, y)
-    assert (choice.origin, choice.config) == ("pinned", baseline) and kernel.counters()["pinned_keys"] == 1
+    plan = kernel.explain(x, y)
+    assert (plan.origin, plan.config) == ("pinned", baseline) and kernel.counters()["pinned_keys"] == 1
     kernel(x, y)
     np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
     expect(tuneonce.FailedPreconditionError, "is pinned", lambda: kernel.retune((8, 64)))
@@ -72,7 +72,7 @@ def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():
     expect(tuneonce.NotFoundError, "is not pinned", lambda: kernel.unpin((8, 64)))
     kernel.retune({"M": 8, "N": 64})
     kernel.retune_with(x, y)
-    assert kernel.counters()["tunes"] == 3 and kernel.choice_of(x, y).origin == "search"
+    assert kernel.counters()["tunes"] == 3 and kernel.explain(x, y).origin == "search"
     kernel.pin((8, 64), baseline, stored=True)
     for wrong, error, words in [({}, tuneonce.InvalidArgumentError, "has no value"),
                                 ({"COLOUR": 1}, tuneonce.InvalidArgumentError, "no axis 'COLOUR'"),
@@ -80,8 +80,8 @@ def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():
                                 ({1: 1}, TypeError, "a dict {axis: value}")]:
         expect(error, words, lambda: kernel.pin((8, 64), wrong))
     expect(TypeError, "dict", lambda: kernel.pin((8, 64), [1]))
-    expect(TypeError, "takes 2 arguments", lambda: kernel.choice_of(x))
-    expect(tuneonce.InvalidArgumentError, "the dim 'N'", lambda: kernel.choice_of({"M": 8}))
+    expect(TypeError, "takes 2 arguments", lambda: kernel.explain(x))
+    expect(tuneonce.InvalidArgumentError, "the dim 'N'", lambda: kernel.explain({"M": 8}))
 
 
 def test_a_bundle_is_loaded_by_name_or_by_folder():
@@ -97,17 +97,17 @@ def test_a_bundle_is_loaded_by_name_or_by_folder():
     expect(TypeError, "", lambda: tuneonce.load(7, "cpu"))
 
 
-def test_warmup_and_seal():
+def test_warmup_and_freeze():
     kernel = kernel_of("softmax")
     seen = []
     kernel.warmup([{"M": 8, "N": 64}, (9, 64)], on_done=lambda done, error: seen.append((done, error)))
     assert seen == [(1, None), (2, None)], seen
-    kernel.seal()
+    kernel.freeze()
     kernel(*soft_arguments(12, 64))  # In the bucket of 9.
-    assert kernel.sealed_misses() == [], kernel.sealed_misses()
+    assert kernel.frozen_misses() == [], kernel.frozen_misses()
     kernel(*soft_arguments(20, 64))
-    assert kernel.sealed_misses() == ["M<=32, N=64, x:float32, y:float32"], kernel.sealed_misses()
-    assert kernel.counters()["sealed_misses"] == 1
+    assert kernel.frozen_misses() == ["M<=32, N=64, x:float32, y:float32"], kernel.frozen_misses()
+    assert kernel.counters()["frozen_misses"] == 1
     expect(ValueError, "dim 'N'", lambda: kernel.warmup([{"M": 8}]))
     expect(tuneonce.Error, "dim M is -1", lambda: kernel.warmup([(-1, 64)]))
     kernel.warmup([(0, 64)])
@@ -138,7 +138,7 @@ def test_warmup_all():
     x, y = soft_arguments(8, 64)
     soft(x, y)
     assert soft.counters()["hits"] == 1
-    assert tuneonce.warmup_all({soft: [(8, 64)]})[0]["state"] == "resident"
+    assert tuneonce.warmup_all({soft: [(8, 64)]})[0]["state"] == "ready"
     assert tuneonce.warmup_all({norm: [(9, 8)]}, deadline=0)[0]["state"] == "not_reached"
     assert tuneonce.warmup_all([]) == []
     expect(TypeError, "pairs", lambda: tuneonce.warmup_all([(3, [(8, 64)])]))
@@ -179,7 +179,7 @@ os.remove(folder + "/slow")
 kernel(x, y)
 assert abs(y.sum() - 8) < 1e-4, y.sum()
 counters = kernel.counters()
-assert counters["failed_tunes"] == counters["stand_ins"] == 0 and kernel.is_tuned(x, y), counters
+assert counters["failed_tunes"] == counters["fallbacks"] == 0 and kernel.is_tuned(x, y), counters
 print("tuned", flush=True)
 """
 WAITS = """
@@ -266,7 +266,7 @@ def test_a_call_on_nothing_does_nothing():
         kernel(rows, w, rows.copy(), 1.0)
         assert kernel.is_tuned(rows, w, rows.copy(), 1.0)
     counters = kernel.counters()
-    assert counters["tunes"] == counters["hits"] == counters["stand_ins"] == 0, counters
+    assert counters["tunes"] == counters["hits"] == counters["fallbacks"] == 0, counters
 
 
 def test_arrays_that_are_not_contiguous_are_refused_by_kernels_that_take_pointers():
@@ -308,7 +308,7 @@ def strided_bundle(path):
         "parameters": [{"name": "x", "access": "in", **matrix}, {"name": "y", "access": "out", **matrix},
                        {"name": "z", "access": "out", **matrix}, {"kind": "dim", "dim": "M"}, {"kind": "dim", "dim": "N"}] +
         [{"kind": "stride", "tensor": name, "dimension": 0, "dtype": "int64"} for name in "xyz"],
-        "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "two_and_three",
+        "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "two_and_three",
                       "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "k.cc"}]}]}
     (path / "manifest.json").write_text(json.dumps(manifest))
     (path / "k.cc").write_text("""
@@ -448,29 +448,29 @@ def test_import_is_cheap_and_brings_no_torch():
 
 def test_modes():
     x, y = soft_arguments()
-    in_background = kernel_of("softmax", mode="tune_in_background")
+    in_background = kernel_of("softmax", mode="tune_deferred")
     for _ in range(3):
         in_background(x, y)
     np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
     counters = in_background.counters()
-    assert counters["tunes"] == 0 and counters["stand_ins"] == 3 and counters["waiting_keys"] == 1, counters
+    assert counters["tunes"] == 0 and counters["fallbacks"] == 3 and counters["pending_keys"] == 1, counters
     assert not in_background.is_tuned(x, y)
     assert counters["kept_inputs_bytes"] >= x.nbytes and counters["inputs_not_kept"] == 0, counters
-    in_background.at_safe_point()
+    in_background.tune_pending()
     counters = in_background.counters()
     assert counters["kept_inputs_bytes"] == 0, counters
-    frugal = kernel_of("softmax", mode="tune_in_background", kept_inputs_bytes=0)
+    frugal = kernel_of("softmax", mode="tune_deferred", kept_inputs_bytes=0)
     frugal(x, y)
     assert frugal.counters()["inputs_not_kept"] == 1, frugal.counters()
-    assert counters["tunes"] == 1 and counters["waiting_keys"] == 0 and in_background.is_tuned(x, y), counters
+    assert counters["tunes"] == 1 and counters["pending_keys"] == 0 and in_background.is_tuned(x, y), counters
     in_background(x, y)
-    assert in_background.counters()["stand_ins"] == 3
+    assert in_background.counters()["fallbacks"] == 3
     in_background.release_retired()
     in_background(x, y)
     np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
-    fixed = kernel_of("softmax", mode="baseline_only")
+    fixed = kernel_of("softmax", mode="fallback_only")
     fixed(x, y)
-    assert fixed.counters()["stand_ins"] == 1 and fixed.counters()["tunes"] == 0
+    assert fixed.counters()["fallbacks"] == 1 and fixed.counters()["tunes"] == 0
     # In a process that has compiled nothing.
     code = ("import sys, numpy, tuneonce; x = numpy.ones((4, 8), numpy.float32); "
             "kernel = tuneonce.TunedKernel(sys.argv[1], device='cpu', mode='stored_only')\n"
@@ -506,7 +506,7 @@ def test_doctor_and_disable_autotune():
         x, y = soft_arguments()
         kernel(x, y)
         np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
-        assert kernel.counters()["tunes"] == 0 and kernel.counters()["stand_ins"] == 1
+        assert kernel.counters()["tunes"] == 0 and kernel.counters()["fallbacks"] == 1
     finally:
         tuneonce.disable_autotune(False)
 

@@ -90,7 +90,7 @@ def kernel(ranks: Any, **options: Any) -> Any:
     return tuneonce.load(BUNDLES / "vector_add", "cpu", store="memory", isolation="off", ranks=ranks, **options)
 
 
-def kernels_of_all_ranks_run_one_choice() -> None:
+def kernels_of_all_ranks_run_one_selection() -> None:
     size, store = 3, StoreDouble()
     choices: Dict[int, Any] = {}
 
@@ -98,7 +98,7 @@ def kernels_of_all_ranks_run_one_choice() -> None:
         of_rank = kernel(StoreRanks(store, rank, size, "kernels"))
         warmed = of_rank.warmup([{"N": 4096}, {"N": 8192}])
         del warmed
-        choices[rank] = [of_rank.choice_of({"N": n}).config for n in (4096, 8192)]
+        choices[rank] = [of_rank.explain({"N": n}).config for n in (4096, 8192)]
         a, b = np.ones(4096, np.float32), np.ones(4096, np.float32)
         c = np.zeros(4096, np.float32)
         of_rank(a, b, c)
@@ -116,7 +116,7 @@ def ranks_share_a_search_out() -> None:
         def body(rank: int) -> None:
             of_rank = kernel(StoreRanks(store, rank, size, "sharing"), ranks_share_search=True, ranks_minimize=minimize)
             of_rank.warmup([{"N": 4096}])
-            choices[rank] = of_rank.choice_of({"N": 4096}).config
+            choices[rank] = of_rank.explain({"N": 4096}).config
 
         in_threads(size, body)
         assert choices[0] == choices[1] == choices[2] and choices[0] is not None, choices
@@ -160,7 +160,7 @@ def what_a_group_raises_fails_the_warm_up_in_words() -> None:
 
 the_suite_passes_over_the_double()
 wrong_stores_and_ranks_are_errors()
-kernels_of_all_ranks_run_one_choice()
+kernels_of_all_ranks_run_one_selection()
 ranks_share_a_search_out()
 what_a_group_raises_fails_the_warm_up_in_words()
 print("ranks: ok")

@@ -91,7 +91,7 @@ def test_to_pandas_gives_a_row_per_config_and_says_what_is_missing():
             sys.modules["pandas"] = hidden
     assert [row["N"] for row in rows if row["outcome"] != "measured"] == ["</script><b>"]
     assert [row["N"] for row in rows if row["is_baseline"]] == ["slow"]
-    assert sum(row["is_choice"] for row in rows) == 1
+    assert sum(row["is_selected"] for row in rows) == 1
 
 
 run_tests(globals(), sys.argv[2:])

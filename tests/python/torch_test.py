@@ -77,7 +77,7 @@ def test_a_bfloat16_scalar_is_a_float_of_the_op():
             "tuneonce_bundle": 1, "name": "scaled", "version": "1", "dims": ["N"],
             "parameters": [{"name": "x", "access": "in", **vector}, {"name": "y", "access": "out", **vector},
                            {"name": "a", "kind": "scalar", "dtype": "bfloat16", "warmup": 1}, {"kind": "dim", "dim": "N"}],
-            "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "scaled",
+            "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "scaled",
                           "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "k.cc"}]}]}))
         pathlib.Path(path, "k.cc").write_text("""
 static void scaled(const tuneonce_block&, const float* x, float* y, tuneonce_bfloat16 a, int n) {

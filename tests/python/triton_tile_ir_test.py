@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Triton exporter where Triton has a Tile IR back end, for which a stand-in returns recorded bytecode: triton_tile_ir_test.py
+"""The Triton exporter where Triton has a Tile IR back end, for which a substitute returns recorded bytecode: triton_tile_ir_test.py
 [NAME ...]. Needs tuneonce and triton on PYTHONPATH, but no GPU; exits with 77 without triton. The back end itself was not tried."""
 import contextlib
 import importlib.util
@@ -18,12 +18,12 @@ if importlib.util.find_spec("triton") is None:
 
 CACHE = tempfile.TemporaryDirectory()
 os.environ["TRITON_CACHE_DIR"] = CACHE.name
-import triton_tile_ir_stand_in  # noqa: E402
+import triton_tile_ir_substitute  # noqa: E402
 from triton.runtime import driver  # noqa: E402
-from triton_tile_ir_stand_in import RECORDED, StandIn  # noqa: E402
+from triton_tile_ir_substitute import RECORDED, Fallback  # noqa: E402
 from tuneonce.export import __main__ as exporter  # noqa: E402
 
-triton_tile_ir_stand_in.install()
+triton_tile_ir_substitute.install()
 HERE = pathlib.Path(__file__).parent
 
 
@@ -31,7 +31,7 @@ class Export:
     """What the exporter wrote and printed of one kernel, and the calls of the back end."""
 
     def __init__(self, kernel, file="triton_tile_ir_kernels.py", folder=None, **variables):
-        self._own, StandIn.calls = tempfile.TemporaryDirectory(), []
+        self._own, Fallback.calls = tempfile.TemporaryDirectory(), []
         self.folder = folder or pathlib.Path(self._own.name)
         notes, self.error = io.StringIO(), None
         sys.argv = ["tuneonce.export", "triton", f"{HERE / file}:{kernel}", "-o", str(self.folder)]
@@ -43,7 +43,7 @@ class Export:
             self.error = exit.code
         finally:
             self.left = {n: os.environ.pop(n) for n in {"ENABLE_TILE", *variables}}
-        self.notes, self.calls = notes.getvalue(), StandIn.calls
+        self.notes, self.calls = notes.getvalue(), Fallback.calls
         file = self.folder / "manifest.json"
         self.manifest = json.loads(file.read_text()) if file.exists() else None
         self.variants = {v["name"]: v for v in self.manifest["variants"]} if self.manifest else {}
@@ -67,15 +67,15 @@ def is_refused(kernel, *parts, **more):
 
 @contextlib.contextmanager
 def back_end(**changes):
-    """Within the block the stand-in has other attributes."""
-    before = {name: StandIn.__dict__[name] for name in changes}
+    """Within the block the substitute has other attributes."""
+    before = {name: Fallback.__dict__[name] for name in changes}
     for name, value in changes.items():
-        setattr(StandIn, name, staticmethod(value) if callable(value) else value)
+        setattr(Fallback, name, staticmethod(value) if callable(value) else value)
     try:
         yield
     finally:
         for name, value in before.items():
-            setattr(StandIn, name, value)
+            setattr(Fallback, name, value)
 
 
 def test_tile_ir_races_with_ptx():

@@ -20,7 +20,7 @@
 namespace tuneonce::testing {
 namespace {
 
-TEST(AgreedCrossingTest, ACaptureBeforeTheAgreementHoldsTheStandInAndOneAfterItTheChoice) {
+TEST(AgreedCrossingTest, ACaptureBeforeTheAgreementHoldsTheFallbackAndOneAfterItTheSelection) {
   RankThreads ranks(2);
   ranks.Run([&](RankThread& rank) {
     DeviceBuffer x = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
@@ -31,22 +31,22 @@ TEST(AgreedCrossingTest, ACaptureBeforeTheAgreementHoldsTheStandInAndOneAfterItT
     };
     EXPECT_ERROR(capture(), StatusCode::kFailedPrecondition, "nothing is loaded for this key");
     EXPECT_OK(rank.Launch(kScaleN));
-    const std::int64_t stand_ins = rank.kernel->counters().stand_ins;
+    const std::int64_t fallbacks = rank.kernel->counters().fallbacks;
     EXPECT_OK(capture());
-    EXPECT_EQ(rank.kernel->counters().stand_ins, stand_ins + 1);
+    EXPECT_EQ(rank.kernel->counters().fallbacks, fallbacks + 1);
     EXPECT_EQ(rank.kernel->counters().tunes, 0);
-    EXPECT_OK(rank.kernel->AtSafePoint(rank.cu_stream()));
+    EXPECT_OK(rank.kernel->TunePending(rank.cu_stream()));
     EXPECT_OK(capture());
-    EXPECT_EQ(rank.kernel->counters().stand_ins, stand_ins + 1) << "this one runs the choice";
+    EXPECT_EQ(rank.kernel->counters().fallbacks, fallbacks + 1) << "this one runs the selection";
   });
 }
 
 TEST(AgreedCrossingTest, WhatWasAgreedOnIsNotDropped) {
   RankThreads ranks(2);
-  for (AutotunePolicy& policy : ranks.policies) policy.max_resident_keys = 1;
+  for (AutotunePolicy& policy : ranks.policies) policy.max_ready_keys = 1;
   ranks.Run([&](RankThread& rank) {
     EXPECT_OK(rank.kernel->Warmup(rank.cu_stream(), {{{"N", 100}}, {{"N", 200}}, {{"N", 300}}}));
-    for (std::int64_t n : {100, 200, 300}) EXPECT_EQ(rank.ChoiceOf(n).because, Choice::Because::kResident) << n;
+    for (std::int64_t n : {100, 200, 300}) EXPECT_EQ(rank.Explain(n).reason, LaunchPlan::Reason::kReady) << n;
   });
 }
 
@@ -59,12 +59,12 @@ TEST(AgreedCrossingTest, ATryThatMustNotWaitMissesOnceAndTheLaunchQueuesTheKey) 
     const float factor = 2;
     const std::array<Argument, 3> arguments = {in, out, factor};
     bool missed = false;
-    EXPECT_OK(rank.kernel->LaunchIfResident(rank.cu_stream(), arguments.data(), arguments.size(), &missed));
+    EXPECT_OK(rank.kernel->LaunchIfReady(rank.cu_stream(), arguments.data(), arguments.size(), &missed));
     EXPECT_TRUE(missed);
     EXPECT_OK(rank.kernel->LaunchArguments(rank.cu_stream(), arguments.data(), arguments.size()));
-    EXPECT_OK(rank.kernel->LaunchIfResident(rank.cu_stream(), arguments.data(), arguments.size(), &missed));
-    EXPECT_FALSE(missed) << "the stand-in is known";
-    EXPECT_EQ(rank.kernel->counters().waiting_keys, 1);
+    EXPECT_OK(rank.kernel->LaunchIfReady(rank.cu_stream(), arguments.data(), arguments.size(), &missed));
+    EXPECT_FALSE(missed) << "the fallback is known";
+    EXPECT_EQ(rank.kernel->counters().pending_keys, 1);
   });
 }
 
@@ -75,27 +75,27 @@ TEST(AgreedCrossingTest, AWarmUpOnArgumentsAgreesAndAWaitingKeyIsTunedOnWhatItsL
     DeviceBuffer y = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
     EXPECT_OK(rank.Launch(2 * kScaleN));
     EXPECT_OK(rank.kernel->Warmup(rank.cu_stream(), View(x), View(y), 2.0f));
-    for (std::int64_t n : {kScaleN, 2 * kScaleN}) {  // A warm-up is a safe point.
-      const Choice choice = rank.ChoiceOf(n);
-      EXPECT_EQ(choice.because, Choice::Because::kResident);
-      EXPECT_EQ(choice.record == nullptr ? TunedInputs::kUnknown : choice.record->inputs, TunedInputs::kCaller) << n;
+    for (std::int64_t n : {kScaleN, 2 * kScaleN}) {  // A warm-up tunes what is pending, too.
+      const LaunchPlan plan = rank.Explain(n);
+      EXPECT_EQ(plan.reason, LaunchPlan::Reason::kReady);
+      EXPECT_EQ(plan.record == nullptr ? TunedInputs::kUnknown : plan.record->inputs, TunedInputs::kCaller) << n;
     }
   });
 }
 
-TEST(AgreedCrossingTest, AtADeadlineThatIsOverNothingIsSearchedAndTheStandInsRun) {
+TEST(AgreedCrossingTest, AtADeadlineThatIsOverNothingIsSearchedAndTheFallbacksRun) {
   RankThreads ranks(2);
   ranks.Run([&](RankThread& rank) {
-    EXPECT_OK(rank.Launch(kScaleN));  // So that the stand-in's code is there.
+    EXPECT_OK(rank.Launch(kScaleN));  // So that the fallback's code is there.
     WarmupAllOptions options;
     options.deadline_ms = 0;
     Result<std::vector<WarmedKey>> warmed = WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}}, options);
     ASSERT_OK(warmed);
     EXPECT_OK(warmed->front().status);
-    EXPECT_EQ(warmed->front().state, WarmedKey::State::kStandIn);
+    EXPECT_EQ(warmed->front().state, WarmedKey::State::kFallback);
     EXPECT_EQ(rank.kernel->counters().tunes, 0);
     EXPECT_OK(rank.Warmup(kScaleN));
-    EXPECT_EQ(rank.ChoiceOf(kScaleN).because, Choice::Because::kResident);
+    EXPECT_EQ(rank.Explain(kScaleN).reason, LaunchPlan::Reason::kReady);
   });
 }
 
@@ -124,7 +124,7 @@ TEST(AgreedCrossingTest, AnImportedDecisionIsComparedByOneRankAndRunsInAll) {
   tuned.policies[0].search.timer = &timer;
   tuned.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kScaleN)); });
   TuningRecord imported = tuned.policies[0].store->List()->front();
-  imported.reason = ChoiceReason::kImported;
+  imported.reason = SelectionReason::kImported;
   imported.key.driver_version = 0;  // It did not run here yet.
   imported.artifact = Fingerprint();
   RankThreads ranks(2);
@@ -156,11 +156,11 @@ TEST(AgreedCrossingTest, AnInterruptEndsAWaitAndTheOthersHearOfIt) {
   });
 }
 
-TEST(AgreedCrossingTest, KernelsThatShareAChoiceShareItInAllRanks) {
+TEST(AgreedCrossingTest, KernelsThatShareASelectionShareItInAllRanks) {
   RankThreads ranks(2);
   std::atomic<std::int64_t> searches{0};
   for (AutotunePolicy& policy : ranks.policies) {
-    policy.shared_choice = "both";
+    policy.selection_group = "both";
     // However noisy the times are, what one kernel chose is not slower in the other.
     policy.search.baseline_margin = 100;
   }
@@ -172,9 +172,9 @@ TEST(AgreedCrossingTest, KernelsThatShareAChoiceShareItInAllRanks) {
         WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}, {&*other, {{{"N", kScaleN}}}}});
     ASSERT_OK(warmed);
     for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
-    Result<Choice> choice = other->ChoiceOf(rank.cu_stream(), {{"N", kScaleN}});
-    ASSERT_OK(choice);
-    EXPECT_EQ(choice->config->ToString(), rank.Runs(kScaleN));
+    Result<LaunchPlan> plan = other->Explain(rank.cu_stream(), {{"N", kScaleN}});
+    ASSERT_OK(plan);
+    EXPECT_EQ(plan->config->ToString(), rank.Runs(kScaleN));
     searches += rank.kernel->counters().tunes + other->counters().tunes;
   });
   EXPECT_EQ(searches, 1);
@@ -202,7 +202,7 @@ TEST(AgreedCrossingTest, ALauncherThatASearchForAllRanksTriesTakesNoTurn) {
     const TrialScope trial;
     const char* const words = "used by a launcher that a search tries";
     EXPECT_ERROR(rank.Warmup(2 * kScaleN), StatusCode::kFailedPrecondition, words);
-    EXPECT_ERROR(rank.kernel->AtSafePoint(rank.cu_stream()), StatusCode::kFailedPrecondition, words);
+    EXPECT_ERROR(rank.kernel->TunePending(rank.cu_stream()), StatusCode::kFailedPrecondition, words);
     EXPECT_OK(rank.Launch(kScaleN));
   });
 }

@@ -20,7 +20,7 @@ namespace {
 struct Came {
   Status status;
   std::string runs;
-  Choice choice;
+  LaunchPlan plan;
   Counters counters;
 };
 
@@ -30,8 +30,8 @@ std::vector<Came> WarmupAllRanks(RankThreads& ranks) {
     Came& mine = came[static_cast<std::size_t>(rank.rank)];
     mine.status = rank.Warmup(kScaleN);
     EXPECT_OK(rank.Launch(kScaleN));
-    mine.choice = rank.ChoiceOf(kScaleN);
-    mine.runs = mine.choice.config ? mine.choice.config->ToString() : "";
+    mine.plan = rank.Explain(kScaleN);
+    mine.runs = mine.plan.config ? mine.plan.config->ToString() : "";
     mine.counters = rank.kernel->counters();
   });
   return came;
@@ -78,35 +78,35 @@ TEST(AgreedKernelTest, OneRankSearchesForAllWhereNobodyHasARecord) {
   for (const Came& each : came) EXPECT_OK(each.status);
   EXPECT_EQ(Configs(came).size(), 1u);
   EXPECT_EQ(Searches(came), 1);
-  EXPECT_EQ(came[0].choice.from, Choice::From::kSearch);
-  EXPECT_EQ(came[1].choice.from, Choice::From::kRanks);
+  EXPECT_EQ(came[0].plan.origin, LaunchPlan::Origin::kSearch);
+  EXPECT_EQ(came[1].plan.origin, LaunchPlan::Origin::kRanks);
   for (const AutotunePolicy& policy : ranks.policies) EXPECT_EQ(policy.store->List()->size(), 1u) << "the next start";
   RankThreads again(3);
   for (std::size_t i = 0; i < 3; ++i) again.policies[i].store = ranks.policies[i].store;
   const std::vector<Came> warm = WarmupAllRanks(again);
   EXPECT_EQ(Configs(warm), Configs(came));
   EXPECT_EQ(Searches(warm), 0);
-  for (const Came& each : warm) EXPECT_EQ(each.choice.from, Choice::From::kStore);
+  for (const Came& each : warm) EXPECT_EQ(each.plan.origin, LaunchPlan::Origin::kStore);
 }
 
-TEST(AgreedKernelTest, ALaunchRunsTheStandInAndItsKeyWaitsForASafePointInAllRanks) {
+TEST(AgreedKernelTest, ALaunchRunsTheFallbackAndItsKeyWaitsForTunePendingInAllRanks) {
   RankThreads ranks(2);
   std::vector<Came> came(2);
   ranks.Run([&](RankThread& rank) {
     Came& mine = came[static_cast<std::size_t>(rank.rank)];
-    EXPECT_EQ(rank.ChoiceOf(kScaleN).because, Choice::Because::kNotAgreed);
+    EXPECT_EQ(rank.Explain(kScaleN).reason, LaunchPlan::Reason::kNotAgreed);
     EXPECT_OK(rank.Launch(kScaleN));
     EXPECT_OK(rank.Launch(kScaleN));
     EXPECT_EQ(rank.kernel->counters().tunes, 0);
-    EXPECT_EQ(rank.kernel->counters().stand_ins, 2);
-    EXPECT_EQ(rank.kernel->counters().waiting_keys, 1);
-    EXPECT_EQ(rank.ChoiceOf(kScaleN).because, Choice::Because::kWaits);
-    mine.status = rank.kernel->AtSafePoint(rank.cu_stream());
+    EXPECT_EQ(rank.kernel->counters().fallbacks, 2);
+    EXPECT_EQ(rank.kernel->counters().pending_keys, 1);
+    EXPECT_EQ(rank.Explain(kScaleN).reason, LaunchPlan::Reason::kPending);
+    mine.status = rank.kernel->TunePending(rank.cu_stream());
     EXPECT_OK(rank.Launch(kScaleN));
     mine.runs = rank.Runs(kScaleN);
     mine.counters = rank.kernel->counters();
-    EXPECT_EQ(mine.counters.stand_ins, 2) << "the third ran the choice";
-    EXPECT_EQ(mine.counters.waiting_keys, 0);
+    EXPECT_EQ(mine.counters.fallbacks, 2) << "the third ran the selection";
+    EXPECT_EQ(mine.counters.pending_keys, 0);
   });
   for (const Came& each : came) EXPECT_OK(each.status);
   EXPECT_EQ(Configs(came).size(), 1u);
@@ -121,14 +121,14 @@ TEST(AgreedKernelTest, AKeyThatOneRankDidNotMeetWaitsOnAndIsNoError) {
     if (rank.rank != 1) {
       EXPECT_OK(rank.Launch(kScaleN));
     }
-    EXPECT_OK(rank.kernel->AtSafePoint(rank.cu_stream()));
-    EXPECT_EQ(rank.kernel->counters().waiting_keys, rank.rank == 1 ? 0 : 1);
+    EXPECT_OK(rank.kernel->TunePending(rank.cu_stream()));
+    EXPECT_EQ(rank.kernel->counters().pending_keys, rank.rank == 1 ? 0 : 1);
     EXPECT_EQ(rank.Runs(kScaleN), kScaleBaseline);
     if (rank.rank == 1) EXPECT_OK(rank.Launch(kScaleN));
-    mine.status = rank.kernel->AtSafePoint(rank.cu_stream());
+    mine.status = rank.kernel->TunePending(rank.cu_stream());
     mine.runs = rank.Runs(kScaleN);
     mine.counters = rank.kernel->counters();
-    EXPECT_EQ(mine.counters.waiting_keys, 0);
+    EXPECT_EQ(mine.counters.pending_keys, 0);
   });
   for (const Came& each : came) EXPECT_OK(each.status);
   EXPECT_EQ(Configs(came).size(), 1u);
@@ -152,14 +152,17 @@ TEST(AgreedKernelTest, TheLowestRankThatHasARecordDecidesWhereTheyDiffer) {
     const char* name;
     std::vector<const TuningRecord*> stored;
     const char* runs;
-    std::vector<Choice::From> from;
+    std::vector<LaunchPlan::Origin> from;
   };
-  using From = Choice::From;
+  using Origin = LaunchPlan::Origin;
   const Case cases[] = {
-      {"the same", {&x, &x, &x}, "TILE=64, WORK=1", {From::kStore, From::kStore, From::kStore}},
-      {"differing", {&y, &x, &x}, "TILE=256, WORK=1", {From::kStore, From::kRanks, From::kRanks}},
-      {"one cold among warm", {nullptr, &x, &x}, "TILE=64, WORK=1", {From::kRanks, From::kStore, From::kStore}},
-      {"one warm among cold", {nullptr, nullptr, &y}, "TILE=256, WORK=1", {From::kRanks, From::kRanks, From::kStore}},
+      {"the same", {&x, &x, &x}, "TILE=64, WORK=1", {Origin::kStore, Origin::kStore, Origin::kStore}},
+      {"differing", {&y, &x, &x}, "TILE=256, WORK=1", {Origin::kStore, Origin::kRanks, Origin::kRanks}},
+      {"one cold among warm", {nullptr, &x, &x}, "TILE=64, WORK=1", {Origin::kRanks, Origin::kStore, Origin::kStore}},
+      {"one warm among cold",
+       {nullptr, nullptr, &y},
+       "TILE=256, WORK=1",
+       {Origin::kRanks, Origin::kRanks, Origin::kStore}},
   };
   for (const Case& each : cases) {
     SCOPED_TRACE(each.name);
@@ -172,7 +175,7 @@ TEST(AgreedKernelTest, TheLowestRankThatHasARecordDecidesWhereTheyDiffer) {
     EXPECT_EQ(Searches(came), 0);
     for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_OK(came[i].status);
-      EXPECT_EQ(came[i].choice.from, each.from[i]) << i;
+      EXPECT_EQ(came[i].plan.origin, each.from[i]) << i;
       EXPECT_EQ(ranks.policies[i].store->List()->front().config.ToString(), each.runs) << "the next start";
     }
   }
@@ -186,13 +189,13 @@ TEST(AgreedKernelTest, ARankThatMayNotTuneIsNamedOrAllRunTheBaseline) {
     std::string runs;
     std::int64_t searches;
   };
-  const std::string stand_in_only = "rank 1 runs its stand-in only";
+  const std::string fallback_only = "rank 1 runs its fallback only";
   const Case cases[] = {
-      {{Mode::kTune, Mode::kBaselineOnly}, stand_in_only, kScaleBaseline, 0},
-      {{Mode::kBaselineOnly, Mode::kBaselineOnly}, "", kScaleBaseline, 0},
+      {{Mode::kTuneOnMiss, Mode::kFallbackOnly}, fallback_only, kScaleBaseline, 0},
+      {{Mode::kFallbackOnly, Mode::kFallbackOnly}, "", kScaleBaseline, 0},
       {{Mode::kStoredOnly, Mode::kStoredOnly}, "", kScaleBaseline, 0},
-      {{Mode::kStoredOnly, Mode::kBaselineOnly}, "", kScaleBaseline, 0},
-      {{Mode::kTuneInBackground, Mode::kTune}, "", "", 1},
+      {{Mode::kStoredOnly, Mode::kFallbackOnly}, "", kScaleBaseline, 0},
+      {{Mode::kTuneDeferred, Mode::kTuneOnMiss}, "", "", 1},
   };
   for (const Case& each : cases) {
     RankThreads ranks(2);
@@ -248,22 +251,22 @@ TEST(AgreedKernelTest, RetuneIsRefusedInAGroup) {
   });
 }
 
-TEST(AgreedKernelTest, AfterSealWhatWasAgreedOnRunsAndASealedRankIsNamed) {
+TEST(AgreedKernelTest, AfterFreezeWhatWasAgreedOnRunsAndAFrozenRankIsNamed) {
   RankThreads ranks(2);
   ranks.Run([&](RankThread& rank) {
     EXPECT_OK(rank.Warmup(kScaleN));
     const std::string runs = rank.Runs(kScaleN);
-    if (rank.rank == 0) rank.kernel->Seal();
+    if (rank.rank == 0) rank.kernel->Freeze();
     EXPECT_OK(rank.Warmup(kScaleN));
     EXPECT_EQ(rank.Runs(kScaleN), runs);
-    EXPECT_ERROR(rank.Warmup(2 * kScaleN), StatusCode::kFailedPrecondition, "rank 0 runs its stand-in only");
-    rank.kernel->Seal();
+    EXPECT_ERROR(rank.Warmup(2 * kScaleN), StatusCode::kFailedPrecondition, "rank 0 runs its fallback only");
+    rank.kernel->Freeze();
     EXPECT_OK(rank.Warmup(3 * kScaleN));
     EXPECT_EQ(rank.Runs(3 * kScaleN), kScaleBaseline);
   });
 }
 
-TEST(AgreedKernelTest, ARankWithOtherSourcesIsNamedAndWithMayDifferEachRunsItsStandIn) {
+TEST(AgreedKernelTest, ARankWithOtherSourcesIsNamedAndWithMayDifferEachRunsItsFallback) {
   for (bool may_differ : {false, true}) {
     RankThreads ranks(2);
     ranks.definitions[1].Version("2");
@@ -273,7 +276,7 @@ TEST(AgreedKernelTest, ARankWithOtherSourcesIsNamedAndWithMayDifferEachRunsItsSt
       Result<std::vector<WarmedKey>> all = WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}});
       ASSERT_OK(all);
       const WarmedKey& key = all->front();
-      EXPECT_EQ(key.state, may_differ ? WarmedKey::State::kStandIn : WarmedKey::State::kFailed);
+      EXPECT_EQ(key.state, may_differ ? WarmedKey::State::kFallback : WarmedKey::State::kFailed);
       if (may_differ) EXPECT_OK(key.status);
       if (!may_differ) EXPECT_ERROR(key.status, StatusCode::kFailedPrecondition, "from other sources");
       EXPECT_OK(rank.Launch(kScaleN));
@@ -304,16 +307,16 @@ TEST(AgreedKernelTest, AShapeThatCannotBeLaunchedIsAnErrorAndItsKeyIsAgreedOnAtA
         .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2),
                      DimValue("N"), Scalar<std::int32_t>("rows")})
         .Space(scale.space)
-        .AddVariant(Variant(scale.Source()).Taking({"x", "y", "factor", "N"}).Grid(Grid::Fixed(Term("rows"))));
+        .AddVariant(Variant(scale.Source()).KernelArgs({"x", "y", "factor", "N"}).Grid(Grid::Fixed(Term("rows"))));
   }
   ranks.Run([&](RankThread& rank) {
     auto warmup = [&](int rows) { return rank.kernel->Warmup(rank.cu_stream(), {{{"N", kScaleN}, {"rows", rows}}}); };
     EXPECT_ERROR(warmup(0), StatusCode::kInvalidArgument, "grid (0, 1, 1)");
     EXPECT_EQ(rank.kernel->counters().failed_tunes, 0);
     EXPECT_OK(warmup(16));
-    Result<Choice> choice = rank.kernel->ChoiceOf(rank.cu_stream(), {{"N", kScaleN}, {"rows", 16}});
-    ASSERT_OK(choice);
-    EXPECT_EQ(choice->because, Choice::Because::kResident);
+    Result<LaunchPlan> plan = rank.kernel->Explain(rank.cu_stream(), {{"N", kScaleN}, {"rows", 16}});
+    ASSERT_OK(plan);
+    EXPECT_EQ(plan->reason, LaunchPlan::Reason::kReady);
   });
 }
 
@@ -356,7 +359,7 @@ TEST(AgreedKernelTest, TheRankThatSearchesCompilesForAllItsKeysAhead) {
       ASSERT_OK(warmed);
       for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
     });
-    // Of each key the stand-in's code and four candidates'. What is shared out is compiled as it is claimed.
+    // Of each key the fallback's code and four candidates'. What is shared out is compiled as it is claimed.
     EXPECT_EQ(ahead, (shares ? std::map<int, int>() : std::map<int, int>{{0, 10}}));
   }
 }

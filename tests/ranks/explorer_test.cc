@@ -41,8 +41,8 @@ struct Rank {
   std::optional<Agreement> agreement;  // Empty: it is down.
   int starts = 0, round = 0;
   std::string stored;
-  std::string ready;                  // What would run: a choice, as some compiler made it.
-  std::optional<std::string> served;  // The choice,
+  std::string ready;                  // What would run: a selection, as some compiler made it.
+  std::optional<std::string> served;  // The selection,
   std::string runs;                   // and what runs of it.
 };
 
@@ -71,7 +71,7 @@ class Explorer {
   }
 
   std::size_t num_states() const { return seen_.size(); }
-  /// How many ranks ran a choice in states where nothing can happen any more: of all such states.
+  /// How many ranks ran a selection in states where nothing can happen any more: of all such states.
   const std::set<int>& served_at_the_end() const { return served_at_the_end_; }
 
  private:
@@ -84,7 +84,7 @@ class Explorer {
     KeyVote key{Of("key"), Of("definition"), KeyVote::kNothing, {}};
     if (!of.stored.empty()) key.state = KeyVote::kStored;
     if (of.served) key.state = KeyVote::kServed;
-    if (key.has_record()) key.choice = Of(of.served ? *of.served : of.stored);
+    if (key.has_record()) key.selection = Of(of.served ? *of.served : of.stored);
     vote.keys.push_back(key);
     Agreement::Options options;
     options.rank = rank;
@@ -96,7 +96,7 @@ class Explorer {
   }
 
   /// What `rank` has decided on: what it would run.
-  static std::string ChoiceOf(const Rank& of) {
+  static std::string Explain(const Rank& of) {
     const std::string& decision = of.agreement->DecisionOf(0);
     return !decision.empty() ? decision : of.served ? *of.served : of.stored;
   }
@@ -120,12 +120,12 @@ class Explorer {
   }
 
   void Enter(World world) {
-    // An agreement that is over: its choice is served from now on, or nothing; then the next round may begin.
+    // An agreement that is over: its selection is served from now on, or nothing; then the next round may begin.
     for (Rank& of : world.ranks) {
       const bool is_over = of.agreement && of.agreement->want() == Want::kNothing;
       if (!is_over) continue;
       if (of.agreement->outcome(0).ok()) {
-        of.served = ChoiceOf(of);
+        of.served = Explain(of);
         of.stored = *of.served;
         of.runs = of.ready;
       } else {
@@ -296,8 +296,8 @@ class Explorer {
 
   void MakeReady(const World& world, int rank) {
     const Rank& of = world.ranks[Index(rank)];
-    const std::string choice = ChoiceOf(of);
-    const bool is_loaded = of.served == choice;
+    const std::string selection = Explain(of);
+    const bool is_loaded = of.served == selection;
     auto enter = [&](const Result<std::string>& made, int faults) {
       World next = world;
       next.faults += faults;
@@ -306,10 +306,10 @@ class Explorer {
       maker.agreement->Ready(0, made.ok() ? Result<Fingerprint>(Of(*made)) : made.status());
       Enter(std::move(next));
     };
-    enter(is_loaded ? of.runs : choice, 0);
+    enter(is_loaded ? of.runs : selection, 0);
     if (is_loaded || !MayFail(world)) return;
     enter(InternalError("it does not compile"), 1);
-    enter(choice + " by another compiler", 1);
+    enter(selection + " by another compiler", 1);
   }
 
   Scenario scenario_;
@@ -325,7 +325,7 @@ class ExplorerTest : public ::testing::TestWithParam<std::array<const char*, kRa
   static std::array<std::string, kRanks> Stored() { return {GetParam()[0], GetParam()[1], GetParam()[2]}; }
 };
 
-TEST_P(ExplorerTest, NoTwoRanksServeDifferentChoicesWhateverHappens) {
+TEST_P(ExplorerTest, NoTwoRanksServeDifferentSelectionsWhateverHappens) {
   Explorer explorer({"faults", Stored()});
   explorer.Run();
   EXPECT_EQ(explorer.served_at_the_end(), (std::set<int>{0, 1, 2, 3})) << "faults make a difference";
@@ -349,7 +349,7 @@ TEST_P(ExplorerTest, KindsAgreeAmongEachOtherWherePolicyLetsThem) {
 
 INSTANTIATE_TEST_SUITE_P(Stores, ExplorerTest, ::testing::ValuesIn(kStores));
 
-TEST(ExplorerOfKindsTest, NoTwoRanksOfAKindServeDifferentChoicesWhateverHappens) {
+TEST(ExplorerOfKindsTest, NoTwoRanksOfAKindServeDifferentSelectionsWhateverHappens) {
   Explorer explorer({"kinds", {"", "y", ""}, {"a", "b", "a"}, /*mixed_kinds=*/true});
   explorer.Run();
 }

@@ -1,5 +1,5 @@
 // What goes wrong with one rank of three, at each stage: all others end within the deadline and two seconds, and those
-// that run a choice run the same.
+// that run a selection run the same.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -44,7 +44,7 @@ KernelDefinition BrokenScale() {
           {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
       .Space(scale.space)
       .AddVariant(Variant([](const Config&, const Problem&) {
-                    return KernelSource::HostCpp("no C++", "scale");
+                    return KernelSource::CpuCpp("no C++", "scale");
                   }).Grid(Grid::OneD({"N", scale.tile})));
   return definition;
 }
@@ -176,7 +176,7 @@ class CancelledAtTheCheck final : public RankGroup {
   bool has_come_ = false;
 };
 
-TEST_F(FaultTest, ARankThatIsCancelledAtTheLastMessageRunsWhatTheOthersRunAfterTheNextSafePoint) {
+TEST_F(FaultTest, ARankThatIsCancelledAtTheLastMessageRunsWhatTheOthersRunAfterTheNextTunePending) {
   constexpr int kCancelled = 1;
   std::atomic<bool> cancelled{false};
   for (AutotunePolicy& policy : ranks_.policies) policy.ranks.silence_ms = kLongMs;
@@ -188,19 +188,19 @@ TEST_F(FaultTest, ARankThatIsCancelledAtTheLastMessageRunsWhatTheOthersRunAfterT
     const Status warmed = rank.Warmup(kScaleN);
     if (rank.rank != kCancelled) {
       EXPECT_OK(warmed);
-      EXPECT_EQ(rank.ChoiceOf(kScaleN).because, Choice::Because::kResident);
+      EXPECT_EQ(rank.Explain(kScaleN).reason, LaunchPlan::Reason::kReady);
     } else {
       EXPECT_EQ(warmed.code(), StatusCode::kCancelled) << warmed.ToString();
       EXPECT_EQ(rank.Runs(kScaleN), kScaleBaseline);
       cancelled = false;
     }
     Ended& mine = came[static_cast<std::size_t>(rank.rank)];
-    mine.status = rank.kernel->AtSafePoint(rank.cu_stream());
+    mine.status = rank.kernel->TunePending(rank.cu_stream());
     EXPECT_OK(rank.Launch(kScaleN));
     mine.runs = rank.Runs(kScaleN);
-    EXPECT_EQ(rank.ChoiceOf(kScaleN).because, Choice::Because::kResident);
-    EXPECT_EQ(rank.kernel->counters().waiting_keys, 0);
-    EXPECT_OK(rank.kernel->AtSafePoint(rank.cu_stream()));
+    EXPECT_EQ(rank.Explain(kScaleN).reason, LaunchPlan::Reason::kReady);
+    EXPECT_EQ(rank.kernel->counters().pending_keys, 0);
+    EXPECT_OK(rank.kernel->TunePending(rank.cu_stream()));
   });
   for (const Ended& each : came) {
     EXPECT_OK(each.status);

@@ -103,7 +103,7 @@ class Schedule {
       KeyVote of{OfText(key), OfText("definition"), KeyVote::kNothing, {}};
       if (actor.stored.count(key) != 0) of.state = KeyVote::kStored;
       if (actor.served.count(key) != 0) of.state = KeyVote::kServed;
-      if (of.has_record()) of.choice = OfText(OwnOf(actor, key));
+      if (of.has_record()) of.selection = OfText(OwnOf(actor, key));
       vote.keys.push_back(of);
     }
     Agreement agreement(options, vote);
@@ -145,10 +145,10 @@ class Schedule {
     MutexLock lock(mutex_);
     served_[rank] = actor.served;
     for (const auto& [other, of_other] : served_) {
-      for (const auto& [key, choice] : of_other) {
+      for (const auto& [key, selection] : of_other) {
         auto mine = actor.served.find(key);
         if (mine == actor.served.end()) continue;
-        EXPECT_EQ(mine->second, choice) << key << " of ranks " << rank << " and " << other;
+        EXPECT_EQ(mine->second, selection) << key << " of ranks " << rank << " and " << other;
       }
     }
   }
@@ -162,7 +162,7 @@ class Schedule {
   std::map<std::size_t, std::map<std::string, std::string>> served_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
-TEST(ScheduleTest, NoTwoRanksServeDifferentChoicesAndNobodyWaitsForEver) {
+TEST(ScheduleTest, NoTwoRanksServeDifferentSelectionsAndNobodyWaitsForEver) {
   constexpr unsigned kAtATime = 8;  // They wait most of the time.
   const char* wanted = std::getenv("TUNEONCE_RANK_SCHEDULES");
   const unsigned schedules = wanted == nullptr ? 50 : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));

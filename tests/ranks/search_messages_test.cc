@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "ranks/checksummed_message.h"
 #include "ranks/code_exchange.h"
-#include "ranks/sealed_message.h"
 #include "ranks/search_word.h"
 #include "search/search_answer.h"
 #include "testing/expect_status.h"
@@ -98,7 +98,7 @@ TEST(SearchMessagesTest, WhatIsBehindAValidChecksumIsReadWithoutHarmWhateverItIs
         changed[random() % changed.size()] = static_cast<char>(random());
       }
       if (random() % 4 == 0) changed.resize(random() % (changed.size() + 1));
-      (void)message.decode(Sealed(changed));
+      (void)message.decode(WithChecksum(changed));
     }
   }
 }

@@ -246,7 +246,7 @@ TEST(SharedFaultsTest, AHelperThatCannotTellTheFinalistsApartStopsWhenTheLeaderC
   EXPECT_LT(ranks.kernels[kHelper]->ledger().runs[kBest], kMostRounds);
   const std::optional<TuningRecord> record = ranks.RecordOf(0);
   ASSERT_TRUE(record.has_value());
-  EXPECT_FALSE(record->is_certain) << "the helper was not, when it stopped";
+  EXPECT_FALSE(record->is_conclusive) << "the helper was not, when it stopped";
 }
 
 TEST(SharedFaultsTest, AHelperThatHangsInATrialOrTheFinalsIsGivenUpInWords) {

@@ -61,7 +61,7 @@ TEST(SharedSearchTest, EachCandidateIsCompiledOnceAndTriedOnceInTheGroup) {
   EXPECT_EQ(SearchesOf(ends), 1);
 }
 
-TEST(SharedSearchTest, TheChoiceIsThatOfOneRanksSearch) {
+TEST(SharedSearchTest, TheSelectionIsThatOfOneRanksSearch) {
   for (unsigned seed : {1u, 2u, 3u}) {
     // Ties, too: a third of the candidates does as much as another one.
     auto work_of = [seed](int, std::int64_t candidate) {

@@ -34,7 +34,7 @@ KernelDefinition Tables(WorkLedger* ledger) {
   std::vector<std::int64_t> numbers;
   for (std::int64_t i = 0; i < kCandidates; ++i) numbers.push_back(i);
   IntAxis candidate = space.AddAxis("CANDIDATE", numbers);
-  space.AllowConfigs(kCandidates);
+  space.MaxConfigs(kCandidates);
   space.SetBaseline({{candidate, 0}});
   const std::string source = R"(
 static void tables(const tuneonce_block&, float* const* x, const int* rows, float* const* y, int groups, int candidate,
@@ -60,7 +60,7 @@ TUNEONCE_CPU_KERNEL(tables);)";
            OfRank("ledger", [=](const Config&) { return reinterpret_cast<std::int64_t>(ledger); })})
       .Space(space)
       .AddVariant(Variant([=](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(source, "tables").Define("CANDIDATE", c[candidate]);
+                    return KernelSource::CpuCpp(source, "tables").Define("CANDIDATE", c[candidate]);
                   }).Grid(Grid::Fixed(1)));
   return definition;
 }
@@ -143,15 +143,15 @@ const Way kWays[] = {
        return rank.kernel->Warmup(rank.cu_stream(), {TunedKernel::Shape{{{"G", 3}, {"M", 7}, {"N", 4}}}});
      },
      false},
-    {"at a safe point, on what a launch read",
+    {"at TunePending, on what a launch read",
      [](RankThread& rank, Call& call) {
        TUNEONCE_RETURN_IF_ERROR(call.Launch(*rank.kernel));
-       return rank.kernel->AtSafePoint(rank.cu_stream());
+       return rank.kernel->TunePending(rank.cu_stream());
      },
      true},
 };
 
-TEST(SharedTablesTest, EachRankTriesItsShareOnItsOwnTablesAndAllRunTheSameChoice) {
+TEST(SharedTablesTest, EachRankTriesItsShareOnItsOwnTablesAndAllRunTheSameSelection) {
   for (const Way& way : kWays) {
     SCOPED_TRACE(way.name);
     TableRanks ranks;
@@ -163,10 +163,10 @@ TEST(SharedTablesTest, EachRankTriesItsShareOnItsOwnTablesAndAllRunTheSameChoice
       EXPECT_TRUE(call.y.AreAll(call.stream, way.launches ? 6 : -1)) << "the caller's outputs are damaged";
       EXPECT_OK(call.Launch(*rank.kernel));
       EXPECT_TRUE(call.y.AreAll(call.stream, 6));
-      Result<Choice> choice =
-          rank.kernel->ChoiceOf(rank.cu_stream(), call.x.table(), IntView(call.rows), call.y.table());
-      ASSERT_OK(choice);
-      EXPECT_EQ(choice->config->ToString(), "CANDIDATE=33");
+      Result<LaunchPlan> plan =
+          rank.kernel->Explain(rank.cu_stream(), call.x.table(), IntView(call.rows), call.y.table());
+      ASSERT_OK(plan);
+      EXPECT_EQ(plan->config->ToString(), "CANDIDATE=33");
       EXPECT_EQ(rank.kernel->counters().hits, 1);
     });
     const std::vector<TuningResult> results = ranks.listener->results();

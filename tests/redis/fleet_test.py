@@ -37,7 +37,7 @@ def host(store: str, address: str, extents: List[int]) -> None:
     counters = kernel.counters()
     print(json.dumps({"tunes": counters["tunes"], "stored": counters["stored_hits"], "longest_s": longest,
                       "compiles": counters.get("compiles", 0),
-                      "choices": [str(kernel.choice_of({"N": extent}).config) for extent in extents]}), flush=True)
+                      "choices": [str(kernel.explain({"N": extent}).config) for extent in extents]}), flush=True)
 
 
 class Server:

@@ -97,10 +97,10 @@ TEST_F(RedisRankGroupTest, AfterARestartNothingIsAgreedOnUnlessTheServerKeepsAll
     options.redis = server.Options("job");
     options.survives_restart = keeps;
     std::shared_ptr<RankGroup> rank = *MakeRedisRank(options);
-    ASSERT_EQ(rank->PutOnce("decision", "first", 1000).status().message(), "");
+    ASSERT_EQ(rank->PutOnce("selection", "first", 1000).status().message(), "");
     server.Kill();
     server.Start();
-    Result<std::string> held = rank->PutOnce("decision", "second", 1000);
+    Result<std::string> held = rank->PutOnce("selection", "second", 1000);
     if (keeps) {
       EXPECT_EQ(*held, "first");
       continue;
@@ -108,16 +108,16 @@ TEST_F(RedisRankGroupTest, AfterARestartNothingIsAgreedOnUnlessTheServerKeepsAll
     EXPECT_EQ(held.status().code(), StatusCode::kFailedPrecondition);
     EXPECT_NE(held.status().message().find("start the job again"), std::string::npos) << held.status().message();
     EXPECT_FALSE(rank->Put("x", "").ok());
-    EXPECT_FALSE(rank->Get("decision", 0).ok());
+    EXPECT_FALSE(rank->Get("selection", 0).ok());
   }
 }
 
 TEST_F(RedisRankGroupTest, AServerThatWasEmptiedIsNoticed) {
   RedisServer server(/*keeps=*/false);
   std::shared_ptr<RankGroup> rank = Rank(server, "job", 0, 1);
-  EXPECT_EQ(*rank->PutOnce("decision", "first", 1000), "first");
+  EXPECT_EQ(*rank->PutOnce("selection", "first", 1000), "first");
   server.Ask({"FLUSHALL"});
-  EXPECT_EQ(rank->PutOnce("decision", "second", 1000).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(rank->PutOnce("selection", "second", 1000).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(rank->Put("x", "").code(), StatusCode::kFailedPrecondition);
 }
 

@@ -237,7 +237,7 @@ TEST_F(RedisStoreTest, OneHostTunesAKeyAndItsTokensGrow) {
   ASSERT_TRUE(held.ok()) << held.status().message();
   ASSERT_OK(there->Put(FleetRecord("second")));
   EXPECT_GT(here->Lookup(key)->record->fencing_token, first);
-  // Without a lease: a person's choice, say.
+  // Without a lease: a person's selection, say.
   ASSERT_OK(here->Put(FleetRecord("pinned")));
   EXPECT_EQ(there->Lookup(key)->record->config, testing::NamedConfig("pinned"));
 }

@@ -74,8 +74,8 @@ def record(kernel: str, key: str, axes: Axes, candidates: List[Dict[str, Any]], 
         "candidates": candidates,
         "is_complete": True,
         "num_not_measured": 0,
-        "lethal": [],
-        "is_certain": True,
+        "fatal": [],
+        "is_conclusive": True,
         "is_pinned": False,
         "fencing_token": 0,
         "signature": "",
@@ -130,7 +130,7 @@ def telling() -> List[Dict[str, Any]]:
         "reason": "tie_earliest",
         "speedup_over_baseline": 1.53,
         "baseline": baseline(BASELINE),
-        "lethal": [{"config": config(CRASHES), "reason": "illegal address (700)"}],
+        "fatal": [{"config": config(CRASHES), "reason": "illegal address (700)"}],
         "is_complete": False,
         "num_not_measured": 1,
     }
@@ -146,7 +146,7 @@ def telling() -> List[Dict[str, Any]]:
         baseline=baseline(BASELINE),
         speedup_over_baseline=1.0,
     )
-    other = record("softmax", "M=1024, N=256", {"ONE_ROW": True}, [measured({"ONE_ROW": True}, 3.21)], is_certain=False)
+    other = record("softmax", "M=1024, N=256", {"ONE_ROW": True}, [measured({"ONE_ROW": True}, 3.21)], is_conclusive=False)
     return [now, old, other]
 
 

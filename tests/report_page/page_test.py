@@ -165,7 +165,7 @@ class PageTest(unittest.TestCase):
             (
                 "what changed with the driver?",
                 search,
-                ["2 decisions for this key and device", "12.8", "{TILE=32, occupancy=1}"],
+                ["2 selections for this key and device", "12.8", "{TILE=32, occupancy=1}"],
             ),
             ("what is not known?", search, ["What this file does not say", "each sample, and what was done when"]),
         ):

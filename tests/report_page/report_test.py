@@ -54,7 +54,7 @@ class ReportTest(unittest.TestCase):
             [row["outcome"] for row in rows[:7]],
             ["measured", "measured", "measured", "crash", "compile", "duplicate", "not_measured"],
         )
-        (choice,) = (row for row in rows[:7] if row["is_choice"] == "true")
+        (choice,) = (row for row in rows[:7] if row["is_selected"] == "true")
         self.assertEqual(
             [choice[name] for name in ("kernel", "config", "mean_us", "error_margin_us", "driver", "why")],
             [
@@ -129,7 +129,7 @@ class ReportTest(unittest.TestCase):
             result.write_text(self.good(*tune))
             self.assertEqual(json.loads(result.read_text())["from"], name)
             found = csv.DictReader(io.StringIO(self.good("report", result, "--csv")))
-            rows.append(next(row for row in found if row["is_choice"] == "true"))
+            rows.append(next(row for row in found if row["is_selected"] == "true"))
         for field in ("kernel", "shape", "config", "variant"):
             self.assertEqual(rows[0][field], rows[1][field])
         self.assertEqual(rows[1]["shape"], "N=4096")

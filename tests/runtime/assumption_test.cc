@@ -31,7 +31,7 @@ class AssumptionTest : public testing::CpuDeviceTest {
     Variant fast;
     fast.name = "fast";
     fast.source = [](const Config&, const Problem&) {
-      return KernelSource::HostCpp(
+      return KernelSource::CpuCpp(
           "static void doubled(const tuneonce_block&, const float* x, float* y, int n) {\n"
           "  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];\n}\nTUNEONCE_CPU_KERNEL(doubled);",
           "doubled");
@@ -61,7 +61,7 @@ class AssumptionTest : public testing::CpuDeviceTest {
   AutotunePolicy policy_;
 };
 
-TEST_F(AssumptionTest, ExtentsDecideTheVariantAndTheChoiceIsStored) {
+TEST_F(AssumptionTest, ExtentsDecideTheVariantAndTheSelectionIsStored) {
   TunedKernel kernel = Create({ExtentDivisibleBy("x", 0, 16)}, /*with_general=*/true);
   DeviceBuffer x = Floats(std::vector<float>(160, 1)), y = Floats(std::vector<float>(160, 0));
   ASSERT_OK(kernel.Launch(stream_->get(), At(x, 160), At(y, 160)));
@@ -81,7 +81,7 @@ TEST_F(AssumptionTest, LeastExtentsAndScalarsDecideTheVariant) {
   EXPECT_EQ(listener_->variant, "general");
 
   Variant positive = Definition({ScalarAtLeast("mode", 1)}, /*with_general=*/false).variants().front();
-  positive.Taking({"x", "y", "N"});
+  positive.KernelArgs({"x", "y", "N"});
   KernelDefinition of_modes("of_modes");
   of_modes.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N"), Scalar<int>("mode")});
   of_modes.Key({KeyOf("N")}).AddVariant(positive);
@@ -110,7 +110,7 @@ TEST_F(AssumptionTest, AConstantExtentIsNotChosenButFits) {
 
 TEST_F(AssumptionTest, AConstantScalarIsNotChosenButFits) {
   Variant fast = Definition({ScalarIs("mode", 2)}, /*with_general=*/false).variants().front();
-  fast.Taking({"x", "y", "N"});
+  fast.KernelArgs({"x", "y", "N"});
   Variant other = fast;
   other.Named("other").Assuming({ScalarIs("mode", -1)});
   KernelDefinition of_modes("of_modes");
@@ -127,7 +127,7 @@ TEST_F(AssumptionTest, AConstantScalarIsNotChosenButFits) {
                "was compiled for mode = -1, 2, not 3: it is a constant of the code");
 }
 
-TEST_F(AssumptionTest, AChoiceWithoutAVariantThatOtherLaunchesSuitIsStoredForItsOwn) {
+TEST_F(AssumptionTest, ASelectionWithoutAVariantThatOtherLaunchesSuitIsStoredForItsOwn) {
   TunedKernel kernel = Create({Aligned("x", 16)}, /*with_general=*/true);
   DeviceBuffer x = Floats(std::vector<float>(100, 1)), y = Floats(std::vector<float>(100, 0));
   ASSERT_OK(kernel.Launch(stream_->get(), At(x, 96, 1), At(y, 96)));
@@ -160,7 +160,7 @@ TEST_F(AssumptionTest, ALaunchThatSuitsNoVariantSaysWhyAndLeavesTheKeyAlone) {
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
-TEST_F(AssumptionTest, WhatTheChoiceIsNotForIsTunedWithoutItsVariant) {
+TEST_F(AssumptionTest, WhatTheSelectionIsNotForIsTunedWithoutItsVariant) {
   // `wide` is faster and assumes alignment; the baseline assumes nothing.
   SearchSpace space;
   auto backend = space.AddStringAxis("backend", {"plain", "wide"});
@@ -173,7 +173,7 @@ TEST_F(AssumptionTest, WhatTheChoiceIsNotForIsTunedWithoutItsVariant) {
     variant.name = name;
     bool is_wide = variant.name == "wide";
     variant.source = [=](const Config&, const Problem&) {
-      return KernelSource::HostCpp(testing::kScaleSource, "scale")
+      return KernelSource::CpuCpp(testing::kScaleSource, "scale")
           .Define("TILE", 4096)
           .Define("WORK", is_wide ? 1 : 200);
     };
@@ -189,7 +189,7 @@ TEST_F(AssumptionTest, WhatTheChoiceIsNotForIsTunedWithoutItsVariant) {
   ASSERT_OK(kernel->Launch(stream_->get(), At(x, 1000, 1), At(y, 1000), 4.0f));
   EXPECT_EQ(listener_->variant, "plain");
   EXPECT_EQ(kernel->counters().tunes, 2);
-  EXPECT_EQ(kernel->counters().stand_ins, 0);
+  EXPECT_EQ(kernel->counters().fallbacks, 0);
   EXPECT_EQ(Read(y), std::vector<float>(1000, 12));
 }
 
@@ -198,7 +198,7 @@ TEST_F(AssumptionTest, AStrideThatNoIndexUsesNeedNotFitTheKernelsInt32) {
   Variant variant;
   variant.name = "spread";
   variant.source = [](const Config&, const Problem&) {
-    return KernelSource::HostCpp(
+    return KernelSource::CpuCpp(
         "static void first_row(const tuneonce_block&, const float* x, int rows, int, int stride, int, float* y, int, "
         "int,"
         " int n) {\n"

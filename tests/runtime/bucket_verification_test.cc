@@ -42,11 +42,11 @@ class BucketVerificationTest : public testing::CpuDeviceTest {
         .Key(std::move(key))
         .Grid(Grid::Fixed(1))
         .AddVariant(Variant([=](const Config& c) {
-                      return KernelSource::HostCpp(kSource, "k")
+                      return KernelSource::CpuCpp(kSource, "k")
                           .Define("CONFIG", c[config])
                           .Define("INCORRECT", incorrect)
                           .Define("UNWRITTEN", unwritten);
-                    }).Taking({"x", "y", "factor", "M", "N"}));
+                    }).KernelArgs({"x", "y", "factor", "M", "N"}));
     return definition;
   }
   TunedKernel Create(const KernelDefinition& definition) {
@@ -65,14 +65,14 @@ class BucketVerificationTest : public testing::CpuDeviceTest {
     EXPECT_EQ(Read(y), values) << "M=" << m << ", N=" << n << ", factor " << factor;
   }
   std::int64_t Selected(TunedKernel& kernel, std::int64_t m, std::int64_t n) {
-    Result<Choice> plan = kernel.ChoiceOf(stream_->get(), {{"M", m}, {"N", n}});
+    Result<LaunchPlan> plan = kernel.Explain(stream_->get(), {{"M", m}, {"N", n}});
     EXPECT_OK(plan);
     return plan.ok() && plan->config ? std::get<std::int64_t>(*plan->config->Find("CONFIG")) : -1;
   }
-  Choice PlanOf(TunedKernel& kernel, std::int64_t m, std::int64_t n) {
-    Result<Choice> plan = kernel.ChoiceOf(stream_->get(), {{"M", m}, {"N", n}});
+  LaunchPlan PlanOf(TunedKernel& kernel, std::int64_t m, std::int64_t n) {
+    Result<LaunchPlan> plan = kernel.Explain(stream_->get(), {{"M", m}, {"N", n}});
     EXPECT_OK(plan);
-    return plan.ok() ? *plan : Choice();
+    return plan.ok() ? *plan : LaunchPlan();
   }
   bool IsTuned(TunedKernel& kernel, std::int64_t m, std::int64_t n) {
     DeviceBuffer x = Floats(std::vector<float>(static_cast<std::size_t>(m * n)));
@@ -156,7 +156,7 @@ TEST_F(BucketVerificationTest, AWarmUpByShapeVerifiesTheBucketToo) {
   TunedKernel kernel = Create(Define("m % 64 != 0", {KeyOf("M").NextPow2(), KeyOf("N")}));
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 128}, {"N", 3}}}));
   EXPECT_EQ(Selected(kernel, 100, 3), 0);
-  kernel.Seal();
+  kernel.Freeze();
   Launch(kernel, 100, 3);
 }
 
@@ -164,9 +164,9 @@ TEST_F(BucketVerificationTest, ACorrectConfigIsSelectedAndServesTheBucketFrozenW
   TunedKernel kernel = Create(Define("false", {KeyOf("M").NextPow2(), KeyOf("N")}));
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 128}, {"N", 3}}}));
   EXPECT_EQ(Selected(kernel, 100, 3), 1);
-  kernel.Seal();
+  kernel.Freeze();
   for (std::int64_t m = 65; m <= 128; ++m) Launch(kernel, m, 3);
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   EXPECT_EQ(kernel.counters().hits, 64);
 }
 
@@ -183,7 +183,7 @@ TEST_F(BucketVerificationTest, ALaunchOfAClassOfAnOmittedDimIsVerifiedAtOnce) {
   TunedKernel kernel = Create(Define("n % 2 != 0", {KeyOf("M")}));
   Launch(kernel, 64, 4);
   EXPECT_EQ(Selected(kernel, 64, 4), 1) << "at N=4 it is correct";
-  EXPECT_EQ(PlanOf(kernel, 64, 3).because, Choice::Because::kUnverified);
+  EXPECT_EQ(PlanOf(kernel, 64, 3).reason, LaunchPlan::Reason::kUnverified);
   Launch(kernel, 64, 3);
   EXPECT_EQ(Selected(kernel, 64, 3), 0) << "it is incorrect there, and not run";
   Launch(kernel, 64, 4);
@@ -201,33 +201,33 @@ TEST_F(BucketVerificationTest, WhatWasVerifiedForALaunchIsRememberedForTheNextPr
   TunedKernel restarted = Create(definition);
   Launch(restarted, 64, 4);
   EXPECT_EQ(restarted.counters().stored_hits, 1);
-  EXPECT_EQ(PlanOf(restarted, 64, 7).because, Choice::Because::kResident) << "7 is of the class of 3";
-  EXPECT_EQ(PlanOf(restarted, 64, 6).because, Choice::Because::kUnverified);
+  EXPECT_EQ(PlanOf(restarted, 64, 7).reason, LaunchPlan::Reason::kReady) << "7 is of the class of 3";
+  EXPECT_EQ(PlanOf(restarted, 64, 6).reason, LaunchPlan::Reason::kUnverified);
 }
 
 TEST_F(BucketVerificationTest, AFrozenKernelRunsTheFallbackForAnUnverifiedClass) {
   TunedKernel kernel = Create(Define("n % 2 != 0", {KeyOf("M")}));
   Launch(kernel, 64, 4);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 64}, {"N", 8}}}));
-  kernel.Seal();
+  kernel.Freeze();
   Launch(kernel, 64, 3);
-  EXPECT_EQ(kernel.counters().sealed_misses, 1);
-  EXPECT_EQ(PlanOf(kernel, 64, 3).because, Choice::Because::kUnverified);
+  EXPECT_EQ(kernel.counters().frozen_misses, 1);
+  EXPECT_EQ(PlanOf(kernel, 64, 3).reason, LaunchPlan::Reason::kUnverified);
   EXPECT_EQ(Selected(kernel, 64, 8), 1) << "the warm-up verified it";
 }
 
-TEST_F(BucketVerificationTest, ADeferredKernelVerifiesAtTheNextSafePoint) {
-  policy_.mode = AutotunePolicy::Mode::kTuneInBackground;
+TEST_F(BucketVerificationTest, ADeferredKernelVerifiesAtTheNextTunePending) {
+  policy_.mode = AutotunePolicy::Mode::kTuneDeferred;
   TunedKernel kernel = Create(Define("false", {KeyOf("M")}));
   Launch(kernel, 64, 4);
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   Launch(kernel, 64, 3);
-  EXPECT_EQ(PlanOf(kernel, 64, 3).because, Choice::Because::kUnverified);
-  EXPECT_EQ(kernel.counters().waiting_keys, 1);
+  EXPECT_EQ(PlanOf(kernel, 64, 3).reason, LaunchPlan::Reason::kUnverified);
+  EXPECT_EQ(kernel.counters().pending_keys, 1);
   EXPECT_FALSE(IsTuned(kernel, 64, 3)) << "its next launch is no hit";
   EXPECT_TRUE(IsTuned(kernel, 64, 4));
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
-  EXPECT_EQ(PlanOf(kernel, 64, 3).because, Choice::Because::kResident);
+  ASSERT_OK(kernel.TunePending(stream_->get()));
+  EXPECT_EQ(PlanOf(kernel, 64, 3).reason, LaunchPlan::Reason::kReady);
   EXPECT_TRUE(IsTuned(kernel, 64, 3));
   Launch(kernel, 64, 3);
 }

@@ -88,7 +88,7 @@ TEST_F(CallableTest, TunesOncePerKeyAndThenLaunchesTheWinner) {
   EXPECT_EQ(slow_, 0);
   EXPECT_EQ(kernel.counters().hits, 3);
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   ASSERT_OK(Launch(kernel, 1001));
   EXPECT_EQ(kernel.counters().tunes, 2);
   EXPECT_EQ(kernel.counters().loaded_kernels, 2) << "winner and baseline; keys share them";
@@ -144,7 +144,7 @@ TEST_F(CallableTest, GuardsAndBucketsHoldForCallables) {
   EXPECT_EQ(fast_, 1);
   ASSERT_OK(Launch(kernel, 3999));
   EXPECT_EQ(slow_, 1) << "the bucket's winner does not suit this shape";
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
@@ -169,15 +169,15 @@ TEST_F(CallableTest, AWarmupByShapeMakesTheLaunchAHit) {
   EXPECT_EQ(kernel.counters().tunes, 2);
 }
 
-TEST_F(CallableTest, ACaptureTakesTheWinnerOnAHitAndTheStandInOnAMiss) {
+TEST_F(CallableTest, ACaptureTakesTheWinnerOnAHitAndTheFallbackOnAMiss) {
   KernelDefinition definition = tactics_->Definition(Counting());
   definition.Key(KeyOf("N").NextPow2());
-  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
-  TunedKernel baseline_only = Create(definition);
-  ASSERT_OK(Launch(baseline_only, 128));
+  policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
+  TunedKernel fallback_only = Create(definition);
+  ASSERT_OK(Launch(fallback_only, 128));
   EXPECT_EQ(slow_, 1);
   EXPECT_EQ(fast_, 0);
-  policy_.mode = AutotunePolicy::Mode::kTune;
+  policy_.mode = AutotunePolicy::Mode::kTuneOnMiss;
   TunedKernel kernel = Create(definition);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 128}}}));
   DeviceBuffer x = Floats(std::vector<float>(128, 3)), y = Floats(std::vector<float>(128, 0));
@@ -185,11 +185,11 @@ TEST_F(CallableTest, ACaptureTakesTheWinnerOnAHitAndTheStandInOnAMiss) {
   fast_ = slow_ = 0;
   Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) -> Status {
     TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream, View(x), View(y), 2.0f));
-    return baseline_only.Launch(stream, View(x), View(z), 2.0f);
+    return fallback_only.Launch(stream, View(x), View(z), 2.0f);
   });
   ASSERT_OK(graph);
   EXPECT_EQ(fast_, 1);
-  EXPECT_EQ(slow_, 1) << "the stand-in is a callable, and is captured";
+  EXPECT_EQ(slow_, 1) << "the fallback is a callable, and is captured";
   ASSERT_OK(graph->Launch(stream_->get()));
   EXPECT_EQ(Read(y), std::vector<float>(128, 6));
   EXPECT_EQ(Read(z), std::vector<float>(128, 6));
@@ -259,16 +259,16 @@ TEST_F(CallableTest, AComputationOfTheHostIsTunedCapturedAndReplayed) {
                "cannot find 'cuNoSuchFunction': ");
 }
 
-TEST_F(CallableTest, AfterSealMissesRunTheBaselinesLauncher) {
+TEST_F(CallableTest, AfterFreezeMissesRunTheBaselinesLauncher) {
   TunedKernel kernel = Create(tactics_->Definition(Counting()));
   ASSERT_OK(Launch(kernel, 1000));
-  kernel.Seal();
+  kernel.Freeze();
   fast_ = slow_ = 0;
   ASSERT_OK(Launch(kernel, 1000));
   ASSERT_OK(Launch(kernel, 2000));
   EXPECT_EQ(fast_, 1);
   EXPECT_EQ(slow_, 1);
-  EXPECT_EQ(kernel.counters().sealed_misses, 1);
+  EXPECT_EQ(kernel.counters().frozen_misses, 1);
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 

@@ -45,7 +45,7 @@ TUNEONCE_CPU_KERNEL(doubled);)";
     definition.AddVariant(tile.Named("tile").Assuming(std::move(declared)));
     if (has_plain) {
       Variant plain([=](const Config& config, const Problem&) {
-        return KernelSource::HostCpp(kText, "doubled").Define("ASSUME", config[assume]);
+        return KernelSource::CpuCpp(kText, "doubled").Define("ASSUME", config[assume]);
       });
       definition.AddVariant(plain.Named("plain"));
     }
@@ -116,14 +116,14 @@ TEST_F(CodeAssumptionTest, AnotherVariantIsUsedWhereTheCodeDoesNotSuit) {
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
-TEST_F(CodeAssumptionTest, ChoiceOfNamesIt) {
+TEST_F(CodeAssumptionTest, ExplainNamesIt) {
   TunedKernel kernel = Create(Doubled({16}, /*has_plain=*/true));
   EXPECT_OK(Launch(kernel, 64));
   DeviceBuffer x = Floats(std::vector<float>(60, 3)), y = Floats(std::vector<float>(60, 0));
-  Result<Choice> choice = kernel.ChoiceOf(stream_->get(), testing::View(x), testing::View(y));
-  ASSERT_OK(choice);
-  EXPECT_EQ(choice->because, Choice::Because::kGuard);
-  EXPECT_EQ(choice->detail, kRefused);
+  Result<LaunchPlan> plan = kernel.Explain(stream_->get(), testing::View(x), testing::View(y));
+  ASSERT_OK(plan);
+  EXPECT_EQ(plan->reason, LaunchPlan::Reason::kGuard);
+  EXPECT_EQ(plan->detail, kRefused);
   EXPECT_OK(Launch(kernel, 60));
 }
 

@@ -36,7 +36,7 @@ class ConstantExtentTest : public testing::CpuDeviceTest {
         .Space(space)
         .Key(KeyOf("N").NextPow2())
         .AddVariant(Variant([tile](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(kSumRows, "sum_rows").Define("TILE", c[tile]);
+                      return KernelSource::CpuCpp(kSumRows, "sum_rows").Define("TILE", c[tile]);
                     }).Grid(Grid::OneD({"N", tile})));
     Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     ASSERT_OK(kernel);

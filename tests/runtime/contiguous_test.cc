@@ -13,9 +13,7 @@ namespace {
 
 class ContiguousTest : public testing::CpuDeviceTest {
  protected:
-  ContiguousTest() {
-    policy_.store = std::make_shared<MemoryStore>();
-  }
+  ContiguousTest() { policy_.store = std::make_shared<MemoryStore>(); }
   static TensorView Matrix(void* data, DType dtype, std::int64_t m, std::int64_t n, std::int64_t row,
                            std::int64_t column) {
     const std::int64_t shape[] = {m, n}, strides[] = {row, column};
@@ -51,7 +49,7 @@ TEST_F(ContiguousTest, TheShippedRmsNormRefusesAViewWithGapsAndATransposedOne) {
   EXPECT_EQ(kernel->counters().tunes, 0) << "nothing was tuned for it, and the key is not spoilt";
   ASSERT_OK(launch(good, out));
   expect_refusals();  // On hits, too.
-  kernel->Seal();
+  kernel->Freeze();
   expect_refusals();
   EXPECT_EQ(kernel->counters().tunes, 1);
   ASSERT_OK(launch(good, out));
@@ -70,7 +68,7 @@ TEST_F(ContiguousTest, ItIsCheckedWhateverTheKeyAndTheModeAre) {
   TensorView single = TensorView::Strided(x.data(), DType::kFloat32, &one, &many, 1);
   TensorView single_out = TensorView::Strided(y.data(), DType::kFloat32, &one, &many, 1);
   for (bool disabled : {false, true}) {
-    policy_.mode = disabled ? AutotunePolicy::Mode::kBaselineOnly : AutotunePolicy::Mode::kTune;
+    policy_.mode = disabled ? AutotunePolicy::Mode::kFallbackOnly : AutotunePolicy::Mode::kTuneOnMiss;
     for (const KernelDefinition& definition : {scale.Definition(), bucketed, guarded.Definition()}) {
       Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
       ASSERT_OK(kernel);
@@ -101,7 +99,7 @@ TEST_F(ContiguousTest, ASearchOnItsOwnRefusesItToo) {
 TEST_F(ContiguousTest, RawMemoryIsAsTheCallerHasIt) {
   KernelDefinition raw("raw");
   auto source = [](const Config&, const Problem&) {
-    return KernelSource::HostCpp(
+    return KernelSource::CpuCpp(
         "static void raw(const tuneonce_block&, const float* x, float* y, int n) {\n"
         "  for (int i = 0; i < n; ++i) y[i] = x[2 * i];\n}\nTUNEONCE_CPU_KERNEL(raw);",
         "raw");

@@ -115,7 +115,7 @@ class CrossingSuiteTest : public testing::CpuDeviceTest {
     Variant variant([=](const Config& each) {
       // The derived value alone tells configs 1 and 2 apart where that is the fault.
       const bool is_faulty = each[config] == 2 && fault != Fault::kDerivedValue;
-      KernelSource source = is_tile ? KernelSource::TileCpp(kSource, "cross") : KernelSource::HostCpp(kSource, "cross");
+      KernelSource source = is_tile ? KernelSource::TileCpp(kSource, "cross") : KernelSource::CpuCpp(kSource, "cross");
       return source.Define("FAULT", is_faulty ? static_cast<int>(fault) : 0).Define("STRIDED", is_strided);
     });
     return definition.AddVariant(variant.Grid(Grid::Fixed(1)));
@@ -176,7 +176,7 @@ class CrossingSuiteTest : public testing::CpuDeviceTest {
       policy.search.timer = nullptr;  // A worker has timers of its own.
       policy.search.isolation = Isolation::kRequired;
     }
-    if (c.origin() == RecordOrigin::kSharedSelection) policy.shared_choice = "crossed";
+    if (c.origin() == RecordOrigin::kSharedSelection) policy.selection_group = "crossed";
     return policy;
   }
 
@@ -254,7 +254,7 @@ TEST_P(CrossingTest, WhatIsLaunchedIsCorrect) {
   // What the key does not name may differ, too.
   Launch(kernel, kFirst, Data::kMixed, 3, 0, true);
   Launch(kernel, kFirst, Data::kMixed, 2, 4, true);
-  kernel.Seal();
+  kernel.Freeze();
   for (std::size_t n = 33; n <= 64; ++n) Launch(kernel, n, Data::kMixed, 2, 0, true);
 }
 
@@ -265,7 +265,7 @@ TEST_P(CrossingTest, TheFastestCorrectConfigIsSelected) {
   MakeRecords(c, store);
   TunedKernel kernel = Create(Define(c, Kernel{c.fault()}), PolicyOf(c, store));
   Launch(kernel, kFirst, Data::kMixed, 2, 0, true);
-  Result<Choice> plan = kernel.ChoiceOf(stream_->get(), {{"N", static_cast<std::int64_t>(kFirst)}});
+  Result<LaunchPlan> plan = kernel.Explain(stream_->get(), {{"N", static_cast<std::int64_t>(kFirst)}});
   ASSERT_OK(plan);
   ASSERT_TRUE(plan->config);
   const std::int64_t selected = std::get<std::int64_t>(*plan->config->Find("CONFIG"));

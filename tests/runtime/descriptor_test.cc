@@ -68,9 +68,10 @@ class DescriptorTest : public testing::CpuDeviceTest {
                      Descriptor("x_map", "x", std::move(map)), DimValue("M"), DimValue("N"), StrideValue("x", 0)})
         .Space(space_)
         .Grid(Grid::TileCoverage({{"N", columns_}, {"M", rows_}}))
-        .AddVariant(HostCpp(kTwice, "twice").Named("map").Taking({"x_map", "y", "M", "N"}));
+        .AddVariant(CpuCpp(kTwice, "twice").Named("map").KernelArgs({"x_map", "y", "M", "N"}));
     if (with_general) {
-      definition.AddVariant(HostCpp(kGeneral, "general").Named("general").Taking({"x", "y", "M", "N", "x_stride_0"}));
+      definition.AddVariant(
+          CpuCpp(kGeneral, "general").Named("general").KernelArgs({"x", "y", "M", "N", "x_stride_0"}));
     }
     return definition;
   }

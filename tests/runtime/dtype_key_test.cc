@@ -10,18 +10,16 @@ namespace {
 /// y = x, for numbers of 2 or 4 bytes each: the source has the types.
 class DTypeKeyTest : public testing::CpuDeviceTest {
  protected:
-  DTypeKeyTest() {
-    policy_.store = std::make_shared<MemoryStore>();
-  }
+  DTypeKeyTest() { policy_.store = std::make_shared<MemoryStore>(); }
   static KernelDefinition Copy() {
     KernelDefinition definition("copy");
     auto source = [](const Config&, const Problem& p) {
       auto type = [&](int parameter) { return p.dtype(parameter) == DType::kInt16 ? "short" : "int"; };
-      return KernelSource::HostCpp(std::string("static void copy(const tuneonce_block&, const ") + type(0) + "* x, " +
-                                       type(1) +
-                                       "* y, int n) {\n"
-                                       "  for (int i = 0; i < n; ++i) y[i] = x[i];\n}\nTUNEONCE_CPU_KERNEL(copy);",
-                                   "copy");
+      return KernelSource::CpuCpp(std::string("static void copy(const tuneonce_block&, const ") + type(0) + "* x, " +
+                                      type(1) +
+                                      "* y, int n) {\n"
+                                      "  for (int i = 0; i < n; ++i) y[i] = x[i];\n}\nTUNEONCE_CPU_KERNEL(copy);",
+                                  "copy");
     };
     definition.Parameters({In("x", {"N"}), Out("y", {"N"}), DimValue("N")})
         .AddVariant(Variant(source).Grid(Grid::Fixed(1)));

@@ -16,10 +16,10 @@ namespace {
 
 /// y = FACTOR x of whole numbers or floats, as the source says: which code ran shows in the result.
 KernelSource Times(const std::string& type, const std::string& factor) {
-  return KernelSource::HostCpp("static void times(const tuneonce_block&, const " + type + "* x, " + type +
-                                   "* y, int n) {\n  for (int i = 0; i < n; ++i) y[i] = x[i] * " + factor +
-                                   ";\n}\nTUNEONCE_CPU_KERNEL(times);",
-                               "times");
+  return KernelSource::CpuCpp("static void times(const tuneonce_block&, const " + type + "* x, " + type +
+                                  "* y, int n) {\n  for (int i = 0; i < n; ++i) y[i] = x[i] * " + factor +
+                                  ";\n}\nTUNEONCE_CPU_KERNEL(times);",
+                              "times");
 }
 
 class DTypeVariantTest : public testing::CpuDeviceTest {
@@ -123,7 +123,7 @@ TEST_F(DTypeVariantTest, AShapeMeansTheFirstVariantsUnlessItSaysAnother) {
 }
 
 TEST_F(DTypeVariantTest, TheBaselineIsThatOfTheDType) {
-  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+  policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
   KernelDefinition definition = Definition();
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {64, 128});

@@ -1,4 +1,4 @@
-// How many keys stay resident, and what becomes of the code of those that do not.
+// How many keys stay ready, and what becomes of the code of those that do not.
 #include <malloc.h>
 
 #include <memory>
@@ -17,7 +17,7 @@ using testing::View;
 
 class EvictionTest : public testing::TunedScaleTest {
  protected:
-  EvictionTest() { policy_.max_resident_keys = 3; }
+  EvictionTest() { policy_.max_ready_keys = 3; }
   bool IsTuned(TunedKernel& kernel, std::size_t n) {
     DeviceBuffer x = Floats(std::vector<float>(n, 3));
     return *kernel.IsTuned(View(x), View(x), 2.0f);
@@ -27,12 +27,13 @@ class EvictionTest : public testing::TunedScaleTest {
 TEST_F(EvictionTest, LaunchesDropNothingAndAWarmUpDropsTheKeysThatCameFirst) {
   TunedKernel kernel = Create(scale_.Definition());
   for (std::size_t n = 1; n <= 5; ++n) Launch(kernel, n);
-  EXPECT_EQ(kernel.counters().resident_entries, 10) << "a launch is no safe point";
+  EXPECT_EQ(kernel.counters().ready_entries, 10) << "a launch is no TunePending";
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 6}}}));
-  EXPECT_EQ(kernel.counters().resident_entries, 6);
+  EXPECT_EQ(kernel.counters().ready_entries, 6);
   for (std::size_t n = 1; n <= 6; ++n) EXPECT_EQ(IsTuned(kernel, n), n >= 4) << n;
   DeviceBuffer x = Floats(std::vector<float>(7, 3));
-  ASSERT_OK(kernel.Warmup(stream_->get(), View(x), View(x), 2.0f));  // The other form is a safe point too.
+  ASSERT_OK(
+      kernel.Warmup(stream_->get(), View(x), View(x), 2.0f));  // The other form is a call that tunes pending keys, too.
   EXPECT_FALSE(IsTuned(kernel, 4));
   // What was dropped is a miss, which the store serves.
   std::int64_t tunes = kernel.counters().tunes;
@@ -43,16 +44,16 @@ TEST_F(EvictionTest, LaunchesDropNothingAndAWarmUpDropsTheKeysThatCameFirst) {
 }
 
 TEST_F(EvictionTest, ManyKeysAreBoundedWhateverTheirNumber) {
-  policy_.max_resident_keys = 10;
+  policy_.max_ready_keys = 10;
   policy_.mode =
-      AutotunePolicy::Mode::kBaselineOnly;  // One entry for each key: the bound is of choice and stand-in together.
+      AutotunePolicy::Mode::kFallbackOnly;  // One entry for each key: the bound is of selection and fallback together.
   TunedKernel kernel = Create(scale_.Definition());
   for (std::int64_t n = 1; n <= 300; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
-  EXPECT_LE(kernel.counters().resident_entries, 21);
+  EXPECT_LE(kernel.counters().ready_entries, 21);
 }
 
 TEST_F(EvictionTest, KeysThatWereDroppedLeaveNoMemoryBehind) {
-  policy_.max_resident_keys = 10;
+  policy_.max_ready_keys = 10;
   scale_.space = SearchSpace();
   const KernelDefinition one_config = testing::ScaleOfOneConfig();
   DeviceBuffer x = Floats({3}), y = Floats({0});
@@ -60,8 +61,8 @@ TEST_F(EvictionTest, KeysThatWereDroppedLeaveNoMemoryBehind) {
   policy_.search.compile.cache = store->artifacts();
   ASSERT_OK(Create(one_config).Warmup(stream_->get(), View(x), View(y), 2.0f));  // Compiles.
   using Mode = AutotunePolicy::Mode;
-  for (Mode mode : {Mode::kBaselineOnly, Mode::kStoredOnly}) {
-    SCOPED_TRACE(mode == Mode::kBaselineOnly ? "kBaselineOnly" : "kStoredOnly");
+  for (Mode mode : {Mode::kFallbackOnly, Mode::kStoredOnly}) {
+    SCOPED_TRACE(mode == Mode::kFallbackOnly ? "kFallbackOnly" : "kStoredOnly");
     policy_.store = std::make_shared<MemoryStore>();
     policy_.mode = mode;
     TunedKernel kernel = Create(one_config);
@@ -73,13 +74,13 @@ TEST_F(EvictionTest, KeysThatWereDroppedLeaveNoMemoryBehind) {
     if (before == 0) GTEST_SKIP() << "a sanitizer's allocator does not count";
     warm_up(501, 2500);
     const std::size_t after = mallinfo2().uordblks;
-    EXPECT_LE(kernel.counters().resident_entries, 21);
+    EXPECT_LE(kernel.counters().ready_entries, 21);
     EXPECT_LT(after, before + (64 << 10)) << "a table of ten keys, made anew a few times";
   }
 }
 
 TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {
-  policy_.max_resident_keys = 1;
+  policy_.max_ready_keys = 1;
   KernelDefinition definition = scale_.Definition();
   // The config is decided by N: each of two keys runs code of its own.
   SearchSpace space;
@@ -91,7 +92,7 @@ TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {
       .Space(space)
       .AddVariant(
           Variant([=](const Config& c, const Problem&) {
-            return KernelSource::HostCpp(testing::kScaleSource, "scale").Define("TILE", c[tile]).Define("WORK", 1);
+            return KernelSource::CpuCpp(testing::kScaleSource, "scale").Define("TILE", c[tile]).Define("WORK", 1);
           }).Grid(Grid::OneD({"N", tile})));
   TunedKernel kernel = Create(by_n);
   DeviceBuffer x = Floats(std::vector<float>(100, 3));
@@ -104,7 +105,7 @@ TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   EXPECT_FALSE(IsTuned(kernel, 100));
   const std::int64_t loaded = kernel.counters().loaded_kernels;
-  EXPECT_EQ(loaded, 4) << "choice and stand-in of both keys";
+  EXPECT_EQ(loaded, 4) << "selection and fallback of both keys";
   ASSERT_OK(graph->Launch(stream_->get()));
   EXPECT_EQ(Read(y), std::vector<float>(100, 6));
   graph.reset();
@@ -113,11 +114,11 @@ TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {
   EXPECT_TRUE(IsTuned(kernel, 1000));
   Launch(kernel, 1000);
   Launch(kernel, 100);
-  EXPECT_EQ(kernel.counters().loaded_kernels, 3) << "the stand-in is loaded when it is needed";
+  EXPECT_EQ(kernel.counters().loaded_kernels, 3) << "the fallback is loaded when it is needed";
 }
 
 TEST_F(EvictionTest, WhatComesBackBeforeItsReleaseIsNotLoadedTwice) {
-  policy_.max_resident_keys = 1;
+  policy_.max_ready_keys = 1;
   TunedKernel kernel = Create(scale_.Definition());
   for (std::int64_t n : {100, 200, 100, 200, 100}) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
   EXPECT_EQ(kernel.counters().tunes, 2);

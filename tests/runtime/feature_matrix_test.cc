@@ -35,11 +35,11 @@ class FeatureMatrixTest : public testing::MatrixTest {
     EXPECT_EQ(got.hits, wanted.hits);
     EXPECT_EQ(got.tunes, wanted.tunes);
     EXPECT_EQ(got.stored_hits, wanted.stored_hits);
-    EXPECT_EQ(got.stand_ins, wanted.stand_ins);
-    EXPECT_EQ(got.sealed_misses, wanted.sealed_misses);
+    EXPECT_EQ(got.fallbacks, wanted.fallbacks);
+    EXPECT_EQ(got.frozen_misses, wanted.frozen_misses);
     EXPECT_EQ(got.capture_misses, wanted.capture_misses);
     EXPECT_EQ(got.failed_tunes, wanted.failed_tunes);
-    EXPECT_EQ(got.waiting_keys, oracle_.num_waiting());
+    EXPECT_EQ(got.pending_keys, oracle_.num_waiting());
     if (!oracle_.may_have_compiled()) {
       EXPECT_EQ(toolchain_->num_asked(), 0) << "was compiled";
     }
@@ -87,22 +87,22 @@ class FeatureMatrixTest : public testing::MatrixTest {
     EXPECT_EQ(warmed.code(), code) << warmed.ToString();
     ExpectCounters();
   }
-  void AtSafePoint() {
-    const StatusCode code = oracle_.AtSafePoint();
-    Status status = tuned_->AtSafePoint(stream().get());
+  void TunePending() {
+    const StatusCode code = oracle_.TunePending();
+    Status status = tuned_->TunePending(stream().get());
     EXPECT_EQ(status.code(), code) << status.ToString();
     ExpectCounters();
   }
-  /// One of them may run the stand-in, as it finds the key busy; which is not known, and so not what is counted of it.
+  /// One of them may run the fallback, as it finds the key busy; which is not known, and so not what is counted of it.
   void LaunchOnTwoThreads(const MatrixCall& call) {
     const Oracle::Answer answer = oracle_.Launch(call);
-    const bool has_stand_in = oracle_.HasStandIn(call);
+    const bool has_fallback = oracle_.HasFallback(call);
     auto launch = [&] {
       ScopedContext current(places_[static_cast<std::size_t>(device_)].context.view());
       Stream own = *Stream::Create(places_[static_cast<std::size_t>(device_)].device.api());
       Arguments arguments(*this, own.view(), call);
       Status launched = tuned_->LaunchArguments(own.get(), arguments.list.data(), arguments.list.size());
-      EXPECT_TRUE(launched.code() == answer.code || (!has_stand_in && launched.code() == StatusCode::kUnavailable))
+      EXPECT_TRUE(launched.code() == answer.code || (!has_fallback && launched.code() == StatusCode::kUnavailable))
           << launched.ToString();
       if (launched.ok()) arguments.ExpectRight(own.view());
     };
@@ -112,7 +112,7 @@ class FeatureMatrixTest : public testing::MatrixTest {
     Counters counted = oracle_.counters();
     const Counters got = tuned_->counters();
     counted.hits = got.hits;
-    counted.stand_ins = got.stand_ins;
+    counted.fallbacks = got.fallbacks;
     oracle_.set_counters(counted);
     ExpectCounters();
   }
@@ -130,14 +130,14 @@ class FeatureMatrixTest : public testing::MatrixTest {
       case Path::kCaptureOnMiss:
         Capture(first_);
         return Launch(first_);
-      case Path::kAfterSeal:
+      case Path::kAfterFreeze:
         Warmup(first_, /*by_shape=*/true);
-        tuned_->Seal();
-        oracle_.Seal();
+        tuned_->Freeze();
+        oracle_.Freeze();
         return Launch(first_);
-      case Path::kAtSafePoint:
+      case Path::kTunePending:
         Launch(first_);
-        AtSafePoint();
+        TunePending();
         return Launch(first_);
       case Path::kTwoThreads:
         LaunchOnTwoThreads(first_);

@@ -49,24 +49,24 @@ TEST_F(FirstUseTest, TheCurrentContextSaysWhichDeviceItIs) {
   EXPECT_EQ(device->index(), device_->index());
 }
 
-TEST_F(FirstUseTest, AKernelIsMadeAndSealedBeforeThereIsAContext) {
+TEST_F(FirstUseTest, AKernelIsMadeAndFrozenBeforeThereIsAContext) {
   DeviceBuffer x = Floats(std::vector<float>(100, 3));
   TensorView view = View(x);
   current_.reset();
   TunedKernel kernel = Create();
   EXPECT_EQ(kernel.definition().name(), "scale");
   EXPECT_EQ(kernel.counters().hits, 0);
-  EXPECT_TRUE(kernel.sealed_misses().empty());
+  EXPECT_TRUE(kernel.frozen_misses().empty());
   for (const Status& status :
        {kernel.Launch(stream_->get(), view, view, 2.0f), kernel.Warmup(stream_->get(), {{{"N", 100}}}),
         kernel.Warmup(stream_->get(), view, view, 2.0f), kernel.IsTuned(view, view, 2.0f).status()}) {
     EXPECT_ERROR(status, StatusCode::kFailedPrecondition, "no current CUDA context");
   }
-  kernel.Seal();
+  kernel.Freeze();
   current_.emplace(context_->view());
   ASSERT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().tunes, 0) << "it was sealed before";
-  EXPECT_EQ(kernel.sealed_misses().size(), 1u);
+  EXPECT_EQ(kernel.counters().tunes, 0) << "it was frozen before";
+  EXPECT_EQ(kernel.frozen_misses().size(), 1u);
 }
 
 TEST_F(FirstUseTest, AThreadWithoutAContextDoesNotDecideTheDriver) {

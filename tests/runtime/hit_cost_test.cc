@@ -75,10 +75,10 @@ CUresult LaunchOrNothing(const CUlaunchConfig* config, CUfunction function, void
   return real_driver.LaunchKernelEx(config, function, parameters, extra);
 }
 
-/// A kernel with one resident key, whose driver calls can be switched off.
+/// A kernel with one ready key, whose driver calls can be switched off.
 class HitCostTest : public testing::CpuDeviceTest {
  protected:
-  void MakeResident(KernelDefinition definition) {
+  void MakeReady(KernelDefinition definition) {
     real_driver = UnguardedTable(api());
     DriverTable table = real_driver;
     table.LaunchKernelEx = LaunchOrNothing;
@@ -126,7 +126,7 @@ class HitCostTest : public testing::CpuDeviceTest {
         .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"),
                      Descriptor("map", "x", TensorMap{{16}}), Derived("tiles", CeilDiv("N", 16)), DimValue("N")})
         .Grid(Grid::Fixed(1))
-        .AddVariant(HostCpp(kCode, "computed").Assuming({ScalarIs("factor", 2.0f)}));
+        .AddVariant(CpuCpp(kCode, "computed").Assuming({ScalarIs("factor", 2.0f)}));
     return {prepared, bucketed, by_code, computed};
   }
 
@@ -139,7 +139,7 @@ class HitCostTest : public testing::CpuDeviceTest {
 
 TEST_F(HitCostTest, AHitAllocatesNothingAndTakesNoLock) {
   for (const KernelDefinition& definition : Definitions()) {
-    MakeResident(definition);
+    MakeReady(definition);
     ASSERT_TRUE(Hit());
     ASSERT_TRUE(Hit());  // The first one of a tensor map encodes it.
     counting = true;
@@ -166,7 +166,7 @@ TEST_F(HitCostTest, AHitAllocatesNothingAndTakesNoLock) {
 TEST_F(HitCostTest, NorDoesAHitOfACallableApartFromItsLauncher) {
   testing::ScaleTactics tactics(*device_);
   Variant::LaunchFn right = tactics.Launcher();
-  MakeResident(tactics.Definition([&](CUstream stream, const Config& config, const CallArguments& arguments) {
+  MakeReady(tactics.Definition([&](CUstream stream, const Config& config, const CallArguments& arguments) {
     bool is_whole =
         arguments.tensor("x").data != nullptr && arguments.scalar<float>("factor") == 2 && arguments.dim("N") == 100;
     if (driver_does_nothing) return is_whole ? Status() : InternalError("other arguments");
@@ -186,7 +186,7 @@ TEST_F(HitCostTest, NorDoesAHitOfACallableApartFromItsLauncher) {
 }
 
 TEST_F(HitCostTest, AHitMakesNoSystemCall) {
-  MakeResident(Definitions().front());
+  MakeReady(Definitions().front());
   ASSERT_TRUE(Hit());
   for (bool hit : {true, false}) {
     pid_t child = fork();

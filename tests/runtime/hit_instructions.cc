@@ -77,14 +77,14 @@ class Bench {
   }
   TunedKernel Create(const KernelDefinition& definition, bool disabled = false) const {
     AutotunePolicy policy;
-    if (disabled) policy.mode = AutotunePolicy::Mode::kBaselineOnly;
+    if (disabled) policy.mode = AutotunePolicy::Mode::kFallbackOnly;
     policy.store = std::make_shared<MemoryStore>();
     policy.search.max_rounds = 1;
     policy.search.verify = Verify::kOff;  // The code writes nothing.
     return Check(TunedKernelOn::Create(Check(Device::Get(*counted_, 0)), definition, policy));
   }
 
-  /// Makes what `launch` launches resident, and counts its hits.
+  /// Makes what `launch` launches ready, and counts its hits.
   template <typename Launch>
   void Run(const TunedKernel& kernel, const Launch& launch) {
     for (int i = 0; i < 3; ++i) Check(launch());
@@ -126,7 +126,7 @@ KernelDefinition Reduced(const KernelDefinition& from, Variant variant, const st
   variant.runs_on = OnCpuDevice();
   if (const AxisValue* backend = baseline.Find("backend")) variant.backend = std::get<std::string>(*backend);
   std::string text = "static void nothing(const tuneonce_block&, " + types + ") {}\nTUNEONCE_CPU_KERNEL(nothing);";
-  variant.source = [=](const Config&, const Problem&) { return KernelSource::HostCpp(text, "nothing"); };
+  variant.source = [=](const Config&, const Problem&) { return KernelSource::CpuCpp(text, "nothing"); };
   variant.hints = [](const Config&) { return Hints(); };
   KernelDefinition reduced = KernelDefinition(from.name()).Version(from.version());
   reduced.DimsInOrder(from.dims()).Parameters(from.parameters()).Space(space).AddVariant(variant);
@@ -188,7 +188,7 @@ struct Scale {
     std::string text = "static void scale(const tuneonce_block&, const void*, void*, float, int" + more +
                        ") {}\nTUNEONCE_CPU_KERNEL(scale);";
     Variant variant;
-    variant.source = [=](const Config&, const Problem&) { return KernelSource::HostCpp(text, "scale"); };
+    variant.source = [=](const Config&, const Problem&) { return KernelSource::CpuCpp(text, "scale"); };
     variant.geometry = grid;
     variant.name = "assuming";
     variant.assumptions = assumptions;
@@ -261,7 +261,7 @@ void Rank3(Bench& bench) {
   bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, factor); });
 }
 
-/// Tuned for aligned tensors, then launched with another: at dbfc7c4 a stand-in ran, now what was tuned without the
+/// Tuned for aligned tensors, then launched with another: at dbfc7c4 a fallback ran, now what was tuned without the
 /// first variant.
 void Unaligned(Bench& bench) {
   Scale scale = Assuming();

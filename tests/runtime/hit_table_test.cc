@@ -9,21 +9,21 @@
 namespace tuneonce {
 namespace {
 
-ResidentKey Key(const std::vector<std::uint64_t>& words) {
-  ResidentKey key;
+LaunchKey Key(const std::vector<std::uint64_t>& words) {
+  LaunchKey key;
   KeyWriter writer(&key);
   for (std::uint64_t word : words) writer.Add(word);
   writer.Finish();
   return key;
 }
 /// A key's first word is never 0.
-ResidentKey Key(std::uint64_t a, std::uint64_t b) { return Key({a + 1, b}); }
+LaunchKey Key(std::uint64_t a, std::uint64_t b) { return Key({a + 1, b}); }
 
-HitTable::Entry Runs(const ResidentKernel& kernel) { return HitTable::Entry{&kernel, {}, false, false}; }
-HitTable::Entry Waits(const ResidentKernel& kernel) { return HitTable::Entry{&kernel, {}, false, true}; }
+HitTable::Entry Runs(const ReadyKernel& kernel) { return HitTable::Entry{&kernel, {}, false, false}; }
+HitTable::Entry Waits(const ReadyKernel& kernel) { return HitTable::Entry{&kernel, {}, false, true}; }
 
 /// What the key runs, or null.
-const ResidentKernel* FindIn(const HitTable& table, const ResidentKey& key) {
+const ReadyKernel* FindIn(const HitTable& table, const LaunchKey& key) {
   const HitTable::Entry* entry = table.Find(key);
   return entry == nullptr ? nullptr : entry->kernel;
 }
@@ -31,7 +31,7 @@ const ResidentKernel* FindIn(const HitTable& table, const ResidentKey& key) {
 TEST(HitTableTest, FindsWhatWasInsertedThroughManyGrowths) {
   HitTable table(2);
   constexpr std::uint64_t kCount = 5000;
-  std::vector<ResidentKernel> kernels(kCount);
+  std::vector<ReadyKernel> kernels(kCount);
   for (std::uint64_t i = 0; i < kCount; ++i) {
     EXPECT_EQ(FindIn(table, Key(i, 0)), nullptr);
     EXPECT_EQ(table.Insert(Key(i, 0), Runs(kernels[i]))->kernel, &kernels[i]);
@@ -45,7 +45,7 @@ TEST(HitTableTest, FindsWhatWasInsertedThroughManyGrowths) {
 
 TEST(HitTableTest, TheFirstOfTwoEntriesWithOneKeyStays) {
   HitTable table(2);
-  ResidentKernel first, second;
+  ReadyKernel first, second;
   EXPECT_EQ(table.Insert(Key(1, 2), Runs(first))->kernel, &first);
   EXPECT_EQ(table.Insert(Key(1, 2), Runs(second))->kernel, &first);
   EXPECT_EQ(FindIn(table, Key(1, 2)), &first);
@@ -53,7 +53,7 @@ TEST(HitTableTest, TheFirstOfTwoEntriesWithOneKeyStays) {
 
 TEST(HitTableTest, WhatReplacesAnEntryGivesWayToAPinnedOneOnly) {
   HitTable table(2);
-  std::vector<ResidentKernel> kernels(5);
+  std::vector<ReadyKernel> kernels(5);
   auto pinned = [&](std::size_t i) { return HitTable::Entry{&kernels[i], {}, false, false, true}; };
   table.Insert(Key(1, 2), Runs(kernels[0]));
   EXPECT_EQ(table.Replace(Key(1, 2), Runs(kernels[1]))->kernel, &kernels[1]);
@@ -74,7 +74,7 @@ TEST(HitTableTest, WhatReplacesAnEntryGivesWayToAPinnedOneOnly) {
 
 TEST(HitTableTest, PinnedEntriesAndThoseThatAreKeptAreNeverTheOldest) {
   HitTable table(2);
-  ResidentKernel kernel;
+  ReadyKernel kernel;
   table.Replace(Key(1, 0), HitTable::Entry{&kernel, {}, false, false, true});
   EXPECT_FALSE(table.Oldest());
   for (std::uint64_t i = 2; i <= 4; ++i) table.Insert(Key(i, 0), Runs(kernel));
@@ -92,8 +92,8 @@ TEST(HitTableTest, PinnedEntriesAndThoseThatAreKeptAreNeverTheOldest) {
 
 TEST(HitTableTest, KeysWithTheSameHashAreToldApart) {
   HitTable table(2);
-  std::vector<ResidentKernel> kernels(9);
-  std::vector<ResidentKey> keys;
+  std::vector<ReadyKernel> kernels(9);
+  std::vector<LaunchKey> keys;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     keys.push_back(Key(i, 2));
     keys.back().hash = keys.front().hash;
@@ -105,8 +105,8 @@ TEST(HitTableTest, KeysWithTheSameHashAreToldApart) {
 
 TEST(HitTableTest, AFullTableOfOneHashGrows) {
   HitTable table(2);
-  ResidentKernel kernel;
-  ResidentKey key = Key(0, 2);
+  ReadyKernel kernel;
+  LaunchKey key = Key(0, 2);
   for (std::uint64_t i = 0; i < 300; ++i) {
     key.words[0] = 1 + i;
     table.Insert(key, Runs(kernel));
@@ -118,11 +118,11 @@ TEST(HitTableTest, AFullTableOfOneHashGrows) {
 }
 
 TEST(HitTableTest, LongKeysAreToldApartByTheirLastWord) {
-  ResidentKernel first, second;
+  ReadyKernel first, second;
   for (std::size_t count : {5u, 6u, 13u, 14u, 30u}) {
     HitTable table(count);
-    ResidentKey a = Key(std::vector<std::uint64_t>(count, 7));
-    ResidentKey b = a;
+    LaunchKey a = Key(std::vector<std::uint64_t>(count, 7));
+    LaunchKey b = a;
     b.words[count - 1] += 1;  // With the hash of `a`.
     EXPECT_EQ(table.Insert(a, Runs(first))->kernel, &first);
     EXPECT_EQ(FindIn(table, b), nullptr) << count;
@@ -134,10 +134,10 @@ TEST(HitTableTest, LongKeysAreToldApartByTheirLastWord) {
 
 TEST(HitTableTest, AProvisionalEntryIsReplacedByOnePointerAndWhoHasItKeepsIt) {
   HitTable table(2);
-  ResidentKernel stand_in, chosen, other;
-  const HitTable::Entry* waits = table.Insert(Key(1, 2), Waits(stand_in));
+  ReadyKernel fallback, chosen, other;
+  const HitTable::Entry* waits = table.Insert(Key(1, 2), Waits(fallback));
   EXPECT_EQ(table.Insert(Key(1, 2), Runs(chosen))->kernel, &chosen);
-  EXPECT_EQ(waits->kernel, &stand_in);
+  EXPECT_EQ(waits->kernel, &fallback);
   EXPECT_EQ(table.Insert(Key(1, 2), Runs(other))->kernel, &chosen) << "it waits no more";
   EXPECT_EQ(table.Insert(Key(1, 2), Waits(other))->kernel, &chosen);
   EXPECT_EQ(table.size(), 1u);
@@ -145,7 +145,7 @@ TEST(HitTableTest, AProvisionalEntryIsReplacedByOnePointerAndWhoHasItKeepsIt) {
 
 TEST(HitTableTest, ADroppedKeyRunsNothingUntilItIsInsertedAgain) {
   HitTable table(2);
-  ResidentKernel kernel, other;
+  ReadyKernel kernel, other;
   table.Drop(Key(1, 2));
   table.Insert(Key(1, 2), Runs(kernel));
   table.Insert(Key(3, 4), Runs(other));
@@ -160,7 +160,7 @@ TEST(HitTableTest, ADroppedKeyRunsNothingUntilItIsInsertedAgain) {
 
 TEST(HitTableTest, TheOldestIsTheFirstThatWasInsertedOfThoseThatAreThere) {
   HitTable table(2);
-  ResidentKernel kernel;
+  ReadyKernel kernel;
   EXPECT_FALSE(table.Oldest());
   for (std::uint64_t i = 0; i < 300; ++i) table.Insert(Key(i, 7), Runs(kernel));  // Through growths.
   table.Drop(Key(0, 7));
@@ -178,15 +178,15 @@ TEST(HitTableTest, TheOldestIsTheFirstThatWasInsertedOfThoseThatAreThere) {
 TEST(HitTableTest, ReleasedOfWhatRetiredItHoldsWhatIsCurrent) {
   HitTable table(2);
   constexpr std::uint64_t kCount = 1000;
-  std::vector<ResidentKernel> kernels(kCount);
-  ResidentKernel stand_in;
+  std::vector<ReadyKernel> kernels(kCount);
+  ReadyKernel fallback;
   for (std::uint64_t i = 0; i < kCount; ++i) {
-    table.Insert(Key(i, 0), Waits(stand_in));
+    table.Insert(Key(i, 0), Waits(fallback));
     table.Insert(Key(i, 0), Runs(kernels[i]));
     if (i % 3 == 0) table.Drop(Key(i, 0));
   }
   table.ReleaseRetired();
-  std::vector<const ResidentKernel*> expected;
+  std::vector<const ReadyKernel*> expected;
   for (std::uint64_t i = 0; i < kCount; ++i) {
     EXPECT_EQ(FindIn(table, Key(i, 0)), i % 3 == 0 ? nullptr : &kernels[i]);
     if (i % 3 != 0) expected.push_back(&kernels[i]);
@@ -197,7 +197,7 @@ TEST(HitTableTest, ReleasedOfWhatRetiredItHoldsWhatIsCurrent) {
 
 TEST(HitTableTest, KeysThatComeAndGoDoNotFillTheTable) {
   HitTable table(2);
-  ResidentKernel kernel;
+  ReadyKernel kernel;
   for (std::uint64_t i = 0; i < 20000; ++i) {  // A full table of dropped keys would never end a search.
     table.Insert(Key(i, 0), Runs(kernel));
     if (i >= 10) table.Drop(Key(i - 10, 0));
@@ -209,7 +209,7 @@ TEST(HitTableTest, KeysThatComeAndGoDoNotFillTheTable) {
 
 TEST(HitTableTest, WhatWasOutgrownIsThereUntilTheSecondReleaseAndWhatIsCurrentAfterIt) {
   HitTable table(2);
-  std::vector<ResidentKernel> kernels(1000);
+  std::vector<ReadyKernel> kernels(1000);
   const HitTable::Entry* first = table.Insert(Key(0, 0), Runs(kernels[0]));
   for (std::uint64_t i = 1; i < kernels.size(); ++i) table.Insert(Key(i, 0), Runs(kernels[i]));  // Outgrows its slot.
   table.Replace(Key(1, 0), HitTable::Entry{&kernels[0], {}, false, false, true});
@@ -233,7 +233,7 @@ TEST(HitTableTest, WhatWasOutgrownIsThereUntilTheSecondReleaseAndWhatIsCurrentAf
 
 TEST(HitTableTest, ReadersMeetOnlyWhatAKeyRanOrRunsWhileItIsReplacedAndDropped) {
   HitTable table(2);
-  ResidentKernel stand_in, chosen;
+  ReadyKernel fallback, chosen;
   std::atomic<bool> done{false}, strange{false};
   std::vector<std::thread> readers;
   for (int t = 0; t < 3; ++t) {
@@ -242,14 +242,14 @@ TEST(HitTableTest, ReadersMeetOnlyWhatAKeyRanOrRunsWhileItIsReplacedAndDropped) 
         for (std::uint64_t i = 0; i < 8; ++i) {
           const HitTable::Entry* entry = table.Find(Key(i, 5));
           if (entry == nullptr) continue;
-          bool is_whole = entry->is_provisional ? entry->kernel == &stand_in : entry->kernel == &chosen;
+          bool is_whole = entry->is_provisional ? entry->kernel == &fallback : entry->kernel == &chosen;
           if (!is_whole) strange = true;
         }
       }
     });
   }
   for (int round = 0; round < 2000; ++round) {
-    for (std::uint64_t i = 0; i < 8; ++i) table.Insert(Key(i, 5), Waits(stand_in));
+    for (std::uint64_t i = 0; i < 8; ++i) table.Insert(Key(i, 5), Waits(fallback));
     for (std::uint64_t i = 0; i < 8; ++i) table.Insert(Key(i, 5), Runs(chosen));
     for (std::uint64_t i = 0; i < 8; ++i) table.Drop(Key(i, 5));
   }
@@ -260,7 +260,7 @@ TEST(HitTableTest, ReadersMeetOnlyWhatAKeyRanOrRunsWhileItIsReplacedAndDropped) 
 
 TEST(HitTableTest, ReadersNeverMissWhatIsThereWhileWritersInsert) {
   HitTable table(2);
-  ResidentKernel kernel;
+  ReadyKernel kernel;
   std::atomic<std::uint64_t> inserted{0};
   std::atomic<bool> missed{false};
   std::vector<std::thread> readers;

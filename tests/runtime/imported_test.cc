@@ -1,4 +1,4 @@
-// Decisions of others in the store: what they must show before they serve, and which of several does.
+// Selections of others in the store: what they must show before they serve, and which of several does.
 #include "base/temporary_folder.h"
 #include "store/memory_store.h"
 #include "testing/tools.h"
@@ -15,7 +15,7 @@ namespace tuneonce {
 namespace {
 
 using testing::View;
-using From = Choice::From;
+using Origin = LaunchPlan::Origin;
 using Mode = AutotunePolicy::Mode;
 
 class ImportedTest : public testing::TunedScaleTest {
@@ -41,7 +41,7 @@ class ImportedTest : public testing::TunedScaleTest {
         .AddVariant(Variant([=](const Config& c, const Problem&) {
                       std::string source = testing::kScaleSource;
                       if (c[tile] == 512) source.replace(source.find("x[i] * factor"), 13, "x[i] + factor");
-                      return KernelSource::HostCpp(source, "scale").Define("TILE", c[tile]).Define("WORK", c[work]);
+                      return KernelSource::CpuCpp(source, "scale").Define("TILE", c[tile]).Define("WORK", c[work]);
                     }).Grid(Grid::OneD({"N", tile})));
     return definition;
   }
@@ -64,7 +64,7 @@ class ImportedTest : public testing::TunedScaleTest {
     record.key.driver_version = 0;
     record.key.key_words[0] = static_cast<std::uint64_t>(n);
     record.config = config;
-    record.reason = ChoiceReason::kImported;
+    record.reason = SelectionReason::kImported;
     return record;
   }
   TuningRecord Table(const std::vector<ImportedRow>& rows) {
@@ -73,17 +73,17 @@ class ImportedTest : public testing::TunedScaleTest {
     record.rows = rows;
     return record;
   }
-  TunedKernel Create(Mode mode = Mode::kTune) {
+  TunedKernel Create(Mode mode = Mode::kTuneOnMiss) {
     policy_.mode = mode;
     return TunedScaleTest::Create(Definition());
   }
-  Choice ChoiceOf(const TunedKernel& kernel, std::int64_t n = 1000) {
-    Result<Choice> choice = kernel.ChoiceOf(stream_->get(), {{"N", n}});
-    EXPECT_OK(choice);
-    return choice.ok() ? *choice : Choice();
+  LaunchPlan Explain(const TunedKernel& kernel, std::int64_t n = 1000) {
+    Result<LaunchPlan> plan = kernel.Explain(stream_->get(), {{"N", n}});
+    EXPECT_OK(plan);
+    return plan.ok() ? *plan : LaunchPlan();
   }
   std::string ConfigOf(const TunedKernel& kernel, std::int64_t n = 1000) {
-    std::optional<Config> config = ChoiceOf(kernel, n).config;
+    std::optional<Config> config = Explain(kernel, n).config;
     return config ? config->ToString() : "";
   }
 
@@ -95,26 +95,26 @@ class ImportedTest : public testing::TunedScaleTest {
 TEST_F(ImportedTest, ItIsComparedWithTheBaselineOnceAndThenServes) {
   ASSERT_OK(policy_.store->Put(Imported(Named(256, 1))));
   TunedKernel kernel = Create();
-  Choice choice = ChoiceOf(kernel);
-  EXPECT_EQ(choice.runs, Choice::Runs::kSearch);
-  EXPECT_EQ(choice.because, Choice::Because::kStored);
-  EXPECT_EQ(choice.from, From::kImported);
-  EXPECT_EQ(choice.config->ToString(), "TILE=256, WORK=1");
-  EXPECT_EQ(choice.detail, "it is compared with the baseline first");
+  LaunchPlan plan = Explain(kernel);
+  EXPECT_EQ(plan.action, LaunchPlan::Action::kSearch);
+  EXPECT_EQ(plan.reason, LaunchPlan::Reason::kStored);
+  EXPECT_EQ(plan.origin, Origin::kImported);
+  EXPECT_EQ(plan.config->ToString(), "TILE=256, WORK=1");
+  EXPECT_EQ(plan.detail, "it is compared with the baseline first");
   Launch(kernel, 1000);
   EXPECT_EQ(kernel.counters().tunes, 0);
   EXPECT_EQ(kernel.counters().stored_hits, 1);
-  choice = ChoiceOf(kernel);
-  EXPECT_EQ(choice.runs, Choice::Runs::kChoice);
-  EXPECT_EQ(choice.from, From::kImported);
-  ASSERT_NE(choice.record, nullptr);
-  EXPECT_GT(choice.record->measurement.num_samples, 0);
+  plan = Explain(kernel);
+  EXPECT_EQ(plan.action, LaunchPlan::Action::kSelected);
+  EXPECT_EQ(plan.origin, Origin::kImported);
+  ASSERT_NE(plan.record, nullptr);
+  EXPECT_GT(plan.record->measurement.num_samples, 0);
   // It is remembered as one that ran here, and serves without another comparison.
   ASSERT_EQ(policy_.store->List()->size(), 2u);
   EXPECT_EQ(policy_.store->List()->back().candidates.size(), 2u) << "itself and the baseline";
   TunedKernel again = Create();
-  EXPECT_EQ(ChoiceOf(again).runs, Choice::Runs::kChoice);
-  EXPECT_EQ(ChoiceOf(again).match, RecordMatch::kExact);
+  EXPECT_EQ(Explain(again).action, LaunchPlan::Action::kSelected);
+  EXPECT_EQ(Explain(again).match, RecordMatch::kExact);
   const double gpu_seconds = again.counters().tuning_gpu_seconds;
   Launch(again, 1000);
   EXPECT_EQ(again.counters().tuning_gpu_seconds, gpu_seconds) << "nothing is measured";
@@ -138,12 +138,12 @@ TEST_F(ImportedTest, OneThatIsWrongOrSlowOrUnknownIsNotUsed) {
     TunedKernel kernel = Create();
     Launch(kernel, 1000);
     EXPECT_EQ(kernel.counters().tunes, 1) << c.config.ToString();
-    EXPECT_EQ(ChoiceOf(kernel).from, From::kSearch);
+    EXPECT_EQ(Explain(kernel).origin, Origin::kSearch);
     EXPECT_NE(listener_->warnings.find(c.warning), std::string::npos) << listener_->warnings;
     TunedKernel again = Create();
     Launch(again, 1000);
     EXPECT_EQ(again.counters().tunes, 0) << "what was measured serves";
-    EXPECT_EQ(ChoiceOf(again).from, From::kStore);
+    EXPECT_EQ(Explain(again).origin, Origin::kStore);
   }
 }
 
@@ -152,14 +152,14 @@ TEST_F(ImportedTest, WhatWasMeasuredOnTheDeviceGoesBeforeIt) {
   Launch(tuned, 1000);
   ASSERT_OK(policy_.store->Put(Imported(Named(64, 100))));
   TunedKernel kernel = Create();
-  EXPECT_EQ(ChoiceOf(kernel).from, From::kStore);
+  EXPECT_EQ(Explain(kernel).origin, Origin::kStore);
   // Of another driver too, where policy takes that.
   TuningRecord measured = policy_.store->List()->front();
   ASSERT_OK(policy_.store->Remove(measured.key));
   measured.key.driver_version -= 10;
   ASSERT_OK(policy_.store->Put(measured));
-  policy_.weakest_match = RecordMatch::kOtherDriver;
-  EXPECT_EQ(ChoiceOf(Create()).from, From::kStore);
+  policy_.min_match = RecordMatch::kOtherDriver;
+  EXPECT_EQ(Explain(Create()).origin, Origin::kStore);
 }
 
 TEST_F(ImportedTest, OfATableTheNearestRowServesAndOfTwoAsNearTheFirst) {
@@ -174,7 +174,7 @@ TEST_F(ImportedTest, OfATableTheNearestRowServesAndOfTwoAsNearTheFirst) {
   Launch(kernel, 551);
   EXPECT_EQ(kernel.counters().tunes, 0);
   EXPECT_EQ(ConfigOf(kernel, 551), "TILE=256, WORK=1");
-  // A decision of the key itself goes before the table.
+  // A selection of the key itself goes before the table.
   ASSERT_OK(policy_.store->Put(Imported(Named(64, 1), 551)));
   EXPECT_EQ(ConfigOf(Create(), 552), "TILE=256, WORK=1");
   ASSERT_OK(policy_.store->Put(Imported(Named(64, 10), 552)));
@@ -195,11 +195,11 @@ TEST_F(ImportedTest, ATableOfAnotherDeviceOrDimServesNothing) {
   TuningRecord other_device = Table({{1000, Named(256, 1)}});
   other_device.key.device_name = "H200";
   ASSERT_OK(policy_.store->Put(other_device));
-  EXPECT_EQ(ChoiceOf(Create()).because, Choice::Because::kNoRecord);
+  EXPECT_EQ(Explain(Create()).reason, LaunchPlan::Reason::kNoRecord);
   TuningRecord other_dim = Table({{1000, Named(256, 1)}});
   other_dim.nearest_dim = "M";
   ASSERT_OK(policy_.store->Put(other_dim));
-  EXPECT_EQ(ChoiceOf(Create()).because, Choice::Because::kNoRecord);
+  EXPECT_EQ(Explain(Create()).reason, LaunchPlan::Reason::kNoRecord);
 }
 
 TEST_F(ImportedTest, ModesThatDoNotSearchDoWhatTheyCan) {
@@ -208,20 +208,20 @@ TEST_F(ImportedTest, ModesThatDoNotSearchDoWhatTheyCan) {
   options.path = folder.path() + "/cache/store.db";
   policy_.store = *SqliteStore::Open(options);
   ASSERT_OK(policy_.store->Put(Imported(Named(256, 1))));
-  // A launch compares nothing: the key waits for a safe point.
-  TunedKernel background = Create(Mode::kTuneInBackground);
+  // A launch compares nothing: the key waits for TunePending.
+  TunedKernel background = Create(Mode::kTuneDeferred);
   Launch(background, 1000);
-  EXPECT_EQ(background.counters().stand_ins, 1);
-  EXPECT_EQ(background.counters().waiting_keys, 1);
+  EXPECT_EQ(background.counters().fallbacks, 1);
+  EXPECT_EQ(background.counters().pending_keys, 1);
   // Nor may anything be compiled where nothing is searched.
   TunedKernel stored_only = Create(Mode::kStoredOnly);
-  EXPECT_EQ(ChoiceOf(stored_only).because, Choice::Because::kNoRecord);
-  ASSERT_OK(background.AtSafePoint(stream_->get()));
+  EXPECT_EQ(Explain(stored_only).reason, LaunchPlan::Reason::kNoRecord);
+  ASSERT_OK(background.TunePending(stream_->get()));
   EXPECT_EQ(background.counters().tunes, 0);
-  EXPECT_EQ(ChoiceOf(background).from, From::kImported);
+  EXPECT_EQ(Explain(background).origin, Origin::kImported);
   // Now the store has its code.
   Launch(stored_only, 1000);
-  EXPECT_EQ(ChoiceOf(stored_only).from, From::kImported);
+  EXPECT_EQ(Explain(stored_only).origin, Origin::kImported);
   EXPECT_EQ(stored_only.counters().stored_hits, 1);
 }
 

@@ -1,4 +1,4 @@
-// kTuneInBackground: what a launch read is kept until its key is tuned, and where it is not, declared data serve.
+// kTuneDeferred: what a launch read is kept until its key is tuned, and where it is not, declared data serve.
 #include "runtime/kept_inputs.h"
 
 #include <atomic>
@@ -37,7 +37,7 @@ class KeptInputsTest : public testing::CpuDeviceTest {
   KeptInputsTest() {
     policy_.store = std::make_shared<MemoryStore>();
     policy_.observer = observer_;
-    policy_.mode = Mode::kTuneInBackground;
+    policy_.mode = Mode::kTuneDeferred;
     policy_.search.max_rounds = 3;
     policy_.retry_after_ms = 0;
   }
@@ -57,7 +57,7 @@ class KeptInputsTest : public testing::CpuDeviceTest {
     definition.Parameters({x, Out("y", kFloat32, {"N"}), DimValue("N")})
         .Space(space)
         .AddVariant(Variant([=](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(source, "by_data").Define("FAST", c[fast]);
+                      return KernelSource::CpuCpp(source, "by_data").Define("FAST", c[fast]);
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }
@@ -87,7 +87,7 @@ class KeptInputsTest : public testing::CpuDeviceTest {
   std::shared_ptr<Listener> observer_ = std::make_shared<Listener>();
 };
 
-TEST_F(KeptInputsTest, AKeyIsTunedAtTheSafePointOnWhatItsLaunchReadThoughThatIsGone) {
+TEST_F(KeptInputsTest, AKeyIsTunedAtTunePendingOnWhatItsLaunchReadThoughThatIsGone) {
   for (Access access : {Access::kIn, Access::kInOut}) {
     for (float value : {1.0f, 5.0f}) {
       policy_.store = std::make_shared<MemoryStore>();
@@ -105,7 +105,7 @@ TEST_F(KeptInputsTest, AKeyIsTunedAtTheSafePointOnWhatItsLaunchReadThoughThatIsG
         EXPECT_OK(x.Fill(0));  // What an engine does: the next step's data, in memory that lives no longer.
         EXPECT_OK(stream_->view().Synchronize());
       }
-      ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+      ASSERT_OK(kernel.TunePending(stream_->get()));
       EXPECT_EQ(observer_->chosen, value == 1 ? "FAST=1" : "FAST=0");
       EXPECT_EQ(InputsOfRecord(), "caller");
       EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0) << "it was released";
@@ -125,7 +125,7 @@ TEST_F(KeptInputsTest, IntegersWithoutADeclaredFillAreTunedOnWhatTheLaunchHadAnd
   ASSERT_OK(x.CopyFromHost(places.data(), x.bytes()));
   ASSERT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(x.data(), DType::kInt32, {3000}), View(y)));
   ASSERT_OK(x.Fill(9));
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(observer_->chosen, "FAST=1");
   EXPECT_EQ(InputsOfRecord(), "repeated");
   EXPECT_EQ((*policy_.store->List())[0].tuned_at, "N=4096");
@@ -160,17 +160,17 @@ TEST_F(KeptInputsTest, WhereNothingCanBeKeptTheKeyWaitsAllTheSameAndIsTunedOnDec
     if (!c.fault.function.empty()) ASSERT_OK((*faults)->Plan(c.fault));
     ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y)));
     (*faults)->Clear();
-    EXPECT_EQ(Read(y), std::vector<float>(4000, -1)) << "the stand-in ran";
-    EXPECT_EQ(kernel.counters().waiting_keys, 1);
+    EXPECT_EQ(Read(y), std::vector<float>(4000, -1)) << "the fallback ran";
+    EXPECT_EQ(kernel.counters().pending_keys, 1);
     EXPECT_EQ(kernel.counters().inputs_not_kept, c.is_kept ? 0 : 1);
     EXPECT_EQ(kernel.counters().kept_inputs_bytes > 0, c.is_kept);
-    ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+    ASSERT_OK(kernel.TunePending(stream_->get()));
     EXPECT_EQ(InputsOfRecord(), c.is_kept ? "caller" : "fill");
     EXPECT_EQ(observer_->chosen, c.is_kept ? "FAST=1" : "FAST=0");
   }
 }
 
-TEST_F(KeptInputsTest, TheBudgetIsOfAllKeysThatWaitAndIsFreeAgainAfterTheSafePoint) {
+TEST_F(KeptInputsTest, TheBudgetIsOfAllKeysThatWaitAndIsFreeAgainAfterTunePending) {
   policy_.kept_inputs_bytes = 2 * 4000 * 4 + 3 * 256;
   TunedKernel kernel = Create(scale_.Definition());
   DeviceBuffer x = Floats(std::vector<float>(4000, 3));
@@ -180,15 +180,15 @@ TEST_F(KeptInputsTest, TheBudgetIsOfAllKeysThatWaitAndIsFreeAgainAfterTheSafePoi
     ASSERT_OK(kernel.Launch(stream_->get(), from, TensorView::Contiguous(y.data(), DType::kFloat32, {n}), 2.0f));
   };
   for (std::int64_t n : {4000, 3999, 3998}) launch(n);
-  EXPECT_EQ(kernel.counters().waiting_keys, 3);
+  EXPECT_EQ(kernel.counters().pending_keys, 3);
   EXPECT_EQ(kernel.counters().inputs_not_kept, 1);
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
   launch(3997);
   EXPECT_EQ(kernel.counters().inputs_not_kept, 1);
 }
 
-TEST_F(KeptInputsTest, CopiesAreReleasedBySealByDroppingTheKeyAndWithTheKernel) {
+TEST_F(KeptInputsTest, CopiesAreReleasedByFreezeByDroppingTheKeyAndWithTheKernel) {
   const std::size_t n = std::size_t{1} << 20;
   DeviceBuffer x = Floats(std::vector<float>(n, 1));
   DeviceBuffer y = Floats(std::vector<float>(n, 1));
@@ -201,7 +201,7 @@ TEST_F(KeptInputsTest, CopiesAreReleasedBySealByDroppingTheKeyAndWithTheKernel) 
     EXPECT_EQ(kernel ? kernel->counters().kept_inputs_bytes : 0, 0);
     return before - FreeMemory();
   };
-  EXPECT_LT(held([](auto& kernel) { kernel->Seal(); }), 4 * n);
+  EXPECT_LT(held([](auto& kernel) { kernel->Freeze(); }), 4 * n);
   EXPECT_LT(held([](auto& kernel) { kernel.reset(); }), 4 * n);
   // The key's tune is another process's, so that it waits on, until it is dropped: there is room for one.
   auto store = std::make_shared<testing::BusyStore>();
@@ -209,30 +209,30 @@ TEST_F(KeptInputsTest, CopiesAreReleasedBySealByDroppingTheKeyAndWithTheKernel) 
   store->is_theirs = false;
   ASSERT_OK(Create(scale_.Definition()).Warmup(stream_->get(), {{{"N", 5}}, {{"N", 6}}}));
   store->is_theirs = true;
-  policy_.max_resident_keys = 1;
+  policy_.max_ready_keys = 1;
   EXPECT_LT(held([&](auto& kernel) {
               for (std::int64_t served : {5, 6}) {
                 TensorView few = TensorView::Contiguous(x.data(), DType::kFloat32, {served});
                 ASSERT_OK(kernel->Launch(stream_->get(), few, few, 2.0f));
               }
-              ASSERT_OK(kernel->AtSafePoint(stream_->get()));
+              ASSERT_OK(kernel->TunePending(stream_->get()));
               EXPECT_EQ(kernel->counters().tunes, 0);
-              EXPECT_EQ(kernel->counters().waiting_keys, 0);
+              EXPECT_EQ(kernel->counters().pending_keys, 0);
             }),
             4 * n);
 }
 
-TEST_F(KeptInputsTest, AKeyThatAnotherProcessTunesKeepsItsInputsForTheNextSafePoint) {
+TEST_F(KeptInputsTest, AKeyThatAnotherProcessTunesKeepsItsInputsForTheNextTunePending) {
   auto store = std::make_shared<testing::BusyStore>();
   policy_.store = store;
   TunedKernel kernel = Create(ByData(In("x", kFloat32, {"N"})));
   DeviceBuffer x = Floats(std::vector<float>(4000, 1));
   DeviceBuffer y = Floats(std::vector<float>(4000, 0));
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y)));
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_GT(kernel.counters().kept_inputs_bytes, 0);
   store->is_theirs = false;
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(observer_->chosen, "FAST=1");
   EXPECT_EQ(InputsOfRecord(), "caller");
 }
@@ -253,7 +253,7 @@ TEST_F(KeptInputsTest, ATensorThatHoldsAddressesIsNotTunedOnSinceWhatTheyPointTo
       ASSERT_OK(kernel.Launch(stream_->get(), view, View(y)));
       if (is_freed) pointed_to.reset();
       ASSERT_OK(stream_->view().Synchronize());
-      Status tuned = kernel.AtSafePoint(stream_->get());
+      Status tuned = kernel.TunePending(stream_->get());
       if (has_fill) {
         EXPECT_OK(tuned);
         EXPECT_EQ(InputsOfRecord(), "fill");
@@ -273,7 +273,7 @@ TEST_F(KeptInputsTest, LargeNumbersThatAreNoAddressesAreTunedOn) {
   DeviceBuffer x = *DeviceBuffer::Allocate(stream_->view(), numbers.size() * 8);
   ASSERT_OK(x.CopyFromHost(numbers.data(), x.bytes()));
   ASSERT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(x.data(), DType::kInt64, {4000}), View(y)));
-  EXPECT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(InputsOfRecord(), "caller");
   EXPECT_EQ(observer_->chosen, "FAST=1");
 }
@@ -303,14 +303,14 @@ TEST_F(KeptInputsTest, CopiesLieAndOverlapAsTheLaunchsTensorsDidSoThatTheSameVar
     policy_.store = store;
     TunedKernel kernel = Create(definition(c.assumption));
     ASSERT_OK(kernel.Launch(stream_->get(), c.x, c.y, 1.0f));
-    ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+    ASSERT_OK(kernel.TunePending(stream_->get()));
     EXPECT_EQ(kernel.counters().tunes, 1);
     // What was tuned without a variant is stored for such calls alone.
     ASSERT_EQ(store->List()->size(), 1u);
     const std::string key = (*store->List())[0].key.key_text;
     EXPECT_EQ(key.find("without") == std::string::npos, c.suits) << key;
     ASSERT_OK(kernel.Launch(stream_->get(), c.x, c.y, 1.0f));
-    EXPECT_EQ(kernel.counters().stand_ins, 1) << "the choice suits the launch that it was made for";
+    EXPECT_EQ(kernel.counters().fallbacks, 1) << "the selection suits the launch that it was made for";
   }
 }
 
@@ -319,7 +319,7 @@ TEST_F(KeptInputsTest, ACaptureKeepsNothing) {
   DeviceBuffer x = Floats(std::vector<float>(1000, 3));
   DeviceBuffer y = Floats(std::vector<float>(1000, 3));
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   TensorView part = TensorView::Contiguous(x.data(), DType::kFloat32, {999});
   Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) {
     EXPECT_FALSE(kernel.Launch(stream, part, part, 2.0f).ok());
@@ -327,7 +327,7 @@ TEST_F(KeptInputsTest, ACaptureKeepsNothing) {
   });
   EXPECT_OK(graph);
   EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
-  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  EXPECT_EQ(kernel.counters().pending_keys, 0);
 }
 
 TEST_F(KeptInputsTest, WhatWasKeptInAContextThatIsGoneIsGivenUpAndTheKeyIsTunedOnDeclaredData) {
@@ -343,14 +343,14 @@ TEST_F(KeptInputsTest, WhatWasKeptInAContextThatIsGoneIsGivenUpAndTheKeyIsTunedO
     EXPECT_GT(kernel.counters().kept_inputs_bytes, 0);
     ASSERT_OK(stream.view().Synchronize());
   }
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(InputsOfRecord(), "fill");
   EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
 }
 
-TEST_F(KeptInputsTest, ThreadsMayMissAndSealAtOnce) {
+TEST_F(KeptInputsTest, ThreadsMayMissAndFreezeAtOnce) {
   constexpr int kThreads = 4, kKeys = 6;
-  for (bool seals : {false, true}) {
+  for (bool freezes : {false, true}) {
     TunedKernel kernel = Create(scale_.Definition());
     std::atomic<int> ready{0};
     std::vector<std::thread> threads;
@@ -363,7 +363,7 @@ TEST_F(KeptInputsTest, ThreadsMayMissAndSealAtOnce) {
         EXPECT_OK(x.Fill(0));
         for (++ready; ready < kThreads;) std::this_thread::yield();
         for (std::int64_t n = 1; n <= kKeys; ++n) {
-          if (seals && t == 0 && n == 3) kernel.Seal();
+          if (freezes && t == 0 && n == 3) kernel.Freeze();
           TensorView from = TensorView::Contiguous(x.data(), DType::kFloat32, {n});
           EXPECT_OK(kernel.Launch(stream.get(), from, TensorView::Contiguous(y.data(), DType::kFloat32, {n}), 2.0f));
         }
@@ -371,22 +371,22 @@ TEST_F(KeptInputsTest, ThreadsMayMissAndSealAtOnce) {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(kernel.counters().waiting_keys, seals ? 0 : kKeys);
-    ASSERT_OK(kernel.AtSafePoint(stream_->get()));
-    EXPECT_EQ(kernel.counters().waiting_keys, 0);
+    EXPECT_EQ(kernel.counters().pending_keys, freezes ? 0 : kKeys);
+    ASSERT_OK(kernel.TunePending(stream_->get()));
+    EXPECT_EQ(kernel.counters().pending_keys, 0);
     EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
-    EXPECT_EQ(kernel.counters().tunes, seals ? 0 : kKeys);
+    EXPECT_EQ(kernel.counters().tunes, freezes ? 0 : kKeys);
     policy_.store = std::make_shared<MemoryStore>();
   }
 }
 
-TEST(KeptInputsOfTwoDevicesTest, EachDevicesSafePointTunesItsOwnKeysOnWhatWasKeptThere) {
+TEST(KeptInputsOfTwoDevicesTest, EachDevicesTunePendingTunesItsOwnKeysOnWhatWasKeptThere) {
   std::shared_ptr<Runtime> runtime = testing::RuntimeIn({{"TUNEONCE_CPU_DEVICES", "2"}});
   Result<Device> first = runtime->OpenDevice("cpu:0"), second = runtime->OpenDevice("cpu:1");
   ASSERT_OK(first);
   ASSERT_OK(second);
   AutotunePolicy policy;
-  policy.mode = Mode::kTuneInBackground;
+  policy.mode = Mode::kTuneDeferred;
   policy.search.runtime = runtime;
   policy.search.max_rounds = 1;
   policy.store = std::make_shared<MemoryStore>();
@@ -407,8 +407,8 @@ TEST(KeptInputsOfTwoDevicesTest, EachDevicesSafePointTunesItsOwnKeysOnWhatWasKep
     Context context = *Context::RetainPrimary(left == 1 ? *second : *first);
     ScopedContext current(context.view());
     Stream stream = *Stream::Create(first->api());
-    ASSERT_OK(kernel.AtSafePoint(stream.get()));
-    EXPECT_EQ(kernel.counters().waiting_keys, left);
+    ASSERT_OK(kernel.TunePending(stream.get()));
+    EXPECT_EQ(kernel.counters().pending_keys, left);
   }
   EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
 }

@@ -41,7 +41,7 @@ class KeyBucketsTest : public testing::TunedScaleTest {
         .Key(Nearest())
         .Space(space)
         .AddVariant(Variant([=](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(
+                      return KernelSource::CpuCpp(
                                  "static void gather(const tuneonce_block&, const float* x, const int* index, "
                                  "float* y, int n) {\n  for (int w = 0; w < WORK; ++w)\n    for (int i = 0; i < n; "
                                  "++i) y[i] = x[index[i]];\n}\nTUNEONCE_CPU_KERNEL(gather);",
@@ -79,7 +79,7 @@ TEST_F(KeyBucketsTest, AllLaunchesOfABucketShareOneTuneAtItsBound) {
   EXPECT_EQ(kernel.counters().tunes, 1);
   for (std::size_t n : {1, 100, 1001, 3001, 4096}) Launch(kernel, n);
   EXPECT_EQ(kernel.counters().tunes, 4);
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   EXPECT_EQ(Records(), (std::vector<std::string>{"N<=100 at N=100", "N<=1000 at N=1000", "N<=3000 at N=3000",
                                                  "N<=4096 at N=4096"}));
 }
@@ -90,7 +90,7 @@ TEST_F(KeyBucketsTest, ALaunchRunsWhatTheNearestValueWasTunedForWhetherItHasLess
   EXPECT_EQ(kernel.counters().tunes, 1);
   for (std::size_t n : {2001, 100000}) Launch(kernel, n);
   EXPECT_EQ(kernel.counters().tunes, 2);
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   EXPECT_EQ(Records(), (std::vector<std::string>{"N~1000 at N=1000", "N~3000 at N=3000"}));
   EXPECT_EQ((*policy_.store->List())[0].inputs, TunedInputs::kRepeated);
 }
@@ -113,29 +113,29 @@ TEST_F(KeyBucketsTest, AWarmUpTunesWhereALaunchWouldAndItsRecordServesLaunchesAf
   }
 }
 
-TEST_F(KeyBucketsTest, SealedABucketThatWasWarmedIsAHitAndAnotherIsListedByItsBound) {
+TEST_F(KeyBucketsTest, FrozenABucketThatWasWarmedIsAHitAndAnotherIsListedByItsBound) {
   TunedKernel kernel = Create(Bucketed(Bounds()));
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
-  kernel.Seal();
+  kernel.Freeze();
   Launch(kernel, 500);
   Launch(kernel, 2000);
   EXPECT_EQ(kernel.counters().hits, 1);
   EXPECT_EQ(kernel.counters().tunes, 1);
-  ASSERT_EQ(kernel.sealed_misses().size(), 1u);
-  EXPECT_EQ(kernel.sealed_misses()[0].find("N<=3000"), 0u) << kernel.sealed_misses()[0];
+  ASSERT_EQ(kernel.frozen_misses().size(), 1u);
+  EXPECT_EQ(kernel.frozen_misses()[0].find("N<=3000"), 0u) << kernel.frozen_misses()[0];
 }
 
-TEST_F(KeyBucketsTest, InTheBackgroundABucketIsTunedAtItsBoundAtASafePoint) {
-  policy_.mode = AutotunePolicy::Mode::kTuneInBackground;
+TEST_F(KeyBucketsTest, InTheBackgroundABucketIsTunedAtItsBoundAtTunePending) {
+  policy_.mode = AutotunePolicy::Mode::kTuneDeferred;
   for (const KeyPart& part : {Bounds(), Nearest()}) {
     policy_.store = std::make_shared<MemoryStore>();
     TunedKernel kernel = Create(Bucketed(part));
     for (std::size_t n : {1300, 1301}) Launch(kernel, n);
-    EXPECT_EQ(kernel.counters().waiting_keys, 1);
-    ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+    EXPECT_EQ(kernel.counters().pending_keys, 1);
+    ASSERT_OK(kernel.TunePending(stream_->get()));
     EXPECT_EQ(Records()[0], part.bucket == KeyPart::Bucket::kNearest ? "N~1000 at N=1000" : "N<=3000 at N=3000");
     Launch(kernel, 1302);
-    EXPECT_EQ(kernel.counters().stand_ins, 2);
+    EXPECT_EQ(kernel.counters().fallbacks, 2);
   }
 }
 
@@ -145,9 +145,9 @@ TEST_F(KeyBucketsTest, AGuardIsAskedForTheLaunchsOwnDimsBelowAndAboveWhatWasTune
   });
   TunedKernel kernel = Create(Bucketed(Nearest()));
   Launch(kernel, 1100);
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   Launch(kernel, 1101);
-  EXPECT_EQ(kernel.counters().stand_ins, 1) << "its key was tuned at 1000, where the winner may run";
+  EXPECT_EQ(kernel.counters().fallbacks, 1) << "its key was tuned at 1000, where the winner may run";
   EXPECT_EQ(kernel.counters().tunes, 1);
   // And where the guard excludes the winner at the tuned shape, it is not chosen for what lies below either.
   policy_.store = std::make_shared<MemoryStore>();
@@ -179,7 +179,7 @@ TEST_F(KeyBucketsTest, WorkspacesAndDerivedValuesAreOfTheLaunchsDimsAndOfTheBoun
         .Key(part)
         .Space(space)
         .AddVariant(Variant([=](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(
+                      return KernelSource::CpuCpp(
                                  "static void through_scratch(const tuneonce_block&, const float* x, float* y, "
                                  "float* scratch, int count, float factor) {\n"
                                  "  for (int w = 0; w < WORK; ++w)\n"
@@ -237,7 +237,7 @@ TEST_F(KeyBucketsTest, OffsetsDoNotFallWhereTheBoundHasMoreOfThem) {
         .Key(KeyOf("N").NextPow2())
         .Space(space)
         .AddVariant(Variant([=](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(
+                      return KernelSource::CpuCpp(
                                  "static void lengths(const tuneonce_block&, const TYPE* offsets, float* y, int n) {\n"
                                  "  y[n - 1] = 0;\n  for (int i = 0; i + 1 < n; ++i)\n    y[i] = offsets[i] <= "
                                  "offsets[i + 1] ? offsets[i + 1] - offsets[i] : -WORK;\n}\n"
@@ -281,7 +281,7 @@ TEST_F(KeyBucketsTest, DeclaredOffsetsThatEndWithTheLaunchsRowsAreScaledToTheBou
         .Key(KeyOf("N").NextPow2(), std::move(groups))
         .Space(space)
         .AddVariant(Variant([=](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(
+                      return KernelSource::CpuCpp(
                                  "static void groups(const tuneonce_block&, const int* offsets, float* y, int n END {\n"
                                  "  for (int g = 0; g + 1 < n; ++g)\n    for (int i = offsets[g]; i < offsets[g + 1]; "
                                  "++i) y[i] = offsets[n - 1] == 8 && offsets[1] != 3 ? -WORK : g;\n}\n"

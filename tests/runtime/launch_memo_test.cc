@@ -57,7 +57,7 @@ class LaunchMemoTest : public testing::CpuDeviceTest {
   }
   Variant Counting(const std::string& name, float more) const {
     Variant variant([=, work = work_](const Config& c, const Problem&) {
-      return KernelSource::HostCpp(kCount, "count").Define("WORK", c[work]).Define("MORE", static_cast<int>(more));
+      return KernelSource::CpuCpp(kCount, "count").Define("WORK", c[work]).Define("MORE", static_cast<int>(more));
     });
     variant.name = name;
     return variant;

@@ -56,7 +56,7 @@ TEST_F(LaunchedShapesTest, ATryThatMissesAndTheLaunchAfterItAreOne) {
   const Argument arguments[] = {x_view, y_view, factor};
   for (int i = 0; i < 2; ++i) {
     bool missed = false;
-    ASSERT_OK(kernel.LaunchIfResident(stream_->get(), arguments, 3, &missed));
+    ASSERT_OK(kernel.LaunchIfReady(stream_->get(), arguments, 3, &missed));
     EXPECT_EQ(missed, i == 0);
     if (missed) {
       ASSERT_OK(kernel.LaunchArguments(stream_->get(), arguments, 3));
@@ -65,15 +65,15 @@ TEST_F(LaunchedShapesTest, ATryThatMissesAndTheLaunchAfterItAreOne) {
   EXPECT_EQ(Recorded(), "scale N=2 factor=2  # 2 launches\n");
 }
 
-TEST_F(LaunchedShapesTest, AProcessThatTunesNothingAndOneThatIsSealedRecordToo) {
-  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+TEST_F(LaunchedShapesTest, AProcessThatTunesNothingAndOneThatIsFrozenRecordToo) {
+  policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
   {
     TunedKernel kernel = Create();
     Launch(kernel, 7);
   }
-  policy_.mode = AutotunePolicy::Mode::kTune;
+  policy_.mode = AutotunePolicy::Mode::kTuneOnMiss;
   TunedKernel kernel = Create();
-  kernel.Seal();
+  kernel.Freeze();
   Launch(kernel, 7);
   EXPECT_EQ(Recorded(), "scale N=7 factor=2  # 2 launches\n");
   EXPECT_EQ(kernel.counters().tunes, 0);

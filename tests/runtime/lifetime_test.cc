@@ -55,7 +55,7 @@ TEST_F(LifetimeTest, APrimaryContextResetDoesNotHurt) {
   ASSERT_EQ(driver->CtxSetCurrent(again), CUDA_SUCCESS);
   EXPECT_OK(LaunchIn(kernel, 100));
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(kernel.counters().stored_hits, 0) << "what was resident still is";
+  EXPECT_EQ(kernel.counters().stored_hits, 0) << "what was ready still is";
 }
 
 TEST_F(LifetimeTest, AKernelRunsInEachContext) {
@@ -75,7 +75,7 @@ TEST_F(LifetimeTest, AKernelRunsInEachContext) {
   }
   EXPECT_EQ(kernel.counters().tunes, 1);
   EXPECT_EQ(kernel.counters().hits, 2 * made - 1);
-  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "the tuned one and the stand-in";
+  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "the tuned one and the fallback";
   if (!address_came_back) GTEST_SKIP() << "no address came back in " << kMost << " contexts";
 }
 
@@ -146,7 +146,7 @@ TEST_F(LifetimeTest, AChildThatIsForkedDuringAnotherThreadsFirstUseOfAKernelGets
     float value = 0;
     TensorView view = TensorView::Contiguous(&value, DType::kFloat32, {100});
     const Status launched = kernel.Launch(stream_->get(), view, view, 2.0f);
-    kernel.Seal();
+    kernel.Freeze();
     const bool is_named = launched.message().find("in a child of fork() nothing can be launched") != std::string::npos;
     _exit(is_named ? 0 : 1);
   }

@@ -34,7 +34,7 @@ KernelDefinition Define(int num_scalars) {
   KernelDefinition definition("many");
   definition.Parameters(parameters).Space(space).Key(key).Grid(Grid::Fixed(1));
   definition.AddVariant(
-      Variant([=](const Config& c) { return KernelSource::HostCpp(Source(), "k").Define("COPY", c[copy]); }));
+      Variant([=](const Config& c) { return KernelSource::CpuCpp(Source(), "k").Define("COPY", c[copy]); }));
   return definition;
 }
 

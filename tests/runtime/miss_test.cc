@@ -28,13 +28,13 @@ TEST_F(MissTest, WalksTheSpaceOnceWhateverItDoes) {
   }
   calls = 0;
   TunedKernel served = Create(scale_.Definition());
-  ASSERT_OK(served.Warmup(stream_->get(), {{{"N", 1000}}}));  // The choice and the stand-in.
+  ASSERT_OK(served.Warmup(stream_->get(), {{{"N", 1000}}}));  // The selection and the fallback.
   EXPECT_EQ(served.counters().stored_hits, 1);
   EXPECT_EQ(calls, kOneWalk);
   calls = 0;
-  TunedKernel sealed = Create(scale_.Definition());
-  sealed.Seal();
-  Launch(sealed, 1000);
+  TunedKernel frozen = Create(scale_.Definition());
+  frozen.Freeze();
+  Launch(frozen, 1000);
   EXPECT_EQ(calls, kOneWalk);
 }
 
@@ -65,13 +65,13 @@ TEST_F(MissTest, AShapeThatExcludesTheBaselineHasTheNextOneOrNone) {
   EXPECT_EQ(records[0].baseline->config.ToString(), "TILE=64, WORK=100");
   EXPECT_EQ(records[1].baseline->config.ToString(), "TILE=256, WORK=100");
   EXPECT_FALSE(records[2].baseline) << "no baseline suits it, and it is tuned all the same";
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
-  kernel.Seal();
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  kernel.Freeze();
   for (std::size_t n : {2000u, 500u}) Launch(kernel, n);
-  EXPECT_EQ(kernel.counters().stand_ins, 2);
+  EXPECT_EQ(kernel.counters().fallbacks, 2);
 }
 
-TEST_F(MissTest, TheShapesOfABucketHaveTheStandInThatSuitsEach) {
+TEST_F(MissTest, TheShapesOfABucketHaveTheFallbackThatSuitsEach) {
   scale_.space.AddGuard("by N", [tile = scale_.tile](const Config& c, const Dims& dims) {
     return (c[tile] == 64) == (dims[Dim{0}] % 2 == 0);
   });
@@ -83,8 +83,8 @@ TEST_F(MissTest, TheShapesOfABucketHaveTheStandInThatSuitsEach) {
     for (std::size_t n : {4000u, 3999u, 3001u}) Launch(kernel, n);
   }
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(kernel.counters().stand_ins, 6) << "of odd shapes, which the choice does not suit";
-  EXPECT_EQ(kernel.counters().resident_entries, 3) << "one stand-in for each kind of shape";
+  EXPECT_EQ(kernel.counters().fallbacks, 6) << "of odd shapes, which the selection does not suit";
+  EXPECT_EQ(kernel.counters().ready_entries, 3) << "one fallback for each kind of shape";
 }
 
 TEST_F(MissTest, WhichShapeOfABucketCameFirstDoesNotDecideWhatTheOthersRun) {
@@ -95,16 +95,16 @@ TEST_F(MissTest, WhichShapeOfABucketCameFirstDoesNotDecideWhatTheOthersRun) {
   scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
-  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+  policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
   for (std::size_t first : {4000u, 3999u}) {
     TunedKernel kernel = Create(definition);
     for (std::size_t n : {first, std::size_t{7999} - first, first}) Launch(kernel, n);
     EXPECT_EQ(kernel.counters().loaded_kernels, 2) << "a baseline for each";
-    EXPECT_EQ(kernel.counters().stand_ins, 3);
+    EXPECT_EQ(kernel.counters().fallbacks, 3);
   }
 }
 
-TEST_F(MissTest, ALaunchAndAWarmUpOfABucketTuneAtTheSameDimsAndMakeTheSameKeyResident) {
+TEST_F(MissTest, ALaunchAndAWarmUpOfABucketTuneAtTheSameDimsAndMakeTheSameKeyReady) {
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
   enum Way { kLaunch, kWarmupByShape, kWarmupOnArguments };
@@ -123,7 +123,7 @@ TEST_F(MissTest, ALaunchAndAWarmUpOfABucketTuneAtTheSameDimsAndMakeTheSameKeyRes
       EXPECT_EQ(records[0].key.key_text, "N<=4096, x:float32, y:float32");
       EXPECT_EQ(records[0].tuned_at, at_bound ? "N=4096" : "N=3000");
       for (std::size_t n : {2049u, 3000u, 4096u}) Launch(kernel, n);
-      EXPECT_EQ(kernel.counters().hits, 3) << "what was made resident is what a launch looks for";
+      EXPECT_EQ(kernel.counters().hits, 3) << "what was made ready is what a launch looks for";
       EXPECT_EQ(kernel.counters().tunes, 1);
     }
   }

@@ -27,7 +27,7 @@ using Mode = AutotunePolicy::Mode;
 /// Fails whatever it is asked: a machine without compilers.
 class NoCompiler final : public Toolchain {
  public:
-  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
   Result<std::string> Version() const override { return UnavailableError("no compiler here"); }
   std::string Description() const override { return ""; }
 
@@ -88,9 +88,9 @@ class ModesTest : public testing::CpuDeviceTest {
     DeviceBuffer x = Floats(std::vector<float>(n, 3));
     return *kernel.IsTuned(View(x), View(x), 2.0f);
   }
-  /// Leaves a record of N=1000, and the code of its choice and its baseline, in the store.
+  /// Leaves a record of N=1000, and the code of its selection and its baseline, in the store.
   void FillStore() {
-    TunedKernel kernel = Create(Mode::kTune);
+    TunedKernel kernel = Create(Mode::kTuneOnMiss);
     ASSERT_OK(Launch(kernel));
     ASSERT_EQ(policy_.store->List()->size(), 1u);
   }
@@ -101,8 +101,8 @@ class ModesTest : public testing::CpuDeviceTest {
   std::shared_ptr<Listener> observer_ = std::make_shared<Listener>();
 };
 
-enum class Situation { kHit, kStored, kMiss, kWaiting, kCaptureLoaded, kCaptureNothing, kSealedHit, kSealedMiss };
-enum class WhatRuns { kChoice, kStandIn, kError };
+enum class Situation { kHit, kStored, kMiss, kWaiting, kCaptureLoaded, kCaptureNothing, kFrozenHit, kFrozenMiss };
+enum class WhatRuns { kSelected, kFallback, kError };
 
 struct Cell {
   Mode mode;
@@ -112,8 +112,8 @@ struct Cell {
   std::int64_t tunes;           // Searches made by the launch.
   std::int64_t stored_hits;     // Records it took.
   std::int64_t capture_misses;  // As Counters has them.
-  std::int64_t sealed_misses;
-  std::int64_t waiting_keys;
+  std::int64_t frozen_misses;
+  std::int64_t pending_keys;
   bool is_tuned;  // Afterwards.
 };
 
@@ -122,101 +122,102 @@ class ModesTableTest : public ModesTest, public ::testing::WithParamInterface<Ce
 TEST_P(ModesTableTest, ALaunchDoesWhatTheTableSays) {
   const Cell& cell = GetParam();
   const Situation situation = cell.situation;
-  bool wants_choice = situation == Situation::kHit || situation == Situation::kSealedHit;
-  FillStore();  // Of N=1000. Of another N it has no record, but the stand-in's code.
+  bool wants_selection = situation == Situation::kHit || situation == Situation::kFrozenHit;
+  FillStore();  // Of N=1000. Of another N it has no record, but the fallback's code.
   const std::int64_t n =
-      wants_choice || situation == Situation::kStored || situation == Situation::kSealedMiss ? 1000 : 2000;
+      wants_selection || situation == Situation::kStored || situation == Situation::kFrozenMiss ? 1000 : 2000;
   std::atomic<bool> cancelled{false};
   policy_.search.cancelled = &cancelled;
   TunedKernel kernel = Create(cell.mode);
-  if (wants_choice) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
+  if (wants_selection) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
   if (situation == Situation::kWaiting) {
     ASSERT_OK(Launch(kernel, 2000));
   }
   if (situation == Situation::kCaptureLoaded) {
-    cancelled = true;  // The warm-up finds no choice, and loads the stand-in all the same.
+    cancelled = true;  // The warm-up finds no selection, and loads the fallback all the same.
     Status warmed = kernel.Warmup(stream_->get(), {{{"N", n}}});
-    EXPECT_EQ(warmed.code(), cell.mode == Mode::kTune || cell.mode == Mode::kTuneInBackground ? StatusCode::kCancelled
-                                                                                              : StatusCode::kOk);
+    EXPECT_EQ(warmed.code(), cell.mode == Mode::kTuneOnMiss || cell.mode == Mode::kTuneDeferred ? StatusCode::kCancelled
+                                                                                                : StatusCode::kOk);
     cancelled = false;
   }
-  if (situation == Situation::kSealedHit || situation == Situation::kSealedMiss) kernel.Seal();
+  if (situation == Situation::kFrozenHit || situation == Situation::kFrozenMiss) kernel.Freeze();
   const Counters before = kernel.counters();
   bool captures = situation == Situation::kCaptureLoaded || situation == Situation::kCaptureNothing;
   auto count = static_cast<std::size_t>(n);
   Status launched = captures ? Capture(kernel, count) : Launch(kernel, count);
   const Counters after = kernel.counters();
   EXPECT_EQ(launched.ok(), cell.runs != WhatRuns::kError) << launched.ToString();
-  EXPECT_EQ(after.stand_ins - before.stand_ins, cell.runs == WhatRuns::kStandIn ? 1 : 0);
+  EXPECT_EQ(after.fallbacks - before.fallbacks, cell.runs == WhatRuns::kFallback ? 1 : 0);
   EXPECT_EQ(after.tunes - before.tunes, cell.tunes);
   EXPECT_EQ(after.stored_hits - before.stored_hits, cell.stored_hits);
   EXPECT_EQ(after.capture_misses - before.capture_misses, cell.capture_misses);
-  EXPECT_EQ(after.sealed_misses - before.sealed_misses, cell.sealed_misses);
-  EXPECT_EQ(after.waiting_keys, cell.waiting_keys);
+  EXPECT_EQ(after.frozen_misses - before.frozen_misses, cell.frozen_misses);
+  EXPECT_EQ(after.pending_keys, cell.pending_keys);
   EXPECT_EQ(IsTuned(kernel, count), cell.is_tuned);
 }
 
-constexpr WhatRuns kRunsChoice = WhatRuns::kChoice, kRunsStandIn = WhatRuns::kStandIn, kIsError = WhatRuns::kError;
-//                                                 runs      tunes stored captures sealed waiting tuned
+constexpr WhatRuns kRunsSelected = WhatRuns::kSelected, kRunsFallback = WhatRuns::kFallback,
+                   kIsError = WhatRuns::kError;
+//                                                 runs      tunes stored captures frozen waiting tuned
 constexpr Cell kCells[] = {
-    {Mode::kTune, Situation::kHit, "TuneHit", kRunsChoice, 0, 0, 0, 0, 0, true},
-    {Mode::kTune, Situation::kStored, "TuneStored", kRunsChoice, 0, 1, 0, 0, 0, true},
-    {Mode::kTune, Situation::kMiss, "TuneMiss", kRunsChoice, 1, 0, 0, 0, 0, true},
-    {Mode::kTune, Situation::kCaptureLoaded, "TuneCapture", kRunsStandIn, 0, 0, 1, 0, 0, false},
-    {Mode::kTune, Situation::kCaptureNothing, "TuneColdCapture", kIsError, 0, 0, 1, 0, 0, false},
-    {Mode::kTune, Situation::kSealedHit, "TuneSealedHit", kRunsChoice, 0, 0, 0, 0, 0, true},
-    {Mode::kTune, Situation::kSealedMiss, "TuneSealedMiss", kRunsStandIn, 0, 0, 0, 1, 0, false},
-    {Mode::kTuneInBackground, Situation::kHit, "BackgroundHit", kRunsChoice, 0, 0, 0, 0, 0, true},
-    {Mode::kTuneInBackground, Situation::kStored, "BackgroundStored", kRunsChoice, 0, 1, 0, 0, 0, true},
-    {Mode::kTuneInBackground, Situation::kMiss, "BackgroundMiss", kRunsStandIn, 0, 0, 0, 0, 1, false},
-    {Mode::kTuneInBackground, Situation::kWaiting, "BackgroundWaiting", kRunsStandIn, 0, 0, 0, 0, 1, false},
-    {Mode::kTuneInBackground, Situation::kCaptureLoaded, "BackgroundCapture", kRunsStandIn, 0, 0, 1, 0, 0, false},
-    {Mode::kTuneInBackground, Situation::kCaptureNothing, "BackgroundColdCapture", kIsError, 0, 0, 1, 0, 0, false},
-    {Mode::kTuneInBackground, Situation::kSealedHit, "BackgroundSealedHit", kRunsChoice, 0, 0, 0, 0, 0, true},
-    {Mode::kTuneInBackground, Situation::kSealedMiss, "BackgroundSealedMiss", kRunsStandIn, 0, 0, 0, 1, 0, false},
-    {Mode::kStoredOnly, Situation::kHit, "StoredHit", kRunsChoice, 0, 0, 0, 0, 0, true},
-    {Mode::kStoredOnly, Situation::kStored, "StoredStored", kRunsChoice, 0, 1, 0, 0, 0, true},
-    {Mode::kStoredOnly, Situation::kMiss, "StoredMiss", kRunsStandIn, 0, 0, 0, 0, 1, false},
-    {Mode::kStoredOnly, Situation::kWaiting, "StoredWaiting", kRunsStandIn, 0, 0, 0, 0, 1, false},
-    {Mode::kStoredOnly, Situation::kCaptureLoaded, "StoredCapture", kRunsStandIn, 0, 0, 0, 0, 1, false},
+    {Mode::kTuneOnMiss, Situation::kHit, "TuneHit", kRunsSelected, 0, 0, 0, 0, 0, true},
+    {Mode::kTuneOnMiss, Situation::kStored, "TuneStored", kRunsSelected, 0, 1, 0, 0, 0, true},
+    {Mode::kTuneOnMiss, Situation::kMiss, "TuneMiss", kRunsSelected, 1, 0, 0, 0, 0, true},
+    {Mode::kTuneOnMiss, Situation::kCaptureLoaded, "TuneCapture", kRunsFallback, 0, 0, 1, 0, 0, false},
+    {Mode::kTuneOnMiss, Situation::kCaptureNothing, "TuneColdCapture", kIsError, 0, 0, 1, 0, 0, false},
+    {Mode::kTuneOnMiss, Situation::kFrozenHit, "TuneFrozenHit", kRunsSelected, 0, 0, 0, 0, 0, true},
+    {Mode::kTuneOnMiss, Situation::kFrozenMiss, "TuneFrozenMiss", kRunsFallback, 0, 0, 0, 1, 0, false},
+    {Mode::kTuneDeferred, Situation::kHit, "BackgroundHit", kRunsSelected, 0, 0, 0, 0, 0, true},
+    {Mode::kTuneDeferred, Situation::kStored, "BackgroundStored", kRunsSelected, 0, 1, 0, 0, 0, true},
+    {Mode::kTuneDeferred, Situation::kMiss, "BackgroundMiss", kRunsFallback, 0, 0, 0, 0, 1, false},
+    {Mode::kTuneDeferred, Situation::kWaiting, "BackgroundWaiting", kRunsFallback, 0, 0, 0, 0, 1, false},
+    {Mode::kTuneDeferred, Situation::kCaptureLoaded, "BackgroundCapture", kRunsFallback, 0, 0, 1, 0, 0, false},
+    {Mode::kTuneDeferred, Situation::kCaptureNothing, "BackgroundColdCapture", kIsError, 0, 0, 1, 0, 0, false},
+    {Mode::kTuneDeferred, Situation::kFrozenHit, "DeferredFrozenHit", kRunsSelected, 0, 0, 0, 0, 0, true},
+    {Mode::kTuneDeferred, Situation::kFrozenMiss, "DeferredFrozenMiss", kRunsFallback, 0, 0, 0, 1, 0, false},
+    {Mode::kStoredOnly, Situation::kHit, "StoredHit", kRunsSelected, 0, 0, 0, 0, 0, true},
+    {Mode::kStoredOnly, Situation::kStored, "StoredStored", kRunsSelected, 0, 1, 0, 0, 0, true},
+    {Mode::kStoredOnly, Situation::kMiss, "StoredMiss", kRunsFallback, 0, 0, 0, 0, 1, false},
+    {Mode::kStoredOnly, Situation::kWaiting, "StoredWaiting", kRunsFallback, 0, 0, 0, 0, 1, false},
+    {Mode::kStoredOnly, Situation::kCaptureLoaded, "StoredCapture", kRunsFallback, 0, 0, 0, 0, 1, false},
     {Mode::kStoredOnly, Situation::kCaptureNothing, "StoredColdCapture", kIsError, 0, 0, 1, 0, 0, false},
-    {Mode::kStoredOnly, Situation::kSealedHit, "StoredSealedHit", kRunsChoice, 0, 0, 0, 0, 0, true},
-    {Mode::kStoredOnly, Situation::kSealedMiss, "StoredSealedMiss", kRunsStandIn, 0, 0, 0, 1, 0, false},
-    {Mode::kBaselineOnly, Situation::kHit, "BaselineHit", kRunsStandIn, 0, 0, 0, 0, 0, false},
-    {Mode::kBaselineOnly, Situation::kStored, "BaselineStored", kRunsStandIn, 0, 0, 0, 0, 0, false},
-    {Mode::kBaselineOnly, Situation::kMiss, "BaselineMiss", kRunsStandIn, 0, 0, 0, 0, 0, false},
-    {Mode::kBaselineOnly, Situation::kCaptureLoaded, "BaselineCapture", kRunsStandIn, 0, 0, 0, 0, 0, false},
-    {Mode::kBaselineOnly, Situation::kCaptureNothing, "BaselineColdCapture", kIsError, 0, 0, 1, 0, 0, false},
-    {Mode::kBaselineOnly, Situation::kSealedHit, "BaselineSealedHit", kRunsStandIn, 0, 0, 0, 0, 0, false},
-    {Mode::kBaselineOnly, Situation::kSealedMiss, "BaselineSealedMiss", kRunsStandIn, 0, 0, 0, 0, 0, false},
+    {Mode::kStoredOnly, Situation::kFrozenHit, "StoredFrozenHit", kRunsSelected, 0, 0, 0, 0, 0, true},
+    {Mode::kStoredOnly, Situation::kFrozenMiss, "StoredFrozenMiss", kRunsFallback, 0, 0, 0, 1, 0, false},
+    {Mode::kFallbackOnly, Situation::kHit, "BaselineHit", kRunsFallback, 0, 0, 0, 0, 0, false},
+    {Mode::kFallbackOnly, Situation::kStored, "BaselineStored", kRunsFallback, 0, 0, 0, 0, 0, false},
+    {Mode::kFallbackOnly, Situation::kMiss, "BaselineMiss", kRunsFallback, 0, 0, 0, 0, 0, false},
+    {Mode::kFallbackOnly, Situation::kCaptureLoaded, "BaselineCapture", kRunsFallback, 0, 0, 0, 0, 0, false},
+    {Mode::kFallbackOnly, Situation::kCaptureNothing, "BaselineColdCapture", kIsError, 0, 0, 1, 0, 0, false},
+    {Mode::kFallbackOnly, Situation::kFrozenHit, "BaselineFrozenHit", kRunsFallback, 0, 0, 0, 0, 0, false},
+    {Mode::kFallbackOnly, Situation::kFrozenMiss, "BaselineFrozenMiss", kRunsFallback, 0, 0, 0, 0, 0, false},
 };
 INSTANTIATE_TEST_SUITE_P(Modes, ModesTableTest, ::testing::ValuesIn(kCells),
                          [](const auto& cell) { return std::string(cell.param.name); });
 
-TEST_F(ModesTest, InTheBackgroundAKeyWaitsForASafePointAndItsLaunchesAreHits) {
-  TunedKernel kernel = Create(Mode::kTuneInBackground);
+TEST_F(ModesTest, InTheBackgroundAKeyWaitsForTunePendingAndItsLaunchesAreHits) {
+  TunedKernel kernel = Create(Mode::kTuneDeferred);
   for (int i = 0; i < 3; ++i) ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().tunes, 0);
-  EXPECT_EQ(kernel.counters().stand_ins, 3);
+  EXPECT_EQ(kernel.counters().fallbacks, 3);
   EXPECT_EQ(kernel.counters().hits, 2) << "the key is known from the first launch on";
-  EXPECT_EQ(kernel.counters().waiting_keys, 1);
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_EQ(kernel.counters().pending_keys, 1);
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  EXPECT_EQ(kernel.counters().pending_keys, 0);
   ASSERT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().stand_ins, 3);
+  EXPECT_EQ(kernel.counters().fallbacks, 3);
   EXPECT_EQ((*policy_.store->List())[0].inputs, TunedInputs::kCaller) << "copies of the launch's tensors";
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
-TEST_F(ModesTest, AWarmUpIsASafePointTooAndAWaitingBucketIsTunedAtItsBound) {
+TEST_F(ModesTest, AWarmUpTunesPendingKeysTooAndAWaitingBucketIsTunedAtItsBound) {
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
-  TunedKernel kernel = Create(Mode::kTuneInBackground, definition);
+  TunedKernel kernel = Create(Mode::kTuneDeferred, definition);
   ASSERT_OK(Launch(kernel, 3000));
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 100}}}));
-  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  EXPECT_EQ(kernel.counters().pending_keys, 0);
   EXPECT_TRUE(IsTuned(kernel, 2500));
   std::vector<TuningRecord> records = *policy_.store->List();
   ASSERT_EQ(records.size(), 2u);
@@ -226,52 +227,52 @@ TEST_F(ModesTest, AWarmUpIsASafePointTooAndAWaitingBucketIsTunedAtItsBound) {
 TEST_F(ModesTest, AWaitingKeyIsTunedWithTheScalarsOfItsLaunch) {
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N"), ValueOf("factor"));
-  TunedKernel kernel = Create(Mode::kTuneInBackground, definition);
+  TunedKernel kernel = Create(Mode::kTuneDeferred, definition);
   DeviceBuffer x = Floats(std::vector<float>(100, 3));
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(x), 7.0f));  // Declared is 2.
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_TRUE(*kernel.IsTuned(View(x), View(x), 7.0f));
   EXPECT_FALSE(*kernel.IsTuned(View(x), View(x), 2.0f));
 }
 
-TEST_F(ModesTest, WhatCannotBeTunedAtASafePointIsSaidOnceAndGoesOnWithItsStandIn) {
+TEST_F(ModesTest, WhatCannotBeTunedAtTunePendingIsSaidOnceAndGoesOnWithItsFallback) {
   KernelDefinition definition("integers");
   definition.Parameters({In("x", kInt32, {"N"}), Out("y", kInt32, {"N"})})
       .Space(scale_.space)
       .AddVariant(Variant([](const Config&, const Problem&) {
-                    return KernelSource::HostCpp(
+                    return KernelSource::CpuCpp(
                         "static void copy(const tuneonce_block&, const int* x, int* y) { y[0] = x[0]; }\n"
                         "TUNEONCE_CPU_KERNEL(copy);",
                         "copy");
                   }).Grid(Grid::Fixed(1)));
   policy_.kept_inputs_bytes = 0;
-  TunedKernel kernel = Create(Mode::kTuneInBackground, definition);
+  TunedKernel kernel = Create(Mode::kTuneDeferred, definition);
   DeviceBuffer x = Floats({1}), y = Floats({0});
   TensorView from = TensorView::Contiguous(x.data(), DType::kInt32, {1});
   TensorView to = TensorView::Contiguous(y.data(), DType::kInt32, {1});
   ASSERT_OK(kernel.Launch(stream_->get(), from, to));
-  EXPECT_ERROR(kernel.AtSafePoint(stream_->get()), StatusCode::kInvalidArgument, "parameter 'x'");
+  EXPECT_ERROR(kernel.TunePending(stream_->get()), StatusCode::kInvalidArgument, "parameter 'x'");
   ASSERT_EQ(observer_->failures.size(), 1u);
   EXPECT_NE(observer_->failures[0].find("N=1, x:int32"), std::string::npos) << observer_->failures[0];
-  EXPECT_OK(kernel.AtSafePoint(stream_->get()));  // It is not tried again.
+  EXPECT_OK(kernel.TunePending(stream_->get()));  // It is not tried again.
   EXPECT_EQ(kernel.counters().failed_tunes, 1);
   ASSERT_OK(kernel.Launch(stream_->get(), from, to));
-  EXPECT_EQ(kernel.counters().stand_ins, 2);
+  EXPECT_EQ(kernel.counters().fallbacks, 2);
 }
 
-TEST_F(ModesTest, SealEndsAllWaiting) {
-  TunedKernel kernel = Create(Mode::kTuneInBackground);
+TEST_F(ModesTest, FreezeEndsAllWaiting) {
+  TunedKernel kernel = Create(Mode::kTuneDeferred);
   ASSERT_OK(Launch(kernel, 1000));
-  kernel.Seal();
-  EXPECT_EQ(kernel.counters().waiting_keys, 0);
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 2000}}}));  // Its stand-in.
+  kernel.Freeze();
+  EXPECT_EQ(kernel.counters().pending_keys, 0);
+  ASSERT_OK(kernel.TunePending(stream_->get()));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 2000}}}));  // Its fallback.
   ASSERT_OK(Launch(kernel, 1000));
   ASSERT_OK(Capture(kernel, 2000));
   EXPECT_EQ(kernel.counters().tunes, 0);
-  EXPECT_EQ(kernel.counters().sealed_misses, 1) << "a capture's miss is counted as that";
+  EXPECT_EQ(kernel.counters().frozen_misses, 1) << "a capture's miss is counted as that";
   EXPECT_EQ(kernel.counters().capture_misses, 1);
-  EXPECT_EQ(kernel.sealed_misses(), std::vector<std::string>{"N=1000, x:float32, y:float32"});
+  EXPECT_EQ(kernel.frozen_misses(), std::vector<std::string>{"N=1000, x:float32, y:float32"});
 }
 
 /// Has nothing, and calls what it is given when it is asked.
@@ -288,116 +289,116 @@ class InterruptingStore final : public RecordStore {
   Status Remove(const TuningKey&) override { return Status(); }
 };
 
-TEST_F(ModesTest, ALaunchThatIsUnderWayWhenAnotherThreadSealsLeavesNoKeyThatWaits) {
+TEST_F(ModesTest, ALaunchThatIsUnderWayWhenAnotherThreadFreezesLeavesNoKeyThatWaits) {
   auto store = std::make_shared<InterruptingStore>();
   policy_.store = store;
-  TunedKernel kernel = Create(Mode::kTuneInBackground);
+  TunedKernel kernel = Create(Mode::kTuneDeferred);
   ASSERT_OK(Launch(kernel, 2000));
-  EXPECT_EQ(kernel.counters().waiting_keys, 1);
-  store->when_asked = [&] { std::thread([&] { kernel.Seal(); }).join(); };
-  ASSERT_OK(Launch(kernel, 1000));  // It was not sealed when this one looked.
+  EXPECT_EQ(kernel.counters().pending_keys, 1);
+  store->when_asked = [&] { std::thread([&] { kernel.Freeze(); }).join(); };
+  ASSERT_OK(Launch(kernel, 1000));  // It was not frozen when this one looked.
   store->when_asked = nullptr;
-  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  EXPECT_EQ(kernel.counters().pending_keys, 0);
   ASSERT_OK(Launch(kernel, 1000));
   EXPECT_EQ(kernel.counters().hits, 0);
-  EXPECT_EQ(kernel.counters().sealed_misses, 1);
+  EXPECT_EQ(kernel.counters().frozen_misses, 1);
 }
 
 /// Without a compiler, and with the code of one of two baselines in the store.
-TEST_F(ModesTest, AKeyThatWaitsIsAHitAsSoonAsAStandInIsLoadedThoughAnEarlierLaunchHadNone) {
+TEST_F(ModesTest, AKeyThatWaitsIsAHitAsSoonAsAFallbackIsLoadedThoughAnEarlierLaunchHadNone) {
   scale_.space.AddGuard("even N", [tile = scale_.tile](const Config& c, const Dims& dims) {
     return c[tile] != 64 || dims[Dim{0}] % 2 == 0;
   });
   scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
-  TunedKernel maker = Create(Mode::kTune, definition);
+  TunedKernel maker = Create(Mode::kTuneOnMiss, definition);
   ASSERT_OK(Launch(maker, 1000));  // At 1024: TILE=64.
   policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
   policy_.retry_after_ms = 3600000;
   TunedKernel kernel = Create(Mode::kStoredOnly, definition);
   EXPECT_ERROR(Launch(kernel, 1999), StatusCode::kUnavailable, "kStoredOnly compiles nothing");
   for (int i = 0; i < 3; ++i) ASSERT_OK(Launch(kernel, 2000));
-  EXPECT_EQ(kernel.counters().waiting_keys, 1);
-  EXPECT_EQ(kernel.counters().stand_ins, 3);
+  EXPECT_EQ(kernel.counters().pending_keys, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 3);
   EXPECT_EQ(kernel.counters().hits, 2);
 }
 
-TEST_F(ModesTest, OfASealedKernelOnlyKeysThatCameLaterAreDropped) {
-  policy_.max_resident_keys = 2;
-  TunedKernel kernel = Create(Mode::kTune);
+TEST_F(ModesTest, OfAFrozenKernelOnlyKeysThatCameLaterAreDropped) {
+  policy_.max_ready_keys = 2;
+  TunedKernel kernel = Create(Mode::kTuneOnMiss);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 1001}}}));
-  kernel.Seal();
+  kernel.Freeze();
   for (std::size_t n = 1; n <= 8; ++n) ASSERT_OK(Launch(kernel, n));
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
-  EXPECT_LE(kernel.counters().resident_entries, 5);
+  ASSERT_OK(kernel.TunePending(stream_->get()));
+  EXPECT_LE(kernel.counters().ready_entries, 5);
   EXPECT_TRUE(IsTuned(kernel, 1000));
   EXPECT_TRUE(IsTuned(kernel, 1001));
 }
 
-TEST_F(ModesTest, ASafePointIsRefusedWhereItIsNone) {
-  TunedKernel kernel = Create(Mode::kTuneInBackground);
+TEST_F(ModesTest, TunePendingIsRefusedWhereItIsNone) {
+  TunedKernel kernel = Create(Mode::kTuneDeferred);
   Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) {
-    EXPECT_ERROR(kernel.AtSafePoint(stream), StatusCode::kFailedPrecondition, "call it before the capture");
+    EXPECT_ERROR(kernel.TunePending(stream), StatusCode::kFailedPrecondition, "call it before the capture");
     return Status();
   });
   EXPECT_OK(graph);
   std::thread([&] {
-    EXPECT_ERROR(kernel.AtSafePoint(nullptr), StatusCode::kFailedPrecondition, "no current CUDA context");
+    EXPECT_ERROR(kernel.TunePending(nullptr), StatusCode::kFailedPrecondition, "no current CUDA context");
   }).join();
 }
 
 TEST_F(ModesTest, DisableAutotuneIsStrongerThanAnyMode) {
-  for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly, Mode::kBaselineOnly}) {
+  for (Mode mode : {Mode::kTuneOnMiss, Mode::kTuneDeferred, Mode::kStoredOnly, Mode::kFallbackOnly}) {
     policy_.search.runtime = testing::RuntimeIn({{"DISABLE_AUTOTUNE", "1"}});
     TunedKernel kernel = Create(mode);
     ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
     ASSERT_OK(Launch(kernel));
-    EXPECT_EQ(kernel.counters().stand_ins, 1);
-    EXPECT_EQ(kernel.counters().tunes + kernel.counters().waiting_keys, 0);
+    EXPECT_EQ(kernel.counters().fallbacks, 1);
+    EXPECT_EQ(kernel.counters().tunes + kernel.counters().pending_keys, 0);
     EXPECT_TRUE(policy_.store->List()->empty());
   }
 }
 
-TEST_F(ModesTest, InStoredOnlyALaterRecordIsFoundAtASafePoint) {
-  FillStore();  // N=1000: the stand-in's code.
+TEST_F(ModesTest, InStoredOnlyALaterRecordIsFoundAtTunePending) {
+  FillStore();  // N=1000: the fallback's code.
   TunedKernel kernel = Create(Mode::kStoredOnly);
   ASSERT_OK(Launch(kernel, 2000));
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
-  TunedKernel other = Create(Mode::kTune);  // Another process.
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  TunedKernel other = Create(Mode::kTuneOnMiss);  // Another process.
   ASSERT_OK(Launch(other, 2000));
   ASSERT_OK(Launch(kernel, 2000));
-  EXPECT_EQ(kernel.counters().stand_ins, 2) << "a launch does not ask again";
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_EQ(kernel.counters().fallbacks, 2) << "a launch does not ask again";
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   ASSERT_OK(Launch(kernel, 2000));
-  EXPECT_EQ(kernel.counters().stand_ins, 2);
+  EXPECT_EQ(kernel.counters().fallbacks, 2);
   EXPECT_EQ(kernel.counters().stored_hits, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);
 }
 
 /// A store that has everything, on a machine that has no compiler.
 TEST_F(ModesTest, ACompleteStoreServesWithoutACompiler) {
-  ASSERT_OK(Create(Mode::kTune).Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}));
+  ASSERT_OK(Create(Mode::kTuneOnMiss).Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}));
   policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
-  for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly}) {
+  for (Mode mode : {Mode::kTuneOnMiss, Mode::kTuneDeferred, Mode::kStoredOnly}) {
     TunedKernel kernel = Create(mode);
     ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}));
     EXPECT_EQ(kernel.counters().stored_hits, 2);
-    EXPECT_EQ(kernel.counters().resident_entries, 4) << "of each the choice and the stand-in";
+    EXPECT_EQ(kernel.counters().ready_entries, 4) << "of each the selection and the fallback";
     ASSERT_OK(Capture(kernel, 1000));
     ASSERT_OK(Launch(kernel, 2000));
-    EXPECT_EQ(kernel.counters().tunes + kernel.counters().stand_ins, 0);
+    EXPECT_EQ(kernel.counters().tunes + kernel.counters().fallbacks, 0);
   }
 }
 
-TEST_F(ModesTest, WithoutACompilerStoredOnlyRunsTheStandInOfShapesThatNobodyTuned) {
+TEST_F(ModesTest, WithoutACompilerStoredOnlyRunsTheFallbackOfShapesThatNobodyTuned) {
   FillStore();
   policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
   TunedKernel kernel = Create(Mode::kStoredOnly);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 3000}}}));
   ASSERT_OK(Capture(kernel, 3000));
   ASSERT_OK(Launch(kernel, 4000));
-  EXPECT_EQ(kernel.counters().stand_ins, 2);
+  EXPECT_EQ(kernel.counters().fallbacks, 2);
 }
 
 TEST_F(ModesTest, WhereNothingCanBeHadWithoutACompilerStoredOnlySaysSo) {
@@ -422,7 +423,7 @@ TEST_F(ModesTest, StoredOnlyAsksNoCompilerForWhatIsNotThere) {
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 2000}}}), StatusCode::kUnavailable, "kStoredOnly compiles");
   EXPECT_ERROR(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 1}}), StatusCode::kUnavailable, "kStoredOnly");
   EXPECT_EQ(policy_.search.runtime->num_compiles(), 0);
-  TunedKernel tunes = Create(Mode::kTune);
+  TunedKernel tunes = Create(Mode::kTuneOnMiss);
   ASSERT_OK(Launch(tunes, 2000));
   EXPECT_EQ(policy_.search.runtime->num_compiles(), 4) << "each config of the search is one";
 }
@@ -434,10 +435,10 @@ TEST_F(ModesTest, ARecordWhoseCodeIsGoneIsNotCompiledByALaunchInTheBackground) {
   policy_.store = records_alone;
   TunedKernel stored_only = Create(Mode::kStoredOnly);
   EXPECT_ERROR(Launch(stored_only), StatusCode::kUnavailable, "kStoredOnly compiles nothing");
-  TunedKernel kernel = Create(Mode::kTuneInBackground);
+  TunedKernel kernel = Create(Mode::kTuneDeferred);
   ASSERT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(kernel.counters().stored_hits, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);
 }

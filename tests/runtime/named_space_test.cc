@@ -94,7 +94,7 @@ TEST_F(NamedSpaceTest, WhatTheFolderTunedTheEmbeddedOneHasInItsStore) {
 TEST_F(NamedSpaceTest, TheFamilysFunctionMakesTheSameSpace) {
   SearchSpace space = families::DenseMatmul(std::nullopt, {"M", "N", "depth"});
   space.AddAxis("ORDER", {0, 1});
-  space.AllowConfigs(60);
+  space.MaxConfigs(60);
   Result<Bundle> bundle = Load(/*embedded=*/false);
   ASSERT_OK(bundle);
   for (const char* target : {"sm_80", "sm_90", "sm_100", "sm_120", "cpu"}) {

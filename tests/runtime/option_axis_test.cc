@@ -54,7 +54,7 @@ class OptionAxisTest : public testing::CpuDeviceTest {
     definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
         .Space(space)
         .Grid(Grid::Fixed(1))
-        .AddVariant(HostCpp(kTwice, "twice"));
+        .AddVariant(CpuCpp(kTwice, "twice"));
     if (tolerance) definition.VerifyWithin(*tolerance);
     return definition;
   }
@@ -98,7 +98,7 @@ TEST_F(OptionAxisTest, WhatTheCompilerDoesNotTakeIsADuplicateAndReportsNameTheOp
   EXPECT_NE(SummaryTable(*result).find("use_fast_math=true"), std::string::npos);
 }
 
-TEST_F(OptionAxisTest, AChoiceIsServedByTheNextProcessAndNotToAKernelWithOtherOptions) {
+TEST_F(OptionAxisTest, ASelectionIsServedByTheNextProcessAndNotToAKernelWithOtherOptions) {
   SqliteStoreOptions options;
   options.path = folder_.path() + "/s/store.db";
   for (int tunes : {1, 0}) {
@@ -134,7 +134,7 @@ TEST_F(OptionAxisTest, ASearchWithoutADefinitionTakesThemToo) {
     };
     return exhaustive_search(
         space, stream_->get(), [](const Config&) { return Geometry(); },
-        [](const Config&) { return KernelSource::HostCpp(kTwice, "twice"); }, arguments, nullptr, policy_.search);
+        [](const Config&) { return KernelSource::CpuCpp(kTwice, "twice"); }, arguments, nullptr, policy_.search);
   };
   EXPECT_ERROR(search(std::nullopt), StatusCode::kInvalidArgument, "may change the results of 'argument 2'");
   Result<TuningResult> result = search(Tolerance{0, 1e-3, 0});
@@ -150,7 +150,7 @@ std::string Manifest(const std::string& axes, const std::string& more = "", cons
                  {"kind": "dim", "dim": "N"}],
   "axes": )" +
          axes + more + R"(,
-  "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "twice", "grid": {"pattern": "fixed", "blocks": [1]},
+  "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "twice", "grid": {"pattern": "fixed", "blocks": [1]},
                 "artifacts": [{"file": "twice.cc"}])" +
          of_variant + "}]}";
 }
@@ -210,14 +210,14 @@ class FakeTileiras final : public Toolchain {
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target& target,
                              const WaitLimits& limits) const override {
-    KernelSource kernel = KernelSource::HostCpp(R"(
+    KernelSource kernel = KernelSource::CpuCpp(R"(
 extern "C" __attribute__((weak)) long tuneonce_test_work;
 static void math(const tuneonce_block&, const float* x, int count, int, float* y, int, int, void*, int, int, float n) {
   for (int i = 0; i < count; ++i) y[i] = (x[i] + n) * (1 + 1e-4f * FTZ + 1e-3f * APPROX);
   if (&tuneonce_test_work != nullptr) __atomic_fetch_add(&tuneonce_test_work, 100 >> 2 * (FTZ + APPROX), __ATOMIC_RELAXED);
 }
 TUNEONCE_CPU_KERNEL(math);)",
-                                                "math");
+                                               "math");
     auto has = [&](const char* option) {
       return std::count(source.options.begin(), source.options.end(), option) > 0 ? 1 : 0;
     };
@@ -245,7 +245,7 @@ KernelDefinition MathByTileIr(const Tolerance& tolerance, bool has_axes = true) 
       .Space(space)
       .Grid(Grid::Fixed(1))
       .AddVariant(TileIrFiles(TUNEONCE_TEST_DATA "/tile_ir/math.13.3.tileir", "math")
-                      .On([](const Target&) { return true; })
+                      .ForTarget([](const Target&) { return true; })
                       .Assuming({Aligned("x", 16), StrideIs("x", 0, 1), Aligned("y", 16), StrideIs("y", 0, 1),
                                  Aligned("z", 16), StrideIs("z", 0, 1)}))
       .VerifyWithin(tolerance);
@@ -301,14 +301,14 @@ TEST_F(OptionAxisTest, TypesFollowTheDTypesOfTheCallByCppAndByManifest) {
   definition.Parameters({In("x", {"N"}), Out("y", {"N"}), DimValue("N")})
       .Key(KeyOf("N").NextPow2())
       .Grid(Grid::Fixed(1))
-      .AddVariant(HostCpp(kCopy, "copy").DefineType("X", DTypeOf("x")).DefineType("Y", DTypeOf("y")));
+      .AddVariant(CpuCpp(kCopy, "copy").DefineType("X", DTypeOf("x")).DefineType("Y", DTypeOf("y")));
   std::ofstream(folder_.path() + "/copy.cc") << kCopy;
   auto load = [&](const std::string& types) {
     std::ofstream(folder_.path() + "/manifest.json") << R"({"tuneonce_bundle": 1, "name": "copy", "version": "1",
   "dims": ["N"], "axes": [{"name": "W", "values": ["int32"]}, {"name": "I", "values": [1]}],
   "parameters": [{"name": "x", "kind": "tensor", "access": "in", "dims": ["N"]},
                  {"name": "y", "kind": "tensor", "access": "out", "dims": ["N"]}, {"kind": "dim", "dim": "N"}],
-  "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "copy", "grid": {"pattern": "fixed", "blocks": [1]},
+  "variants": [{"name": "cpu", "source": "cpu_cpp", "symbol": "copy", "grid": {"pattern": "fixed", "blocks": [1]},
                 "defines": ["I"], "artifacts": [{"file": "copy.cc"}],
                 "types": )" + types + "}]}";
     return Bundle::Load(folder_.path());

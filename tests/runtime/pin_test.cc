@@ -1,4 +1,4 @@
-// What a host decides itself: Pin, Unpin, Retune; with buckets, guards, modes, Seal, captures, limits and stores.
+// What a host decides itself: Pin, Unpin, Retune; with buckets, guards, modes, Freeze, captures, limits and stores.
 #include <atomic>
 #include <thread>
 
@@ -18,7 +18,7 @@ namespace tuneonce {
 namespace {
 
 using testing::View;
-using From = Choice::From;
+using Origin = LaunchPlan::Origin;
 using Mode = AutotunePolicy::Mode;
 using PinFor = TunedKernel::PinFor;
 
@@ -41,10 +41,10 @@ class PinTest : public testing::TunedScaleTest {
     return testing_work() - before;
   }
   static long testing_work() { return tuneonce_test_work; }
-  Choice ChoiceOf(const TunedKernel& kernel, std::int64_t n = 1000) {
-    Result<Choice> choice = kernel.ChoiceOf(stream_->get(), {{"N", n}});
-    EXPECT_OK(choice);
-    return choice.ok() ? *choice : Choice();
+  LaunchPlan Explain(const TunedKernel& kernel, std::int64_t n = 1000) {
+    Result<LaunchPlan> plan = kernel.Explain(stream_->get(), {{"N", n}});
+    EXPECT_OK(plan);
+    return plan.ok() ? *plan : LaunchPlan();
   }
   bool IsTuned(const TunedKernel& kernel, std::size_t n = 1000) {
     DeviceBuffer x = Floats(std::vector<float>(n, 3));
@@ -62,61 +62,61 @@ class PinTest : public testing::TunedScaleTest {
   TemporaryFolder folder_;
 };
 
-TEST_F(PinTest, APinnedConfigTakesTheChoicesPlaceAndGivesItBack) {
+TEST_F(PinTest, APinnedConfigTakesTheSelectionsPlaceAndGivesItBack) {
   TunedKernel kernel = Create();
   EXPECT_EQ(kernel.counters().pinned_keys, 0);
   Launch(kernel, 1000);
-  const std::int64_t entries = kernel.counters().resident_entries;
+  const std::int64_t entries = kernel.counters().ready_entries;
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}));
   EXPECT_EQ(kernel.counters().pinned_keys, 1);
-  EXPECT_EQ(kernel.counters().resident_entries, entries) << "in place of the other";
+  EXPECT_EQ(kernel.counters().ready_entries, entries) << "in place of the other";
   EXPECT_EQ(WorkOfLaunch(kernel), 4 * 100);
-  Choice choice = ChoiceOf(kernel);
-  EXPECT_EQ(choice.runs, Choice::Runs::kChoice);
-  EXPECT_EQ(choice.from, From::kPinned);
-  EXPECT_EQ(choice.config->ToString(), "TILE=256, WORK=100");
-  ASSERT_NE(choice.record, nullptr);
-  EXPECT_EQ(choice.record->reason, ChoiceReason::kPinned);
-  EXPECT_GT(choice.record->measurement.mean_us, 0) << "what the search measured of it is known";
+  LaunchPlan plan = Explain(kernel);
+  EXPECT_EQ(plan.action, LaunchPlan::Action::kSelected);
+  EXPECT_EQ(plan.origin, Origin::kPinned);
+  EXPECT_EQ(plan.config->ToString(), "TILE=256, WORK=100");
+  ASSERT_NE(plan.record, nullptr);
+  EXPECT_EQ(plan.record->reason, SelectionReason::kPinned);
+  EXPECT_GT(plan.record->measurement.mean_us, 0) << "what the search measured of it is known";
   EXPECT_EQ(kernel.counters().tunes, 1);
   // Another key is not concerned.
-  EXPECT_EQ(ChoiceOf(kernel, 2000).runs, Choice::Runs::kSearch);
+  EXPECT_EQ(Explain(kernel, 2000).action, LaunchPlan::Action::kSearch);
   // Another pin takes its place.
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 100}}));
   EXPECT_EQ(WorkOfLaunch(kernel), 16 * 100);
   EXPECT_EQ(kernel.counters().pinned_keys, 1);
   ASSERT_OK(kernel.Unpin({{"N", 1000}}));
   EXPECT_EQ(kernel.counters().pinned_keys, 0);
-  EXPECT_EQ(ChoiceOf(kernel).because, Choice::Because::kStored);
+  EXPECT_EQ(Explain(kernel).reason, LaunchPlan::Reason::kStored);
   WorkOfLaunch(kernel);
-  EXPECT_EQ(kernel.counters().tunes, 1) << "the store has the choice of before";
+  EXPECT_EQ(kernel.counters().tunes, 1) << "the store has the selection of before";
   EXPECT_EQ(kernel.counters().stored_hits, 1);
   kernel.ReleaseRetired();
   EXPECT_EQ(kernel.counters().loaded_kernels, 2) << "pinned code has retired";
 }
 
 TEST_F(PinTest, AKeyThatWasNeverTunedIsPinnedWithoutASearch) {
-  for (Mode mode : {Mode::kTune, Mode::kTuneInBackground}) {
+  for (Mode mode : {Mode::kTuneOnMiss, Mode::kTuneDeferred}) {
     policy_.mode = mode;
     TunedKernel kernel = Create();
     ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 1}}));
     EXPECT_EQ(WorkOfLaunch(kernel), 4);
     EXPECT_EQ(kernel.counters().hits, 1);
     EXPECT_EQ(kernel.counters().tunes, 0);
-    ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+    ASSERT_OK(kernel.TunePending(stream_->get()));
     EXPECT_EQ(kernel.counters().tunes, 0);
   }
 }
 
 TEST_F(PinTest, AKeyThatWaitsOrFailedIsPinnedAndWaitsNoMore) {
-  policy_.mode = Mode::kTuneInBackground;
+  policy_.mode = Mode::kTuneDeferred;
   TunedKernel kernel = Create();
   Launch(kernel, 1000);
-  EXPECT_EQ(kernel.counters().waiting_keys, 1);
+  EXPECT_EQ(kernel.counters().pending_keys, 1);
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 1}}));
-  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  EXPECT_EQ(kernel.counters().pending_keys, 0);
   EXPECT_EQ(WorkOfLaunch(kernel), 4);
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(kernel.counters().tunes, 0);
 }
 
@@ -133,7 +133,7 @@ TEST_F(PinTest, ValuesThatNoAxisListsMayBePinned) {
   record.config = Config::Of(
       {{"TILE", AxisKind::kStructural, std::int64_t{500}}, {"WORK", AxisKind::kStructural, std::int64_t{7}}});
   ASSERT_OK(policy_.store->Put(record));
-  EXPECT_EQ(ChoiceOf(Create(), 2000).runs, Choice::Runs::kSearch);
+  EXPECT_EQ(Explain(Create(), 2000).action, LaunchPlan::Action::kSearch);
 }
 
 TEST_F(PinTest, ABucketIsPinnedWhole) {
@@ -141,13 +141,13 @@ TEST_F(PinTest, ABucketIsPinnedWhole) {
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}));
   EXPECT_EQ(WorkOfLaunch(kernel, 600), 3 * 100);
   EXPECT_EQ(WorkOfLaunch(kernel, 1024), 4 * 100);
-  EXPECT_EQ(ChoiceOf(kernel, 513).from, From::kPinned);
-  EXPECT_EQ(ChoiceOf(kernel, 512).from, From::kNowhere);
+  EXPECT_EQ(Explain(kernel, 513).origin, Origin::kPinned);
+  EXPECT_EQ(Explain(kernel, 512).origin, Origin::kNone);
   ASSERT_OK(kernel.Unpin({{"N", 700}}));
-  EXPECT_EQ(ChoiceOf(kernel, 600).runs, Choice::Runs::kSearch);
+  EXPECT_EQ(Explain(kernel, 600).action, LaunchPlan::Action::kSearch);
 }
 
-TEST_F(PinTest, WhereAPinnedConfigsGuardDoesNotHoldTheStandInRuns) {
+TEST_F(PinTest, WhereAPinnedConfigsGuardDoesNotHoldTheFallbackRuns) {
   SearchSpace space = scale_.space;
   IntAxis tile = scale_.tile;
   space.AddGuard("rows", [=](const Config& c, const Dims& dims) { return c[tile] == 64 || dims[Dim{0}] >= 900; });
@@ -159,9 +159,9 @@ TEST_F(PinTest, WhereAPinnedConfigsGuardDoesNotHoldTheStandInRuns) {
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 1}}));
   EXPECT_EQ(WorkOfLaunch(kernel, 1000), 4);
   EXPECT_EQ(WorkOfLaunch(kernel, 600), 10 * 100) << "the baseline";
-  Choice choice = ChoiceOf(kernel, 600);
-  EXPECT_EQ(choice.because, Choice::Because::kGuard);
-  EXPECT_EQ(choice.from, From::kPinned);
+  LaunchPlan plan = Explain(kernel, 600);
+  EXPECT_EQ(plan.reason, LaunchPlan::Reason::kGuard);
+  EXPECT_EQ(plan.origin, Origin::kPinned);
 }
 
 TEST_F(PinTest, WhatDoesNotFitIsNamedAndChangesNothing) {
@@ -196,37 +196,37 @@ TEST_F(PinTest, WhatDoesNotFitIsNamedAndChangesNothing) {
     EXPECT_ERROR(kernel.Pin(c.shape, c.config), StatusCode::kInvalidArgument, "kernel 'scale', pin");
   }
   EXPECT_EQ(kernel.counters().pinned_keys, 0);
-  EXPECT_EQ(kernel.counters().resident_entries, 0);
+  EXPECT_EQ(kernel.counters().ready_entries, 0);
   EXPECT_ERROR(kernel.Unpin({{"N", 1000}}), StatusCode::kNotFound, "unpin: N=1000, x:float32, y:float32 is not pinned");
 }
 
-TEST_F(PinTest, ItOutlastsSealAndMayBeMadeAfterIt) {
+TEST_F(PinTest, ItOutlastsFreezeAndMayBeMadeAfterIt) {
   TunedKernel kernel = Create();
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 7}}));
-  kernel.Seal();
+  kernel.Freeze();
   EXPECT_EQ(WorkOfLaunch(kernel, 1000), 4 * 7);
-  EXPECT_EQ(WorkOfLaunch(kernel, 2000), 32 * 100) << "the stand-in";
+  EXPECT_EQ(WorkOfLaunch(kernel, 2000), 32 * 100) << "the fallback";
   ASSERT_OK(kernel.Pin({{"N", 2000}}, {{"TILE", 256}, {"WORK", 7}}));
   EXPECT_EQ(WorkOfLaunch(kernel, 2000), 8 * 7);
-  EXPECT_EQ(kernel.counters().sealed_misses, 1);
+  EXPECT_EQ(kernel.counters().frozen_misses, 1);
   ASSERT_OK(kernel.Unpin({{"N", 2000}}));
-  EXPECT_EQ(ChoiceOf(kernel, 2000).because, Choice::Because::kSealed);
+  EXPECT_EQ(Explain(kernel, 2000).reason, LaunchPlan::Reason::kFrozen);
 }
 
 TEST_F(PinTest, ModesThatForbidItsCodeSaySo) {
-  policy_.mode = Mode::kBaselineOnly;
-  TunedKernel baseline_only = Create();
-  ASSERT_OK(baseline_only.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 7}}));
-  EXPECT_EQ(WorkOfLaunch(baseline_only), 16 * 100) << "always the same code";
-  EXPECT_EQ(ChoiceOf(baseline_only).because, Choice::Because::kMode);
-  EXPECT_EQ(ChoiceOf(baseline_only).runs, Choice::Runs::kStandIn);
-  EXPECT_FALSE(IsTuned(baseline_only)) << "a launch is no hit";
+  policy_.mode = Mode::kFallbackOnly;
+  TunedKernel fallback_only = Create();
+  ASSERT_OK(fallback_only.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 7}}));
+  EXPECT_EQ(WorkOfLaunch(fallback_only), 16 * 100) << "always the same code";
+  EXPECT_EQ(Explain(fallback_only).reason, LaunchPlan::Reason::kMode);
+  EXPECT_EQ(Explain(fallback_only).action, LaunchPlan::Action::kFallback);
+  EXPECT_FALSE(IsTuned(fallback_only)) << "a launch is no hit";
   policy_.mode = Mode::kStoredOnly;
   policy_.store = OpenStore();  // With artifacts, and none of this yet.
   TunedKernel stored_only = Create();
   EXPECT_ERROR(stored_only.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 9}}), StatusCode::kUnavailable,
                "kStoredOnly compiles nothing");
-  policy_.mode = Mode::kTune;
+  policy_.mode = Mode::kTuneOnMiss;
   ASSERT_OK(Create().Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 9}}));
   ASSERT_OK(stored_only.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 9}}));
   EXPECT_EQ(WorkOfLaunch(stored_only), 4 * 9);
@@ -247,16 +247,16 @@ TEST_F(PinTest, ACaptureRunsIt) {
 }
 
 TEST_F(PinTest, PinnedKeysAreNotDroppedAndOthersStillAre) {
-  policy_.max_resident_keys = 2;
+  policy_.max_ready_keys = 2;
   TunedKernel kernel = Create();
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1}}}));
   ASSERT_OK(kernel.Pin({{"N", 1}}, {{"TILE", 256}, {"WORK", 7}}));
   for (std::int64_t n = 2; n <= 6; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
-  EXPECT_LE(kernel.counters().resident_entries, 5);
+  EXPECT_LE(kernel.counters().ready_entries, 5);
   EXPECT_EQ(WorkOfLaunch(kernel, 1), 7);
-  EXPECT_EQ(ChoiceOf(kernel, 1).from, From::kPinned);
-  EXPECT_EQ(ChoiceOf(kernel, 2).because, Choice::Because::kStored) << "dropped";
-  EXPECT_EQ(ChoiceOf(kernel, 6).because, Choice::Because::kResident);
+  EXPECT_EQ(Explain(kernel, 1).origin, Origin::kPinned);
+  EXPECT_EQ(Explain(kernel, 2).reason, LaunchPlan::Reason::kStored) << "dropped";
+  EXPECT_EQ(Explain(kernel, 6).reason, LaunchPlan::Reason::kReady);
   EXPECT_EQ(kernel.counters().pinned_keys, 1);
 }
 
@@ -267,22 +267,22 @@ TEST_F(PinTest, APinInTheStoreServesOtherProcessesAndNoSearchReplacesIt) {
     Launch(kernel, 1000);
     ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}, PinFor::kStore));
   }
-  for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly}) {
+  for (Mode mode : {Mode::kTuneOnMiss, Mode::kTuneDeferred, Mode::kStoredOnly}) {
     policy_.mode = mode;
     policy_.store = OpenStore();
     TunedKernel kernel = Create();
-    EXPECT_EQ(ChoiceOf(kernel).from, From::kPinned);
+    EXPECT_EQ(Explain(kernel).origin, Origin::kPinned);
     EXPECT_EQ(WorkOfLaunch(kernel), 4 * 100);
     EXPECT_EQ(kernel.counters().stored_hits, 1);
     EXPECT_EQ(kernel.counters().pinned_keys, 1);
   }
-  policy_.mode = Mode::kTune;
+  policy_.mode = Mode::kTuneOnMiss;
   TunedKernel kernel = Create();
   EXPECT_ERROR(kernel.Retune(stream_->get(), {{"N", 1000}}), StatusCode::kFailedPrecondition,
                "y:float32 is pinned: it is not tuned before Unpin");
   ASSERT_OK(kernel.Unpin({{"N", 1000}}));
   EXPECT_TRUE(policy_.store->List()->empty());
-  EXPECT_EQ(ChoiceOf(kernel).runs, Choice::Runs::kSearch);
+  EXPECT_EQ(Explain(kernel).action, LaunchPlan::Action::kSearch);
   EXPECT_ERROR(kernel.Unpin({{"N", 1000}}), StatusCode::kNotFound, "is not pinned");
 }
 
@@ -296,7 +296,7 @@ TEST_F(PinTest, AStoredPinOutlastsADriver) {
   ASSERT_OK(policy_.store->Put(record));
   TunedKernel later = Create();
   EXPECT_EQ(WorkOfLaunch(later), 4 * 100);
-  EXPECT_EQ(ChoiceOf(later).match, RecordMatch::kOtherDriver);
+  EXPECT_EQ(Explain(later).match, RecordMatch::kOtherDriver);
 }
 
 TEST_F(PinTest, ALaunchOnAnotherThreadRunsTheOneOrTheOther) {
@@ -329,22 +329,22 @@ TEST_F(PinTest, ItIsOfTheDeviceWhoseContextIsCurrent) {
     ScopedContext current(context.view());
     Result<Stream> stream = Stream::Create(second.api());
     ASSERT_OK(stream);
-    EXPECT_EQ(kernel.ChoiceOf(stream->get(), {{"N", 1000}})->runs, Choice::Runs::kSearch);
+    EXPECT_EQ(kernel.Explain(stream->get(), {{"N", 1000}})->action, LaunchPlan::Action::kSearch);
     EXPECT_ERROR(kernel.Unpin({{"N", 1000}}), StatusCode::kNotFound, "is not pinned");
     ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 7}}));
     EXPECT_EQ(kernel.counters().pinned_keys, 2);
-    EXPECT_EQ(kernel.ChoiceOf(stream->get(), {{"N", 1000}})->config->ToString(), "TILE=64, WORK=7");
+    EXPECT_EQ(kernel.Explain(stream->get(), {{"N", 1000}})->config->ToString(), "TILE=64, WORK=7");
     ASSERT_OK(kernel.Unpin({{"N", 1000}}));
   }
-  EXPECT_EQ(ChoiceOf(kernel).config->ToString(), "TILE=256, WORK=7");
+  EXPECT_EQ(Explain(kernel).config->ToString(), "TILE=256, WORK=7");
   EXPECT_EQ(WorkOfLaunch(kernel), 4 * 7);
 }
 
-TEST_F(PinTest, RetuneReplacesChoiceAndRecord) {
+TEST_F(PinTest, RetuneReplacesSelectionAndRecord) {
   TunedKernel kernel = Create();
   Launch(kernel, 1000);
   TuningRecord record = policy_.store->List()->front();
-  // A choice that was made in other times.
+  // A selection that was made in other times.
   record.config = record.baseline->config;
   record.host = "elsewhere";
   record.artifact = record.baseline->artifact;
@@ -356,9 +356,9 @@ TEST_F(PinTest, RetuneReplacesChoiceAndRecord) {
   EXPECT_EQ(WorkOfLaunch(stale), 16 * 100);
   ASSERT_OK(stale.Retune(stream_->get(), {{"N", 1000}}));
   EXPECT_EQ(stale.counters().tunes, 1);
-  Choice choice = ChoiceOf(stale);
-  EXPECT_EQ(choice.from, From::kSearch);
-  EXPECT_EQ((*choice.config)[scale_.work], 1);
+  LaunchPlan plan = Explain(stale);
+  EXPECT_EQ(plan.origin, Origin::kSearch);
+  EXPECT_EQ((*plan.config)[scale_.work], 1);
   EXPECT_LT(WorkOfLaunch(stale), 100);
   EXPECT_NE(policy_.store->List()->front().host, "elsewhere");
   EXPECT_EQ(policy_.store->List()->size(), 1u);
@@ -372,46 +372,46 @@ TEST_F(PinTest, RetuneReplacesChoiceAndRecord) {
 TEST_F(PinTest, ARetuneThatIsCutShortLeavesACompleteSelectionInUse) {
   TunedKernel kernel = Create();
   Launch(kernel, 1000);
-  const Choice before = ChoiceOf(kernel);
+  const LaunchPlan before = Explain(kernel);
   policy_.search.wall_budget_ms = 1e-3;  // Over when the baseline was measured.
   TunedKernel hurried = Create();
   Launch(hurried, 1000);
   EXPECT_EQ(hurried.counters().stored_hits, 1);
   ASSERT_OK(hurried.Retune(stream_->get(), {{"N", 1000}}));
   EXPECT_EQ(hurried.counters().tunes, 1);
-  const Choice after = ChoiceOf(hurried);
+  const LaunchPlan after = Explain(hurried);
   EXPECT_EQ(after.config, before.config);
   ASSERT_NE(after.record, nullptr);
   EXPECT_TRUE(after.record->is_complete);
   EXPECT_LT(WorkOfLaunch(hurried), 100) << "it is what runs";
 }
 
-TEST_F(PinTest, ARetuneThatFailsLeavesTheChoiceAsItIs) {
+TEST_F(PinTest, ARetuneThatFailsLeavesTheSelectionAsItIs) {
   std::atomic<bool> cancelled{false};
   policy_.search.cancelled = &cancelled;
   TunedKernel kernel = Create();
   Launch(kernel, 1000);
-  Choice before = ChoiceOf(kernel);
+  LaunchPlan before = Explain(kernel);
   cancelled = true;
   EXPECT_ERROR(kernel.Retune(stream_->get(), {{"N", 1000}}), StatusCode::kCancelled, "");
-  EXPECT_EQ(ChoiceOf(kernel).config, before.config);
+  EXPECT_EQ(Explain(kernel).config, before.config);
   EXPECT_EQ(policy_.store->List()->size(), 1u);
 }
 
 TEST_F(PinTest, WhereNothingIsTunedRetuneIsRefused) {
-  for (Mode mode : {Mode::kStoredOnly, Mode::kBaselineOnly}) {
+  for (Mode mode : {Mode::kStoredOnly, Mode::kFallbackOnly}) {
     policy_.mode = mode;
     EXPECT_ERROR(Create().Retune(stream_->get(), {{"N", 1000}}), StatusCode::kFailedPrecondition,
                  "its mode does not search");
   }
-  policy_.mode = Mode::kTuneInBackground;
+  policy_.mode = Mode::kTuneDeferred;
   TunedKernel kernel = Create();
   ASSERT_OK(kernel.Retune(stream_->get(), {{"N", 1000}}));
   EXPECT_EQ(kernel.counters().tunes, 1);
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 1}}));
   EXPECT_ERROR(kernel.Retune(stream_->get(), {{"N", 1000}}), StatusCode::kFailedPrecondition, "pinned");
-  kernel.Seal();
-  EXPECT_ERROR(kernel.Retune(stream_->get(), {{"N", 2000}}), StatusCode::kFailedPrecondition, "after Seal");
+  kernel.Freeze();
+  EXPECT_ERROR(kernel.Retune(stream_->get(), {{"N", 2000}}), StatusCode::kFailedPrecondition, "after Freeze");
 }
 
 }  // namespace

@@ -24,13 +24,13 @@ TEST_F(PointerTableTest, ABucketIsTunedAtItsBoundOnTensorsOfItsOwn) {
 }
 
 TEST_F(PointerTableTest, InTheBackgroundItIsTunedOnWhatTheLaunchHad) {
-  policy_.mode = Mode::kTuneInBackground;
+  policy_.mode = Mode::kTuneDeferred;
   // Fast where the data say so: filled with other data the other config would win.
   TunedKernel kernel =
       Create(Doubled("for (volatile int i = 0; i < (x[g][0] == 3 ? 0 : 1000000) * KIND; i = i + 1) {}"));
-  ExpectWorks(kernel, {5, 2, 7});  // Its tensors, and its tables, are gone by the safe point.
+  ExpectWorks(kernel, {5, 2, 7});  // Its tensors, and its tables, are gone by TunePending.
   EXPECT_EQ(kernel.counters().tunes, 0);
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(kernel.counters().tunes, 1);
   std::vector<TuningRecord> records = *policy_.store->List();
   ASSERT_EQ(records.size(), 1u);
@@ -44,11 +44,11 @@ TEST_F(PointerTableTest, AWarmUpByShapeMakesTablesOfItsOwn) {
   TunedKernel kernel = Create(Doubled());
   ASSERT_OK(kernel.Warmup(stream_->get(), {TunedKernel::Shape{{{"G", 3}, {"M", 7}, {"N", 4}}}}));
   EXPECT_EQ(kernel.counters().tunes, 1);
-  kernel.Seal();
+  kernel.Freeze();
   ExpectWorks(kernel, {5, 2, 7});
-  EXPECT_EQ(kernel.counters().sealed_misses, 0);
+  EXPECT_EQ(kernel.counters().frozen_misses, 0);
   ExpectWorks(kernel, {5, 2});
-  EXPECT_EQ(kernel.counters().sealed_misses, 1) << "the stand-in";
+  EXPECT_EQ(kernel.counters().frozen_misses, 1) << "the fallback";
 }
 
 TEST_F(PointerTableTest, WhatIsAskedByShapeKnowsItsTables) {
@@ -58,15 +58,15 @@ TEST_F(PointerTableTest, WhatIsAskedByShapeKnowsItsTables) {
   ASSERT_OK(warmed);
   for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
   EXPECT_EQ(kernel.counters().tunes, 2);
-  Result<Choice> choice = kernel.ChoiceOf(stream_->get(), shape);
-  ASSERT_OK(choice);
-  EXPECT_EQ(choice->config->ToString(), "KIND=1");
+  Result<LaunchPlan> plan = kernel.Explain(stream_->get(), shape);
+  ASSERT_OK(plan);
+  EXPECT_EQ(plan->config->ToString(), "KIND=1");
   ASSERT_OK(kernel.Retune(stream_->get(), shape));
   EXPECT_EQ(kernel.counters().tunes, 3);
   ASSERT_OK(kernel.Pin(another, {{"KIND", 0}}));
   ExpectWorks(kernel, {3, 1});
   ExpectWorks(kernel, {5, 2, 7});
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   EXPECT_EQ(kernel.counters().tunes, 3);
 }
 

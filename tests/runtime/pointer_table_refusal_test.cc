@@ -107,7 +107,7 @@ TEST_F(PointerTableTest, ATableThatIsNotDeclaredIsRefusedBeforeACandidateWritesT
     definition.Parameters({In("y", kInt64, std::move(dims)), Out("n", kInt32, {"ONE"})})
         .Space(space)
         .AddVariant(Variant([=](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(source, "hidden").Define("KIND", c[kind]);
+                      return KernelSource::CpuCpp(source, "hidden").Define("KIND", c[kind]);
                     }).Grid(Grid::Fixed(1)));
     return definition;
   };
@@ -130,7 +130,7 @@ TEST_F(PointerTableTest, LargeNumbersThatAreNoAddressesAreNoTable) {
   definition.Parameters({In("x", kInt64, {"G"}), Out("n", kInt64, {"G"})})
       .Space(space)
       .AddVariant(Variant([=](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(
+                    return KernelSource::CpuCpp(
                                "static void counted(const tuneonce_block&, const long* x, long* n) "
                                "{ n[0] = x[0] + 0 * KIND; n[1] = x[1]; }"
                                "TUNEONCE_CPU_KERNEL(counted);",

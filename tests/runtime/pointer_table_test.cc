@@ -91,15 +91,15 @@ TEST_F(PointerTableTest, IsCapturedIntoAGraph) {
   EXPECT_TRUE(AreAll(y, 6));
 }
 
-TEST_F(PointerTableTest, ARecordServesAnotherKernelAndSoDoesChoiceOf) {
+TEST_F(PointerTableTest, ARecordServesAnotherKernelAndSoDoesExplain) {
   TunedKernel first = Create(Doubled());
   ExpectWorks(first, {5, 2, 7});
   TunedKernel second = Create(Doubled());
   Group x = Make({5, 2, 7}, 3), y = Make({5, 2, 7}, -1);
   DeviceBuffer sizes = Ints({5, 2, 7});
-  Result<Choice> choice = second.ChoiceOf(stream_->get(), x.table(), View(sizes), y.table());
-  ASSERT_OK(choice);
-  EXPECT_EQ(choice->config->ToString(), "KIND=1");
+  Result<LaunchPlan> plan = second.Explain(stream_->get(), x.table(), View(sizes), y.table());
+  ASSERT_OK(plan);
+  EXPECT_EQ(plan->config->ToString(), "KIND=1");
   ExpectWorks(second, {5, 2, 7});
   EXPECT_EQ(second.counters().tunes, 0);
   EXPECT_EQ(second.counters().stored_hits, 1);

@@ -31,7 +31,7 @@ class PrecompiledTest : public testing::CpuDeviceTest {
   void CompileAllBut(const std::string& left_out) {
     Target cpu;
     cpu.is_cpu_device = true;
-    const Toolchain* toolchain = *Runtime::Default()->toolchains().For(SourceKind::kHostCpp);
+    const Toolchain* toolchain = *Runtime::Default()->toolchains().For(SourceKind::kCpuCpp);
     std::vector<Config> configs = *scale_.space.Enumerate(cpu);
     for (const Config& config : configs) {
       std::string name = AxisValueString(config.values()[0]) + "x" + AxisValueString(config.values()[1]);

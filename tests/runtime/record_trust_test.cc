@@ -51,7 +51,7 @@ class RecordTrustTest : public testing::CpuDeviceTest {
         .Space(space)
         .Key(says.key)
         .Grid(Grid::Fixed(says.grid))
-        .AddVariant(HostCpp(source, "k").Taking({"x", "y", "M", "N"}));
+        .AddVariant(CpuCpp(source, "k").KernelArgs({"x", "y", "M", "N"}));
     if (says.tolerance >= 0) definition.VerifyWithin(Tolerance{says.tolerance, says.tolerance, 0});
     return definition;
   }
@@ -179,7 +179,7 @@ TEST_F(RecordTrustTest, AToleranceIsNoPartOfTheKeyAndTheListOfConfigsNeither) {
 }
 
 TEST_F(RecordTrustTest, AnotherKernelsSelectionIsVerifiedBeforeItServes) {
-  policy_.shared_choice = "both";
+  policy_.selection_group = "both";
   Says first, incorrect, correct;
   incorrect.name = correct.name = "other";
   incorrect.result = "0";

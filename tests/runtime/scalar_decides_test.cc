@@ -35,7 +35,7 @@ class ScalarDecidesTest : public testing::CpuDeviceTest {
                      Workspace("scratch", 4 * CeilDiv("length", tile_)), DimValue("N")})
         .Space(space_)
         .Grid(Grid::Fixed(CeilDiv("length", tile_)))
-        .AddVariant(HostCpp(kCount, "count"));
+        .AddVariant(CpuCpp(kCount, "count"));
     return definition;
   }
   TunedKernel Create(const KernelDefinition& definition) {
@@ -68,7 +68,7 @@ TEST_F(ScalarDecidesTest, AGridOfAScalarIsComputedAtEachLaunchUnlessTheKeyNamesI
       }
     }
     EXPECT_EQ(kernel.counters().tunes, is_in_key ? 3 : 1);
-    EXPECT_EQ(kernel.counters().stand_ins, 0);
+    EXPECT_EQ(kernel.counters().fallbacks, 0);
   }
 }
 
@@ -109,8 +109,8 @@ TEST_F(ScalarDecidesTest, ACallThatCannotBeLaunchedDoesNotKeepItsKeyFromBeingTun
   };
   using Mode = AutotunePolicy::Mode;
   for (const Case& each : cases) {
-    for (Mode mode : {Mode::kTune, Mode::kTuneInBackground}) {
-      SCOPED_TRACE(std::to_string(each.length) + (mode == Mode::kTune ? ", kTune" : ", kTuneInBackground"));
+    for (Mode mode : {Mode::kTuneOnMiss, Mode::kTuneDeferred}) {
+      SCOPED_TRACE(std::to_string(each.length) + (mode == Mode::kTuneOnMiss ? ", kTuneOnMiss" : ", kTuneDeferred"));
       KernelDefinition definition = Definition();
       std::vector<Parameter> parameters = definition.parameters();
       if (each.factor > 1) parameters[3] = Derived("step", Term("length") * each.factor);
@@ -121,8 +121,8 @@ TEST_F(ScalarDecidesTest, ACallThatCannotBeLaunchedDoesNotKeepItsKeyFromBeingTun
       DeviceBuffer x = Floats(std::vector<float>(100, 0)), y = Floats(std::vector<float>(100, 0));
       EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(y), each.length), StatusCode::kInvalidArgument,
                    each.message);
-      EXPECT_EQ(kernel.counters().waiting_keys, 0) << "it is no call that the key can be tuned on";
-      EXPECT_OK(kernel.AtSafePoint(stream_->get()));
+      EXPECT_EQ(kernel.counters().pending_keys, 0) << "it is no call that the key can be tuned on";
+      EXPECT_OK(kernel.TunePending(stream_->get()));
       const Status warmed = kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", each.length}}});
       EXPECT_ERROR(warmed, StatusCode::kInvalidArgument, each.message);
       EXPECT_ERROR(kernel.Retune(stream_->get(), View(x), View(y), each.length), StatusCode::kInvalidArgument,
@@ -130,7 +130,7 @@ TEST_F(ScalarDecidesTest, ACallThatCannotBeLaunchedDoesNotKeepItsKeyFromBeingTun
       EXPECT_EQ(kernel.counters().failed_tunes, 0);
       EXPECT_EQ(kernel.counters().tunes, 0);
       ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{128}));
-      EXPECT_OK(kernel.AtSafePoint(stream_->get()));
+      EXPECT_OK(kernel.TunePending(stream_->get()));
       EXPECT_EQ(kernel.counters().tunes, 1);
       EXPECT_TRUE(*kernel.IsTuned(View(x), View(y), std::int32_t{128}));
     }
@@ -164,7 +164,7 @@ TEST_F(ScalarDecidesTest, AGuardOfAScalarIsAskedAtEachLaunch) {
   TunedKernel by_key = Create(definition.Key(KeyOf("N"), ValueOf("length")));
   for (std::int32_t length : {200, 50, 200}) ASSERT_OK(by_key.Launch(stream_->get(), View(x), View(y), length));
   EXPECT_EQ(by_key.counters().tunes, 2);
-  EXPECT_EQ(by_key.counters().stand_ins, 0);
+  EXPECT_EQ(by_key.counters().fallbacks, 0);
 }
 
 TEST_F(ScalarDecidesTest, AGuardAndABaselineOfATargetKnowTheDeviceAtAHitToo) {
@@ -179,11 +179,11 @@ TEST_F(ScalarDecidesTest, AGuardAndABaselineOfATargetKnowTheDeviceAtAHitToo) {
   TunedKernel kernel = Create(definition);
   for (std::size_t n : {100, 99, 100}) Run(kernel, 200, n);
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(kernel.counters().stand_ins, 0) << "the guard holds for each shape of the bucket";
-  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
-  TunedKernel baseline_only = Create(definition);
-  for (std::size_t n : {100, 99, 100}) EXPECT_EQ(Run(baseline_only, 200, n), Expected(4, 200, n)) << "TILE=64";
-  EXPECT_EQ(baseline_only.counters().loaded_kernels, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 0) << "the guard holds for each shape of the bucket";
+  policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
+  TunedKernel fallback_only = Create(definition);
+  for (std::size_t n : {100, 99, 100}) EXPECT_EQ(Run(fallback_only, 200, n), Expected(4, 200, n)) << "TILE=64";
+  EXPECT_EQ(fallback_only.counters().loaded_kernels, 1);
 }
 
 /// y = value, by a variant that was compiled for it.
@@ -199,7 +199,7 @@ KernelDefinition Filling(const char* type, Parameter scalar, Assumption first, s
   definition.Parameters({Out("y", kFloat32, {"N"}), std::move(scalar), DimValue("N")}).Grid(Grid::Fixed(1));
   auto variant = [&](int value) {
     return Variant([=](const Config&) {
-             return KernelSource::HostCpp(kFill, "fill").Define("VALUE", value).Define("TYPE", type);
+             return KernelSource::CpuCpp(kFill, "fill").Define("VALUE", value).Define("TYPE", type);
            })
         .Named(std::to_string(value));
   };
@@ -221,7 +221,7 @@ TEST_F(ScalarDecidesTest, AVariantIsChosenByWhatItAssumesOfAScalar) {
     }
     EXPECT_EQ(kernel.counters().tunes, 2);
     EXPECT_EQ(kernel.counters().hits, 3);
-    EXPECT_EQ(kernel.counters().stand_ins, 0);
+    EXPECT_EQ(kernel.counters().fallbacks, 0);
   }
 }
 
@@ -269,7 +269,7 @@ TEST_F(ScalarDecidesTest, ASourceMayReadAScalarThatTheKeyNamesAndNoOther) {
   definition.Parameters({Out("y", kFloat32, {"N"}), Scalar<std::int32_t>("value"), DimValue("N")})
       .Grid(Grid::Fixed(1))
       .AddVariant(Variant([](const Config&, const Problem& problem) {
-        return KernelSource::HostCpp(kFill, "fill")
+        return KernelSource::CpuCpp(kFill, "fill")
             .Define("VALUE", problem.scalar<std::int32_t>(1))
             .Define("TYPE", "int");
       }));
@@ -290,12 +290,12 @@ TEST_F(ScalarDecidesTest, AWarmUpSaysAScalarsValueByNameAndItDecidesKeyGridDeriv
   TunedKernel kernel = Create(definition);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", 192}}, {{"length", 64}, {"N", 100}}}));
   EXPECT_EQ(kernel.counters().tunes, 2);
-  kernel.Seal();
+  kernel.Freeze();
   EXPECT_EQ(Run(kernel, 192), Expected(3, 192));
   EXPECT_EQ(Run(kernel, 64), Expected(1, 64));
-  EXPECT_TRUE(kernel.sealed_misses().empty());
+  EXPECT_TRUE(kernel.frozen_misses().empty());
   EXPECT_EQ(Run(kernel, 128), Expected(2, 128));
-  EXPECT_EQ(kernel.sealed_misses().size(), 1u) << "the declared value was not warmed: another was named";
+  EXPECT_EQ(kernel.frozen_misses().size(), 1u) << "the declared value was not warmed: another was named";
 }
 
 TEST_F(ScalarDecidesTest, AScalarThatIsNamedNeedsNoDeclarationAndDecidesAGuard) {
@@ -313,7 +313,7 @@ TEST_F(ScalarDecidesTest, AScalarThatIsNamedNeedsNoDeclarationAndDecidesAGuard) 
       .Space(space)
       .Key(KeyOf("N"), ValueOf("length"))
       .Grid(Grid::Fixed(CeilDiv("length", tile)))
-      .AddVariant(HostCpp(kCount, "count"));
+      .AddVariant(CpuCpp(kCount, "count"));
   TunedKernel kernel = Create(definition);
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 100}}}), StatusCode::kInvalidArgument,
                "parameter 'length' (int32 scalar) has no values to warm up with: declare some by ForWarmup, in a "
@@ -326,10 +326,10 @@ TEST_F(ScalarDecidesTest, AScalarThatIsNamedNeedsNoDeclarationAndDecidesAGuard) 
       WarmupAll(stream_->get(), {{&kernel, {{{"N", 100}, {"length", 48}}, {{"N", 100}, {"length", 128}}}}});
   ASSERT_OK(warmed);
   for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
-  kernel.Seal();
+  kernel.Freeze();
   EXPECT_EQ(Run(kernel, 48), Expected(3, 48)) << "tiles of 16";
   EXPECT_EQ(Run(kernel, 128), Expected(2, 128)) << "tiles of 64";
-  EXPECT_TRUE(kernel.sealed_misses().empty());
+  EXPECT_TRUE(kernel.frozen_misses().empty());
 }
 
 TEST_F(ScalarDecidesTest, WholeNumbersOfAShapeReachTheKernelToTheLastBit) {
@@ -341,9 +341,9 @@ TEST_F(ScalarDecidesTest, WholeNumbersOfAShapeReachTheKernelToTheLastBit) {
       .Key(KeyOf("N"), ValueOf("wide"), ValueOf("natural"), ValueOf("flag"), ValueOf("factor"))
       .Space(space_)
       .Grid(Grid::Fixed(1))
-      .AddVariant(HostCpp("static void wide(const tuneonce_block&, float* y, long, unsigned long, bool, float, int n) {"
-                          "  for (int i = 0; i < n; ++i) y[i] = 1;\n}\nTUNEONCE_CPU_KERNEL(wide);",
-                          "wide"));
+      .AddVariant(CpuCpp("static void wide(const tuneonce_block&, float* y, long, unsigned long, bool, float, int n) {"
+                         "  for (int i = 0; i < n; ++i) y[i] = 1;\n}\nTUNEONCE_CPU_KERNEL(wide);",
+                         "wide"));
   TunedKernel kernel = Create(definition);
   ASSERT_OK(kernel.Warmup(stream_->get(),
                           {{{"N", 2}, {"wide", value}, {"natural", value}, {"flag", true}, {"factor", 0.1f}}}));

@@ -117,7 +117,7 @@ TEST_F(ShippedCodeTest, ItServesUnderEveryStoreThatKeepsNoCode) {
        MakeFleetStore(MakeLayeredStore(MakeMemoryStore(), {shipped}), OpenFile("fleet", false))},
   };
   for (const auto& [what, store] : cases) {
-    for (Mode mode : {Mode::kStoredOnly, Mode::kTune}) {
+    for (Mode mode : {Mode::kStoredOnly, Mode::kTuneOnMiss}) {
       SCOPED_TRACE(what);
       policy_.search.runtime = WithoutACompiler();
       policy_.store = store;

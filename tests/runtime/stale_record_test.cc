@@ -22,14 +22,14 @@ class StaleRecordTest : public testing::CpuDeviceTest {
     space.SetBaseline({{unused, 1}});
     KernelDefinition definition("set");
     definition.Parameters({Out("y", kFloat32, {"N"})}).Space(space);
-    definition.AddVariant(
-        Variant([this, unused](const Config& c, const Problem&) {
-          return KernelSource::HostCpp("#include \"" + folder_ + "/value.h\"\n" +
+    definition.AddVariant(Variant([this, unused](const Config& c, const Problem&) {
+                            return KernelSource::CpuCpp(
+                                       "#include \"" + folder_ + "/value.h\"\n" +
                                            "static void set(const tuneonce_block&, float* y) { *y = VALUE; }\n"
                                            "TUNEONCE_CPU_KERNEL(set);",
                                        "set")
-              .Define("UNUSED", c[unused]);
-        }).Grid(Grid::Fixed(1)));
+                                .Define("UNUSED", c[unused]);
+                          }).Grid(Grid::Fixed(1)));
     SqliteStoreOptions options;
     options.path = folder_ + "/cache/store.db";
     AutotunePolicy policy;
@@ -45,7 +45,7 @@ class StaleRecordTest : public testing::CpuDeviceTest {
   std::string folder_ = "/tmp/tuneonce-test-XXXXXX";
 };
 
-TEST_F(StaleRecordTest, AHeaderThatChangedIsCompiledForTheStoredChoice) {
+TEST_F(StaleRecordTest, AHeaderThatChangedIsCompiledForTheStoredSelection) {
   Counters counters;
   ASSERT_OK(WriteFile(folder_ + "/value.h", "#define VALUE 1\n"));
   EXPECT_EQ(LaunchAnew(&counters), 1);

@@ -1,4 +1,4 @@
-// Why the store does not serve a key: what ChoiceOf, the observer, the log and the counters say of it.
+// Why the store does not serve a key: what Explain, the observer, the log and the counters say of it.
 #include <functional>
 #include <string>
 #include <vector>
@@ -53,8 +53,8 @@ class StoreMissTest : public testing::TunedScaleTest {
     policy_.store = std::make_shared<MemoryStore>();
     ASSERT_OK(policy_.store->Put(record));
   }
-  Result<Choice> ChoiceOf(const TunedKernel& kernel) {
-    return kernel.ChoiceOf(stream_->get(), TunedKernel::Shape{{"N", 1000}});
+  Result<LaunchPlan> Explain(const TunedKernel& kernel) {
+    return kernel.Explain(stream_->get(), TunedKernel::Shape{{"N", 1000}});
   }
 
   std::shared_ptr<KeepMisses> observer_ = std::make_shared<KeepMisses>();
@@ -104,11 +104,11 @@ TEST_F(StoreMissTest, EachReasonIsSaidByAllThatSayIt) {
     observer_->details.clear();
     lines_.clear();
     TunedKernel kernel = Create();
-    Result<Choice> choice = ChoiceOf(kernel);
-    ASSERT_OK(choice);
-    EXPECT_EQ(choice->because, Choice::Because::kNoRecord);
-    EXPECT_EQ(choice->miss, each.miss);
-    EXPECT_NE(choice->detail.find(each.detail), std::string::npos) << choice->detail;
+    Result<LaunchPlan> plan = Explain(kernel);
+    ASSERT_OK(plan);
+    EXPECT_EQ(plan->reason, LaunchPlan::Reason::kNoRecord);
+    EXPECT_EQ(plan->miss, each.miss);
+    EXPECT_NE(plan->detail.find(each.detail), std::string::npos) << plan->detail;
     EXPECT_EQ(AllMisses(kernel.counters()), 0) << "a question is no miss";
     Launch(kernel, 1000);
     Launch(kernel, 1000);
@@ -120,13 +120,13 @@ TEST_F(StoreMissTest, EachReasonIsSaidByAllThatSayIt) {
     ASSERT_GE(lines_.size(), 1u);
     EXPECT_NE(lines_[0].find("kernel 'scale', N=1000"), std::string::npos) << lines_[0];
     EXPECT_NE(lines_[0].find("nothing that serves it: " + name), std::string::npos) << lines_[0];
-    EXPECT_EQ(ChoiceOf(kernel)->miss, RecordMiss::kNone) << "it is resident";
+    EXPECT_EQ(Explain(kernel)->miss, RecordMiss::kNone) << "it is ready";
   }
 }
 
 TEST_F(StoreMissTest, WhatServesIsNoMiss) {
   TunedKernel kernel = Create();
-  EXPECT_EQ(ChoiceOf(kernel)->miss, RecordMiss::kNone);
+  EXPECT_EQ(Explain(kernel)->miss, RecordMiss::kNone);
   Launch(kernel, 1000);
   EXPECT_EQ(AllMisses(kernel.counters()), 0);
   EXPECT_TRUE(observer_->misses.empty());
@@ -143,10 +143,10 @@ TEST_F(StoreMissTest, WhatPolicyAcceptsIsNoMiss) {
     TuningRecord changed = record_;
     each.change(changed);
     Store(changed);
-    policy_.weakest_match = RecordMatch::kOtherDevice;
+    policy_.min_match = RecordMatch::kOtherDevice;
     policy_.accept_incomplete = true;
     TunedKernel kernel = Create();
-    EXPECT_EQ(ChoiceOf(kernel)->miss, RecordMiss::kNone);
+    EXPECT_EQ(Explain(kernel)->miss, RecordMiss::kNone);
     Launch(kernel, 1000);
     EXPECT_EQ(AllMisses(kernel.counters()), 0) << RecordMissName(each.miss);
   }
@@ -157,11 +157,11 @@ TEST_F(StoreMissTest, WithoutStoredCodeAKernelThatMayNotCompileSaysSo) {
   policy_.search.runtime = testing::RuntimeIn({});  // Whose cache has no code, nor has the store.
   Store(record_);
   TunedKernel kernel = Create();
-  Result<Choice> choice = ChoiceOf(kernel);
-  ASSERT_OK(choice);
-  EXPECT_EQ(choice->runs, Choice::Runs::kStandIn);
-  EXPECT_EQ(choice->miss, RecordMiss::kRefused);
-  EXPECT_NE(choice->detail.find("} is not there"), std::string::npos) << choice->detail;
+  Result<LaunchPlan> plan = Explain(kernel);
+  ASSERT_OK(plan);
+  EXPECT_EQ(plan->action, LaunchPlan::Action::kFallback);
+  EXPECT_EQ(plan->miss, RecordMiss::kRefused);
+  EXPECT_NE(plan->detail.find("} is not there"), std::string::npos) << plan->detail;
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
   EXPECT_ERROR(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), 2.0f), StatusCode::kUnavailable,
                "the store keeps no code");

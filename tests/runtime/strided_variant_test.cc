@@ -41,7 +41,7 @@ class StridedVariantTest : public testing::CpuDeviceTest {
       std::string strides = strided ? ", " + type + " x0, " + type + " x1, " + type + " y0, " + type + " y1" : "";
       std::string at = strided ? "y[i * y0 + j * y1] = 2 * x[i * x0 + j * x1];" : "y[i * n + j] = 2 * x[i * n + j];";
       variant.source = [=](const Config& c, const Problem&) {
-        return KernelSource::HostCpp(
+        return KernelSource::CpuCpp(
                    "static void doubled(const tuneonce_block&, const float* x, float* y, int m, int n" + strides +
                        ") {\n  for (int w = 0; w < WORK; ++w)\n    for (int i = 0; i < m; ++i)" +
                        "\n      for (int j = 0; j < n; ++j) " + at + "\n}\nTUNEONCE_CPU_KERNEL(doubled);",
@@ -104,7 +104,7 @@ TEST_F(StridedVariantTest, ItStepsInWhateverCameFirst) {
       EXPECT_EQ(kernel.counters().failed_tunes, 0);
     }
   }
-  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+  policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
   TunedKernel disabled = Create(Doubled(true));
   ExpectAllLayoutsWork(disabled, {0, 1, 2, 0});
 }
@@ -126,13 +126,13 @@ TEST_F(StridedVariantTest, TheSameShapeMayComeInBothLayouts) {
   Counters counters = kernel.counters();
   EXPECT_EQ(counters.tunes, 2) << "one for each layout";
   EXPECT_EQ(counters.hits, 5);
-  EXPECT_EQ(counters.stand_ins, 0);
-  kernel.Seal();
+  EXPECT_EQ(counters.fallbacks, 0);
+  kernel.Freeze();
   ASSERT_OK(kernel.Launch(stream_->get(), gaps, out));
-  EXPECT_EQ(kernel.counters().sealed_misses, 0);
+  EXPECT_EQ(kernel.counters().frozen_misses, 0);
 }
 
-TEST_F(StridedVariantTest, AChoiceMadeWithoutTheFastVariantIsStoredForSuchCallsAlone) {
+TEST_F(StridedVariantTest, ASelectionMadeWithoutTheFastVariantIsStoredForSuchCallsAlone) {
   DeviceBuffer x = Counting(96), y = Floats(std::vector<float>(48, 0));
   TensorView good = Matrix(x, 6, 8, 8, 1), gaps = Matrix(x, 6, 8, 16, 1), out = Matrix(y, 6, 8, 8, 1);
   TunedKernel kernel = Create(Doubled(true));
@@ -205,7 +205,7 @@ TEST_F(StridedVariantTest, ABucketIsTunedOnElementsAndNotOnWhatLiesInGaps) {
   // An index out of range would end the context.
   KernelDefinition gather("gather");
   auto source = [](const Config&, const Problem&) {
-    return KernelSource::HostCpp(
+    return KernelSource::CpuCpp(
         "static void gather(const tuneonce_block&, const int* index, const float* table, float* y, int n, int stride) "
         "{\n"
         "  for (int i = 0; i < n; ++i) y[i] = table[index[i * stride]];\n}\nTUNEONCE_CPU_KERNEL(gather);",
@@ -233,10 +233,10 @@ TEST_F(StridedVariantTest, ABucketIsTunedOnElementsAndNotOnWhatLiesInGaps) {
 TEST_F(StridedVariantTest, AWarmUpOfABucketIsMadeAtItsBoundAndOfDTypesThatFollowAnothers) {
   KernelDefinition definition("copied");
   auto source = [](const Config&, const Problem& p) {
-    return KernelSource::HostCpp(std::string("typedef ") + (p.dtype(0) == DType::kInt16 ? "short" : "int") +
-                                     " T;\nstatic void copied(const tuneonce_block&, T* y, const T* x, int n) {\n"
-                                     "  for (int i = 0; i < n; ++i) y[i] = x[i];\n}\nTUNEONCE_CPU_KERNEL(copied);",
-                                 "copied");
+    return KernelSource::CpuCpp(std::string("typedef ") + (p.dtype(0) == DType::kInt16 ? "short" : "int") +
+                                    " T;\nstatic void copied(const tuneonce_block&, T* y, const T* x, int n) {\n"
+                                    "  for (int i = 0; i < n; ++i) y[i] = x[i];\n}\nTUNEONCE_CPU_KERNEL(copied);",
+                                "copied");
   };
   definition.Key(KeyOf("N").NextPow2())
       .Parameters({Out("y", SameDTypeAs("x"), {"N"}), In("x", {"N"}).ForWarmup(1), DimValue("N")})

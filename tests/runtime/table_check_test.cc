@@ -85,7 +85,7 @@ class TableCheckTest : public testing::PointerTableTest {
                      std::move(y), DimValue("G")})
         .Space(space)
         .AddVariant(Variant([=](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(
+                      return KernelSource::CpuCpp(
                                  "static void keyed(const tuneonce_block&, float* const* x, const long* keys,"
                                  " float* const* y, int groups) {\n"
                                  "  for (int g = 0; g < groups; ++g) y[g][0] = 2 * x[g][0] + 0 * KIND * keys[g];\n"

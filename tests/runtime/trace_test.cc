@@ -115,7 +115,7 @@ TEST_F(TraceTest, ItShowsAllThatASearchDidAndItsSumsAreTheCosts) {
   EXPECT_EQ(Count(events, "race", "race of 4"), 1);
   EXPECT_EQ(Count(events, "load", "prepare"), 4);
   EXPECT_EQ(Count(events, "load", "load"), 4);
-  EXPECT_GE(Count(events, "verify"), 5) << "of each before the race, and of the choice after it";
+  EXPECT_GE(Count(events, "verify"), 5) << "of each before the race, and of the selection after it";
   EXPECT_GE(Count(events, "warm-up", "run, timed"), 4);
   EXPECT_EQ(Count(events, "store", "write a record"), 1);
   EXPECT_GE(Count(events, "store", "look up a record"), 1);
@@ -150,12 +150,12 @@ TEST_F(TraceTest, ItIsBoundedAndSaysHowMuchIsMissing) {
 TEST_F(TraceTest, FailuresAreInItAndWhateverTheyHoldItIsJson) {
   KernelDefinition definition = scale_.Definition("a \"kernel\" \\");
   definition.AddVariant(Variant([](const Config&, const Problem&) {
-                          return KernelSource::HostCpp("#error \"quoted\\\" \x1b", "scale");
+                          return KernelSource::CpuCpp("#error \"quoted\\\" \x1b", "scale");
                         }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition);
   KernelDefinition broken("broken");
   broken.Parameters({Out("y", kFloat32, {"N"})}).AddVariant(Variant([](const Config&, const Problem&) {
-                                                              return KernelSource::HostCpp("#error \"x\\\" \x1b", "k");
+                                                              return KernelSource::CpuCpp("#error \"x\\\" \x1b", "k");
                                                             }).Grid(Grid::Fixed(1)));
   TunedKernel fails = Create(broken);
   runtime_->BeginTrace();

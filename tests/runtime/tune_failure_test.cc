@@ -115,7 +115,7 @@ class TuneFailureTest : public testing::CpuDeviceTest {
 };
 
 TEST_F(TuneFailureTest, AKeyThatALaunchCannotTuneIsAWarningOnceUnlessTheLaunchReturnsIt) {
-  for (auto on_error : {AutotunePolicy::OnTuneError::kUseBaseline, AutotunePolicy::OnTuneError::kReturn}) {
+  for (auto on_error : {AutotunePolicy::OnTuneError::kUseFallback, AutotunePolicy::OnTuneError::kReturn}) {
     const bool is_returned = on_error == AutotunePolicy::OnTuneError::kReturn;
     observer_->warnings.clear();
     policy_.on_tune_error = on_error;
@@ -200,7 +200,7 @@ TEST_F(TuneFailureTest, AKeyThatCannotBeTunedRunsTheBaselineAndSaysWhy) {
   ASSERT_EQ(observer_->failures.size(), 1u);
   EXPECT_NE(observer_->failures[0].find("the clock stands still"), std::string::npos) << observer_->failures[0];
   EXPECT_EQ(kernel.counters().failed_tunes, 1);
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
   ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().tunes, 1) << "what cannot pass is not tried again";
   EXPECT_EQ(observer_->failures.size(), 1u);
@@ -244,7 +244,7 @@ TEST_F(TuneFailureTest, WhatIsWrongWithACallIsNotRememberedForItsKey) {
   }
   EXPECT_EQ(kernel.counters().failed_tunes, 0);
   ASSERT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   EXPECT_EQ(policy_.store->List()->size(), 1u);
 }
 
@@ -290,12 +290,12 @@ class BusyStore final : public RecordStore {
 TEST_F(TuneFailureTest, ALaunchThatNeedNotWaitRunsTheBaselineWhileAnotherProcessTunes) {
   auto store = std::make_shared<BusyStore>();
   policy_.store = store;
-  policy_.longest_wait_ms = 0;
+  policy_.max_wait_ms = 0;
   TunedKernel kernel = Create();
   ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().tunes, 0) << "no second search beside the first";
   EXPECT_EQ(store->longest_asked_ms, 0);
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
   EXPECT_EQ(kernel.counters().failed_tunes, 0);
   ASSERT_EQ(observer_->warnings.size(), 1u);
   EXPECT_NE(observer_->warnings[0].find("another process tunes this key; the baseline runs meanwhile"),
@@ -311,14 +311,14 @@ TEST_F(TuneFailureTest, AWarmUpUsesDataNotZeros) {
   definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
       .Space(space)
       .AddVariant(Variant([busy](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(R"(
+                    return KernelSource::CpuCpp(R"(
 static void by_data(const tuneonce_block&, const float* x, float* y, int n) {
   bool zeros = x[0] == 0 && x[n - 1] == 0;
   int work = zeros == (BUSY == 0) ? 200 : 1;
   for (int w = 0; w < work; ++w) for (int i = 0; i < n; ++i) static_cast<volatile float*>(y)[i] = x[i];
 }
 TUNEONCE_CPU_KERNEL(by_data);)",
-                                                 "by_data")
+                                                "by_data")
                         .Define("BUSY", c[busy]);
                   }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition, *device_);
@@ -334,7 +334,7 @@ TEST_F(TuneFailureTest, AWarmUpOfABucketIsMadeWhereALaunchMakesIt) {
   definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
       .Key(KeyOf("N").NextPow2())
       .AddVariant(Variant([](const Config&, const Problem&) {
-                    return KernelSource::HostCpp(
+                    return KernelSource::CpuCpp(
                         "static void copy(const tuneonce_block&, const float* x, float* y, int n) {"
                         "for (int i = 0; i < n; ++i) y[i] = x[i]; }\nTUNEONCE_CPU_KERNEL(copy);",
                         "copy");
@@ -366,7 +366,7 @@ TEST_F(TuneFailureTest, AWarmUpOnIntegersThatNobodyDeclaredIsRefused) {
     definition.DimsInOrder({"N"})
         .Parameters(c.parameters)
         .AddVariant(Variant([](const Config&, const Problem&) {
-                      return KernelSource::HostCpp(
+                      return KernelSource::CpuCpp(
                           "static void nothing(const tuneonce_block&, void*) {}\nTUNEONCE_CPU_KERNEL(nothing);",
                           "nothing");
                     }).Grid(Grid::Fixed(1)));
@@ -377,11 +377,11 @@ TEST_F(TuneFailureTest, AWarmUpOnIntegersThatNobodyDeclaredIsRefused) {
 }
 
 TEST_F(TuneFailureTest, WhereNothingIsTunedAWarmUpNeedsNoValues) {
-  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+  policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
   KernelDefinition definition("indexed");
   definition.Parameters({InOut("indices", kInt32, {"N"}), Scalar<bool>("causal")})
       .AddVariant(Variant([](const Config&, const Problem&) {
-                    return KernelSource::HostCpp(
+                    return KernelSource::CpuCpp(
                         "static void k(const tuneonce_block&, int* x, bool) { *x = 1; }\nTUNEONCE_CPU_KERNEL(k);", "k");
                   }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition, *device_);

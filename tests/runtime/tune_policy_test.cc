@@ -214,10 +214,10 @@ TEST_F(TunePolicyTest, WhateverThrowsNobodyHangsAndTheNextLaunchWorks) {
   };
   int number = 0;
   for (const Case& c : {
-           Case{"source_kind", "the toolchain for host_cpp sources, in source_kind, threw"},
-           Case{"uses_hints", "the toolchain for host_cpp sources, in uses_hints, threw"},
-           Case{"Version", "the toolchain for host_cpp sources, in Version, threw"},
-           Case{"Compile", "the toolchain for host_cpp sources, in Compile, threw"},
+           Case{"source_kind", "the toolchain for cpu_cpp sources, in source_kind, threw"},
+           Case{"uses_hints", "the toolchain for cpu_cpp sources, in uses_hints, threw"},
+           Case{"Version", "the toolchain for cpu_cpp sources, in Version, threw"},
+           Case{"Compile", "the toolchain for cpu_cpp sources, in Compile, threw"},
            Case{"Open", "the timer's Open threw"},
            Case{"Prepare", "the timer's Prepare threw"},
            Case{"Sample", "the timer's Sample threw"},
@@ -247,8 +247,8 @@ TEST_F(TunePolicyTest, WhateverThrowsNobodyHangsAndTheNextLaunchWorks) {
       thrower_ = Thrower();
       // What throws for good, by its type, is remembered for good: the baseline runs. What may pass is tuned now.
       EXPECT_OK(Launch(kernel));
-      bool is_tuned = *kernel.IsTuned(View(Floats(std::vector<float>(1000))), View(Floats(std::vector<float>(1000))),
-                                      2.0f);
+      bool is_tuned =
+          *kernel.IsTuned(View(Floats(std::vector<float>(1000))), View(Floats(std::vector<float>(1000))), 2.0f);
       EXPECT_EQ(is_tuned, c.blame == nullptr || kind == 2);
     }
   }
@@ -261,9 +261,9 @@ TEST_F(TunePolicyTest, AnErrorOfTheTuneIsReturnedToWhoWantsIt) {
   TunedKernel kernel = Create();
   thrower_.function = "Open";
   EXPECT_ERROR(Launch(kernel), StatusCode::kInternal, "the timer's Open threw: boom");
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   EXPECT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
 }
 
 TEST_F(TunePolicyTest, AWarmUpReturnsItsFailureTriesAgainAndLoadsWhatCapturesRun) {
@@ -275,11 +275,11 @@ TEST_F(TunePolicyTest, AWarmUpReturnsItsFailureTriesAgainAndLoadsWhatCapturesRun
   EXPECT_EQ(kernel.counters().loaded_kernels, 1) << "the baseline";
   thrower_ = Thrower();
   EXPECT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
   EXPECT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   EXPECT_EQ(kernel.counters().tunes, 2);
   EXPECT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
 }
 
 TEST_F(TunePolicyTest, ASearchThatTheHostCancelledIsMadeLater) {
@@ -287,10 +287,10 @@ TEST_F(TunePolicyTest, ASearchThatTheHostCancelledIsMadeLater) {
   policy_.search.cancelled = &cancelled;
   TunedKernel kernel = Create();
   EXPECT_OK(Launch(kernel));  // The search is cancelled, not the launch.
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
   cancelled = false;
   EXPECT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
   EXPECT_EQ(policy_.store->List()->size(), 1u);
 }
 
@@ -301,7 +301,7 @@ TEST_F(TunePolicyTest, WaitersOfACancelledSearchDoNotTryItOneAfterTheOther) {
   TunedKernel kernel = Create();
   for (const Status& status : LaunchFromManyThreads(kernel)) EXPECT_OK(status);
   EXPECT_EQ(kernel.counters().failed_tunes, 1);
-  EXPECT_EQ(kernel.counters().stand_ins, 8);
+  EXPECT_EQ(kernel.counters().fallbacks, 8);
 }
 
 TEST_F(TunePolicyTest, AnInterruptedCallEndsAndLeavesNothingBehind) {
@@ -316,7 +316,7 @@ TEST_F(TunePolicyTest, AnInterruptedCallEndsAndLeavesNothingBehind) {
   EXPECT_TRUE(observer_->reasons.empty());
   interrupted = false;
   EXPECT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
 }
 
 TEST_F(TunePolicyTest, WhoWaitedForAnInterruptedTuneTakesItOver) {
@@ -354,12 +354,12 @@ TEST_F(TunePolicyTest, WhoWaitedForAnInterruptedTuneTakesItOver) {
 TEST_F(TunePolicyTest, ALaunchThatWaitsForAnotherProcessGivesUpAndRunsTheBaseline) {
   auto store = std::make_shared<LeasedStore>();
   policy_.store = store;
-  policy_.longest_wait_ms = 30;
+  policy_.max_wait_ms = 30;
   TunedKernel kernel = Create();
   EXPECT_OK(Launch(kernel));
   EXPECT_GT(store->asked, 1) << "it waited";
   EXPECT_EQ(kernel.counters().busy_elsewhere, 1);
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 1000}}}), StatusCode::kDeadlineExceeded,
                "another process tunes this key, and was not done within 30 ms");
@@ -378,7 +378,7 @@ TEST_F(TunePolicyTest, WhatAnotherProcessFoundIsServedByALaterLook) {
   ASSERT_OK(Launch(in_the_other_process));
   auto store = std::make_shared<LeasedStore>();
   policy_.store = store;
-  policy_.longest_wait_ms = 0;
+  policy_.max_wait_ms = 0;
   TunedKernel kernel = Create();
   for (int i = 0; i < 3; ++i) EXPECT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().busy_elsewhere, 3);
@@ -393,7 +393,7 @@ TEST_F(TunePolicyTest, WhatAnotherProcessFoundIsServedByALaterLook) {
 TEST_F(TunePolicyTest, BetweenTwoLooksTheStoreIsLeftAlone) {
   auto store = std::make_shared<LeasedStore>();
   policy_.store = store;
-  policy_.longest_wait_ms = 0;
+  policy_.max_wait_ms = 0;
   policy_.retry_after_ms = 1000000;
   TunedKernel kernel = Create();
   for (int i = 0; i < 5; ++i) EXPECT_OK(Launch(kernel));
@@ -416,7 +416,7 @@ TEST_F(TunePolicyTest, ALeaseOfAFileIsRespected) {
   ASSERT_OK(store->Remove(key));
   Result<TuningLease> lease = others->Lease(key, WaitLimits());
   ASSERT_OK(lease);
-  policy_.longest_wait_ms = 0;
+  policy_.max_wait_ms = 0;
   TunedKernel kernel = Create();
   EXPECT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().busy_elsewhere, 1);

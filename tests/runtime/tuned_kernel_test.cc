@@ -69,7 +69,7 @@ TEST_F(TunedKernelTest, TunesOncePerKeyAndThenHits) {
   EXPECT_EQ(kernel.counters().tunes, 1);
   ExpectWorks(kernel, 1001);
   EXPECT_EQ(kernel.counters().tunes, 2);
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   ASSERT_EQ(results_.size(), 2u);
   EXPECT_EQ(policy_.store->List()->size(), 2u);
   EXPECT_EQ((*policy_.store->List())[0].key.key_text, "N=1000, x:float32, y:float32");
@@ -115,9 +115,9 @@ TEST_F(TunedKernelTest, GuardsAreCheckedAtEachLaunchAndTheBaselineRuns) {
   TunedKernel kernel = Create(definition);
   ExpectWorks(kernel, 4000);
   EXPECT_EQ(results_[0].best.config[scale_.work], 1);
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   ExpectWorks(kernel, 3999);
-  EXPECT_EQ(kernel.counters().stand_ins, 1) << "the bucket's winner does not suit this shape";
+  EXPECT_EQ(kernel.counters().fallbacks, 1) << "the bucket's winner does not suit this shape";
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
@@ -135,13 +135,13 @@ TEST_F(TunedKernelTest, DisabledMeansBaselineAndNothingMeasuredOrStored) {
   ExpectWorks(kernel, 100);
   ExpectWorks(kernel, 200);
   EXPECT_EQ(kernel.counters().tunes, 0);
-  EXPECT_EQ(kernel.counters().stand_ins, 2);
+  EXPECT_EQ(kernel.counters().fallbacks, 2);
   EXPECT_TRUE(results_.empty());
   EXPECT_TRUE(policy_.store->List()->empty());
 }
 
-TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheStandInOrTheFirstValidConfig) {
-  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheFallbackOrTheFirstValidConfig) {
+  policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
   SearchSpace space;
   IntAxis value = space.AddAxis("VALUE", {1, 2, 3});
   space.AddGuard("not 1", [=](const Config& c, const Dims&) { return c[value] != 1; });
@@ -150,7 +150,7 @@ TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheStandInOrTheFirstValidCo
     d.Parameters({Out("y", kFloat32, {"N"})})
         .Space(s)
         .AddVariant(Variant([=](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(
+                      return KernelSource::CpuCpp(
                                  "static void set(const tuneonce_block&, float* y) { *y = VALUE; }\n"
                                  "TUNEONCE_CPU_KERNEL(set);",
                                  "set")
@@ -162,9 +162,9 @@ TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheStandInOrTheFirstValidCo
   TunedKernel first_valid = Create(definition(space));
   ASSERT_OK(first_valid.Launch(stream_->get(), View(y)));
   EXPECT_EQ(Read(y), std::vector<float>{2});
-  space.SetStandIn({{value, 3}});
-  TunedKernel stand_in = Create(definition(space));
-  ASSERT_OK(stand_in.Launch(stream_->get(), View(y)));
+  space.SetFallback({{value, 3}});
+  TunedKernel fallback = Create(definition(space));
+  ASSERT_OK(fallback.Launch(stream_->get(), View(y)));
   EXPECT_EQ(Read(y), std::vector<float>{3});
 }
 
@@ -360,8 +360,8 @@ TEST_F(TunedKernelTest, WhatTheKeyDecidesIsComputedOncePerKey) {
   EXPECT_EQ(kernel.counters().hits, 3);
 }
 
-TEST_F(TunedKernelTest, KernelsCanShareOneChoice) {
-  policy_.shared_choice = "scale pair";
+TEST_F(TunedKernelTest, KernelsCanShareOneSelection) {
+  policy_.selection_group = "scale pair";
   // However noisy the times are, what one kernel chose is not slower in the other.
   policy_.search.baseline_margin = 100;
   TunedKernel forward = Create(scale_.Definition("forward"));
@@ -371,7 +371,7 @@ TEST_F(TunedKernelTest, KernelsCanShareOneChoice) {
   EXPECT_EQ(forward.counters().tunes, 1);
   EXPECT_EQ(backward.counters().tunes, 0);
   EXPECT_EQ(backward.counters().stored_hits, 1);
-  policy_.shared_choice.clear();
+  policy_.selection_group.clear();
   TunedKernel alone = Create(scale_.Definition("backward"));
   ExpectWorks(alone, 100);
   EXPECT_EQ(alone.counters().tunes, 1);
@@ -405,7 +405,7 @@ TEST_F(TunedKernelTest, TheObserverHearsWhatMissesDo) {
   ExpectWorks(kernel, 100);
   TunedKernel again = Create(definition);
   ExpectWorks(again, 100);
-  again.Seal();
+  again.Freeze();
   ExpectWorks(again, 101);
   EXPECT_EQ(log->lines, (std::vector<std::string>{
                             "begin scale N=100, x:float32, y:float32", "tuned scale N=100, x:float32, y:float32",
@@ -415,7 +415,7 @@ TEST_F(TunedKernelTest, TheObserverHearsWhatMissesDo) {
   broken.Key(KeyOf("N"))
       .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
       .AddVariant(Variant([](const Config&, const Problem&) {
-                    return KernelSource::HostCpp("int x = ;", "scale");
+                    return KernelSource::CpuCpp("int x = ;", "scale");
                   }).Grid(Grid::Fixed(1)));
   TunedKernel never = Create(broken);
   DeviceBuffer x = Floats({1});
@@ -434,7 +434,7 @@ TEST_F(TunedKernelTest, AWorkspaceIsAllocatedPerLaunch) {
                    DimValue("N")})
       .AddVariant(
           Variant([](const Config&, const Problem&) {
-            return KernelSource::HostCpp(
+            return KernelSource::CpuCpp(
                 "static void t(const tuneonce_block&, const float* x, float* y, float* scratch, int n) {"
                 "for (int i = 0; i < n; ++i) scratch[i] = x[i] + 1; for (int i = 0; i < n; ++i) y[i] = scratch[i]; }\n"
                 "TUNEONCE_CPU_KERNEL(t);",

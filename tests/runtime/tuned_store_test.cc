@@ -1,4 +1,4 @@
-// TunedKernel and what it remembers on disk; Warmup and Seal; failed tunes.
+// TunedKernel and what it remembers on disk; Warmup and Freeze; failed tunes.
 #include <sqlite3.h>
 
 #include <atomic>
@@ -104,7 +104,7 @@ KernelDefinition PrintsAlike() {
       .Space(space)
       .AddVariant(Variant([alpha](const Config& config, const Problem&) {
                     bool is_first = config[alpha] == 0.12345671;
-                    return KernelSource::HostCpp(testing::kScaleSource, "scale")
+                    return KernelSource::CpuCpp(testing::kScaleSource, "scale")
                         .Define("TILE", std::int64_t{is_first ? 256 : 64})
                         .Define("WORK", std::int64_t{is_first ? 100 : 1});
                   }).Grid([alpha](const Config& config, const Problem& problem) {
@@ -136,7 +136,7 @@ TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
   policy_.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
   TunedKernel kernel = Create();
   Status warm = kernel.Warmup(stream_->get(), {{{"N", 1000}}});
-  EXPECT_OK(warm);  // The winner and the baseline, which a capture or a sealed kernel needs.
+  EXPECT_OK(warm);  // The winner and the baseline, which a capture or a frozen kernel needs.
   EXPECT_EQ(kernel.counters().stored_hits, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);
 }
@@ -163,7 +163,7 @@ TEST_F(TunedStoreTest, WhatASearchThatWasCutShortLeftIsTunedAgain) {
   TunedKernel first = Create();
   ASSERT_OK(Launch(first, 1000));
   EXPECT_EQ(first.counters().tunes, 1);
-  EXPECT_FALSE((*store->List())[0].is_certain);
+  EXPECT_FALSE((*store->List())[0].is_conclusive);
   policy_ = whole;
   TunedKernel second = Create();
   ASSERT_OK(Launch(second, 1000));
@@ -181,7 +181,7 @@ TEST_F(TunedStoreTest, PolicySaysWhetherAnIncompleteRecordServesAndTheOneThatMea
   TuningRecord incomplete = (*store->List())[0];
   EXPECT_TRUE(incomplete.is_complete);
   EXPECT_EQ(incomplete.candidates.size(), 4u) << "each of the space";
-  incomplete.is_complete = incomplete.is_certain = false;
+  incomplete.is_complete = incomplete.is_conclusive = false;
   auto put = [&](int num_not_measured) {
     incomplete.num_not_measured = num_not_measured;
     EXPECT_OK(store->Put(incomplete));
@@ -218,7 +218,7 @@ TEST_F(TunedStoreTest, PolicySaysWhetherAnIncompleteRecordServesAndTheOneThatMea
   incomplete.is_pinned = true;
   put(1);
   policy_ = whole;
-  EXPECT_TRUE(launch(0, 1).is_pinned) << "a person's choice is served as it is";
+  EXPECT_TRUE(launch(0, 1).is_pinned) << "a person's selection is served as it is";
 }
 
 TEST_F(TunedStoreTest, ARecordWhoseArtifactIsGoneIsCompiledNotSearched) {
@@ -260,7 +260,7 @@ TEST_F(TunedStoreTest, PolicySaysWhichMatchesServe) {
     if (c.other_device) record.key.device_name = "another";
     ASSERT_OK(other->Put(record));
     policy_.store = other;
-    policy_.weakest_match = c.weakest;
+    policy_.min_match = c.weakest;
     TunedKernel kernel = Create();
     ASSERT_OK(Launch(kernel, 1000));
     EXPECT_EQ(kernel.counters().tunes, c.expected_tunes) << c.other_driver << c.other_device;
@@ -298,9 +298,10 @@ TEST_F(TunedStoreTest, ABrokenStoreIsAWarningAndTuningGoesOn) {
   ASSERT_OK(Launch(kernel, 1000));
   ASSERT_OK(Launch(kernel, 1000));
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(warnings_, (std::vector<std::string>{"kernel 'scale': lookup broke; tuning goes on without it",
-                                                 "kernel 'scale': lease broke; tuning goes on beside others",
-                                                 "kernel 'scale': put broke; the choice holds for this process only"}));
+  EXPECT_EQ(warnings_,
+            (std::vector<std::string>{"kernel 'scale': lookup broke; tuning goes on without it",
+                                      "kernel 'scale': lease broke; tuning goes on beside others",
+                                      "kernel 'scale': put broke; the selection holds for this process only"}));
 }
 
 TEST_F(TunedStoreTest, AStoreThatIsLockedIsSaidOnceAndKernelsGoOnFromMemory) {
@@ -318,7 +319,7 @@ TEST_F(TunedStoreTest, AStoreThatIsLockedIsSaidOnceAndKernelsGoOnFromMemory) {
     EXPECT_EQ(first.counters().tunes, 3);
     TunedKernel second = Create();
     ASSERT_OK(Launch(second, 1000));
-    EXPECT_EQ(second.counters().tunes, 0) << "the first one's choice is remembered in memory";
+    EXPECT_EQ(second.counters().tunes, 0) << "the first one's selection is remembered in memory";
   }
   ASSERT_EQ(warnings_.size(), 1u) << warnings_.back();
   EXPECT_NE(warnings_[0].find("is locked by another process: it goes on from memory"), std::string::npos);
@@ -343,7 +344,7 @@ TEST_F(TunedStoreTest, UnderAProfilerNothingIsStored) {
   EXPECT_EQ(policy_.store->List()->size(), 1u);
 }
 
-TEST_F(TunedStoreTest, WarmupMakesShapesResidentAndASealedMissFallsBack) {
+TEST_F(TunedStoreTest, WarmupMakesShapesReadyAndAFrozenMissFallsBack) {
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create();
   std::vector<std::size_t> done;
@@ -355,16 +356,16 @@ TEST_F(TunedStoreTest, WarmupMakesShapesResidentAndASealedMissFallsBack) {
   EXPECT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}, on_done));
   EXPECT_EQ(done, (std::vector<std::size_t>{1, 2}));
   EXPECT_EQ(kernel.counters().tunes, 2);
-  kernel.Seal();
+  kernel.Freeze();
   ASSERT_OK(Launch(kernel, 1000));
   ASSERT_OK(Launch(kernel, 2000));
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   ASSERT_OK(Launch(kernel, 3000));
   ASSERT_OK(Launch(kernel, 3000));
   EXPECT_EQ(kernel.counters().tunes, 2);
-  EXPECT_EQ(kernel.counters().sealed_misses, 2);
-  EXPECT_EQ(kernel.counters().stand_ins, 2);
-  EXPECT_EQ(kernel.sealed_misses(), std::vector<std::string>{"N=3000, x:float32, y:float32"});
+  EXPECT_EQ(kernel.counters().frozen_misses, 2);
+  EXPECT_EQ(kernel.counters().fallbacks, 2);
+  EXPECT_EQ(kernel.frozen_misses(), std::vector<std::string>{"N=3000, x:float32, y:float32"});
 }
 
 TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
@@ -395,7 +396,7 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
   EXPECT_EQ(kernel.counters().tunes, 1) << "the others are warmed all the same";
 }
 
-TEST_F(TunedStoreTest, AWarmCaptureMissTakesTheStandIn) {
+TEST_F(TunedStoreTest, AWarmCaptureMissTakesTheFallback) {
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create();
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
@@ -423,7 +424,7 @@ TEST_F(TunedStoreTest, AFailedTuneIsReportedOnceAndNotTriedAgain) {
       .Space(space)
       .AddVariant(Variant([&compiles](const Config&, const Problem&) {
                     ++compiles;
-                    return KernelSource::HostCpp("no C++", "k");
+                    return KernelSource::CpuCpp("no C++", "k");
                   }).Grid(Grid::Fixed(1)));
   (void)bad;
   Result<TunedKernel> kernel = TunedKernel::Create(failing, policy_);
@@ -436,7 +437,7 @@ TEST_F(TunedStoreTest, AFailedTuneIsReportedOnceAndNotTriedAgain) {
 
 TEST_F(TunedStoreTest, InTheBackgroundOthersTakeTheBaselineWhileOneTunes) {
   policy_.store = std::make_shared<MemoryStore>();
-  policy_.mode = AutotunePolicy::Mode::kTuneInBackground;
+  policy_.mode = AutotunePolicy::Mode::kTuneDeferred;
   std::atomic<bool> tuning{false};
   std::atomic<bool> go_on{false};
   policy_.search.on_progress = [&](const SearchProgress&) {
@@ -451,12 +452,12 @@ TEST_F(TunedStoreTest, InTheBackgroundOthersTakeTheBaselineWhileOneTunes) {
   });
   while (!tuning) std::this_thread::yield();
   EXPECT_OK(Launch(kernel, 1000));
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
   EXPECT_EQ(kernel.counters().waits, 0);
   go_on = true;
   tuner.join();
   EXPECT_OK(Launch(kernel, 1000));
-  EXPECT_EQ(kernel.counters().stand_ins, 1) << "tuned by now";
+  EXPECT_EQ(kernel.counters().fallbacks, 1) << "tuned by now";
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
@@ -467,7 +468,7 @@ constexpr int kLongerThanTheTestMs = 600000;
 /// What each process of the next test does: the store's path comes in the environment.
 TEST_F(TunedStoreTest, DISABLED_TunesAsAChild) {
   policy_.store = OpenStore(std::getenv("TUNEONCE_TEST_STORE"), kLongerThanTheTestMs);
-  policy_.longest_wait_ms = kLongerThanTheTestMs;
+  policy_.max_wait_ms = kLongerThanTheTestMs;
   TunedKernel kernel = Create();
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 5000}}}));
   std::printf("tunes=%d\n", static_cast<int>(kernel.counters().tunes));

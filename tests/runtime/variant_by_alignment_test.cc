@@ -1,5 +1,5 @@
-// A fast variant for aligned arguments and a slow one behind it that takes any: each has choices of its own, whatever
-// came first, in exact keys and in buckets that have shapes of both.
+// A fast variant for aligned arguments and a slow one behind it that takes any: each has selections of its own,
+// whatever came first, in exact keys and in buckets that have shapes of both.
 #include <algorithm>
 
 #include "cuda/graph.h"
@@ -40,7 +40,7 @@ class VariantByAlignmentTest : public testing::CpuDeviceTest {
         .Grid(Grid::Fixed(1));
     for (bool is_fast : {true, false}) {
       Variant variant([=](const Config& c, const Problem&) {
-        return KernelSource::HostCpp(R"(
+        return KernelSource::CpuCpp(R"(
 extern "C" __attribute__((weak)) long tuneonce_test_work;
 extern "C" __attribute__((weak)) int tuneonce_alignment_ran;
 static void doubled(const tuneonce_block&, const float* x, float* y, int m, int n) {
@@ -49,7 +49,7 @@ static void doubled(const tuneonce_block&, const float* x, float* y, int m, int 
   if (&tuneonce_alignment_ran != nullptr) __atomic_store_n(&tuneonce_alignment_ran, MARK, __ATOMIC_RELAXED);
 }
 TUNEONCE_CPU_KERNEL(doubled);)",
-                                     "doubled")
+                                    "doubled")
             .Define("WORK", c[way] == (is_fast ? 1 : 2) ? 10 : 100)
             .Define("MARK", (is_fast ? 100 : 0) + c[way]);
       });
@@ -100,7 +100,7 @@ TEST_F(VariantByAlignmentTest, RowsOf4001ElementsAreTunedForWhatTakesThemWhateve
       for (int i = 0; i < 2; ++i) {
         for (std::int64_t n : order) EXPECT_EQ(Launch(kernel, n), n == 4001 ? 2 : 101) << n << " after " << order[0];
       }
-      EXPECT_EQ(kernel.counters().stand_ins, 0);
+      EXPECT_EQ(kernel.counters().fallbacks, 0);
     }
     EXPECT_EQ(Records(), (std::vector<std::string>{"N<=4096 at M=2, N=4096", "N<=4096 without fast at M=2, N=4096"}));
   }
@@ -116,13 +116,13 @@ TEST_F(VariantByAlignmentTest, AnAlignedShapeLosesNothing) {
   EXPECT_EQ(Records(), (std::vector<std::string>{"N=4001 without fast at M=2, N=4001", "N=4096 at M=2, N=4096"}));
 }
 
-TEST_F(VariantByAlignmentTest, AnUnalignedAddressHasAChoiceOfItsOwnInABucket) {
+TEST_F(VariantByAlignmentTest, AnUnalignedAddressHasASelectionOfItsOwnInABucket) {
   TunedKernel kernel = Create(InBuckets());
   EXPECT_EQ(Launch(kernel, 4096), 101);
   EXPECT_EQ(Launch(kernel, 4096, 1), 2);
   EXPECT_EQ(Launch(kernel, 4001), 2);
   EXPECT_EQ(kernel.counters().tunes, 2);
-  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
   TunedKernel restarted = Create(InBuckets());
   EXPECT_EQ(Launch(restarted, 4000, 1), 2);
   EXPECT_EQ(Launch(restarted, 4000), 101);
@@ -157,12 +157,12 @@ TEST_F(VariantByAlignmentTest, WhereTheBoundIsUnalignedAnAlignedShapeIsTunedAtIt
   EXPECT_EQ(Records(), (std::vector<std::string>{"N<=4001 at M=2, N=4000", "N<=4001 without fast at M=2, N=4001"}));
 }
 
-TEST_F(VariantByAlignmentTest, AWarmUpOfAnUnalignedShapeIsWhatItsLaunchesFindSealedAndCaptured) {
+TEST_F(VariantByAlignmentTest, AWarmUpOfAnUnalignedShapeIsWhatItsLaunchesFindFrozenAndCaptured) {
   for (const KernelDefinition& definition : {Doubled(), InBuckets()}) {
     policy_.store = std::make_shared<MemoryStore>();
     TunedKernel kernel = Create(definition);
     ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 2}, {"N", 4001}}}));
-    kernel.Seal();
+    kernel.Freeze();
     EXPECT_EQ(Launch(kernel, 4001), 2);
     Status captured;
     DeviceBuffer x = Floats(std::vector<float>(8002, 3)), y = Floats(std::vector<float>(8002, 0));
@@ -175,27 +175,27 @@ TEST_F(VariantByAlignmentTest, AWarmUpOfAnUnalignedShapeIsWhatItsLaunchesFindSea
     ASSERT_OK(graph);
     EXPECT_OK(captured);
     EXPECT_EQ(kernel.counters().hits, 2);
-    EXPECT_EQ(kernel.counters().sealed_misses, 0);
+    EXPECT_EQ(kernel.counters().frozen_misses, 0);
     // What was not warmed is listed by what it needs.
     EXPECT_EQ(Launch(kernel, 4096), 103);
-    ASSERT_EQ(kernel.sealed_misses().size(), 1u);
-    EXPECT_EQ(kernel.sealed_misses()[0].find("without"), std::string::npos);
+    ASSERT_EQ(kernel.frozen_misses().size(), 1u);
+    EXPECT_EQ(kernel.frozen_misses()[0].find("without"), std::string::npos);
     EXPECT_EQ(*kernel.IsTuned(in, out), true);
   }
 }
 
-TEST_F(VariantByAlignmentTest, SealedAnUnalignedCallOfAnAlignedKeyRunsTheStandInThatTakesItAndIsListed) {
+TEST_F(VariantByAlignmentTest, FrozenAnUnalignedCallOfAnAlignedKeyRunsTheFallbackThatTakesItAndIsListed) {
   TunedKernel kernel = Create(InBuckets());
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 2}, {"N", 4096}}}));
-  kernel.Seal();
+  kernel.Freeze();
   EXPECT_EQ(Launch(kernel, 4001), 3);
-  EXPECT_EQ(kernel.counters().sealed_misses, 1);
-  ASSERT_EQ(kernel.sealed_misses().size(), 1u);
-  EXPECT_EQ(kernel.sealed_misses()[0], "M=2, N<=4096, x:float32, y:float32, without fast");
+  EXPECT_EQ(kernel.counters().frozen_misses, 1);
+  ASSERT_EQ(kernel.frozen_misses().size(), 1u);
+  EXPECT_EQ(kernel.frozen_misses()[0], "M=2, N<=4096, x:float32, y:float32, without fast");
 }
 
-TEST_F(VariantByAlignmentTest, AStandInOfUnalignedCallsIsNotThatOfAlignedOnes) {
-  policy_.mode = Mode::kBaselineOnly;
+TEST_F(VariantByAlignmentTest, AFallbackOfUnalignedCallsIsNotThatOfAlignedOnes) {
+  policy_.mode = Mode::kFallbackOnly;
   TunedKernel kernel = Create(InBuckets());
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(Launch(kernel, 4001), 3);
@@ -204,13 +204,13 @@ TEST_F(VariantByAlignmentTest, AStandInOfUnalignedCallsIsNotThatOfAlignedOnes) {
 }
 
 TEST_F(VariantByAlignmentTest, InTheBackgroundBothWaitAndAreTunedOnFillsForWhatTakesThem) {
-  policy_.mode = Mode::kTuneInBackground;
+  policy_.mode = Mode::kTuneDeferred;
   TunedKernel kernel = Create(InBuckets());
   EXPECT_EQ(Launch(kernel, 4096), 103);
-  EXPECT_EQ(Launch(kernel, 4096, 1), 3) << "fills are aligned, and its choice is not for those";
-  EXPECT_EQ(kernel.counters().waiting_keys, 2);
-  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
-  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  EXPECT_EQ(Launch(kernel, 4096, 1), 3) << "fills are aligned, and its selection is not for those";
+  EXPECT_EQ(kernel.counters().pending_keys, 2);
+  ASSERT_OK(kernel.TunePending(stream_->get()));
+  EXPECT_EQ(kernel.counters().pending_keys, 0);
   EXPECT_EQ(Launch(kernel, 4096), 101);
   EXPECT_EQ(Launch(kernel, 4096, 1), 2);
   EXPECT_EQ(kernel.counters().tunes, 2);
@@ -229,7 +229,7 @@ TEST_F(VariantByAlignmentTest, VariantsThatNoCallOfTheKeySuitsAreNoPartOfIt) {
       .Grid(Grid::Fixed(1));
   for (int n : {64, 128}) {
     definition.AddVariant(Variant([=](const Config&, const Problem&) {
-                            return KernelSource::HostCpp(
+                            return KernelSource::CpuCpp(
                                        "static void fill(const tuneonce_block&, float* y, int m, int n) {\n  for (int "
                                        "i = 0; i < m * n; ++i) y[i] = VALUE;\n}\nTUNEONCE_CPU_KERNEL(fill);",
                                        "fill")

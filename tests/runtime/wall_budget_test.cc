@@ -1,4 +1,4 @@
-// SearchOptions::wall_budget_ms where a TunedKernel searches: records, waiting threads, Seal, the next search.
+// SearchOptions::wall_budget_ms where a TunedKernel searches: records, waiting threads, Freeze, the next search.
 #include <thread>
 #include <vector>
 
@@ -65,13 +65,13 @@ TEST_F(WallBudgetTest, ThreadsThatWaitForTheKeyGetWhatOneSearchChose) {
   EXPECT_FALSE(OnlyRecord().is_complete);
 }
 
-TEST_F(WallBudgetTest, WhatAWarmUpCutShortChoseIsAHitAfterSeal) {
+TEST_F(WallBudgetTest, WhatAWarmUpCutShortChoseIsAHitAfterFreeze) {
   TunedKernel kernel = Create();
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
-  kernel.Seal();
+  kernel.Freeze();
   Launch(kernel, 1000);
   EXPECT_EQ(kernel.counters().hits, 1);
-  EXPECT_TRUE(kernel.sealed_misses().empty());
+  EXPECT_TRUE(kernel.frozen_misses().empty());
 }
 
 TEST_F(WallBudgetTest, ManyKeysHaveEachItsOwnBudgetUnlessTheirDeadlineLeavesLess) {

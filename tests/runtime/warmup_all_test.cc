@@ -53,16 +53,16 @@ class WarmupAllTest : public testing::TunedScaleTest {
   }
   static std::string StateText(State state) {
     switch (state) {
-      case State::kResident:
-        return "resident";
+      case State::kReady:
+        return "ready";
       case State::kFromStore:
         return "stored";
       case State::kTuned:
         return "tuned";
       case State::kFromRanks:
         return "from ranks";
-      case State::kStandIn:
-        return "stand-in";
+      case State::kFallback:
+        return "fallback";
       case State::kFailed:
         return "failed";
       case State::kNotReached:
@@ -99,7 +99,7 @@ class WarmupAllTest : public testing::TunedScaleTest {
     definition.Parameters(scale_.Definition().parameters())
         .Space(scale_.space)
         .AddVariant(Variant([](const Config&, const Problem&) {
-                      return KernelSource::HostCpp("this is no C++", "broken");
+                      return KernelSource::CpuCpp("this is no C++", "broken");
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }
@@ -109,7 +109,7 @@ class WarmupAllTest : public testing::TunedScaleTest {
   std::vector<WarmedKey> last_;
 };
 
-TEST_F(WarmupAllTest, ManyKernelsAreTunedInOrderThenServedFromTheStoreThenResident) {
+TEST_F(WarmupAllTest, ManyKernelsAreTunedInOrderThenServedFromTheStoreThenReady) {
   TunedKernel a = Create(scale_.Definition("a")), b = Create(scale_.Definition("b"));
   EXPECT_EQ(Warm({{&a, {{{"N", 1000}}, {{"N", 2000}}}}, {&b, {{{"N", 500}}}}}), "tuned, tuned, tuned");
   EXPECT_EQ(observer_->begun,
@@ -123,11 +123,11 @@ TEST_F(WarmupAllTest, ManyKernelsAreTunedInOrderThenServedFromTheStoreThenReside
   Launch(a, 2000);
   Launch(b, 500);
   EXPECT_EQ(a.counters().hits + b.counters().hits, 2);
-  EXPECT_EQ(Warm({{&b, {{{"N", 500}}}}, {&a, {{{"N", 1000}}}}}), "resident, resident");
+  EXPECT_EQ(Warm({{&b, {{{"N", 500}}}}, {&a, {{{"N", 1000}}}}}), "ready, ready");
   TunedKernel later = Create(scale_.Definition("a"));
   EXPECT_EQ(Warm({{&later, {{{"N", 1000}}, {{"N", 3000}}, {{"N", 2000}}}}}), "stored, tuned, stored");
   EXPECT_EQ(later.counters().tunes, 1);
-  EXPECT_EQ(later.counters().resident_entries, 6) << "choices and stand-ins";
+  EXPECT_EQ(later.counters().ready_entries, 6) << "selections and fallbacks";
 }
 
 TEST_F(WarmupAllTest, ShapesOfABucketAreOneKeyAndItIsTunedAtItsBound) {
@@ -136,13 +136,13 @@ TEST_F(WarmupAllTest, ShapesOfABucketAreOneKeyAndItIsTunedAtItsBound) {
   EXPECT_EQ(last_[0].shapes, (std::vector<std::size_t>{0, 2}));
   EXPECT_EQ(last_[0].key, "N<=4096, x:float32, y:float32");
   EXPECT_EQ((*policy_.store->List())[0].tuned_at + " " + (*policy_.store->List())[1].tuned_at, "N=4096 N=128");
-  EXPECT_EQ(Warm({{&kernel, {{{"N", 4000}}}}, {&kernel, {{{"N", 4001}}}}}), "resident, resident");
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 4000}}}}, {&kernel, {{{"N", 4001}}}}}), "ready, ready");
 }
 
 TEST_F(WarmupAllTest, ErrorsOfOneKeyStopNoOthers) {
   TunedKernel broken = Create(Broken()), good = Create();
   EXPECT_EQ(Warm({{&broken, {{{"N", 8}}}}, {&good, {{{"M", 8}}, {{"N", 0}}, {{"N", 9}}}}}),
-            "failed, failed, resident, tuned");
+            "failed, failed, ready, tuned");
   EXPECT_NE(last_[0].status.message().find("broken.cc:1:1"), std::string::npos) << last_[0].status.ToString();
   EXPECT_NE(last_[1].status.message().find("'M' is unknown"), std::string::npos);
   EXPECT_EQ(last_[1].key, "");
@@ -176,21 +176,21 @@ TEST_F(WarmupAllTest, AtDeadline0WhatIsStoredIsLoadedAndNothingCompiledOrMeasure
   TunedKernel maker = Create();
   EXPECT_EQ(Warm({{&maker, {{{"N", 1000}}}}}), "tuned");
   const std::size_t compiled = compiler_->compiled().size();
-  for (Mode mode : {Mode::kTune, Mode::kTuneInBackground}) {
+  for (Mode mode : {Mode::kTuneOnMiss, Mode::kTuneDeferred}) {
     policy_.mode = mode;
-    TunedKernel kernel = Create(), other = Create(Bucketed(mode == Mode::kTune ? "one" : "two"));
+    TunedKernel kernel = Create(), other = Create(Bucketed(mode == Mode::kTuneOnMiss ? "one" : "two"));
     EXPECT_EQ(Warm({{&other, {{{"N", 9}}}}, {&kernel, {{{"N", 1000}}, {{"N", 2000}}}}}, Deadline(0)),
               "not reached, stored, not reached")
         << last_[1].status.ToString();
     EXPECT_EQ(compiler_->compiled().size(), compiled);
     EXPECT_EQ(kernel.counters().tunes + other.counters().tunes, 0);
-    EXPECT_EQ(kernel.counters().waiting_keys, mode == Mode::kTune ? 0 : 1) << "as the mode says";
+    EXPECT_EQ(kernel.counters().pending_keys, mode == Mode::kTuneOnMiss ? 0 : 1) << "as the mode says";
     EXPECT_EQ(policy_.store->List()->size(), 1u);
     EXPECT_EQ(observer_->failed, 0) << "nothing was found out about what was not reached";
     Launch(kernel, 2000);
-    EXPECT_EQ(kernel.counters().tunes, mode == Mode::kTune ? 1 : 0);
-    EXPECT_EQ(kernel.counters().stand_ins, mode == Mode::kTune ? 0 : 1);
-    ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+    EXPECT_EQ(kernel.counters().tunes, mode == Mode::kTuneOnMiss ? 1 : 0);
+    EXPECT_EQ(kernel.counters().fallbacks, mode == Mode::kTuneOnMiss ? 0 : 1);
+    ASSERT_OK(kernel.TunePending(stream_->get()));
     EXPECT_EQ(kernel.counters().tunes, 1);
     policy_.store = std::make_shared<MemoryStore>();
     TunedKernel again = Create();
@@ -206,11 +206,10 @@ TEST_F(WarmupAllTest, ASearchThatUsesUpItsShareIsNoCompleteOneAndALaterKeyHasIts
   KernelDefinition quick("quick");
   quick.Parameters(scale_.Definition().parameters())
       .Space(small)
-      .AddVariant(Variant([=](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(testing::kScaleSource, "scale")
-                        .Define("TILE", c[tile])
-                        .Define("WORK", c[work]);
-                  }).Grid(Grid::OneD({"N", tile})));
+      .AddVariant(
+          Variant([=](const Config& c, const Problem&) {
+            return KernelSource::CpuCpp(testing::kScaleSource, "scale").Define("TILE", c[tile]).Define("WORK", c[work]);
+          }).Grid(Grid::OneD({"N", tile})));
   TunedKernel hangs = Create(), other = Create(quick);
   EXPECT_EQ(Warm({{&other, {{{"N", 5}}}}}), "tuned");  // What does not hang is compiled: no compiler is waited for.
   EXPECT_EQ(Warm({{&hangs, {{{"N", 1000}}}}, {&other, {{{"N", 1000}}}}}, Deadline(4000)), "tuned, tuned");
@@ -223,7 +222,7 @@ TEST_F(WarmupAllTest, ASearchThatUsesUpItsShareIsNoCompleteOneAndALaterKeyHasIts
   }
   TunedKernel again = Create();
   compiler_->hangs_at = "";
-  EXPECT_EQ(Warm({{&again, {{{"N", 1000}}}}}), "tuned") << "what was cut short is no choice";
+  EXPECT_EQ(Warm({{&again, {{{"N", 1000}}}}}), "tuned") << "what was cut short is no selection";
   const std::vector<TuningRecord> after = *policy_.store->List();
   EXPECT_TRUE(std::all_of(after.begin(), after.end(), [](const TuningRecord& record) { return record.is_complete; }));
 }
@@ -234,11 +233,11 @@ TEST_F(WarmupAllTest, WhatRunsAtTheDeadlineIsGivenUpAndNothingOfItIsStored) {
   EXPECT_EQ(Warm({{&kernel, {{{"N", 1000}}, {{"N", 2000}}}}}, Deadline(200)), "not reached, not reached");
   EXPECT_TRUE(policy_.store->List()->empty());
   EXPECT_EQ(observer_->failed, 0);
-  EXPECT_NE(last_[0].status.message().find("its stand-in is not loaded either"), std::string::npos)
+  EXPECT_NE(last_[0].status.message().find("its fallback is not loaded either"), std::string::npos)
       << last_[0].status.ToString();
   compiler_->hangs_at = "";
   Launch(kernel, 1000);
-  EXPECT_EQ(kernel.counters().tunes, 1 + kernel.counters().stand_ins) << "no pause: its launch tunes";
+  EXPECT_EQ(kernel.counters().tunes, 1 + kernel.counters().fallbacks) << "no pause: its launch tunes";
 }
 
 TEST_F(WarmupAllTest, CancellingLeavesWhatWasDoneAndReachesNothingMore) {
@@ -261,18 +260,18 @@ TEST_F(WarmupAllTest, CancellingLeavesWhatWasDoneAndReachesNothingMore) {
   DeviceBuffer x = Floats({1, 2});
   Result<GraphExec> graph = GraphExec::Capture(
       stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(x), 2.0f); });
-  EXPECT_OK(graph);  // What was not reached has its stand-in.
+  EXPECT_OK(graph);  // What was not reached has its fallback.
 }
 
 TEST_F(WarmupAllTest, AKeyThatAnotherProcessTunesComesLastAndIsWaitedForWhileThereIsTime) {
   auto store = std::make_shared<testing::BusyStore>();
   store->theirs = "N=1,";
   policy_.store = store;
-  policy_.longest_wait_ms = 0;
+  policy_.max_wait_ms = 0;
   TunedKernel kernel = Create();
   EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}, {{"N", 2}}}}}), "not reached, tuned");
   EXPECT_NE(last_[0].status.message().find("another process tunes this key"), std::string::npos);
-  policy_.longest_wait_ms = 600000;
+  policy_.max_wait_ms = 600000;
   policy_.store = store;
   TunedKernel waits = Create(scale_.Definition("waits"));
   WarmupAllOptions options;
@@ -281,32 +280,32 @@ TEST_F(WarmupAllTest, AKeyThatAnotherProcessTunesComesLastAndIsWaitedForWhileThe
   EXPECT_EQ(observer_->begun.back(), "waits N=1, x:float32, y:float32");
   store->is_theirs = true;
   TunedKernel limited = Create(scale_.Definition("limited"));
-  EXPECT_EQ(Warm({{&limited, {{{"N", 1}}}}}, Deadline(500)), "not reached") << "not longest_wait_ms";
+  EXPECT_EQ(Warm({{&limited, {{{"N", 1}}}}}, Deadline(500)), "not reached") << "not max_wait_ms";
 }
 
-TEST_F(WarmupAllTest, ModesAndSealDecideWhatIsMadeReady) {
+TEST_F(WarmupAllTest, ModesAndFreezeDecideWhatIsMadeReady) {
   TunedKernel maker = Create();
   EXPECT_EQ(Warm({{&maker, {{{"N", 1000}}}}}), "tuned");
   const std::vector<TunedKernel::Shape> shapes = {{{"N", 1000}}, {{"N", 2000}}};
   struct Case {
     Mode mode;
-    bool is_sealed;
+    bool is_frozen;
     const char* states;
     std::int64_t waiting;
   };
   for (const Case& c :
-       {Case{Mode::kTune, false, "stored, tuned", 0}, Case{Mode::kTune, true, "stand-in, stand-in", 0},
-        Case{Mode::kTuneInBackground, false, "stored, tuned", 0}, Case{Mode::kStoredOnly, false, "stored, stand-in", 1},
-        Case{Mode::kStoredOnly, true, "stand-in, stand-in", 0},
-        Case{Mode::kBaselineOnly, false, "stand-in, stand-in", 0}}) {
+       {Case{Mode::kTuneOnMiss, false, "stored, tuned", 0}, Case{Mode::kTuneOnMiss, true, "fallback, fallback", 0},
+        Case{Mode::kTuneDeferred, false, "stored, tuned", 0}, Case{Mode::kStoredOnly, false, "stored, fallback", 1},
+        Case{Mode::kStoredOnly, true, "fallback, fallback", 0},
+        Case{Mode::kFallbackOnly, false, "fallback, fallback", 0}}) {
     auto store = std::make_shared<MemoryStore>();
     ASSERT_OK(store->Put((*policy_.store->List())[0]));
     std::shared_ptr<RecordStore> kept = std::exchange(policy_.store, store);
     policy_.mode = c.mode;
     TunedKernel kernel = Create();
-    if (c.is_sealed) kernel.Seal();
+    if (c.is_frozen) kernel.Freeze();
     EXPECT_EQ(Warm({{&kernel, shapes}}), c.states);
-    EXPECT_EQ(kernel.counters().waiting_keys, c.waiting);
+    EXPECT_EQ(kernel.counters().pending_keys, c.waiting);
     DeviceBuffer x = Floats(std::vector<float>(2000, 1));
     Result<GraphExec> graph = GraphExec::Capture(
         stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(x), 2.0f); });
@@ -315,8 +314,8 @@ TEST_F(WarmupAllTest, ModesAndSealDecideWhatIsMadeReady) {
   }
 }
 
-TEST_F(WarmupAllTest, KernelsThatShareAChoiceAreTunedOnceAndTheOtherCompilesThatAlone) {
-  policy_.shared_choice = "both";
+TEST_F(WarmupAllTest, KernelsThatShareASelectionAreTunedOnceAndTheOtherCompilesThatAlone) {
+  policy_.selection_group = "both";
   // However noisy the times are, what one kernel chose is not slower in the other.
   policy_.search.baseline_margin = 100;
   TunedKernel forward = Create(scale_.Definition("forward")), backward = Create(scale_.Definition("backward"));
@@ -324,7 +323,7 @@ TEST_F(WarmupAllTest, KernelsThatShareAChoiceAreTunedOnceAndTheOtherCompilesThat
   EXPECT_EQ(backward.counters().tunes, 0);
 }
 
-TEST_F(WarmupAllTest, AStoreThatIsFullLosesNoChoice) {
+TEST_F(WarmupAllTest, AStoreThatIsFullLosesNoSelection) {
   auto store = std::make_shared<testing::BusyStore>();
   store->is_theirs = false;
   store->is_full = true;
@@ -347,14 +346,14 @@ TEST_F(WarmupAllTest, OnTheCpuDeviceAllIsCompiledOnceBeforeAnythingIsMeasured) {
   EXPECT_EQ(compiler_->compiled().size(), 4u);
 }
 
-TEST_F(WarmupAllTest, CompilesAheadGoInOrderAndStandInsComeFirst) {
+TEST_F(WarmupAllTest, CompilesAheadGoInOrderAndFallbacksComeFirst) {
   RuntimeOptions options;
   options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{compiler_});
   options.compile_workers = 1;
   std::shared_ptr<Runtime> runtime = testing::MakeRuntime(std::move(options));
   auto job = [](int number) {
     CompileJob made;
-    made.alternatives = {{KernelSource::HostCpp("int x;", "x").Define("JOB", number), {}}};
+    made.alternatives = {{KernelSource::CpuCpp("int x;", "x").Define("JOB", number), {}}};
     made.cost = -number;
     return made;
   };

@@ -54,7 +54,7 @@ class WarmupTest : public testing::CpuDeviceTest {
         .Parameters({x, Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
         .Space(space)
         .AddVariant(Variant([=](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(source, "by_data").Define("FAST_ON_ONES", c[fast]);
+                      return KernelSource::CpuCpp(source, "by_data").Define("FAST_ON_ONES", c[fast]);
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }

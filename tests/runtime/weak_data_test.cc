@@ -44,7 +44,7 @@ class WeakDataTest : public testing::CpuDeviceTest {
     definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"})})
         .Space(space)
         .Grid(Grid::Fixed(1))
-        .AddVariant(HostCpp(source, "k").Taking({"x", "y", "N"}));
+        .AddVariant(CpuCpp(source, "k").KernelArgs({"x", "y", "N"}));
     return definition;
   }
   TunedKernel Create(const KernelDefinition& definition) {
@@ -142,14 +142,13 @@ TEST_F(WeakDataTest, WhereNoDataCanBeGeneratedTheSelectionServesThisProcessAndIs
     definition.Parameters({In("x", kFloat32, {"N"}), index, Out("y", kFloat32, {"N"})})
         .Space(space)
         .Grid(Grid::Fixed(1))
-        .AddVariant(
-            HostCpp("extern \"C\" __attribute__((weak)) long tuneonce_test_work;\n"
-                    "static void k(const tuneonce_block&, const float* x, const int* index, float* y, int n) {\n"
-                    "  for (int i = 0; i < n; ++i) y[i] = CONFIG == 0 ? x[index[i]] : x[0];\n"
-                    "  if (&tuneonce_test_work != nullptr) __atomic_fetch_add(&tuneonce_test_work, CONFIG == 0 "
-                    "? 100 : 1, __ATOMIC_RELAXED);\n}\nTUNEONCE_CPU_KERNEL(k);",
-                    "k")
-                .Taking({"x", "index", "y", "N"}));
+        .AddVariant(CpuCpp("extern \"C\" __attribute__((weak)) long tuneonce_test_work;\n"
+                           "static void k(const tuneonce_block&, const float* x, const int* index, float* y, int n) {\n"
+                           "  for (int i = 0; i < n; ++i) y[i] = CONFIG == 0 ? x[index[i]] : x[0];\n"
+                           "  if (&tuneonce_test_work != nullptr) __atomic_fetch_add(&tuneonce_test_work, CONFIG == 0 "
+                           "? 100 : 1, __ATOMIC_RELAXED);\n}\nTUNEONCE_CPU_KERNEL(k);",
+                           "k")
+                        .KernelArgs({"x", "index", "y", "N"}));
     TunedKernel kernel = Create(definition);
     DeviceBuffer x = Floats({1, -2, 3, -4}), y = Floats({0, 0, 0, 0});
     DeviceBuffer zeros = testing::IntsOn(stream_->view(), std::vector<int>(4, 0));

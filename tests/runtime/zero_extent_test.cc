@@ -9,9 +9,7 @@ namespace {
 
 class ZeroExtentTest : public testing::CpuDeviceTest {
  protected:
-  ZeroExtentTest() {
-    policy_.store = std::make_shared<MemoryStore>();
-  }
+  ZeroExtentTest() { policy_.store = std::make_shared<MemoryStore>(); }
   TunedKernel Create(const KernelDefinition& definition) {
     Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
@@ -23,10 +21,10 @@ class ZeroExtentTest : public testing::CpuDeviceTest {
   }
   static void ExpectNothingHappened(const TunedKernel& kernel) {
     Counters counters = kernel.counters();
-    EXPECT_EQ(counters.tunes + counters.hits + counters.stand_ins + counters.stored_hits + counters.sealed_misses +
+    EXPECT_EQ(counters.tunes + counters.hits + counters.fallbacks + counters.stored_hits + counters.frozen_misses +
                   counters.capture_misses + counters.failed_tunes + counters.loaded_kernels,
               0);
-    EXPECT_TRUE(kernel.sealed_misses().empty());
+    EXPECT_TRUE(kernel.frozen_misses().empty());
   }
 
   AutotunePolicy policy_;
@@ -45,7 +43,7 @@ TEST_F(ZeroExtentTest, ALaunchOfNothingSucceedsAndLaunchesNothing) {
     const float factor = 2;
     const TensorView none = Floats(nullptr, 0);
     const Argument arguments[] = {none, none, factor};
-    EXPECT_OK(kernel.LaunchIfResident(stream_->get(), arguments, 3, &missed));
+    EXPECT_OK(kernel.LaunchIfReady(stream_->get(), arguments, 3, &missed));
     EXPECT_FALSE(missed);
     Result<bool> tuned = kernel.IsTuned(none, none, factor);
     EXPECT_TRUE(tuned.ok() && *tuned) << "the next launch will not tune";
@@ -54,12 +52,12 @@ TEST_F(ZeroExtentTest, ALaunchOfNothingSucceedsAndLaunchesNothing) {
   }
 }
 
-TEST_F(ZeroExtentTest, SealedCapturingAndDisabledItIsTheSame) {
+TEST_F(ZeroExtentTest, FrozenCapturingAndDisabledItIsTheSame) {
   testing::ScaleKernel scale;
-  TunedKernel sealed = Create(scale.Definition());
-  sealed.Seal();
-  EXPECT_OK(LaunchNothing(sealed));
-  ExpectNothingHappened(sealed);
+  TunedKernel frozen = Create(scale.Definition());
+  frozen.Freeze();
+  EXPECT_OK(LaunchNothing(frozen));
+  ExpectNothingHappened(frozen);
 
   TunedKernel captured = Create(scale.Definition());
   RelaxedDriver driver(api());
@@ -70,7 +68,7 @@ TEST_F(ZeroExtentTest, SealedCapturingAndDisabledItIsTheSame) {
   driver->GraphDestroy(graph);
   ExpectNothingHappened(captured);
 
-  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+  policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
   TunedKernel disabled = Create(scale.Definition());
   EXPECT_OK(LaunchNothing(disabled));
   ExpectNothingHappened(disabled);

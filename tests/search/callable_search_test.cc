@@ -172,7 +172,7 @@ TEST_F(CallableSearchTest, CallablesAndCodeRaceInOneSearch) {
     Variant code;
     code.name = "code";
     code.source = [=](const Config&, const Problem&) {
-      return KernelSource::HostCpp(testing::kScaleSource, "scale")
+      return KernelSource::CpuCpp(testing::kScaleSource, "scale")
           .Define("TILE", 1 << 30)
           .Define("WORK", callable_is_faster ? 100 : 1);
     };
@@ -195,7 +195,7 @@ TEST_F(CallableSearchTest, CallablesAndCodeRaceInOneSearch) {
 TEST_F(CallableSearchTest, ACallableStandsInWhereNothingElseCompiles) {
   Variant code;
   code.name = "code";
-  code.source = [](const Config&, const Problem&) { return KernelSource::HostCpp("this is no C++", "scale"); };
+  code.source = [](const Config&, const Problem&) { return KernelSource::CpuCpp("this is no C++", "scale"); };
   KernelDefinition definition = tactics_->Definition();
   KernelDefinition both("scale");
   both.DimsInOrder({"N"})
@@ -403,7 +403,7 @@ static void matmul(const tuneonce_block& block, const float* a, const float* b, 
 }
 TUNEONCE_CPU_KERNEL(matmul);)";
   auto tactic = [&](const char* text) {
-    return *CompiledKernel::Create(*device_, KernelSource::HostCpp(text, "matmul").Define("ROWS", kSize), Hints(),
+    return *CompiledKernel::Create(*device_, KernelSource::CpuCpp(text, "matmul").Define("ROWS", kSize), Hints(),
                                    Geometry());
   };
   SearchSpace space;
@@ -423,7 +423,7 @@ TUNEONCE_CPU_KERNEL(matmul);)";
   Variant compiled;
   compiled.name = "compiled";
   compiled.source = [=](const Config& c, const Problem&) {
-    return KernelSource::HostCpp(by_rows, "matmul").Define("ROWS", c[rows]);
+    return KernelSource::CpuCpp(by_rows, "matmul").Define("ROWS", c[rows]);
   };
   compiled.geometry = Grid::OneD({"N", rows});
   KernelDefinition definition("matmul");

@@ -33,7 +33,7 @@ class DuplicatesTest : public testing::CpuDeviceTest {
     definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), std::move(work), std::move(memory)})
         .Space(space_)
         .Grid(Grid::Fixed(1))
-        .AddVariant(HostCpp(kSource, "k", {}).Taking({"x", "y", "N", "work", "memory"}));
+        .AddVariant(CpuCpp(kSource, "k", {}).KernelArgs({"x", "y", "N", "work", "memory"}));
     return definition;
   }
   Result<TuningResult> Search(const KernelDefinition& definition) {
@@ -86,7 +86,7 @@ TEST_F(DuplicatesTest, KernelsWithADescriptorThatTheHostFillsHaveNoDuplicates) {
                               })})
       .Space(space_)
       .Grid(Grid::Fixed(1))
-      .AddVariant(HostCpp(kSource, "k", {}).Taking({"x", "y", "N", "work", "memory"}));
+      .AddVariant(CpuCpp(kSource, "k", {}).KernelArgs({"x", "y", "N", "work", "memory"}));
   Result<TuningResult> result = Search(definition);
   ASSERT_OK(result);
   EXPECT_EQ(result->duplicates.size(), 0u);
@@ -106,8 +106,8 @@ TEST_F(DuplicatesTest, TheSameCodeByVariantsThatTakeOtherParametersIsNoDuplicate
   definition.Parameters({InOut("x", kFloat32, {"N"}), InOut("y", kFloat32, {"N"})})
       .Space(space)
       .Grid(Grid::Fixed(1))
-      .AddVariant(HostCpp(kCopy, "c", {}).Named("forth").Taking({"x", "y", "N"}))
-      .AddVariant(HostCpp(kCopy, "c", {}).Named("back").Taking({"y", "x", "N"}));
+      .AddVariant(CpuCpp(kCopy, "c", {}).Named("forth").KernelArgs({"x", "y", "N"}))
+      .AddVariant(CpuCpp(kCopy, "c", {}).Named("back").KernelArgs({"y", "x", "N"}));
   Result<TuningResult> result = Search(definition);
   ASSERT_OK(result);
   EXPECT_EQ(result->duplicates.size(), 0u);

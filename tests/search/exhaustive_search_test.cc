@@ -111,7 +111,7 @@ TEST_F(ExhaustiveSearchTest, AForeignAxisInACallbackIsReported) {
   definition.Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar<float>("factor")})
       .Space(scale_.space)
       .AddVariant(Variant([=](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp("", "k").Define("T", c[foreign]);
+                    return KernelSource::CpuCpp("", "k").Define("T", c[foreign]);
                   }).Grid(Grid::Fixed(1)));
   EXPECT_ERROR(Search(definition, x, x), StatusCode::kInvalidArgument, "an axis of another search space");
 }
@@ -138,7 +138,7 @@ TEST_F(ExhaustiveSearchTest, AKernelThatFaultsIsReportedAsFatalForTheContext) {
   KernelDefinition definition("faulty");
   definition.Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar<float>("factor")})
       .AddVariant(Variant([](const Config&, const Problem&) {
-                    return KernelSource::HostCpp(
+                    return KernelSource::CpuCpp(
                         "static void f(const tuneonce_block&, const float*, float* y, float) "
                         "{ y[1 << 22] = 1; }\nTUNEONCE_CPU_KERNEL(f);",
                         "f");
@@ -190,7 +190,7 @@ TEST_F(ExhaustiveSearchTest, AnInOutIsRestoredBeforeEachTrial) {
   definition.Parameters({InOut("y", kFloat32, {"N"}), Out("seen", kFloat32, {"N"})})
       .Space(space)
       .AddVariant(Variant([=](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(
+                    return KernelSource::CpuCpp(
                                "static void d(const tuneonce_block&, float* y, float* seen) {"
                                "if (*y != 3) __builtin_trap(); *y *= 2; seen[0] = seen[1] = TILE; }\n"
                                "TUNEONCE_CPU_KERNEL(d);",
@@ -268,7 +268,7 @@ TUNEONCE_CPU_KERNEL(twice);)";
     definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
         .Space(space)
         .AddVariant(Variant([axis](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(kSource, "twice").Define("KIND", c[axis]);
+                      return KernelSource::CpuCpp(kSource, "twice").Define("KIND", c[axis]);
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }
@@ -364,7 +364,7 @@ TEST_F(VerificationTest, WhatIsNotComparedIsSaid) {
     return exhaustive_search(
         s, stream_->get(), [](const Config&) { return Geometry(); },
         [](const Config& c) {
-          return KernelSource::HostCpp(kSource, "twice").Define("KIND", std::get<std::int64_t>(*c.Find("KIND")));
+          return KernelSource::CpuCpp(kSource, "twice").Define("KIND", std::get<std::int64_t>(*c.Find("KIND")));
         },
         [&](const Config&) {
           return std::vector<TrialArgument>{TrialArgument::In(x.data()), TrialArgument::Out(y.data(), y.bytes(), dtype),
@@ -398,7 +398,7 @@ TEST_F(VerificationTest, WithoutItsReferenceNobodyWins) {
         .Parameters(definition.parameters())
         .Space(space)
         .AddVariant(Variant([kind, broken](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(std::string(broken) + kSource, "twice").Define("KIND", c[kind]);
+                      return KernelSource::CpuCpp(std::string(broken) + kSource, "twice").Define("KIND", c[kind]);
                     }).Grid(GeometryFn([kind, compiles](const Config& c, const Problem&) {
           Geometry geometry;
           if (compiles && c[kind] == 0) geometry.grid.x = 0;  // Cannot be launched.

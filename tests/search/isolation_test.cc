@@ -83,7 +83,7 @@ bool Eventually(const std::function<bool()>& condition) {
 class TellingToolchain final : public Toolchain {
  public:
   explicit TellingToolchain(std::string file) : file_(std::move(file)) {}
-  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
   Result<std::string> Version() const override { return host_.Version(); }
   std::string Description() const override { return "telling"; }
 
@@ -400,9 +400,9 @@ TEST_F(IsolationTest, ATunedKernelIsTunedInAWorkerAndRemembersWhatDied) {
   Result<std::vector<TuningRecord>> records = policy.store->List();
   ASSERT_OK(records);
   ASSERT_EQ(records->size(), 1u);
-  ASSERT_EQ(records->front().lethal.size(), 1u);
-  EXPECT_EQ(records->front().lethal[0].config.ToString(), "KIND=1");
-  EXPECT_EQ(records->front().lethal[0].reason, "was ended by signal 6 (SIGABRT)");
+  ASSERT_EQ(records->front().fatal.size(), 1u);
+  EXPECT_EQ(records->front().fatal[0].config.ToString(), "KIND=1");
+  EXPECT_EQ(records->front().fatal[0].reason, "was ended by signal 6 (SIGABRT)");
 
   // Another process, or this one, later: also one that does not isolate.
   policy.search.isolation = Isolation::kOff;
@@ -411,8 +411,8 @@ TEST_F(IsolationTest, ATunedKernelIsTunedInAWorkerAndRemembersWhatDied) {
   ASSERT_OK(later->Retune(stream_->get(), testing::View(x), testing::View(y)));
   records = policy.store->List();
   ASSERT_OK(records);
-  ASSERT_EQ(records->front().lethal.size(), 1u) << "it stays known";
-  EXPECT_EQ(records->front().lethal[0].reason, "was ended by signal 6 (SIGABRT)");
+  ASSERT_EQ(records->front().fatal.size(), 1u) << "it stays known";
+  EXPECT_EQ(records->front().fatal[0].reason, "was ended by signal 6 (SIGABRT)");
 }
 
 }  // namespace

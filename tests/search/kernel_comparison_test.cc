@@ -44,7 +44,7 @@ class KernelComparisonTest : public testing::CpuDeviceTest {
             {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
         .Space(space)
         .AddVariant(Variant([=](const Config& c) {
-                      return KernelSource::HostCpp(source, "scale").Define("TILE", 64).Define("WORK", c[work]);
+                      return KernelSource::CpuCpp(source, "scale").Define("TILE", 64).Define("WORK", c[work]);
                     }).Grid(Grid::OneD({"N", 64})));
     return definition;
   }
@@ -85,7 +85,7 @@ TEST_F(KernelComparisonTest, TheVerdictIsByHowMuchFasterItIs) {
     EXPECT_NEAR(compared->speedup->ratio, 100.0 / static_cast<double>(each.work), .001);
     EXPECT_LE(compared->speedup->low, compared->speedup->ratio);
     EXPECT_GE(compared->speedup->high, compared->speedup->ratio);
-    EXPECT_TRUE(compared->is_certain);
+    EXPECT_TRUE(compared->is_conclusive);
     EXPECT_FALSE(compared->is_same_code) << "of two definitions nobody knows what they pass";
     EXPECT_EQ(compared->failure, "");
     EXPECT_EQ(compared->timer, "work");
@@ -133,7 +133,7 @@ TEST_F(KernelComparisonTest, AgainstItselfAKernelIsSearchedOnceAndNeverReverted)
   ASSERT_OK(compared);
   EXPECT_TRUE(compared->is_same_code);
   EXPECT_EQ(compared->verdict, Verdict::kNoChange);
-  EXPECT_TRUE(compared->is_certain);
+  EXPECT_TRUE(compared->is_conclusive);
   EXPECT_EQ(compared->a.config.ToString(), compared->b->config.ToString());
 }
 
@@ -153,7 +153,7 @@ TEST_F(KernelComparisonTest, WhatIsWrongIsRevertedHoweverFastItIs) {
     Result<KernelComparison> compared = Compare(Scale({100}), Scale({1}, each.source));
     ASSERT_OK(compared);
     EXPECT_EQ(VerdictName(compared->verdict), "revert");
-    EXPECT_TRUE(compared->is_certain);
+    EXPECT_TRUE(compared->is_conclusive);
     EXPECT_NE(compared->failure.find(each.part), std::string::npos) << compared->failure;
     EXPECT_FALSE(compared->b.has_value());
     EXPECT_FALSE(compared->speedup.has_value());
@@ -224,9 +224,9 @@ TEST_F(KernelComparisonTest, TheSameOutputMayStandElsewhereAmongTheKernelsOwnPar
                 Out("to", kFloat32, {"N"}), Scalar<float>("by")})
       .Space(space)
       .AddVariant(Variant([=](const Config& c) {
-                    return KernelSource::HostCpp(kScaleSource, "scale").Define("TILE", 64).Define("WORK", c[work]);
+                    return KernelSource::CpuCpp(kScaleSource, "scale").Define("TILE", 64).Define("WORK", c[work]);
                   })
-                      .Taking({"from", "to", "by", "N"})
+                      .KernelArgs({"from", "to", "by", "N"})
                       .Grid(Grid::OneD({"N", 64})));
   Result<KernelComparison> compared = Compare(Scale({100}), b);
   ASSERT_OK(compared);
@@ -242,7 +242,7 @@ TEST_F(KernelComparisonTest, TwoBackEndsOfOneKernelAreNamed) {
   KernelDefinition definition = Scale({100});
   auto variant = [&](const std::string& name, std::int64_t part) {
     return Variant([=](const Config& c) {
-             return KernelSource::HostCpp(kScaleSource, "scale").Define("TILE", 64).Define("WORK", c[work] / part);
+             return KernelSource::CpuCpp(kScaleSource, "scale").Define("TILE", 64).Define("WORK", c[work] / part);
            })
         .Grid(Grid::OneD({"N", 64}))
         .Named(name);
@@ -291,7 +291,7 @@ TEST_F(KernelComparisonTest, RoundsAndBudgetsEndItAndItSaysHowSureItIs) {
   Result<KernelComparison> compared = Compare(Scale({100}), Scale({97}));
   ASSERT_OK(compared);
   EXPECT_EQ(compared->num_pairs, 3);
-  EXPECT_FALSE(compared->is_certain) << "three pairs are no certainty";
+  EXPECT_FALSE(compared->is_conclusive) << "three pairs are no certainty";
   std::atomic<bool> cancelled{true};
   options_.cancelled = &cancelled;
   EXPECT_EQ(Compare(Scale({100}), Scale({97})).status().code(), StatusCode::kCancelled);

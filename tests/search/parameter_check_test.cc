@@ -27,7 +27,7 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
   Result<TuningResult> SearchSource(const std::string& text, const std::vector<std::string>& taken,
                                     CallingConvention convention = CallingConvention::kPlain,
                                     const SearchOptions& options = SearchOptions(),
-                                    SourceKind kind = SourceKind::kHostCpp) {
+                                    SourceKind kind = SourceKind::kCpuCpp) {
     KernelDefinition definition("k");
     Variant variant;
     variant.name = "cpu";
@@ -36,7 +36,7 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
     variant.geometry = Grid::Fixed(1);
     variant.hints = [](const Config&) { return Hints(); };
     variant.source = [=](const Config&, const Problem&) {
-      return kind == SourceKind::kTileCpp ? KernelSource::TileCpp(text, "k") : KernelSource::HostCpp(text, "k");
+      return kind == SourceKind::kTileCpp ? KernelSource::TileCpp(text, "k") : KernelSource::CpuCpp(text, "k");
     };
     definition.Parameters({In("a", {"N"}), In("b", {"N"}), InOut("c", {"N"}), Scalar<float>("factor"), DimValue("N")})
         .AddVariant(variant);

@@ -43,7 +43,7 @@ struct Gemm {
   IntAxis occupancy = space.AddHintAxis("occupancy", {1, 2});
 
   KernelDefinition Definition(MatmulParts parts = {}) {
-    space.SetBaseline({{m, 64}, {n, 32}, {k, 32}, {stages, 0}, {occupancy, 2}}).AllowConfigs(100);
+    space.SetBaseline({{m, 64}, {n, 32}, {k, 32}, {stages, 0}, {occupancy, 2}}).MaxConfigs(100);
     KernelDefinition definition("gemm");
     definition
         .Parameters({In("a", kFloat16, {"M", "K"}), In("b", kFloat16, {"K", "N"}), Out("c", kFloat16, {"M", "N"})})
@@ -116,7 +116,7 @@ TEST_F(ProposedConfigsTest, StagesDecideAmongEqualTiles) {
   proposal.tile_n = 64;
   proposal.tile_k = 32;
   proposal.num_stages = 16;
-  // Neither is 16, and the compiler's own choice is as good as it.
+  // Neither is 16, and the compiler's own selection is as good as it.
   for (const std::string& config : Strings(NearestTo({proposal}, {}, configs_, 2))) {
     EXPECT_EQ(config.substr(0, 48), "TILE_M=64, TILE_N=64, TILE_K=32, num_stages=0, o") << config;
   }

@@ -137,7 +137,7 @@ TUNEONCE_CPU_KERNEL(k);)";
           {InOut("y", kFloat32, {"N"}), In("same", kFloat32, {"N"}), Out("seen", kFloat32, {"N"}), DimValue("N")})
       .Space(space)
       .AddVariant(Variant([=](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]);
+                    return KernelSource::CpuCpp(source, "k").Define("KIND", c[kind]);
                   }).Grid(Grid::Fixed(1)));
   DeviceBuffer y = Floats(std::vector<float>(kN, 41)), seen = Floats(std::vector<float>(kN, 0));
   DeviceBuffer wanted_y = Floats(std::vector<float>(kN, 42)), wanted_seen = Floats(std::vector<float>(kN, 42));
@@ -174,10 +174,10 @@ TUNEONCE_CPU_KERNEL(k);)";
                    Workspace("work", CeilDiv("M", rows))})
       .Space(space)
       .AddVariant(Variant([=](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(source, "k").Define("ROWS", c[rows]);
+                    return KernelSource::CpuCpp(source, "k").Define("ROWS", c[rows]);
                   })
                       .Grid(Grid::OneD({"M", rows}))
-                      .Taking({"map", "y", "factor", "flag", "M", "N", "x_stride_0", "product", "third", "work"}));
+                      .KernelArgs({"map", "y", "factor", "flag", "M", "N", "x_stride_0", "product", "third", "work"}));
   DeviceBuffer x = Floats(std::vector<float>(64, 3)), y = Floats(std::vector<float>(64, 0));
   DeviceBuffer wanted = Floats(std::vector<float>(64, 6));
   options_.reference = {View(wanted)};
@@ -205,7 +205,7 @@ static void k(const tuneonce_block&, const float* x, float* y, float factor, int
 TUNEONCE_CPU_KERNEL(k);)";
   Result<TuningResult> result = exhaustive_search(
       space, stream_->get(), [](const Config&) { return Geometry(); },
-      [&](const Config& c) { return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]); },
+      [&](const Config& c) { return KernelSource::CpuCpp(source, "k").Define("KIND", c[kind]); },
       [&](const Config& c) {
         void* input = c[kind] == 0 ? x.data() : other.data();
         return std::vector<TrialArgument>{TrialArgument::In(input, x.bytes()), TrialArgument::Out(y.data(), y.bytes()),
@@ -225,7 +225,7 @@ TEST_P(RunnerConformanceTest, ParametersThatDifferAreNamed) {
       .Space(space)
       .AddVariant(
           Variant([](const Config&, const Problem&) {
-            return KernelSource::HostCpp(
+            return KernelSource::CpuCpp(
                 "static void k(const tuneonce_block&, const float* x, float* y, int n) { (void)x; (void)y; (void)n; }\n"
                 "TUNEONCE_CPU_KERNEL(k);",
                 "k");

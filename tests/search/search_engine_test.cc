@@ -1,4 +1,4 @@
-// The choice, with scripted compilers and measurements: what wins, what is a duplicate, what is a failure.
+// The selection, with scripted compilers and measurements: what wins, what is a duplicate, what is a failure.
 #include "search/search_engine.h"
 
 #include <algorithm>
@@ -103,7 +103,7 @@ TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {
   EXPECT_DOUBLE_EQ(*result->speedup_over_baseline, 3.0);
   EXPECT_EQ(result->cost.num_launches, runner_.launches);
   EXPECT_EQ(result->timer, "scripted");
-  EXPECT_TRUE(result->is_certain);
+  EXPECT_TRUE(result->is_conclusive);
   EXPECT_EQ(runner_.ran, (std::vector<std::string>{"i=0", "i=1", "i=2"})) << "the space's order";
   // Of 3 candidates, and of each round; the end.
   EXPECT_EQ(stages_.size(), 7u + static_cast<std::size_t>(result->cost.num_rounds));
@@ -177,7 +177,7 @@ TEST_F(SearchEngineTest, ASpentBudgetIsSaid) {
   gpu_budget_ms_ = 0.03;
   Result<TuningResult> result = Search({{"a", 10}, {"b", 10.001}}, -1);
   EXPECT_EQ(Best(result), "i=0");
-  EXPECT_FALSE(result->is_certain);
+  EXPECT_FALSE(result->is_conclusive);
   EXPECT_EQ(result->cost.num_rounds, 1);
 }
 
@@ -194,7 +194,7 @@ TEST_F(SearchEngineTest, ASearchThatWasCutShortIsNotCertainAndBlamesNobody) {
   total_timeout_ms_ = 200;
   Result<TuningResult> result = Search(CutShortAt(7, "slow"), 0);
   EXPECT_EQ(Best(result), "i=4");
-  EXPECT_FALSE(result->is_certain) << "5 of 12 were never measured";
+  EXPECT_FALSE(result->is_conclusive) << "5 of 12 were never measured";
   EXPECT_EQ(result->failures.size(), 2u) << "what was not compiled in time has not failed";
 }
 
@@ -227,7 +227,7 @@ TEST_F(SearchEngineTest, TheWholeSpaceIsAccountedForWhereverASearchIsCutShort) {
           result->successes.size() + result->failures.size() + result->duplicates.size() + result->not_measured.size(),
           12u);
       EXPECT_GE(result->not_measured.size(), 12 - first_cut);
-      EXPECT_EQ(result->is_certain, result->not_measured.empty());
+      EXPECT_EQ(result->is_conclusive, result->not_measured.empty());
     }
   }
 }
@@ -241,7 +241,7 @@ TEST_F(SearchEngineTest, AWallBudgetEndsCompilingButTheBaselineIsCompiledAndMeas
     EXPECT_EQ(Best(result), "i=" + std::to_string(baseline));
     EXPECT_EQ(result->not_measured.size(), 11u);
     EXPECT_TRUE(result->failures.empty()) << "what was not compiled in time has not failed";
-    EXPECT_FALSE(result->is_certain);
+    EXPECT_FALSE(result->is_conclusive);
     EXPECT_EQ(*result->speedup_over_baseline, 1.0);
   }
   // One that takes longer than all the time there is.
@@ -313,7 +313,7 @@ TEST_F(SearchEngineTest, WithoutATimeForAllASlowCompileIsAFailureOfItsOwn) {
   EXPECT_EQ(Best(result), "i=0");
   ASSERT_EQ(result->failures.size(), 1u);
   EXPECT_EQ(result->failures[0].message, "it took too long");
-  EXPECT_TRUE(result->is_certain);
+  EXPECT_TRUE(result->is_conclusive);
   EXPECT_TRUE(result->not_measured.empty());
 }
 
@@ -403,15 +403,15 @@ TEST_F(SearchEngineTest, ALostContextEndsTheSearch) {
 class VariantSubstitutionTest : public SearchEngineTest {
  protected:
   static std::shared_ptr<KernelDefinition> Define(const std::string& first, const std::string& second,
-                                                  SourceKind first_kind = SourceKind::kHostCpp) {
+                                                  SourceKind first_kind = SourceKind::kCpuCpp) {
     auto definition = std::make_shared<KernelDefinition>("k");
     for (const auto& [name, text] : {std::pair("tile", first), std::pair("ptx", second)}) {
       Variant variant;
       variant.name = name;
       bool is_first = variant.name == "tile";
-      variant.source = [text = text, kind = is_first ? first_kind : SourceKind::kHostCpp](const Config&,
-                                                                                          const Problem&) {
-        KernelSource source = KernelSource::HostCpp(text, "k");
+      variant.source = [text = text, kind = is_first ? first_kind : SourceKind::kCpuCpp](const Config&,
+                                                                                         const Problem&) {
+        KernelSource source = KernelSource::CpuCpp(text, "k");
         source.kind = kind;
         return source;
       };

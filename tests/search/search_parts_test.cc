@@ -172,7 +172,7 @@ TEST_F(SearchPartsTest, WhereItIsEnoughTheRaceEndsAsItStandsAfterAFewRounds) {
   const Result<TuningResult> ended = Run({0, 1, 2}, part);
   ASSERT_OK(ended);
   EXPECT_EQ(ended->cost.num_rounds, 5);
-  EXPECT_FALSE(ended->is_certain);
+  EXPECT_FALSE(ended->is_conclusive);
   EXPECT_EQ(ended->best.config.ToString(), "i=1");
 }
 

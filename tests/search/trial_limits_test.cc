@@ -42,7 +42,7 @@ static void k(const tuneonce_block&, const float* cx, float* y, int n) {
         .Parameters({In("x", kFloat32, {"N"}), std::move(y), DimValue("N")})
         .Space(space)
         .AddVariant(Variant([kind, source](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]);
+                      return KernelSource::CpuCpp(source, "k").Define("KIND", c[kind]);
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }
@@ -168,7 +168,7 @@ TEST_F(TrialLimitsTest, OfAStridedOutputTheGapsAreNotLookedAt) {
   Variant variant;
   variant.name = "cpu";
   variant.source = [kind](const Config& c, const Problem&) {
-    return KernelSource::HostCpp(R"(
+    return KernelSource::CpuCpp(R"(
 static void k(const tuneonce_block&, float* y, int rows, int columns, int row_stride, int column_stride) {
   for (volatile int i = 0; i < (KIND == 0 ? 300000 : KIND == 1 ? 0 : 200000); i = i + 1) {}
   for (int r = 0; r < rows; ++r)
@@ -176,7 +176,7 @@ static void k(const tuneonce_block&, float* y, int rows, int columns, int row_st
       if (KIND != 1 || r != 2 || c != 1) y[r * row_stride + c * column_stride] = r * 100 + c;
 }
 TUNEONCE_CPU_KERNEL(k);)",
-                                 "k")
+                                "k")
         .Define("KIND", c[kind]);
   };
   variant.geometry = Grid::Fixed(1);
@@ -213,14 +213,14 @@ TEST_F(TrialLimitsTest, ConfigsWithArgumentsOfTheirOwnShareWhatIsTheSame) {
     return exhaustive_search(
         space, stream_->get(), [](const Config&) { return Geometry(); },
         [&](const Config& c) {
-          return KernelSource::HostCpp(R"(
+          return KernelSource::CpuCpp(R"(
 static void k(const tuneonce_block&, const float* x, float* y, int n, int kind) {
   for (volatile int i = 0; i < (kind == 0 ? 300000 : 0); i = i + 1) {}
   for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
   if (kind == 1) const_cast<float*>(x)[0] = 5;
 }
 TUNEONCE_CPU_KERNEL(k);)",
-                                       "k")
+                                      "k")
               .Define("KIND", c[kind]);
         },
         [&](const Config& c) {
@@ -286,13 +286,13 @@ TEST_F(TrialLimitsTest, CopiesOfInputsGoBeforeACandidateFailsWhereTrialsMayRunIn
                              })})
       .Space(space)
       .AddVariant(Variant([kind](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(R"(
+                    return KernelSource::CpuCpp(R"(
 static void k(const tuneonce_block&, const float* x, float* y, int n, char* w) {
   if (w != nullptr) w[100000] = KIND;
   for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
 }
 TUNEONCE_CPU_KERNEL(k);)",
-                                                 "k")
+                                                "k")
                         .Define("KIND", c[kind]);
                   }).Grid(Grid::Fixed(1)));
   LimitMemory(definition);
@@ -323,7 +323,7 @@ TEST_F(TrialLimitsTest, WithoutMemoryForACopyTheBaselineRunsAlone) {
     EXPECT_EQ(result->best.config.ToString(), "KIND=0");
     EXPECT_TRUE(result->failures.empty());
     EXPECT_EQ(result->not_measured.size(), 2u);
-    EXPECT_FALSE(result->is_certain);
+    EXPECT_FALSE(result->is_conclusive);
     EXPECT_TRUE(Notes(*result,
                       "'x' (4000 bytes) cannot be copied within the memory budget: candidates were not tried; raise "
                       "SearchOptions::memory_budget_bytes, or set SearchOptions::allow_trials_in_place"));

@@ -51,7 +51,7 @@ static void k(const tuneonce_block& block, const float* ca, float* b, int s, int
     definition.Parameters(std::move(parameters))
         .Space(space)
         .AddVariant(Variant([kind, source](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]);
+                      return KernelSource::CpuCpp(source, "k").Define("KIND", c[kind]);
                     }).Grid(Grid::Fixed(kM)));
     return definition;
   }
@@ -210,14 +210,14 @@ TEST_F(UntouchedMemoryTest, AnInputThatOverlapsATensorByPointersIsAnInputWhereIt
   definition.Parameters({In("x", kFloat32, {"R", "N"}), Out("y", kFloat32, {"E", "M", "N"}).ByPointers()})
       .Space(space)
       .AddVariant(Variant([kind](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(R"(
+                    return KernelSource::CpuCpp(R"(
 static void k(const tuneonce_block& block, const float* x, float* const* y) {
   for (volatile int i = 0; i < (KIND == 0 ? 200000 : 0); i = i + 1) {}
   for (int i = 0; i < 64; ++i) y[block.x][i] = i;
   if (KIND == 1 && block.x == 0) const_cast<float*>(x)[200] = 9;
 }
 TUNEONCE_CPU_KERNEL(k);)",
-                                                 "k")
+                                                "k")
                         .Define("KIND", c[kind]);
                   }).Grid(Grid::Fixed(2)));
   SearchOptions options;

@@ -40,7 +40,7 @@ class WrongResultsTest : public testing::CpuDeviceTest {
     definition.Parameters({In("x", dtype, {"N"}), Out("y", dtype, {"N"}), DimValue("N")})
         .Space(space)
         .AddVariant(Variant([kind, source](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]);
+                      return KernelSource::CpuCpp(source, "k").Define("KIND", c[kind]);
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }
@@ -144,7 +144,7 @@ TEST_F(WrongResultsTest, AWriteBehindAWorkspaceIsSeen) {
   definition.Parameters({Out("y", kFloat32, {"N"}), Workspace("w", [](const Config&, const Problem&) { return 400; })})
       .Space(space)
       .AddVariant(Variant([kind](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(R"(
+                    return KernelSource::CpuCpp(R"(
 static void k(const tuneonce_block&, float* y, float* w) {
   for (volatile int i = 0; i < (KIND == 0 ? 300000 : 0); i = i + 1) {}
   for (int i = 0; i < 100; ++i) w[i] = 1;
@@ -152,7 +152,7 @@ static void k(const tuneonce_block&, float* y, float* w) {
   if (KIND == 1) w[100] = 2;
 }
 TUNEONCE_CPU_KERNEL(k);)",
-                                                 "k")
+                                                "k")
                         .Define("KIND", c[kind]);
                   }).Grid(Grid::Fixed(1)));
   DeviceBuffer y = Floats({7});
@@ -247,13 +247,13 @@ class TrialMemoryTest : public testing::CpuDeviceTest {
                      Workspace("w", [](const Config&, const Problem&) { return kWorkspace; })})
         .Space(space)
         .AddVariant(Variant([kind](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(R"(
+                      return KernelSource::CpuCpp(R"(
 static void k(const tuneonce_block&, const float* x, float* y, int n, float* w) {
   w[KIND] = 1;
   for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
 }
 TUNEONCE_CPU_KERNEL(k);)",
-                                                   "k")
+                                                  "k")
                           .Define("KIND", c[kind]);
                     }).Grid(Grid::Fixed(1)));
     SearchOptions options;

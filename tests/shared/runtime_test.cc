@@ -143,7 +143,7 @@ TEST(RuntimeStoreTest, AFileWithoutANameIsNoStore) {
 /// Compiles as HostToolchain does, and counts.
 class CountingToolchain final : public Toolchain {
  public:
-  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
   Result<std::string> Version() const override { return host_.Version(); }
   std::string Description() const override { return "counting"; }
   int count() const { return count_; }
@@ -203,9 +203,9 @@ TEST_F(TwoRuntimesTest, EnvironmentsDoNotMix) {
   std::shared_ptr<Runtime> without = RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
   EXPECT_EQ(LaunchIn(disabled).tunes, 0);
   EXPECT_EQ(LaunchIn(tuning).tunes, 1);
-  EXPECT_ERROR(without->toolchains().For(SourceKind::kHostCpp).value()->Version(), StatusCode::kUnavailable,
+  EXPECT_ERROR(without->toolchains().For(SourceKind::kCpuCpp).value()->Version(), StatusCode::kUnavailable,
                "/nowhere/c++");
-  EXPECT_OK(tuning->toolchains().For(SourceKind::kHostCpp).value()->Version());
+  EXPECT_OK(tuning->toolchains().For(SourceKind::kCpuCpp).value()->Version());
 }
 
 TEST_F(TwoRuntimesTest, BothTuneAtOnceOnOneDevice) {

@@ -71,7 +71,7 @@ class Random {
 
 /// What happened, over all threads.
 struct Tally {
-  std::atomic<std::int64_t> launches{0}, graphs{0}, pins{0}, retunes{0}, warmups{0}, safe_points{0}, freezes{0},
+  std::atomic<std::int64_t> launches{0}, graphs{0}, pins{0}, retunes{0}, warmups{0}, tunes_pending{0}, freezes{0},
       forks{0}, kernels{0}, refused{0};
   std::mutex mutex;
   std::string finding;  // The first.
@@ -108,10 +108,10 @@ class World {
     for (int i = 0; i < num_threads_; ++i) threads.emplace_back([this, i] { RunThread(seed_ * 1000 + 1 + i); });
     for (std::thread& thread : threads) thread.join();
     std::printf(
-        "seed %llu: %lld launches, %lld graphs, %lld pins, %lld retunes, %lld warm-ups, %lld safe points, "
+        "seed %llu: %lld launches, %lld graphs, %lld pins, %lld retunes, %lld warm-ups, %lld calls of TunePending, "
         "%lld freezes, %lld forks, %lld kernels, %lld calls refused\n",
         static_cast<unsigned long long>(seed_), Get(tally_.launches), Get(tally_.graphs), Get(tally_.pins),
-        Get(tally_.retunes), Get(tally_.warmups), Get(tally_.safe_points), Get(tally_.freezes), Get(tally_.forks),
+        Get(tally_.retunes), Get(tally_.warmups), Get(tally_.tunes_pending), Get(tally_.freezes), Get(tally_.forks),
         Get(tally_.kernels), Get(tally_.refused));
     for (Kernel& kernel : kernels_) kernel.tuned.reset();
     if (tally_.finding.empty()) return 0;
@@ -179,19 +179,19 @@ class World {
     }
     definition.AddVariant(
         Variant([fault, config](const Config& each) {
-          return KernelSource::HostCpp(kSource, "k").Define("FAULT", each[config] == 2 ? static_cast<int>(fault) : 0);
+          return KernelSource::CpuCpp(kSource, "k").Define("FAULT", each[config] == 2 ? static_cast<int>(fault) : 0);
         }).Grid(Grid::Fixed(1)));
     AutotunePolicy policy;
     const int mode = random.Below(8);
-    policy.mode = mode < 4   ? AutotunePolicy::Mode::kTune
-                  : mode < 6 ? AutotunePolicy::Mode::kTuneInBackground
+    policy.mode = mode < 4   ? AutotunePolicy::Mode::kTuneOnMiss
+                  : mode < 6 ? AutotunePolicy::Mode::kTuneDeferred
                   : mode < 7 ? AutotunePolicy::Mode::kStoredOnly
-                             : AutotunePolicy::Mode::kBaselineOnly;
+                             : AutotunePolicy::Mode::kFallbackOnly;
     kernel.compiles_nothing = policy.mode == AutotunePolicy::Mode::kStoredOnly;
     policy.search.max_rounds = 1;
     policy.search.isolation = random.OneIn(4) ? Isolation::kPreferred : Isolation::kOff;
     policy.store = stores_[static_cast<std::size_t>(random.Below(static_cast<int>(stores_.size())))];
-    policy.max_resident_keys = random.OneIn(3) ? 4 : 65536;
+    policy.max_ready_keys = random.OneIn(3) ? 4 : 65536;
     policy.retry_after_ms = 1;
     kernel.tuned.reset();
     TUNEONCE_ASSIGN_OR_RETURN(TunedKernel tuned, TunedKernel::Create(definition, policy));
@@ -268,20 +268,20 @@ class World {
       Expect("Warmup", kernel, kernel.tuned->Warmup(stream, {shape}), {StatusCode::kFailedPrecondition});
       ++tally_.warmups;
     } else if (what < 995) {
-      Expect("ChoiceOf", kernel, kernel.tuned->ChoiceOf(stream, shape).status(), {});
+      Expect("Explain", kernel, kernel.tuned->Explain(stream, shape).status(), {});
     } else if (what < 998) {
       static_cast<void>(kernel.tuned->counters());
       Expect("List", kernel, stores_[static_cast<std::size_t>(random.Below(3))]->List().status(), {});
     } else if (random.OneIn(4)) {
-      kernel.tuned->Seal();
+      kernel.tuned->Freeze();
       ++tally_.freezes;
     }
   }
 
   void Alone(int what, Random& random, Kernel& kernel, Lane& lane) {
     if (what < 2) {
-      Expect("AtSafePoint", kernel, kernel.tuned->AtSafePoint(lane.stream.get()), {});
-      ++tally_.safe_points;
+      Expect("TunePending", kernel, kernel.tuned->TunePending(lane.stream.get()), {});
+      ++tally_.tunes_pending;
     } else if (what < 3) {
       kernel.tuned->ReleaseRetired();
     } else {
@@ -384,7 +384,8 @@ class World {
   std::vector<Context> contexts_;
   std::vector<std::shared_ptr<RecordStore>> stores_;
   std::array<Kernel, kNumKernels> kernels_;
-  std::shared_mutex calls_;  // Held alone by what may not be beside a launch: safe points, releasing, replacing.
+  std::shared_mutex
+      calls_;  // Held alone by what may not be beside a launch: calls of TunePending, releasing, replacing.
 };
 
 }  // namespace

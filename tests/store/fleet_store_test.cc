@@ -107,7 +107,7 @@ TEST_F(FleetStoreTest, TheBetterOfBothServes) {
        of_driver(12080, true), "complete"},
       {"the machine's of these", of_driver(12000, true), of_driver(12080, false), "complete"},
       {"of two that were cut short the machine's", incomplete, incomplete, "incomplete"},
-      {"a person's choice before a search that was cut short", incomplete, pinned, "pinned"},
+      {"a person's selection before a search that was cut short", incomplete, pinned, "pinned"},
   };
   for (const Case& each : cases) {
     auto machine = std::make_shared<Tier>(), fleet = std::make_shared<Tier>();

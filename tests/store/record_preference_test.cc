@@ -46,13 +46,13 @@ const std::vector<PreferenceCase>& PreferenceCases() {
        "pinned later", "pinned later", "pinned later"},
       {"measured against imported", [](TuningRecord&) {},
        [](TuningRecord& r) {
-         r.reason = ChoiceReason::kImported;
+         r.reason = SelectionReason::kImported;
          BetterMeasured(r);
        },
        "measured, not imported", "measured, not imported", "measured, not imported"},
-      {"imported and checked", [](TuningRecord& r) { r.reason = ChoiceReason::kImported; },
+      {"imported and checked", [](TuningRecord& r) { r.reason = SelectionReason::kImported; },
        [](TuningRecord& r) {
-         r.reason = ChoiceReason::kImported;
+         r.reason = SelectionReason::kImported;
          BetterMeasured(r);
          r.measurement.num_samples = 0;
        },
@@ -96,7 +96,7 @@ const std::vector<PreferenceCase>& PreferenceCases() {
       {"certain", [](TuningRecord&) {},
        [](TuningRecord& r) {
          BetterMeasured(r);
-         r.is_certain = false;
+         r.is_conclusive = false;
        },
        "", "", "certain"},
       {"a smaller margin, for its mean", [](TuningRecord& r) { r.measurement.error_margin_us = 0.2; },

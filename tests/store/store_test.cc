@@ -2,7 +2,7 @@
 
 #include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
-#include "store/shipped_decisions.h"
+#include "store/shipped_selections.h"
 #include "testing/comma_locale.h"
 #include "testing/device_test.h"
 #include "testing/record_changes.h"
@@ -44,7 +44,7 @@ TEST(MemoryStoreTest, TheBestMatchIsFound) {
 
 TEST(RecordLookupTest, OfTwoThatFitAlikeTheMeasuredOneGoesBeforeTheImportedOne) {
   TuningRecord imported = Record("imported", "H200", 0);
-  imported.reason = ChoiceReason::kImported;
+  imported.reason = SelectionReason::kImported;
   TuningRecord measured = Record("measured", "H200", 12080);
   const TuningKey key = Record("").key;
   for (bool imported_first : {true, false}) {
@@ -74,7 +74,7 @@ TEST(RecordLookupTest, ACompleteRecordGoesBeforeOneThatWasCutShortWhateverLayerH
   cut_short.is_complete = also_cut_short.is_complete = pinned.is_complete = false;
   pinned.is_pinned = true;
   TuningRecord imported = Record("imported");
-  imported.reason = ChoiceReason::kImported;
+  imported.reason = SelectionReason::kImported;
   struct Case {
     const char* what;
     TuningRecord users, shipped;
@@ -85,7 +85,7 @@ TEST(RecordLookupTest, ACompleteRecordGoesBeforeOneThatWasCutShortWhateverLayerH
       {"the user's is complete", complete, cut_short, "complete"},
       {"both are complete", complete, Record("shipped"), "complete"},
       {"neither is", cut_short, also_cut_short, "cut short"},
-      {"a person's choice is not cut short", pinned, complete, "pinned"},
+      {"a person's selection is not cut short", pinned, complete, "pinned"},
       {"nor is a shipped one", cut_short, pinned, "pinned"},
       {"what was measured goes before what was imported, also if it was cut short", imported, cut_short, "cut short"},
       {"in either order", cut_short, imported, "cut short"},
@@ -148,7 +148,7 @@ TEST(RecordLookupTest, PolicyGetsTheCompleteRecordOfAnotherDriverInPlaceOfOneTha
 }
 
 TEST(TuningKeyTest, TheFingerprintTellsConfigsThatPrintAlike) {
-  auto fingerprint = [](const Config& config) { return SharedChoiceFingerprint("choice", {config}); };
+  auto fingerprint = [](const Config& config) { return SelectionGroupFingerprint("selection", {config}); };
   SearchSpace doubles;
   doubles.AddDoubleAxis("A", {0.12345671, 0.12345672, 1});
   std::vector<Config> near = *doubles.Enumerate(Target());
@@ -173,7 +173,7 @@ TEST(TuningKeyTest, TheFingerprintTellsSmallValuesOfAScalarApartInEveryLocale) {
         .Space(scale.space)
         .Key(KeyOf("N"))
         .Grid(Grid::Fixed(1))
-        .AddVariant(CudaCpp("a", "scale").On(nullptr).Assuming({ScalarIs("eps", eps)}));
+        .AddVariant(CudaCpp("a", "scale").ForTarget(nullptr).Assuming({ScalarIs("eps", eps)}));
     EXPECT_OK(definition.Validate());
     Problem problem{};
     problem.dims = Dims(static_cast<int>(definition.dims().size()));
@@ -206,7 +206,7 @@ TEST(TuningKeyTest, TheFingerprintCoversTheDefinitionAndNotTheListOfConfigs) {
         .Key(std::move(part))
         .Grid(Grid::Fixed(std::move(grid)))
         .VerifyWithin(tolerance)
-        .AddVariant(CudaCpp(source, "scale").On(nullptr).Assuming(std::move(assumptions)));
+        .AddVariant(CudaCpp(source, "scale").ForTarget(nullptr).Assuming(std::move(assumptions)));
     return definition;
   };
   const KernelDefinition base = define("k", "", "a", KeyOf("N"), 1, {}, {});

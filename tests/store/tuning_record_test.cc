@@ -53,7 +53,7 @@ void CheckTable() {
 TEST(StoredEnumsTest, ANumberAndAWordMeanOneValue) {
   CheckTable<AxisKind>();
   CheckTable<TunedInputs>();
-  CheckTable<ChoiceReason>();
+  CheckTable<SelectionReason>();
   CheckTable<CandidateOutcome::Kind>();
 }
 

@@ -374,7 +374,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
   }
   if (of.is_in_place) {
     AutotunePolicy fixed = policy;
-    fixed.mode = AutotunePolicy::Mode::kBaselineOnly;
+    fixed.mode = AutotunePolicy::Mode::kFallbackOnly;
     Result<TunedKernel> kernel = TunedKernelOn::FromBundle(device, *bundle, fixed);
     ASSERT_OK(kernel);
     ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
@@ -392,7 +392,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
     ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
   }
   EXPECT_EQ(kernel->counters().tunes, pinned.empty() ? 1 : 0);
-  EXPECT_EQ(kernel->counters().stand_ins, 0);
+  EXPECT_EQ(kernel->counters().fallbacks, 0);
   of.formula(of.dims, tensors);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     std::vector<float> memory(buffers[i].bytes() / sizeof(float));

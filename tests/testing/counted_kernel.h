@@ -46,7 +46,7 @@ class CountedKernel {
   /// `work_of`: of a candidate, the same in all ranks, or as this rank's GPU is.
   CountedKernel(int num_candidates, std::function<std::int64_t(std::int64_t candidate)> work_of)
       : work_of_(std::move(work_of)), candidate_(space_.AddAxis("CANDIDATE", Numbers(num_candidates))) {
-    space_.AllowConfigs(kMostCounted);
+    space_.MaxConfigs(kMostCounted);
     space_.SetBaseline({{candidate_, 0}});
   }
 
@@ -64,7 +64,7 @@ class CountedKernel {
                     [ledger = ledger_](const Config&) { return reinterpret_cast<std::int64_t>(ledger.get()); })})
         .Space(space_)
         .AddVariant(Variant([axis = candidate_](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(kSource, "counted").Define("CANDIDATE", c[axis]);
+                      return KernelSource::CpuCpp(kSource, "counted").Define("CANDIDATE", c[axis]);
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }
@@ -96,7 +96,7 @@ TUNEONCE_CPU_KERNEL(counted);)";
 /// defined.
 class CountingCompiler final : public Toolchain {
  public:
-  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
   Result<std::string> Version() const override { return host_.Version(); }
   std::string Description() const override { return "counting"; }
 

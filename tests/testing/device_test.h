@@ -86,8 +86,8 @@ inline TensorView View(const DeviceBuffer& buffer) {
   return TensorView::Contiguous(buffer.data(), DType::kFloat32, {static_cast<std::int64_t>(buffer.bytes() / 4)});
 }
 
-/// What every block of `scale` runs: y = WORK times x * factor. WORK is a real choice: more work takes longer. The work
-/// is counted where there is a counter (work_timer.h).
+/// What every block of `scale` runs: y = WORK times x * factor. WORK is a real selection: more work takes longer. The
+/// work is counted where there is a counter (work_timer.h).
 inline constexpr char kScaleSource[] = R"(
 extern "C" __attribute__((weak)) long tuneonce_test_work;
 static void scale(const tuneonce_block& block, const float* x, float* y, float factor, int n) {
@@ -110,7 +110,7 @@ struct ScaleKernel {
 
   Variant::SourceFn Source() const {
     return [tile = tile, work = work](const Config& c, const Problem&) {
-      return KernelSource::HostCpp(kScaleSource, "scale").Define("TILE", c[tile]).Define("WORK", c[work]);
+      return KernelSource::CpuCpp(kScaleSource, "scale").Define("TILE", c[tile]).Define("WORK", c[work]);
     };
   }
   KernelDefinition Definition(const std::string& name = "scale") const {
@@ -131,7 +131,7 @@ inline KernelDefinition ScaleOfOneConfig() {
       .Parameters(
           {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
       .AddVariant(Variant([](const Config&, const Problem&) {
-                    return KernelSource::HostCpp(kScaleSource, "scale").Define("TILE", 64).Define("WORK", 1);
+                    return KernelSource::CpuCpp(kScaleSource, "scale").Define("TILE", 64).Define("WORK", 1);
                   }).Grid(Grid::OneD({"N", 64})));
   return definition;
 }

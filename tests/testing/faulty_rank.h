@@ -17,7 +17,7 @@
 
 namespace tuneonce::testing {
 
-/// What goes wrong with one rank, at its first message whose name has `at` in it ("/vote/", "/decision/", "/check/").
+/// What goes wrong with one rank, at its first message whose name has `at` in it ("/vote/", "/selection/", "/check/").
 struct RankFault {
   enum Kind {
     kNone,
@@ -137,8 +137,8 @@ class FaultyRank final : public RankGroup {
   static std::string OfNextVersion(const std::string& bytes) {
     std::string body = bytes.substr(0, bytes.size() - sizeof(Fingerprint));
     ++body[0];
-    const Fingerprint seal = Fingerprinter().Add(body).Finish();
-    return body + MessageWriter().U64(seal.high).U64(seal.low).Take();
+    const Fingerprint freeze = Fingerprinter().Add(body).Finish();
+    return body + MessageWriter().U64(freeze.high).U64(freeze.low).Take();
   }
 
   const std::shared_ptr<RankGroup> inner_;

@@ -17,7 +17,7 @@
 
 namespace tuneonce::testing {
 
-/// A warm-up of ranks that share its search, of which `bad` has a fault. It must end with one decision or words, for
+/// A warm-up of ranks that share its search, of which `bad` has a fault. It must end with one selection or words, for
 /// all but that rank within `silence_ms` and `beyond_ms` of the fault.
 class FaultySearch {
  public:
@@ -49,7 +49,7 @@ class FaultySearch {
       EXPECT_OK(rank.Launch(kScaleN));
       runs_[index] = rank.Runs(kScaleN);
     });
-    ExpectOneDecisionOrWords();
+    ExpectOneSelectionOrWords();
   }
 
   int size() const { return static_cast<int>(statuses_.size()); }
@@ -60,7 +60,7 @@ class FaultySearch {
   FaultClock& clock() const { return *clock_; }
 
  private:
-  void ExpectOneDecisionOrWords() const {
+  void ExpectOneSelectionOrWords() const {
     std::set<std::string> chosen;
     for (int rank = 0; rank < size(); ++rank) {
       if (is_served(rank)) chosen.insert(runs(rank));

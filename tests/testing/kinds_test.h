@@ -44,7 +44,7 @@ static void k(const tuneonce_block&, const float* cx, float* y, int n, float* wo
                                })})
         .Space(space)
         .AddVariant(Variant([kind = kind_, source](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]);
+                      return KernelSource::CpuCpp(source, "k").Define("KIND", c[kind]);
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }

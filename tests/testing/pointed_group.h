@@ -81,7 +81,7 @@ TUNEONCE_CPU_KERNEL(doubled);)";
                    DimValue("G")})
       .Space(space)
       .AddVariant(Variant([=](const Config& c, const Problem&) {
-                    return KernelSource::HostCpp(source, "doubled").Define("KIND", c[kind]);
+                    return KernelSource::CpuCpp(source, "doubled").Define("KIND", c[kind]);
                   }).Grid([](const Config&, const Problem& problem) {
         Geometry geometry;
         geometry.grid.x = problem.dims[Dim{0}];

@@ -57,14 +57,14 @@ class RankThread {
   }
   /// The config that a launch would run.
   std::string Runs(std::int64_t n) {
-    Result<Choice> choice = kernel->ChoiceOf(cu_stream(), {{"N", n}});
-    EXPECT_OK(choice);
-    return choice.ok() && choice->config ? choice->config->ToString() : "";
+    Result<LaunchPlan> plan = kernel->Explain(cu_stream(), {{"N", n}});
+    EXPECT_OK(plan);
+    return plan.ok() && plan->config ? plan->config->ToString() : "";
   }
-  Choice ChoiceOf(std::int64_t n) {
-    Result<Choice> choice = kernel->ChoiceOf(cu_stream(), {{"N", n}});
-    EXPECT_OK(choice);
-    return choice.ok() ? *choice : Choice();
+  LaunchPlan Explain(std::int64_t n) {
+    Result<LaunchPlan> plan = kernel->Explain(cu_stream(), {{"N", n}});
+    EXPECT_OK(plan);
+    return plan.ok() ? *plan : LaunchPlan();
   }
 
   const int rank;

@@ -106,11 +106,11 @@ inline std::vector<RecordChange> RecordChanges() {
       {"candidates", [](R& r) { r.candidates.resize(2); }},
       {"is_complete", [](R& r) { r.is_complete = false; }},
       {"num_not_measured", [](R& r) { r.num_not_measured = 5; }},
-      {"lethal",
+      {"fatal",
        [](R& r) {
-         r.lethal.push_back({Config::Of({{"T", AxisKind::kHint, false}}), "hung"});
+         r.fatal.push_back({Config::Of({{"T", AxisKind::kHint, false}}), "hung"});
        }},
-      {"is_certain", [](R& r) { r.is_certain = false; }},
+      {"is_conclusive", [](R& r) { r.is_conclusive = false; }},
       {"is_pinned", [](R& r) { r.is_pinned = true; }},
       {"fencing_token", [](R& r) { r.fencing_token = ~std::uint64_t{0}; }},
       {"signature", [](R& r) { r.signature = std::string("\x00\x01\xff", 3); }},
@@ -143,11 +143,11 @@ inline std::vector<RecordChange> RecordChanges() {
   for (int i = 0; i <= static_cast<int>(CandidateOutcome::Kind::kProtocol); ++i) {
     of_candidate("kind", [=](CandidateOutcome& c) { c.kind = static_cast<CandidateOutcome::Kind>(i); });
   }
-  for (int i = 0; i <= static_cast<int>(TunedInputs::kRecorded); ++i) {
+  for (int i = 0; i <= static_cast<int>(TunedInputs::kFill); ++i) {
     changes.push_back({"inputs", [=](R& r) { r.inputs = static_cast<TunedInputs>(i); }});
   }
-  for (int i = 0; i <= static_cast<int>(ChoiceReason::kImported); ++i) {
-    changes.push_back({"reason", [=](R& r) { r.reason = static_cast<ChoiceReason>(i); }});
+  for (int i = 0; i <= static_cast<int>(SelectionReason::kImported); ++i) {
+    changes.push_back({"reason", [=](R& r) { r.reason = static_cast<SelectionReason>(i); }});
   }
   return changes;
 }

@@ -22,7 +22,7 @@ class ScaleTactics {
   explicit ScaleTactics(const Device& device) {
     space.SetBaseline({{work, 100}});
     for (int each : {100, 1}) {
-      KernelSource source = KernelSource::HostCpp(kScaleSource, "scale").Define("TILE", 1 << 30).Define("WORK", each);
+      KernelSource source = KernelSource::CpuCpp(kScaleSource, "scale").Define("TILE", 1 << 30).Define("WORK", each);
       Result<CompiledKernel> kernel = CompiledKernel::Create(device, source, Hints(), Geometry());
       EXPECT_OK(kernel);
       kernels_.emplace(each, *kernel);

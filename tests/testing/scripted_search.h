@@ -30,7 +30,7 @@ namespace tuneonce::testing {
 /// a second, and "cancel" sets `cancelled`. Sources with the same text have the same code.
 class FakeToolchain final : public Toolchain {
  public:
-  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
   Result<std::string> Version() const override { return std::string("fake 1"); }
   std::string Description() const override { return "fake"; }
 
@@ -164,7 +164,7 @@ inline std::vector<PlannedConfig> PlannedOf(const std::vector<std::pair<std::str
     Candidate candidate;
     candidate.config = configs[i];
     candidate.definition = definition;
-    candidate.source = KernelSource::HostCpp(script[i].first, "k");
+    candidate.source = KernelSource::CpuCpp(script[i].first, "k");
     runner->times[script[i].first] = script[i].second;
     planned[i].config = configs[i];
     planned[i].alternatives.push_back(candidate);

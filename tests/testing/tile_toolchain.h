@@ -32,7 +32,7 @@ class TileToolchain final : public Toolchain {
                              const WaitLimits& limits) const override {
     ++num_compiles_;
     KernelSource host = source;
-    host.kind = SourceKind::kHostCpp;
+    host.kind = SourceKind::kCpuCpp;
     Result<Artifact> artifact = host_.Compile(host, hints, target, limits);
     if (!artifact.ok()) return artifact;
     artifact->parameters = types_;

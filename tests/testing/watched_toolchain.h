@@ -17,7 +17,7 @@ namespace tuneonce::testing {
 /// The host's compiler, which notes what it compiles, and hangs where it is told to, until it is given up.
 class WatchedToolchain final : public Toolchain {
  public:
-  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
   Result<std::string> Version() const override { return host_.Version(); }
   std::string Description() const override { return "watched"; }
 

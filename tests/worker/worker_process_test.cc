@@ -64,7 +64,7 @@ TEST(WorkerProcessTest, OneThatEndsByItselfMayTakeItsTime) {
 TEST(WorkerProcessTest, ATrapIsASignalOfItsOwn) {
   Result<std::unique_ptr<WorkerProcess>> worker = StartObedient();
   EXPECT_FALSE(Ask(**worker, "trap").ok());
-  EXPECT_EQ((*worker)->Kill().kind, WorkerEnd::Kind::kSignaled);  // SIGILL or SIGTRAP: the processor's choice.
+  EXPECT_EQ((*worker)->Kill().kind, WorkerEnd::Kind::kSignaled);  // SIGILL or SIGTRAP: the processor's selection.
 }
 
 TEST(WorkerProcessTest, OneThatHangsIsATimeoutAndIsKilled) {

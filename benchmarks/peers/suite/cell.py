@@ -63,7 +63,7 @@ def tune(peer: Peer, work: str, device: str, measured: bool) -> None:
         from one_timer import measure
 
         times = measure({**(choice.space or {}), "the choice": choice.launch})
-        say(**found, choice_us=times.pop("the choice", None), space_us=times)
+        say(**found, selected_us=times.pop("the choice", None), space_us=times)
 
 
 def fault(peer: Peer, kind: str) -> None:

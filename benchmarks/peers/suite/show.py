@@ -26,7 +26,7 @@ def works_of(cell: Optional[Dict[str, Any]]) -> Dict[str, Any]:
 
 
 def regret(cell: Optional[Dict[str, Any]], work: str, config: Optional[str] = None) -> Optional[float]:
-    """By how much `config` (the cell's own choice if None) is slower than the fastest candidate, both by the one timer;
+    """By how much `config` (the cell's own selection if None) is slower than the fastest candidate, both by the one timer;
     None where the candidates are the peer's own."""
     found = works_of(cell).get(work, {})
     times = found.get("space_us") or {}
@@ -84,7 +84,7 @@ def two_processes(cell: Optional[Dict[str, Any]]) -> str:
         return "failed"
     searched = [each.get("searched") for each in tuned]
     said = "?" if None in searched else str(sum(searched))
-    return f"{said} searched, {'one choice' if len({each['config'] for each in tuned}) == 1 else 'two choices'}"
+    return f"{said} searched, {'one selection' if len({each['config'] for each in tuned}) == 1 else 'two selections'}"
 
 
 def line(peer: Dict[str, Any], cells: Dict[str, Any], works: List[str]) -> Dict[str, str]:

@@ -34,7 +34,7 @@ def matmul(shape):
 
 
 def dropout(shape):
-    """Which elements stay is Triton's generator's choice, so that home's result is what ours is compared with."""
+    """Which elements stay is Triton's generator's selection, so that home's result is what ours is compared with."""
     n, p = shape["N"], 0.5
     x = normal(n, dtype=FLOAT)
     return Case({"x_ptr": x, "output_ptr": empty(n, dtype=FLOAT), "n_elements": n, "p": p, "seed": 123}, ["output_ptr"],

@@ -46,7 +46,7 @@ class CallableSearch {
                  const Device& device)
       : labels_(std::move(labels)), launch_(std::move(launch)), device_(device) {
     axis_ = space_.AddStringAxis("config", labels_);
-    space_.AllowConfigs(static_cast<int>(labels_.size()));
+    space_.MaxConfigs(static_cast<int>(labels_.size()));
     for (const py::list& of_config : outputs) {
       outputs_.emplace_back();
       for (py::handle output : of_config) outputs_.back().push_back(Read(output));

@@ -125,7 +125,7 @@ Result<ContextView> KernelCaller::PrimaryOf(int device) {
   return it->second.view();
 }
 
-Status KernelCaller::Do(Use use, CUstream stream, const Argument* list, std::size_t count, Choice* choice) {
+Status KernelCaller::Do(Use use, CUstream stream, const Argument* list, std::size_t count, LaunchPlan* plan) {
   switch (use) {
     case Use::kLaunch:
       return kernel_.LaunchArguments(stream, list, count);
@@ -133,16 +133,16 @@ Status KernelCaller::Do(Use use, CUstream stream, const Argument* list, std::siz
       return kernel_.WarmupArguments(stream, list, count);
     case Use::kRetune:
       return kernel_.RetuneArguments(stream, list, count);
-    case Use::kChoice:
+    case Use::kSelected:
       break;
   }
-  TUNEONCE_ASSIGN_OR_RETURN(*choice, kernel_.ChoiceOfArguments(stream, list, count));
+  TUNEONCE_ASSIGN_OR_RETURN(*plan, kernel_.ExplainArguments(stream, list, count));
   return Status();
 }
 
 Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
   Status status;
-  if (use != Use::kChoice) {
+  if (use != Use::kSelected) {
     arguments.ForEach([&](const TensorRef& tensor) {
       if (tensor.producer_stream() == nullptr) return true;
       status = OrderBehind(StreamView(device_.api(), stream), tensor.producer_stream());
@@ -152,12 +152,12 @@ Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
   }
   if (use == Use::kLaunch) {
     bool missed = false;
-    status = kernel_.LaunchIfResident(stream, arguments.list(), arguments.count, &missed);
+    status = kernel_.LaunchIfReady(stream, arguments.list(), arguments.count, &missed);
     if (!missed) return status;
   }
   // A search, or a wait for another thread's: others may run meanwhile. The caller holds the tensors.
   Py_BEGIN_ALLOW_THREADS;
-  status = Do(use, stream, arguments.list(), arguments.count, arguments.choice);
+  status = Do(use, stream, arguments.list(), arguments.count, arguments.plan);
   Py_END_ALLOW_THREADS;
   return status;
 }
@@ -221,12 +221,12 @@ PyObject* KernelCaller::RetuneWith(PyObject* const* arguments, Py_ssize_t count,
   return is_cpu_ ? CallOnCpuDevice(read, Use::kRetune) : CallOnCuda(read, stream, Use::kRetune);
 }
 
-bool KernelCaller::ChoiceOf(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream,
-                            Choice* choice) {
+bool KernelCaller::Explain(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream,
+                           LaunchPlan* plan) {
   Arguments read;
   if (!Read(arguments, count, &read)) return false;
-  read.choice = choice;
-  PyObject* none = is_cpu_ ? CallOnCpuDevice(read, Use::kChoice) : CallOnCuda(read, stream, Use::kChoice);
+  read.plan = plan;
+  PyObject* none = is_cpu_ ? CallOnCpuDevice(read, Use::kSelected) : CallOnCuda(read, stream, Use::kSelected);
   Py_XDECREF(none);
   return none != nullptr;
 }
@@ -266,9 +266,9 @@ Status KernelCaller::InContext(const std::function<Status(TunedKernel&)>& run) {
   return OnDevice(nullptr, [&](CUstream) { return run(kernel_); });
 }
 
-Status KernelCaller::ChoiceOf(CUstream stream, const TunedKernel::Shape& shape, Choice* choice) {
+Status KernelCaller::Explain(CUstream stream, const TunedKernel::Shape& shape, LaunchPlan* plan) {
   return OnDevice(stream, [&](CUstream where) -> Status {
-    TUNEONCE_ASSIGN_OR_RETURN(*choice, kernel_.ChoiceOf(where, shape));
+    TUNEONCE_ASSIGN_OR_RETURN(*plan, kernel_.Explain(where, shape));
     return Status();
   });
 }
@@ -290,8 +290,8 @@ Result<std::vector<WarmedKey>> KernelCaller::WarmupAll(const std::vector<KernelC
   return warmed;
 }
 
-Status KernelCaller::AtSafePoint(CUstream stream) {
-  return OnDevice(stream, [&](CUstream where) { return kernel_.AtSafePoint(where); });
+Status KernelCaller::TunePending(CUstream stream) {
+  return OnDevice(stream, [&](CUstream where) { return kernel_.TunePending(where); });
 }
 
 }  // namespace tuneonce::python

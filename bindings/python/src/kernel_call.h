@@ -39,8 +39,8 @@ class KernelCaller {
   static Result<std::vector<WarmedKey>> WarmupAll(const std::vector<KernelCaller*>& callers, CUstream stream,
                                                   const std::vector<KernelShapes>& list,
                                                   const WarmupAllOptions& options);
-  /// TunedKernel::AtSafePoint, likewise.
-  Status AtSafePoint(CUstream stream);
+  /// TunedKernel::TunePending, likewise.
+  Status TunePending(CUstream stream);
   /// TunedKernel::Retune, of a shape; likewise.
   Status Retune(CUstream stream, const TunedKernel::Shape& shape);
   /// Calls `run` with the kernel in a context of the device, and returns its status.
@@ -49,9 +49,9 @@ class KernelCaller {
   PyObject* WarmupWith(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
   /// TunedKernel::Retune on a call's arguments. As Call.
   PyObject* RetuneWith(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
-  /// TunedKernel::ChoiceOf of a call. False with an exception set.
-  bool ChoiceOf(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream, Choice* choice);
-  Status ChoiceOf(CUstream stream, const TunedKernel::Shape& shape, Choice* choice);
+  /// TunedKernel::Explain of a call. False with an exception set.
+  bool Explain(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream, LaunchPlan* plan);
+  Status Explain(CUstream stream, const TunedKernel::Shape& shape, LaunchPlan* plan);
 
   TunedKernel& kernel() { return kernel_; }
   bool is_cpu_device() const { return is_cpu_; }
@@ -80,9 +80,9 @@ class KernelCaller {
   bool ReadTable(PyObject* object, const Parameter& parameter, Arguments* read) const;
   bool Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const;
   /// What is done with the arguments: launch, tune on them, or explain what a launch would run.
-  enum class Use { kLaunch, kWarmup, kRetune, kChoice };
-  /// `choice`: of kChoice.
-  Status Do(Use use, CUstream stream, const Argument* list, std::size_t count, Choice* choice);
+  enum class Use { kLaunch, kWarmup, kRetune, kSelected };
+  /// `selection`: of kSelected.
+  Status Do(Use use, CUstream stream, const Argument* list, std::size_t count, LaunchPlan* plan);
   PyObject* CallOnCuda(Arguments& arguments, std::optional<CUstream> stream, Use use);
   PyObject* CallOnCpuDevice(Arguments& arguments, Use use);
   Status UseStaged(Arguments& arguments, Use use);

@@ -24,7 +24,7 @@ Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
   // Launches without staging: nothing is launched, or an error is returned, before the tensors' memory is accessed.
   auto is_empty = [](const Argument& argument) { return argument.is_tensor() && !argument.tensor().HasElements(); };
   if (std::any_of(arguments.list(), arguments.list() + arguments.count, is_empty)) {
-    return Do(use, cpu_stream_->get(), arguments.list(), arguments.count, arguments.choice);
+    return Do(use, cpu_stream_->get(), arguments.list(), arguments.count, arguments.plan);
   }
   // All tensors, those of tables in their place; without those that have no elements.
   std::vector<TensorView> host;
@@ -57,7 +57,7 @@ Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
     if (expected_[i].parameter->access == Access::kIn) continue;
     for (std::size_t tensor = first; tensor < next; ++tensor) written.push_back(tensor);
   }
-  TUNEONCE_RETURN_IF_ERROR(Do(use, cpu_stream_->get(), list.data(), list.size(), arguments.choice));
+  TUNEONCE_RETURN_IF_ERROR(Do(use, cpu_stream_->get(), list.data(), list.size(), arguments.plan));
   if (use != Use::kLaunch) return cpu_stream_->view().Synchronize();
   for (std::size_t tensor : written) TUNEONCE_RETURN_IF_ERROR(staged.CopyBack(tensor));
   return cpu_stream_->view().Synchronize();

@@ -49,7 +49,7 @@ std::string FamilyJson(const std::string& name, const std::vector<std::string>& 
   return ValueOrThrow(ShownFamily::Of(name, std::move(named), extents)).Json();
 }
 
-/// `target`: empty for ClassifiedBundle's choice.
+/// `target`: empty for ClassifiedBundle's selection.
 std::string ClassifyJson(const std::string& bundle, const std::string& target,
                          const std::map<std::string, std::int64_t>& extents,
                          const std::map<std::string, std::vector<std::string>>& ptx) {

@@ -116,24 +116,24 @@ std::vector<Keyword<KernelKeywords>> MakeKernelKeywords() {
   using K = KernelKeywords;
   return {
       {"store", "None", [](const char*, py::handle given, K& k) { k.policy.store = StoreOf(given); }},
-      {"mode", "'tune'",
+      {"mode", "'tune_on_miss'",
        [](const char* name, py::handle given, K& k) {
-         constexpr P::Mode kModes[] = {P::Mode::kTune, P::Mode::kTuneInBackground, P::Mode::kStoredOnly,
-                                       P::Mode::kBaselineOnly};
-         k.policy.mode = kModes[WordOf(name, given, {"tune", "tune_in_background", "stored_only", "baseline_only"})];
+         constexpr P::Mode kModes[] = {P::Mode::kTuneOnMiss, P::Mode::kTuneDeferred, P::Mode::kStoredOnly,
+                                       P::Mode::kFallbackOnly};
+         k.policy.mode = kModes[WordOf(name, given, {"tune_on_miss", "tune_deferred", "stored_only", "fallback_only"})];
        }},
-      {"on_tune_error", "'use_baseline'",
+      {"on_tune_error", "'use_fallback'",
        [](const char* name, py::handle given, K& k) {
-         bool is_raised = WordOf(name, given, {"use_baseline", "raise"}) == 1;
-         k.policy.on_tune_error = is_raised ? P::OnTuneError::kReturn : P::OnTuneError::kUseBaseline;
+         bool is_raised = WordOf(name, given, {"use_fallback", "raise"}) == 1;
+         k.policy.on_tune_error = is_raised ? P::OnTuneError::kReturn : P::OnTuneError::kUseFallback;
        }},
-      {"weakest_match", "'exact'",
+      {"min_match", "'exact'",
        [](const char* name, py::handle given, K& k) {
          constexpr RecordMatch kMatches[] = {RecordMatch::kExact, RecordMatch::kOtherDriver, RecordMatch::kOtherDevice};
-         k.policy.weakest_match = kMatches[WordOf(name, given, {"exact", "other_driver", "other_device"})];
+         k.policy.min_match = kMatches[WordOf(name, given, {"exact", "other_driver", "other_device"})];
        }},
-      {"shared_choice", "''",
-       [](const char* name, py::handle given, K& k) { k.policy.shared_choice = TextOf(name, given); }},
+      {"selection_group", "''",
+       [](const char* name, py::handle given, K& k) { k.policy.selection_group = TextOf(name, given); }},
       {"observer", "None",
        [](const char*, py::handle given, K& k) {
          if (given.is_none()) return;
@@ -159,10 +159,10 @@ std::vector<Keyword<KernelKeywords>> MakeKernelKeywords() {
       OfPolicy<&P::kept_inputs_bytes>("kept_inputs_bytes"),
       OfPolicy<&P::store_under_profiler>("store_under_profiler"),
       OfPolicy<&P::accept_incomplete>("accept_incomplete"),
-      OfPolicy<&P::longest_wait_ms>("longest_wait_ms"),
+      OfPolicy<&P::max_wait_ms>("max_wait_ms"),
       OfPolicy<&P::retry_after_ms>("retry_after_ms"),
       OfPolicy<&P::tune_at_bucket_bound>("tune_at_bucket_bound"),
-      OfPolicy<&P::max_resident_keys>("max_resident_keys"),
+      OfPolicy<&P::max_ready_keys>("max_ready_keys"),
   };
 }
 
@@ -234,7 +234,7 @@ KernelKeywords ReadKernelKeywords(py::handle keywords) {
   for (const auto& [name, value] : given) {
     if (!Read(OwnKeywords(), name, value, read)) Read(SearchKeywords(), name, value, read.policy.search);
   }
-  if (all_disabled == true) read.policy.mode = AutotunePolicy::Mode::kBaselineOnly;
+  if (all_disabled == true) read.policy.mode = AutotunePolicy::Mode::kFallbackOnly;
   if (all_disabled == false) read.policy.search.runtime = AnyhowEnabled();
   return read;
 }

@@ -24,7 +24,7 @@ struct KernelKeywords {
 KernelKeywords ReadKernelKeywords(pybind11::handle keywords);
 /// Reads those of exhaustive_search, a dict. Throws likewise.
 SearchOptions ReadSearchKeywords(const pybind11::dict& keywords);
-/// ", store=None, mode='tune', ...": TunedKernel's keywords and their defaults, as a signature has them.
+/// ", store=None, mode='tune_on_miss', ...": TunedKernel's keywords and their defaults, as a signature has them.
 std::string KernelKeywordsSignature();
 
 /// Sets whether kernels that are made from now on without the keyword are disabled. Before the first call the

@@ -77,7 +77,7 @@ py::object ResultObject(const TuningResult& result, const ConfigOf& config_of) {
       py::arg("duplicates") = TupleOf(result.duplicates, duplicate),
       py::arg("not_measured") = TupleOf(result.not_measured, config_of),
       py::arg("baseline") = result.baseline ? success(*result.baseline) : py::object(py::none()),
-      py::arg("speedup_over_baseline") = result.speedup_over_baseline, py::arg("is_certain") = result.is_certain,
+      py::arg("speedup_over_baseline") = result.speedup_over_baseline, py::arg("is_conclusive") = result.is_conclusive,
       py::arg("is_isolated") = result.is_isolated, py::arg("timer") = result.timer, py::arg("drift") = result.drift,
       py::arg("notes") = py::tuple(py::cast(result.notes)), py::arg("cost") = CostObject(result.cost),
       py::arg("reason") = std::string(FindStored(ReasonOf(result))->word),

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "call_guard.h"
-#include "choice_object.h"
 #include "kernel_call.h"
+#include "launch_plan_object.h"
 #include "python_signals.h"
 #include "runtime/counter_fields.h"
 #include "stream_argument.h"
@@ -70,15 +70,15 @@ PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
   });
 }
 
-PyObject* AtSafePoint(PyObject* self, PyObject* arguments, PyObject* keywords) {
+PyObject* TunePending(PyObject* self, PyObject* arguments, PyObject* keywords) {
   static const char* const kNames[] = {"stream", nullptr};
   PyObject* stream = Py_None;
-  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:at_safe_point", const_cast<char**>(kNames), &stream) == 0) {
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:tune_pending", const_cast<char**>(kNames), &stream) == 0) {
     return nullptr;
   }
   return Guarded([&]() -> py::object {
     CUstream where = StreamOf(stream);
-    WithoutGil([&] { return CallerOf(self).AtSafePoint(where); });
+    WithoutGil([&] { return CallerOf(self).TunePending(where); });
     return py::none();
   });
 }
@@ -90,19 +90,19 @@ TunedKernel::Shape ShapeFrom(PyObject* self, PyObject* given, PyObject* dtypes) 
   return ReadShapes(CallerOf(self).kernel().definition(), one, dtypes).front();
 }
 
-PyObject* ChoiceOf(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+PyObject* Explain(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   std::optional<CUstream> stream;
-  if (!ReadStream("choice_of", arguments, count, keywords, &stream)) return nullptr;
+  if (!ReadStream("explain", arguments, count, keywords, &stream)) return nullptr;
   return Guarded([&]() -> py::object {
-    Choice choice;
+    LaunchPlan plan;
     bool is_shape = count > 0 && count <= 2 && PyDict_Check(arguments[0]) != 0;
     if (!is_shape) {
-      if (!CallerOf(self).ChoiceOf(arguments, count, stream, &choice)) throw py::error_already_set();
-      return ChoiceObject(choice);
+      if (!CallerOf(self).Explain(arguments, count, stream, &plan)) throw py::error_already_set();
+      return LaunchPlanObject(plan);
     }
     TunedKernel::Shape shape = ShapeFrom(self, arguments[0], count == 2 ? arguments[1] : Py_None);
-    WithoutGil([&] { return CallerOf(self).ChoiceOf(stream.value_or(nullptr), shape, &choice); });
-    return ChoiceObject(choice);
+    WithoutGil([&] { return CallerOf(self).Explain(stream.value_or(nullptr), shape, &plan); });
+    return LaunchPlanObject(plan);
   });
 }
 
@@ -160,13 +160,13 @@ PyObject* ReleaseRetired(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* Seal(PyObject* self, PyObject*) {
-  CallerOf(self).kernel().Seal();
+PyObject* Freeze(PyObject* self, PyObject*) {
+  CallerOf(self).kernel().Freeze();
   Py_RETURN_NONE;
 }
 
-PyObject* SealedMisses(PyObject* self, PyObject*) {
-  return Guarded([&] { return py::object(py::cast(CallerOf(self).kernel().sealed_misses())); });
+PyObject* FrozenMisses(PyObject* self, PyObject*) {
+  return Guarded([&] { return py::object(py::cast(CallerOf(self).kernel().frozen_misses())); });
 }
 
 PyObject* CountersOf(PyObject* self, PyObject*) {
@@ -228,12 +228,12 @@ PyMethodDef tuned_kernel_methods[] = {
     {"warmup_with", AnyFunction(WarmupWith), METH_FASTCALL | METH_KEYWORDS,
      "warmup_with($self, /, *args, stream=None)\n--\n\nTunes or loads the key of such a call on its arguments, without "
      "launching, for a kernel whose speed depends on its data."},
-    {"at_safe_point", AnyFunction(AtSafePoint), METH_VARARGS | METH_KEYWORDS,
-     "at_safe_point($self, /, stream=None)\n--\n\nTunes all pending keys in mode 'tune_in_background', or looks them "
+    {"tune_pending", AnyFunction(TunePending), METH_VARARGS | METH_KEYWORDS,
+     "tune_pending($self, /, stream=None)\n--\n\nTunes all pending keys in mode 'tune_deferred', or looks them "
      "up again in 'stored_only'. No stream may capture, and no launch may be running."},
-    {"choice_of", AnyFunction(ChoiceOf), METH_FASTCALL | METH_KEYWORDS,
-     "choice_of($self, /, *args, stream=None)\n--\n\nReturns what such a call would run, why, and where the config "
-     "comes from, as a Choice. Nothing is launched, tuned or compiled. choice_of(shape, dtypes=None) takes a dict "
+    {"explain", AnyFunction(Explain), METH_FASTCALL | METH_KEYWORDS,
+     "explain($self, /, *args, stream=None)\n--\n\nReturns what such a call would run, why, and where the config "
+     "comes from, as a LaunchPlan. Nothing is launched, tuned or compiled. explain(shape, dtypes=None) takes a dict "
      "{dim: "
      "extent} instead."},
     {"pin", AnyFunction(Pin), METH_VARARGS | METH_KEYWORDS,
@@ -250,10 +250,10 @@ PyMethodDef tuned_kernel_methods[] = {
     {"release_retired", ReleaseRetired, METH_NOARGS,
      "release_retired($self, /)\n--\n\nUnloads code that no key runs any more. No graph that contains it may be "
      "used again."},
-    {"seal", Seal, METH_NOARGS,
-     "seal($self, /)\n--\n\nEnds all tuning. Later misses run the fallback config and are counted."},
-    {"sealed_misses", SealedMisses, METH_NOARGS,
-     "sealed_misses($self, /)\n--\n\nReturns the keys that missed since seal(), as a list of texts."},
+    {"freeze", Freeze, METH_NOARGS,
+     "freeze($self, /)\n--\n\nEnds all tuning. Later misses run the fallback config and are counted."},
+    {"frozen_misses", FrozenMisses, METH_NOARGS,
+     "frozen_misses($self, /)\n--\n\nReturns the keys that missed since freeze(), as a list of texts."},
     {"counters", CountersOf, METH_NOARGS,
      "counters($self, /)\n--\n\nReturns the counters of events since the kernel was made, as a dict "
      "(tuneonce.Counters)."},

@@ -110,20 +110,20 @@ A kernel that tunes itself once per key and then launches at the cost of a plain
 bundle: a Bundle, its folder, or its name. Call the kernel with the tensors and scalars of the bundle, in order, and
 optionally stream=: by default the framework's current stream.
 device: 'cuda', 'cuda:1', 'cpu'.
-store: where choices are kept: a file, 'memory', None for the user's own, or a list of which the first is written and
+store: where selections are kept: a file, 'memory', None for the user's own, or a list of which the first is written and
     the others are files that an application ships. 'redis://HOST:PORT/NAME', alone or at the list's end: the fleet's.
-mode: what a new key means: 'tune', 'tune_in_background', 'stored_only', 'baseline_only'.
-on_tune_error: 'use_baseline' or 'raise'. retry_after_ms: when a tune that may yet work is tried again.
-weakest_match: of a stored choice that is used: 'exact', 'other_driver', 'other_device'. accept_incomplete: use those of
+mode: what a new key means: 'tune_on_miss', 'tune_deferred', 'stored_only', 'fallback_only'.
+on_tune_error: 'use_fallback' or 'raise'. retry_after_ms: when a tune that may yet work is tried again.
+min_match: of a stored selection that is used: 'exact', 'other_driver', 'other_device'. accept_incomplete: use those of
     searches that were cut short. store_under_profiler: keep what was measured under one.
-shared_choice: kernels with the same name here share their choices.
+selection_group: kernels with the same name here share their selections.
 observer: a tuneonce.Observer, told what happens on misses.
 ranks: a tuneonce.ranks.RankGroup: all its ranks run the same config of each key. ranks_silence_ms: how long one may say
     nothing. ranks_may_differ: what is not agreed on runs its baseline. ranks_mixed_kinds: devices of one kind agree.
     ranks_share_search: all compile and try a part of the candidates. ranks_minimize: of what all ranks timed, the
     'worst' or the 'mean'.
-kept_inputs_bytes: of copies for 'tune_in_background'. longest_wait_ms: for another process that tunes the key.
-tune_at_bucket_bound: tune a bucket at its upper bound. max_resident_keys: more than these are dropped.
+kept_inputs_bytes: of copies for 'tune_deferred'. max_wait_ms: for another process that tunes the key.
+tune_at_bucket_bound: tune a bucket at its upper bound. max_ready_keys: more than these are dropped.
 timer: 'cupti', 'events' or None for the best there is. warm: measure with a warm cache.
 verify: compare with the baseline's outputs. baseline_margin: by which a config must beat the baseline.
 final_rounds: of the winner against the baseline alone. max_rounds, gpu_budget_ms, race_budget_ms: bounds of a race.

@@ -63,16 +63,16 @@ TunedKernel::Shape ReadShape(const KernelDefinition& definition, py::handle give
 
 const char* StateText(WarmedKey::State state) {
   switch (state) {
-    case WarmedKey::State::kResident:
-      return "resident";
+    case WarmedKey::State::kReady:
+      return "ready";
     case WarmedKey::State::kFromStore:
       return "from_store";
     case WarmedKey::State::kFromRanks:
       return "from_ranks";
     case WarmedKey::State::kTuned:
       return "tuned";
-    case WarmedKey::State::kStandIn:
-      return "stand_in";
+    case WarmedKey::State::kFallback:
+      return "fallback";
     case WarmedKey::State::kFailed:
       return "failed";
     case WarmedKey::State::kNotReached:
@@ -162,7 +162,7 @@ void AddWarmupAll(py::module_& module) {
       "Warms up many kernels in one call: `kernels` are pairs (kernel, shapes), or a dict of them, on one "
       "device. What is stored is loaded, the rest tuned in order; compiles overlap. `deadline`: seconds for all, "
       "or None. Returns for each key a dict: kernel, key, shapes (places in the kernel's list), state ('tuned', "
-      "'from_store', 'resident', 'stand_in', 'failed', 'not_reached'), complete, error (a text or None). "
+      "'from_store', 'ready', 'fallback', 'failed', 'not_reached'), complete, error (a text or None). "
       "`on_progress(key, done, total, seconds_left)` is called after each, and what it raises ends the warm-up. What "
       "fails stops nothing else.");
 }

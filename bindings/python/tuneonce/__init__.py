@@ -25,7 +25,7 @@ _MODULES = {
     "observer": ("Observer",),
     "tracing": ("trace",),
     "reporting": ("Report", "report"),
-    "choice": ("Choice",),
+    "launch_plan": ("LaunchPlan",),
     "pointer_table": ("PointerTable",),
     "typed": ("Counters", "Doctor", "Record", "WarmedKey"),
 }

@@ -2,7 +2,7 @@ import os
 from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Tuple, Union, final
 
 from tuneonce import families as families
-from tuneonce.choice import Choice as Choice
+from tuneonce.launch_plan import LaunchPlan as LaunchPlan
 from tuneonce.pointer_table import PointerTable as PointerTable
 from tuneonce.observer import Observer as Observer
 from tuneonce.ranks import RankGroup
@@ -29,7 +29,7 @@ __all__ = [
     "doctor", "families", "load", "records", "Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error",
     "CancelledError", "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",
     "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError", "DataLossError", "Hints", "SearchSpace",
-    "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "trace", "Report", "report", "Choice", "PointerTable",
+    "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "trace", "Report", "report", "LaunchPlan", "PointerTable",
     "Counters", "Doctor", "Record", "WarmedKey",
 ]
 
@@ -51,8 +51,8 @@ _Path = Union[str, os.PathLike[str]]
 _Store = Union[None, _Path, Sequence[Optional[_Path]]]
 _Shape = Union[Mapping[str, Union[int, float, bool, str]], Sequence[int]]
 _Shapes = Iterable[_Shape]
-_Mode = Literal["tune", "tune_in_background", "stored_only", "baseline_only"]
-_OnTuneError = Literal["use_baseline", "raise"]
+_Mode = Literal["tune_on_miss", "tune_deferred", "stored_only", "fallback_only"]
+_OnTuneError = Literal["use_fallback", "raise"]
 _Minimize = Literal["worst", "mean"]
 _Match = Literal["exact", "other_driver", "other_device"]
 _Isolation = Literal["off", "preferred", "required"]
@@ -76,12 +76,12 @@ class Bundle:
 class TunedKernel:
     def __new__(
         cls, bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None,
-        mode: _Mode = "tune", on_tune_error: _OnTuneError = "use_baseline", weakest_match: _Match = "exact",
-        shared_choice: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
+        mode: _Mode = "tune_on_miss", on_tune_error: _OnTuneError = "use_fallback", min_match: _Match = "exact",
+        selection_group: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
         ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False,
         ranks_share_search: bool = False, ranks_minimize: _Minimize = "worst", kept_inputs_bytes: int = 268435456,
-        store_under_profiler: bool = False, accept_incomplete: bool = False, longest_wait_ms: int = 120000,
-        retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
+        store_under_profiler: bool = False, accept_incomplete: bool = False, max_wait_ms: int = 120000,
+        retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_ready_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
         max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0,
         max_proposed: int = 16, wall_budget_ms: float = 0.0,
@@ -94,16 +94,16 @@ class TunedKernel:
     def warmup(self, shapes: _Shapes, dtypes: Optional[Mapping[str, str]] = None, stream: Any = None,
                on_done: Optional[Callable[[int, Optional[str]], object]] = None) -> None: ...
     def warmup_with(self, *args: Any, stream: Any = None) -> None: ...
-    def choice_of(self, *args: Any, stream: Any = None) -> Choice: ...
+    def explain(self, *args: Any, stream: Any = None) -> LaunchPlan: ...
     def pin(self, shape: _Shape, config: Dict[str, _ConfigValue], dtypes: Optional[Mapping[str, str]] = None,
             stored: bool = False) -> None: ...
     def unpin(self, shape: _Shape, dtypes: Optional[Mapping[str, str]] = None) -> None: ...
     def retune(self, shape: _Shape, dtypes: Optional[Mapping[str, str]] = None, stream: Any = None) -> None: ...
     def retune_with(self, *args: Any, stream: Any = None) -> None: ...
-    def at_safe_point(self, stream: Any = None) -> None: ...
+    def tune_pending(self, stream: Any = None) -> None: ...
     def release_retired(self) -> None: ...
-    def seal(self) -> None: ...
-    def sealed_misses(self) -> List[str]: ...
+    def freeze(self) -> None: ...
+    def frozen_misses(self) -> List[str]: ...
     def counters(self) -> Counters: ...
     @property
     def name(self) -> str: ...
@@ -112,12 +112,12 @@ class TunedKernel:
 
 def load(
     bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None,
-        mode: _Mode = "tune", on_tune_error: _OnTuneError = "use_baseline", weakest_match: _Match = "exact",
-        shared_choice: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
+        mode: _Mode = "tune_on_miss", on_tune_error: _OnTuneError = "use_fallback", min_match: _Match = "exact",
+        selection_group: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
         ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False,
         ranks_share_search: bool = False, ranks_minimize: _Minimize = "worst", kept_inputs_bytes: int = 268435456,
-        store_under_profiler: bool = False, accept_incomplete: bool = False, longest_wait_ms: int = 120000,
-        retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
+        store_under_profiler: bool = False, accept_incomplete: bool = False, max_wait_ms: int = 120000,
+        retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_ready_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
         max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0,
         max_proposed: int = 16, wall_budget_ms: float = 0.0,

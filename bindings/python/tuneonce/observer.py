@@ -33,7 +33,7 @@ class Observer:
         """A stored config was loaded without a search."""
 
     def on_refused_miss(self, kernel: str, key: str) -> None:
-        """A call missed on a capturing stream, or after seal()."""
+        """A call missed on a capturing stream, or after freeze()."""
 
     def on_warning(self, line: str) -> None:
         """Something does not work, such as a store that cannot be written. `line` states what is done instead."""

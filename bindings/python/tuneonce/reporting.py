@@ -103,7 +103,7 @@ def _result_json(result: TuningResult[Any]) -> Dict[str, Any]:
         "not_measured": [axes(config) for config in result.not_measured],
         "speedup_over_baseline": result.speedup_over_baseline,
         "reason": result.reason,
-        "is_certain": result.is_certain,
+        "is_conclusive": result.is_conclusive,
         "is_isolated": result.is_isolated,
         "timer": result.timer,
         "drift": result.drift,

@@ -74,9 +74,9 @@ class TuningCost:
 class TuningResult(Generic[C]):
     """The result of a search: successes, failures, duplicates and not_measured together are the whole space.
 
-    best: the choice; reason: what decided for it, as records have it ("fastest", "tie_baseline", ...). successes: fastest first; the others in the order of the space. not_measured: what a budget that ended
+    best: the selected config; reason: why it was selected, as records have it ("fastest", "tie_baseline", ...). successes: fastest first; the others in the order of the space. not_measured: what a budget that ended
     left out. baseline: None if there is none, or it failed. speedup_over_baseline: never below 1; None without a baseline.
-    is_certain: False if a budget ended the race. is_isolated: they ran in a worker process. timer: how they were timed. drift: how much slower the best ran in the
+    is_conclusive: False if a budget ended the race. is_isolated: they ran in a worker process. timer: how they were timed. drift: how much slower the best ran in the
     second half of its rounds than in the first. notes: what one should know about how was measured. device_before,
     device_after: the device right before the race and right after it, by NVML: sm_clock_mhz, temperature_c, power_mw and
     more, as far as they are known; None on the CPU device."""
@@ -88,7 +88,7 @@ class TuningResult(Generic[C]):
     not_measured: Tuple[C, ...]
     baseline: Optional[Success[C]]
     speedup_over_baseline: Optional[float]
-    is_certain: bool
+    is_conclusive: bool
     is_isolated: bool
     timer: str
     drift: float
@@ -103,7 +103,7 @@ class TuningResult(Generic[C]):
             (self.successes, "successes"), (self.failures, "failures"), (self.duplicates, "duplicates"),
             (self.not_measured, "not measured")) if each]
         faster = "" if self.speedup_over_baseline is None else f", {self.speedup_over_baseline:.2f}x the baseline's speed"
-        doubt = "" if self.is_certain else ", not certain"
+        doubt = "" if self.is_conclusive else ", not certain"
         return f"<TuningResult {self.best}{faster}{doubt}; {', '.join(counts)}; by {self.timer}>"
 
     def __str__(self) -> str:
@@ -122,10 +122,10 @@ class TuningResult(Generic[C]):
             return dict(config) if isinstance(config, dict) else {"config": config}
 
         rows = [{**axes(each.config), "outcome": "measured", "mean_us": each.mean_us, "error_margin_us": each.error_margin_us,
-                 "num_samples": each.num_samples, "variant": each.variant, "is_choice": each.config == self.best.config,
+                 "num_samples": each.num_samples, "variant": each.variant, "is_selected": each.config == self.best.config,
                  "is_baseline": self.baseline is not None and each.config == self.baseline.config, "message": ""}
                 for each in self.successes]
-        nothing = {"mean_us": None, "error_margin_us": None, "num_samples": 0, "variant": "", "is_choice": False,
+        nothing = {"mean_us": None, "error_margin_us": None, "num_samples": 0, "variant": "", "is_selected": False,
                    "is_baseline": False}
         rows += [{**axes(each.config), "outcome": each.kind, **nothing, "message": each.message} for each in self.failures]
         rows += [{**axes(each.config), "outcome": "duplicate", **nothing, "message": f"the same as {each.same_as}"}
@@ -134,7 +134,7 @@ class TuningResult(Generic[C]):
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row per config of the space: its axes, outcome, mean_us, error_margin_us, num_samples,
-        variant, is_choice, is_baseline, message. ImportError where pandas is not installed."""
+        variant, is_selected, is_baseline, message. ImportError where pandas is not installed."""
         try:
             import pandas
         except ImportError as error:
@@ -149,7 +149,7 @@ class TuningResult(Generic[C]):
         rows = self._rows()
         columns = list(dict.fromkeys(name for row in rows for name in row))
         head = "".join(f"<th>{cell(name)}</th>" for name in columns)
-        body = "".join("<tr" + (' style="font-weight:bold"' if row["is_choice"] else "") + ">"
+        body = "".join("<tr" + (' style="font-weight:bold"' if row["is_selected"] else "") + ">"
                        + "".join(f"<td>{cell(row.get(name))}</td>" for name in columns) + "</tr>" for row in rows)
         return (f"<p>{html.escape(repr(self))}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
                 + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes))

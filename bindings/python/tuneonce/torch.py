@@ -58,7 +58,7 @@ class CustomOp:
     def register_autograd(self, backward: Callable[..., Any], *, setup_context: Optional[Callable[..., None]] = None) -> None:
         """`backward(ctx, *grads)` and `setup_context(ctx, inputs, output)` as torch.library's. The backward is best an op
         of its own bundle: it has keys of its own then. To let it run with the forward's config instead, make both with
-        the same `shared_choice`."""
+        the same `selection_group`."""
         self._op.register_autograd(backward, setup_context=setup_context)
 
     def _schema(self, returned: Sequence[str]) -> str:
@@ -120,7 +120,7 @@ def custom_op(name: str, bundle: Union[str, "tuneonce.Bundle"], *, device: str =
               dims: Optional[Mapping[str, Callable[[Dict[str, int]], int]]] = None,
               backward: Optional[Callable[..., Any]] = None, setup_context: Optional[Callable[..., None]] = None,
               **options: Any) -> CustomOp:
-    """Registers `name` ("library::op"). `options`: those of TunedKernel (store, shared_choice, ...). `dims`: how extents of
+    """Registers `name` ("library::op"). `options`: those of TunedKernel (store, selection_group, ...). `dims`: how extents of
     outputs that no input has follow from those that inputs have, `{"N": lambda dims: dims["N2"] // 2}`. `backward`,
     `setup_context`: see CustomOp.register_autograd."""
     if not isinstance(bundle, tuneonce.Bundle):

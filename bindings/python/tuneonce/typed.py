@@ -9,16 +9,16 @@ ConfigValue = Union[bool, int, float, str]
 
 class Counters(TypedDict):
     """The result of TunedKernel.counters(): events since the kernel was made."""
-    hits: int  # Calls that found their key resident.
+    hits: int  # Calls that found their key ready.
     tunes: int  # Searches made.
     stored_hits: int  # Keys served from a stored record, without a search.
     waits: int  # Calls that waited for another thread's tune.
-    stand_ins: int  # Launches that ran the fallback config in place of a tuned one.
-    sealed_misses: int  # Launches after seal() whose key was not loaded. They count as stand_ins too.
+    fallbacks: int  # Launches that ran the fallback config in place of a tuned one.
+    frozen_misses: int  # Launches after freeze() whose key was not loaded. They count as fallbacks too.
     failed_tunes: int
     capture_misses: int
     busy_elsewhere: int  # Calls that did not tune since another process tuned their key.
-    waiting_keys: int  # That wait for a safe point now.
+    pending_keys: int  # That wait for TunePending now.
     pinned_keys: int
     kept_inputs_bytes: int
     inputs_not_kept: int
@@ -30,7 +30,7 @@ class Counters(TypedDict):
     misses_refused: int
     workers_replaced: int
     loaded_kernels: int
-    resident_entries: int
+    ready_entries: int
     tuning_seconds: float
     tuning_gpu_seconds: float
 
@@ -40,7 +40,7 @@ class WarmedKey(TypedDict):
     kernel: "TunedKernel"
     key: str
     shapes: List[int]
-    state: Literal["tuned", "from_store", "resident", "stand_in", "failed", "not_reached"]
+    state: Literal["tuned", "from_store", "ready", "fallback", "failed", "not_reached"]
     complete: bool
     error: Optional[str]
 

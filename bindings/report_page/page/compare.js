@@ -11,13 +11,13 @@ function compareView() {
     element("h1", {tabindex: "-1"}, "Two files side by side"),
     element(
         "div", {class: "controls"},
-        choice(
+        dropdown(
             "A", names, String(a),
             (value) => {
               compared[0] = Number(value);
               show();
             }),
-        choice(
+        dropdown(
             "B", names, String(b),
             (value) => {
               compared[1] = Number(value);
@@ -26,7 +26,7 @@ function compareView() {
     element(
         "p", {},
         `${countText(pairs.length, "key")}; of ${
-            changed} the choice differs. Times were taken apart, and may differ by more than ` +
+            changed} the selection differs. Times were taken apart, and may differ by more than ` +
             "their intervals: tuneonce compare A B runs both side by side."),
     sortableTable(
         {caption: "Keys of A and B", rows: pairs, sort: {column: 6, isDown: false}, columns: compareColumns()}),
@@ -34,14 +34,14 @@ function compareView() {
 }
 
 function compareColumns() {
-  const choiceCell = (entry) => entry === null ? "" : link(choiceText(entry), `search/${entry}`);
+  const selectionCell = (entry) => entry === null ? "" : link(selectionText(entry), `search/${entry}`);
   const timeCell = (entry) => entry === null ? "" : timeWithMargin(field(entry, "mean"), field(entry, "margin"));
-  const text = (entry) => entry === null ? "" : choiceText(entry);
+  const text = (entry) => entry === null ? "" : selectionText(entry);
   return [
     {label: "kernel", value: (each) => each.kernel, cell: (each) => each.kernel},
     {label: "key", value: (each) => each.key, cell: (each) => each.key},
-    {label: "A", value: (each) => text(each.a), cell: (each) => choiceCell(each.a)},
-    {label: "B", value: (each) => text(each.b), cell: (each) => choiceCell(each.b)},
+    {label: "A", value: (each) => text(each.a), cell: (each) => selectionCell(each.a)},
+    {label: "B", value: (each) => text(each.b), cell: (each) => selectionCell(each.b)},
     {
       label: "time of A",
       isNumber: true,
@@ -61,7 +61,7 @@ function compareColumns() {
       cell: (each) =>
           each.ratio === null ? "" : `${timesText(each.ratio)} (${each.low.toFixed(2)} to ${each.high.toFixed(2)})`
     },
-    {label: "choice", value: (each) => each.what, cell: (each) => each.what},
+    {label: "selection", value: (each) => each.what, cell: (each) => each.what},
   ];
 }
 
@@ -84,7 +84,7 @@ function pairsOf(a, b) {
 function whatOf({a, b}) {
   if (a === null) return "only in B";
   if (b === null) return "only in A";
-  return choiceText(a) === choiceText(b) ? "same" : "changed";
+  return selectionText(a) === selectionText(b) ? "same" : "changed";
 }
 
 /** A's time divided by B's, with an interval from both margins: above 1 B is the faster. */

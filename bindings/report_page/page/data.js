@@ -26,8 +26,8 @@ function configText(id) {
   return id === null || id === undefined ? "none" : `{${configOf(id).text}}`;
 }
 
-/** What an entry's choice is called: a table of imported decisions has none. */
-function choiceText(entry) {
+/** What an entry's selection is called: a table of imported selections has none. */
+function selectionText(entry) {
   const dim = field(entry, "nearest_dim");
   return dim ? `a table by ${dim}` : configText(field(entry, "config"));
 }

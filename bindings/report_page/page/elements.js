@@ -21,8 +21,8 @@ function link(text, route) {
   return element("button", {type: "button", class: "plain", onclick: () => navigate(route)}, text);
 }
 
-/** A labelled choice. `options`: [value, text] each. */
-function choice(label, options, selected, onChange) {
+/** A labelled selection. `options`: [value, text] each. */
+function dropdown(label, options, selected, onChange) {
   const select = element(
       "select", {onchange: () => onChange(select.value)},
       options.map(([value, text]) => element("option", {value, selected: value === selected}, text)));

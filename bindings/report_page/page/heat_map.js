@@ -7,10 +7,10 @@ function heatMapSection(candidates) {
   const made = heatMapFigure(candidates, x, y);
   const redraw = () => made.redraw(heatMapOption(candidates, x, y), heatMapText(x, y));
   const options = axes.map((each) => [each, each]);
-  return section("Heat map", element("div", {class: "controls"}, choice("Across", options, x, (value) => {
+  return section("Heat map", element("div", {class: "controls"}, dropdown("Across", options, x, (value) => {
                                        x = value;
                                        redraw();
-                                     }), choice("Down", options, y, (value) => {
+                                     }), dropdown("Down", options, y, (value) => {
                                        y = value;
                                        redraw();
                                      })), made);

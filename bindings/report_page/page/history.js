@@ -1,4 +1,4 @@
-// A key's choices over drivers, versions of the kernel, and files.
+// A key's selections over drivers, versions of the kernel, and files.
 
 let entriesByKey = null;
 
@@ -29,9 +29,9 @@ function historySection(entry) {
     },
     {label: "source", value: (each) => field(each, "source"), cell: (each) => field(each, "source")},
     {
-      label: "choice",
-      value: choiceText,
-      cell: (each) => each === entry ? choiceText(each) : link(choiceText(each), `search/${each}`)
+      label: "selection",
+      value: selectionText,
+      cell: (each) => each === entry ? selectionText(each) : link(selectionText(each), `search/${each}`)
     },
     {
       label: "time",
@@ -44,13 +44,13 @@ function historySection(entry) {
   return section(
       "This key over time",
       measured.length > 1 ?
-          figure("The choice's time, by driver and source, the oldest first.", 260, () => historyOption(measured)) :
+          figure("The selection's time, by driver and source, the oldest first.", 260, () => historyOption(measured)) :
           null,
       sortableTable({
-        caption: `${entries.length} decisions for this key and device`,
+        caption: `${entries.length} selections for this key and device`,
         columns,
         rows: entries,
-        classOf: (each) => each === entry ? "is-choice" : null
+        classOf: (each) => each === entry ? "is-selection" : null
       }));
 }
 
@@ -65,15 +65,15 @@ function historyOption(entries) {
     yAxis: axis({type: "value", scale: true, name: "µs", nameLocation: "middle", nameGap: 50}),
     tooltip: {
       formatter: ({dataIndex}) => lines(
-          choiceText(entries[dataIndex]),
+          selectionText(entries[dataIndex]),
           timeWithMargin(field(entries[dataIndex], "mean"), field(entries[dataIndex], "margin")),
           inputOf(entries[dataIndex]).name)
     },
     series: [{
       type: "line",
       symbolSize: 9,
-      itemStyle: {color: colour("choice")},
-      lineStyle: {color: colour("choice")},
+      itemStyle: {color: colour("selection")},
+      lineStyle: {color: colour("selection")},
       data: entries.map((each) => field(each, "mean"))
     }],
   };

@@ -8,7 +8,7 @@ const filters = {
 };
 const states = {
   failures: ["something failed", (entry) => field(entry, "counts")[1] > 0],
-  uncertain: ["not certain", (entry) => !field(entry, "is_certain")],
+  uncertain: ["not certain", (entry) => !field(entry, "is_conclusive")],
   incomplete: ["cut short", (entry) => !field(entry, "is_complete")],
   decided: ["pinned or imported", (entry) => field(entry, "is_pinned") === 1 || field(entry, "reason") === "imported"],
   baseline: [
@@ -69,9 +69,9 @@ function overviewView() {
                     { for: "filter"
                     },
                     "Find", text),
-                choice("Kernel", listOf(kernels), filters.kernel, set("kernel")),
-                choice("Device", listOf(devices), filters.device, set("device")),
-                choice(
+                dropdown("Kernel", listOf(kernels), filters.kernel, set("kernel")),
+                dropdown("Device", listOf(devices), filters.device, set("device")),
+                dropdown(
                     "Where", [["", "all"], ...Object.entries(states).map(([name, [label]]) => [name, label])],
                     filters.state, set("state"))),
             count, table),
@@ -89,7 +89,7 @@ function isKept(entry) {
   if (!filters.text) return true;
   const texts =
       ["kernel", "key", "shape", "device", "why", "host", "variant", "toolchain"].map((name) => field(entry, name));
-  return [...texts, choiceText(entry)].join(" ").toLowerCase().includes(filters.text.toLowerCase());
+  return [...texts, selectionText(entry)].join(" ").toLowerCase().includes(filters.text.toLowerCase());
 }
 
 function problemList() {
@@ -118,7 +118,7 @@ function overviewColumns() {
       value: (each) => field(each, "driver"),
       cell: (each) => driverText(field(each, "driver")) || "any"
     },
-    {label: "choice", value: choiceText, cell: (each) => element("code", {}, choiceText(each))},
+    {label: "selection", value: selectionText, cell: (each) => element("code", {}, selectionText(each))},
     {
       label: "time",
       isNumber: true,
@@ -134,7 +134,7 @@ function overviewColumns() {
     {
       label: "why",
       value: (each) => field(each, "why"),
-      cell: (each) => field(each, "why") + (field(each, "is_certain") ? "" : " (not certain)")
+      cell: (each) => field(each, "why") + (field(each, "is_conclusive") ? "" : " (not certain)")
     },
     {label: "failed", isNumber: true, value: (each) => field(each, "counts")[1], cell: failedCell},
     {label: "when", value: (each) => field(each, "when"), cell: (each) => dateText(field(each, "when"))},
@@ -165,7 +165,7 @@ function summaryTable() {
     const group = groups.get(key);
     group.searches += 1;
     group.failed += field(entry, "counts")[1];
-    group.uncertain += field(entry, "is_certain") ? 0 : 1;
+    group.uncertain += field(entry, "is_conclusive") ? 0 : 1;
     if (field(entry, "speedup") !== null) group.speedups.push(field(entry, "speedup"));
   }
   for (const group of groups.values()) group.speedups.sort((a, b) => a - b);

@@ -33,7 +33,7 @@ function parallelOption(measured, axes) {
       dimension: axes.length,
       min: Math.min(...times),
       max: Math.max(...times),
-      inRange: {color: [colour("choice"), colour("baseline"), colour("bad")]}
+      inRange: {color: [colour("selection"), colour("baseline"), colour("bad")]}
     },
     tooltip: {formatter: ({dataIndex}) => lines(measured[dataIndex].brief, timeText(measured[dataIndex].mean))},
     series: [{

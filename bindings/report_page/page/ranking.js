@@ -10,7 +10,7 @@ function rankingFigure(entry, measured) {
       "with the 95 % interval. The band is within 1 % of the fastest.";
   const labels = Math.min(400, innerWidth * .35);
   return figure(describe, 70 + 22 * ranked.length, () => {
-    const colourOf = (each) => each.config === field(entry, "config") ? colour("choice") :
+    const colourOf = (each) => each.config === field(entry, "config") ? colour("selection") :
         each.config === field(entry, "baseline")                      ? colour("baseline") :
                                                                         colour("plain");
     return {
@@ -40,7 +40,7 @@ function rankingFigure(entry, measured) {
                            })),
           markArea: {
             silent: true,
-            itemStyle: {color: colour("choice"), opacity: .1},
+            itemStyle: {color: colour("selection"), opacity: .1},
             data: [[{xAxis: measured[0].mean}, {xAxis: measured[0].mean * 1.01}]]
           }
         },
@@ -50,7 +50,7 @@ function rankingFigure(entry, measured) {
 }
 
 function rankingLabel(entry, candidate) {
-  const mark = candidate.config === field(entry, "config") ? "choice: " :
+  const mark = candidate.config === field(entry, "config") ? "selection: " :
       candidate.config === field(entry, "baseline")        ? "baseline: " :
                                                              "";
   return mark + candidate.brief;

@@ -3,8 +3,8 @@
 function rooflineSection(entry, measured) {
   const rated = measured.filter((each) => each.more.roofline);
   if (rated.length === 0) return null;
-  const choice = rated.find((each) => each.config === field(entry, "config")) ?? rated[0];
-  const roofline = choice.more.roofline;
+  const selection = rated.find((each) => each.config === field(entry, "config")) ?? rated[0];
+  const roofline = selection.more.roofline;
   const facts = [
     roofline.gb_per_s ? `moves ${significant(roofline.gb_per_s, 3)} GB/s` : "",
     roofline.tflop_per_s ? `computes ${significant(roofline.tflop_per_s, 3)} TFLOP/s` : "",
@@ -12,7 +12,7 @@ function rooflineSection(entry, measured) {
                                "the device's peak is not known",
     roofline.bound ? `${roofline.bound}, ${significant(roofline.intensity, 3)} operations per byte` : "",
   ].filter(Boolean);
-  const text = element("p", {}, `${configText(choice.config)} ${facts.join("; ")}.`);
+  const text = element("p", {}, `${configText(selection.config)} ${facts.join("; ")}.`);
   if (!roofline.intensity || !roofline.tflop_per_s) return section("Roofline", text);
   return section(
       "Roofline", text,
@@ -61,7 +61,7 @@ function rooflineOption(entry, rated) {
         data: points.map(
             (value, i) => ({
               value,
-              itemStyle: {color: rated[i].config === field(entry, "config") ? colour("choice") : colour("plain")}
+              itemStyle: {color: rated[i].config === field(entry, "config") ? colour("selection") : colour("plain")}
             }))
       },
       {type: "line", data: roof, symbol: "none", lineStyle: {color: colour("bad"), width: 2}},

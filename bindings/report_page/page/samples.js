@@ -11,7 +11,7 @@ function samplesSection(entry, details, measured) {
   const top = highestDrawn(shown);
   const above = shown.flatMap((each) => each.more.samples.us).filter((us) => us > top).length;
   const drift = details.drift ?
-      `The choice ran ${percentText(Math.abs(details.drift))} ${
+      `The selection ran ${percentText(Math.abs(details.drift))} ${
           details.drift > 0 ? "slower" : "faster"} in the second half of its rounds than in the first. ` :
       "";
   return section(
@@ -79,7 +79,7 @@ function samplesOption(entry, shown, top, clocks) {
                      type: "scatter",
                      name: name(each),
                      symbolSize: 5,
-                     itemStyle: each.config === field(entry, "config") ? {color: colour("choice")} :
+                     itemStyle: each.config === field(entry, "config") ? {color: colour("selection")} :
                          each.config === field(entry, "baseline")      ? {color: colour("baseline")} :
                                                                          undefined,
                      data: each.more.samples.us.map((us, i) => [each.more.samples.at_ms[i], Math.min(us, top), us]),

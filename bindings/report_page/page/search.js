@@ -43,7 +43,7 @@ function answer(entry) {
   const speedup = field(entry, "speedup");
   const mean = field(entry, "mean");
   return element(
-      "p", {class: "answer"}, element("span", {class: "choice"}, choiceText(entry)), " runs",
+      "p", {class: "answer"}, element("span", {class: "selection"}, selectionText(entry)), " runs",
       mean === null ?
           "" :
           `, in ${timeWithMargin(mean, field(entry, "margin"))} (${
@@ -80,7 +80,7 @@ function provenance(entry, details) {
     ],
     ["variant", field(entry, "variant")],
     [
-      "spread of the choice",
+      "spread of the selection",
       std === undefined || std === null ?
           "" :
           `${timeText(min)} to ${timeText(max)}, median ${timeText(median)}, standard deviation ${timeText(std, 2)}`
@@ -110,7 +110,7 @@ function costText(cost) {
 
 function candidateSections(entry, details) {
   const {measured, failed, duplicates, notMeasured} = sorted(details.candidates);
-  const sections = [() => tableOfRows(details), () => lethalSection(details)];
+  const sections = [() => tableOfRows(details), () => fatalSection(details)];
   if (details.candidates.length === 0) {
     const nothing = "The file does not say which other configs there were.";
     sections.push(() => section("Candidates", element("p", {}, nothing)));
@@ -142,14 +142,14 @@ function notMeasuredSection(notMeasured) {
 function rankingTable(entry, measured) {
   const fastest = measured[0];
   const rank = new Map(measured.map((each, i) => [each, i + 1]));
-  const role = (each) => [each.config === field(entry, "config") ? "choice" : "",
+  const role = (each) => [each.config === field(entry, "config") ? "selection" : "",
                           each.config === field(entry, "baseline") ? "baseline" : ""]
                              .filter(Boolean)
                              .join(", ");
   return sortableTable({
     caption: "All configs that ran",
     rows: measured,
-    classOf: (each) => each.config === field(entry, "config") ? "is-choice" : null,
+    classOf: (each) => each.config === field(entry, "config") ? "is-selection" : null,
     columns: [
       {label: "rank", isNumber: true, value: (each) => rank.get(each), cell: (each) => String(rank.get(each))},
       {label: "config", value: (each) => configOf(each.config).text, cell: (each) => element("code", {}, each.brief)},
@@ -220,19 +220,19 @@ function duplicateSection(duplicates, axes) {
                  }));
 }
 
-function lethalSection(details) {
-  if (!details.lethal) return null;
+function fatalSection(details) {
+  if (!details.fatal) return null;
   return section(
       "Ended the process they were tried in",
       element(
           "ul", {},
-          details.lethal.map(
+          details.fatal.map(
               ([config, reason]) => element(
                   "li", {}, element("code", {}, configText(config)),
                   `: ${reason}. It is not tried again for this key.`))));
 }
 
-/** An imported table of decisions. */
+/** An imported table of selections. */
 function tableOfRows(details) {
   if (!details.rows) return null;
   return section(

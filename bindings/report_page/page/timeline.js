@@ -7,7 +7,7 @@ const spanColours = {
   load: "baseline",
   "warm-up": "baseline",
   verify: "baseline",
-  race: "choice",
+  race: "selection",
   worker: "plain",
   store: "faint",
   wait: "line"

@@ -1,4 +1,4 @@
-// Why a config is the choice, how sure that is, and instead of what, in sentences.
+// Why a config is the selection, how sure that is, and instead of what, in sentences.
 
 const failureTexts = {
   compile: "the compiler refused it",
@@ -23,22 +23,22 @@ function failureText(outcome) {
 /** What decided, from the record's reason and the candidates' figures. */
 function whySentences(entry, details) {
   const {measured, failed} = sorted(details ? details.candidates : []);
-  const choice = measured.find((each) => each.config === field(entry, "config"));
+  const selection = measured.find((each) => each.config === field(entry, "config"));
   const fastest = measured[0];
   const sentences = [whyChosen(entry)];
-  if (choice && fastest && choice !== fastest) {
+  if (selection && fastest && selection !== fastest) {
     sentences.push(
         `The fastest mean is that of ${fastest.brief}, ${
-            timeWithMargin(fastest.mean, fastest.margin)}; the choice's is ` +
-        `${percentText(choice.mean / fastest.mean - 1)} above it. ${whyNotFastest(entry, choice, fastest)}`);
+            timeWithMargin(fastest.mean, fastest.margin)}; the selection's is ` +
+        `${percentText(selection.mean / fastest.mean - 1)} above it. ${whyNotFastest(entry, selection, fastest)}`);
   }
-  const ties = choice ? measured.filter((each) => each !== choice && mayBeFastest(each, fastest)) : [];
+  const ties = selection ? measured.filter((each) => each !== selection && mayBeFastest(each, fastest)) : [];
   if (ties.length > 0) {
     sentences.push(
         `${countText(ties.length, "other config")} cannot be told from the fastest: ` +
         `${ties.slice(0, 3).map((each) => each.brief).join(", ")}${ties.length > 3 ? " and more" : ""}.`);
   }
-  if (failed.length > 0) sentences.push(`${countText(failed.length, "config")} failed, and cannot be the choice.`);
+  if (failed.length > 0) sentences.push(`${countText(failed.length, "config")} failed, and cannot be the selection.`);
   sentences.push(...doubts(entry));
   return sentences;
 }
@@ -46,9 +46,7 @@ function whySentences(entry, details) {
 function whyChosen(entry) {
   const reasons = {
     fastest: "It is the fastest: nothing else was as fast within 1 %.",
-    tie_stored_winner: "Others were as fast within 1 %; it had been chosen before.",
     tie_baseline: "Others were as fast within 1 %; it is the baseline, which stays unless it is beaten.",
-    tie_smaller_workspace: "Others were as fast within 1 %; it needs less memory.",
     tie_earliest:
         "Others were as fast within 1 %; it is the first of them in the space, so that every run chooses the same.",
     baseline_by_margin:
@@ -60,11 +58,11 @@ function whyChosen(entry) {
   return reasons[field(entry, "reason")] || "What decided is not known.";
 }
 
-function whyNotFastest(entry, choice, fastest) {
+function whyNotFastest(entry, selection, fastest) {
   if (field(entry, "is_pinned")) return "What is pinned stays.";
-  if (fastest.samples < choice.samples) {
+  if (fastest.samples < selection.samples) {
     return `It left the race after ${countText(fastest.samples, "round")} of ${
-               choice.samples}: candidates are compared within the ` +
+               selection.samples}: candidates are compared within the ` +
         "rounds that both ran, and there it was not faster by enough. Means of different rounds hide drift.";
   }
   switch (field(entry, "reason")) {
@@ -72,8 +70,6 @@ function whyNotFastest(entry, choice, fastest) {
     case "tie_baseline":
       return "That is too little to give up the baseline for.";
     case "tie_earliest":
-    case "tie_smaller_workspace":
-    case "tie_stored_winner":
       return "Within 1 % of the fastest, round by round, they tie; of those that tie the preferred one runs.";
     default:
       return "Candidates are compared round by round, not by their means.";
@@ -83,7 +79,7 @@ function whyNotFastest(entry, choice, fastest) {
 function doubts(entry) {
   const sentences = [];
   const numNotMeasured = field(entry, "not_measured");
-  if (!field(entry, "is_certain")) {
+  if (!field(entry, "is_conclusive")) {
     sentences.push("It is not certain: the rounds or the budget ended before the candidates could be told apart.");
   }
   if (!field(entry, "is_complete")) {

@@ -145,7 +145,7 @@ KernelDefinition RmsNormMul(bool for_cpu_device) {
     space.SetBaseline({{rows, 1}, {lanes, 8}});
     return norm.Space(space)
         .Grid(Grid::OneD({"M", rows}))
-        .AddVariant(HostCpp(kNormCpu, "rms_norm_mul").Taking({"x", "w", "y", "eps", "M", "N"}));
+        .AddVariant(CpuCpp(kNormCpu, "rms_norm_mul").KernelArgs({"x", "w", "y", "eps", "M", "N"}));
   }
   auto threads = space.AddAxis("THREADS", {64, 128, 256, 512, 1024}), width = space.AddAxis("WIDTH", {1, 2, 4});
   space.AddGuard("whole loads", [=](const Config& c, const Dims& dims) { return dims[N] % c[width] == 0; });
@@ -154,7 +154,7 @@ KernelDefinition RmsNormMul(bool for_cpu_device) {
       .Grid(Grid::OneD({"M", 1}))
       .AddVariant(CudaCpp(kNormCuda, "rms_norm_mul")
                       .Block(threads)
-                      .Taking({"x", "w", "y", "eps", "N"})
+                      .KernelArgs({"x", "w", "y", "eps", "N"})
                       .Assuming({Aligned("x", 16), Aligned("w", 16), Aligned("y", 16)}));
 }
 
@@ -169,7 +169,7 @@ KernelDefinition MulMat(bool for_cpu_device) {
     space.SetBaseline({{rows, 16}, {lanes, 8}});
     return product.Space(space)
         .Grid(Grid::OneD({"N", rows}))
-        .AddVariant(HostCpp(kMulMatCpu, "mul_mat").Taking({"w", "x", "y", "M", "N", "K"}));
+        .AddVariant(CpuCpp(kMulMatCpu, "mul_mat").KernelArgs({"w", "x", "y", "M", "N", "K"}));
   }
   auto warps = space.AddAxis("WARPS", {1, 2, 4, 8}), rows = space.AddAxis("ROWS", {1, 2, 4}),
        steps = space.AddAxis("STEPS", {1, 2});
@@ -185,8 +185,8 @@ KernelDefinition MulMat(bool for_cpu_device) {
                         .Define("COLUMNS", problem.dims[M]);
                   })
                       .Named("cuda")
-                      .On(OnGpu())
+                      .ForTarget(OnGpu())
                       .Block(Term(32) * warps, rows)
-                      .Taking({"w", "x", "y", "N", "K"})
+                      .KernelArgs({"w", "x", "y", "N", "K"})
                       .Assuming({Aligned("w", 16), Aligned("x", 16), ExtentDivisibleBy("w", 1, 8)}));
 }

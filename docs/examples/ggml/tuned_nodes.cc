@@ -118,7 +118,7 @@ Status TunedNodes::Warmup(const ggml_cgraph* graph) {
   return product_.Warmup(stream_.get(), products);
 }
 
-void TunedNodes::Seal() {
-  norm_.Seal();
-  product_.Seal();
+void TunedNodes::Freeze() {
+  norm_.Freeze();
+  product_.Freeze();
 }

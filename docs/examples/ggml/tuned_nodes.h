@@ -17,7 +17,7 @@
 /// While it lives and is installed, it is ggml's node hook (node_hook.patch), of which there is one. A backend's memory
 /// decides what is taken: nodes in host memory for the CPU device, in device memory for CUDA.
 ///
-/// Order: Create, Warmup on each graph that will run, Seal, Install. Thread rule: the hook may be called by any of
+/// Order: Create, Warmup on each graph that will run, Freeze, Install. Thread rule: the hook may be called by any of
 /// ggml's threads; the rest by one, while no graph is computed.
 class TunedNodes {
  public:
@@ -31,8 +31,8 @@ class TunedNodes {
   /// Tunes each key of `graph`'s nodes, or takes it from the store. By shape: the graph's tensors are not touched, and
   /// its buffers need not be allocated. Errors: the first shape's that could not be tuned.
   tuneonce::Status Warmup(const ggml_cgraph* graph);
-  /// From now on nothing is tuned: nodes of a shape that was not warmed up run the stand-in.
-  void Seal();
+  /// From now on nothing is tuned: nodes of a shape that was not warmed up run the fallback.
+  void Freeze();
   void Install() { ggml_set_node_hook(&hook_); }
   void Remove() const {
     if (ggml_get_node_hook() == &hook_) ggml_set_node_hook(nullptr);

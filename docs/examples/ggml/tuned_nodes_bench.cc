@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
     extents.tokens = count;
     Warmup(backend.get(), nodes->get(), extents);
   }
-  (*nodes)->Seal();
+  (*nodes)->Freeze();
   auto norms = (*nodes)->norm().counters(), products = (*nodes)->product().counters();
   std::printf(
       "{\"backend\": \"%s\", \"device\": \"%s\", \"is_cpu_device\": %s, \"layers\": %d, \"width\": %d, "
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
     if (!Compare(backend.get(), nodes->get(), extents, rounds)) return 1;
   }
   std::printf(
-      "{\"refused\": %ld, \"sealed_misses\": %ld}\n", (*nodes)->refused(),
-      static_cast<long>((*nodes)->norm().counters().sealed_misses + (*nodes)->product().counters().sealed_misses));
+      "{\"refused\": %ld, \"frozen_misses\": %ld}\n", (*nodes)->refused(),
+      static_cast<long>((*nodes)->norm().counters().frozen_misses + (*nodes)->product().counters().frozen_misses));
   return 0;
 }

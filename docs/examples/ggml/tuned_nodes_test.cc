@@ -132,7 +132,7 @@ void NodesOfOddShapesComputeWhatGgmlComputes() {
   };
   auto nodes = MakeNodes();
   for (const Case& c : cases) WarmUp(nodes.get(), c.build, c.name);
-  nodes->Seal();
+  nodes->Freeze();
   for (const Case& c : cases) {
     for (int threads : {1, 4}) {
       long before = nodes->norm().counters().hits + nodes->product().counters().hits;
@@ -148,21 +148,21 @@ void AWholeStepRunsByHitsAlone() {
   Build step = [](BackendGraph* graph) { return DecodeStep(graph, {2, 128, 352, 3}); };
   auto nodes = MakeNodes();
   WarmUp(nodes.get(), step, "step");
-  nodes->Seal();
+  nodes->Freeze();
   ExpectTheSame(nodes.get(), step, 3, "step");
-  Expect(nodes->product().counters().sealed_misses + nodes->norm().counters().sealed_misses == 0, "a miss in a step");
+  Expect(nodes->product().counters().frozen_misses + nodes->norm().counters().frozen_misses == 0, "a miss in a step");
 }
 
-void AShapeThatWasNotWarmedUpRunsTheStandInOrGgmlsOwn() {
+void AShapeThatWasNotWarmedUpRunsTheFallbackOrGgmlsOwn() {
   auto nodes = MakeNodes();
   WarmUp(nodes.get(), Product(1, 64, 64), "warm");
-  nodes->Seal();
+  nodes->Freeze();
   ExpectTheSame(nodes.get(), Product(4, 48, 32), 2, "not warmed");
-  Expect(nodes->product().counters().sealed_misses > 0, "it should have been a miss");
+  Expect(nodes->product().counters().frozen_misses > 0, "it should have been a miss");
   auto cold = MakeNodes();
-  cold->Seal();
+  cold->Freeze();
   ExpectTheSame(cold.get(), Norm(2, 64), 2, "nothing warmed");
-  Expect(cold->refused() + cold->norm().counters().stand_ins > 0, "neither refused nor a stand-in");
+  Expect(cold->refused() + cold->norm().counters().fallbacks > 0, "neither refused nor a fallback");
 }
 
 /// Without a warm-up, in the middle of a step. ggml's host memory is not the CPU device's, so that nothing can be tuned
@@ -172,10 +172,10 @@ void AMissInAStepIsTunedOrRunsTheBaseline() {
   ExpectTheSame(nodes.get(), Product(2, 24, 48), 2, "missed product");
   auto counters = nodes->product().counters();
   Expect(nodes->refused() == 0, "a miss was refused");
-  Expect(device == "cpu" ? counters.failed_tunes == 1 && counters.stand_ins == 4 : counters.tunes == 1, "no such miss");
+  Expect(device == "cpu" ? counters.failed_tunes == 1 && counters.fallbacks == 4 : counters.tunes == 1, "no such miss");
 }
 
-void AnotherProcessFindsTheChoicesInTheStore() {
+void AnotherProcessFindsTheSelectionsInTheStore() {
   std::filesystem::path folder = std::filesystem::temp_directory_path() / ("tuned_nodes." + std::to_string(getpid()));
   for (int process = 0; process < 2; ++process) {
     tuneonce::SqliteStoreOptions options;
@@ -200,9 +200,9 @@ int main(int argc, char** argv) {
   }
   NodesOfOddShapesComputeWhatGgmlComputes();
   AWholeStepRunsByHitsAlone();
-  AShapeThatWasNotWarmedUpRunsTheStandInOrGgmlsOwn();
+  AShapeThatWasNotWarmedUpRunsTheFallbackOrGgmlsOwn();
   AMissInAStepIsTunedOrRunsTheBaseline();
-  AnotherProcessFindsTheChoicesInTheStore();
+  AnotherProcessFindsTheSelectionsInTheStore();
   std::printf(failures == 0 ? "passed\n" : "%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -3,7 +3,7 @@
 //
 //   tuneonce_llm [cpu|cuda] [tiny|small] [FOLDER]
 //
-// The order that an engine keeps: make, warm up (tunes, or loads what is known), seal, capture a graph per bucket,
+// The order that an engine keeps: make, warm up (tunes, or loads what is known), freeze, capture a graph per bucket,
 // replay. With FOLDER the bundles are read from there: compiled ahead (`tuneonce bundle compile`), say, so that no
 // compiler is needed. All is generated twice, by launches and by graphs, which must agree to the bit; `tiny` is
 // compared with arithmetic on the host, too. Exit code 0 if all that holds.
@@ -56,7 +56,7 @@ Size Small() {
 /// What one batch was given and what came of it.
 struct Generated {
   std::vector<Tokens> sequences;          // Their prompts, and then what was chosen.
-  std::vector<std::vector<Half>> logits;  // Of each choice, of all sequences.
+  std::vector<std::vector<Half>> logits;  // Of each selection, of all sequences.
 };
 
 /// Puts a prefill or a step of a bucket into the stream.
@@ -161,20 +161,20 @@ Result<bool> Run(const std::string& device_name, const std::string& size_name, c
                                                     : TunedKernel::FromBundle(folder + "/" + embedded.name);
                             }));
   TUNEONCE_ASSIGN_OR_RETURN(Model model, Model::Make(stream.view(), std::move(kernels), size.shape, size.buckets));
-  TUNEONCE_RETURN_IF_ERROR(model.WarmUpAndSeal(stream.get()));
+  TUNEONCE_RETURN_IF_ERROR(model.WarmUpAndFreeze(stream.get()));
   TUNEONCE_ASSIGN_OR_RETURN(bool agrees, GenerateAll(model, size, stream.view(), size_name != "small"));
 
-  std::int64_t missed = 0, stand_ins = 0, tunes = 0;
+  std::int64_t missed = 0, fallbacks = 0, tunes = 0;
   for (TunedKernel* kernel : model.kernels().All()) {
     const tuneonce::Counters counters = kernel->counters();
-    missed += counters.sealed_misses;
-    stand_ins += counters.stand_ins;
+    missed += counters.frozen_misses;
+    fallbacks += counters.fallbacks;
     tunes += counters.tunes;
   }
-  std::printf("%d misses after sealing, %d stand-ins\n%d searches, %d compiles\n", static_cast<int>(missed),
-              static_cast<int>(stand_ins), static_cast<int>(tunes),
+  std::printf("%d misses after freezing, %d fallbacks\n%d searches, %d compiles\n", static_cast<int>(missed),
+              static_cast<int>(fallbacks), static_cast<int>(tunes),
               static_cast<int>(tuneonce::Runtime::Default()->num_compiles()));
-  return agrees && missed == 0 && stand_ins == 0;
+  return agrees && missed == 0 && fallbacks == 0;
 }
 
 int main(int argc, char** argv) {

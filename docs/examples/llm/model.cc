@@ -163,7 +163,7 @@ Result<Model> Model::Make(StreamView stream, Kernels kernels, const ModelShape& 
   return Model(shape, buckets, std::move(kernels), std::move(weights), std::move(scratch), std::move(state));
 }
 
-Status Model::WarmUpAndSeal(CUstream stream) {
+Status Model::WarmUpAndFreeze(CUstream stream) {
   const std::int64_t of_heads = shape_.heads * kHeadDim, of_keys = shape_.kv_heads * kHeadDim;
   const auto causal = static_cast<std::int64_t>(true);
   Shapes gather, tables, append, add, next, norm, products, rotary, prefill, decode, gated;
@@ -212,7 +212,7 @@ Status Model::WarmUpAndSeal(CUstream stream) {
   TUNEONCE_RETURN_IF_ERROR(kernels_.varlen_attention.Warmup(stream, prefill));
   TUNEONCE_RETURN_IF_ERROR(kernels_.decode_attention.Warmup(stream, decode));
   TUNEONCE_RETURN_IF_ERROR(kernels_.dual_gemm.Warmup(stream, gated));
-  for (TunedKernel* kernel : kernels_.All()) kernel->Seal();
+  for (TunedKernel* kernel : kernels_.All()) kernel->Freeze();
   return Status();
 }
 

@@ -88,7 +88,7 @@ class Model {
   static Result<Model> Make(StreamView stream, Kernels kernels, const ModelShape& shape, const Buckets& buckets);
 
   /// Tunes every shape of every bucket, or takes what the store or a compiled bundle has; nothing is tuned after it.
-  Status WarmUpAndSeal(CUstream stream);
+  Status WarmUpAndFreeze(CUstream stream);
 
   /// Begins with these sequences, each of at least one token: writes what Prefill reads, and waits. Returns the bucket
   /// of tokens. Error: InvalidArgument for more than the buckets or the caches have room for.

@@ -1,4 +1,4 @@
-// y = x, one tile per block: what the stand-in for Triton's Tile IR back end returns in triton_tile_ir_test.py. The entry
+// y = x, one tile per block: what the substitute for Triton's Tile IR back end returns in triton_tile_ir_test.py. The entry
 // takes what that back end's takes: pointers and numbers in the kernel's order. make_cpp.py compiles it.
 // Macro: ALIGNED, addresses and an extent that the compiler may assume to be multiples of 16.
 #include "cuda_tile.h"

@@ -10,14 +10,13 @@ tuneonce::Status UseTuneonce() {
   KernelDefinition definition("set");
   definition.Parameters({Out("y", kFloat32, {"N"})})
       .Space(space)
-      .AddVariant(
-          Variant([=](const Config& c, const Problem&) {
-            return KernelSource::HostCpp(
-                       "static void set(const tuneonce_block&, float* y) { *y = 5 + 0 * VALUE; }\n"
-                       "TUNEONCE_CPU_KERNEL(set);",
-                       "set")
-                .Define("VALUE", c[value]);
-          }).Grid(Grid::Fixed(1)));
+      .AddVariant(Variant([=](const Config& c, const Problem&) {
+                    return KernelSource::CpuCpp(
+                               "static void set(const tuneonce_block&, float* y) { *y = 5 + 0 * VALUE; }\n"
+                               "TUNEONCE_CPU_KERNEL(set);",
+                               "set")
+                        .Define("VALUE", c[value]);
+                  }).Grid(Grid::Fixed(1)));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice("cpu"));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());

@@ -52,14 +52,14 @@ class ContractTest : public testing::CpuDeviceTest {
   }
   /// y = 2 * x over N elements, by a kernel `k(const float* x, float* y, int n)` with this body.
   static KernelDefinition Doubled(const std::string& body, std::vector<std::int64_t> configs = {0, 1}) {
-    return DoubledBy(HostCpp(Source("const float* x, float* y, int n", body), "k"), std::move(configs));
+    return DoubledBy(CpuCpp(Source("const float* x, float* y, int n", body), "k"), std::move(configs));
   }
   static KernelDefinition DoubledBy(Variant variant, std::vector<std::int64_t> configs = {0, 1}) {
     KernelDefinition definition("k");
     definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"})})
         .Space(Configs(std::move(configs)))
         .Grid(Grid::Fixed(1))
-        .AddVariant(std::move(variant).Taking({"x", "y", "N"}));
+        .AddVariant(std::move(variant).KernelArgs({"x", "y", "N"}));
     return definition;
   }
 
@@ -130,9 +130,9 @@ TEST_F(ContractTest, ConfigsWhoseArgumentsDifferAreNoDuplicates) {
         .Space(space)
         .Key(each.key)
         .Grid(Grid::Fixed(1))
-        .AddVariant(HostCpp("static void k(const tuneonce_block&, const float* x, float* y, int n, int first) {\n"
-                            "  for (int i = first; i < n; ++i) y[i] = 2 * x[i];\n}\nTUNEONCE_CPU_KERNEL(k);",
-                            "k", {}));
+        .AddVariant(CpuCpp("static void k(const tuneonce_block&, const float* x, float* y, int n, int first) {\n"
+                           "  for (int i = first; i < n; ++i) y[i] = 2 * x[i];\n}\nTUNEONCE_CPU_KERNEL(k);",
+                           "k", {}));
     policy_.store = std::make_shared<MemoryStore>();
     TunedKernel kernel = Create(definition);
     EXPECT_EQ(NumWrong(kernel, Mixed(64)), 0u);
@@ -173,12 +173,12 @@ TEST_F(ContractTest, WhatWritesOutsideOfItsOutputIsNotSelected) {
         .Space(Configs({0, 1}))
         .Grid(Grid::Fixed(1));
     // Columns with even numbers are not read: what is written there changes no output.
-    definition.AddVariant(HostCpp(Source("const float* x, float* y, int m, int n, int xs, int ys",
-                                         "  for (int i = 0; i < m; ++i) {\n"
-                                         "    for (int j = 0; j < n; ++j) y[i * ys + j] = 2 * x[i * xs + (j | 1)];\n"
-                                         "  }\n  if (CONFIG == 1) { " +
-                                             std::string(each.write) + " }"),
-                                  "k"));
+    definition.AddVariant(CpuCpp(Source("const float* x, float* y, int m, int n, int xs, int ys",
+                                        "  for (int i = 0; i < m; ++i) {\n"
+                                        "    for (int j = 0; j < n; ++j) y[i * ys + j] = 2 * x[i * xs + (j | 1)];\n"
+                                        "  }\n  if (CONFIG == 1) { " +
+                                            std::string(each.write) + " }"),
+                                 "k"));
     policy_.store = std::make_shared<MemoryStore>();
     TunedKernel kernel = Create(definition);
     constexpr std::int64_t kBefore = 16, kCount = kBefore + (kRows + 1) * kStride;
@@ -206,10 +206,10 @@ TEST_F(ContractTest, ASelectionOnIndicesThatShowNoErrorIsNotStored) {
   definition.Parameters({In("x", kFloat32, {"N"}), In("index", kInt32, {"N"}), Out("y", kFloat32, {"N"})})
       .Space(Configs({0, 1}))
       .Grid(Grid::Fixed(1))
-      .AddVariant(HostCpp(Source("const float* x, const int* index, float* y, int n",
-                                 "for (int i = 0; i < n; ++i) y[i] = 2 * x[CONFIG == 0 ? index[i] : 0];"),
-                          "k")
-                      .Taking({"x", "index", "y", "N"}));
+      .AddVariant(CpuCpp(Source("const float* x, const int* index, float* y, int n",
+                                "for (int i = 0; i < n; ++i) y[i] = 2 * x[CONFIG == 0 ? index[i] : 0];"),
+                         "k")
+                      .KernelArgs({"x", "index", "y", "N"}));
   constexpr std::int64_t kCount = 48;
   const std::vector<float> values = Mixed(kCount);
   DeviceBuffer x = Floats(values), y = Floats(values);
@@ -252,7 +252,7 @@ TEST_F(ContractTest, AnErrorInSmallElementsIsSeenNextToLargeOnes) {
 
 // Rule 6: code that is not what was verified is compared with the baseline before it serves.
 TEST_F(ContractTest, AHeaderThatBecomesIncorrectIsFound) {
-  KernelDefinition definition = DoubledBy(HostCpp(
+  KernelDefinition definition = DoubledBy(CpuCpp(
       Source("const float* x, float* y, int n", "for (int i = 0; i < n; ++i) y[i] = (CONFIG == 0 ? 2 : FACTOR) * x[i];",
              "#include \"" + folder_ + "/factor.h\""),
       "k"));
@@ -283,7 +283,7 @@ TEST_F(ContractTest, AHeaderThatAppearsIsCompiled) {
     ASSERT_EQ(system(("mkdir -p '" + folder + "/first' '" + folder + "/second'").c_str()), 0);
     ASSERT_OK(WriteFile(folder + "/second/value.h", "#define VALUE 1\n"));
     Variant variant([&](const Config& config, const Problem&) {
-      KernelSource source = KernelSource::HostCpp(Source("float* y", "*y = VALUE;", each.before), "k");
+      KernelSource source = KernelSource::CpuCpp(Source("float* y", "*y = VALUE;", each.before), "k");
       source.options = {"-I" + folder + "/first", "-I" + folder + "/second"};
       return source.Define("CONFIG", std::get<std::int64_t>(*config.Find("CONFIG")));
     });
@@ -302,9 +302,9 @@ TEST_F(ContractTest, AHeaderThatAppearsIsCompiled) {
 
 // Rule 8: a parameter list that only the compiler understands is not refused.
 TEST_F(ContractTest, ASourceThatOnlyTheCompilerUnderstandsIsTuned) {
-  TunedKernel kernel = Create(DoubledBy(HostCpp(Source("PARAMETERS", "for (int i = 0; i < n; ++i) y[i] = 2 * x[i];",
-                                                       "#define PARAMETERS const float *x, float *y, int n"),
-                                                "k")));
+  TunedKernel kernel = Create(DoubledBy(CpuCpp(Source("PARAMETERS", "for (int i = 0; i < n; ++i) y[i] = 2 * x[i];",
+                                                      "#define PARAMETERS const float *x, float *y, int n"),
+                                               "k")));
   EXPECT_EQ(NumWrong(kernel, Mixed(48)), 0u);
 }
 
@@ -314,16 +314,16 @@ TEST_F(ContractTest, ALaunchThatTheCodeDoesNotAssumeRunsOtherCode) {
   for (bool has_general : {true, false}) {
     SCOPED_TRACE(has_general);
     Variant fast =
-        HostCpp(Source(parameters,
-                       "const bool suits = reinterpret_cast<unsigned long long>(x) % 64 == 0 && n % 16 == 0;\n"
-                       "for (int i = 0; i < n; ++i) y[i] = suits ? 2 * x[i] : 0;"),
-                "k");
+        CpuCpp(Source(parameters,
+                      "const bool suits = reinterpret_cast<unsigned long long>(x) % 64 == 0 && n % 16 == 0;\n"
+                      "for (int i = 0; i < n; ++i) y[i] = suits ? 2 * x[i] : 0;"),
+               "k");
     KernelDefinition definition =
         DoubledBy(std::move(fast).Named("fast").Assuming({Aligned("x", 64), ExtentDivisibleBy("x", 0, 16)}));
     definition.Key(KeyOf("N").NextPow2());
     if (has_general) {
-      Variant general = HostCpp(Source(parameters, "for (int i = 0; i < n; ++i) y[i] = 2 * x[i];"), "k");
-      definition.AddVariant(std::move(general).Named("general").Taking({"x", "y", "N"}));
+      Variant general = CpuCpp(Source(parameters, "for (int i = 0; i < n; ++i) y[i] = 2 * x[i];"), "k");
+      definition.AddVariant(std::move(general).Named("general").KernelArgs({"x", "y", "N"}));
     }
     policy_.store = std::make_shared<MemoryStore>();
     TunedKernel kernel = Create(definition);

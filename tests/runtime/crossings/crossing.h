@@ -35,7 +35,7 @@ enum class RecordOrigin {
   kNotVerified,       ///< A search with Verify::kOff.
   kLooseTolerance,    ///< A search of a kernel whose tolerance accepts everything.
   kOtherConfigs,      ///< A search over other configs.
-  kSharedSelection,   ///< Another kernel's selection, by AutotunePolicy::shared_choice.
+  kSharedSelection,   ///< Another kernel's selection, by AutotunePolicy::selection_group.
   kCorrectCodeBefore  ///< A search made when the source was correct.
 };
 enum class Isolated { kNo, kYes };

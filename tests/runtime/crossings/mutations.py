@@ -202,7 +202,7 @@ MUTATIONS = [
         "launch/source_parameters.cc",
         "  if (source.kind == SourceKind::kPtx) status = CheckPtx(layout, source);\n",
         """  if (source.kind == SourceKind::kPtx) status = CheckPtx(layout, source);
-  if (source.kind == SourceKind::kHostCpp && !ParameterNamesInCpp(source)) status = InvalidArgumentError("parameters");
+  if (source.kind == SourceKind::kCpuCpp && !ParameterNamesInCpp(source)) status = InvalidArgumentError("parameters");
 """,
     ),
     Mutation(

@@ -82,17 +82,17 @@ std::vector<Case> OnceBugs() {
   };
   return {
       // A warm-up tuned, and stored, at the shape at hand what a launch tunes at the bucket's bound.
-      make(Path::kWarmupByShape, KeyKind::kBucket, VariantKind::kSource, StoreState::kEmpty, Mode::kTune, Devices::kOne,
-           SharedMemory::kNone, Compiler::kPresent),
-      // A guard that holds at the bucket's bound, and not at each of its shapes.
-      make(Path::kWarmupByArguments, KeyKind::kGuardOnWinner, VariantKind::kSource, StoreState::kEmpty, Mode::kTune,
+      make(Path::kWarmupByShape, KeyKind::kBucket, VariantKind::kSource, StoreState::kEmpty, Mode::kTuneOnMiss,
            Devices::kOne, SharedMemory::kNone, Compiler::kPresent),
+      // A guard that holds at the bucket's bound, and not at each of its shapes.
+      make(Path::kWarmupByArguments, KeyKind::kGuardOnWinner, VariantKind::kSource, StoreState::kEmpty,
+           Mode::kTuneOnMiss, Devices::kOne, SharedMemory::kNone, Compiler::kPresent),
       // A guard of the baseline made a shape unusable.
-      make(Path::kLaunch, KeyKind::kGuardOnBaseline, VariantKind::kSource, StoreState::kEmpty, Mode::kTuneInBackground,
+      make(Path::kLaunch, KeyKind::kGuardOnBaseline, VariantKind::kSource, StoreState::kEmpty, Mode::kTuneDeferred,
            Devices::kOne, SharedMemory::kNone, Compiler::kPresent),
       // More shared memory than a kernel may have without asking was allowed on the first device alone.
-      make(Path::kLaunch, KeyKind::kExact, VariantKind::kSource, StoreState::kEmpty, Mode::kTune, Devices::kSecondOfTwo,
-           SharedMemory::k64KiB, Compiler::kPresent),
+      make(Path::kLaunch, KeyKind::kExact, VariantKind::kSource, StoreState::kEmpty, Mode::kTuneOnMiss,
+           Devices::kSecondOfTwo, SharedMemory::k64KiB, Compiler::kPresent),
       // A complete store did not suffice for a warm-up where no compiler is.
       make(Path::kWarmupByShape, KeyKind::kBucket, VariantKind::kSource, StoreState::kComplete, Mode::kStoredOnly,
            Devices::kOne, SharedMemory::kNone, Compiler::kAbsent),
@@ -104,8 +104,8 @@ std::vector<Case> OnceBugs() {
 const std::array<Factor, Case::kNumFactors>& Factors() {
   static const auto* const factors = new std::array<Factor, Case::kNumFactors>{{
       {"launch path",
-       {"Launch", "WarmupByShape", "WarmupByArguments", "CaptureAfterWarmup", "CaptureOnMiss", "AfterSeal",
-        "AtSafePoint", "TwoThreads"}},
+       {"Launch", "WarmupByShape", "WarmupByArguments", "CaptureAfterWarmup", "CaptureOnMiss", "AfterFreeze",
+        "TunePending", "TwoThreads"}},
       {"key", {"Exact", "Bucket", "GuardOnWinner", "GuardOnBaseline", "DTypeKey", "ScalarKey", "Bounds", "Nearest"}},
       {"variant", {"Source", "Files", "Callable", "Assumption", "Strided", "TileCpp"}},
       {"store", {"EmptyStore", "Complete", "WithoutArtifact", "Incomplete", "OtherDriver", "Shipped", "FailingStore"}},

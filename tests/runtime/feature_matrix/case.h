@@ -18,8 +18,8 @@ enum class Path {
   kWarmupByArguments,
   kCaptureAfterWarmup,
   kCaptureOnMiss,
-  kAfterSeal,  ///< Warmed up, then sealed.
-  kAtSafePoint,
+  kAfterFreeze,  ///< Warmed up, then frozen.
+  kTunePending,
   kTwoThreads,
 };
 enum class KeyKind {

@@ -41,7 +41,7 @@ static void scale(const tuneonce_block& block, const T* x, T* y, float factor, i
 }
 TUNEONCE_CPU_KERNEL(scale);)";
 
-const Toolchain& RealToolchain() { return **Runtime::Default()->toolchains().For(SourceKind::kHostCpp); }
+const Toolchain& RealToolchain() { return **Runtime::Default()->toolchains().For(SourceKind::kCpuCpp); }
 
 Target CpuTarget() {
   Target cpu;
@@ -68,7 +68,7 @@ Result<Artifact> MemoToolchain::DoCompile(const KernelSource& source, const Hint
   auto found = made->find(name);
   if (found == made->end()) {
     KernelSource host = source;
-    host.kind = SourceKind::kHostCpp;
+    host.kind = SourceKind::kCpuCpp;
     TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, RealToolchain().Compile(host, hints, target, limits));
     found = made->emplace(name, std::move(artifact)).first;
   }
@@ -98,7 +98,7 @@ MatrixKernel::MatrixKernel(const Case& c, std::string folder)
 
 KernelSource MatrixKernel::Source(std::int64_t work_value, bool is_int, bool is_general) const {
   KernelSource source = case_.variant() == VariantKind::kTileCpp ? KernelSource::TileCpp(kSource, "scale")
-                                                                 : KernelSource::HostCpp(kSource, "scale");
+                                                                 : KernelSource::CpuCpp(kSource, "scale");
   return source.Define("T", std::string(is_int ? "int" : "float"))
       .Define("WORK", work_value)
       .Define("GENERAL", is_general)
@@ -186,7 +186,7 @@ KernelDefinition MatrixKernel::Definition() const {
           .AddVariant(Variant(SourceOf(true)).Grid(geometry).Named("general"));
     case VariantKind::kStrided:
       return definition
-          .AddVariant(Variant(SourceOf(false)).Grid(geometry).Named("fast").Taking({"x", "y", "factor", "N"}))
+          .AddVariant(Variant(SourceOf(false)).Grid(geometry).Named("fast").KernelArgs({"x", "y", "factor", "N"}))
           .AddVariant(Variant(SourceOf(true)).Grid(geometry).Named("general"));
   }
   return definition;

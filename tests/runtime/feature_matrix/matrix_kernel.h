@@ -24,7 +24,7 @@ namespace tuneonce::testing {
 /// asked for. That of kTileCpp takes such sources as C++ for the CPU device, and states the types of parameters.
 class MemoToolchain final : public Toolchain {
  public:
-  explicit MemoToolchain(bool is_missing, SourceKind kind = SourceKind::kHostCpp)
+  explicit MemoToolchain(bool is_missing, SourceKind kind = SourceKind::kCpuCpp)
       : is_missing_(is_missing), kind_(kind) {}
   SourceKind source_kind() const override { return kind_; }
   bool uses_hints() const override { return IsTile(kind_); }

@@ -114,7 +114,7 @@ class MatrixTest : public ::testing::TestWithParam<Case> {
   AutotunePolicy PolicyWith(std::shared_ptr<RecordStore> store, bool has_compiler) {
     const bool is_tile = case_.variant() == VariantKind::kTileCpp;
     toolchain_ = std::make_shared<MemoToolchain>(/*is_missing=*/!has_compiler,
-                                                 is_tile ? SourceKind::kTileCpp : SourceKind::kHostCpp);
+                                                 is_tile ? SourceKind::kTileCpp : SourceKind::kCpuCpp);
     RuntimeOptions options;
     options.log = [](LogLevel, const std::string&) {};
     options.toolchains = std::make_shared<const ToolchainSet>(

@@ -32,7 +32,7 @@ bool Oracle::Suits(const Ran& ran, const MatrixCall& call) const {
 
 int Oracle::BaselineWork(int n) const { return GuardHolds({100, false}, n) ? 100 : 50; }
 
-Ran Oracle::StandInOf(const MatrixCall& call) const { return {BaselineWork(call.n), !call.is_regular}; }
+Ran Oracle::FallbackOf(const MatrixCall& call) const { return {BaselineWork(call.n), !call.is_regular}; }
 
 Oracle::Record Oracle::RecordOf(const MatrixCall& call) const {
   bool is_general = !call.is_regular;
@@ -42,7 +42,7 @@ Oracle::Record Oracle::RecordOf(const MatrixCall& call) const {
   record.is_int = call.is_int;
   record.tuned_at = case_.tensors() == Tensors::kByPointers ? "G=" + std::to_string(Case::kGroups) + ", " : "";
   record.tuned_at += "N=" + std::to_string(n);
-  record.choice = {GuardHolds({1, false}, n) ? 1 : 50, is_general};
+  record.selection = {GuardHolds({1, false}, n) ? 1 : 50, is_general};
   record.baseline = {BaselineWork(n), is_general};
   return record;
 }
@@ -80,11 +80,11 @@ const Oracle::Record* Oracle::FindRecord(const std::string& key) const {
 }
 
 bool Oracle::StoredCodeOf(const Record& record, const Ran& ran) const {
-  return record.has_artifacts && (record.baseline == ran || record.choice == ran);
+  return record.has_artifacts && (record.baseline == ran || record.selection == ran);
 }
 
-bool Oracle::HasStandIn(const MatrixCall& call) const {
-  const Ran wanted = StandInOf(call);
+bool Oracle::HasFallback(const MatrixCall& call) const {
+  const Ran wanted = FallbackOf(call);
   const bool stored_only = case_.mode() == Mode::kStoredOnly;
   const Record* of_key = FindRecord(KeyOf(call));
   if (of_key != nullptr && StoredCodeOf(*of_key, wanted)) return true;
@@ -94,37 +94,37 @@ bool Oracle::HasStandIn(const MatrixCall& call) const {
   return of_other_key || CanGetCode(wanted, call.is_int, /*may_compile=*/!stored_only);
 }
 
-Oracle::Answer Oracle::StandIn(const MatrixCall& call, bool is_captured) {
-  const Ran wanted = StandInOf(call);
-  std::vector<Ran>& loaded = here().stand_ins[KeyOf(call)];
+Oracle::Answer Oracle::Fallback(const MatrixCall& call, bool is_captured) {
+  const Ran wanted = FallbackOf(call);
+  std::vector<Ran>& loaded = here().fallbacks[KeyOf(call)];
   if (std::find(loaded.begin(), loaded.end(), wanted) == loaded.end()) {
     if (is_captured) {
       ++counters_.capture_misses;
       return {StatusCode::kFailedPrecondition, {}};
     }
-    if (!HasStandIn(call)) return {StatusCode::kUnavailable, {}};
+    if (!HasFallback(call)) return {StatusCode::kUnavailable, {}};
     const Record* of_key = FindRecord(KeyOf(call));
     bool is_stored = of_key != nullptr && StoredCodeOf(*of_key, wanted);
     if (!is_stored && case_.mode() != Mode::kStoredOnly) GetCode(wanted, call.is_int);
     loaded.push_back(wanted);
   }
-  ++counters_.stand_ins;
+  ++counters_.fallbacks;
   return {StatusCode::kOk, wanted};
 }
 
-Oracle::Answer Oracle::RunChoice(const MatrixCall& call, bool is_captured) {
-  const Ran& choice = here().choices.at(KeyOf(call));
-  return Suits(choice, call) ? Answer{StatusCode::kOk, choice} : StandIn(call, is_captured);
+Oracle::Answer Oracle::RunSelected(const MatrixCall& call, bool is_captured) {
+  const Ran& selection = here().selections.at(KeyOf(call));
+  return Suits(selection, call) ? Answer{StatusCode::kOk, selection} : Fallback(call, is_captured);
 }
 
 bool Oracle::Serve(const MatrixCall& call, bool accepts_incomplete, bool may_compile) {
   const Record* record = FindRecord(KeyOf(call));
   if (record == nullptr || record->is_other_driver || (!record->is_complete && !accepts_incomplete)) return false;
   if (!record->has_artifacts) {
-    if (!CanGetCode(record->choice, call.is_int, may_compile)) return false;
-    GetCode(record->choice, call.is_int);
+    if (!CanGetCode(record->selection, call.is_int, may_compile)) return false;
+    GetCode(record->selection, call.is_int);
   }
-  here().choices[record->key] = record->choice;
+  here().selections[record->key] = record->selection;
   ++counters_.stored_hits;
   return true;
 }
@@ -141,13 +141,13 @@ bool Oracle::Choose(const MatrixCall& call) {
   }
   Record found = RecordOf(call);
   for (int work : {100, 50, 1}) {
-    Ran candidate{work, found.choice.is_general};
+    Ran candidate{work, found.selection.is_general};
     if (GuardHolds(candidate, TunedAt(call))) GetCode(candidate, call.is_int);
   }
-  here().choices[key] = found.choice;
-  std::vector<Ran>& stand_ins = here().stand_ins[key];
-  if (std::find(stand_ins.begin(), stand_ins.end(), found.baseline) == stand_ins.end()) {
-    stand_ins.push_back(found.baseline);
+  here().selections[key] = found.selection;
+  std::vector<Ran>& fallbacks = here().fallbacks[key];
+  if (std::find(fallbacks.begin(), fallbacks.end(), found.baseline) == fallbacks.end()) {
+    fallbacks.push_back(found.baseline);
   }
   here().failed.erase(key);
   if (case_.store() == StoreState::kFailing) return true;
@@ -162,50 +162,50 @@ Oracle::Answer Oracle::Launch(const MatrixCall& call, bool is_captured) {
   if (call.n == 0) return {};  // Nothing is launched, tuned or counted.
   const std::string key = KeyOf(call);
   const Mode mode = case_.mode();
-  if (mode == Mode::kBaselineOnly) return StandIn(call, is_captured);
-  if (here().choices.count(key) != 0) {
+  if (mode == Mode::kFallbackOnly) return Fallback(call, is_captured);
+  if (here().selections.count(key) != 0) {
     ++counters_.hits;
-    return RunChoice(call, is_captured);
+    return RunSelected(call, is_captured);
   }
-  if (here().waiting.count(key) != 0 && !here().stand_ins[key].empty()) {
+  if (here().waiting.count(key) != 0 && !here().fallbacks[key].empty()) {
     ++counters_.hits;
-    return StandIn(call, is_captured);
+    return Fallback(call, is_captured);
   }
   if (is_captured) {
     std::int64_t before = counters_.capture_misses;
-    Answer answer = StandIn(call, is_captured);
+    Answer answer = Fallback(call, is_captured);
     counters_.capture_misses = before + 1;
     return answer;
   }
-  if (is_sealed_) {
-    ++counters_.sealed_misses;
-    return StandIn(call, is_captured);
+  if (is_frozen_) {
+    ++counters_.frozen_misses;
+    return Fallback(call, is_captured);
   }
-  if (here().failed.count(key) != 0) return StandIn(call, is_captured);
-  if (mode == Mode::kTune) return Choose(call) ? RunChoice(call, is_captured) : StandIn(call, is_captured);
-  if (Serve(call, mode == Mode::kStoredOnly, /*may_compile=*/false)) return RunChoice(call, is_captured);
+  if (here().failed.count(key) != 0) return Fallback(call, is_captured);
+  if (mode == Mode::kTuneOnMiss) return Choose(call) ? RunSelected(call, is_captured) : Fallback(call, is_captured);
+  if (Serve(call, mode == Mode::kStoredOnly, /*may_compile=*/false)) return RunSelected(call, is_captured);
   here().waiting.emplace(key, call);
-  return StandIn(call, is_captured);
+  return Fallback(call, is_captured);
 }
 
 StatusCode Oracle::Warmup(const MatrixCall& call) {
   const Mode mode = case_.mode();
   const std::string key = KeyOf(call);
   bool is_tuned = true;
-  if (!is_sealed_ && here().choices.count(key) == 0) {
-    if (mode == Mode::kTune || mode == Mode::kTuneInBackground) is_tuned = Choose(call);
+  if (!is_frozen_ && here().selections.count(key) == 0) {
+    if (mode == Mode::kTuneOnMiss || mode == Mode::kTuneDeferred) is_tuned = Choose(call);
     if (mode == Mode::kStoredOnly && !Serve(call, /*accepts_incomplete=*/true, /*may_compile=*/false)) {
       here().waiting.emplace(key, call);
     }
   }
-  std::int64_t before = counters_.stand_ins;
-  Answer loaded = StandIn(call, /*is_captured=*/false);
-  counters_.stand_ins = before;  // It was loaded, not run.
+  std::int64_t before = counters_.fallbacks;
+  Answer loaded = Fallback(call, /*is_captured=*/false);
+  counters_.fallbacks = before;  // It was loaded, not run.
   return is_tuned ? loaded.code : StatusCode::kUnavailable;
 }
 
-StatusCode Oracle::AtSafePoint() {
-  if (case_.mode() != Mode::kTuneInBackground || is_sealed_) return StatusCode::kOk;
+StatusCode Oracle::TunePending() {
+  if (case_.mode() != Mode::kTuneDeferred || is_frozen_) return StatusCode::kOk;
   StatusCode code = StatusCode::kOk;
   const std::map<std::string, MatrixCall> waiting = here().waiting;
   for (const auto& [key, call] : waiting) {
@@ -219,15 +219,15 @@ StatusCode Oracle::AtSafePoint() {
   return code;
 }
 
-void Oracle::Seal() {
-  is_sealed_ = true;
+void Oracle::Freeze() {
+  is_frozen_ = true;
   for (auto& [device, state] : on_device_) state.waiting.clear();
 }
 
 void Oracle::Restart() {
   on_device_.clear();
   counters_ = Counters();
-  is_sealed_ = false;
+  is_frozen_ = false;
   has_compiled_ = false;
   if (case_.store() == StoreState::kFailing) compiled_.clear();
 }

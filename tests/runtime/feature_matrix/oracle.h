@@ -45,14 +45,14 @@ class Oracle {
   void Prepare(const MatrixCall& call);
   Answer Launch(const MatrixCall& call, bool is_captured = false);
   StatusCode Warmup(const MatrixCall& call);
-  StatusCode AtSafePoint();
-  void Seal();
+  StatusCode TunePending();
+  void Freeze();
   /// The calls that follow are made on this device.
   void Use(int device) { device_ = device; }
   /// A new TunedKernel on the same store.
   void Restart();
-  /// Whether what stands in for the choice in this call could be had now.
-  bool HasStandIn(const MatrixCall& call) const;
+  /// Whether what stands in for the selection in this call could be had now.
+  bool HasFallback(const MatrixCall& call) const;
   void set_counters(const Counters& counters) { counters_ = counters; }
 
   /// Only what it says anything about.
@@ -68,14 +68,14 @@ class Oracle {
     std::string key;
     bool is_int = false;
     std::string tuned_at;
-    Ran choice, baseline;
+    Ran selection, baseline;
     bool has_artifacts = true;
     bool is_complete = true;
     bool is_other_driver = false;
   };
   struct OnDevice {
-    std::map<std::string, Ran> choices;
-    std::map<std::string, std::vector<Ran>> stand_ins;
+    std::map<std::string, Ran> selections;
+    std::map<std::string, std::vector<Ran>> fallbacks;
     std::map<std::string, MatrixCall> waiting;
     std::set<std::string> failed;
   };
@@ -87,7 +87,7 @@ class Oracle {
   bool GuardHolds(const Ran& ran, int n) const;
   bool Suits(const Ran& ran, const MatrixCall& call) const;
   int BaselineWork(int n) const;
-  Ran StandInOf(const MatrixCall& call) const;
+  Ran FallbackOf(const MatrixCall& call) const;
   Record RecordOf(const MatrixCall& call) const;
 
   bool can_compile() const { return case_.compiler() == Compiler::kPresent; }
@@ -97,15 +97,15 @@ class Oracle {
   const Record* FindRecord(const std::string& key) const;
   bool StoredCodeOf(const Record& record, const Ran& ran) const;
 
-  Answer StandIn(const MatrixCall& call, bool is_captured);
+  Answer Fallback(const MatrixCall& call, bool is_captured);
   bool Serve(const MatrixCall& call, bool accepts_incomplete, bool may_compile);
-  /// The stored choice, else a search's. False: neither.
+  /// The stored selection, else a search's. False: neither.
   bool Choose(const MatrixCall& call);
-  Answer RunChoice(const MatrixCall& call, bool is_captured);
+  Answer RunSelected(const MatrixCall& call, bool is_captured);
 
   const Case case_;
   int device_ = 0;
-  bool is_sealed_ = false;
+  bool is_frozen_ = false;
   bool has_compiled_ = false;
   Counters counters_;
   std::map<int, OnDevice> on_device_;

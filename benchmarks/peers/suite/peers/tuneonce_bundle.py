@@ -72,7 +72,7 @@ class TuneonceBundle(Peer):
         )
         arguments = [*t.values(), *works.WORKS[work].scalars.values()]
         kernel(*arguments)
-        config = kernel.choice_of(*arguments).config
+        config = kernel.explain(*arguments).config
         counts = (len(results[0].successes) + len(results[0].failures), len(results[0].failures)) if results else (0, 0)
         return Choice(works.name_of(config), lambda: kernel(*arguments), *counts, searched=bool(results))
 

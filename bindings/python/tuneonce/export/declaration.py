@@ -82,7 +82,7 @@ class Declaration:
     max_configs: Optional[int] = None
     constants: Dict[str, constant_values.Constant] = dataclasses.field(default_factory=dict)
     unordered: bool = False
-    stand_in: Optional[Dict[str, Any]] = None
+    fallback: Optional[Dict[str, Any]] = None
     target_filters: Sequence[Dict[str, Any]] = ()
     targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
     options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
@@ -104,7 +104,7 @@ class Declaration:
 
     def _read_space(self) -> None:
         """The configs of the family that `space` names, on whatever target, with each combination of what is added."""
-        if not (self.configs is None and self.baseline is None and self.stand_in is None):
+        if not (self.configs is None and self.baseline is None and self.fallback is None):
             raise DeclarationError("a named space brings its own configs and baseline: leave them out, or list all of the space")
         self.added_axes = [*self.axes, *self.hint_axes]
         assert self.space is not None
@@ -127,9 +127,9 @@ class Declaration:
                 config.pop(name, None)
 
     def single_configs(self) -> List[Dict[str, Any]]:
-        """The baselines and the stand-in."""
+        """The baselines and the fallback."""
         baselines = self.baseline if isinstance(self.baseline, list) else [self.baseline]
-        return [c.get("config", c) for c in [*baselines, self.stand_in] if c is not None]
+        return [c.get("config", c) for c in [*baselines, self.fallback] if c is not None]
 
     def _read_configs(self) -> None:
         """Configs and baseline as dicts, and the axes that only they name."""
@@ -139,7 +139,7 @@ class Declaration:
             self.baseline = [{**each, "config": plain(each["config"])} if "config" in each else plain(each) for each in self.baseline]
         else:
             self.baseline = plain(self.baseline)
-        self.stand_in = plain(self.stand_in)
+        self.fallback = plain(self.fallback)
         if self.configs is not None:
             self.configs = config_list.plain(self.configs)
             named = {n: v for n, v in config_list.axes_of(self.configs, hints=False).items() if n not in self.option_axes}
@@ -287,18 +287,18 @@ class Declaration:
         if self.configs is not None and self.space is None:
             result["configs"] = self.all_configs()
         optional = {"max_configs": self.max_configs, "baseline": self.baseline, "guards": list(self.guards) or None,
-                    "target_filters": list(self.target_filters) or None, "stand_in": self.stand_in,
+                    "target_filters": list(self.target_filters) or None, "fallback": self.fallback,
                     "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work, "matmul": self.matmul,
                     "example": dtype_set.example(self)}
         result.update({field: value for field, value in optional.items() if value is not None})
-        result["variants"] = [self._with_choices(variant) for variant in variants]
+        result["variants"] = [self._with_selections(variant) for variant in variants]
         return result
 
     def _is_listed(self, axis: str) -> bool:
         """Whether the manifest lists the axis: not one that a named space has."""
         return self.added_axes is None or axis in self.added_axes
 
-    def _with_choices(self, variant: Dict[str, Any]) -> Dict[str, Any]:
+    def _with_selections(self, variant: Dict[str, Any]) -> Dict[str, Any]:
         """`variant` with what `targets_of` and `options_of` say of it."""
         name = variant["name"]
         chosen = {"targets": self.targets_of.get(name), "options": self.options_of.get(name)}
@@ -307,7 +307,7 @@ class Declaration:
     def cpu_variant(self, name: str, source: pathlib.Path) -> Dict[str, Any]:
         """The variant for the CPU device; `source` was copied into the bundle. Where back ends race, it stands for the
         baseline's, or the first, unless the axis has a `cpu`."""
-        result = {"name": "cpu", "source": "host_cpp", "symbol": name, "parameters": self.names_of("cpu", with_dims=True),
+        result = {"name": "cpu", "source": "cpu_cpp", "symbol": name, "parameters": self.names_of("cpu", with_dims=True),
                   "defines": [n for n in self.axes if n != "backend"], "grid": self.grids.get("cpu", self.grid),
                   "artifacts": [{"file": source.name}]}
         if self.dtypes:

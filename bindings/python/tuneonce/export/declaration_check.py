@@ -89,7 +89,7 @@ def check_axes(declaration: Any) -> None:
     for config in declaration.single_configs():
         for name in axes:
             if name not in config:
-                raise DeclarationError(f"the baseline or stand-in {config} has no value for axis '{name}'")
+                raise DeclarationError(f"the baseline or fallback {config} has no value for axis '{name}'")
 
 
 def _has_hints(declaration: Any) -> bool:

@@ -156,5 +156,5 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install(names: Iterable[str]) -> None:
-    """Whatever is imported of the top-level modules `names` from now on, and is not imported yet, is a stand-in."""
+    """Whatever is imported of the top-level modules `names` from now on, and is not imported yet, is a fallback."""
     sys.meta_path.insert(0, _Finder(names))

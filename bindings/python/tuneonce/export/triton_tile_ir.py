@@ -68,7 +68,7 @@ def raced(declaration: Declaration) -> Declaration:
             configs += [each for each in [of(structural, backend)] if each not in configs]
     return dataclasses.replace(declaration, configs=configs, axes={**({"backend": values} if is_new else {}), **declaration.axes},
                                hint_axes=config_list.axes_of(configs, hints=True), baseline=of_single(declaration.baseline),
-                               stand_in=of_single(declaration.stand_in))
+                               fallback=of_single(declaration.fallback))
 
 
 @dataclasses.dataclass(frozen=True)

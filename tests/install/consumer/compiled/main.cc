@@ -1,5 +1,5 @@
-// Launches an embedded bundle that was compiled ahead, with its decisions, where there is no compiler: exit code 0 only if
-// nothing was compiled, nothing searched, and the sum is right.
+// Launches an embedded bundle that was compiled ahead, with its selections, where there is no compiler: exit code 0
+// only if nothing was compiled, nothing searched, and the sum is right.
 #include <cstdio>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace {
 using namespace tuneonce;
 
 Status Run() {
-  constexpr std::int64_t kN = 1000;  // What its decisions are for.
+  constexpr std::int64_t kN = 1000;  // What its selections are for.
   RuntimeOptions options;
   options.environment = {{"CXX", "/nowhere/c++"}, {"TUNEONCE_STORE", "memory"}};
   AutotunePolicy policy;

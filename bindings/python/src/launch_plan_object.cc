@@ -1,0 +1,151 @@
+#include "launch_plan_object.h"
+
+#include <pybind11/stl.h>
+
+#include <limits>
+#include <string>
+
+#include "report/records_json.h"
+#include "strict_value.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce::python {
+namespace {
+
+namespace py = pybind11;
+
+const char* NameOf(LaunchPlan::Action action) {
+  switch (action) {
+    case LaunchPlan::Action::kNothing:
+      return "nothing";
+    case LaunchPlan::Action::kSelected:
+      return "selected";
+    case LaunchPlan::Action::kFallback:
+      return "fallback";
+    case LaunchPlan::Action::kSearch:
+      break;
+  }
+  return "search";
+}
+
+const char* NameOf(LaunchPlan::Reason reason) {
+  switch (reason) {
+    case LaunchPlan::Reason::kEmpty:
+      return "empty";
+    case LaunchPlan::Reason::kReady:
+      return "ready";
+    case LaunchPlan::Reason::kStored:
+      return "stored";
+    case LaunchPlan::Reason::kNoRecord:
+      return "no_record";
+    case LaunchPlan::Reason::kGuard:
+      return "guard";
+    case LaunchPlan::Reason::kUnverified:
+      return "unverified";
+    case LaunchPlan::Reason::kPending:
+      return "pending";
+    case LaunchPlan::Reason::kNotAgreed:
+      return "not_agreed";
+    case LaunchPlan::Reason::kFailedTune:
+      return "failed_tune";
+    case LaunchPlan::Reason::kCapture:
+      return "capture";
+    case LaunchPlan::Reason::kFrozen:
+      return "frozen";
+    case LaunchPlan::Reason::kMode:
+      break;
+  }
+  return "mode";
+}
+
+const char* NameOf(LaunchPlan::Origin origin) {
+  switch (origin) {
+    case LaunchPlan::Origin::kNone:
+      return "none";
+    case LaunchPlan::Origin::kSearch:
+      return "search";
+    case LaunchPlan::Origin::kStore:
+      return "store";
+    case LaunchPlan::Origin::kShipped:
+      return "shipped";
+    case LaunchPlan::Origin::kPinned:
+      return "pinned";
+    case LaunchPlan::Origin::kImported:
+      return "imported";
+    case LaunchPlan::Origin::kRanks:
+      break;
+  }
+  return "ranks";
+}
+
+const char* NameOf(RecordMatch match) {
+  if (match == RecordMatch::kExact) return "exact";
+  return match == RecordMatch::kOtherDriver ? "other_driver" : "other_device";
+}
+
+/// Returns None if nothing was missed.
+py::object NameOf(RecordMiss miss) {
+  switch (miss) {
+    case RecordMiss::kNone:
+      return py::none();
+    case RecordMiss::kNoRecord:
+      return py::str("no_record");
+    case RecordMiss::kOtherDriver:
+      return py::str("other_driver");
+    case RecordMiss::kOtherDevice:
+      return py::str("other_device");
+    case RecordMiss::kOtherSource:
+      return py::str("other_source");
+    case RecordMiss::kIncomplete:
+      return py::str("incomplete");
+    case RecordMiss::kRefused:
+      break;
+  }
+  return py::str("refused");
+}
+
+}  // namespace
+
+py::object LaunchPlanObject(const LaunchPlan& plan) {
+  py::object config = py::none(), record = py::none(), match = py::none();
+  if (plan.config) {
+    py::dict values;
+    for (std::size_t i = 0; i < plan.config->values().size(); ++i) {
+      values[py::str(plan.config->AxisName(i))] = plan.config->values()[i];
+    }
+    config = std::move(values);
+  }
+  if (plan.record != nullptr) {
+    match = py::str(NameOf(plan.match));
+    record = py::module_::import("json").attr("loads")(RecordsToJson({*plan.record}))["records"][py::int_(0)];
+  }
+  return py::module_::import("tuneonce.launch_plan")
+      .attr("LaunchPlan")(py::arg("action") = NameOf(plan.action), py::arg("reason") = NameOf(plan.reason),
+                          py::arg("origin") = NameOf(plan.origin), py::arg("match") = match, py::arg("config") = config,
+                          py::arg("variant") = plan.variant, py::arg("key") = plan.key, py::arg("detail") = plan.detail,
+                          py::arg("record") = record, py::arg("miss") = NameOf(plan.miss));
+}
+
+TunedKernel::NamedConfig NamedConfigOf(const py::dict& config) {
+  TunedKernel::NamedConfig named;
+  for (const auto& [name, value] : config) {
+    if (!py::isinstance<py::str>(name)) throw py::type_error("a config is a dict {axis: value}");
+    auto axis = name.cast<std::string>();
+    if (py::isinstance<py::bool_>(value)) {  // Before int, which it is as well.
+      named.emplace_back(std::move(axis), value.cast<bool>());
+    } else if (py::isinstance<py::int_>(value)) {
+      const std::int64_t number = IntegerOf(axis.c_str(), value, std::numeric_limits<std::int64_t>::min());
+      named.emplace_back(std::move(axis), number);
+    } else if (py::isinstance<py::float_>(value)) {
+      named.emplace_back(std::move(axis), value.cast<double>());
+    } else if (py::isinstance<py::str>(value)) {
+      named.emplace_back(std::move(axis), value.cast<std::string>());
+    } else {
+      throw py::type_error("the axis '" + axis + "': a value is an int, float, bool or str");
+    }
+  }
+  return named;
+}
+
+}  // namespace tuneonce::python

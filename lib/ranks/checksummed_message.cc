@@ -1,0 +1,28 @@
+#include "ranks/checksummed_message.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+constexpr std::size_t kChecksumBytes = 16;
+
+}  // namespace
+
+std::string WithChecksum(std::string body) {
+  MessageWriter freeze;
+  Write(freeze, Fingerprinter().Add(body).Finish());
+  return body + freeze.Take();
+}
+
+Result<std::string_view> Opened(const std::string& bytes) {
+  std::string_view all = bytes;
+  if (all.size() < kChecksumBytes) return InternalError("a message is cut");
+  std::string_view body = all.substr(0, all.size() - kChecksumBytes);
+  MessageReader freeze(all.substr(body.size()));
+  if (ReadFingerprint(freeze) != Fingerprinter().Add(body).Finish())
+    return InternalError("a message is cut or changed");
+  return body;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,135 @@
+// What stands in for a selection, and what a key compiles: the parts of Chooser that measure nothing.
+#include <utility>
+
+#include "base/callback.h"
+#include "base/environment.h"
+#include "launch/parameter_block.h"
+#include "runtime/chooser.h"
+#include "search/candidate.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// The errors of a launch of the config by this variant that follow from numbers: its geometry, its workspaces and its
+/// derived parameters.
+Status CheckNumbers(const Variant& variant, const ParameterLayout& layout, const Config& config,
+                    const Problem& problem) {
+  TUNEONCE_RETURN_IF_ERROR(
+      CallUser("a workspace function", [&] { return layout.WorkspaceBytes(config, problem); }).status());
+  if (variant.launcher) return Status();
+  TUNEONCE_RETURN_IF_ERROR(CallUser("the geometry function", [&] { return variant.geometry.Check(config, problem); }));
+  return CallUser("a derived parameter's function", [&] { return layout.CheckDerived(config, problem); });
+}
+
+}  // namespace
+
+Result<Config> Chooser::FallbackConfig(const ReadyKeys::DeviceState& device, const BoundCall& call) {
+  const SearchSpace& space = to_.definition->space();
+  // Also says what is wrong with the space, if anything is.
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.ready_keys.ConfigsOn(device));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
+  if (baseline) return *baseline;
+  Config config = space.fallback() ? *space.fallback() : configs.front();
+  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The fallback's.
+  return config;
+}
+
+Status Chooser::CheckLaunchable(const BoundCall& bound) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
+  BoundCall call = bound;
+  call.problem.target = device->target;
+  Result<const std::vector<Config>*> whole = to_.ready_keys.ConfigsOn(*device);
+  if (!whole.ok()) return Status();  // A search states what is wrong with the space, and a key's failure that is.
+  const SearchSpace& space = to_.definition->space();
+  Status first;
+  bool has_fitting = false;
+  for (const Config& config : **whole) {
+    if (!space.CheckGuards(config, call.problem).ok()) continue;
+    has_fitting = true;
+    for (const auto& [variant, state] : device->variants) {
+      if (!variant->IsBackendOf(config) || !state.assumptions.Hold(call)) continue;
+      Status launchable = CheckNumbers(*variant, *state.layout, config, call.problem);
+      if (launchable.ok()) return Status();
+      if (first.ok()) first = std::move(launchable);
+    }
+  }
+  if (!has_fitting) return space.Fitting(**whole, device->target, call.problem).status();
+  return first;
+}
+
+Result<std::vector<CompileJob>> Chooser::CompileJobs(TuningCall& at_hand, TuningCall& at_bound) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
+  at_hand.SetTarget(device->target);
+  at_bound.SetTarget(device->target);
+  const bool enable_tile = to_.policy.search.runtime->environment().enable_tile;
+  std::vector<CompileJob> jobs;
+  const VariantSet left_out = device->LeftOutBy(at_hand.call());
+  auto add = [&](const Config& config, const BoundCall& call) -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(to_.definition, config, call, enable_tile, left_out));
+    if (!planned.needs_compiling()) return Status();
+    jobs.push_back(CompileJobOf(planned));
+    jobs.back().cache = to_.policy.search.compile.cache;
+    return Status();
+  };
+  TUNEONCE_ASSIGN_OR_RETURN(Config fallback, FallbackConfig(*device, at_hand.call()));
+  TUNEONCE_RETURN_IF_ERROR(add(fallback, at_hand.call()));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.ready_keys.ConfigsOn(*device));
+  const Problem& problem = at_bound.call().problem;
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
+                            to_.definition->space().Fitting(*whole, device->target, problem));
+  for (const Config& config : configs) TUNEONCE_RETURN_IF_ERROR(add(config, at_bound.call()));
+  return jobs;
+}
+
+Result<const HitTable::Entry*> Chooser::LoadFallback(const BoundCall& bound, const LaunchKey& key,
+                                                     const TuneLimits* limits) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
+  BoundCall call = bound;
+  call.problem.target = device->target;
+  TUNEONCE_ASSIGN_OR_RETURN(Config config, FallbackConfig(*device, call));
+  std::shared_ptr<const LoadedKernel> loaded = LoadStoredFallback(*device, config, call, key.left_out());
+  // Code of the store may assume what this call does not fulfil.
+  if (loaded != nullptr && loaded->assumptions && !loaded->assumptions->Verify(call).ok()) loaded = nullptr;
+  if (loaded == nullptr) {
+    bool is_over = limits != nullptr && IsInterrupted(limits->is_over);
+    TUNEONCE_ASSIGN_OR_RETURN(
+        loaded, loader_.Compile(config, call, key.left_out(), "", may_compile() && !is_over, InterruptOf(limits)));
+  }
+  return to_.ready_keys.Publish(*device, key, call, config, std::move(loaded));
+}
+
+std::shared_ptr<const LoadedKernel> Chooser::LoadStoredFallback(const ReadyKeys::DeviceState& device,
+                                                                const Config& config, const BoundCall& call,
+                                                                VariantSet left_out) {
+  // Another kernel's code is not this one's; and without artifacts nothing is to be had.
+  if (!to_.policy.selection_group.empty() || to_.policy.store->artifacts() == nullptr) return nullptr;
+  Result<KeyInStore> in_store = Identify(device, call, left_out);
+  if (!in_store.ok()) return nullptr;
+  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);
+  auto code_in = [&](const TuningRecord& record) -> std::shared_ptr<const LoadedKernel> {
+    if (record.baseline && config.IsSame(record.baseline->config)) {
+      return loader_.LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
+    }
+    return config.IsSame(record.config) ? loader_.LoadStored(record.artifact, record.variant, config, call) : nullptr;
+  };
+  // What another driver's search compiled is this kernel's code all the same; what another device's did need not run.
+  if (lookup.ok() && lookup->record && lookup->match <= RecordMatch::kOtherDriver) {
+    if (std::shared_ptr<const LoadedKernel> loaded = code_in(*lookup->record)) return loaded;
+  }
+  if (may_compile()) return nullptr;
+  Result<std::vector<TuningRecord>> records = to_.policy.store->List();
+  if (!records.ok()) return nullptr;
+  for (TuningRecord& record : *records) {
+    record.key.key_words = in_store->key.key_words;  // The fingerprint is of the sources.
+    if (MatchKeys(record.key, in_store->key) > RecordMatch::kOtherDriver) continue;
+    if (std::shared_ptr<const LoadedKernel> loaded = code_in(record)) return loaded;
+  }
+  return nullptr;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,138 @@
+// MissPolicy's part of TunePending: pending keys, what they are tuned on, and what is dropped.
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "runtime/context_status.h"
+#include "runtime/miss_policy.h"
+#include "tuneonce/stream.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+std::shared_ptr<const KeptInputs> MissPolicy::KeepInputs(CUstream stream, const BoundCall& call, const LaunchKey& key) {
+  if (!may_search() || waiting_.Has(key)) return nullptr;
+  Result<std::shared_ptr<const KeptInputs>> kept = keeper_.Keep(StreamView(to_.api, stream), call);
+  if (kept.ok()) return *std::move(kept);
+  ++to_.counters.inputs_not_kept;
+  return nullptr;
+}
+
+PendingKeys::Waiting MissPolicy::WaitingOf(const BoundCall& call, const LaunchKey& key,
+                                           std::shared_ptr<const KeptInputs> inputs) const {
+  PendingKeys::Waiting waiting{
+      key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call, key.left_out()), std::move(inputs)};
+  const std::vector<Parameter>& parameters = to_.definition->parameters();
+  waiting.shape.scalars.resize(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].kind == ParameterKind::kTensor) waiting.shape.dtypes.push_back(call.problem.dtypes[i]);
+    if (parameters[i].kind != ParameterKind::kScalar) continue;
+    std::memcpy(&waiting.shape.scalars[i].emplace(0), call.problem.values[i], DTypeBytes(parameters[i].dtype));
+  }
+  return waiting;
+}
+
+void MissPolicy::Wait(const BoundCall& call, const LaunchKey& key, std::shared_ptr<const KeptInputs> inputs) {
+  // No search can run on this call, so the key waits for another one.
+  if (!chooser_.CheckLaunchable(call).ok()) return;
+  if (waiting_.Add(WaitingOf(call, key, std::move(inputs)))) MakeFallbackKnown(call, key);
+}
+
+void MissPolicy::MakeFallbackKnown(const BoundCall& bound, const LaunchKey& key) {
+  BoundCall call = bound;
+  LaunchKey fallback_key;
+  Result<const HitTable::Entry*> fallback = to_.ready_keys.FindFallback(call, &fallback_key);
+  if (fallback.ok() && *fallback != nullptr) to_.ready_keys.PublishProvisional(key, **fallback);
+  if (!frozen_) return;
+  // Freeze was called since this launch checked, and may have finished before the key was added.
+  waiting_.Remove(key);
+  to_.ready_keys.DropProvisional(key);
+}
+
+Status MissPolicy::MakePending(const BoundCall& call) {
+  LaunchKey key;
+  TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.SelectionKeyOf(call, &key));
+  const AutotunePolicy::Mode mode = to_.policy.mode;
+  bool may_wait = mode == AutotunePolicy::Mode::kTuneDeferred || mode == AutotunePolicy::Mode::kStoredOnly ||
+                  (mode == AutotunePolicy::Mode::kTuneOnMiss && to_.policy.ranks.group != nullptr);
+  if (may_wait && !frozen_ && !to_.ready_keys.HasSelection(key)) Wait(call, key, nullptr);
+  return Status();
+}
+
+void MissPolicy::DropOldest() {
+  // Dropped keys are no longer pending. Their next launch is a miss, which copies its own inputs.
+  for (const LaunchKey& dropped : to_.ready_keys.Evict(to_.policy.max_ready_keys)) waiting_.Remove(dropped);
+  failed_.DropOldest(to_.policy.max_ready_keys);
+}
+
+Result<TuningCall> MissPolicy::CallOf(CUstream stream, const PendingKeys::Waiting& waiting) {
+  const StreamView where(to_.api, stream);
+  if (waiting.inputs != nullptr) {
+    Result<TuningCall> on_kept = TuningCall::OnKept(*to_.definition, to_.binder, waiting.shape, waiting.inputs, where);
+    if (on_kept.ok() || on_kept.status().sticky()) return on_kept;
+    waiting_.ReleaseInputs(waiting.key);
+  }
+  WarmupInputs::Use use = may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
+  return TuningCall::OnFills(*to_.definition, to_.binder, waiting.shape, where, use);
+}
+
+Status MissPolicy::OnInputs(CUstream stream, const PendingKeys::Waiting& waiting,
+                            const std::function<Status(TuningCall&)>& tune) {
+  TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, CallOf(stream, waiting));
+  Status tuned = tune(call);
+  if (call.inputs() != TunedInputs::kCaller) return tuned;
+  TUNEONCE_RETURN_IF_ERROR(waiting.inputs->EndUse(StreamView(to_.api, stream)));
+  // After a transient failure the inputs are used again, unless their memory may be what was missing.
+  bool may_serve = IsTransient(tuned.code()) && tuned.code() != StatusCode::kResourceExhausted;
+  if (!may_serve) waiting_.ReleaseInputs(waiting.key);
+  return tuned;
+}
+
+Status MissPolicy::ChooseWaiting(CUstream stream, const PendingKeys::Waiting& waiting) {
+  bool is_asked = false;
+  TuneOutcome outcome;
+  Status tuned = OnInputs(stream, waiting, [&](TuningCall& call) {
+    is_asked = true;
+    bool waited = false;
+    outcome = MakeReady({stream, call}, waiting.key, kForPending, &waited);
+    return outcome.status;
+  });
+  // No call could be made: the definition declares no value for a parameter, or memory is missing.
+  if (!is_asked) NoteFailure(FlightOf(waiting.key), waiting.text, {tuned});
+  return outcome.is_elsewhere || outcome.is_not_stored ? Status() : tuned;
+}
+
+Result<std::vector<PendingKeys::Waiting>> MissPolicy::Due() const {
+  if (waiting_.size() == 0 || frozen_) return std::vector<PendingKeys::Waiting>();
+  const FailedTunes::Clock::time_point now = FailedTunes::Clock::now();
+  TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.ready_keys.DeviceWord(LaunchKey::kTuned));
+  return waiting_.Due([&](const TuneOnce::Key& key) {
+    return LaunchKey::DeviceAndRole(key.front()) == device_word && !failed_.Find(key, now);
+  });
+}
+
+Status MissPolicy::TunePending(CUstream stream) {
+  Status first_failure;
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<PendingKeys::Waiting> due, Due());
+  for (PendingKeys::Waiting& waiting : due) {
+    Status chosen = ChooseWaiting(stream, waiting);
+    waiting.inputs.reset();  // The next key's search may need the memory.
+    if (first_failure.ok()) first_failure = chosen;
+    if (chosen.sticky() || IsInterrupted(to_.policy.search.interrupted)) break;
+  }
+  DropOldest();
+  return first_failure;
+}
+
+Status MissPolicy::CheckSafe(CUstream stream, const char* what, const char* advice) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
+  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
+  if (!capturing) return Status();
+  return FailedPreconditionError(absl::StrCat("kernel '", to_.definition->name(), "', ", what,
+                                              ": the stream is capturing: ", advice, " before the capture"));
+}
+
+}  // namespace v0
+}  // namespace tuneonce
