@@ -238,7 +238,7 @@ class RecordsReader {
       bool is_older = version_.is_number_integer() && version_ < kRecordsVersion;
       return InvalidArgumentError(
           absl::StrCat("\"version\" is ", version_.dump(), "; this program knows version ", kRecordsVersion,
-                       is_older ? ": tune again, and export that; the older files do not say what was verified" : ""));
+                       is_older ? ": tune again, and export the new records" : ": update tuneonce"));
     }
     auto list = json.find("records");
     if (list == json.end() || !list->is_array()) return InvalidArgumentError("\"records\" must be an array");

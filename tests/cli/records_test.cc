@@ -78,8 +78,8 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
     return std::vector<std::string>{"records", "import", file_, "--device", "cpu", "--store", other_};
   };
   nlohmann::json bad = good;
-  bad["version"] = 5;
-  ExpectOneLineError(import(bad), "\"version\" is 5; this program knows version 4");
+  bad["version"] = 6;
+  ExpectOneLineError(import(bad), "\"version\" is 6; this program knows version 5");
   bad = good;
   bad["format"] = "other";
   ExpectOneLineError(import(bad), "this is not a file of records");

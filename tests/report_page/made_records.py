@@ -101,7 +101,7 @@ def baseline(axes: Axes) -> Dict[str, Any]:
 
 
 def write(path: pathlib.Path, records: List[Dict[str, Any]]) -> pathlib.Path:
-    path.write_text(json.dumps({"format": "tuneonce-records", "version": 4, "records": records}))
+    path.write_text(json.dumps({"format": "tuneonce-records", "version": 5, "records": records}))
     return path
 
 

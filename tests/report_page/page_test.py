@@ -133,7 +133,7 @@ class PageTest(unittest.TestCase):
                 search,
                 [
                     "The fastest mean is that of {TILE=128, occupancy=2}, 10.00 ± 0.050 µs",
-                    "the choice's is 0.6 % above it",
+                    "the selection's is 0.6 % above it",
                     "of those that tie the preferred one runs",
                 ],
             ),
@@ -178,7 +178,7 @@ class PageTest(unittest.TestCase):
             [row[:4] for row in self.rows("All configs that ran")],
             [
                 ["1", "{TILE=128, occupancy=2}", "", "10.00 ± 0.050 µs"],
-                ["2", "{TILE=64, occupancy=2}", "choice", "10.06 ± 0.040 µs"],
+                ["2", "{TILE=64, occupancy=2}", "selection", "10.06 ± 0.040 µs"],
                 ["3", "{TILE=32, occupancy=1}", "baseline", "15.40 ± 0.10 µs"],
             ],
         )
@@ -380,7 +380,7 @@ class PageTest(unittest.TestCase):
             row[:2] + row[4:],
             ["matmul", "M=64, N=4096", "15.40 ± 0.10 µs", "10.06 ± 0.040 µs", "1.53× (1.52 to 1.54)", "changed"],
         )
-        self.assertIn("of 1 the choice differs", browser.text())
+        self.assertIn("of 1 the selection differs", browser.text())
         self.screenshot("compare")
 
     def test_a_store_that_was_just_tuned_and_a_result_with_its_samples(self) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import time
 from typing import Any
 
-from interface import CannotRun, LaunchPlan, Peer
+from interface import CannotRun, Choice, Peer
 
 
 class Good(Peer):
@@ -22,23 +22,23 @@ class Good(Peer):
         self.folder = folder
         return "1.2"
 
-    def tune(self, work: str) -> LaunchPlan:
+    def tune(self, work: str) -> Choice:
         kept = self.folder / work
         searched = not kept.exists()
         kept.write_text("remembered")
-        return LaunchPlan("a=1", lambda: None, tried=3, failed=0, searched=searched)
+        return Choice("a=1", lambda: None, tried=3, failed=0, searched=searched)
 
-    def faulty(self, kind: str) -> LaunchPlan:
-        return LaunchPlan("a=1" if kind == "crash" else "a=1 FAULT", lambda: None)
+    def faulty(self, kind: str) -> Choice:
+        return Choice("a=1" if kind == "crash" else "a=1 FAULT", lambda: None)
 
-    def sound(self, choice: LaunchPlan) -> bool:
+    def sound(self, choice: Choice) -> bool:
         return not choice.config.endswith("FAULT")
 
 
 class Crashing(Good):
     NAME = "Crashing"
 
-    def tune(self, work: str) -> LaunchPlan:
+    def tune(self, work: str) -> Choice:
         print("about to crash", flush=True)
         os.abort()
 
@@ -46,7 +46,7 @@ class Crashing(Good):
 class Hanging(Good):
     NAME, DEADLINE_S = "Hanging", 1.0
 
-    def faulty(self, kind: str) -> LaunchPlan:
+    def faulty(self, kind: str) -> Choice:
         if os.fork() == 0:  # A child, which must not outlive its cell.
             time.sleep(60)
         time.sleep(60)
@@ -59,7 +59,7 @@ class Leaving(Good):
     NAME = "Leaving"
     WORKS = {"vector_add": "it adds nothing", "matmul": None}
 
-    def tune(self, work: str) -> LaunchPlan:
+    def tune(self, work: str) -> Choice:
         choice = super().tune(work)
         if choice.searched:
             choice.config = str(subprocess.Popen(["sleep", "1000"], start_new_session=True).pid)
@@ -74,7 +74,7 @@ class Lying(Good):
     def tune(self, work: str) -> Any:
         raise RuntimeError("no candidate\nand more of it")
 
-    def sound(self, choice: LaunchPlan) -> bool:
+    def sound(self, choice: Choice) -> bool:
         raise RuntimeError("illegal access")
 
 
