@@ -55,6 +55,7 @@ Status NvrtcProgram::Create(const NvrtcRequest& request) {
 
 Result<int> NvrtcProgram::CompileWith(const std::vector<std::string>& options) {
   std::vector<const char*> pointers;
+  pointers.reserve(options.size());
   for (const std::string& option : options) pointers.push_back(option.c_str());
   const int result = nvrtc_.CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
   if (result != NvrtcLibrary::kCancelled) return result;
