@@ -1,6 +1,7 @@
 // What it costs to lower 40 instances of a matmul in CUDA Tile C++ to Tile IR: in shared runs of NVRTC, as a search
-// does it; in a run for each; and by a process of nvcc for each (--nvcc=PATH of CUDA 13.3 or newer). And what the Tile
-// IR of 8 of them costs to compile as a search's pool does it, against as many processes of nvcc at a time.
+// does it; in a run for each; and by a process of nvcc for each (--nvcc=PATH of CUDA 13.3 or newer). Runs of NVRTC are
+// in processes of their own (worker:1) or in this process (worker:0), also for a small kernel in CUDA C++. And what the
+// Tile IR of 8 of them costs to compile as a search's pool does it, against as many processes of nvcc at a time.
 // tile_cpp_cost_benchmark [--nvcc=PATH]. Needs NVRTC 13.3 or newer and tileiras; no GPU.
 #include <benchmark/benchmark.h>
 
@@ -8,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/environment.h"
@@ -15,6 +17,7 @@
 #include "base/temporary_folder.h"
 #include "compile/compile_pool.h"
 #include "compile/compile_slots.h"
+#include "compile/nvrtc_toolchain.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/tile_front_end.h"
 #include "compile/toolbox.h"
@@ -55,6 +58,13 @@ std::shared_ptr<const Toolbox> Tools() {
   return tools;
 }
 
+/// With NVRTC in this process, as where no tuneonce_worker is installed.
+std::shared_ptr<const Toolbox> ToolsWithoutWorker() {
+  Environment environment = Environment::Read();
+  environment.worker = "/none";
+  return std::make_shared<const Toolbox>(std::move(environment));
+}
+
 /// Names of the first `count` instances, 40 at most.
 std::vector<std::string> Instances(std::size_t count) {
   std::vector<std::string> names;
@@ -77,12 +87,13 @@ std::vector<KernelSource> Sources(std::size_t count) {
 
 void BM_Lower40(benchmark::State& state) {
   const bool is_shared = state.range(0) != 0;
+  const std::shared_ptr<const Toolbox> tools = state.range(1) != 0 ? Tools() : ToolsWithoutWorker();
   const std::vector<KernelSource> sources = Sources(40);
   std::vector<const KernelSource*> pointers;
   for (const KernelSource& source : sources) pointers.push_back(&source);
   std::int64_t runs = 0;
   for (auto _ : state) {
-    TileFrontEnd front_end(Tools(), TileCppToolchain::kMostRunSeconds);
+    TileFrontEnd front_end(tools, TileCppToolchain::kMostRunSeconds);
     std::shared_ptr<void> announcement;
     if (is_shared) announcement = front_end.Announce(pointers, Sm90());
     for (const KernelSource& source : sources) {
@@ -93,7 +104,21 @@ void BM_Lower40(benchmark::State& state) {
   }
   state.counters["runs_of_nvrtc"] = static_cast<double>(runs);
 }
-BENCHMARK(BM_Lower40)->ArgName("shared")->Arg(1)->Arg(0)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Lower40)
+    ->ArgNames({"shared", "worker"})
+    ->ArgsProduct({{1, 0}, {1, 0}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+void BM_CompileCudaCpp(benchmark::State& state) {
+  const NvrtcToolchain nvrtc(state.range(0) != 0 ? Tools() : ToolsWithoutWorker());
+  const KernelSource source = KernelSource::CudaCpp("__global__ void k(float* x) { x[threadIdx.x] *= 2; }", "k");
+  for (auto _ : state) {
+    const Status compiled = nvrtc.Compile(source, Hints(), Sm90()).status();
+    if (!compiled.ok()) return state.SkipWithError(compiled.message().c_str());
+  }
+}
+BENCHMARK(BM_CompileCudaCpp)->ArgName("worker")->Arg(1)->Arg(0)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 Status RunNvccOn(const std::string& instance, const std::string& option) {
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, Tools()->MakeFolder());

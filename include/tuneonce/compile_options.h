@@ -13,7 +13,8 @@ class ArtifactCache;
 /// How long a caller waits for a compiler or for a lease.
 struct WaitLimits {
   /// The compiler is killed, or the lease is given up, after this many milliseconds. Default two minutes: the largest
-  /// tiles take 8.5 s on an idle core. NVRTC runs in this process and cannot be stopped before its front end is done.
+  /// tiles take 8.5 s on an idle core. Without a tuneonce_worker NVRTC runs in this process, where it cannot be stopped
+  /// before its front end is done.
   int timeout_ms = 120000;
   /// Stops the wait soon after it becomes true. Null: never.
   const std::atomic<bool>* cancelled = nullptr;

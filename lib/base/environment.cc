@@ -136,7 +136,7 @@ bool IsOfWorker(std::string_view name) {
                                          "UBSAN_OPTIONS"};
   // A profiler that is injected into CUDA programs belongs to the host, and would claim CUPTI in the worker.
   auto begins_with = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
-  bool is_of_cuda = begins_with("CUDA_") || begins_with("NVIDIA_");
+  bool is_of_cuda = begins_with("CUDA_") || begins_with("NVIDIA_") || begins_with("NVRTC_");
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
          (is_of_cuda && !begins_with("CUDA_INJECTION"));
 }

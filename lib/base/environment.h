@@ -78,13 +78,13 @@ struct TUNEONCE_API Environment {
   std::string temporary_folder = "/tmp";
   /// `CUDA_MPS_PIPE_DIRECTORY`: where an MPS daemon has its pipes. Default "/tmp/nvidia-mps", as MPS has it.
   std::string mps_folder = "/tmp/nvidia-mps";
-  /// `TUNEONCE_WORKER`: the program in which isolated trials run. Default empty: see FindWorker for the places
-  /// searched.
+  /// `TUNEONCE_WORKER`: the program in which isolated trials and NVRTC run. Default empty: see FindWorker for the
+  /// places searched.
   std::string worker;
   /// The variables for a worker, "NAME=value": `PATH`, `HOME` (the driver's cache), `TMPDIR`, `LD_LIBRARY_PATH`, all of
-  /// `CUDA_*` and `NVIDIA_*` except a profiler, those that select drivers and devices (`TUNEONCE_CUDA_DRIVER`,
-  /// `TUNEONCE_CPU_DRIVER`, `TUNEONCE_CPU_DEVICES`, `TUNEONCE_CPU_MEMORY_MIB`, `TUNEONCE_CUPTI`), and sanitizers'
-  /// options.
+  /// `CUDA_*`, `NVIDIA_*` and `NVRTC_*` except a profiler, those that select drivers and devices
+  /// (`TUNEONCE_CUDA_DRIVER`, `TUNEONCE_CPU_DRIVER`, `TUNEONCE_CPU_DEVICES`, `TUNEONCE_CPU_MEMORY_MIB`,
+  /// `TUNEONCE_CUPTI`), and sanitizers' options.
   std::vector<std::string> of_worker;
   /// `TUNEONCE_CPU_DEVICES`: how many devices the CPU driver offers, 1 to 8. Default 1.
   int cpu_devices = 1;

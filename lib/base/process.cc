@@ -149,7 +149,32 @@ int RemainingMs(Clock::time_point start, int timeout_ms) {
   return spent >= timeout_ms ? 0 : static_cast<int>(timeout_ms - spent);
 }
 
+const char* SignalName(int signal) {
+  switch (signal) {
+    case SIGABRT:
+      return " (SIGABRT)";
+    case SIGBUS:
+      return " (SIGBUS)";
+    case SIGFPE:
+      return " (SIGFPE)";
+    case SIGILL:
+      return " (SIGILL)";
+    case SIGKILL:
+      return " (SIGKILL)";
+    case SIGSEGV:
+      return " (SIGSEGV)";
+    case SIGTERM:
+      return " (SIGTERM)";
+    case SIGTRAP:
+      return " (SIGTRAP)";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
+
+std::string SignalText(int signal) { return absl::StrCat("signal ", signal, SignalName(signal)); }
 
 std::string FindProgram(const std::string& name, const std::string& path) {
   if (name.empty()) return "";
@@ -170,6 +195,7 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
   if (program.empty()) {
     return UnavailableError(absl::StrCat("program '", options.arguments[0], "' was not found"));
   }
+  const std::string& name = options.name.empty() ? program : options.name;
   TUNEONCE_ASSIGN_OR_RETURN(Supervised tool, Start(program, options));
   absl::Cleanup end = [&] { End(&tool); };
   const Clock::time_point start = Clock::now();
@@ -177,12 +203,12 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
   std::string exit_status;
   for (bool has_ended = false; !has_ended;) {
     if (options.cancelled != nullptr && options.cancelled->load()) {
-      return CancelledError(absl::StrCat(program, " was cancelled and killed"));
+      return CancelledError(absl::StrCat(name, " was cancelled and killed"));
     }
     int remaining_ms = RemainingMs(start, options.timeout_ms);
     if (remaining_ms == 0) {
       return DeadlineExceededError(
-          absl::StrCat(program, " did not end within ", options.timeout_ms, " ms and was killed"));
+          absl::StrCat(name, " did not end within ", options.timeout_ms, " ms and was killed"));
     }
     pollfd readable[] = {{tool.output.get(), POLLIN, 0}, {tool.status.get(), POLLIN, 0}};
     if (poll(readable, 2, std::min(remaining_ms, kCancelPollMs)) <= 0) continue;

@@ -15,6 +15,8 @@ inline namespace v0 {
 struct ProcessOptions {
   /// Program, as a path (FindProgram), and its arguments.
   std::vector<std::string> arguments;
+  /// What errors call a program that was started. Empty: its path.
+  std::string name;
   /// The child's whole environment, "NAME=value". The parent's is not inherited: tools misread it.
   std::vector<std::string> environment;
   /// The child and all its children are killed after this long. 0 means no deadline.
@@ -45,6 +47,9 @@ struct ProcessResult {
 /// when that end closes. PR_SET_PDEATHSIG would not do: it is lost on the tool's own children, and it follows the
 /// thread, not the process.
 Result<ProcessResult> RunProcess(const ProcessOptions& options);
+
+/// "signal 11 (SIGSEGV)"; without a name for a signal that rarely ends a process.
+std::string SignalText(int signal);
 
 /// Returns the absolute path of a program: `name` itself if it has a slash, else the first match in `path` (colon
 /// separated), else empty.

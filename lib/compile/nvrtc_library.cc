@@ -136,6 +136,7 @@ Result<const NvrtcLibrary*> LoadFirst(const std::vector<std::string>& places) {
   FindNewer(library.handle, nvrtc.get());
   const std::string file = FileOf(*nvrtc);
   nvrtc->folder = file.substr(0, file.rfind('/') == std::string::npos ? 0 : file.rfind('/'));
+  nvrtc->file = file.empty() ? nvrtc->path : file;
   nvrtc->build = BuildOf(*nvrtc, file);
   LoadBuiltins(*nvrtc);
   return (*loaded)[library.handle] = nvrtc.release();

@@ -16,7 +16,8 @@ struct NvrtcLibrary {
   using Program = struct _nvrtcProgram*;  // NOLINT: NVRTC's name.
 
   std::string path;    ///< As it was asked for.
-  std::string folder;  ///< In which the file lies, without links.
+  std::string file;    ///< The file that it was loaded from, without links; `path` if the loader does not know it.
+  std::string folder;  ///< The folder of `file`; empty if that is unknown.
   std::string build;   ///< The file's GNU build id, or its size: versions that `Version` calls alike differ in it.
   int (*Version)(int* major, int* minor);
   const char* (*GetErrorString)(int result);

@@ -1,29 +1,50 @@
 #include "compile/nvrtc_program.h"
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "compile/nvrtc_source.h"
+#include "compile/header_trace.h"
 
 namespace tuneonce {
 inline namespace v0 {
+namespace {
 
-NvrtcProgram::NvrtcProgram(const NvrtcLibrary& nvrtc, const KernelSource& source, const WaitLimits& limits)
-    : nvrtc_(nvrtc), source_(source), limits_(limits) {}
+/// The headers that the trace in `folder` names.
+std::optional<std::vector<std::string>> TracedHeaders(const std::string& folder) {
+  for (const char* name : {"/trace.json", "/trace"}) {  // NVRTC 13.0 adds the extension.
+    const Result<std::string> trace = ReadFile(folder + name);
+    if (!trace.ok()) continue;
+    if (std::optional<std::vector<std::string>> headers = HeadersInTrace(*trace)) return headers;
+  }
+  return std::nullopt;
+}
+
+/// What `get` writes into a buffer of the size that `get_size` returns. Empty if a call fails or the library lacks it.
+std::string BytesOf(int (*get_size)(NvrtcLibrary::Program, std::size_t*), int (*get)(NvrtcLibrary::Program, char*),
+                    NvrtcLibrary::Program program) {
+  std::size_t size = 0;
+  if (get_size == nullptr || get == nullptr || get_size(program, &size) != 0 || size == 0) return "";
+  std::string bytes(size, '\0');
+  return get(program, bytes.data()) == 0 ? bytes : "";
+}
+
+}  // namespace
 
 NvrtcProgram::~NvrtcProgram() {
   if (program_ != nullptr) nvrtc_.DestroyProgram(&program_);
 }
 
-Status NvrtcProgram::Create(const Request& request) {
+Status NvrtcProgram::Create(const NvrtcRequest& request) {
   std::vector<const char*> texts;
   std::vector<const char*> names;
-  for (const auto& [name, header] : source_.headers) {
+  for (const auto& [name, header] : request.headers) {
     names.push_back(name.c_str());
     texts.push_back(WithoutByteOrderMark(header).data());  // The end of the header is its own.
   }
-  int result = nvrtc_.CreateProgram(&program_, request.text.c_str(), NvrtcFileOf(source_).c_str(),
+  int result = nvrtc_.CreateProgram(&program_, request.text.c_str(), request.file.c_str(),
                                     static_cast<int>(texts.size()), texts.data(), names.data());
   for (const std::string& expression : request.expressions) {
     if (result == 0) result = nvrtc_.AddNameExpression(program_, expression.c_str());
@@ -32,10 +53,14 @@ Status NvrtcProgram::Create(const Request& request) {
   return result == 0 ? Status() : InternalError(absl::StrCat("nvrtcCreateProgram: ", nvrtc_.GetErrorString(result)));
 }
 
-int NvrtcProgram::Compile(const std::vector<std::string>& options) {
+Result<int> NvrtcProgram::CompileWith(const std::vector<std::string>& options) {
   std::vector<const char*> pointers;
+  pointers.reserve(options.size());
   for (const std::string& option : options) pointers.push_back(option.c_str());
-  return result_ = nvrtc_.CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
+  const int result = nvrtc_.CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
+  if (result != NvrtcLibrary::kCancelled) return result;
+  const Status over = WhyOver();
+  return over.ok() ? InternalError("NVRTC cancelled a compile unasked") : over;
 }
 
 int NvrtcProgram::IsOver(void* self, void* /*reserved*/) {
@@ -45,68 +70,50 @@ int NvrtcProgram::IsOver(void* self, void* /*reserved*/) {
 Status NvrtcProgram::WhyOver() const {
   if (limits_.cancelled != nullptr && limits_.cancelled->load()) return CancelledError("NVRTC was cancelled");
   if (std::chrono::steady_clock::now() - started_ < std::chrono::milliseconds(limits_.timeout_ms)) return Status();
-  return DeadlineExceededError(absl::StrCat("NVRTC took longer than ", limits_.timeout_ms, " ms"));
+  return DeadlineExceededError(absl::StrCat("NVRTC did not end within ", limits_.timeout_ms, " ms"));
 }
 
-Result<std::unique_ptr<NvrtcProgram>> NvrtcProgram::CompileAsKnown(const NvrtcLibrary& nvrtc,
-                                                                   const KernelSource& source, const Request& request,
-                                                                   const WaitLimits& limits,
-                                                                   std::optional<TemporaryFolder>* folder) {
-  std::unique_ptr<NvrtcProgram> program;
+Result<NvrtcOutput> NvrtcProgram::Compile(const NvrtcLibrary& nvrtc, const NvrtcRequest& request,
+                                          const std::string& folder, const WaitLimits& limits) {
+  NvrtcOutput output;
   for (bool without_cache : {true, false}) {
     for (bool with_trace : {true, false}) {
-      if (with_trace && !*folder) continue;
+      if (with_trace && (!request.wants_headers || folder.empty())) continue;
       std::vector<std::string> all = request.options;
       if (without_cache) all.emplace_back("--no-cache");
-      if (with_trace) all.push_back("--fdevice-time-trace=" + (*folder)->path() + "/trace");
-      program.reset(new NvrtcProgram(nvrtc, source, limits));
-      TUNEONCE_RETURN_IF_ERROR(program->Create(request));
-      const int result = program->Compile(all);
-      if (result == NvrtcLibrary::kCancelled) {
-        const Status over = program->WhyOver();
-        return over.ok() ? InternalError("NVRTC cancelled a compile unasked") : over;
-      }
+      if (with_trace) all.push_back("--fdevice-time-trace=" + folder + "/trace");
+      NvrtcProgram program(nvrtc, limits);
+      TUNEONCE_RETURN_IF_ERROR(program.Create(request));
+      TUNEONCE_ASSIGN_OR_RETURN(const int result, program.CompileWith(all));
+      output = program.Output(result, request);
       if (result == NvrtcLibrary::kInvalidOption || result == NvrtcLibrary::kTraceNotWritten) continue;
-      if (!with_trace) folder->reset();
-      return program;
+      if (with_trace) output.headers = TracedHeaders(folder);
+      return output;
     }
   }
-  folder->reset();
-  return program;
+  return output;
+}
+
+NvrtcOutput NvrtcProgram::Output(int result, const NvrtcRequest& request) const {
+  NvrtcOutput output;
+  output.result = result;
+  output.log = Log();
+  if (result != 0) return output;
+  for (const std::string& expression : request.expressions) {
+    const char* name = nullptr;
+    if (nvrtc_.GetLoweredName(program_, expression.c_str(), &name) == 0 && name != nullptr) {
+      output.lowered_names.emplace(expression, name);
+    }
+  }
+  output.cubin = BytesOf(nvrtc_.GetCUBINSize, nvrtc_.GetCUBIN, program_);
+  output.tile_ir = BytesOf(nvrtc_.GetTileIRSize, nvrtc_.GetTileIR, program_);
+  return output;
 }
 
 std::string NvrtcProgram::Log() const {
-  std::size_t size = 0;
-  if (nvrtc_.GetProgramLogSize(program_, &size) != 0 || size <= 1) return "";
-  std::string log(size, '\0');
-  nvrtc_.GetProgramLog(program_, log.data());
+  std::string log = BytesOf(nvrtc_.GetProgramLogSize, nvrtc_.GetProgramLog, program_);
   log.resize(log.find_last_not_of('\0') + 1);  // It ends with one NUL, or with two.
   return log;
-}
-
-Result<std::string> NvrtcProgram::LoweredName(const std::string& expression) const {
-  const char* name = nullptr;
-  int result = nvrtc_.GetLoweredName(program_, expression.c_str(), &name);
-  if (result == 0 && name != nullptr) return std::string(name);
-  return InternalError(absl::StrCat("NVRTC does not say what it calls '", expression, "'"));
-}
-
-Result<std::string> NvrtcProgram::Cubin() const {
-  std::size_t size = 0;
-  if (nvrtc_.GetCUBINSize(program_, &size) != 0 || size == 0) return InternalError("NVRTC made no cubin");
-  std::string cubin(size, '\0');
-  nvrtc_.GetCUBIN(program_, cubin.data());
-  return cubin;
-}
-
-Result<std::string> NvrtcProgram::TileIr() const {
-  std::size_t size = 0;
-  if (nvrtc_.GetTileIRSize == nullptr || nvrtc_.GetTileIRSize(program_, &size) != 0 || size == 0) {
-    return InternalError("NVRTC made no Tile IR");
-  }
-  std::string bytecode(size, '\0');
-  nvrtc_.GetTileIR(program_, bytecode.data());
-  return bytecode;
 }
 
 }  // namespace v0

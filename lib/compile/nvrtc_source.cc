@@ -1,7 +1,6 @@
 #include "compile/nvrtc_source.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -11,7 +10,6 @@
 #include "base/file.h"
 #include "compile/dependency_file.h"
 #include "compile/header_search.h"
-#include "compile/header_trace.h"
 #include "definition/name_expression.h"
 
 namespace tuneonce {
@@ -102,32 +100,26 @@ bool ReadsNoFile(const KernelSource& source) {
   });
 }
 
-void SetTracedDependencies(const KernelSource& source, const std::string& text, const std::vector<std::string>& options,
-                           const std::string& folder, const timespec& started, const std::vector<std::string>& built_in,
-                           Artifact* artifact) {
-  std::optional<std::vector<std::string>> headers;
-  for (const char* name : {"/trace.json", "/trace"}) {  // NVRTC 13.0 adds the extension.
-    Result<std::string> trace = ReadFile(folder + name);
-    if (trace.ok()) headers = HeadersInTrace(*trace);
-    if (headers) break;
-  }
+void SetReadHeaders(const KernelSource& source, const std::string& text, const std::vector<std::string>& options,
+                    std::vector<std::string> headers, const timespec& started, const std::vector<std::string>& built_in,
+                    Artifact* artifact) {
   HeaderOptions given = HeaderOptionsIn(options);
   const bool is_asked = std::any_of(source.defines.begin(), source.defines.end(),
                                     [](const std::string& define) { return absl::StrContains(define, "__has_"); });
-  artifact->cacheable = headers.has_value() && given.is_known && !is_asked && !OptionsNameFiles(options);
+  artifact->cacheable = given.is_known && !is_asked && !OptionsNameFiles(options);
   if (!artifact->cacheable) return;
   auto is_in_memory = [&](const std::string& name) {
     return std::find(built_in.begin(), built_in.end(), name) != built_in.end() ||
            std::any_of(source.headers.begin(), source.headers.end(), [&](const auto& h) { return h.first == name; });
   };
-  headers->erase(std::remove_if(headers->begin(), headers->end(), is_in_memory), headers->end());
-  HeaderSearch search(HeaderPath{{}, std::move(given.folders)}, *headers, started);
+  headers.erase(std::remove_if(headers.begin(), headers.end(), is_in_memory), headers.end());
+  HeaderSearch search(HeaderPath{{}, std::move(given.folders)}, headers, started);
   const std::string file = NvrtcFileOf(source);
   search.AddText(text, file.substr(0, file.rfind('/') == std::string::npos ? 0 : file.rfind('/')));
   for (const auto& [name, header] : source.headers) search.AddHeaderInMemory(name, header);
   for (const std::string& name : built_in) search.AddHeaderInMemory(name, "");
   for (const std::string& name : given.included) search.AddInclude(name, /*is_quoted=*/true, /*folder=*/"");
-  SetDependencies(*std::move(headers), &search, started, artifact);
+  SetDependencies(std::move(headers), &search, started, artifact);
 }
 
 }  // namespace v0

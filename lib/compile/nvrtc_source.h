@@ -38,12 +38,12 @@ bool OptionsNameFiles(const std::vector<std::string>& options);
 /// Whether the source's text and options show that no file is read.
 bool ReadsNoFile(const KernelSource& source);
 
-/// Sets what `artifact` was made of by the trace that was asked for in `folder` (NvrtcProgram::CompileAsKnown). `text`
-/// and `options` are what was compiled. `built_in`: the names of headers that this NVRTC has within itself, so that no
-/// file of such a name is read.
-void SetTracedDependencies(const KernelSource& source, const std::string& text, const std::vector<std::string>& options,
-                           const std::string& folder, const timespec& started, const std::vector<std::string>& built_in,
-                           Artifact* artifact);
+/// Sets what `artifact` was made of: the files among `headers`, which a run of NVRTC read (NvrtcOutput::headers), and
+/// those that it looked for and did not find. `text` and `options` are what was compiled. `built_in`: the names of
+/// headers that this NVRTC has within itself, so that no file of such a name is read.
+void SetReadHeaders(const KernelSource& source, const std::string& text, const std::vector<std::string>& options,
+                    std::vector<std::string> headers, const timespec& started, const std::vector<std::string>& built_in,
+                    Artifact* artifact);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -2,8 +2,6 @@
 
 #include <chrono>
 #include <ctime>
-#include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,8 +11,9 @@
 #include "compile/dependency_file.h"
 #include "compile/nvrtc_library.h"
 #include "compile/nvrtc_log.h"
-#include "compile/nvrtc_program.h"
+#include "compile/nvrtc_messages.h"
 #include "compile/nvrtc_source.h"
+#include "compile/nvrtc_worker.h"
 #include "definition/name_expression.h"
 
 namespace tuneonce {
@@ -72,33 +71,33 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
   const CudaHeaders headers = Headers();
   NameExpression expression{"", source.defines};
   if (IsNameExpression(source.symbol)) expression = NameExpression::Of(source.symbol, source.defines);
-  NvrtcProgram::Request request;
+  NvrtcRequest request;
   request.text = NvrtcTextOf(source, &expression.defines);
+  request.file = NvrtcFileOf(source);
+  request.headers = source.headers;
   if (!expression.text.empty()) request.expressions.push_back(expression.text);
   request.options = OptionsFor(source, expression.defines, headers, target);
-  std::optional<TemporaryFolder> folder;  // For the trace, where one is needed; without room it is not kept.
-  if (!ReadsNoFile(source) && !OptionsNameFiles(source.options)) {
-    if (Result<TemporaryFolder> made = tools_->MakeFolder(); made.ok()) folder = *std::move(made);
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<NvrtcProgram> program,
-                            NvrtcProgram::CompileAsKnown(*nvrtc, source, request, limits, &folder));
-  const int result = program->result();
-  Artifact artifact;
-  artifact.log = program->Log();
-  if (result != 0) {
-    std::string code = result == NvrtcLibrary::kCompilation ? "" : absl::StrCat(nvrtc->GetErrorString(result), ": ");
+  request.wants_headers = !ReadsNoFile(source) && !OptionsNameFiles(source.options);
+  TUNEONCE_ASSIGN_OR_RETURN(NvrtcOutput output, CompileByNvrtc(*tools_, *nvrtc, request, limits));
+  if (output.result != 0) {
+    std::string code =
+        output.result == NvrtcLibrary::kCompilation ? "" : absl::StrCat(nvrtc->GetErrorString(output.result), ": ");
     return InvalidArgumentError(
         absl::StrCat("NVRTC for ", target.name(), ": ", code,
-                     ExplainNvrtcLog(artifact.log, source, HeaderOptionsIn(request.options).folders, headers)));
+                     ExplainNvrtcLog(output.log, source, HeaderOptionsIn(request.options).folders, headers)));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.image, program->Cubin());
+  if (output.cubin.empty()) return InternalError("NVRTC made no cubin");
+  Artifact artifact;
+  artifact.log = std::move(output.log);
+  artifact.image = std::move(output.cubin);
   artifact.symbol = source.symbol;
   if (!expression.text.empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(artifact.symbol, program->LoweredName(expression.text));
+    TUNEONCE_ASSIGN_OR_RETURN(artifact.symbol, output.LoweredName(expression.text));
   }
   artifact.cacheable = ReadsNoFile(source);
-  if (folder) {
-    SetTracedDependencies(source, request.text, request.options, folder->path(), started, /*built_in=*/{}, &artifact);
+  if (output.headers) {
+    SetReadHeaders(source, request.text, request.options, *std::move(output.headers), started, /*built_in=*/{},
+                   &artifact);
   }
   artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix("NVRTC"));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -11,8 +10,8 @@
 #include "base/file.h"
 #include "compile/dependency_file.h"
 #include "compile/nvrtc_log.h"
-#include "compile/nvrtc_program.h"
 #include "compile/nvrtc_source.h"
+#include "compile/nvrtc_worker.h"
 #include "compile/python_packages.h"
 #include "definition/name_expression.h"
 #include "tile_ir/tile_ir.h"
@@ -49,6 +48,12 @@ std::vector<std::string> TileOptionsFor(const KernelSource& source, const std::v
   options.insert(options.end(), given.begin(), given.end());
   for (const std::string& folder : headers.folders) options.push_back("-I" + folder);
   return options;
+}
+
+/// Whether one of several instances may have failed their run: it does not compile, crashes NVRTC, or takes too long.
+bool MayBeOfOneInstance(const Status& failure) {
+  return failure.code() == StatusCode::kInvalidArgument || failure.code() == StatusCode::kInternal ||
+         failure.code() == StatusCode::kDeadlineExceeded;
 }
 
 /// The kernel that NVRTC calls `symbol`, out of the bytecode of a whole run.
@@ -213,15 +218,22 @@ Result<std::shared_ptr<const LoweredTileKernel>> TileFrontEnd::LowerLocked(const
                                                                            const Target& target, const Request& request,
                                                                            const WaitLimits& limits) {
   const std::vector<std::string> chunk = TakeChunk(request);
-  Result<Kernels> made = Run(source, target, request, chunk, limits);
-  if (made.status().code() == StatusCode::kInvalidArgument && chunk.size() > 1) {
+  const auto start = std::chrono::steady_clock::now();
+  WaitLimits shared = limits;  // Half of the time is left for a run of this source alone.
+  if (chunk.size() > 1) shared.timeout_ms = std::max(1, limits.timeout_ms / 2);
+  Result<Kernels> made = Run(source, target, request, chunk, shared);
+  if (chunk.size() > 1 && MayBeOfOneInstance(made.status())) {
     {
       MutexLock lock(shared_->mutex);
       if (auto batch = shared_->batches.find(request.batch); batch != shared_->batches.end()) {
         batch->second.alone.insert(chunk.begin(), chunk.end());
       }
     }
-    made = Run(source, target, request, {request.expression}, limits);
+    const auto spent = std::chrono::steady_clock::now() - start;
+    WaitLimits left = limits;
+    left.timeout_ms -= static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(spent).count());
+    left.timeout_ms = std::max(1, left.timeout_ms);
+    made = Run(source, target, request, {request.expression}, left);
   }
   if (made.ok()) return made->at(request.key);
   if (made.status().code() == StatusCode::kInvalidArgument) {
@@ -242,45 +254,45 @@ Result<TileFrontEnd::Kernels> TileFrontEnd::Run(const KernelSource& source, cons
   const timespec started = FileClock();
   const CudaHeaders headers = CudaHeaders::Find(tools_->environment(), nvrtc->folder, /*for_tile=*/true);
   std::vector<std::string> defines = request.defines;
-  NvrtcProgram::Request run;
+  NvrtcRequest run;
   run.text = NvrtcTextOf(source, &defines);
+  run.file = NvrtcFileOf(source);
+  run.headers = source.headers;
   if (!request.expression.empty()) run.expressions = expressions;
   run.options = TileOptionsFor(source, defines, headers, target);
-  std::optional<TemporaryFolder> folder;
-  if (!OptionsNameFiles(source.options)) {
-    if (Result<TemporaryFolder> made = tools_->MakeFolder(); made.ok()) folder = *std::move(made);
-  }
+  run.wants_headers = !OptionsNameFiles(source.options);
   ++num_runs_;
-  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<NvrtcProgram> program,
-                            NvrtcProgram::CompileAsKnown(*nvrtc, source, run, limits, &folder));
-  Artifact made_of;
-  made_of.log = program->Log();
-  if (const int result = program->result(); result != 0) {
+  TUNEONCE_ASSIGN_OR_RETURN(NvrtcOutput output, CompileByNvrtc(*tools_, *nvrtc, run, limits));
+  if (output.result != 0) {
     const std::string code =
-        result == NvrtcLibrary::kCompilation ? "" : absl::StrCat(nvrtc->GetErrorString(result), ": ");
+        output.result == NvrtcLibrary::kCompilation ? "" : absl::StrCat(nvrtc->GetErrorString(output.result), ": ");
     return InvalidArgumentError(
         absl::StrCat("NVRTC for ", target.name(), ": ", code,
-                     ExplainNvrtcLog(made_of.log, source, HeaderOptionsIn(run.options).folders, headers)));
+                     ExplainNvrtcLog(output.log, source, HeaderOptionsIn(run.options).folders, headers)));
   }
+  Artifact made_of;
+  made_of.log = output.log;
   made_of.cacheable = false;
-  if (folder) SetTracedDependencies(source, run.text, run.options, folder->path(), started, {kTileHeader}, &made_of);
+  if (output.headers) {
+    SetReadHeaders(source, run.text, run.options, *output.headers, started, {kTileHeader}, &made_of);
+  }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   made_of.seconds = seconds / static_cast<double>(expressions.size());
-  TUNEONCE_ASSIGN_OR_RETURN(Kernels made, Collect(*program, request, expressions, made_of));
+  TUNEONCE_ASSIGN_OR_RETURN(Kernels made, Collect(output, request, expressions, made_of));
   Keep(request, made_of, made);
   return made;
 }
 
-Result<TileFrontEnd::Kernels> TileFrontEnd::Collect(const NvrtcProgram& program, const Request& request,
+Result<TileFrontEnd::Kernels> TileFrontEnd::Collect(const NvrtcOutput& output, const Request& request,
                                                     const std::vector<std::string>& expressions,
                                                     const Artifact& made_of) {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::string bytecode, program.TileIr());
-  TUNEONCE_ASSIGN_OR_RETURN(const TileIrModule module, ReadTileIr(bytecode));
+  if (output.tile_ir.empty()) return InternalError("NVRTC made no Tile IR");
+  TUNEONCE_ASSIGN_OR_RETURN(const TileIrModule module, ReadTileIr(output.tile_ir));
   Kernels made;
   for (const std::string& expression : expressions) {
     std::string symbol;
     if (!expression.empty()) {
-      TUNEONCE_ASSIGN_OR_RETURN(symbol, program.LoweredName(expression));
+      TUNEONCE_ASSIGN_OR_RETURN(symbol, output.LoweredName(expression));
     } else if (module.entries.size() == 1 && module.entries.front().name != kDummyKernel) {
       symbol = module.entries.front().name;
     } else {
@@ -289,7 +301,7 @@ Result<TileFrontEnd::Kernels> TileFrontEnd::Collect(const NvrtcProgram& program,
           "; name one, or an instance, like 'scale<256>'"));
     }
     TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<LoweredTileKernel> kernel,
-                              KernelOf(bytecode, module, symbol, expression));
+                              KernelOf(output.tile_ir, module, symbol, expression));
     kernel->made_of = made_of;
     made.emplace(KeyOf(request.batch, expression), std::move(kernel));
   }

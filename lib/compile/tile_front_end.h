@@ -14,6 +14,7 @@
 #include "compile/cuda_headers.h"
 #include "compile/keyed_lock.h"
 #include "compile/nvrtc_library.h"
+#include "compile/nvrtc_messages.h"
 #include "compile/toolbox.h"
 #include "tuneonce/artifact.h"
 #include "tuneonce/fingerprint.h"
@@ -22,8 +23,6 @@
 
 namespace tuneonce {
 inline namespace v0 {
-
-class NvrtcProgram;
 
 /// The options of a source of CUDA Tile C++, by who takes them.
 struct TileOptions {
@@ -45,13 +44,13 @@ struct LoweredTileKernel {
 TUNEONCE_API Result<KernelSource> LowerToTileIr(const KernelSource& source, const Target& target,
                                                 const Environment& environment);
 
-/// CUDA Tile C++ -> Tile IR by NVRTC, in this process.
+/// CUDA Tile C++ -> Tile IR by NVRTC (CompileByNvrtc).
 ///
 /// A run of NVRTC spends most of its time on headers (0.2 s, and 20 ms for each instance of a matmul). Instances that
 /// differ in nothing but their name expression therefore share a run where they were announced, at most as many as
-/// take `most_seconds` by what the run before took. One bad instance fails such a run; its instances are then compiled
-/// one by one, each when it is asked for. What was lowered is kept in memory, so that hints cost no further run, and is
-/// served while the headers are as they were. Thread-safe.
+/// take `most_seconds` by what the run before took. One bad instance fails such a run, or exceeds its time, which is
+/// half of the deadline; its instances are then compiled one by one, each when it is asked for. What was lowered is
+/// kept in memory, so that hints cost no further run, and is served while the headers are as they were. Thread-safe.
 class TUNEONCE_API TileFrontEnd {
  public:
   /// `most_seconds`: what one run should take at most.
@@ -114,7 +113,7 @@ class TUNEONCE_API TileFrontEnd {
   Result<Kernels> Run(const KernelSource& source, const Target& target, const Request& request,
                       const std::vector<std::string>& expressions, const WaitLimits& limits);
   /// What a run made, by key. Errors: InvalidArgument for an expression that names no tile kernel.
-  static Result<Kernels> Collect(const NvrtcProgram& program, const Request& request,
+  static Result<Kernels> Collect(const NvrtcOutput& output, const Request& request,
                                  const std::vector<std::string>& expressions, const Artifact& made_of);
   void Keep(const Request& request, const Artifact& made_of, const Kernels& made);
 

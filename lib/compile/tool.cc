@@ -25,9 +25,11 @@ bool NamesFiles(const std::vector<std::string>& options) {
 }
 
 Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
-                                const WaitLimits& limits, std::vector<std::string> environment) {
+                                const WaitLimits& limits, std::vector<std::string> environment,
+                                const std::string& name) {
   ProcessOptions options;
   options.arguments = arguments;
+  options.name = name.empty() ? arguments[0] : name;
   options.environment = std::move(environment);
   options.environment.push_back("TMPDIR=" + folder.path());
   options.folder = folder.path();
@@ -36,12 +38,12 @@ Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const
   TUNEONCE_ASSIGN_OR_RETURN(ProcessResult result, RunProcess(options));
   std::string said(absl::StripAsciiWhitespace(result.output));
   if (result.exit_code > 128 && result.exit_code <= 128 + SIGRTMAX) {
-    return InternalError(
-        absl::StrCat(arguments[0], " was ended by signal ", result.exit_code - 128, said.empty() ? "" : ": ", said));
+    return InternalError(absl::StrCat(options.name, " was ended by ", SignalText(result.exit_code - 128),
+                                      said.empty() ? "" : ": ", said));
   }
   if (result.exit_code != 0) {
     return InvalidArgumentError(
-        absl::StrCat(arguments[0], " failed with exit code ", result.exit_code, said.empty() ? "" : ": ", said));
+        absl::StrCat(options.name, " failed with exit code ", result.exit_code, said.empty() ? "" : ": ", said));
   }
   return said;
 }

@@ -23,10 +23,12 @@ struct Tool {
 bool NamesFiles(const std::vector<std::string>& options);
 
 /// Runs a tool: `arguments` (program first) with an environment of TMPDIR and `environment` alone, where TMPDIR is
-/// `folder`. Returns the tool's words. Errors: InvalidArgument with them for an exit code other than 0; Internal if a
-/// signal ended it; Unavailable, DeadlineExceeded, Cancelled.
+/// `folder`. `name` is what errors call the tool; empty: its path. Returns what the tool printed. Errors:
+/// InvalidArgument with that text for an exit code other than 0; Internal if a signal ended it; Unavailable,
+/// DeadlineExceeded, Cancelled.
 Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
-                                const WaitLimits& limits, std::vector<std::string> environment = {});
+                                const WaitLimits& limits, std::vector<std::string> environment = {},
+                                const std::string& name = "");
 
 /// Runs a compile and collects what it made: image (the file `output`), log and seconds. Errors: as RunCompiler;
 /// Internal if the tool ended well and `output` is missing or empty.

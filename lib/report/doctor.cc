@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/printable.h"
+#include "compile/find_worker.h"
 #include "compile/host_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
 #include "compile/ptxas_toolchain.h"
@@ -20,7 +21,6 @@
 #include "report/tile_ir_finding.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "worker/find_worker.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -103,7 +103,7 @@ DoctorFinding WorkerFinding(const Environment& environment) {
   Result<std::string> worker = FindWorker(environment);
   if (worker.ok()) return DoctorFinding{"worker", true, *worker, ""};
   return DoctorFinding{"worker", false, worker.status().message(),
-                       "without it candidates run in the process that searches (docs/isolation.md)"};
+                       "without it candidates and NVRTC run in the process that searches (docs/isolation.md)"};
 }
 
 /// Those that can be asked.

@@ -9,9 +9,9 @@
 #include "base/callback.h"
 #include "base/environment.h"
 #include "base/span.h"
+#include "compile/find_worker.h"
 #include "cuda/driver_api.h"
 #include "tuneonce/search_options.h"
-#include "worker/find_worker.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -61,7 +61,6 @@ void BeFirstWhereMemoryIsShort() {
 
 /// The host of this worker process. Its descriptor stays open for the life of the process, independently of the
 /// channel.
-/// channel.
 struct Host {
   pid_t process;
   int socket;
@@ -84,6 +83,11 @@ void EndIfTheHostIsGone(int wait_ms) {
 
 }  // namespace
 
+void ExpectCrashes() {
+  LeaveNoCore();
+  BeFirstWhereMemoryIsShort();
+}
+
 Result<Channel> OpenHostChannel() {
   const pid_t host = getppid();
   if (!IsSocket(kWorkerSocket) || getsid(0) != getpid()) {
@@ -96,8 +100,7 @@ Result<Channel> OpenHostChannel() {
   int watched = fcntl(kWorkerSocket, F_DUPFD_CLOEXEC, kWorkerSocket + 1);
   if (watched < 0) return ResourceExhaustedError(absl::StrCat("no descriptor: ", std::strerror(errno)));
   host_of_this_process = new Host{host, watched};
-  LeaveNoCore();
-  BeFirstWhereMemoryIsShort();
+  ExpectCrashes();
   try {
     std::thread([] {
       for (;;) EndIfTheHostIsGone(kLookMs);

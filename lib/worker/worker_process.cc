@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
+#include "base/process.h"
 #include "base/spawn.h"
 #include "worker/this_worker.h"
 
@@ -59,29 +60,6 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-const char* SignalName(int signal) {
-  switch (signal) {
-    case SIGABRT:
-      return " (SIGABRT)";
-    case SIGBUS:
-      return " (SIGBUS)";
-    case SIGFPE:
-      return " (SIGFPE)";
-    case SIGILL:
-      return " (SIGILL)";
-    case SIGKILL:
-      return " (SIGKILL)";
-    case SIGSEGV:
-      return " (SIGSEGV)";
-    case SIGTERM:
-      return " (SIGTERM)";
-    case SIGTRAP:
-      return " (SIGTRAP)";
-    default:
-      return "";
-  }
-}
-
 }  // namespace
 
 std::string WorkerEnd::ToString() const {
@@ -91,7 +69,7 @@ std::string WorkerEnd::ToString() const {
     case Kind::kExited:
       return absl::StrCat("exited with ", number);
     case Kind::kSignaled:
-      return absl::StrCat("was ended by signal ", number, SignalName(number));
+      return absl::StrCat("was ended by ", SignalText(number));
     case Kind::kKilled:
       return "was killed";
     case Kind::kUnknown:

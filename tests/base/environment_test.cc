@@ -106,7 +106,8 @@ TEST_F(EnvironmentTest, WhatIsGivenCountsInPlaceOfTheProcesss) {
 }
 
 TEST_F(EnvironmentTest, AWorkerGetsTheListedVariablesAsTheyCount) {
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "TUNEONCE_CPU_DEVICES", "TMPDIR"}) {
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "NVRTC_DISABLE_CONCURRENT_NVVM",
+                           "TUNEONCE_CPU_DEVICES", "TMPDIR"}) {
     setenv(name, "1", 1);
   }
   for (const char* name : {"LD_PRELOAD", "CUDA_INJECTION64_PATH", "AWS_SECRET_ACCESS_KEY", "TUNEONCE_STORE"}) {
@@ -117,8 +118,8 @@ TEST_F(EnvironmentTest, AWorkerGetsTheListedVariablesAsTheyCount) {
   std::map<std::string, std::string> given = {
       {"TUNEONCE_CPU_DEVICES", "2"}, {"TUNEONCE_CUPTI", "/t/cupti.so"}, {"TMPDIR", ""}, {"TUNEONCE_STORE", "memory"}};
   std::vector<std::string> all = Environment::Read(given)->of_worker;
-  for (const char* there : {"CUDA_VISIBLE_DEVICES=1", "NVIDIA_TF32_OVERRIDE=1", "PATH=/a=b:/c",
-                            "TUNEONCE_CPU_DEVICES=2", "TUNEONCE_CUPTI=/t/cupti.so"}) {
+  for (const char* there : {"CUDA_VISIBLE_DEVICES=1", "NVIDIA_TF32_OVERRIDE=1", "NVRTC_DISABLE_CONCURRENT_NVVM=1",
+                            "PATH=/a=b:/c", "TUNEONCE_CPU_DEVICES=2", "TUNEONCE_CUPTI=/t/cupti.so"}) {
     EXPECT_EQ(std::count(all.begin(), all.end(), there), 1) << there;
   }
   for (const std::string& variable : all) {

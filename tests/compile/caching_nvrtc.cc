@@ -1,6 +1,9 @@
 // A library as NVRTC 13.0 is where there is a driver: it keeps cubins and takes them out again, for other options, too,
 // unless it is told --no-cache. Where NVRTC would give another one's code, this one fails. With CACHING_NVRTC_IS_OLD in
-// the environment it is one that has no cache, and knows no such option. All code is data/cubin/two_kernels.cubin.
+// the environment it is one that has no cache, and knows no such option. All code is data/cubin/two_kernels.cubin. A
+// text with "crash" crashes it.
+#include <signal.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +17,7 @@ using Program = tuneonce::NvrtcLibrary::Program;
 
 constexpr int kInvalidOption = 5, kInternalError = 11;
 std::string kept;  // The options of the first compile that was kept.
+bool crashes = false;
 
 std::string Cubin() {
   std::string bytes;
@@ -29,7 +33,8 @@ extern "C" {
 
 int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
 const char* nvrtcGetErrorString(int /*result*/) { return "this is another one's code"; }
-int nvrtcCreateProgram(Program* program, const char*, const char*, int, const char* const*, const char* const*) {
+int nvrtcCreateProgram(Program* program, const char* text, const char*, int, const char* const*, const char* const*) {
+  crashes = std::strstr(text, "crash") != nullptr;
   return *program = reinterpret_cast<Program>(&kept), 0;
 }
 int nvrtcDestroyProgram(Program* /*program*/) { return 0; }
@@ -38,6 +43,10 @@ int nvrtcGetLoweredName(Program /*program*/, const char* expression, const char*
   return *name = expression, 0;
 }
 int nvrtcCompileProgram(Program /*program*/, int count, const char* const* options) {
+  if (crashes) {
+    signal(SIGSEGV, SIG_DFL);  // A sanitizer's handler would end it by an exit.
+    raise(SIGSEGV);
+  }
   const bool is_old = std::getenv("CACHING_NVRTC_IS_OLD") != nullptr;
   bool keeps = !is_old;
   std::string all;

@@ -15,6 +15,7 @@ namespace {
 Status Compile(const std::string& text, const std::string& option) {
   Environment environment = Environment::Read();
   environment.nvrtc = TUNEONCE_CACHING_NVRTC;
+  environment.worker = "/none";  // In a process of its own it would have kept nothing.
   KernelSource source = KernelSource::CudaCpp(text, "add");
   source.options = {option};
   return NvrtcToolchain(testing::ToolsOf(environment)).Compile(source, Hints(), testing::Sm(90)).status();

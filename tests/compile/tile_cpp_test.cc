@@ -133,7 +133,6 @@ std::int64_t RunsOfPool(const std::string& folder, int first_tile = 64) {
   return toolchain.num_front_end_runs();
 }
 
-// Before a header fails to compile: nothing that includes headers is kept by a process from then on.
 TEST_F(TileCppTest, ASecondProcessRunsNoFrontEnd) {
   Result<TemporaryFolder> folder = testing::MakeFolder();
   ASSERT_OK(folder);

@@ -295,7 +295,7 @@ TEST_F(MisbehavingTileirasTest, Cancelled) {
 
 TEST_F(MisbehavingTileirasTest, Crashing) {
   EXPECT_ERROR(Compile("echo assertion failed >&2; kill -SEGV $$"), StatusCode::kInternal,
-               "was ended by signal 11: assertion failed");
+               "was ended by signal 11 (SIGSEGV): assertion failed");
   EXPECT_ERROR(Compile("echo 'error: failed to compile Tile IR program'; exit 5"), StatusCode::kInvalidArgument,
                "failed with exit code 5: error: failed to compile Tile IR program");
 }

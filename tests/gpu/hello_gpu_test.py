@@ -1,7 +1,7 @@
 """CUDA Tile C++ from a text to a launch without Python and without nvcc: the example docs/examples/hello.cc tunes in a
-first process, in whose process tree are tileiras, the ptxas that it runs, and the shells that end them, and nothing
-else; a second process with the same store starts no process and opens no compiler (tests/precompiled/exec_counter.cc
-sees it). On the device `cpu` a twin with the C++ compiler.
+first process, in whose process tree are the worker in which NVRTC runs, tileiras, the ptxas that it runs, and the
+shells that end them, and nothing else; a second process with the same store starts no process and opens no compiler
+(tests/precompiled/exec_counter.cc sees it). On the device `cpu` a twin with the C++ compiler.
 
 hello_gpu_test.py --bin FOLDER --counter LIBRARY --device cpu|cuda
 
@@ -17,7 +17,7 @@ import tempfile
 import time
 
 # Programs that the first process may have below it, by the first word of their command line; and one that it must have.
-ALLOWED = {"cuda": {"sh", "tileiras", "ptxas", "tuneonce_hello"},
+ALLOWED = {"cuda": {"sh", "tuneonce_worker", "tileiras", "ptxas", "tuneonce_hello"},
            "cpu": {"sh", "c++", "cc1plus", "as", "collect2", "ld", "tuneonce_hello"}}
 EXPECTED = {"cuda": "tileiras", "cpu": "cc1plus"}
 

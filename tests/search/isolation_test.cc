@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "compile/find_worker.h"
 #include "compile/host_toolchain.h"
 #include "cuda/driver_api.h"
 #include "testing/kinds_test.h"
@@ -29,7 +30,6 @@
 #include "tuneonce/record_store.h"
 #include "tuneonce/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
-#include "worker/find_worker.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/find_worker.h"
+#include "compile/find_worker.h"
 
 #include <algorithm>
 #include <vector>

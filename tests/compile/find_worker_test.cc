@@ -1,21 +1,18 @@
-#include "worker/find_worker.h"
+#include "compile/find_worker.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "testing/expect_status.h"
 #include "testing/tools.h"
-#include "worker/mps.h"
 
 namespace tuneonce {
 namespace {
 
 TEST(FindWorkerTest, TheNamedOneIsTaken) {
   Environment environment;
-  environment.worker = TUNEONCE_OBEDIENT_WORKER;
-  EXPECT_EQ(*FindWorker(environment), TUNEONCE_OBEDIENT_WORKER);
+  environment.worker = "/bin/true";
+  EXPECT_EQ(*FindWorker(environment), "/bin/true");
 }
 
 TEST(FindWorkerTest, ANamedOneThatIsNoProgramIsAnErrorAndNoOtherIsTaken) {
@@ -27,17 +24,6 @@ TEST(FindWorkerTest, ANamedOneThatIsNoProgramIsAnErrorAndNoOtherIsTaken) {
     environment.worker = name;
     EXPECT_ERROR(FindWorker(environment), StatusCode::kUnavailable, "TUNEONCE_WORKER is '" + name + "'");
   }
-}
-
-TEST(MpsTest, ADaemonIsKnownByItsPipe) {
-  Result<TemporaryFolder> folder = testing::MakeFolder();
-  ASSERT_OK(folder);
-  Result<Environment> environment = Environment::Read({{"CUDA_MPS_PIPE_DIRECTORY", folder->path()}});
-  ASSERT_OK(environment);
-  EXPECT_FALSE(IsServedByMps(*environment));
-  ASSERT_EQ(mkfifo((folder->path() + "/control").c_str(), 0600), 0);
-  EXPECT_TRUE(IsServedByMps(*environment));
-  EXPECT_EQ(Environment::Read({{"CUDA_MPS_PIPE_DIRECTORY", ""}})->mps_folder, "/tmp/nvidia-mps");
 }
 
 TEST(FindWorkerTest, OtherwiseItLiesBesideOrIsMissedWithAllPlaces) {

@@ -1,0 +1,73 @@
+#include "compile/nvrtc_worker.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "compile/find_worker.h"
+#include "compile/nvrtc_program.h"
+#include "compile/tool.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+constexpr char kRequestFile[] = "request";
+constexpr char kOutputFile[] = "output";
+
+/// TMPDIR is the folder of the compile.
+std::vector<std::string> VariablesOfNvrtc(const Environment& environment) {
+  std::vector<std::string> variables = environment.of_worker;
+  variables.erase(std::remove_if(variables.begin(), variables.end(),
+                                 [](const std::string& each) { return absl::StartsWith(each, "TMPDIR="); }),
+                  variables.end());
+  return variables;
+}
+
+Result<NvrtcOutput> CompileInWorker(const std::string& worker, const TemporaryFolder& folder,
+                                    const Environment& environment, const WaitLimits& limits) {
+  const Status run = RunCompiler({worker, kNvrtcCommand, folder.path()}, folder, limits, VariablesOfNvrtc(environment),
+                                 /*name=*/"NVRTC")
+                         .status();
+  // InvalidArgument would blame the source, for which NVRTC has a result.
+  if (run.code() == StatusCode::kInvalidArgument) return InternalError(run.message());
+  TUNEONCE_RETURN_IF_ERROR(run);
+  const Result<std::string> output = ReadFile(absl::StrCat(folder.path(), "/", kOutputFile));
+  if (output.ok()) return DecodeNvrtcOutput(*output);
+  return InternalError(
+      absl::StrCat("'", worker, "' returned nothing of NVRTC: install the library and its tuneonce_worker together"));
+}
+
+}  // namespace
+
+Result<NvrtcOutput> CompileByNvrtc(const Toolbox& tools, const NvrtcLibrary& nvrtc, NvrtcRequest request,
+                                   const WaitLimits& limits) {
+  request.library = nvrtc.file;
+  const Result<std::string> worker = FindWorker(tools.environment());
+  const Result<TemporaryFolder> folder = tools.MakeFolder();
+  if (worker.ok() && folder.ok() && folder->WriteFile(kRequestFile, EncodeNvrtcRequest(request)).ok()) {
+    return CompileInWorker(*worker, *folder, tools.environment(), limits);
+  }
+  return NvrtcProgram::Compile(nvrtc, request, folder.ok() ? folder->path() : "", limits);
+}
+
+Status ServeNvrtc(const std::string& folder) {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(absl::StrCat(folder, "/", kRequestFile)));
+  TUNEONCE_ASSIGN_OR_RETURN(const NvrtcRequest request, DecodeNvrtcRequest(bytes));
+  Environment environment;
+  environment.nvrtc = request.library;
+  TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, NvrtcLibrary::Load(environment));
+  WaitLimits limits;
+  limits.timeout_ms = std::numeric_limits<int>::max();  // The host ends this process.
+  TUNEONCE_ASSIGN_OR_RETURN(const NvrtcOutput output, NvrtcProgram::Compile(*nvrtc, request, folder, limits));
+  return WriteFile(absl::StrCat(folder, "/", kOutputFile), EncodeNvrtcOutput(output));
+}
+
+}  // namespace v0
+}  // namespace tuneonce
