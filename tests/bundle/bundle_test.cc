@@ -532,7 +532,7 @@ TEST_F(BundleFileTest, PtxParametersAreComparedBySize) {
     Write("k.ptx", ".version 8.0\n.target sm_90\n.visible .entry k(" + parameters + ")\n{ ret; }\n");
     std::string manifest = kManifest;
     std::size_t at = manifest.find("\"cpu_cpp\", \"symbol\": \"k\", \"defines\": [\"TILE\"],");
-    manifest.replace(at, 10, "\"ptx\", \"convention\": \"" + convention + "\"");
+    manifest.replace(at, 9, "\"ptx\", \"convention\": \"" + convention + "\"");
     at = manifest.find("\"k.cc\"");
     return CheckSources(manifest.replace(at, 6, "\"k.ptx\""));
   };

@@ -172,7 +172,7 @@ class PageTest(unittest.TestCase):
             for answer in answers:
                 self.assertIn(answer, where, question)
 
-    def test_the_ranking_marks_choice_and_baseline_and_gives_intervals(self) -> None:
+    def test_the_ranking_marks_selection_and_baseline_and_gives_intervals(self) -> None:
         self.open(self.page, "search/0")
         self.assertEqual(
             [row[:4] for row in self.rows("All configs that ran")],
@@ -182,7 +182,7 @@ class PageTest(unittest.TestCase):
                 ["3", "{TILE=32, occupancy=1}", "baseline", "15.40 ± 0.10 µs"],
             ],
         )
-        self.assertIn("choice: {TILE=64, occupancy=2}", browser.text())
+        self.assertIn("selection: {TILE=64, occupancy=2}", browser.text())
         self.screenshot("search")
 
     def test_headings_sort_and_the_filters_keep_what_they_say(self) -> None:
