@@ -63,9 +63,9 @@ struct TunedKernel::Impl {
   Result<std::optional<TuningCall>> CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,
                                            const char* what) const;
   Result<LaunchPlan> Explain(CUstream stream, TuningCall& call);
-  /// Puts the fallback config of the call into `*selection`.
+  /// Puts the fallback config of the call into `*plan`.
   Status PutFallback(CUstream stream, const BoundCall& call, LaunchPlan* plan);
-  /// Puts what a launch of a key that is not loaded would do into `*selection`.
+  /// Puts what a launch of a key that is not loaded would do into `*plan`.
   Status PutStored(CUstream stream, TuningCall& call, const LaunchKey& key, LaunchPlan* plan);
   /// Makes a call like CallOf, for an operation that needs no tensors.
   Result<std::optional<TuningCall>> CallToPin(const Shape& shape, const char* what, LaunchKey* key);

@@ -81,7 +81,7 @@ class KernelCaller {
   bool Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const;
   /// What is done with the arguments: launch, tune on them, or explain what a launch would run.
   enum class Use { kLaunch, kWarmup, kRetune, kSelected };
-  /// `selection`: of kSelected.
+  /// `plan`: for kSelected.
   Status Do(Use use, CUstream stream, const Argument* list, std::size_t count, LaunchPlan* plan);
   PyObject* CallOnCuda(Arguments& arguments, std::optional<CUstream> stream, Use use);
   PyObject* CallOnCpuDevice(Arguments& arguments, Use use);
