@@ -62,7 +62,7 @@ void AgreeOnce(CountedRank& group, int keys, bool is_warm) {
   Agreement::Options options;
   options.rank = group.rank();
   options.size = group.size();
-  options.round = turn.round();
+  options.turn = turn.number();
   options.nonce = turn.nonce();
   Vote vote;
   vote.kind = "NVIDIA H200 (capability 90, 132 SMs, driver 13000)";

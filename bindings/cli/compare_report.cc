@@ -27,7 +27,7 @@ std::string SpeedupText(const Speedup& speedup) {
 }
 
 std::string VerdictText(Verdict verdict, bool is_conclusive) {
-  return std::string(VerdictName(verdict)) + (is_conclusive ? "" : ", not certain");
+  return std::string(VerdictName(verdict)) + (is_conclusive ? "" : ", not conclusive");
 }
 
 /// "12.34 us by {TILE=64}, cuda".
@@ -203,7 +203,7 @@ CompareSummary SummaryOf(const CompareReport& report) {
   if (!speedups.empty()) {
     summary.speedup = GeometricMean(speedups);
     summary.verdict = VerdictOf(*summary.speedup);
-    summary.is_conclusive = IsCertain(*summary.speedup);
+    summary.is_conclusive = IsConclusive(*summary.speedup);
     if (b_ran_everywhere) {
       summary.latency_ms = std::exp(log_us / static_cast<double>(speedups.size())) / 1000;
     }

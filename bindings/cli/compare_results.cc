@@ -100,7 +100,7 @@ Result<CompareReport> CompareResults(const std::string& a, const std::string& b)
   shape.shape = of_b.shape;
   shape.speedup = SpeedupOf(*of_a.best.measurement, *of_b.best.measurement);
   shape.verdict = VerdictOf(*shape.speedup);
-  shape.is_conclusive = IsCertain(*shape.speedup);
+  shape.is_conclusive = IsConclusive(*shape.speedup);
   shape.timer = of_b.timer;
   shape.a = std::move(of_a.best);
   shape.b = std::move(of_b.best);

@@ -122,7 +122,7 @@ std::string SureText(const TuningRecord& record) {
   if (measured.error_margin_us) absl::StrAppendFormat(&text, " +- %.3f us", *measured.error_margin_us);
   absl::StrAppend(&text, ", ", measured.num_samples, " samples");
   if (record.speedup_over_baseline) absl::StrAppendFormat(&text, ", %.2fx the baseline", *record.speedup_over_baseline);
-  absl::StrAppend(&text, record.is_conclusive ? ", certain" : ", not certain",
+  absl::StrAppend(&text, record.is_conclusive ? ", conclusive" : ", not conclusive",
                   record.is_complete ? "" : absl::StrCat(", ", record.num_not_measured, " candidates not measured"));
   return text;
 }

@@ -153,7 +153,7 @@ std::string ReportMarkdown(const ReportData& data) {
     const std::string speedup =
         entry.speedup_over_baseline ? absl::StrFormat("%.2fx", *entry.speedup_over_baseline) : "";
     std::string why = entry.why;
-    if (!entry.is_conclusive) why += ", not certain";
+    if (!entry.is_conclusive) why += ", not conclusive";
     if (!entry.is_complete) absl::StrAppend(&why, ", ", entry.num_not_measured, " not measured");
     text += MarkdownRow({entry.kernel, entry.key, entry.device, DriverText(entry.driver_version),
                          data.SelectionText(entry), TimeText(entry), speedup, why});

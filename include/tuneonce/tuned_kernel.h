@@ -341,7 +341,7 @@ class TUNEONCE_API TunedKernel {
   const RankPolicy& ranks() const;
   Status WarmupInRanks(CUstream stream, const std::vector<Shape>& shapes,
                        const std::function<void(std::size_t, const Status&)>& on_done);
-  /// Takes part in a round of agreement with an empty list, because this rank cannot tune, and returns `why`.
+  /// Takes part in an agreement with an empty list, because this rank cannot tune, and returns `why`.
   Status TakeTurn(CUstream stream, Status why) const;
 
   std::unique_ptr<Origin> origin_;            // Owns the members below.

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "compile/cpu_toolchain.h"
 #include "compile/cubin_toolchain.h"
-#include "compile/host_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
 #include "compile/ptxas_toolchain.h"
 #include "compile/tile_cpp_toolchain.h"
@@ -18,7 +18,7 @@ ToolchainSet BuiltInToolchains(const Environment& environment) {
   auto tools = std::make_shared<const Toolbox>(environment);
   return ToolchainSet({std::make_shared<TileirasToolchain>(tools), std::make_shared<PtxasToolchain>(tools),
                        std::make_shared<NvrtcToolchain>(tools), std::make_shared<TileCppToolchain>(tools),
-                       std::make_shared<HostToolchain>(tools), std::make_shared<CubinToolchain>()});
+                       std::make_shared<CpuToolchain>(tools), std::make_shared<CubinToolchain>()});
 }
 
 }  // namespace v0

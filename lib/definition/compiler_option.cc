@@ -15,7 +15,7 @@ using Type = CompilerOption::Type;
 using Results = CompilerOption::Results;
 
 /// An opt-level also decides whether products and sums are contracted, so it may change results. For the CPU device's
-/// compiler it does not, because HostToolchain always passes -ffp-contract=off, but one effect applies to all
+/// compiler it does not, because CpuToolchain always passes -ffp-contract=off, but one effect applies to all
 /// compilers. tileiras has neither --ftz nor --approx, so TileirasToolchain patches the bytecode for them.
 constexpr CompilerOption kOptions[] = {
     {"maxrregcount", Type::kNumber, Results::kSame, "--maxrregcount=", "--maxrregcount=", "", ""},

@@ -13,7 +13,7 @@ namespace {
 // The constants below were chosen with benchmarks/replay_selection on recorded H200 timings, where they give the
 // cheapest searches that choose within 1 % of the best in 99 %, and twice the same in 95 %, of searches.
 
-/// An entrant leaves at once if each of its first two runs, warm-up included, is slower than either of the leader's by
+/// An entrant leaves at once if each of its first two runs, warm-up included, is slower than either of the fastest's by
 /// this much.
 constexpr double kEliminated = 1.3;
 /// No decision before this many rounds.
@@ -96,7 +96,7 @@ Race::Standing Race::CurrentStanding() const {
     double sum = sum_of_logs(place);  // All that race have a sample of every round.
     if (place > 0 && sum >= least) continue;
     least = sum;
-    standing.leader = place;
+    standing.fastest = place;
   }
   standing.gaps = Gaps(standing);
   return standing;
@@ -106,13 +106,13 @@ std::vector<Race::Gap> Race::Gaps(const Standing& standing) const {
   std::size_t count = standing.racing.size();
   std::vector<Gap> gaps(count);
   if (num_rounds_ < 1 || count < 2) return gaps;
-  const std::vector<double>& leader = entrants_[standing.racing[standing.leader]].samples_us;
+  const std::vector<double>& fastest = entrants_[standing.racing[standing.fastest]].samples_us;
   auto n = static_cast<double>(num_rounds_);
   std::vector<double> squares(count);
   for (std::size_t place = 0; place < count; ++place) {
     const std::vector<double>& samples = entrants_[standing.racing[place]].samples_us;
     std::vector<double> ratios(samples.size());
-    std::transform(samples.begin(), samples.end(), leader.begin(), ratios.begin(),
+    std::transform(samples.begin(), samples.end(), fastest.begin(), ratios.begin(),
                    [](double us, double leader_us) { return std::log(us / leader_us); });
     gaps[place].mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / n;
     for (double ratio : ratios) squares[place] += (ratio - gaps[place].mean) * (ratio - gaps[place].mean);
@@ -131,16 +131,16 @@ std::vector<Race::Gap> Race::Gaps(const Standing& standing) const {
   return gaps;
 }
 
-std::size_t Race::Explain(const Standing& standing) const {
+std::size_t Race::Selected(const Standing& standing) const {
   std::size_t selection = 0;
   while (standing.gaps[selection].mean > TieOf(standing.racing[selection]))
-    ++selection;  // Ends at the leader, whose gap is zero.
+    ++selection;  // Ends at the fastest, whose gap is zero.
   return selection;
 }
 
 void Race::DropAfterFirstRound(const Standing& standing) {
-  const Entrant& leader = entrants_[standing.racing[standing.leader]];
-  double limit_us = kEliminated * std::max(leader.warmup_us, leader.samples_us.front());
+  const Entrant& fastest = entrants_[standing.racing[standing.fastest]];
+  double limit_us = kEliminated * std::max(fastest.warmup_us, fastest.samples_us.front());
   for (std::size_t i : standing.racing) {
     Entrant& entrant = entrants_[i];
     entrant.racing = std::min(entrant.warmup_us, entrant.samples_us.front()) <= limit_us;
@@ -148,18 +148,18 @@ void Race::DropAfterFirstRound(const Standing& standing) {
   }
 }
 
-bool Race::IsCertain(const Standing& standing) const {
+bool Race::IsConclusive(const Standing& standing) const {
   if (num_rounds_ < kMinRounds) return false;
-  std::size_t selection = Explain(standing);
+  std::size_t selection = Selected(standing);
   for (std::size_t place = 0; place < standing.racing.size(); ++place) {
-    if (place == standing.leader) continue;
+    if (place == standing.fastest) continue;
     const Gap& gap = standing.gaps[place];
     double above_tie = gap.Above(TieOf(standing.racing[place]));
     if (above_tie <= kLeaves && gap.standard_error > options_.tie) return false;  // The floor of rounds, by noise.
     if (place < selection && above_tie < kIsNoTie) return false;
     if (place == selection && above_tie > -kIsTie) return false;
-    // The leader is chosen before others that may be faster: it must tie with them.
-    if (place > selection && selection == standing.leader && gap.Above(-TieOf(standing.racing[selection])) < kIsTie)
+    // The fastest is chosen before others that may be faster: it must tie with them.
+    if (place > selection && selection == standing.fastest && gap.Above(-TieOf(standing.racing[selection])) < kIsTie)
       return false;
   }
   return true;
@@ -176,23 +176,23 @@ void Race::Judge() {
     DropAfterFirstRound(standing);
     standing = CurrentStanding();
   } else {
-    certain_ = IsCertain(standing);
+    is_conclusive_ = IsConclusive(standing);
     for (std::size_t place = 0; place < standing.racing.size(); ++place) {
-      if (place == standing.leader) continue;
+      if (place == standing.fastest) continue;
       double above = standing.gaps[place].Above(TieOf(standing.racing[place]));
       Entrant& entrant = entrants_[standing.racing[place]];
       entrant.racing = above <= kLeaves;
       entrant.surely_slower = above > kSurelySlower;
     }
   }
-  certain_ = certain_ || Racing().size() == 1;
-  over_ = certain_ || num_rounds_ >= options_.max_rounds || spent_ms_ >= options_.budget_ms;
+  is_conclusive_ = is_conclusive_ || Racing().size() == 1;
+  over_ = is_conclusive_ || num_rounds_ >= options_.max_rounds || spent_ms_ >= options_.budget_ms;
 }
 
 std::optional<std::size_t> Race::LaunchPlan() const {
   Standing standing = CurrentStanding();
   if (standing.racing.empty()) return std::nullopt;
-  return standing.racing[Explain(standing)];
+  return standing.racing[Selected(standing)];
 }
 
 double Race::LogRatio(std::size_t entrant, std::size_t other) const {

@@ -35,7 +35,7 @@ struct RaceOptions {
 /// Decides which candidates run next, and when the fastest is known: the stopping rule of a search.
 ///
 /// Entrants run in rounds, each once per round in random order, so that drift of the device affects all of them
-/// equally. The first round warms up and is not counted. After each round every entrant is compared with the leader,
+/// equally. The first round warms up and is not counted. After each round every entrant is compared with the fastest,
 /// which is the fastest so far, by the mean log-ratio of their samples in the same rounds. Its standard error combines
 /// the pair's own variance, the pooled variance of all pairs and a prior, because the first rounds contain little
 /// information. An entrant is eliminated when it is slower than the tie margin by enough standard errors. Of the
@@ -66,7 +66,7 @@ class TUNEONCE_API Race {
   std::optional<std::size_t> LaunchPlan() const;
   /// Returns whether the race ended because the result is conclusive. False while it goes on, and if rounds or budget
   /// were used up.
-  bool certain() const { return certain_; }
+  bool is_conclusive() const { return is_conclusive_; }
   /// False once the entrant left, as slower beyond doubt, or was disqualified: it does not run again.
   bool IsRacing(std::size_t entrant) const { return entrants_[entrant].racing; }
   /// Returns false if the entrant is certainly slower than the fastest by more than `tie`, or was disqualified. Equal
@@ -91,7 +91,7 @@ class TUNEONCE_API Race {
     bool racing = true;
     bool surely_slower = false;  // Known when it left.
   };
-  /// How much slower than the leader an entrant is, as a log-ratio.
+  /// How much slower than the fastest an entrant is, as a log-ratio.
   struct Gap {
     double mean = 0;
     double standard_error = 0;
@@ -99,10 +99,10 @@ class TUNEONCE_API Race {
     /// Returns by how many standard errors the gap is above `limit`.
     double Above(double limit) const { return (mean - limit) / standard_error; }
   };
-  /// The entrants that are still racing, the leader's index among them, and their gaps to it.
+  /// The entrants that are still racing, the fastest's index among them, and their gaps to it.
   struct Standing {
     std::vector<std::size_t> racing;
-    std::size_t leader = 0;
+    std::size_t fastest = 0;
     std::vector<Gap> gaps;
   };
 
@@ -111,8 +111,8 @@ class TUNEONCE_API Race {
   Standing CurrentStanding() const;
   std::vector<Gap> Gaps(const Standing& standing) const;
   /// Place of the selection in `standing.racing`.
-  std::size_t Explain(const Standing& standing) const;
-  bool IsCertain(const Standing& standing) const;
+  std::size_t Selected(const Standing& standing) const;
+  bool IsConclusive(const Standing& standing) const;
   void DropAfterFirstRound(const Standing& standing);
   void Judge();
 
@@ -123,7 +123,7 @@ class TUNEONCE_API Race {
   int num_rounds_ = -1;  // The first one warms up.
   double spent_ms_ = 0;
   bool over_ = false;
-  bool certain_ = false;
+  bool is_conclusive_ = false;
 };
 
 }  // namespace v0

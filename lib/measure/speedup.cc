@@ -80,7 +80,7 @@ Verdict VerdictOf(const Speedup& speedup) {
   return can_be_equal ? Verdict::kNoChange : VerdictAt(speedup.ratio);
 }
 
-bool IsCertain(const Speedup& speedup) {
+bool IsConclusive(const Speedup& speedup) {
   const Verdict verdict = VerdictOf(speedup);
   return VerdictAt(speedup.low) == verdict && VerdictAt(speedup.high) == verdict;
 }

@@ -46,7 +46,7 @@ TUNEONCE_API std::string_view VerdictName(Verdict verdict);
 /// Returns the verdict by time alone.
 TUNEONCE_API Verdict VerdictOf(const Speedup& speedup);
 /// Returns whether the whole interval has the same verdict. If not, more samples may change it.
-TUNEONCE_API bool IsCertain(const Speedup& speedup);
+TUNEONCE_API bool IsConclusive(const Speedup& speedup);
 
 }  // namespace v0
 }  // namespace tuneonce

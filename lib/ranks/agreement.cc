@@ -50,7 +50,7 @@ Agreement::Want Agreement::want() const {
 
 std::string Agreement::CellOf(int rank) const {
   const char* stage = stage_ == Stage::kVote ? "vote" : stage_ == Stage::kDecision ? "decision" : "check";
-  return absl::StrCat("round", options_.round, "/", stage, "/", rank);
+  return absl::StrCat("turn", options_.turn, "/", stage, "/", rank);
 }
 
 std::string Agreement::bytes() const {

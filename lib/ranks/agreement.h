@@ -35,7 +35,7 @@ class TUNEONCE_API Agreement {
  public:
   struct Options {
     int rank = 0, size = 1;
-    std::uint64_t round = 0;
+    std::uint64_t turn = 0;
     std::uint64_t nonce = 0;  ///< Identifies this start of the rank.
     bool mixed_kinds = false;
   };

@@ -24,7 +24,7 @@ RankBeat::RankBeat(RankGroup& group, int silence_ms, const Agreement& agreement,
     : group_(group),
       agreement_(agreement),
       pause_(PauseOf(silence_ms)),
-      beat_{agreement.options().round, agreement.options().nonce, 0, 0} {
+      beat_{agreement.options().turn, agreement.options().nonce, 0, 0} {
   const std::chrono::milliseconds silence(silence_ms);
   const auto now = RankWatch::Clock::now();
   for (int rank = 0; rank < agreement.options().size; ++rank) {
@@ -63,14 +63,14 @@ Status RankBeat::Look() {
     const bool is_awaited = std::find(awaited.begin(), awaited.end(), rank) != awaited.end();
     const int num_awaited = is_awaited ? agreement_.num_awaited() : Agreement::kNumMessages;
     watch.Look(now, bytes ? Beat::Decode(*bytes) : std::nullopt,
-               [&](const Beat& beat) { return beat.MaySpeak(beat_.round, num_awaited); });
+               [&](const Beat& beat) { return beat.MaySpeak(beat_.turn, num_awaited); });
   }
   return Status();
 }
 
 bool RankBeat::HasGoneOn(int rank, int num_awaited) const {
   const std::optional<Beat>& beat = watches_.at(rank).beat();
-  return beat && !beat->MaySpeak(beat_.round, num_awaited);
+  return beat && !beat->MaySpeak(beat_.turn, num_awaited);
 }
 
 }  // namespace v0

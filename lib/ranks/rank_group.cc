@@ -23,7 +23,7 @@ std::uint64_t Nonce() {
 
 struct RankGroup::State {
   Mutex mutex;
-  std::uint64_t round TUNEONCE_GUARDED_BY(mutex) = 0;
+  std::uint64_t turn TUNEONCE_GUARDED_BY(mutex) = 0;
   std::set<int> silent TUNEONCE_GUARDED_BY(mutex);  // RankTurn::silent.
   const std::uint64_t nonce = Nonce();
 };
@@ -33,21 +33,21 @@ RankGroup::~RankGroup() = default;
 
 RankTurn::RankTurn(RankGroup& group)
     : lock_(group.state_->mutex),
-      round_(group.state_->round++),
+      number_(group.state_->turn++),
       nonce_(group.state_->nonce),
       silent_(group.state_->silent) {}
 
 Result<std::vector<std::string>> RankGroup::AllGather(const std::string& bytes, int silence_ms) {
   const RankTurn turn(*this);
-  const std::string round = absl::StrCat("round", turn.round(), "/gather/");
-  TUNEONCE_RETURN_IF_ERROR(Put(round + std::to_string(rank()), bytes));
+  const std::string prefix = absl::StrCat("turn", turn.number(), "/gather/");
+  TUNEONCE_RETURN_IF_ERROR(Put(prefix + std::to_string(rank()), bytes));
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(silence_ms);
   std::vector<std::string> all;
   std::string missing;
   for (int from = 0; from < size(); ++from) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     const int wait_ms = left.count() > 0 ? static_cast<int>(left.count()) : 0;
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> given, Get(round + std::to_string(from), wait_ms));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> given, Get(prefix + std::to_string(from), wait_ms));
     if (!given) absl::StrAppend(&missing, missing.empty() ? "" : ", ", from);
     if (given) all.push_back(*std::move(given));
   }

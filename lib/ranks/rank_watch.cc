@@ -8,12 +8,12 @@ inline namespace v0 {
 
 std::string Beat::NameOf(int rank) { return absl::StrCat("beat/", rank); }
 
-std::string Beat::Encode() const { return MessageWriter().U64(round).U64(nonce).U64(steps).U64(num_said).Take(); }
+std::string Beat::Encode() const { return MessageWriter().U64(turn).U64(nonce).U64(steps).U64(num_said).Take(); }
 
 std::optional<Beat> Beat::Decode(const std::string& bytes) {
   MessageReader reader(bytes);
   Beat beat;
-  beat.round = reader.U64();
+  beat.turn = reader.U64();
   beat.nonce = reader.U64();
   beat.steps = reader.U64();
   beat.num_said = reader.U64();

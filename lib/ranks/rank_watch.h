@@ -13,19 +13,19 @@ inline namespace v0 {
 
 /// What a rank says now and then while it works. Each overwrites the one before.
 struct TUNEONCE_API Beat {
-  std::uint64_t round = 0, nonce = 0, steps = 0, num_said = 0;
+  std::uint64_t turn = 0, nonce = 0, steps = 0, num_said = 0;
 
-  /// Returns whether the rank may still send its message number `num_awaited` in that round. A rank that has sent it,
+  /// Returns whether the rank may still send its message number `num_awaited` in that turn. A rank that has sent it,
   /// or has gone on, counts as silent, whatever else it does. Otherwise two ranks could keep each other waiting
   /// forever.
-  bool MaySpeak(std::uint64_t in_round, int num_awaited) const {
-    return round != in_round ? round < in_round : num_said < static_cast<std::uint64_t>(num_awaited);
+  bool MaySpeak(std::uint64_t in_turn, int num_awaited) const {
+    return turn != in_turn ? turn < in_turn : num_said < static_cast<std::uint64_t>(num_awaited);
   }
   /// Returns whether this beat was sent later or by another start of the rank, so that late or repeated ones do not
   /// count.
   bool IsNews(const Beat& than) const {
     if (nonce != than.nonce) return true;
-    return round != than.round ? round > than.round : steps > than.steps;
+    return turn != than.turn ? turn > than.turn : steps > than.steps;
   }
   /// Where a rank's beats are.
   static std::string NameOf(int rank);

@@ -29,7 +29,7 @@ Result<std::optional<Message>> WhenWhole(const Result<std::optional<std::string>
 }  // namespace
 
 std::string SearchBoard::Cell(const char* what, int word) const {
-  return absl::StrCat("round", context_.round, "/search/", leader_, "/", num_offers_, "/", what, "/", word);
+  return absl::StrCat("turn", context_.turn, "/search/", leader_, "/", num_offers_, "/", what, "/", word);
 }
 
 Status SearchBoard::Write(const std::string& cell, const std::string& bytes) {

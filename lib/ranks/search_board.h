@@ -26,7 +26,7 @@ class TUNEONCE_API SearchBoard {
   struct Context {
     RankGroup& group;
     int silence_ms;
-    std::uint64_t round;
+    std::uint64_t turn;
     RankBeat& beat;                     ///< Steps while this waits.
     std::function<bool()> interrupted;  ///< True ends a wait with Cancelled. May be null.
   };

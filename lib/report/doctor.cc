@@ -8,8 +8,8 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/printable.h"
+#include "compile/cpu_toolchain.h"
 #include "compile/find_worker.h"
-#include "compile/host_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
 #include "compile/ptxas_toolchain.h"
 #include "compile/tile_cpp_toolchain.h"
@@ -54,7 +54,7 @@ void AddDriver(const std::string& name, const Result<const DriverApi*>& api, con
   }
 }
 
-DoctorFinding Compiler(const HostToolchain& compiler) {
+DoctorFinding Compiler(const CpuToolchain& compiler) {
   bool works = compiler.Version().ok();
   return DoctorFinding{"C++ compiler", works, compiler.Description(), works ? "" : "install g++ to use the CPU device"};
 }
@@ -169,7 +169,7 @@ DoctorReport RunDoctor(const Runtime& runtime) {
             &report.findings);
   AddDriver("CPU driver", LoadCpuDriver(environment),
             "reinstall tuneonce, or set TUNEONCE_CPU_DRIVER to libtuneonce_cpu_driver.so", &report.findings);
-  report.findings.push_back(Compiler(HostToolchain(tools)));
+  report.findings.push_back(Compiler(CpuToolchain(tools)));
   report.findings.push_back(NvrtcFinding(NvrtcToolchain(tools)));
   report.findings.push_back(CudaHeadersFinding(NvrtcToolchain(tools)));
   report.findings.push_back(CuptiFinding(environment));

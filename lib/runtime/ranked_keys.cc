@@ -270,7 +270,7 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device,
   const RankTurn turn(*policy_.group);
   if (patience == Patience::kForAll) turn.silent().clear();
   Agreement::Options options;
-  options.round = round_ = turn.round();
+  options.turn = turn_ = turn.number();
   options.nonce = turn.nonce();
   options.mixed_kinds = policy_.mixed_kinds;
   const Status known = CallForeign("the rank group", StatusCode::kUnavailable, [&]() -> Status {

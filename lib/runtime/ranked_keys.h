@@ -24,7 +24,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Keys that the ranks of a group agree on in one round: it collects what this rank contributes for each key, does its
+/// Keys that the ranks of a group agree on in one turn: it collects what this rank contributes for each key, does its
 /// work for the others, and applies the results. Agreement implements the protocol, and the caller provides the keys.
 /// REQUIRES: the objects that the keys refer to outlive it. Thread rule: one thread.
 class RankedKeys {
@@ -109,7 +109,7 @@ class RankedKeys {
   std::vector<Entry*> voted_;  // In the order of the agreement.
   std::vector<Fingerprint> of_others_;
   AheadFn ahead_;  // May be null, and is null after its call.
-  std::uint64_t round_ = 0;
+  std::uint64_t turn_ = 0;
   std::map<int, SearchBoard> boards_;  // Boards of distributed searches, by leader.
   std::set<int> offered_all_;          // Leaders that offer no further search.
   std::optional<TimingBurst> burst_;

@@ -9,7 +9,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 SearchBoard& RankedKeys::BoardOf(int leader, RankBeat& beat) {
-  SearchBoard::Context context{*policy_.group, std::max(1, policy_.silence_ms), round_, beat,
+  SearchBoard::Context context{*policy_.group, std::max(1, policy_.silence_ms), turn_, beat,
                                [this] { return IsInterrupted(); }};
   return boards_.try_emplace(leader, std::move(context), leader).first->second;
 }

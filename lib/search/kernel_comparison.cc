@@ -202,7 +202,7 @@ void Judge(KernelComparison* comparison) {
     comparison->verdict = Verdict::kRevert;
   } else if (!comparison->is_same_code) {
     comparison->verdict = VerdictOf(*comparison->speedup);
-    comparison->is_conclusive = IsCertain(*comparison->speedup);
+    comparison->is_conclusive = IsConclusive(*comparison->speedup);
   }
 }
 

@@ -46,7 +46,7 @@ struct KernelComparison {
   std::optional<ComparedRun> b;    ///< Empty if it failed.
   std::optional<Speedup> speedup;  ///< Empty if B failed.
   Verdict verdict = Verdict::kNoChange;
-  bool is_conclusive = true;  ///< IsCertain of the speedup; true if B failed.
+  bool is_conclusive = true;  ///< IsConclusive of the speedup; true if B failed.
   /// Both run the same code of one definition, so the verdict is kNoChange for any times.
   bool is_same_code = false;
   /// Why B failed where A ran: "wrong result: output 'y': ...". Empty: it ran, and was right.

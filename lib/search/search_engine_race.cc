@@ -1,4 +1,4 @@
-// SearchEngine's race: rounds until the selection is certain, and what its finalists must still show.
+// SearchEngine's race: rounds until the result is conclusive, and what its finalists must still show.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -199,10 +199,10 @@ Result<bool> SearchEngine::RunRace() {
   }
   result_.cost.gpu_seconds += race.spent_ms() / 1000;
   result_.cost.num_rounds += race.num_rounds();
-  result_.is_conclusive = race.certain();
+  result_.is_conclusive = race.is_conclusive();
   SayAt(runtime_, LogLevel::kDebug, [&] {
     return absl::StrCat(result_.kernel, ": ", racing_.size(), " raced for ", race.num_rounds(), " rounds, ",
-                        race.spent_ms(), " ms on the device", race.certain() ? "" : ", and it is not certain");
+                        race.spent_ms(), " ms on the device", race.is_conclusive() ? "" : ", not conclusive");
   });
   std::optional<std::size_t> selection = race.LaunchPlan();
   if (!selection) return true;

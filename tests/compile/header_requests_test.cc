@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compile/host_headers.h"
+#include "compile/cpu_headers.h"
 
 namespace tuneonce {
 namespace {
@@ -94,7 +94,7 @@ TEST(HeaderRequestsTest, AMacroThatAsksIsFoundWhereItIsDefinedAndWhereItIsUsed) 
   EXPECT_EQ(Written(FindHeaderRequests("#define OTHER HAS", {"HAS"})), "?");
 }
 
-TEST(HostHeadersTest, ThePathIsReadAsCompilersWriteIt) {
+TEST(CpuHeadersTest, ThePathIsReadAsCompilersWriteIt) {
   const HeaderPath path = HeaderPathIn(
       "Using built-in specs.\n"
       "ignoring duplicate directory \"/usr/include/c++\"\n"

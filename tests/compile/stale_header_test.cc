@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "compile/compile_cached.h"
-#include "compile/host_toolchain.h"
+#include "compile/cpu_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
@@ -50,7 +50,7 @@ class StaleHeaderTest : public ::testing::Test {
   }
 
   std::string folder_ = "/tmp/header test-XXXXXX";  // With a blank: rules quote it.
-  HostToolchain host_{testing::Tools()};
+  CpuToolchain host_{testing::Tools()};
   MemoryArtifactCache cache_;
 };
 

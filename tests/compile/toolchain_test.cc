@@ -3,8 +3,8 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "compile/built_in_toolchains.h"
+#include "compile/cpu_toolchain.h"
 #include "compile/cubin_toolchain.h"
-#include "compile/host_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
@@ -25,8 +25,8 @@ KernelSource Host(int value) {
   return source;
 }
 
-TEST(HostToolchainTest, CompilesAndFingerprintsTheCode) {
-  HostToolchain host(testing::Tools());
+TEST(CpuToolchainTest, CompilesAndFingerprintsTheCode) {
+  CpuToolchain host(testing::Tools());
   Result<Artifact> one = host.Compile(Host(1), Hints(), CpuTarget());
   ASSERT_OK(one);
   EXPECT_EQ(one->image.substr(1, 3), "ELF");
@@ -40,31 +40,31 @@ TEST(HostToolchainTest, CompilesAndFingerprintsTheCode) {
   EXPECT_EQ(host.Compile(unused, Hints(), CpuTarget())->code_fingerprint, one->code_fingerprint);
 }
 
-TEST(HostToolchainTest, ErrorsCarryTheCompilersWords) {
+TEST(CpuToolchainTest, ErrorsCarryTheCompilersWords) {
   KernelSource broken = KernelSource::CpuCpp("this is no C++", "k");
-  EXPECT_ERROR(HostToolchain(testing::Tools()).Compile(broken, Hints(), CpuTarget()), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(CpuToolchain(testing::Tools()).Compile(broken, Hints(), CpuTarget()), StatusCode::kInvalidArgument,
                "k.cc:1");
-  EXPECT_ERROR(HostToolchain(testing::Tools()).Compile(Host(1), Hints(), Sm(90)), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(CpuToolchain(testing::Tools()).Compile(Host(1), Hints(), Sm(90)), StatusCode::kInvalidArgument,
                "CPU device only");
 }
 
-TEST(HostToolchainTest, AMissingCompilerIsUnavailable) {
+TEST(CpuToolchainTest, AMissingCompilerIsUnavailable) {
   Environment environment = Environment::Read();
   environment.cxx = "no-such-compiler";
-  EXPECT_ERROR(HostToolchain(testing::ToolsOf(environment)).Compile(Host(1), Hints(), CpuTarget()),
+  EXPECT_ERROR(CpuToolchain(testing::ToolsOf(environment)).Compile(Host(1), Hints(), CpuTarget()),
                StatusCode::kUnavailable, "no-such-compiler");
   environment.cxx = "";
   environment.path = "/nowhere";
-  EXPECT_ERROR(HostToolchain(testing::ToolsOf(environment)).Compile(Host(1), Hints(), CpuTarget()),
+  EXPECT_ERROR(CpuToolchain(testing::ToolsOf(environment)).Compile(Host(1), Hints(), CpuTarget()),
                StatusCode::kUnavailable, "c++, g++, clang++");
 }
 
-TEST(HostToolchainTest, NoTemporaryFileStays) {
+TEST(CpuToolchainTest, NoTemporaryFileStays) {
   Environment environment = Environment::Read();
   std::string name = "/tmp/tuneonce-test-XXXXXX";
   ASSERT_NE(mkdtemp(name.data()), nullptr);
   environment.temporary_folder = name;
-  HostToolchain host(testing::ToolsOf(environment));
+  CpuToolchain host(testing::ToolsOf(environment));
   EXPECT_OK(host.Compile(Host(1), Hints(), CpuTarget()));
   EXPECT_FALSE(host.Compile(KernelSource::CpuCpp("#error no", "k"), Hints(), CpuTarget()).ok());
   EXPECT_EQ(rmdir(name.c_str()), 0) << "the folder is not empty";
@@ -103,13 +103,13 @@ TEST(CubinToolchainTest, WhatIsNoCubinIsRefused) {
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), Sm(90)), StatusCode::kInvalidArgument,
                "the image is not a cubin: it does not start as an ELF file");
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), CpuTarget()), StatusCode::kInvalidArgument, "CPU device");
-  Result<Artifact> host = HostToolchain(testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
+  Result<Artifact> host = CpuToolchain(testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
   EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), Sm(90)),
                StatusCode::kInvalidArgument, "for another machine");
 }
 
 TEST(CubinToolchainTest, OnTheCpuDeviceASharedObjectIsTheMachineCode) {
-  Result<Artifact> host = HostToolchain(testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
+  Result<Artifact> host = CpuToolchain(testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
   ASSERT_OK(host);
   Result<Artifact> as_is = CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), CpuTarget());
   ASSERT_OK(as_is);
@@ -140,7 +140,7 @@ TEST(ToolchainSetTest, ChoosesByKindOfSource) {
 }
 
 TEST(ToolchainTest, AnArtifactsKeyCoversWhatTheArtifactDependsOn) {
-  HostToolchain host(testing::Tools());
+  CpuToolchain host(testing::Tools());
   Fingerprint key = *host.ArtifactKey(Host(1), Hints(), CpuTarget());
   EXPECT_EQ(*host.ArtifactKey(Host(1), Hints(HintValues{{"occupancy", 2}}), CpuTarget()), key) << "hints do not apply";
   EXPECT_NE(*host.ArtifactKey(Host(2), Hints(), CpuTarget()), key);

@@ -39,7 +39,7 @@ TEST(RaceTest, ALoneEntrantWinsAfterWarmUpAndOneSample) {
   Race race(1);
   RunRace(race, [](std::size_t, int) { return 5.0; });
   EXPECT_EQ(race.LaunchPlan(), 0u);
-  EXPECT_TRUE(race.certain());
+  EXPECT_TRUE(race.is_conclusive());
   EXPECT_EQ(race.samples_us(0).size(), 1u);
 }
 
@@ -53,7 +53,7 @@ TEST(RaceTest, EntrantsAreEliminatedAfterTwoRuns) {
   Race race(4);
   RunRace(race, [](std::size_t entrant, int) { return entrant == 2 ? 10.0 : 40.0; });
   EXPECT_EQ(race.LaunchPlan(), 2u);
-  EXPECT_TRUE(race.certain());
+  EXPECT_TRUE(race.is_conclusive());
   EXPECT_EQ(race.num_rounds(), 1);
   EXPECT_FALSE(race.Ties(0));
   EXPECT_DOUBLE_EQ(race.spent_ms(), 2 * 130.0 / 1000);
@@ -115,7 +115,7 @@ TEST(RaceTest, EntrantsWithoutAValidSampleAreOut) {
   Race race(2);
   RunRace(race, [](std::size_t, int) { return 0.0; });
   EXPECT_FALSE(race.LaunchPlan().has_value());
-  EXPECT_FALSE(race.certain());
+  EXPECT_FALSE(race.is_conclusive());
 }
 
 TEST(RaceTest, BudgetAndRoundsEndItAndItSaysSo) {
@@ -123,14 +123,14 @@ TEST(RaceTest, BudgetAndRoundsEndItAndItSaysSo) {
   options.budget_ms = 0.1;
   Race out_of_budget(2, options);
   RunRace(out_of_budget, [](std::size_t, int) { return 60.0; });
-  EXPECT_FALSE(out_of_budget.certain());
+  EXPECT_FALSE(out_of_budget.is_conclusive());
   EXPECT_EQ(out_of_budget.LaunchPlan(), 0u);
   options = RaceOptions();
   options.max_rounds = 5;
   Race out_of_rounds(2, options);
   Noise noise(1);
   RunRace(out_of_rounds, [&](std::size_t, int) { return noise(10, 0.3); });
-  EXPECT_FALSE(out_of_rounds.certain());
+  EXPECT_FALSE(out_of_rounds.is_conclusive());
   EXPECT_EQ(out_of_rounds.num_rounds(), 5);
 }
 

@@ -92,7 +92,7 @@ TEST(SpeedupTest, Verdicts) {
         Case{{.98, .975, .985}, Verdict::kRevert, false}, Case{{.5, .4, .6}, Verdict::kRevert, true}}) {
     const std::string text = std::to_string(each.speedup.ratio) + " from " + std::to_string(each.speedup.low);
     EXPECT_EQ(VerdictName(VerdictOf(each.speedup)), VerdictName(each.verdict)) << text;
-    EXPECT_EQ(IsCertain(each.speedup), each.is_conclusive) << text;
+    EXPECT_EQ(IsConclusive(each.speedup), each.is_conclusive) << text;
   }
 }
 

@@ -141,7 +141,7 @@ TEST(AgreedKernelTest, AWarmUpOfAKeyThatOneRankIsNotAskedForIsAnErrorThatNamesIt
     Status warmed = rank.Warmup(rank.rank == 0 ? kScaleN : 2 * kScaleN);
     EXPECT_ERROR(warmed, StatusCode::kFailedPrecondition,
                  rank.rank == 0 ? "rank 1 does not have it in its list" : "rank 0 does not have it in its list");
-    EXPECT_OK(rank.Warmup(3 * kScaleN));  // The next list is another round.
+    EXPECT_OK(rank.Warmup(3 * kScaleN));  // The next list is another turn.
   });
 }
 

@@ -39,7 +39,7 @@ struct Scenario {
 /// One rank: its present agreement, and what it runs since an earlier one.
 struct Rank {
   std::optional<Agreement> agreement;  // Empty: it is down.
-  int starts = 0, round = 0;
+  int starts = 0, turn = 0;
   std::string stored;
   std::string ready;                  // What would run: a selection, as some compiler made it.
   std::optional<std::string> served;  // The selection,
@@ -89,7 +89,7 @@ class Explorer {
     Agreement::Options options;
     options.rank = rank;
     options.size = kRanks;
-    options.round = static_cast<std::uint64_t>(of.round);
+    options.turn = static_cast<std::uint64_t>(of.turn);
     options.nonce = static_cast<std::uint64_t>(rank * 10 + of.starts);
     options.mixed_kinds = scenario_.mixed_kinds;
     of.agreement.emplace(options, std::move(vote));
@@ -104,7 +104,7 @@ class Explorer {
   std::string Signature(const World& world) const {
     std::string text;
     for (const Rank& of : world.ranks) {
-      text += std::to_string(of.starts) + std::to_string(of.round) + of.stored + "/" + of.served.value_or("-") + "/" +
+      text += std::to_string(of.starts) + std::to_string(of.turn) + of.stored + "/" + of.served.value_or("-") + "/" +
               of.runs + "/" + of.ready;
       if (!of.agreement) {
         text += "down;";
@@ -120,7 +120,7 @@ class Explorer {
   }
 
   void Enter(World world) {
-    // An agreement that is over: its selection is served from now on, or nothing; then the next round may begin.
+    // An agreement that is over: its selection is served from now on, or nothing; then the next turn may begin.
     for (Rank& of : world.ranks) {
       const bool is_over = of.agreement && of.agreement->want() == Want::kNothing;
       if (!is_over) continue;
@@ -131,12 +131,12 @@ class Explorer {
       } else {
         ASSERT_FALSE(of.agreement->outcome(0).message().empty());
       }
-      if (of.round == 0) {
-        ++of.round;
+      if (of.turn == 0) {
+        ++of.turn;
         Begin(&world, static_cast<int>(&of - world.ranks.data()));
       } else {
         of.agreement.reset();
-        of.round = 2;
+        of.turn = 2;
       }
     }
     if (!seen_.insert(Of(Signature(world))).second) return;
@@ -167,11 +167,11 @@ class Explorer {
       if (of.agreement) {
         is_end = false;
         Step(world, rank);
-      } else if (of.round < 2) {  // Else it was done.
+      } else if (of.turn < 2) {  // Else it was done.
         World next = world;
         Rank& again = next.ranks[Index(rank)];
         ++again.starts;
-        again.round = 0;
+        again.turn = 0;
         Begin(&next, rank);
         Enter(std::move(next));
       }
@@ -231,7 +231,7 @@ class Explorer {
   /// Whether that rank may still say what `listener` waits for.
   static bool MaySpeak(const World& world, int rank, const Agreement& listener) {
     const Rank& of = world.ranks[Index(rank)];
-    return of.agreement && of.agreement->options().round <= listener.options().round;
+    return of.agreement && of.agreement->options().turn <= listener.options().turn;
   }
 
   void Hear(const World& world, int rank) {
@@ -282,7 +282,7 @@ class Explorer {
     if (of.agreement->HasRecord(0)) {
       finder.agreement->Found(0, of.served ? *of.served : of.stored);
     } else {  // No two searches find the same.
-      const std::string record = "s" + std::to_string(rank) + std::to_string(of.starts) + std::to_string(of.round);
+      const std::string record = "s" + std::to_string(rank) + std::to_string(of.starts) + std::to_string(of.turn);
       finder.stored = record;
       finder.agreement->Found(0, record);
     }

@@ -150,7 +150,7 @@ void ASilentRankIsNamedAndMayComeLate(const NextAttempt& next) {
     Result<std::vector<std::string>> all = group->AllGather("late", kLongMs);  // The others' words are still there.
     EXPECT_TRUE(all.ok()) << all.status().message();
   }
-  // What came late is of its own round.
+  // What came late is of its own turn.
   Result<std::vector<std::string>> after = group->AllGather("after", kLongMs);
   ASSERT_TRUE(after.ok()) << after.status().message();
   for (const std::string& word : *after) EXPECT_EQ(word, "after");

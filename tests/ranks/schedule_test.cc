@@ -94,7 +94,7 @@ class Schedule {
     Agreement::Options options;
     options.rank = group.rank();
     options.size = group.size();
-    options.round = turn.round();
+    options.turn = turn.number();
     options.nonce = turn.nonce();
     const std::vector<std::string> keys = {"k0", "k1"};
     Vote vote;

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "base/temporary_folder.h"
-#include "compile/host_toolchain.h"
+#include "compile/cpu_toolchain.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
@@ -225,7 +225,7 @@ TUNEONCE_CPU_KERNEL(math);)",
     return host_.Compile(kernel, Hints(), target, limits);
   }
 
-  HostToolchain host_{testing::Tools()};
+  CpuToolchain host_{testing::Tools()};
 };
 
 /// Axes ftz and approx of the bytecode in math.13.3.tileir.

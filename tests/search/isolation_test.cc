@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "compile/cpu_toolchain.h"
 #include "compile/find_worker.h"
-#include "compile/host_toolchain.h"
 #include "cuda/driver_api.h"
 #include "testing/kinds_test.h"
 #include "testing/runtimes.h"
@@ -95,7 +95,7 @@ class TellingToolchain final : public Toolchain {
   }
 
   const std::string file_;
-  const HostToolchain host_{testing::Tools()};
+  const CpuToolchain host_{testing::Tools()};
 };
 
 class IsolationTest : public testing::KindsTest {

@@ -1,4 +1,4 @@
-// remembering_compiler FOLDER COMPILER ARGUMENT...: runs the compiler as HostToolchain does, or gives what it made of
+// remembering_compiler FOLDER COMPILER ARGUMENT...: runs the compiler as CpuToolchain does, or gives what it made of
 // the same source by the same command before, which FOLDER has. Tests of all presets compile the same few kernels, each
 // in a process of its own: without this the compiler took a sixth of their time. What is remembered is the compiler's
 // own output, byte by byte; what includes a file, says something, or fails is compiled each time.

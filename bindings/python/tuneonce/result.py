@@ -103,7 +103,7 @@ class TuningResult(Generic[C]):
             (self.successes, "successes"), (self.failures, "failures"), (self.duplicates, "duplicates"),
             (self.not_measured, "not measured")) if each]
         faster = "" if self.speedup_over_baseline is None else f", {self.speedup_over_baseline:.2f}x the baseline's speed"
-        doubt = "" if self.is_conclusive else ", not certain"
+        doubt = "" if self.is_conclusive else ", not conclusive"
         return f"<TuningResult {self.best}{faster}{doubt}; {', '.join(counts)}; by {self.timer}>"
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ const filters = {
 };
 const states = {
   failures: ["something failed", (entry) => field(entry, "counts")[1] > 0],
-  uncertain: ["not certain", (entry) => !field(entry, "is_conclusive")],
+  uncertain: ["not conclusive", (entry) => !field(entry, "is_conclusive")],
   incomplete: ["cut short", (entry) => !field(entry, "is_complete")],
   decided: ["pinned or imported", (entry) => field(entry, "is_pinned") === 1 || field(entry, "reason") === "imported"],
   baseline: [
@@ -134,7 +134,7 @@ function overviewColumns() {
     {
       label: "why",
       value: (each) => field(each, "why"),
-      cell: (each) => field(each, "why") + (field(each, "is_conclusive") ? "" : " (not certain)")
+      cell: (each) => field(each, "why") + (field(each, "is_conclusive") ? "" : " (not conclusive)")
     },
     {label: "failed", isNumber: true, value: (each) => field(each, "counts")[1], cell: failedCell},
     {label: "when", value: (each) => field(each, "when"), cell: (each) => dateText(field(each, "when"))},
@@ -183,7 +183,7 @@ function summaryTable() {
       number("over baseline, median", median, (each) => timesText(median(each))),
       number("at most", most, (each) => timesText(most(each))),
       number("failed candidates", (each) => each.failed),
-      number("not certain", (each) => each.uncertain),
+      number("not conclusive", (each) => each.uncertain),
     ]
   });
 }

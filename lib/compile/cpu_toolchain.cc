@@ -1,4 +1,4 @@
-#include "compile/host_toolchain.h"
+#include "compile/cpu_toolchain.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
+#include "compile/cpu_headers.h"
 #include "compile/dependency_file.h"
-#include "compile/host_headers.h"
 #include "compile/tool.h"
 #include "cpu_kernel_prelude.h"  // Generated from cpu_device/include/tuneonce/cpu_device/kernel.h.
 #include "tuneonce/fingerprint.h"
@@ -142,22 +142,22 @@ std::string CpuModelIn(std::string_view cpu_info) {
   return model;
 }
 
-Result<std::string> HostToolchain::Version() const {
+Result<std::string> CpuToolchain::Version() const {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> compiler, FindCompiler(tools_->environment()));
   TUNEONCE_ASSIGN_OR_RETURN(std::string version, tools_->VersionOf(compiler));
   compiler.front() = std::move(version);  // What comes after the program is part of what is made.
   return absl::StrCat(absl::StrJoin(compiler, " "), ", ", HostCpuModel());
 }
 
-std::string HostToolchain::Description() const {
+std::string CpuToolchain::Description() const {
   Result<std::vector<std::string>> compiler = FindCompiler(tools_->environment());
   if (!compiler.ok()) return compiler.status().message();
   Result<std::string> version = tools_->VersionOf(*compiler);
   return version.ok() ? absl::StrCat(absl::StrJoin(*compiler, " "), ": ", *version) : version.status().message();
 }
 
-Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
-                                          const WaitLimits& limits) const {
+Result<Artifact> CpuToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
+                                         const WaitLimits& limits) const {
   if (!target.is_cpu_device) return InvalidArgumentError("a cpu_cpp source runs on the CPU device only");
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> arguments, FindCompiler(tools_->environment()));
   const bool is_clang = IsClang(arguments);

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_COMPILE_HOST_TOOLCHAIN_H_
-#define TUNEONCE_LIB_COMPILE_HOST_TOOLCHAIN_H_
+#ifndef TUNEONCE_LIB_COMPILE_CPU_TOOLCHAIN_H_
+#define TUNEONCE_LIB_COMPILE_CPU_TOOLCHAIN_H_
 
 #include <memory>
 #include <string>
@@ -28,9 +28,9 @@ TUNEONCE_API std::string CpuModelIn(std::string_view cpu_info);
 /// options must let the compiler list all files that it reads, so no option may name a library, a plugin, a profile or
 /// a file of options. And HeaderSearch must be able to compute where the compiler looked for headers that did not
 /// exist.
-class TUNEONCE_API HostToolchain final : public Toolchain {
+class TUNEONCE_API CpuToolchain final : public Toolchain {
  public:
-  explicit HostToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}
+  explicit CpuToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}
 
   SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
   Result<std::string> Version() const override;
@@ -46,4 +46,4 @@ class TUNEONCE_API HostToolchain final : public Toolchain {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_COMPILE_HOST_TOOLCHAIN_H_
+#endif  // TUNEONCE_LIB_COMPILE_CPU_TOOLCHAIN_H_

@@ -1,4 +1,4 @@
-#include "compile/host_headers.h"
+#include "compile/cpu_headers.h"
 
 #include <algorithm>
 #include <initializer_list>

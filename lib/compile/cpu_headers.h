@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_COMPILE_HOST_HEADERS_H_
-#define TUNEONCE_LIB_COMPILE_HOST_HEADERS_H_
+#ifndef TUNEONCE_LIB_COMPILE_CPU_HEADERS_H_
+#define TUNEONCE_LIB_COMPILE_CPU_HEADERS_H_
 
 #include <ctime>
 #include <string>
@@ -38,4 +38,4 @@ Status SetHostDependencies(const HostCompile& compile, const Toolbox& tools, con
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_COMPILE_HOST_HEADERS_H_
+#endif  // TUNEONCE_LIB_COMPILE_CPU_HEADERS_H_

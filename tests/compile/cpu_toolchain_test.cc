@@ -1,4 +1,4 @@
-#include "compile/host_toolchain.h"
+#include "compile/cpu_toolchain.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace tuneonce {
 namespace {
 
-TEST(HostToolchainTest, TheModelOfTheCpuIsToldApartOnEveryArchitecture) {
+TEST(CpuToolchainTest, TheModelOfTheCpuIsToldApartOnEveryArchitecture) {
   auto model = [](const std::string& name, const std::string& flags) {
     return CpuModelIn("processor\t: 0\nmodel name\t: " + name + "\nflags\t\t: " + flags + "\n\nprocessor\t: 1\n");
   };
@@ -25,16 +25,16 @@ TEST(HostToolchainTest, TheModelOfTheCpuIsToldApartOnEveryArchitecture) {
 }
 
 Result<Artifact> CompileOnHost(const std::string& text) {
-  HostToolchain toolchain(testing::Tools());
+  CpuToolchain toolchain(testing::Tools());
   return toolchain.Compile(KernelSource::CpuCpp(text, "k"), Hints(), testing::CpuTarget());
 }
 
-TEST(HostToolchainTest, AByteOrderMarkIsNoPartOfTheText) {
+TEST(CpuToolchainTest, AByteOrderMarkIsNoPartOfTheText) {
   EXPECT_OK(CompileOnHost(
       "\xef\xbb\xbfstatic void k(const tuneonce_block&, float* y) { y[0] = 1; }\nTUNEONCE_CPU_KERNEL(k);\n"));
 }
 
-TEST(HostToolchainTest, ASourceWithoutTheKernelStatesWhatItLacks) {
+TEST(CpuToolchainTest, ASourceWithoutTheKernelStatesWhatItLacks) {
   EXPECT_ERROR(CompileOnHost("static void k(const tuneonce_block&, float*) {}"), StatusCode::kInvalidArgument,
                "k.cc: it has no kernel 'k'; define it and add TUNEONCE_CPU_KERNEL(k)");
 }
