@@ -286,7 +286,7 @@ Result<TileFrontEnd::Kernels> TileFrontEnd::Collect(const NvrtcProgram& program,
     } else {
       return InvalidArgumentError(absl::StrCat(
           "the text has ", module.entries.size() == 1 ? "no tile kernel but templates" : "several tile kernels",
-          "; name one, or an instance, like 'scale<256>'"));
+          "; name one of them, or an instance such as 'scale<256>'"));
     }
     TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<LoweredTileKernel> kernel,
                               KernelOf(bytecode, module, symbol, expression));

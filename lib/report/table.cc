@@ -169,7 +169,8 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
   if (result.best.roofline) absl::StrAppend(&text, RooflineLine(*result.best.roofline));
   if (result.best.largest_difference) absl::StrAppend(&text, DifferenceLine(*result.best.largest_difference));
   if (!result.is_conclusive) {
-    absl::StrAppend(&text, "not certain: the rounds or the budget ended before the candidates could be told apart\n");
+    absl::StrAppend(&text,
+                    "not conclusive: the rounds or the budget ended before the candidates could be told apart\n");
   }
   for (const std::string& note : result.notes) absl::StrAppend(&text, "note: ", Printable(note), "\n");
   absl::StrAppend(&text, CostLine(result));

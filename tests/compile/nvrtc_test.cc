@@ -149,9 +149,9 @@ TEST_F(NvrtcTest, AKernelNeedsNoExternC) {
   EXPECT_EQ(artifact->symbol, "_Z5scalePf");
   EXPECT_ERROR(Compile(KernelSource::CudaCpp(
                    "__global__ void scale(float* x) { *x *= 2; } __global__ void scale(int* x) { *x *= 2; }", "scale")),
-               StatusCode::kInvalidArgument, "no kernel 'scale' in the image; it has ");
+               StatusCode::kInvalidArgument, "no kernel 'scale' in the image; its kernels are: ");
   EXPECT_ERROR(Compile(KernelSource::CudaCpp("__global__ void scales(float* x) { *x *= 2; }", "scale")),
-               StatusCode::kInvalidArgument, "it has _Z6scalesPf");
+               StatusCode::kInvalidArgument, "its kernels are: _Z6scalesPf");
 }
 
 TEST_F(NvrtcTest, HeadersThatAreNoFilesAreIncludedAndPartOfTheIdentity) {
@@ -276,7 +276,7 @@ TEST_F(NvrtcTest, EveryOptionThatCanBeAnAxisIsTakenAndWhatChangesNothingIsTheSam
   both.options = {"--ftz=true"};
   AddAxisOptions(Config::Of({{"ftz", AxisKind::kOption, true}}), &both);
   EXPECT_ERROR(Compile(both), StatusCode::kInvalidArgument,
-               "the option '--ftz=' is among the source's options, and an axis: give it once");
+               "the option '--ftz=' is given both by the source and by an axis: remove one of them");
 }
 
 /// y = x^T by CuTe's layouts; the headers are those of a CUTLASS that lies where TUNEONCE_TEST_CUTLASS says (a

@@ -80,7 +80,7 @@ function doubts(entry) {
   const sentences = [];
   const numNotMeasured = field(entry, "not_measured");
   if (!field(entry, "is_conclusive")) {
-    sentences.push("It is not certain: the rounds or the budget ended before the candidates could be told apart.");
+    sentences.push("It is not conclusive: the rounds or the budget ended before the candidates could be told apart.");
   }
   if (!field(entry, "is_complete")) {
     sentences.push(`The search was cut short: ${countText(numNotMeasured, "config")} ${
