@@ -33,7 +33,8 @@ std::size_t EditDistance(std::string_view from, std::string_view to) {
 std::string ShortList(std::vector<std::string> names, std::string_view wanted) {
   if (names.empty()) return "none";
   if (names.size() <= kMostShown) return absl::StrJoin(names, ", ");
-  constexpr std::size_t kMostCompared = 64;  // A longer text is no misspelled name, and comparing it would take time.
+  constexpr std::size_t kMostCompared =
+      64;  // A longer text cannot be a misspelled name, and comparing it would take time.
   if (!wanted.empty() && wanted.size() <= kMostCompared) {
     auto distance = [&](const std::string& name) { return EditDistance(name.substr(0, kMostCompared), wanted); };
     std::stable_sort(names.begin(), names.end(),

@@ -278,7 +278,8 @@ Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {
   }
   std::optional<std::size_t> tensor = FindParameter(parameter->tensor);
   if (!tensor || parameters_[*tensor].kind != ParameterKind::kTensor || parameters_[*tensor].dims.empty()) {
-    return InvalidArgumentError("a descriptor needs a tensor with dims, but '" + parameter->tensor + "' is none");
+    return InvalidArgumentError("a descriptor needs a tensor with dims, but '" + parameter->tensor +
+                                "' has no dims or is not a tensor");
   }
   if (parameters_[*tensor].by_pointers) {
     return InvalidArgumentError("a descriptor describes one tensor, but '" + parameter->tensor +

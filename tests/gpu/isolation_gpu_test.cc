@@ -77,7 +77,7 @@ TEST_P(IsolationGpuTest, WhatACandidateDoesWrongIsFoundAndNamed) {
   };
   expect("KIND=1", "wrong result: ");
   expect("KIND=3", "out of bounds: it wrote behind 'y'");
-  expect("KIND=4", "wrote an input: it wrote its input 'x'");
+  expect("KIND=4", "wrote an input: the kernel wrote to its input 'x'");
   expect("KIND=6", "out of bounds: it wrote behind workspace 1");
   expect("KIND=1000", "resources: ");
 }

@@ -62,7 +62,7 @@ def test_a_table_of_pointers_is_tuned_and_captured_and_nothing_else_is_written()
     swapped = tuneonce.PointerTable(tables[0].table, [x[1], x[0], x[2], x[3]])
     expect(ValueError, "parameter 'x': entry 0 of the table is 0x",
            lambda: kernel_of("grouped_gemm_pointers")(swapped, tables[1], rows, tables[2]))
-    expect(TypeError, "the table of addresses is a dense int64 tensor of 4 elements",
+    expect(TypeError, "the table of addresses must be a dense int64 tensor of 4 elements",
            lambda: kernel(tuneonce.PointerTable(tables[0].table[:2], x), tables[1], rows, tables[2]))
 
 
@@ -393,7 +393,7 @@ def test_exhaustive_search_over_callables():
     def on_another_stream():
         with torch.cuda.stream(elsewhere):
             torch.mul(x, 2, out=y)
-    expect(tuneonce.InternalError, "it launched nothing on the stream",
+    expect(tuneonce.InternalError, "launched nothing on the stream",
            lambda: tuneonce.exhaustive_search([0], None, None, on_another_stream, lambda c: (), quiet=True, timer="events"))
 
 
