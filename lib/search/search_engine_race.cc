@@ -202,7 +202,7 @@ Result<bool> SearchEngine::RunRace() {
   result_.is_conclusive = race.certain();
   SayAt(runtime_, LogLevel::kDebug, [&] {
     return absl::StrCat(result_.kernel, ": ", racing_.size(), " raced for ", race.num_rounds(), " rounds, ",
-                        race.spent_ms(), " ms on the device", race.certain() ? "" : ", and it is not certain");
+                        race.spent_ms(), " ms on the device", race.certain() ? "" : ", without a conclusive result");
   });
   std::optional<std::size_t> selection = race.LaunchPlan();
   if (!selection) return true;

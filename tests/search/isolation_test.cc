@@ -348,10 +348,10 @@ TEST_F(IsolationTest, WhatCannotBeIsolatedSaysWhy) {
 
   options_.isolation = Isolation::kRequired;
   options_.timer = &timer;
-  EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kFailedPrecondition, "the timer is an object");
+  EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kFailedPrecondition, "the given timer works only");
   options_.timer = nullptr;
   options_.memory_budget_bytes = 1000;
-  EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kResourceExhausted, "a worker's copies of the inputs");
+  EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kResourceExhausted, "the worker's copies of the inputs");
   options_.memory_budget_bytes = 0;
   options_.runtime = testing::RuntimeIn({{"TUNEONCE_WORKER", "/there/is/none"}});
   EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kUnavailable, "TUNEONCE_WORKER");
