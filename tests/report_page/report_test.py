@@ -178,7 +178,7 @@ class ReportTest(unittest.TestCase):
             ("[1]", "the file is not a JSON object"),
             ("{}", "the file has no 'kernel'"),
             ('{"kernel": "k", "best": 3}', "'best'"),
-            ('{"keys": []}', "the result of many shapes"),
+            ('{"keys": []}', "result of many shapes"),
             ('{"format": "tuneonce-records", "version": 99, "records": []}', "version"),
             ("[" * 10000, "it is"),
         ):
