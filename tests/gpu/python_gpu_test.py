@@ -102,7 +102,7 @@ def test_what_does_not_suit_is_said():
         torch.randn(1024, 256, dtype=HALF, device="cuda").t(), w, y, 1e-5))
     bytes_ = torch.zeros(256 * 1024 * 2 + 2, dtype=torch.uint8, device="cuda")
     expect(tuneonce.InvalidArgumentError, "expected a float32 tensor, as 'x' is one", lambda: kernel(x.float(), w, y, 1e-5))
-    expect(tuneonce.InvalidArgumentError, "its code is for float16, bfloat16", lambda: kernel(
+    expect(tuneonce.InvalidArgumentError, "its code is for the dtypes float16, bfloat16", lambda: kernel(
         x.float(), w.float(), y.float(), 1e-5))
     expect(TypeError, "host memory", lambda: kernel(x.cpu(), w, y, 1e-5))
     expect(TypeError, "takes 4 arguments, got 3", lambda: kernel(x, w, y))

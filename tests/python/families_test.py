@@ -78,7 +78,7 @@ def test_the_ptx_of_a_cubin_is_what_who_calls_has():
 
 
 def test_mistakes_are_one_line():
-    expect(ValueError, "unknown family of kernels 'matmul'; choose one of: occupancy_only",
+    expect(ValueError, "unknown family of kernels 'matmul'; choose one of: fp8_matmul",
            lambda: tuneonce.families.show("matmul"))
     expect(ValueError, "target 'H100' is unknown: use a name such as sm_90, or cpu",
            lambda: tuneonce.families.attention("H100"))
