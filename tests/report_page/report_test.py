@@ -180,7 +180,7 @@ class ReportTest(unittest.TestCase):
             ('{"kernel": "k", "best": 3}', "'best'"),
             ('{"keys": []}', "result of many shapes"),
             ('{"format": "tuneonce-records", "version": 99, "records": []}', "version"),
-            ("[" * 10000, "it is"),
+            ("[" * 10000, "nested deeper"),
         ):
             broken.write_text(content)
             done = run("report", broken, "-o", self.page)
