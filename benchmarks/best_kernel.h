@@ -9,7 +9,8 @@
 namespace tuneonce {
 
 /// What a search of `definition`, whose sources ask for nothing but the config, found best: ready for a raw launch.
-inline Result<CompiledKernel> BestKernel(const Device& device, const KernelDefinition& definition, const Success& best) {
+inline Result<CompiledKernel> BestKernel(const Device& device, const KernelDefinition& definition,
+                                         const Success& best) {
   for (const Variant& variant : definition.variants()) {
     if (variant.name != best.variant) continue;
     Hints hints = variant.hints ? variant.hints(best.config) : Hints::OfConfig(best.config);

@@ -70,7 +70,7 @@ Selection SelectByRace(const Trace& trace, std::uint64_t seed) {
     race.Record(samples);
   }
   selection.gpu_us += race.spent_ms() * 1000;
-  selection.config = *race.LaunchPlan();
+  selection.config = *race.Selected();
   selection.measurement = SummarizeStoppedEarly(race.samples_us(selection.config));
   return selection;
 }

@@ -29,9 +29,9 @@ constexpr ErrorText kErrors[] = {
     {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {CUDA_ERROR_FILE_NOT_FOUND, "CUDA_ERROR_FILE_NOT_FOUND",
-     "the module's file cannot be made in TMPDIR: set it to a folder that can be written"},
+     "the module's file cannot be created in TMPDIR: set TMPDIR to a writable folder"},
     {CUDA_ERROR_OPERATING_SYSTEM, "CUDA_ERROR_OPERATING_SYSTEM",
-     "the system runs no code from memory files, nor from TMPDIR, which is mounted noexec: set TMPDIR to another "
+     "the system runs code neither from memory files nor from TMPDIR, which is mounted noexec: set TMPDIR to another "
      "folder"},
     {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in this state"},

@@ -72,7 +72,7 @@ Result<std::vector<BundleFinding>> BundleChecker::Run() {
   auto lowered = std::max_element(targets.begin(), targets.end(),
                                   [](const Target& a, const Target& b) { return !RunsTileCpp(a) && RunsTileCpp(b); });
   for (const Target& target : targets) WarnOfCode(target, &target == &*lowered ? Runtime::Default() : nullptr);
-  for (const std::string& file : UnreadFiles(folder_)) Find(false, "nothing reads the file '" + file + "'");
+  for (const std::string& file : UnreadFiles(folder_)) Find(false, "no variant uses the file '" + file + "'");
   if (!options_.device.empty()) TUNEONCE_RETURN_IF_ERROR(RunOnDevice());
   return std::move(findings_);
 }

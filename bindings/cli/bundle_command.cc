@@ -54,13 +54,13 @@ Status Check(const BundleArguments& arguments) {
       PrintLine("%s %s", finding.is_error ? "[wrong]" : "[look] ", finding.text.c_str());
     }
     if (num_errors == 0) {
-      PrintLine("%s: nothing is wrong%s", folder.definition.name().c_str(),
-                findings.empty() ? "" : "; what stands above may be meant so");
+      PrintLine("%s: no errors were found%s", folder.definition.name().c_str(),
+                findings.empty() ? "" : "; the remarks above may be intended");
     }
   }
   if (num_errors == 0) return Status();
   return InvalidArgumentError(folder.path + ": " + std::to_string(num_errors) +
-                              (num_errors == 1 ? " thing is wrong" : " things are wrong"));
+                              (num_errors == 1 ? " error was found" : " errors were found"));
 }
 
 Json JsonOf(const CompiledTarget& target) {
@@ -83,7 +83,7 @@ void PrintCompiled(const CompiledTarget& target) {
   if (target.num_refused > 0) line += ", " + std::to_string(target.num_refused) + " refused by their compiler";
   if (target.num_selections > 0) line += ", " + std::to_string(target.num_selections) + " selections";
   if (target.num_other_selections > 0) {
-    line += ", " + std::to_string(target.num_other_selections) + " selections of other sources left out";
+    line += ", " + std::to_string(target.num_other_selections) + " selections for other sources not added";
   }
   if (!target.toolchains.empty()) line += " (" + Joined(target.toolchains) + ")";
   PrintLine("%s", line.c_str());
@@ -197,7 +197,7 @@ Status Show(const BundleArguments& arguments) {
     if (!assumed.empty()) PrintLine("    its code assumes that %s", assumed.c_str());
   }
   if (folder.precompiled == nullptr) {
-    PrintLine("  not compiled ahead: it needs its compilers (tuneonce bundle compile)");
+    PrintLine("  not compiled ahead: this bundle needs its compilers at run time (see tuneonce bundle compile)");
     return Status();
   }
   for (const Json& target : json["targets"]) {
@@ -206,9 +206,9 @@ Status Show(const BundleArguments& arguments) {
               target["toolchains"].empty() ? "" : ", by ",
               Joined(target["toolchains"].get<std::vector<std::string>>()).c_str());
   }
-  if (!json["has_sources"].get<bool>()) PrintLine("  its sources stayed where it was compiled");
+  if (!json["has_sources"].get<bool>()) PrintLine("  compiled without its sources (--no-sources)");
   for (const Json& selection : json["selections"]) {
-    PrintLine("  decided on %s: %s -> {%s}", selection["device"].get<std::string>().c_str(),
+    PrintLine("  selected on %s: %s -> {%s}", selection["device"].get<std::string>().c_str(),
               selection["key"].get<std::string>().c_str(), SettingsText(selection["config"]).c_str());
   }
   return Status();
@@ -254,7 +254,7 @@ void AddBundle(CLI::App& app, Command* command) {
 
   CLI::App* check = Add(bundle, "check", "Check a bundle for mistakes; needs no GPU", arguments);
   AddRepeated(check, "--target", &arguments->check.targets,
-              "a target that it is to run on, like sm_90; may be repeated");
+              "a target that the bundle must run on, like sm_90; may be repeated");
   AddRepeated(check, "--dtype", &arguments->check.dtypes, kDType);
   check->add_option("--device", arguments->check.device, "also run every config on this device: cpu, cuda, cuda:N");
   AddRepeated(check, "--shape", &arguments->check.shape, "with --device: NAME=EXTENT, else the bundle's example");
@@ -263,8 +263,9 @@ void AddBundle(CLI::App& app, Command* command) {
 
   CLI::App* classify =
       Add(bundle, "classify", "Show which family a kernel belongs to, why, and how its space differs", arguments);
-  classify->add_option("--target", arguments->classify.target,
-                       "the GPU whose configs are read, like sm_100; default: sm_90, or the first that it runs on");
+  classify->add_option(
+      "--target", arguments->classify.target,
+      "the GPU whose configs are read, like sm_100; default: sm_90, or the first that the bundle runs on");
   AddRepeated(classify, "--shape", &arguments->classify.shape,
               "NAME=EXTENT for the operations per byte (default: the bundle's example); may be repeated");
   classify->callback(
@@ -273,14 +274,16 @@ void AddBundle(CLI::App& app, Command* command) {
   CLI::App* compile = Add(bundle, "compile", "Compile every config into a bundle that needs no compiler", arguments);
   AddRepeated(compile, "--target", &arguments->compile.targets, "sm_90, or cpu for this machine's; may be repeated");
   compile->get_option("--target")->required();
-  compile->add_option("-o,--output", arguments->compile.output, "the folder to make")->required();
-  compile->add_option("--selections", arguments->compile.selections, "a store whose selections are to come along");
-  compile->add_flag("--only-decided", arguments->compile.only_decided, "only what these selections and baselines need");
-  compile->add_flag("--no-sources", arguments->compile.no_sources, "leave the sources out");
+  compile->add_option("-o,--output", arguments->compile.output, "the folder to create")->required();
+  compile->add_option("--selections", arguments->compile.selections,
+                      "a store whose selections are added to the bundle");
+  compile->add_flag("--only-decided", arguments->compile.only_decided,
+                    "compile only these selections and the baselines");
+  compile->add_flag("--no-sources", arguments->compile.no_sources, "do not add the sources");
   AddRepeated(compile, "--dtype", &arguments->compile.dtypes, kDType);
   AddRepeated(compile, "--variant", &arguments->compile.variants,
               "compile this variant, or those whose names begin with it and '_'; may be repeated; default: all");
-  compile->add_option("--timeout-ms", arguments->timeout_ms, "kill a compiler after so long");
+  compile->add_option("--timeout-ms", arguments->timeout_ms, "kill a compiler after this time");
   compile->callback([=] { *command = [=] { return Compile(*arguments); }; });
 }
 

@@ -60,7 +60,7 @@ Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
     targets.push_back(target);
   }
   if (options_.only_decided && options_.selections.empty()) {
-    return InvalidArgumentError("--only-decided needs the selections: --selections STORE");
+    return InvalidArgumentError("--only-decided needs --selections STORE");
   }
   TUNEONCE_RETURN_IF_ERROR(writer_.Check(options_.output));
   TUNEONCE_RETURN_IF_ERROR(ReadSelections());
@@ -92,8 +92,8 @@ Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
   std::vector<TuningRecord> selections = SelectionsOf(all, target, &report);
   report.num_selections = static_cast<int>(selections.size());
   if (options_.only_decided && selections.empty()) {
-    return InvalidArgumentError("--only-decided: " + options_.selections + " has no selection of '" +
-                                folder_.definition.name() + "' as it is now for " + target.name());
+    return InvalidArgumentError("--only-decided: " + options_.selections + " has no selection for '" +
+                                folder_.definition.name() + "' in its current form for " + target.name());
   }
   if (options_.only_decided) {
     auto is_undecided = [&](const BundleWay& way) { return !IsDecided(way.config, selections, target); };
@@ -106,8 +106,8 @@ Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
   report.bytes = writer_.BytesOf(target.name());
   report.toolchains = writer_.ToolchainsOf(target.name());
   if (report.num_compiled + report.num_as_they_are == 0) {
-    return InvalidArgumentError("nothing of '" + folder_.definition.name() + "' compiles for " + target.name() + ": " +
-                                writer_.FirstRefusal(target.name()));
+    return InvalidArgumentError("no config of '" + folder_.definition.name() + "' compiles for " + target.name() +
+                                ": " + writer_.FirstRefusal(target.name()));
   }
   return report;
 }

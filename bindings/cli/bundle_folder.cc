@@ -39,7 +39,8 @@ Result<BundleFolder> OpenBundleFolder(const std::string& folder_or_name) {
   KernelDefinition definition = bundle.definition();
   TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(definition));
   auto manifest = nlohmann::ordered_json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (manifest.is_discarded()) return UnavailableError(path + "/manifest.json was changed while it was read");
+  if (manifest.is_discarded())
+    return UnavailableError(path + "/manifest.json was changed while it was read: run the command again");
   return BundleFolder{files.Where(),    std::move(bundle),      std::move(definition),
                       std::move(files), std::move(precompiled), std::move(manifest)};
 }

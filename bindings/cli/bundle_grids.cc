@@ -61,7 +61,7 @@ std::string GridChecks::WrongStep(const Variant& variant, const Config& config, 
   for (std::int64_t extent = 1; extent <= kMostExtent; ++extent) {
     std::optional<std::int64_t> now = Blocks(variant, config, dim, extent);
     if (!now) continue;
-    if (*now == 0) return what + "at " + at(extent) + " its grid has no blocks, and no guard excludes that";
+    if (*now == 0) return what + "at " + at(extent) + " the grid has no blocks, and no guard excludes this extent";
     if (*now == blocks) {
       ++length;
     } else {
@@ -75,8 +75,9 @@ std::string GridChecks::WrongStep(const Variant& variant, const Config& config, 
     }
   }
   if (num_steps < 3 || first_length <= length) return "";
-  return what + "one more block comes with each " + std::to_string(length) + " of " + name + ", but only behind " +
-         at(last_of_first) + ": a grid that is rounded down leaves elements, unless its last block takes them";
+  return what + "the grid grows by one block for each " + std::to_string(length) + " of " + name +
+         ", but only behind " + at(last_of_first) +
+         ": a grid that is rounded down omits elements, unless its last block computes them";
 }
 
 std::vector<std::string> GridChecks::GridsThatLeaveElements(std::set<std::string>* seen) {
@@ -155,7 +156,7 @@ std::vector<std::string> GridChecks::AxesWithoutEffect(const BundleWays& ways,
     if (is_varied && !has_effect) {
       found.push_back(
           "on " + problem_.target.name() + " the axis '" + any.AxisName(axis) + "' has no effect: " +
-          (is_all_known ? "all its values make the same code" : "no variant's source, hints or grid has it"));
+          (is_all_known ? "all its values make the same code" : "no variant's source, hints or grid uses it"));
     }
   }
   return found;

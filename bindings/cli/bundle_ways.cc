@@ -23,7 +23,8 @@ Result<DTypes> ParseDTypes(const KernelDefinition& definition, const std::vector
                    definition.parameters()[*index].dtype == DType::kAny &&
                    definition.parameters()[*index].same_dtype_as.empty();
     if (!is_open)
-      return InvalidArgumentError("--dtype " + setting + ": the bundle leaves no tensor '" + name + "' open");
+      return InvalidArgumentError("--dtype " + setting + ": the bundle has no tensor '" + name +
+                                  "' with an open dtype");
     std::optional<DType> dtype = DTypeNamed(equals == std::string::npos ? "" : setting.substr(equals + 1));
     if (!dtype) return InvalidArgumentError("--dtype " + setting + ": write NAME=DTYPE, like x=float16");
     dtypes[name].push_back(*dtype);

@@ -44,21 +44,21 @@ Status BundleWriter::Check(const std::string& output) const {
   for (const auto& variant : folder_.manifest.at("variants")) {
     for (const auto& option : variant.value("options", Json::array())) {
       if (option.get<std::string>().rfind("-I", 0) != 0) continue;
-      return FailedPreconditionError(
-          "variant '" + variant.at("name").get<std::string>() + "' has the option " + option.get<std::string>() +
-          ": what its folder has is not part of the kernel's identity, so that code could not be "
-          "known to be of it; name the headers in `headers`, or put them into the source");
+      return FailedPreconditionError("variant '" + variant.at("name").get<std::string>() + "' has the option " +
+                                     option.get<std::string>() +
+                                     ": headers found in a folder are not part of the kernel's identity: list them in "
+                                     "`headers`, or put them into the source");
     }
   }
   if (folder_.precompiled != nullptr && !folder_.precompiled->withheld().empty()) {
-    return FailedPreconditionError(folder_.path + " has no sources: compile the bundle that it was made from");
+    return FailedPreconditionError(folder_.path + " has no sources: compile the original bundle");
   }
   std::error_code error;
   auto status = std::filesystem::symlink_status(output, error);
-  if (output.empty()) return InvalidArgumentError("-o names no folder");
+  if (output.empty()) return InvalidArgumentError("-o needs the name of a folder");
   if (!std::filesystem::exists(status)) return Status();
   bool is_empty = std::filesystem::is_directory(status) && std::filesystem::is_empty(output, error) && !error;
-  return is_empty ? Status() : CannotWriteBundle(output, "it is there already: name a new folder");
+  return is_empty ? Status() : CannotWriteBundle(output, "the folder exists already: use a new folder");
 }
 
 void BundleWriter::AddTarget(const std::string& name, const std::string& cpu) {

@@ -29,18 +29,17 @@ struct CompareArguments : MeasuringArguments {
 Status CheckArguments(const CompareArguments& arguments, const CompareOperand& a, const CompareOperand& b) {
   if (a.kind != b.kind) {
     return InvalidArgumentError("A, " + a.text + ", is " + KindName(a.kind) + ", and B, " + b.text + ", is " +
-                                KindName(b.kind) + ": compare two of a kind");
+                                KindName(b.kind) + ": compare two operands of the same kind");
   }
   const bool names_shapes = !arguments.shape.empty() || !arguments.shapes.empty() || !arguments.scalars.empty();
   if (a.kind == CompareOperand::Kind::kResult && names_shapes) {
-    return InvalidArgumentError(
-        "results have the shape that they were tuned at: leave --shape, --shapes, --scalar out");
+    return InvalidArgumentError("results already have a shape: remove --shape, --shapes and --scalar");
   }
   if (a.kind != CompareOperand::Kind::kStore && !arguments.bundle.empty()) {
-    return InvalidArgumentError("--bundle says of which kernel stores are: give two bundles as A and B");
+    return InvalidArgumentError("--bundle is only for comparing stores: give two bundles as A and B");
   }
   if (arguments.ledger.empty() && !arguments.change.empty()) {
-    return InvalidArgumentError("--change is written into a ledger: give --ledger FILE, too");
+    return InvalidArgumentError("--change needs --ledger FILE");
   }
   return arguments.ledger.empty() ? Status() : CheckLedger(arguments.ledger);
 }

@@ -31,7 +31,7 @@ Result<CompareOperand> ReadOperand(const std::string& text) {
   operand.bundle = text.substr(0, colon);
   operand.backend = text.substr(colon + 1);
   if (!operand.bundle.empty() && !operand.backend.empty()) return operand;
-  return InvalidArgumentError("'" + text + "' is not a bundle and back end: write them as matmul:tile");
+  return InvalidArgumentError("'" + text + "' is not a bundle with a back end: write it as matmul:tile");
 }
 
 }  // namespace tuneonce::cli

@@ -37,16 +37,16 @@ std::string TextAt(const Json& json, const char* name) {
 
 Result<ComparedSide> BestOf(const std::string& path, const Json& json) {
   auto best = json.find("best");
-  if (best == json.end() || !best->is_object()) return IsNone(path, "it has no 'best'");
+  if (best == json.end() || !best->is_object()) return IsNone(path, "the result has no 'best'");
   auto mean = best->find("mean_us"), config = best->find("config");
   if (mean == best->end() || !mean->is_number() || !(mean->get<double>() > 0) || config == best->end() ||
       !config->is_object()) {
-    return IsNone(path, "its best has no config and time");
+    return IsNone(path, "the result's 'best' has no config and time");
   }
   auto margin = best->find("error_margin_us");
   if (margin == best->end() || !margin->is_number() || !(margin->get<double>() >= 0)) {
-    return InvalidArgumentError(path +
-                                " has a time without an interval (of a store, or of one sample): compare bundles");
+    return InvalidArgumentError(
+        path + " has a time without an interval (from a store, or of one sample): compare bundles instead");
   }
   ComparedSide side;
   for (const auto& [axis, value] : config->items()) {
@@ -69,10 +69,11 @@ Result<TuneResult> ReadResult(const std::string& path) {
     return depth <= kMostDepth;
   };
   const Json json = Json::parse(content, keep, /*allow_exceptions=*/false);
-  if (is_too_deep) return IsNone(path, absl::StrCat("it is nested deeper than ", kMostDepth));
-  if (!json.is_object()) return IsNone(path, "it is no JSON object");
+  if (is_too_deep) return IsNone(path, absl::StrCat("the JSON is nested deeper than ", kMostDepth));
+  if (!json.is_object()) return IsNone(path, "the file is not a JSON object");
   if (json.contains("keys")) {
-    return InvalidArgumentError(path + " is the result of many shapes, which has no intervals: compare two stores");
+    return InvalidArgumentError(path +
+                                " is the result of many shapes, which has no intervals: compare two stores instead");
   }
   TuneResult result;
   result.kernel = TextAt(json, "kernel");
@@ -93,7 +94,7 @@ Result<CompareReport> CompareResults(const std::string& a, const std::string& b)
     return InvalidArgumentError("A was measured on " + of_a.device + ", and B on " + of_b.device);
   }
   if (of_a.shape != of_b.shape) {
-    return InvalidArgumentError("A is of the shape " + of_a.shape + ", and B of " + of_b.shape);
+    return InvalidArgumentError("A has the shape " + of_a.shape + ", and B of " + of_b.shape);
   }
   ComparedShape shape;
   shape.kernel = of_b.kernel;
@@ -105,7 +106,8 @@ Result<CompareReport> CompareResults(const std::string& a, const std::string& b)
   shape.a = std::move(of_a.best);
   shape.b = std::move(of_b.best);
   shape.notes.emplace_back(
-      "nothing ran: by what two results say, which may differ by more than their intervals; outputs were not compared");
+      "nothing was run: the verdict uses the times in the two results, which may differ by more than their intervals; "
+      "outputs were not compared");
   if (of_a.kernel != of_b.kernel) shape.notes.push_back("A is '" + of_a.kernel + "', and B is '" + of_b.kernel + "'");
   if (of_a.timer != of_b.timer) shape.notes.push_back("A was timed by " + of_a.timer + ", and B by " + of_b.timer);
   CompareReport report{a, b, of_b.device, {}};

@@ -34,7 +34,7 @@ ComparedShape CompareRun::At(const ComparedKernel& a, const ComparedKernel& b, c
 
 Status CompareRun::CheckInterrupted() const {
   const bool is_interrupted = options_.search.cancelled != nullptr && options_.search.cancelled->load();
-  return is_interrupted ? CancelledError("interrupted: nothing was concluded") : Status();
+  return is_interrupted ? CancelledError("interrupted before a verdict was reached") : Status();
 }
 
 }  // namespace tuneonce::cli

@@ -83,7 +83,8 @@ Result<std::vector<StoredShape>> KeysOfBoth(const AnyStore& a, const AnyStore& b
 Result<std::vector<StoredShape>> ShapesGiven(const Device& device, const CompareOptions& options) {
   std::vector<StoredShape> shapes;
   if (options.shapes.empty()) {
-    if (options.bundle.empty()) return InvalidArgumentError("--shape of stores needs --bundle: of which kernel it is");
+    if (options.bundle.empty())
+      return InvalidArgumentError("--shape needs --bundle when stores are compared, to know the kernel");
     shapes.emplace_back();
     shapes.back().bundle = options.bundle;
     shapes.back().settings = options.shape;
@@ -147,11 +148,11 @@ class StoredKernel {
                                  const std::string& key) const {
     TUNEONCE_ASSIGN_OR_RETURN(LaunchPlan plan, kernel.Explain(run_.stream().get(), job.shape));
     if (!key.empty() && plan.key != key) {
-      return InvalidArgumentError("the key " + key + " is of no shape that can be made here: give --shape");
+      return InvalidArgumentError("the key " + key + " has no shape that this machine can derive: give --shape");
     }
     if (plan.record == nullptr || !plan.config) {
       const std::string why(RecordMissName(plan.miss));
-      return NotFoundError(absl::StrCat(name, " has no record that serves ", plan.key, why.empty() ? "" : ": ", why,
+      return NotFoundError(absl::StrCat(name, " has no usable record for ", plan.key, why.empty() ? "" : ": ", why,
                                         plan.detail.empty() ? "" : ", ", plan.detail));
     }
     return ComparedKernel{definition_, "", plan.config, plan.variant};

@@ -105,8 +105,8 @@ void AddCompile(CLI::App& app, Command* command) {
                       "a compiler hint, like occupancy=4 (.tileir, and .cu with --tile); may be repeated");
   compile->add_option("--option", arguments->options,
                       "a compiler option that can be an axis, like ftz=true or maxrregcount=64; may be repeated");
-  compile->add_option("-o,--output", arguments->output, "where the cubin goes; without it only the report is printed");
-  compile->add_option("--timeout-ms", arguments->timeout_ms, "kill the compiler after so long");
+  compile->add_option("-o,--output", arguments->output, "the file for the cubin; default: only the report is printed");
+  compile->add_option("--timeout-ms", arguments->timeout_ms, "kill the compiler after this time");
   compile->add_flag("--json", arguments->json, "Print JSON instead of text");
   compile->callback([=] { *command = [=] { return Run(*arguments); }; });
 }

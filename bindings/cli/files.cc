@@ -72,8 +72,8 @@ Status WriteFile(const std::string& path, const std::string& content) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string target, FollowLinks(path));
     return Replace(target, exists ? &info : nullptr, content);
   }
-  if (S_ISDIR(info.st_mode)) return CannotWrite(path, "it is a folder");
-  if (S_ISBLK(info.st_mode)) return CannotWrite(path, "it is a disk");
+  if (S_ISDIR(info.st_mode)) return CannotWrite(path, "it is a folder: give a file name");
+  if (S_ISBLK(info.st_mode)) return CannotWrite(path, "it is a block device");
   int file = open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
   int error = file < 0 ? errno : WriteAndClose(file, content);
   return error == 0 ? Status() : CannotWrite(path, std::strerror(error));

@@ -61,8 +61,7 @@ Result<std::string> ReadBytecode(const HintsArguments& arguments) {
   }
   TUNEONCE_ASSIGN_OR_RETURN(KernelSource text, source.Read());
   if (text.kind != SourceKind::kTileCpp) {
-    return InvalidArgumentError("'" + source.file() +
-                                "' is CUDA C++, which takes no hints; for tile kernels add --tile");
+    return InvalidArgumentError("'" + source.file() + "' is CUDA C++, which has no hints; add --tile for tile kernels");
   }
   TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseGpuTarget(arguments.lowered_for));
   TUNEONCE_ASSIGN_OR_RETURN(KernelSource lowered, LowerToTileIr(text, target, Environment::Read()));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "base/short_list.h"
 #include "command_tree.h"
 #include "commands.h"
 #include "files.h"
@@ -112,7 +113,7 @@ Status Man(const CommandTree& tree, const std::string& name, const std::string& 
     PrintText(Page(child, /*is_root=*/false));
     return Status();
   }
-  return NotFoundError(absl::StrCat("unknown command '", name, "': choose one of ", absl::StrJoin(names, ", ")));
+  return NotFoundError(absl::StrCat("unknown command '", name, "'; the commands are: ", ShortList(names, name)));
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ void AddRecords(CLI::App& app, Command* command) {
   source->require_option(1);
   from_file->add_option(
       "--device", arguments->device,
-      "Refuse records of other devices than this one (default: take all); selections are for this one "
+      "Refuse records of other devices than this one (default: accept all); selections are for this one "
       "(default: cuda)");
   from_file->add_flag("--with-code", arguments->with_code, "Also add the file's code; only for files that you trust");
   AddSelectionOptions(from_file, arguments.get());

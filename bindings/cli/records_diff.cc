@@ -82,7 +82,7 @@ Json PairJson(const Pair& pair, bool is_other_source) {
 
 void PrintPair(const Pair& pair, bool is_other_source) {
   std::string key = KeyLine(pair.key());
-  const char* why = is_other_source ? "  (the other has the kernel with other sources)" : "";
+  const char* why = is_other_source ? "  (the other store has this kernel with different sources)" : "";
   if (!pair.b) return PrintLine("< %s: %s%s", key.c_str(), Brief(*pair.a).c_str(), why);
   if (!pair.a) return PrintLine("> %s: %s%s", key.c_str(), Brief(*pair.b).c_str(), why);
   PrintLine("! %s: %s -> %s", key.c_str(), Brief(*pair.a).c_str(), Brief(*pair.b).c_str());

@@ -48,7 +48,7 @@ Status CheckDevice(const std::vector<TuningRecord>& records, const RecordsArgume
     if (record.key.device_name == identity.name && record.key.num_sms == identity.num_sms) continue;
     return FailedPreconditionError("a record of kernel '" + record.key.kernel + "' is of device '" +
                                    record.key.device_name + "', not of this machine's '" + identity.name +
-                                   "': without --device all are imported");
+                                   "': import all devices' records without --device");
   }
   return Status();
 }
@@ -78,11 +78,11 @@ Status PutAll(const std::vector<TuningRecord>& records, const std::vector<Record
                {"code", arguments.with_code ? code.size() : 0},
                {"code_left_out", arguments.with_code ? 0 : code.size()}});
   } else {
-    PrintLine("%d %s imported to %s; %d were there already%s", imported, what, store->path().c_str(), kept,
+    PrintLine("%d %s imported to %s; %d existed already%s", imported, what, store->path().c_str(), kept,
               kept > 0 ? " (replace them with --replace)" : "");
-    if (!code.empty() && arguments.with_code) PrintLine("%zu pieces of code came with them", code.size());
+    if (!code.empty() && arguments.with_code) PrintLine("%zu pieces of code were imported with them", code.size());
     if (!code.empty() && !arguments.with_code) {
-      PrintLine("%zu pieces of code were left out: code is run, take it with --with-code from whom you trust",
+      PrintLine("%zu pieces of code were not imported, because code is executed: add --with-code if you trust the file",
                 code.size());
     }
   }
@@ -99,7 +99,7 @@ Status ImportSelections(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(SelectionsFile file, ReadSelections(arguments.selections));
   const std::string& name = arguments.bundle.empty() ? file.kernel : arguments.bundle;
   if (name.empty()) {
-    return InvalidArgumentError(arguments.selections + " does not say which kernel it is for: give --bundle NAME");
+    return InvalidArgumentError(arguments.selections + " does not name its kernel: give --bundle NAME");
   }
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(name));
   if (!file.kernel.empty() && file.kernel != bundle.definition().name()) {
@@ -109,9 +109,9 @@ Status ImportSelections(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(arguments.device.empty() ? "cuda" : arguments.device));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   if (!file.device.empty() && InFileNames(file.device) != InFileNames(identity.name) && !arguments.any_device) {
-    return FailedPreconditionError(arguments.selections + " is for the device '" + file.device +
-                                   "', not for this machine's '" + identity.name +
-                                   "': with --any-device it is taken all the same");
+    return FailedPreconditionError(arguments.selections + " was made for device '" + file.device +
+                                   "', but this machine has '" + identity.name +
+                                   "': use --any-device to import it anyway");
   }
   Result<std::vector<TuningRecord>> records = RecordsOf(file, arguments.map, bundle, device);
   if (!records.ok()) {
@@ -145,7 +145,7 @@ Status ExportRecords(const RecordsArguments& arguments) {
   }
   PrintLine("%zu records written to %s", records.size(), arguments.output.c_str());
   if (!arguments.with_code) return Status();
-  PrintLine("%zu pieces of code came with them", code.size());
+  PrintLine("%zu pieces of code were imported with them", code.size());
   if (without_code > 0) PrintLine("%d records have no code in the store: they need a compiler", without_code);
   return Status();
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/short_list.h"
 #include "numbers.h"
 #include "output.h"
 #include "records_store.h"
@@ -30,13 +31,13 @@ Result<std::map<std::size_t, std::uint64_t>> WordsOf(const KeyFilter& filter) {
   if (settings.empty()) return words;
   Result<Bundle> bundle = Bundle::Load(filter.kernel);
   if (!bundle.ok()) {
-    return bundle.status().WithPrefix("--shape needs the kernel's bundle (else give --key)");
+    return bundle.status().WithPrefix("--shape needs the kernel's bundle: add --bundle, or use --key");
   }
   const std::vector<KeyPart>& key = bundle->definition().key();
   for (const auto& [name, text] : settings) {
     std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
     if (!extent || *extent < 1) {
-      return InvalidArgumentError("--shape " + name + "=" + text + ": the value must be a whole number from 1 on");
+      return InvalidArgumentError("--shape " + name + "=" + text + ": the value must be a whole number of at least 1");
     }
     auto part = std::find_if(key.begin(), key.end(), [name = name](const KeyPart& each) {
       return each.kind == KeyPart::Kind::kDim && each.name == name;
@@ -117,7 +118,7 @@ Json RecordJson(const TuningRecord& record) {
 
 std::string SureText(const TuningRecord& record) {
   const Measurement& measured = record.measurement;
-  if (measured.num_samples == 0) return "it was not measured";
+  if (measured.num_samples == 0) return "not measured";
   std::string text = absl::StrFormat("%.3f us", measured.mean_us);
   if (measured.error_margin_us) absl::StrAppendFormat(&text, " +- %.3f us", *measured.error_margin_us);
   absl::StrAppend(&text, ", ", measured.num_samples, " samples");
@@ -146,7 +147,7 @@ std::string AlternativesText(const TuningRecord& record) {
 }
 
 void PrintRows(const TuningRecord& record) {
-  PrintLine("    by %s, the nearest serves:", record.nearest_dim.c_str());
+  PrintLine("    the selection with the nearest %s is used:", record.nearest_dim.c_str());
   for (const ImportedRow& row : record.rows) {
     PrintLine("      %s=%ld: {%s}", record.nearest_dim.c_str(), row.at, row.config.ToString().c_str());
   }
@@ -181,10 +182,10 @@ Result<std::vector<KeyRecords>> KeysOf(std::vector<TuningRecord> records, const 
     });
   };
   std::vector<KeyRecords> keys;
-  std::string known;
+  std::vector<std::string> known;
   for (TuningRecord& record : records) {
     if (!is_wanted(record)) {
-      if (known.size() < 400) known += (known.empty() ? "" : "; ") + record.key.key_text;
+      known.push_back("'" + record.key.key_text + "'");
       continue;
     }
     auto same = std::find_if(keys.begin(), keys.end(),
@@ -192,7 +193,8 @@ Result<std::vector<KeyRecords>> KeysOf(std::vector<TuningRecord> records, const 
     if (same == keys.end()) same = keys.insert(keys.end(), KeyRecords{record.key.key_text, {}});
     same->records.push_back(std::move(record));
   }
-  if (keys.empty()) return NotFoundError("no record of '" + filter.kernel + "' is for that; there are: " + known);
+  if (keys.empty())
+    return NotFoundError("no record of '" + filter.kernel + "' is for that key; its keys are: " + ShortList(known));
   return keys;
 }
 

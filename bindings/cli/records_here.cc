@@ -33,9 +33,9 @@ Result<TunedKernel::Shape> ShapeOf(const Bundle& bundle, bool is_cpu_device, con
     const std::vector<std::string>& dims = definition.dims();
     bool is_dim = std::find(dims.begin(), dims.end(), name) != dims.end();
     if (!is_dim && !dtype)
-      return InvalidArgumentError("--shape " + name + "=" + text + ": no such dim, or no such dtype");
+      return InvalidArgumentError("--shape " + name + "=" + text + ": there is no such dim or dtype");
     if (is_dim && (!extent || *extent < 1)) {
-      return InvalidArgumentError("--shape " + name + "=" + text + ": the value must be a whole number from 1 on");
+      return InvalidArgumentError("--shape " + name + "=" + text + ": the value must be a whole number of at least 1");
     }
     if (is_dim) example.dims[name] = *extent;
     if (!is_dim) example.dtypes[name] = *dtype;
@@ -104,7 +104,7 @@ void PrintSelectionHere(const SelectionHere& here) {
     PrintLine("on this machine's %s, %s gets {%s}%s", here.device.c_str(), plan.key.c_str(),
               plan.config ? plan.config->ToString().c_str() : "", detail.c_str());
   } else {
-    PrintLine("on this machine's %s nothing serves %s: %s%s", here.device.c_str(), plan.key.c_str(),
+    PrintLine("on this machine's %s, the store has no selection for %s: %s%s", here.device.c_str(), plan.key.c_str(),
               std::string(RecordMissName(plan.miss)).c_str(), detail.c_str());
   }
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/short_list.h"
 #include "bundle_compile.h"
 #include "files.h"
 #include "output.h"
@@ -39,13 +40,13 @@ bool IsSameFile(const std::string& a, const std::string& b) {
 /// Refuses to create a store in place of one that is read or in use, because SQLite would apply an old log to it.
 Status CheckOutput(const std::string& output, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
-    if (IsSameFile(output, input)) return InvalidArgumentError(output + " is read: name another file to write");
+    if (IsSameFile(output, input)) return InvalidArgumentError(output + " is one of the inputs: write to another file");
   }
   for (const char* suffix : {"-wal", "-shm", ".lock"}) {
     struct stat info {};
     if (lstat((output + suffix).c_str(), &info) != 0) continue;
-    return FailedPreconditionError(absl::StrCat(output, " is the name of a store in use, since ", output, suffix,
-                                                " lies beside it: name another file, or remove both"));
+    return FailedPreconditionError(absl::StrCat(output, " seems to be a store in use, because ", output, suffix,
+                                                " exists: use another file, or remove both"));
   }
   return Status();
 }
@@ -70,7 +71,7 @@ Status CheckProblems(const std::vector<WholeStore>& stores, bool needs_code, boo
   }
   if (skipped->empty() || skip_damaged) return Status();
   return FailedPreconditionError(absl::StrCat(skipped->size(), " rows cannot be read, the first in ", skipped->front(),
-                                              ": with --skip-damaged they are left out; nothing was written"));
+                                              "; nothing was written: add --skip-damaged to skip them"));
 }
 
 /// A key of several stores, and which record it keeps.
@@ -191,7 +192,7 @@ void Print(const Merged& merged, const std::vector<WholeStore>& stores, const Re
 
 void PrintRest(int without_code, const std::vector<std::string>& skipped) {
   if (without_code > 0) PrintLine("%d of them have no code: they need a compiler", without_code);
-  for (const std::string& line : skipped) PrintLine("left out: %s", line.c_str());
+  for (const std::string& line : skipped) PrintLine("skipped: %s", line.c_str());
 }
 
 }  // namespace
@@ -228,7 +229,7 @@ Status WriteMerged(const std::vector<WholeStore>& stores, const std::vector<Tuni
 
 Status MergeRecords(const RecordsArguments& arguments) {
   if (!IsFleetAddress(arguments.output)) {
-    if (arguments.stores.size() < 2) return InvalidArgumentError("merge makes a file of two stores or more");
+    if (arguments.stores.size() < 2) return InvalidArgumentError("merge needs at least two stores");
     TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, arguments.stores));
   }
   std::vector<WholeStore> stores;
@@ -277,10 +278,10 @@ Status PackStore(const RecordsArguments& arguments) {
     if (arguments.device.empty() || record.key.device_name == arguments.device) records.push_back(std::move(record));
   }
   if (records.empty()) {
-    std::string names;
-    for (const std::string& name : devices) names += (names.empty() ? "; there are: " : ", ") + name;
-    return NotFoundError("there is nothing to pack in " + stores[0].path + (names.empty() ? "" : " for that device") +
-                         names);
+    std::string why = devices.empty()
+                          ? "it is empty"
+                          : "its devices are: " + ShortList({devices.begin(), devices.end()}, arguments.device);
+    return NotFoundError("there is nothing to pack in '" + stores[0].path + "': " + why);
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> made, SqliteStore::InMemory());
   int without_code = 0;
@@ -306,9 +307,9 @@ Status PackIntoBundle(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
   TUNEONCE_ASSIGN_OR_RETURN(WholeStore store, ReadWhole(arguments.store));
   if (const std::vector<std::string> problems = RecordProblems(store); !problems.empty()) {
-    return FailedPreconditionError(absl::StrCat(problems.size(), " rows cannot be read, the first: ", problems.front(),
-                                                ": pack what can be (records pack "
-                                                "--skip-damaged), and that into the bundle"));
+    return FailedPreconditionError(absl::StrCat(
+        problems.size(), " rows cannot be read, the first: ", problems.front(),
+        ": pack the readable rows first (records pack --skip-damaged), and pack the result into the bundle"));
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store.store, folder.definition.name()));
   std::set<std::string> targets;
@@ -329,7 +330,7 @@ Status PackRecords(const RecordsArguments& arguments) {
   if (arguments.bundle.empty()) return PackStore(arguments);
   if (arguments.kernel.empty() && arguments.device.empty() && !arguments.skip_damaged) return PackIntoBundle(arguments);
   return InvalidArgumentError(
-      "--bundle goes without --kernel, --device and --skip-damaged: the bundle says which kernel");
+      "--bundle cannot be used with --kernel, --device or --skip-damaged: the bundle determines the kernel");
 }
 
 }  // namespace tuneonce::cli

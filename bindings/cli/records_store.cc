@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"
+#include "base/short_list.h"
 #include "output.h"
 #include "store/damaged_code.h"
 #include "store/default_store.h"
@@ -76,10 +77,9 @@ Result<std::vector<TuningRecord>> Records(const AnyStore& store, const std::stri
     if (kernel.empty() || record.key.kernel == kernel) records.push_back(std::move(record));
   }
   if (records.empty() && !kernel.empty()) {
-    std::string names;
-    for (const std::string& name : kernels) names += (names.empty() ? "" : ", ") + name;
-    return NotFoundError("no record of kernel '" + kernel + "' in " + store.path() +
-                         (names.empty() ? ", which is empty" : "; there are: " + names));
+    return NotFoundError(
+        "no record of kernel '" + kernel + "' in '" + store.path() + "', which " +
+        (kernels.empty() ? "is empty" : "has records of: " + ShortList({kernels.begin(), kernels.end()}, kernel)));
   }
   return records;
 }

@@ -26,7 +26,7 @@ struct ReportArguments {
 Status WriteReport(const ReportArguments& arguments) {
   const bool is_page = !arguments.csv && !arguments.markdown;
   if (arguments.output.empty() && (is_page || arguments.json)) {
-    return Remedied(InvalidArgumentError("no file is named to write to"),
+    return Remedied(InvalidArgumentError("no output file is given"),
                     "tuneonce report STORE -o report.html, or --markdown or --csv for stdout");
   }
   report::ReportData data;

@@ -45,7 +45,7 @@ Status ReadExtents(const ManifestNode& node, SelectionsFile::Selection* selectio
   TUNEONCE_ASSIGN_OR_RETURN(const auto* members, node.Object());
   for (const auto& [name, member] : *members) {
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t extent, member.Int());
-    if (extent < 1) return member.Error("expected a whole number from 1 on");
+    if (extent < 1) return member.Error("expected a whole number of at least 1");
     selection->extents[name] = extent;
   }
   return Status();
@@ -123,8 +123,8 @@ Result<SelectionsFile> ReadTable(const ManifestNode& root, const std::string& pa
     std::optional<std::int64_t> rows = ParseNumber<std::int64_t>(name);
     if (!rows || *rows < 1) {
       return member.Error(
-          "this is neither a file of selections, which has \"tuneonce_selections\": 1, nor a table by the "
-          "number of rows, whose names are whole numbers from 1 on");
+          "the file is neither a file of selections (\"tuneonce_selections\": 1) nor a table whose keys are numbers of "
+          "rows");
     }
     SelectionsFile::Selection selection;
     selection.where = member.Place();
@@ -133,7 +133,7 @@ Result<SelectionsFile> ReadTable(const ManifestNode& root, const std::string& pa
     TUNEONCE_RETURN_IF_ERROR(ReadConfig(member, &selection));
     file.selections.push_back(std::move(selection));
   }
-  if (file.selections.empty()) return root.Error("it contains no selection");
+  if (file.selections.empty()) return root.Error("the file contains no selection");
   return file;
 }
 

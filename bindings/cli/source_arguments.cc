@@ -33,7 +33,7 @@ Status SourceArguments::CheckCppOptions() const {
 Result<KernelSource> SourceArguments::Read() const {
   const std::string extension = std::filesystem::path(file_).extension().string();
   if (extension != ".tileir" && extension != ".ptx" && !IsCpp()) {
-    return InvalidArgumentError("'" + file_ + "' is not one of .tileir, .ptx, .cu");
+    return InvalidArgumentError("'" + file_ + "' does not end in .tileir, .ptx or .cu");
   }
   if (!IsCpp()) TUNEONCE_RETURN_IF_ERROR(CheckCppOptions());
   TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(file_));

@@ -61,7 +61,8 @@ void AddSpace(CLI::App& app, Command* command) {
   space->require_subcommand(1);
   auto arguments = std::make_shared<SpaceArguments>();
   CLI::App* show = space->add_subcommand("show", "Show configs by target, the baseline, target filters and guards");
-  show->add_option("FAMILY", arguments->family, "dense_matmul, attention, norm_like, ... (an unknown name lists all)")
+  show->add_option("FAMILY", arguments->family,
+                   "dense_matmul, attention, norm_like, ... (an unknown name lists the most similar ones)")
       ->required();
   show->add_option("--target", arguments->targets,
                    "sm_90, ..., or cpu: its configs in full (repeatable); default: all");

@@ -14,7 +14,7 @@ inline Result<Target> ParseTarget(const std::string& name) { return Target::Name
 inline Result<Target> ParseGpuTarget(const std::string& name) {
   Result<Target> target = Target::Named(name);
   if (target.ok() && !target->is_cpu_device) return target;
-  return InvalidArgumentError("target '" + name + "' is unknown: write it like sm_90");
+  return InvalidArgumentError("target '" + name + "' is unknown: use a name such as sm_90");
 }
 
 }  // namespace tuneonce::cli

@@ -71,8 +71,8 @@ void PrintStored(const std::string& name, const BundleReport& report, bool json)
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
   PrintLine("the store has {%s} for %s, of %s by %s%s: nothing was searched (--retune)",
             record.config.ToString().c_str(), report.run.key.c_str(), DateOf(record.unix_seconds).c_str(),
-            record.host.empty() ? "nobody who is named" : record.host.c_str(), record.is_pinned ? ", pinned" : "");
-  if (record.measurement.mean_us > 0) PrintLine("it took %.2f us", record.measurement.mean_us);
+            record.host.empty() ? "an unknown host" : record.host.c_str(), record.is_pinned ? ", pinned" : "");
+  if (record.measurement.mean_us > 0) PrintLine("the stored time is %.2f us", record.measurement.mean_us);
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
@@ -157,11 +157,11 @@ Result<std::string> EndTrace(const TuneArguments& arguments, const AutotunePolic
 
 Status Tune(const TuneArguments& arguments) {
   if (arguments.bundle.empty() && arguments.shapes.empty()) {
-    return Remedied(InvalidArgumentError("nothing to tune is named"),
+    return Remedied(InvalidArgumentError("give a bundle or --shapes FILE"),
                     "tuneonce tune matmul, or tuneonce tune --shapes FILE; tuneonce tune --help");
   }
   if (arguments.samples && (!arguments.json || !arguments.shapes.empty() || arguments.dry_run)) {
-    return InvalidArgumentError("--samples is for the JSON of one search: with --json, without --shapes and --dry-run");
+    return InvalidArgumentError("--samples needs --json, and cannot be used with --shapes or --dry-run");
   }
   std::optional<std::int64_t> budget_ms;
   if (!arguments.budget.empty()) {
@@ -180,7 +180,7 @@ Status Tune(const TuneArguments& arguments) {
     for (const auto& [name, bundle] : wanted.bundles)
       PrintCodeWarnings(arguments, bundle, device, policy.search.runtime);
     if (arguments.dry_run) return EstimateTuning(wanted, device, policy, budget_ms, arguments.json);
-    if (arguments.store.empty()) PrintNote("nothing is kept: --store FILE keeps what is tuned");
+    if (arguments.store.empty()) PrintNote("the selection is not stored: add --store FILE to store it");
     BeginTrace(arguments, policy);
     Status tuned = TuneMany(wanted, device, {policy, budget_ms, &interrupted, arguments.json, arguments.quiet});
     Status traced = EndTrace(arguments, policy).status();  // Also of a tune that failed: it shows why.

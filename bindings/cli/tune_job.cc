@@ -18,21 +18,21 @@
 namespace tuneonce::cli {
 namespace {
 
-/// ", eps, x, y": the parameters that a caller passes.
-std::string KnownParameters(const KernelDefinition& definition) {
-  std::string known;
+/// Lists the dims, and the parameters that a caller passes; those like `wanted` first.
+std::string KnownNames(const KernelDefinition& definition, const std::string& wanted) {
+  std::vector<std::string> known = definition.dims();
   for (const Parameter& parameter : definition.parameters()) {
     bool is_passed = parameter.kind == ParameterKind::kTensor || parameter.kind == ParameterKind::kScalar;
-    if (is_passed) known += ", " + parameter.name;
+    if (is_passed) known.push_back(parameter.name);
   }
-  return known;
+  return ShortList(std::move(known), wanted);
 }
 
 Status ApplyDType(const Parameter& parameter, const std::string& text, Bundle::Example* example) {
   std::optional<DType> dtype = DTypeNamed(text);
-  if (!dtype) return InvalidArgumentError("--shape " + parameter.name + "=" + text + ": there is no such dtype");
+  if (!dtype) return InvalidArgumentError("--shape " + parameter.name + "=" + text + ": the dtype is unknown");
   if (parameter.dtype != DType::kAny && parameter.dtype != *dtype) {
-    return InvalidArgumentError("--shape " + parameter.name + "=" + text + ": the bundle says that it is " +
+    return InvalidArgumentError("--shape " + parameter.name + "=" + text + ": the bundle declares the dtype " +
                                 std::string(DTypeName(parameter.dtype)));
   }
   example->dtypes[parameter.name] = *dtype;
@@ -62,10 +62,8 @@ Status ApplyShape(const KernelDefinition& definition, const std::vector<std::str
     } else if (kind == ParameterKind::kScalar) {
       scalars->push_back(name + "=" + text);
     } else {
-      std::string known;
-      for (const std::string& dim : dims) known += (known.empty() ? "" : ", ") + dim;
-      return InvalidArgumentError("the bundle has no dim, scalar or tensor '" + name + "'; it has: " + known +
-                                  KnownParameters(definition));
+      return InvalidArgumentError("the bundle has no dim, scalar or tensor '" + name +
+                                  "'; it has: " + KnownNames(definition, name));
     }
   }
   for (const std::string& dim : definition.dims()) {
@@ -116,7 +114,7 @@ Result<double> ScalarValue(const Parameter& parameter, const std::string& text) 
       return parse(std::uint64_t{});
     case DType::kBool:
       if (text == "0" || text == "1") return text == "1" ? 1 : 0;
-      return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is neither 0 nor 1");
+      return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " must be 0 or 1");
     case DType::kAny:
       break;
   }
@@ -173,7 +171,7 @@ Result<TuneJob> MakeTuneJob(const Bundle& bundle, const Device& device, const st
     const DType dtype = is_open && given != example.dtypes.end() ? given->second : DTypeUnlessSaid(definition, i);
     if (dtype == DType::kAny && parameter.same_dtype_as.empty()) {
       return InvalidArgumentError("the tensor '" + parameter.name +
-                                  "' has no dtype: the bundle's example must say one");
+                                  "' has no dtype: give --shape NAME=DTYPE, or add a dtype to the bundle's example");
     }
     if (dtype != DType::kAny) job.shape.values.emplace_back(parameter.name, dtype);
   }

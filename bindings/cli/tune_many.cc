@@ -236,8 +236,8 @@ class ManyRun {
       if (wanted_.num_of_others > 0) PrintLine("lines of other kernels: %zu", wanted_.num_of_others);
     }
     if (options_.interrupted != nullptr && options_.interrupted->load()) {
-      return Remedied(CancelledError("interrupted: what was done is kept where --store names a store"),
-                      "run the same command again; it goes on where this one ended");
+      return Remedied(CancelledError("interrupted: finished keys are kept if --store was given"),
+                      "run the same command again to continue");
     }
     if (count[State::kFailed] > 0) {
       return InternalError(absl::StrCat(count[State::kFailed], " of ", rows_.size(), " keys failed; see above"));
@@ -245,7 +245,7 @@ class ManyRun {
     if (count[State::kNotReached] == 0) return Status();
     return Remedied(DeadlineExceededError(absl::StrCat(count[State::kNotReached], " of ", rows_.size(),
                                                        " keys were not reached within --budget")),
-                    "run the same command again; with --store it goes on where this one ended");
+                    "run the same command again with --store to continue");
   }
 
   const WantedShapes& wanted_;

@@ -53,8 +53,8 @@ Result<WantedShapes> ReadShapes(const std::string& path, const std::string& bund
     if (parsed->is_empty()) continue;
     if (bundle.empty() && parsed->kernel.empty()) {
       return InvalidArgumentError(absl::StrCat(path, ", line ", number,
-                                               ": it names no kernel, and no bundle is given: write "
-                                               "'matmul M=64 ...', or tuneonce tune matmul --shapes ",
+                                               ": the line names no kernel, and no bundle is given: write 'matmul M=64 "
+                                               "...', or tuneonce tune matmul --shapes ",
                                                path));
     }
     const std::string own_name = bundle.empty() ? "" : wanted.bundles.at(bundle).definition().name();
@@ -80,7 +80,7 @@ Result<WantedShapes> ReadShapes(const std::string& path, const std::string& bund
   }
   if (!wanted.shapes.empty()) return wanted;
   const std::string others = wanted.num_of_others > 0 ? " of '" + bundle + "'" : "";
-  return InvalidArgumentError(path + " has no shape" + others + ": write one a line, as M=64 N=4096");
+  return InvalidArgumentError(path + " has no shape" + others + ": write one shape per line, such as M=64 N=4096");
 }
 
 }  // namespace tuneonce::cli

@@ -9,10 +9,10 @@ Result<RecordLookup> TuneStore::Lookup(const TuningKey& key) const {
 Status TuneStore::Put(const TuningRecord& record) {
   Result<RecordLookup> there = store_->Lookup(record.key);
   bool is_pinned = there.ok() && there->match == RecordMatch::kExact && there->record->is_pinned;
-  Status status = is_pinned ? FailedPreconditionError("its key is pinned in the store: Unpin it, or prune the record")
+  Status status = is_pinned ? FailedPreconditionError("the key is pinned in the store: unpin it, or prune the record")
                             : store_->Put(record);
   MutexLock lock(mutex_);
-  if (!status.ok()) failure_ = status.WithPrefix("what was tuned is not kept");
+  if (!status.ok()) failure_ = status.WithPrefix("the selections could not be stored");
   return Status();
 }
 

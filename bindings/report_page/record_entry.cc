@@ -95,7 +95,7 @@ std::string WhyText(const TuningRecord& record) {
   if (record.is_pinned) return "it was pinned";
   if (!record.is_imported()) return WhyText(record.reason);
   return record.measurement.num_samples > 0 ? "imported, and compared with the baseline"
-                                            : "imported; it is compared with the baseline before it serves";
+                                            : "imported; it is compared with the baseline before its first launch";
 }
 
 ReportEntry RecordEntry(const TuningRecord& record, ReportData* data) {

@@ -9,10 +9,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/file.h"
 #include "base/number_text.h"
 #include "base/printable.h"
+#include "base/short_list.h"
 #include "record_entry.h"
 #include "report/records_json.h"
 #include "result_entry.h"
@@ -122,7 +122,8 @@ Status ReportData::KeepKernel(const std::string& kernel) {
   std::set<std::string> kernels;
   for (const ReportEntry& entry : entries_) kernels.insert(entry.kernel);
   if (kernels.count(kernel) == 0) {
-    return NotFoundError("nothing is of the kernel '" + kernel + "'; there are: " + absl::StrJoin(kernels, ", "));
+    return NotFoundError("no record or result is for kernel '" + kernel +
+                         "'; the kernels are: " + ShortList({kernels.begin(), kernels.end()}, kernel));
   }
   auto is_other = [&](const ReportEntry& entry) { return entry.kernel != kernel; };
   entries_.erase(std::remove_if(entries_.begin(), entries_.end(), is_other), entries_.end());

@@ -143,13 +143,14 @@ std::string ShapeText(const Json& shape) {
 }
 
 Status CheckIsResult(const Json& json) {
-  const char* advice = ": give a store, a file of tuneonce records export, or one of tuneonce tune --json";
-  if (!json.is_object()) return InvalidArgumentError(absl::StrCat("it is no JSON object", advice));
+  const char* advice = ": use a store, or a file made by tuneonce records export or tuneonce tune --json";
+  if (!json.is_object()) return InvalidArgumentError(absl::StrCat("the file is not a JSON object", advice));
   if (At(json, "keys").is_array()) {
-    return InvalidArgumentError("it is the result of many shapes, which has no candidates: give the store (--store)");
+    return InvalidArgumentError(
+        "a result of many shapes has no candidates: use the store that it was written to (--store)");
   }
   if (!At(json, "kernel").is_string() || !At(json, "best").is_object()) {
-    return InvalidArgumentError(absl::StrCat("it has no 'kernel' and 'best'", advice));
+    return InvalidArgumentError(absl::StrCat("the file has no 'kernel' and 'best'", advice));
   }
   return Status();
 }
@@ -163,7 +164,7 @@ Result<ReportEntry> ResultEntry(const std::string& text, ReportData* data) {
     return depth <= kMostDepth;
   };
   const Json json = Json::parse(text, keep, /*allow_exceptions=*/false);
-  if (is_too_deep) return InvalidArgumentError(absl::StrCat("it is nested deeper than ", kMostDepth));
+  if (is_too_deep) return InvalidArgumentError(absl::StrCat("the JSON is nested deeper than ", kMostDepth));
   TUNEONCE_RETURN_IF_ERROR(CheckIsResult(json));
   ReportEntry entry;
   entry.kernel = TextAt(json, "kernel");

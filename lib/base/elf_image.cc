@@ -31,20 +31,20 @@ bool TextAt(std::string_view table, std::uint64_t offset, std::string_view* out)
 Result<ElfImage> ElfImage::Parse(std::string_view bytes) {
   Elf64_Ehdr header;
   if (!ReadAt(bytes, 0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    return InvalidArgumentError("it does not start as an ELF file");
+    return InvalidArgumentError("the file does not start with the ELF magic number");
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
-    return InvalidArgumentError("it is not a 64-bit little-endian ELF file");
+    return InvalidArgumentError("the file is not a 64-bit little-endian ELF file");
   }
   std::uint64_t program_headers = std::uint64_t{header.e_phnum} * header.e_phentsize;
   if (header.e_phoff > bytes.size() || program_headers > bytes.size() - header.e_phoff) {
-    return InvalidArgumentError("its program headers are cut");
+    return InvalidArgumentError("the program headers are truncated");
   }
   for (std::uint64_t i = 0; i < header.e_phnum && header.e_phentsize >= sizeof(Elf64_Phdr); ++i) {
     Elf64_Phdr segment;
     ReadAt(bytes, header.e_phoff + i * header.e_phentsize, &segment);
     if (segment.p_offset > bytes.size() || segment.p_filesz > bytes.size() - segment.p_offset) {
-      return InvalidArgumentError("a segment of it is cut");
+      return InvalidArgumentError("a segment is truncated");
     }
   }
   ElfImage image;
@@ -62,7 +62,7 @@ Status ElfImage::ReadSections(std::string_view bytes) {
   std::vector<Elf64_Shdr> headers(header.e_shnum);
   for (std::size_t i = 0; i < headers.size(); ++i) {
     if (!ReadAt(bytes, header.e_shoff + i * sizeof(Elf64_Shdr), &headers[i])) {
-      return InvalidArgumentError("its section table is cut");
+      return InvalidArgumentError("the section table is truncated");
     }
   }
   std::uint64_t total = 0;
@@ -74,17 +74,17 @@ Status ElfImage::ReadSections(std::string_view bytes) {
     section.link = each.sh_link;
     if (each.sh_type != SHT_NOBITS && each.sh_type != SHT_NULL) {
       if (each.sh_offset > bytes.size() || each.sh_size > bytes.size() - each.sh_offset) {
-        return InvalidArgumentError("a section of it is cut");
+        return InvalidArgumentError("a section is truncated");
       }
       // A content counts once: what reads all of them takes time for the file's size, not for that times their number.
       // In cubins for sm_100 and newer, sections of Mercury (.nv.merc) name the contents of others again.
       if (++num_named[{each.sh_offset, each.sh_size}] != 2) total += each.sh_size;
-      if (total > bytes.size()) return InvalidArgumentError("sections of it overlap");
+      if (total > bytes.size()) return InvalidArgumentError("its sections overlap");
       section.content = bytes.substr(static_cast<std::size_t>(each.sh_offset), static_cast<std::size_t>(each.sh_size));
     }
     sections_.push_back(section);
   }
-  if (header.e_shstrndx >= sections_.size()) return InvalidArgumentError("its sections have no names");
+  if (header.e_shstrndx >= sections_.size()) return InvalidArgumentError("the sections have no names");
   std::string_view names = sections_[header.e_shstrndx].content;
   for (std::size_t i = 0; i < sections_.size(); ++i) {
     if (!TextAt(names, headers[i].sh_name, &sections_[i].name)) return InvalidArgumentError("a section has no name");
@@ -95,13 +95,13 @@ Status ElfImage::ReadSections(std::string_view bytes) {
 Status ElfImage::ReadSymbols() {
   for (const Section& section : sections_) {
     if (section.type != SHT_SYMTAB) continue;
-    if (section.link >= sections_.size()) return InvalidArgumentError("its symbols have no names");
+    if (section.link >= sections_.size()) return InvalidArgumentError("the symbols have no names");
     std::string_view names = sections_[section.link].content;
     for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.content.size(); at += sizeof(Elf64_Sym)) {
       Elf64_Sym entry;
       ReadAt(section.content, at, &entry);
       Symbol symbol;
-      if (!TextAt(names, entry.st_name, &symbol.name)) return InvalidArgumentError("a symbol of it has no name");
+      if (!TextAt(names, entry.st_name, &symbol.name)) return InvalidArgumentError("a symbol has no name");
       symbol.type = ELF64_ST_TYPE(entry.st_info);
       symbol.other = entry.st_other;
       symbol.section = entry.st_shndx;

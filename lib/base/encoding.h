@@ -53,11 +53,11 @@ class Decoder {
   /// Checks the checksum. `what`: "a stored artifact", for messages.
   static Result<Decoder> Open(std::string_view bytes, const std::string& what) {
     constexpr std::size_t kChecksumBytes = 2 * sizeof(std::uint64_t);
-    if (bytes.size() < kChecksumBytes) return InvalidArgumentError(what + " is cut");
+    if (bytes.size() < kChecksumBytes) return InvalidArgumentError(what + " is truncated");
     std::string_view content = bytes.substr(0, bytes.size() - kChecksumBytes);
     Decoder checksum(bytes.substr(content.size()));
     if (checksum.ReadFingerprint() != Fingerprinter().Add(content).Finish()) {
-      return InvalidArgumentError(what + "'s checksum is wrong");
+      return InvalidArgumentError(what + " has a wrong checksum");
     }
     return Decoder(content);
   }

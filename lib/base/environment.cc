@@ -47,7 +47,7 @@ class Variables {
     if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) {
       *number = value;
     } else {
-      NoteMistake(name, absl::StrCat(name, " is '", text, "': it takes a number from ", least, " to ", most));
+      NoteMistake(name, absl::StrCat(name, " is '", text, "': it must be a number from ", least, " to ", most));
     }
   }
 
@@ -57,7 +57,7 @@ class Variables {
     if (text.empty() || std::find(words.begin(), words.end(), text) != words.end()) {
       return text.empty() ? words.front() : text;
     }
-    NoteMistake(name, absl::StrCat(name, " is '", text, "': it takes ", absl::StrJoin(words, ", ")));
+    NoteMistake(name, absl::StrCat(name, " is '", text, "': it must be one of: ", absl::StrJoin(words, ", ")));
     return words.front();
   }
 

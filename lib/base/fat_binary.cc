@@ -24,11 +24,11 @@ bool IsFatBinary(std::string_view bytes) {
 
 Status CheckFatBinary(std::string_view bytes) {
   Header header{};
-  if (bytes.size() < sizeof(header)) return InvalidArgumentError("the fatbin's header is cut");
+  if (bytes.size() < sizeof(header)) return InvalidArgumentError("the fatbin's header is truncated");
   std::memcpy(&header, bytes.data(), sizeof(header));
   bool is_whole = header.header_bytes >= sizeof(header) && header.header_bytes <= bytes.size() &&
                   header.content_bytes <= bytes.size() - header.header_bytes;
-  return is_whole ? Status() : InvalidArgumentError("the fatbin is cut");
+  return is_whole ? Status() : InvalidArgumentError("the fatbin is truncated");
 }
 
 }  // namespace v0

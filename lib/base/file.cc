@@ -135,7 +135,7 @@ Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes) {
     size += static_cast<std::size_t>(got);
     if (size > most_bytes) {
       return InvalidArgumentError(
-          absl::StrCat(path, ": it has more than ", most_bytes, " bytes, which is the most possible"));
+          absl::StrCat(path, ": the file has more than ", most_bytes, " bytes, which is the limit"));
     }
     if (got == 0) break;
   }

@@ -14,7 +14,7 @@ std::string_view MessageReader::Bytes() { return Take(U64()); }
 std::size_t MessageReader::Count(std::size_t least_bytes) {
   std::uint64_t count = U64();
   if (count > rest_.size() / least_bytes) {
-    Refuse(absl::StrCat("a message says that ", count, " elements follow, and ends after ", rest_.size(), " bytes"));
+    Refuse(absl::StrCat("a message announces ", count, " elements, but ends after ", rest_.size(), " bytes"));
     return 0;
   }
   return static_cast<std::size_t>(count);
@@ -26,14 +26,14 @@ void MessageReader::Refuse(std::string why) {
 }
 
 Status MessageReader::Done() {
-  if (!rest_.empty()) Refuse(absl::StrCat("a message has ", rest_.size(), " bytes more than its fields"));
+  if (!rest_.empty()) Refuse(absl::StrCat("a message has ", rest_.size(), " more bytes than its fields need"));
   return error_;
 }
 
 std::uint32_t MessageReader::UpTo(std::uint32_t last) {
   std::uint32_t value = U32();
   if (value <= last) return value;
-  Refuse(absl::StrCat("a message has ", value, " where it has ", last, " at most"));
+  Refuse(absl::StrCat("a message has the value ", value, " in a field whose maximum is ", last));
   return 0;
 }
 

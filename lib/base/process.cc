@@ -208,7 +208,7 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
     int remaining_ms = RemainingMs(start, options.timeout_ms);
     if (remaining_ms == 0) {
       return DeadlineExceededError(
-          absl::StrCat(name, " did not end within ", options.timeout_ms, " ms and was killed"));
+          absl::StrCat(name, " did not finish within ", options.timeout_ms, " ms and was killed"));
     }
     pollfd readable[] = {{tool.output.get(), POLLIN, 0}, {tool.status.get(), POLLIN, 0}};
     if (poll(readable, 2, std::min(remaining_ms, kCancelPollMs)) <= 0) continue;

@@ -105,8 +105,7 @@ Result<TemporaryFolder> TemporaryFolder::Create(const std::string& parent) {
   if (owner.is_open()) return TemporaryFolder(std::move(name), std::move(owner));
   int error = errno;
   if (is_made) rmdir(name.c_str());
-  std::string advice =
-      error == EMFILE || error == ENFILE ? "" : "; set TMPDIR to a folder with room that can be written";
+  std::string advice = error == EMFILE || error == ENFILE ? "" : "; set TMPDIR to a writable folder with free space";
   return ResourceExhaustedError(
       absl::StrCat("cannot make a temporary folder ", name, ": ", std::strerror(error), advice));
 }

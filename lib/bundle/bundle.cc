@@ -99,7 +99,7 @@ class BundleReader {
   static Result<DType> ReadDType(const ManifestNode& node) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
     std::optional<DType> dtype = DTypeNamed(name);
-    if (!dtype) return node.Error("unknown dtype '" + name + "'; dtypes are called float16, bfloat16, int32, ...");
+    if (!dtype) return node.Error("unknown dtype '" + name + "'; use float16, bfloat16, int32, ...");
     return *dtype;
   }
 
@@ -120,7 +120,7 @@ class BundleReader {
   static Status RefuseOutputFields(const ManifestNode& node) {
     for (const char* field : {"may_be_partial", "tolerance"}) {
       if (const ManifestNode* given = node.Find(field)) {
-        return given->Error(std::string(field) + " is for outputs: tensors with access out or inout");
+        return given->Error(std::string(field) + " is only for outputs, which are tensors with access out or inout");
       }
     }
     return Status();
@@ -173,7 +173,7 @@ class BundleReader {
       TUNEONCE_ASSIGN_OR_RETURN(tensor->by_pointers, by_pointers->Bool());
     }
     if (varying == nullptr) return Status();
-    if (!tensor->by_pointers) return varying->Error("varying is for tensors that are by_pointers");
+    if (!tensor->by_pointers) return varying->Error("\"varying\" is only for tensors with \"by_pointers\"");
     TUNEONCE_ASSIGN_OR_RETURN(tensor->varying, varying->Strings(kMaxRank));
     return Status();
   }
@@ -181,12 +181,12 @@ class BundleReader {
   /// ["N", 4]: a dim's name or a constant for each dimension.
   Result<std::vector<std::string>> ReadShape(const ManifestNode& node) const {
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(kMaxRank));
-    if (list->empty()) return node.Error("a tensor has at least one dim");
+    if (list->empty()) return node.Error("a tensor needs at least one dim");
     std::vector<std::string> shape;
     for (const ManifestNode& each : *list) {
       if (each.kind() == ManifestNode::Kind::kInt) {
         TUNEONCE_ASSIGN_OR_RETURN(std::int64_t constant, each.Int());
-        if (constant < 1) return each.Error("a constant extent is a whole number from 1 on");
+        if (constant < 1) return each.Error("a constant extent must be a whole number of at least 1");
         shape.push_back(DeclaredExtent(constant).text);
         continue;
       }
@@ -206,7 +206,7 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> dims, ReadShape(*dims_node));
     DeclaredDType declared = dtype;
     if (const ManifestNode* same = node.Find("same_dtype_as")) {
-      if (dtype != DType::kAny) return same->Error("a tensor has a dtype or another's, not both");
+      if (dtype != DType::kAny) return same->Error("a tensor takes \"dtype\" or \"same_dtype_as\", but not both");
       TUNEONCE_ASSIGN_OR_RETURN(std::string other, same->String());
       declared = SameDTypeAs(other);
     }
@@ -236,7 +236,8 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dimension_node, node.Get("dimension"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t dimension, dimension_node->Int());
-    if (dimension < 0 || dimension >= kMaxRank) return dimension_node->Error("a tensor has no such dimension");
+    if (dimension < 0 || dimension >= kMaxRank)
+      return dimension_node->Error(absl::StrCat("dimension ", dimension, " is not within 0 to ", kMaxRank - 1));
     Parameter parameter = StrideValue(std::move(tensor), static_cast<int>(dimension), dtype);
     if (const ManifestNode* name = node.Find("name")) {
       TUNEONCE_ASSIGN_OR_RETURN(parameter.name, name->String());
@@ -267,7 +268,8 @@ class BundleReader {
       return Workspace(std::move(name), std::move(bytes));
     }
     TUNEONCE_ASSIGN_OR_RETURN(Term elements, ReadTermField(space_, node, "elements"));
-    if (dtype == DType::kAny) return node.Error("a workspace has bytes, or elements of a dtype");
+    if (dtype == DType::kAny)
+      return node.Error("a workspace with \"elements\" needs a \"dtype\", or its size as \"bytes\"");
     return Workspace(std::move(name), Term(static_cast<std::int64_t>(DTypeBytes(dtype))) * std::move(elements));
   }
 
@@ -356,7 +358,7 @@ class BundleReader {
       const ManifestNode* given = node.Find(field);
       if (given == nullptr) continue;
       TUNEONCE_ASSIGN_OR_RETURN(*value, given->Number());
-      if (!(*value >= 0)) return given->Error("a tolerance is not negative");
+      if (!(*value >= 0)) return given->Error("a tolerance must not be negative");
     }
     return tolerance;
   }
@@ -377,7 +379,7 @@ class BundleReader {
     const ManifestNode* node = work.Find(field);
     if (node == nullptr) return KernelDefinition::WorkFn();
     TUNEONCE_ASSIGN_OR_RETURN(Term term, ReadTerm(space_, *node));
-    if (!term.IsOfArguments()) return node->Error("a run's work is made of dims and scalars, whatever the config");
+    if (!term.IsOfArguments()) return node->Error("the work of a run may depend on dims and scalars, but not on axes");
     return KernelDefinition::WorkFn([term](const Problem& problem) {
       Result<std::int64_t> value = term.Evaluate(Config(), problem);
       if (!value.ok()) throw StatusException{value.status()};
@@ -455,7 +457,8 @@ Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
   BundleFiles files(embedded);
   std::string where = std::string("(embedded ") + embedded.name + ")/manifest.json";
   auto text = files.Read("manifest.json", ManifestNode::kMostBytes);
-  if (text.status().code() == StatusCode::kNotFound) return NotFoundError(where + ": it was not embedded");
+  if (text.status().code() == StatusCode::kNotFound)
+    return NotFoundError(where + ": the manifest was not embedded into this program");
   TUNEONCE_RETURN_IF_ERROR(text.status().WithPrefix(where));
   TUNEONCE_ASSIGN_OR_RETURN(auto node, ManifestNode::Parse(**text, where));
   TUNEONCE_ASSIGN_OR_RETURN(auto precompiled, PrecompiledBundle::Read(files));

@@ -70,7 +70,8 @@ KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
 
 KernelSource BundleArtifacts::SourceOf(const Config& config) const {
   const BundleArtifact* artifact = Find(config);
-  if (artifact == nullptr) throw std::runtime_error("the bundle has no artifact for it");  // Checked when it was read.
+  if (artifact == nullptr)
+    throw std::runtime_error("the bundle has no artifact for this config");  // Checked when it was read.
   return WithDefines(SourceOf(*artifact), config);
 }
 

@@ -40,7 +40,7 @@ Status ReadScalarAssumption(const ManifestNode& node, std::vector<Assumption>* r
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, least->Int());
     read->push_back(ScalarAtLeast(scalar, value));
   }
-  return read->size() == before ? node.Error("it assumes nothing") : Status();
+  return read->size() == before ? node.Error("an assumption needs a field that states what is assumed") : Status();
 }
 
 /// "bfloat16", or a list of such.
@@ -49,7 +49,7 @@ Result<std::vector<DType>> ReadDTypes(const ManifestNode& node) {
   auto read = [&](const ManifestNode& each) -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, each.String());
     std::optional<DType> dtype = DTypeNamed(name);
-    if (!dtype) return each.Error("unknown dtype '" + name + "'; dtypes are called float16, bfloat16, int32, ...");
+    if (!dtype) return each.Error("unknown dtype '" + name + "'; use float16, bfloat16, int32, ...");
     dtypes.push_back(*dtype);
     return Status();
   };
@@ -74,7 +74,8 @@ Status ReadTensorAssumption(const ManifestNode& node, std::vector<Assumption>* r
                          node.Find("extent") != nullptr || node.Find("extent_divisible_by") != nullptr ||
                          node.Find("extent_at_least") != nullptr;
   const ManifestNode* dimension_node = node.Find("dimension");
-  if (dimension_node != nullptr && !is_of_dimension) return dimension_node->Error("nothing is assumed of it");
+  if (dimension_node != nullptr && !is_of_dimension)
+    return dimension_node->Error("\"dimension\" is given, but no field assumes anything about that dimension");
   if (is_of_dimension) {
     TUNEONCE_ASSIGN_OR_RETURN(dimension_node, node.Get("dimension"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, dimension_node->Int());
@@ -95,8 +96,7 @@ Status ReadTensorAssumption(const ManifestNode& node, std::vector<Assumption>* r
   TUNEONCE_RETURN_IF_ERROR(add("extent", [&](std::int64_t v) { return ExtentIs(tensor, dimension, v); }));
   TUNEONCE_RETURN_IF_ERROR(
       add("extent_divisible_by", [&](std::int64_t v) { return ExtentDivisibleBy(tensor, dimension, v); }));
-  TUNEONCE_RETURN_IF_ERROR(
-      add("extent_at_least", [&](std::int64_t v) { return ExtentAtLeast(tensor, dimension, v); }));
+  TUNEONCE_RETURN_IF_ERROR(add("extent_at_least", [&](std::int64_t v) { return ExtentAtLeast(tensor, dimension, v); }));
   if (const ManifestNode* contiguous_node = node.Find("contiguous")) {
     TUNEONCE_ASSIGN_OR_RETURN(bool is_contiguous, contiguous_node->Bool());
     if (is_contiguous) read->push_back(Contiguous(tensor));
@@ -109,7 +109,7 @@ Status ReadTensorAssumption(const ManifestNode& node, std::vector<Assumption>* r
     TUNEONCE_ASSIGN_OR_RETURN(std::string other, other_node->String());
     read->push_back(NoOverlap(tensor, other));
   }
-  return read->size() == before ? node.Error("it assumes nothing") : Status();
+  return read->size() == before ? node.Error("an assumption needs a field that states what is assumed") : Status();
 }
 
 }  // namespace

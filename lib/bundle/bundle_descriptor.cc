@@ -51,7 +51,8 @@ Result<Parameter> ReadDescriptor(const BundleSpace& space, const ManifestNode& n
   TUNEONCE_ASSIGN_OR_RETURN(map.box, ReadTermList(space, *box));
   if (const ManifestNode* strides = node.Find("element_strides")) {
     TUNEONCE_ASSIGN_OR_RETURN(map.element_strides, ReadTermList(space, *strides));
-    if (map.element_strides.empty()) return strides->Error("expected one for each dimension");
+    if (map.element_strides.empty())
+      return strides->Error("expected one element stride for each dimension of the tensor");
   }
   using Map = TensorMap;
   TUNEONCE_RETURN_IF_ERROR(ReadNamed<Map::Swizzle>(node, "swizzle",

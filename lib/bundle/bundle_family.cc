@@ -6,7 +6,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/short_list.h"
 #include "bundle/bundle_space.h"
 
 namespace tuneonce {
@@ -18,7 +18,10 @@ Status BundleSpace::ReadFamily(const ManifestNode& root) {
   if (node == nullptr) return Status();
   for (const char* field : {"configs", "baseline", "fallback"}) {
     const ManifestNode* given = root.Find(field);
-    if (given != nullptr) return given->Error("a named space brings its own: leave this out, or list all of the space");
+    if (given != nullptr)
+      return given->Error(
+          "a named space has its own configs, baseline and fallback: remove this field, or replace \"space\" by axes "
+          "and constraints");
   }
   const ManifestNode* name_node = node;
   if (node->kind() == ManifestNode::Kind::kObject) {
@@ -44,8 +47,8 @@ Result<std::map<std::string, std::string>> BundleSpace::ReadFamilyDims(const Man
     TUNEONCE_ASSIGN_OR_RETURN(auto members, given->Object());
     for (const auto& [dim, value] : *members) {
       if (std::find(guarded.begin(), guarded.end(), dim) == guarded.end()) {
-        return value.Error(absl::StrCat("the space ", family_->name, " has no dim '", dim,
-                                        "'; it has: ", guarded.empty() ? "none" : absl::StrJoin(guarded, ", ")));
+        return value.Error(
+            absl::StrCat("the space ", family_->name, " has no dim '", dim, "'; it has: ", ShortList(guarded, dim)));
       }
       TUNEONCE_ASSIGN_OR_RETURN(names[dim], value.String());
     }
@@ -53,9 +56,9 @@ Result<std::map<std::string, std::string>> BundleSpace::ReadFamilyDims(const Man
   for (const std::string& dim : guarded) {
     const std::string& name = names.emplace(dim, dim).first->second;
     if (name.empty() || std::find(dims().begin(), dims().end(), name) != dims().end()) continue;
-    return space.Error(absl::StrCat("the space ", family_->name, " asks for the dim '", name,
-                                    "'; the bundle has: ", absl::StrJoin(dims(), ", "), ": write {\"family\": \"",
-                                    family_->name, "\", \"dims\": {\"", dim, "\": NAME}}, with \"\" for none"));
+    return space.Error(absl::StrCat("the space ", family_->name, " needs a dim '", name,
+                                    "', but the bundle has: ", ShortList(dims(), name), "; write {\"family\": \"",
+                                    family_->name, "\", \"dims\": {\"", dim, "\": NAME}}, with \"\" for no dim"));
   }
   return names;
 }

@@ -23,7 +23,7 @@ BundleFiles::BundleFiles(const EmbeddedBundle& embedded) : embedded_(embedded) {
 
 Result<std::string> BundleFiles::PathOf(const std::string& name) const {
   auto outside = [&] {
-    return InvalidArgumentError("'" + name + "' lies outside the bundle: give a path relative to its folder");
+    return InvalidArgumentError("'" + name + "' lies outside the bundle: use a path relative to the bundle's folder");
   };
   if (name.empty() || name.front() == '/' || name.find('\\') != std::string::npos ||
       name.find('\0') != std::string::npos || absl::StrCat("/", name, "/").find("/../") != std::string::npos) {
@@ -31,7 +31,7 @@ Result<std::string> BundleFiles::PathOf(const std::string& name) const {
   }
   if (embedded_) return name;
   std::string path = RealPath(absl::StrCat(root_, "/", name));
-  if (path.empty()) return NotFoundError("'" + name + "' is not there");
+  if (path.empty()) return NotFoundError("'" + name + "' does not exist");
   if (path != root_ && path.compare(0, root_.size() + 1, root_ + "/") != 0) return outside();  // By a symbolic link.
   return path;
 }
@@ -46,7 +46,7 @@ Result<std::string> BundleFiles::ReadNow(const std::string& name, std::size_t mo
   TUNEONCE_ASSIGN_OR_RETURN(std::string path, PathOf(name));
   if (!embedded_) return ReadFile(path, most_bytes);
   auto found = embedded_by_name_.find(name);
-  if (found == embedded_by_name_.end()) return NotFoundError("'" + name + "' is not there");
+  if (found == embedded_by_name_.end()) return NotFoundError("'" + name + "' does not exist");
   const EmbeddedFile* file = found->second;
   if (file->size > most_bytes) {
     return InvalidArgumentError(

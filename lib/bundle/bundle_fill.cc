@@ -23,7 +23,7 @@ Result<FillNumber> ReadNumber(const BundleSpace& space, const ManifestNode& node
 /// `node`: [first, second].
 Result<std::pair<FillNumber, FillNumber>> ReadPair(const BundleSpace& space, const ManifestNode& node) {
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array());
-  if (list->size() != 2) return node.Error("expected two numbers, or dims' names");
+  if (list->size() != 2) return node.Error("expected a list of two entries, each a number or the name of a dim");
   TUNEONCE_ASSIGN_OR_RETURN(FillNumber first, ReadNumber(space, (*list)[0]));
   TUNEONCE_ASSIGN_OR_RETURN(FillNumber second, ReadNumber(space, (*list)[1]));
   return std::pair<FillNumber, FillNumber>(std::move(first), std::move(second));

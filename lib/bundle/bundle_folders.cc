@@ -4,9 +4,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/file.h"
+#include "base/short_list.h"
 #include "cuda/dynamic_library.h"
 
 namespace tuneonce {
@@ -58,13 +58,13 @@ Result<std::string> BundleFolders::Find(const std::string& folder_or_name) const
   if (found != folders_.end()) {
     std::string installed = absl::StrCat(*found, "/", name);
     if (!IsBundle(name) || RealPath(name) == RealPath(installed)) return installed;
-    return InvalidArgumentError(absl::StrCat("'", name, "' is a bundle in the working directory and one in ", *found,
+    return InvalidArgumentError(absl::StrCat("'", name, "' is a bundle in the working directory and also in ", *found,
                                              ": write ./", name, " or ", installed));
   }
   if (IsDirectory(name)) return folder_or_name;
   return NotFoundError(absl::StrCat(
-      "no bundle '", name, "': no such folder, and none of this name in ", absl::StrJoin(folders_, ", "),
-      " (TUNEONCE_BUNDLES names more folders); there are: ", Names().empty() ? "none" : absl::StrJoin(Names(), ", ")));
+      "no bundle '", name, "': there is no such folder, and no bundle of that name in ", ShortList(folders_),
+      " (TUNEONCE_BUNDLES adds folders); the installed bundles are: ", ShortList(Names(), name)));
 }
 
 std::vector<std::string> BundleFolders::Names() const {

@@ -27,7 +27,7 @@ Result<std::vector<Tiles>> ReadTiles(const BundleSpace& space, const ManifestNod
   std::vector<Tiles> tiles;
   for (const ManifestNode& each : *list) {
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* pair, each.Array());
-    if (pair->size() != 2) return each.Error("expected [extent, tile]");
+    if (pair->size() != 2) return each.Error("expected a list of two entries, [extent, tile]");
     TUNEONCE_ASSIGN_OR_RETURN(Term extent, ReadTerm(space, (*pair)[0]));
     TUNEONCE_ASSIGN_OR_RETURN(Term tile, ReadTerm(space, (*pair)[1]));
     tiles.push_back(Tiles{std::move(extent), std::move(tile)});

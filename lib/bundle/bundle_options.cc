@@ -7,9 +7,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/short_list.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -112,13 +112,13 @@ Result<std::string> BundleOption(SourceKind kind, const std::string& option, con
   if (IsAllowed(option, lists)) return option;
   std::vector<std::string> known;
   for (const char* list : {lists.words, lists.numbers, lists.macros, lists.exact}) {
-    if (*list != '\0') known.emplace_back(list);
+    for (absl::string_view word : absl::StrSplit(list, ' ', absl::SkipEmpty())) known.emplace_back(word);
   }
-  if (*lists.flags != '\0') known.emplace_back("-f... for floating point, loops and inlining");
+  if (*lists.flags != '\0') known.emplace_back("-f...");
   if (is_cpp) known.emplace_back("-IFOLDER");
-  return InvalidArgumentError(absl::StrCat("the option '", option,
-                                           "' is not an option that a bundle may give (one word each): ",
-                                           known.empty() ? "nothing compiles a cubin" : absl::StrJoin(known, " ")));
+  return InvalidArgumentError(
+      absl::StrCat("a bundle may not give the option '", option,
+                   "'; options that it may give, as one word each: ", ShortList(known, option)));
 }
 
 }  // namespace v0

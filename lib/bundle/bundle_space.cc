@@ -6,7 +6,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/short_list.h"
 #include "bundle/bundle_targets.h"
 
 namespace tuneonce {
@@ -83,7 +83,7 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
     case ManifestNode::Kind::kTruth: {
       TUNEONCE_ASSIGN_OR_RETURN(auto bools, (Each<bool>(*values, &ManifestNode::Bool)));
       if (bools != std::vector<bool>{false, true}) {
-        return values_node->Error("an axis of truth values has the values [false, true]");
+        return values_node->Error("an axis of booleans must have the values [false, true]");
       }
       handle = kind == "option" ? space_.AddBoolOptionAxis(name) : space_.AddBoolAxis(name);
       break;
@@ -95,13 +95,13 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
       break;
     }
     default:
-      return values_node->Error("an axis has numbers, strings, or false and true");
+      return values_node->Error("the values of an axis must be numbers, strings, or false and true");
   }
   if (kind == "option" && std::holds_alternative<Axis<double>>(handle)) {
-    return values_node->Error("a compiler option's values are whole numbers, false and true, or words");
+    return values_node->Error("the values of a compiler option must be whole numbers, false and true, or words");
   }
   if (kind == "hint" && !std::holds_alternative<IntAxis>(handle)) {
-    return values_node->Error("a hint's values are whole numbers");
+    return values_node->Error("the values of a hint must be whole numbers");
   }
   if (!space_.status().ok()) return node.Error(space_.status().message());
   axes_.push_back(NamedAxis{std::move(name), handle});
@@ -117,7 +117,7 @@ Status BundleSpace::ReadConfigs(const ManifestNode& root) {
   std::vector<std::vector<AxisAssignment>> listed;
   for (const ManifestNode& config : *list) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(config, /*whole=*/true));
-    if (!seen.insert(pattern.Values()).second) return config.Error("it is listed twice");
+    if (!seen.insert(pattern.Values()).second) return config.Error("the config is listed twice");
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> values, ReadConfig(config));
     listed.push_back(std::move(values));
   }
@@ -226,11 +226,9 @@ Result<bool> BundleSpace::MeansAxis(const ManifestNode& node) const {
   bool is_dim = std::find(dims().begin(), dims().end(), name) != dims().end();
   bool is_scalar = std::any_of(names_.scalars.begin(), names_.scalars.end(), has_name);
   if (!is_axis && !is_dim && !is_scalar) {
-    auto name_of = [](std::string* out, const auto& named) { out->append(named.name); };
-    return node.Error(
-        absl::StrCat("unknown dim '", name, "'; the bundle has: ", absl::StrJoin(dims(), ", "),
-                     names_.scalars.empty() ? "" : "; scalars: ", absl::StrJoin(names_.scalars, ", ", name_of),
-                     axes_.empty() ? "" : "; axes: ", absl::StrJoin(axes_, ", ", name_of)));
+    return node.Error(absl::StrCat("unknown dim '", name, "'; dims of the bundle: ", ShortList(dims(), name),
+                                   "; scalars: ", ShortListOf(names_.scalars, &TermNames::Scalar::name, name),
+                                   "; axes: ", ShortListOf(axes_, &NamedAxis::name, name)));
   }
   if (!is_axis) return false;
   if (!is_dim && !is_scalar) return true;
@@ -242,7 +240,7 @@ Status BundleSpace::FindScalar(const ManifestNode& node) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
   auto has_name = [&](const TermNames::Scalar& scalar) { return scalar.name == name; };
   if (std::find(dims().begin(), dims().end(), name) != dims().end()) {
-    return node.Error("'" + name + "' is a dim, too: rename one of them");
+    return node.Error("'" + name + "' is also the name of a dim: rename the dim or the scalar");
   }
   if (std::any_of(names_.scalars.begin(), names_.scalars.end(), has_name)) return Status();
   return node.Error("the bundle has no scalar '" + name + "'");
@@ -256,15 +254,14 @@ Result<Dim> BundleSpace::FindDim(const ManifestNode& node) const {
 Result<Dim> BundleSpace::FindDim(const ManifestNode& node, const std::string& name) const {
   auto it = std::find(dims().begin(), dims().end(), name);
   if (it != dims().end()) return Dim{static_cast<int>(it - dims().begin())};
-  return node.Error(absl::StrCat("unknown dim '", name, "'; the bundle has: ", absl::StrJoin(dims(), ", ")));
+  return node.Error(absl::StrCat("unknown dim '", name, "'; the bundle has: ", ShortList(dims(), name)));
 }
 
 Result<std::size_t> BundleSpace::FindAxis(const ManifestNode& node, const std::string& name) const {
   auto it = std::find_if(axes_.begin(), axes_.end(), [&](const NamedAxis& axis) { return axis.name == name; });
   if (it != axes_.end()) return static_cast<std::size_t>(it - axes_.begin());
-  return node.Error(absl::StrCat(
-      "unknown axis '", name, "'; the bundle has: ",
-      absl::StrJoin(axes_, ", ", [](std::string* out, const NamedAxis& axis) { out->append(axis.name); })));
+  return node.Error(
+      absl::StrCat("unknown axis '", name, "'; the bundle has: ", ShortListOf(axes_, &NamedAxis::name, name)));
 }
 
 Result<std::size_t> BundleSpace::FindAxis(const ManifestNode& node) const {
@@ -275,13 +272,13 @@ Result<std::size_t> BundleSpace::FindAxis(const ManifestNode& node) const {
 Result<IntAxis> BundleSpace::FindIntAxis(const ManifestNode& node) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::size_t index, FindAxis(node));
   if (const auto* axis = std::get_if<IntAxis>(&axes_[index].handle)) return *axis;
-  return node.Error("axis '" + axes_[index].name + "' is not one of whole numbers");
+  return node.Error("axis '" + axes_[index].name + "' has no whole numbers as values");
 }
 
 Result<Axis<std::string>> BundleSpace::FindStringAxis(const ManifestNode& node) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::size_t index, FindAxis(node));
   if (const auto* axis = std::get_if<Axis<std::string>>(&axes_[index].handle)) return *axis;
-  return node.Error("axis '" + axes_[index].name + "' is not one of strings");
+  return node.Error("axis '" + axes_[index].name + "' has no strings as values");
 }
 
 Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool whole) const {
@@ -304,7 +301,7 @@ Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool wh
   std::sort(pattern.values.begin(), pattern.values.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   if (whole && pattern.values.size() != axes_.size()) {
-    return node.Error(absl::StrCat("it names ", pattern.values.size(), " of ", axes_.size(), " axes"));
+    return node.Error(absl::StrCat("the config names ", pattern.values.size(), " of ", axes_.size(), " axes"));
   }
   return pattern;
 }

@@ -16,7 +16,8 @@ Result<TargetFilter> ReadTargets(const ManifestNode& node) {
   if (targets == nullptr) return TargetFilter();
   if (targets->kind() == ManifestNode::Kind::kString) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, targets->String());
-    if (name != "cpu") return targets->Error("expected cpu, or the least or greatest capability, got '" + name + "'");
+    if (name != "cpu")
+      return targets->Error("expected \"cpu\", or an object with min_capability or max_capability, got '" + name + "'");
     return TargetFilter(OnCpuDevice());
   }
   TUNEONCE_RETURN_IF_ERROR(targets->CheckFields({"min_capability", "max_capability"}));
@@ -28,7 +29,7 @@ Result<TargetFilter> ReadTargets(const ManifestNode& node) {
     TUNEONCE_ASSIGN_OR_RETURN(to, most->Int());
   }
   if (from < 0 || to < from || to > kMostCapability) {
-    return targets->Error(absl::StrCat("no capability is within ", from, " to ", to, "; 9.0 is 90"));
+    return targets->Error(absl::StrCat("no compute capability is within ", from, " to ", to, "; write 9.0 as 90"));
   }
   return TargetFilter(CapabilityRange(static_cast<int>(from), static_cast<int>(to)));
 }

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/short_list.h"
 #include "definition/term_guard.h"
 
 namespace tuneonce {
@@ -66,7 +66,7 @@ Result<Term> ReadSumOfProducts(const BundleSpace& space, const ManifestNode& nod
   Term sum(0);
   for (const ManifestNode& each : *products) {
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* factors, each.Array(kMostOperands));
-    if (factors->empty()) return each.Error("expected [number, dim, ...]");
+    if (factors->empty()) return each.Error("expected a list that begins with a number, [number, dim, ...]");
     TUNEONCE_ASSIGN_OR_RETURN(Term product, ReadNumber(factors->front()));
     for (std::size_t i = 1; i < factors->size(); ++i) {
       TUNEONCE_ASSIGN_OR_RETURN(Term factor, ReadName(space, (*factors)[i]));
@@ -77,9 +77,18 @@ Result<Term> ReadSumOfProducts(const BundleSpace& space, const ManifestNode& nod
   return sum;
 }
 
+/// Lists the fields that say what a term is, those like `wanted` first.
+std::string FieldsOfTerms(std::string_view wanted) {
+  std::vector<std::string> fields = {"axis", "device"};
+  for (const Operation& operation : kOperations) fields.emplace_back(operation.name);
+  return ShortList(std::move(fields), wanted);
+}
+
 Result<Term> ReadObject(const BundleSpace& space, const ManifestNode& node) {
   TUNEONCE_ASSIGN_OR_RETURN(auto members, node.Object());
-  if (members->size() != 1) return node.Error("a term has one field, which says what it is");
+  if (members->size() != 1)
+    return node.Error(absl::StrCat("a term must have exactly one field, but this one has ", members->size(),
+                                   "; the fields are: ", FieldsOfTerms("")));
   const auto& [field, value] = members->front();
   if (field == "axis") {
     TUNEONCE_ASSIGN_OR_RETURN(IntAxis axis, space.FindIntAxis(value));
@@ -94,9 +103,7 @@ Result<Term> ReadObject(const BundleSpace& space, const ManifestNode& node) {
   for (const Operation& operation : kOperations) {
     if (field == operation.name) return ReadOperation(space, operation, value);
   }
-  auto name = [](std::string* out, const Operation& operation) { out->append(operation.name); };
-  return value.Error(absl::StrCat("unknown field '", field, "'; a term has one of: axis, device, ",
-                                  absl::StrJoin(kOperations, ", ", name)));
+  return value.Error(absl::StrCat("unknown field '", field, "'; a term must have one of: ", FieldsOfTerms(field)));
 }
 
 Result<Term> ReadUnresolved(const BundleSpace& space, const ManifestNode& node) {

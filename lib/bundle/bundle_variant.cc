@@ -37,10 +37,12 @@ Result<CallingConvention> ReadConvention(const ManifestNode& variant, SourceKind
 Status ReadVariantTargets(const ManifestNode& node, SourceKind kind, Variant* variant) {
   const ManifestNode* given = node.Find("targets");
   if (given != nullptr && given->kind() == ManifestNode::Kind::kString) {
-    return given->Error("a variant's source says whether it is for the CPU device: give capabilities");
+    return given->Error(
+        "the kind of source decides whether a variant runs on the CPU device: give min_capability or max_capability");
   }
   TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(node));
-  if (targets && kind == SourceKind::kCpuCpp) return given->Error("the CPU device has no compute capability");
+  if (targets && kind == SourceKind::kCpuCpp)
+    return given->Error("a cpu_cpp source runs on the CPU device, which has no compute capability: remove \"targets\"");
   variant->runs_on = targets ? targets : kind == SourceKind::kCpuCpp ? OnCpuDevice() : OnGpu();
   return Status();
 }
@@ -50,7 +52,7 @@ Result<std::string> ReadSymbol(const ManifestNode& node) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string symbol, node.String());
   auto fits = [](unsigned char c) { return absl::ascii_isalnum(c) || c == '_' || c == '$' || c == '.' || c == '@'; };
   if (!symbol.empty() && std::all_of(symbol.begin(), symbol.end(), fits)) return symbol;
-  return node.Error("'" + symbol + "' is not a symbol: a kernel's unmangled name is expected");
+  return node.Error("'" + symbol + "' is not a symbol: write the kernel's unmangled name");
 }
 
 /// Reads the symbol of a CUDA C++ kernel: an unmangled name, or an instance of a template such as
@@ -63,7 +65,7 @@ Result<std::string> ReadCudaSymbol(const ManifestNode& node) {
   };
   bool is_named = !KernelNameIn(symbol).empty() && !IsNameExpression(KernelNameIn(symbol));
   if (is_named && symbol.size() <= kMostSymbolBytes && std::all_of(symbol.begin(), symbol.end(), fits)) return symbol;
-  return node.Error("'" + symbol + "' is not a kernel's name: a name, or ns::name<ARGUMENTS> is expected");
+  return node.Error("'" + symbol + "' is not a kernel's name: write name or ns::name<ARGUMENTS>");
 }
 
 Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode& variant, const ManifestNode& node,
@@ -149,7 +151,7 @@ Status ReadHeaders(const ManifestNode& node, BundleFiles* files, BundleArtifacts
   if (headers == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(std::string variant_name, node.Find("name")->String());
   if (files->IsWithheld(variant_name)) return Status();  // Its texts are one with the artifacts'.
-  if (!IsForNvrtc(artifacts->kind)) return headers->Error("only cuda_cpp and tile_cpp sources have headers by name");
+  if (!IsForNvrtc(artifacts->kind)) return headers->Error("\"headers\" is only for cuda_cpp and tile_cpp sources");
   TUNEONCE_ASSIGN_OR_RETURN(auto members, headers->Object());
   if (members->size() > kMostOptions) return headers->Error(absl::StrCat("at most ", kMostOptions, " are possible"));
   KernelSource check;
@@ -169,7 +171,7 @@ Status ReadTypes(const BundleSpace& space, const ManifestNode& node, const Bundl
   const ManifestNode* types = node.Find("types");
   if (types == nullptr) return Status();
   if (!IsCpp(artifacts.kind)) {
-    return types->Error("only C++ sources have types as macros");
+    return types->Error("\"types\" is only for C++ sources, which receive them as macros");
   }
   TUNEONCE_ASSIGN_OR_RETURN(auto members, types->Object());
   if (members->size() > kMostOptions) return types->Error(absl::StrCat("at most ", kMostOptions, " are possible"));
@@ -177,7 +179,7 @@ Status ReadTypes(const BundleSpace& space, const ManifestNode& node, const Bundl
     if (Status fits = KernelSource().Define(macro, 1).Check(); !fits.ok()) return value.Error(fits.message());
     auto is_it = [&, &name = macro](const auto& define) { return define.first == name; };
     if (std::any_of(artifacts.defines.begin(), artifacts.defines.end(), is_it)) {
-      return value.Error("'" + macro + "' is among the defines, too");
+      return value.Error("'" + macro + "' is also given in \"defines\": give the macro once");
     }
     TUNEONCE_RETURN_IF_ERROR(value.CheckFields({"dtype_of", "axis"}));
     const ManifestNode* axis_node = value.Find("axis");

@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/printable.h"
+#include "base/short_list.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -86,10 +86,10 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   bool string(string_t& value) override {
     return Scalar(ManifestNode::Kind::kString, [&](ManifestNode& node) { node.string_ = std::move(value); });
   }
-  bool binary(binary_t&) override { return Fail("binary values are not JSON"); }
+  bool binary(binary_t&) override { return Fail("the manifest has a binary value, which JSON has not"); }
   bool start_object(std::size_t) override { return Open(ManifestNode::Kind::kObject); }
   bool key(string_t& name) override {
-    if (!open_.back().IsNew(name)) return Fail("the key '" + name + "' stands twice in one object");
+    if (!open_.back().IsNew(name)) return Fail("the key '" + name + "' appears twice in one object");
     open_.back().node->members_.emplace_back(std::move(name), ManifestNode());
     return true;
   }
@@ -142,7 +142,7 @@ class ManifestReader : public nlohmann::json::json_sax_t {
     return true;
   }
   bool Open(ManifestNode::Kind kind) {
-    if (open_.size() == kMaxDepth) return Fail("nested too deep");
+    if (open_.size() == kMaxDepth) return Fail("the values are nested too deep");
     ManifestNode* node = Next();
     if (node == nullptr) return false;
     node->kind_ = kind;
@@ -188,7 +188,7 @@ Result<std::unique_ptr<const ManifestNode>> ManifestNode::Parse(std::string_view
   bool whole = nlohmann::json::sax_parse(CountingIterator(text.data(), reader.count()),
                                          CountingIterator(text.data() + text.size(), reader.count()), &reader);
   if (!reader.status().ok()) return reader.status();
-  if (!whole) return InvalidArgumentError(file + ": this is not JSON");
+  if (!whole) return InvalidArgumentError(file + ": the file is not JSON");
   return reader.Take();
 }
 
@@ -245,7 +245,8 @@ Result<double> ManifestNode::Number() const {
   if (kind_ == Kind::kInt) {
     // Beyond 2^53 not every whole number is a double.
     constexpr std::int64_t kExact = std::int64_t{1} << 53;
-    if (int_ < -kExact || int_ > kExact) return Error(absl::StrCat(int_, " is more than a double holds exactly"));
+    if (int_ < -kExact || int_ > kExact)
+      return Error(absl::StrCat(int_, " is not exact as a double: use a number of at most 2^53"));
     return static_cast<double>(int_);
   }
   if (kind_ != Kind::kDouble) return Error("expected a number");
@@ -302,10 +303,9 @@ Status ManifestNode::CheckFields(const std::vector<std::string_view>& known) con
   if (kind_ != Kind::kObject) return Error("expected an object");
   for (const auto& [name, value] : members_) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return value.Error(absl::StrCat("unknown field; possible are: ",
-                                      absl::StrJoin(known, ", ", [](std::string* out, std::string_view field) {
-                                        out->append(field.data(), field.size());
-                                      })));
+      return value.Error(absl::StrCat("unknown field; the fields are: ",
+                                      ShortListOf(
+                                          known, [](std::string_view field) { return std::string(field); }, name)));
     }
   }
   return Status();

@@ -85,14 +85,14 @@ Status PrecompiledBundle::ReadCode(const ManifestNode& node) {
   Code code;
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, ReadFingerprint(node, "key"));
   TUNEONCE_ASSIGN_OR_RETURN(code.target, ReadText(node, "target"));
-  if (!IsFor(code.target)) return node.Find("target")->Error("it is not one of the targets");
+  if (!IsFor(code.target)) return node.Find("target")->Error("the target is not listed in \"targets\"");
   TUNEONCE_ASSIGN_OR_RETURN(code.variant, ReadText(node, "variant"));
   TUNEONCE_ASSIGN_OR_RETURN(code.config, ReadText(node, "config"));
   TUNEONCE_ASSIGN_OR_RETURN(code.toolchain, ReadText(node, "toolchain"));
   if (node.Find("refusal") != nullptr) {
-    if (node.Find("file") != nullptr) return node.Error("it has a file, and was refused");
+    if (node.Find("file") != nullptr) return node.Error("the entry has both a file and a refusal");
     TUNEONCE_ASSIGN_OR_RETURN(code.refusal, ReadText(node, "refusal"));
-    if (code.refusal.empty()) return node.Find("refusal")->Error("it gives no reason");
+    if (code.refusal.empty()) return node.Find("refusal")->Error("the refusal gives no reason");
   } else {
     TUNEONCE_ASSIGN_OR_RETURN(code.file, ReadText(node, "file"));
     TUNEONCE_ASSIGN_OR_RETURN(code.checksum, ReadFingerprint(node, "checksum"));
@@ -119,14 +119,15 @@ Status PrecompiledBundle::ReadParameters(const ManifestNode& node, Code* code) {
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* parameter, each.Get("parameter"));
     TUNEONCE_ASSIGN_OR_RETURN(const std::int64_t index, parameter->Int());
     if (index < 0 || index >= static_cast<std::int64_t>(kMostKernelParameters)) {
-      return parameter->Error("no kernel has such a parameter");
+      return parameter->Error(absl::StrCat("parameter ", index, " is not within 0 to ", kMostKernelParameters - 1));
     }
     for (const CodeAssumption::Kind kind :
          {CodeAssumption::Kind::kDivisibleBy, CodeAssumption::Kind::kAtLeast, CodeAssumption::Kind::kAtMost}) {
       const ManifestNode* given = each.Find(CodeAssumptionName(kind));
       if (given == nullptr) continue;
       TUNEONCE_ASSIGN_OR_RETURN(const std::int64_t value, given->Int());
-      if (kind == CodeAssumption::Kind::kDivisibleBy && value < 1) return given->Error("expected 1 or more");
+      if (kind == CodeAssumption::Kind::kDivisibleBy && value < 1)
+        return given->Error("expected a whole number of at least 1");
       code->assumptions.push_back({kind, static_cast<std::size_t>(index), value});
     }
   }
@@ -160,8 +161,8 @@ Result<std::string> PrecompiledBundle::ReadChecked(const std::string& file, cons
   Result<std::string> bytes = files_.ReadNow(file);
   if (!bytes.ok()) return bytes.status().WithPrefix(files_.Where());
   if (Fingerprinter().Add(*bytes).Finish() == checksum) return bytes;
-  return InvalidArgumentError(absl::StrCat(
-      files_.Where(), "/", file, " was changed or damaged (its checksum is wrong): compile the bundle again"));
+  return InvalidArgumentError(absl::StrCat(files_.Where(), "/", file,
+                                           " was changed or damaged (the checksum differs): compile the bundle again"));
 }
 
 Result<std::string> PrecompiledBundle::ReadSelections() const {

@@ -32,7 +32,7 @@ std::string EncodeArtifact(const Artifact& artifact) {
 
 Result<Artifact> DecodeArtifact(std::string_view bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a stored artifact"));
-  if (decoder.Word() != kVersion) return InvalidArgumentError("a stored artifact is of another version");
+  if (decoder.Word() != kVersion) return InvalidArgumentError("a stored artifact has another format version");
   Artifact artifact;
   artifact.image = decoder.Text();
   artifact.symbol = decoder.Text();
@@ -62,7 +62,7 @@ Result<Artifact> DecodeArtifact(std::string_view bytes) {
   for (std::uint64_t i = 0; i < num_assumptions && decoder.remaining() > 0; ++i) {
     const std::uint64_t kind = decoder.Word();
     if (kind > static_cast<std::uint64_t>(CodeAssumption::Kind::kAtMost)) {
-      return InvalidArgumentError("a stored artifact assumes something unknown");
+      return InvalidArgumentError("a stored artifact has an unknown kind of assumption");
     }
     const std::uint64_t parameter = decoder.Word();
     artifact.assumptions.push_back(

@@ -23,7 +23,7 @@ Result<ArtifactLease> KeyedLock::Acquire(const Fingerprint& key, const WaitLimit
   while (!state_->held.insert(key).second) {
     if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("cancelled while waiting");
     if (std::chrono::steady_clock::now() >= deadline) {
-      return DeadlineExceededError("another thread or process works on the same and did not end in time");
+      return DeadlineExceededError("another thread or process is compiling the same code and did not finish in time");
     }
     state_->released.WaitFor(lock, kCancelPoll);
   }

@@ -45,7 +45,7 @@ bool IsCompiled(const ToolchainSet& toolchains, ArtifactCache& cache, const Kern
   const Status there = CallForeign("the toolchain or its artifact cache", StatusCode::kInternal, [&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(source.kind));
     TUNEONCE_ASSIGN_OR_RETURN(const Fingerprint key, toolchain->ArtifactKey(source, hints, target));
-    return FindCurrent(cache, key) ? Status() : UnavailableError("it is to be compiled");
+    return FindCurrent(cache, key) ? Status() : UnavailableError("the code is not in the artifact cache");
   });
   return there.ok();
 }

@@ -157,8 +157,8 @@ struct CompilePool::Impl {
     std::int64_t left = TimeLeft(deadline);
     if (left <= 0) {
       const bool is_own = options.total_timeout_ms == 0 || TimeLeft(Clock::time_point::max()) > 0;
-      return DeadlineExceededError(is_own ? "it was not compiled within the search's time"
-                                          : absl::StrCat("it was not compiled within the search's ",
+      return DeadlineExceededError(is_own ? "the config was not compiled within the search's time"
+                                          : absl::StrCat("the config was not compiled within the search's ",
                                                          options.total_timeout_ms, " ms for compiling"));
     }
     limits.timeout_ms = static_cast<int>(std::min<std::int64_t>(options.timeout_ms, left));
@@ -217,7 +217,7 @@ struct CompilePool::Impl {
                               bool* from_cache) const {
     ArtifactCache& cache = CacheOf(job);
     if (alternative.source.withheld != nullptr) {
-      return FailedPreconditionError("its sources stayed where it was compiled (--no-sources)");
+      return FailedPreconditionError("the bundle was compiled without its sources (--no-sources)");
     }
     TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
     TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, toolchain->ArtifactKey(alternative.source, alternative.hints, target));
@@ -226,7 +226,8 @@ struct CompilePool::Impl {
       return *std::move(found);
     }
     const bool is_machine_code = alternative.source.kind == SourceKind::kCubin;
-    if (!jobs[job].may_compile && !is_machine_code) return UnavailableError("it was not compiled before");
+    if (!jobs[job].may_compile && !is_machine_code)
+      return UnavailableError("the config is not compiled yet, and this call may not compile");
     // Before a lease, never after one: who holds the lease must not wait for those who wait for it.
     CompileSlots::Slot slot = WaitForSlot(deadline);
     TUNEONCE_ASSIGN_OR_RETURN(WaitLimits limits, Limits(deadline));

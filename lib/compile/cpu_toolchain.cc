@@ -76,7 +76,7 @@ Result<std::vector<std::string>> WordsOf(const std::string& command) {
       word += c;
     }
   }
-  if (quote != '\0') return InvalidArgumentError("a quote in it does not end");
+  if (quote != '\0') return InvalidArgumentError("an opening quote has no closing quote");
   if (is_word) words.push_back(std::move(word));
   return words;
 }
@@ -185,7 +185,7 @@ Result<Artifact> CpuToolchain::DoCompile(const KernelSource& source, const Hints
   Result<ElfImage> image = ElfImage::Parse(artifact.image);
   if (!image.ok()) {
     return InternalError(absl::StrCat(
-        arguments[0], " ended well, but its output is not a whole shared object: ", image.status().message()));
+        arguments[0], " succeeded, but its output is not a complete shared object: ", image.status().message()));
   }
   if (!HasKernel(*image, source.symbol)) {
     return InvalidArgumentError(absl::StrCat(NameInMessages(source), ": it has no kernel '", source.symbol,

@@ -7,8 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/elf_image.h"
+#include "base/short_list.h"
 #include "compile/cubin_info.h"
 #include "tuneonce/fingerprint.h"
 
@@ -165,9 +165,8 @@ Status DescribeCubin(Artifact* artifact) {
   if (kernel == artifact->kernels.end()) kernel = OnlyMangled(artifact->kernels, artifact->symbol);
   if (kernel != artifact->kernels.end()) artifact->symbol = *kernel;
   if (kernel == artifact->kernels.end()) {
-    return InvalidArgumentError(
-        absl::StrCat("no kernel '", artifact->symbol, "' in the image; it has ",
-                     artifact->kernels.empty() ? "none" : absl::StrJoin(artifact->kernels, ", ")));
+    return InvalidArgumentError(absl::StrCat("no kernel '", artifact->symbol, "' in the image; its kernels are: ",
+                                             ShortList(artifact->kernels, artifact->symbol)));
   }
   artifact->resources = ResourcesOf(*image, artifact->symbol);
   CodeHash hash(artifact->kernels);

@@ -69,8 +69,9 @@ Result<CubinKernel> ReadCubinKernel(std::string_view image, const std::string& s
   }
   for (const auto& [number, size] : sizes) {
     if (number != kernel.parameter_sizes.size()) {
-      return InvalidArgumentError(absl::StrCat("the cubin does not describe the parameter ",
-                                               kernel.parameter_sizes.size(), " of '", artifact.symbol, "'"));
+      return InvalidArgumentError(absl::StrCat("the cubin has no size for parameter ", kernel.parameter_sizes.size(),
+                                               " (counted from 0) of '", artifact.symbol,
+                                               "': compile it again, because the file may be damaged"));
     }
     kernel.parameter_sizes.push_back(size);
   }

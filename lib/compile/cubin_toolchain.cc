@@ -11,7 +11,7 @@ namespace {
 
 /// An image of which no more is known than its bytes.
 Status DescribeByBytes(Artifact* artifact) {
-  if (artifact->symbol.empty()) return InvalidArgumentError("the image does not say which kernels it has: name one");
+  if (artifact->symbol.empty()) return InvalidArgumentError("the image does not list its kernels: name the kernel");
   artifact->code_fingerprint = Fingerprinter().Add(artifact->image).Add(artifact->symbol).Finish();
   return Status();
 }

@@ -157,16 +157,16 @@ Result<const NvrtcLibrary*> NvrtcLibrary::Load(const Environment& environment) {
 
 Result<const NvrtcLibrary*> NvrtcLibrary::LoadForTile(const Environment& environment,
                                                       const std::vector<std::string>& folders) {
-  constexpr char kName[] = "libnvrtc.so.13";
+  constexpr char kLibraryName[] = "libnvrtc.so.13";
   std::vector<std::string> places;
   if (!environment.tile_nvrtc.empty()) {
     places.push_back(environment.tile_nvrtc);
   } else {
     for (const std::string& folder : folders) {
-      const std::string place = absl::StrCat(folder, "/", kName);
+      const std::string place = absl::StrCat(folder, "/", kLibraryName);
       if (IsRegularFile(place)) places.push_back(place);
     }
-    places.emplace_back(kName);
+    places.emplace_back(kLibraryName);
   }
   (void)Load(environment);
   std::string too_old;

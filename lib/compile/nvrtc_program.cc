@@ -70,7 +70,7 @@ int NvrtcProgram::IsOver(void* self, void* /*reserved*/) {
 Status NvrtcProgram::WhyOver() const {
   if (limits_.cancelled != nullptr && limits_.cancelled->load()) return CancelledError("NVRTC was cancelled");
   if (std::chrono::steady_clock::now() - started_ < std::chrono::milliseconds(limits_.timeout_ms)) return Status();
-  return DeadlineExceededError(absl::StrCat("NVRTC did not end within ", limits_.timeout_ms, " ms"));
+  return DeadlineExceededError(absl::StrCat("NVRTC did not finish within ", limits_.timeout_ms, " ms"));
 }
 
 Result<NvrtcOutput> NvrtcProgram::Compile(const NvrtcLibrary& nvrtc, const NvrtcRequest& request,

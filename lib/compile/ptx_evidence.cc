@@ -167,7 +167,10 @@ Status CheckCalls(const PtxKernel& kernel) {
         std::any_of(instruction.operands.begin(), instruction.operands.end(), [&](const PtxOperand& operand) {
           return std::find(std::begin(kOfDriver), std::end(kOfDriver), operand.text) != std::end(kOfDriver);
         });
-    if (!is_known) return UnimplementedError("PTX: the kernel calls a function, which is not followed");
+    if (!is_known)
+      return UnimplementedError(
+          "PTX: the kernel calls a function, and the analysis does not look into calls: make the function inline "
+          "(__forceinline__)");
   }
   return Status();
 }

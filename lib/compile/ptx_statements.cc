@@ -179,7 +179,7 @@ bool PtxInstruction::Has(std::string_view part) const {
 }
 
 Status PtxKernel::Read(std::string_view ptx, std::string_view symbol) {
-  if (ptx.find(".version") == std::string_view::npos) return InvalidArgumentError("PTX: there is no .version in it");
+  if (ptx.find(".version") == std::string_view::npos) return InvalidArgumentError("PTX: the text has no .version");
   text = PlainText(ptx);
   std::string_view all = text;
   std::optional<std::size_t> open = FindKernel(all, symbol);
@@ -187,14 +187,15 @@ Status PtxKernel::Read(std::string_view ptx, std::string_view symbol) {
   std::size_t behind = *open;
   if (all[*open] == '(') {
     behind = BehindClosing(all, *open, '(', ')');
-    if (behind == std::string_view::npos) return InvalidArgumentError("PTX: the list of parameters does not end");
+    if (behind == std::string_view::npos)
+      return InvalidArgumentError("PTX: the list of parameters has no closing parenthesis");
     for (absl::string_view each : absl::StrSplit(Abseil(all.substr(*open + 1, behind - *open - 2)), ',')) {
       if (!absl::StripAsciiWhitespace(each).empty()) parameters.push_back(ParameterOf({each.data(), each.size()}));
     }
   }
   std::size_t body = all.find('{', behind);
   std::size_t end = body == std::string_view::npos ? body : BehindClosing(all, body, '{', '}');
-  if (end == std::string_view::npos) return InvalidArgumentError("PTX: the kernel's body does not end");
+  if (end == std::string_view::npos) return InvalidArgumentError("PTX: the kernel's body has no closing brace");
   BodyCutter(this).Cut(all.substr(body + 1, end - body - 2));
   return Status();
 }

@@ -298,7 +298,7 @@ Result<TileFrontEnd::Kernels> TileFrontEnd::Collect(const NvrtcOutput& output, c
     } else {
       return InvalidArgumentError(absl::StrCat(
           "the text has ", module.entries.size() == 1 ? "no tile kernel but templates" : "several tile kernels",
-          "; name one, or an instance, like 'scale<256>'"));
+          "; name one of them, or an instance such as 'scale<256>'"));
     }
     TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<LoweredTileKernel> kernel,
                               KernelOf(output.tile_ir, module, symbol, expression));

@@ -32,7 +32,8 @@ struct DriverTable {
 /// Thread rule: immutable; any thread. A loaded driver is never unloaded.
 class TUNEONCE_API DriverApi {
  public:
-  /// The functions that TunedKernel calls in a hit. None of them can invalidate a capture (docs/internal/driver_rules.md).
+  /// The functions that TunedKernel calls in a hit. None of them can invalidate a capture
+  /// (docs/internal/driver_rules.md).
   struct LaunchPath {
     PFN_cuLaunchKernelEx_v11060 LaunchKernelEx;
     PFN_cuCtxGetDevice_v2000 CtxGetDevice;

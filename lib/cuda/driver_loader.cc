@@ -88,10 +88,10 @@ Status RunsOtherwise(const DriverApi& api, const Environment& environment) {
   std::size_t bytes = 0;
   UnguardedTable(api).DeviceTotalMem(&bytes, 0);
   return FailedPreconditionError(
-      absl::StrCat("the CPU device runs already in this process, with ", count, count == 1 ? " device" : " devices",
-                   " of ", bytes >> 20, " MiB each; wanted are ", environment.cpu_devices,
+      absl::StrCat("the CPU device already runs in this process, with ", count, count == 1 ? " device" : " devices",
+                   " of ", bytes >> 20, " MiB each, but this Runtime needs ", environment.cpu_devices,
                    environment.cpu_memory_mib > 0 ? absl::StrCat(" of ", environment.cpu_memory_mib, " MiB") : "",
-                   ": make the Runtime that wants the most the first that opens it"));
+                   ": create the Runtime with the largest needs first"));
 }
 
 /// A loaded driver. It is never freed.
@@ -174,7 +174,7 @@ Result<const DriverApi*> LoadCpuDriver(const Environment& environment) {
   }
   TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, LoadOnce(paths, "the CPU device", &environment));
   if (api->is_cpu_device()) return api;
-  return UnavailableError(absl::StrCat(api->library_path(), " is a driver, but not the CPU device"));
+  return UnavailableError(absl::StrCat(api->library_path(), " is a CUDA driver, but not tuneonce's CPU device"));
 }
 
 Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment) {

@@ -51,8 +51,8 @@ Status OrderBehind(StreamView stream, CUstream producer) {
   TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, stream.IsCapturing());
   if (is_capturing) {
     return FailedPreconditionError(
-        "a tensor's values come from another stream than the capturing one, whose graph cannot wait for them: "
-        "synchronize before the capture and pass tensors that name no stream, or capture on theirs");
+        "a tensor is written on another stream than the capturing one, and the graph cannot wait for it: synchronize "
+        "before the capture and pass tensors without a stream, or capture on the tensor's stream");
   }
   TUNEONCE_ASSIGN_OR_RETURN(Event event, Event::Create(stream.api(), Event::Timing::kDisabled));
   TUNEONCE_RETURN_IF_ERROR(event.Record(producer));

@@ -94,7 +94,7 @@ FaultInjection::FaultInjection(const DriverApi& wrapped) {
 Result<std::unique_ptr<FaultInjection>> FaultInjection::Create(const DriverApi& wrapped) {
   Injector& injector = GetInjector();
   MutexLock lock(injector.mutex);
-  if (injector.in_use) return FailedPreconditionError("another FaultInjection is alive: end it first");
+  if (injector.in_use) return FailedPreconditionError("another FaultInjection exists: destroy it first");
   injector.in_use = true;
   injector.faults.clear();
   injector.counts.fill(0);

@@ -35,7 +35,7 @@ Result<ImportedBlock> ImportedBlock::Open(const DriverApi& api, std::string_view
   CUipcMemHandle content{};
   if (handle.size() != sizeof(content.reserved)) {
     return InvalidArgumentError(
-        absl::StrCat("a handle of ", handle.size(), " bytes: they have ", sizeof(content.reserved)));
+        absl::StrCat("the IPC handle has ", handle.size(), " bytes, not ", sizeof(content.reserved)));
   }
   std::memcpy(content.reserved, handle.data(), handle.size());
   RelaxedDriver driver(api);

@@ -41,9 +41,9 @@ class TUNEONCE_API KernelHandle {
 /// Owns a loaded image (cubin, or the CPU device's shared object). Move-only.
 ///
 /// It is loaded as a CUlibrary, which does not wait for running kernels. The first GetKernel of a library does wait for
-/// them (docs/internal/driver_rules.md), so it belongs to warm-up. Unloading crashes inside the driver if a graph that captured
-/// its kernels is instantiated again later, so the owner keeps a Library until no graph uses it. Thread rule: one
-/// owner.
+/// them (docs/internal/driver_rules.md), so it belongs to warm-up. Unloading crashes inside the driver if a graph that
+/// captured its kernels is instantiated again later, so the owner keeps a Library until no graph uses it. Thread rule:
+/// one owner.
 class TUNEONCE_API Library {
  public:
   /// `image` is needed only during the call. Errors: InvalidArgument (not an image for this device), ResourceExhausted.

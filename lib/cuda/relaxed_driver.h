@@ -9,8 +9,8 @@ inline namespace v0 {
 /// Calls the driver with the calling thread's stream-capture mode set to RELAXED for its lifetime.
 ///
 /// While any thread captures a stream in GLOBAL mode, even cuEventQuery on an unrelated event in another thread
-/// invalidates that capture, unless the calling thread is in RELAXED mode (measured: docs/internal/driver_rules.md). So a
-/// function that needs the driver makes one of these and calls through it: `RelaxedDriver driver(api);
+/// invalidates that capture, unless the calling thread is in RELAXED mode (measured: docs/internal/driver_rules.md). So
+/// a function that needs the driver makes one of these and calls through it: `RelaxedDriver driver(api);
 /// driver->MemAlloc(...)`. Objects may be nested; the destructor restores the previous mode. It costs two calls of 6
 /// ns.
 ///

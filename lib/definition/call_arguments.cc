@@ -46,7 +46,7 @@ const PointerTable& CallArguments::table(std::string_view name) const {
   const std::size_t index = IndexOf(name, "table");
   if (index == kNone) return none;
   if (definition_->parameters()[index].by_pointers) return *static_cast<const PointerTable*>(values_[index]);
-  NoteMistake(absl::StrCat("the table '", std::string(name), "', which is not by pointers"));
+  NoteMistake(absl::StrCat("the table '", std::string(name), "', but that parameter is not declared ByPointers"));
   return none;
 }
 
@@ -71,7 +71,7 @@ void* CallArguments::workspace(std::string_view name) const {
     if (parameter.name == name) return reinterpret_cast<void*>(*next);
     ++next;
   }
-  NoteMistake(absl::StrCat("the workspace '", std::string(name), "', which the kernel does not have"));
+  NoteMistake(absl::StrCat("the workspace '", std::string(name), "', but the kernel has no such parameter or dim"));
   return nullptr;
 }
 
@@ -80,7 +80,7 @@ std::int64_t CallArguments::dim(std::string_view name) const {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == name) return problem_->dims[Dim{static_cast<int>(i)}];
   }
-  NoteMistake(absl::StrCat("the dim '", std::string(name), "', which the kernel does not have"));
+  NoteMistake(absl::StrCat("the dim '", std::string(name), "', but the kernel has no such parameter or dim"));
   return 0;
 }
 

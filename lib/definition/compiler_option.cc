@@ -5,7 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/short_list.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -73,7 +73,7 @@ void AddOption(std::string_view spelled, const AxisValue& value, KernelSource* s
     auto is_it = [&](const std::string& given) { return given.compare(0, name.size(), name) == 0; };
     if (std::any_of(source->options.begin(), source->options.end(), is_it)) {
       source->NoteMistake(
-          absl::StrCat("the option '", name, "' is among the source's options, and an axis: give it once"));
+          absl::StrCat("the option '", name, "' is given both by the source and by an axis: remove one of them"));
     }
     std::string text = Spell(word, value);
     if (!text.empty()) source->options.push_back(std::move(text));
@@ -87,8 +87,8 @@ Result<const CompilerOption*> FindCompilerOption(std::string_view name) {
                             [&](const CompilerOption& option) { return option.name == name; });
   if (found != std::end(kOptions)) return &*found;
   return InvalidArgumentError(absl::StrCat(
-      "the compiler option '", std::string(name), "' cannot be an axis; the options that can are: ",
-      absl::StrJoin(kOptions, ", ", [](std::string* out, const CompilerOption& option) { out->append(option.name); })));
+      "the compiler option '", std::string(name),
+      "' cannot be an axis; the options that can are: ", ShortListOf(kOptions, &CompilerOption::name, name)));
 }
 
 Status CheckOptionValue(const CompilerOption& option, const AxisValue& value) {
@@ -105,7 +105,7 @@ Status CheckOptionValue(const CompilerOption& option, const AxisValue& value) {
   }
   if (fits) return Status();
   return InvalidArgumentError(absl::StrCat("the compiler option '", std::string(option.name), "' takes ", takes,
-                                           ", and not ", AxisValueString(value)));
+                                           ", but not ", AxisValueString(value)));
 }
 
 bool TakesOption(SourceKind kind, const CompilerOption& option) { return !SpelledFor(kind, option).empty(); }

@@ -56,10 +56,10 @@ Result<KernelSource> MakeDecidedSource(const KernelDefinition& definition, const
     name = definition.dims()[static_cast<std::size_t>(dim.index)];
     break;
   }
-  return InvalidArgumentError(absl::StrCat(what, " reads the dim '", name,
-                                           "', which the key rounds or omits, so that other launches would run its "
-                                           "code: add KeyOf(\"",
-                                           name, "\") without a bucket to the key, or pass the dim to the kernel"));
+  return InvalidArgumentError(absl::StrCat(
+      what, " reads the dim '", name,
+      "', which the key rounds or omits, so that launches of other extents would run this code: add KeyOf(\"", name,
+      "\") without a bucket to the key, or pass the dim to the kernel"));
 }
 
 }  // namespace v0

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/short_list.h"
 #include "definition/family.h"
 
 namespace tuneonce {
@@ -291,9 +291,8 @@ Result<const Family*> FindFamily(std::string_view name) {
   for (const Family& family : AllFamilies()) {
     if (family.name == name) return &family;
   }
-  auto name_of = [](std::string* out, const Family& family) { out->append(family.name); };
   return InvalidArgumentError(absl::StrCat("unknown family of kernels '", std::string(name),
-                                           "'; choose one of: ", absl::StrJoin(AllFamilies(), ", ", name_of)));
+                                           "'; choose one of: ", ShortListOf(AllFamilies(), &Family::name, name)));
 }
 
 }  // namespace v0

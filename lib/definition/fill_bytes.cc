@@ -122,9 +122,9 @@ Status NoFill(const Parameter& parameter, DType dtype) {
   bool is_scalar = parameter.kind == ParameterKind::kScalar;
   return Misfit(parameter,
                 absl::StrCat("(", std::string(DTypeName(dtype)), is_scalar ? " scalar" : " tensor",
-                             ") has no values to warm up with: declare some by ForWarmup, in a manifest by "
+                             ") has no warm-up values: declare them with ForWarmup, in a manifest with "
                              "\"warmup\", ",
-                             is_scalar ? "name it in the shape, " : "", "or warm up on arguments of your own"));
+                             is_scalar ? "name it in the shape, " : "", "or warm up with your own arguments"));
 }
 
 }  // namespace
@@ -211,44 +211,48 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
   const WarmupFill& fill = *parameter.warmup;
   bool is_scalar = parameter.kind == ParameterKind::kScalar;
   if (!is_scalar && (parameter.kind != ParameterKind::kTensor || parameter.dims.empty())) {
-    return InvalidArgumentError("only scalars, and tensors with dims, have values for a warm-up");
+    return InvalidArgumentError("only scalars and tensors with dims take warm-up values");
   }
   if (!is_scalar && parameter.access == Access::kOut) {
-    return InvalidArgumentError("an output that the kernel does not read needs no values for a warm-up");
+    return InvalidArgumentError("an output that the kernel does not read takes no warm-up values: remove ForWarmup");
   }
   if (parameter.by_pointers && !Repeats(fill)) {
-    return InvalidArgumentError("tensors by pointers are filled with a constant, or with numbers of a range");
+    return InvalidArgumentError(
+        "a tensor that is passed ByPointers can only be filled with a constant or with uniform random numbers");
   }
   if (is_scalar && fill.kind != WarmupFill::Kind::kConstant) {
-    return InvalidArgumentError("a scalar's value for a warm-up is one number");
+    return InvalidArgumentError("the warm-up value of a scalar must be one number");
   }
   if (fill.kind == WarmupFill::Kind::kFunction) {
-    return fill.function ? Status() : InvalidArgumentError("the function that is to fill it is empty");
+    return fill.function
+               ? Status()
+               : InvalidArgumentError("the warm-up fill is an empty std::function: pass a function that can be called");
   }
   std::uint64_t word = 0;
   bool has_second = fill.kind != WarmupFill::Kind::kConstant;
   for (const FillNumber* number : {&fill.first, has_second ? &fill.second : &fill.first}) {
     if (number->term) {
       Term term = *number->term;
-      TUNEONCE_RETURN_IF_ERROR(term.Resolve(dims, Term::kNoValue + 1).WithPrefix("its value for a warm-up"));
+      TUNEONCE_RETURN_IF_ERROR(term.Resolve(dims, Term::kNoValue + 1).WithPrefix("warm-up value"));
       if (term.IsOfArguments()) continue;
-      return InvalidArgumentError("its value for a warm-up is made of an axis or the device; only dims are known then");
+      return InvalidArgumentError(
+          "the warm-up value depends on an axis or the device, but only dims are known when inputs are made");
     }
     if (!number->dim.empty()) {
       if (std::find(dims.begin(), dims.end(), number->dim) != dims.end()) continue;
       return InvalidArgumentError(
-          absl::StrCat("its value for a warm-up names the dim '", number->dim, "', which the kernel does not have"));
+          absl::StrCat("the warm-up value names the dim '", number->dim, "', but the kernel has no such dim"));
     }
     // The high end of a range, and a skew, need not be values of the dtype themselves.
     bool is_end = has_second && number == &fill.second;
     if (parameter.dtype == DType::kAny || is_end || EncodeElement(parameter.dtype, number->value, &word)) continue;
     return InvalidArgumentError(
-        absl::StrCat("its value for a warm-up, ", number->value, ", is no ", std::string(DTypeName(parameter.dtype))));
+        absl::StrCat("the warm-up value ", number->value, " is no ", std::string(DTypeName(parameter.dtype))));
   }
   bool is_empty = fill.kind == WarmupFill::Kind::kUniform && IsGiven(fill.first) && IsGiven(fill.second) &&
                   !(fill.first.value < fill.second.value);
-  return is_empty ? InvalidArgumentError(absl::StrCat("its range for a warm-up, [", fill.first.value, ", ",
-                                                      fill.second.value, "), is empty"))
+  return is_empty ? InvalidArgumentError(
+                        absl::StrCat("the warm-up range [", fill.first.value, ", ", fill.second.value, ") is empty"))
                   : Status();
 }
 
@@ -288,15 +292,15 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
   double second = ValueAt(fill.second, definition, dims);
   bool is_uniform = fill.kind == WarmupFill::Kind::kUniform;
   if (is_uniform && !(first < second)) {
-    return Misfit(parameter, absl::StrCat("has no values: the range [", NumberText(fill.first), ", ",
+    return Misfit(parameter, absl::StrCat("has no warm-up values: the range [", NumberText(fill.first), ", ",
                                           NumberText(fill.second), ") is empty at ", definition.DimsString(dims)));
   }
   std::size_t size = DTypeBytes(tensor.dtype);
   std::vector<double> offsets;
   if (fill.kind == WarmupFill::Kind::kOffsets) {
     if (!(second >= 0 && second <= kMostSkew)) {
-      return Misfit(parameter, absl::StrCat("has no values: offsets have a skew of 0 to ", kMostSkew, ", not ",
-                                            NumberText(fill.second), " at ", definition.DimsString(dims)));
+      return Misfit(parameter, absl::StrCat("has no warm-up values: the skew of offsets must be 0 to ", kMostSkew,
+                                            ", not ", NumberText(fill.second), " at ", definition.DimsString(dims)));
     }
     offsets = OffsetsOf(first, second, bytes.size() / size);
   }
@@ -310,9 +314,8 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
     if (!offsets.empty()) value = offsets[i];
     if (fill.kind == WarmupFill::Kind::kIota) value = first + static_cast<double>(i) * second;
     if (!EncodeElement(tensor.dtype, value, bytes.data() + i * size)) {
-      return Misfit(parameter,
-                    absl::StrCat("cannot hold ", value, ", its element ", i, " at ", definition.DimsString(dims),
-                                 ": it is of ", std::string(DTypeName(tensor.dtype))));
+      return Misfit(parameter, absl::StrCat("cannot hold ", value, " (element ", i, " at ", definition.DimsString(dims),
+                                            ") as a ", std::string(DTypeName(tensor.dtype))));
     }
   }
   return bytes;

@@ -68,11 +68,11 @@ void GeometryFn::Default(const GeometryFn& other) {
 
 Status GeometryFn::Resolve(const TermNames& names) {
   if (is_function_) {
-    if (!function_) return InvalidArgumentError("the geometry's function is null");
+    if (!function_) return InvalidArgumentError("the geometry function is empty: pass a function that can be called");
     if (block_.empty() && cluster_.empty() && !shared_memory_ && !of_code_ && !programmatic_launch_) return Status();
     return InvalidArgumentError(
-        "the geometry is a function, which says all of it: a block, cluster, shared memory, "
-        "attribute or what code was compiled for beside it would be dropped");
+        "the geometry is a function, so a separate block, cluster, shared memory or attribute would be ignored: set "
+        "all of them in the function");
   }
   if (!grid_) grid_ = Grid::Fixed(1);
   for (std::vector<Term>* terms : {&block_, &cluster_}) {

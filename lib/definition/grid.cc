@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/short_list.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -55,9 +56,10 @@ Result<const GridFields*> GridFields::Of(std::string_view name) {
   auto it = std::find_if(std::begin(kPatterns), std::end(kPatterns),
                          [&](const GridFields& fields) { return fields.name == name; });
   if (it != std::end(kPatterns)) return it;
-  return InvalidArgumentError(absl::StrCat(
-      "unknown grid pattern '", Text(name), "'; expected ",
-      absl::StrJoin(kPatterns, ", ", [](std::string* out, const GridFields& each) { out->append(each.name); })));
+  return InvalidArgumentError(
+      absl::StrCat("unknown grid pattern '", Text(name), "'; expected ",
+                   ShortListOf(
+                       kPatterns, [](const GridFields& each) { return Text(each.name); }, name)));
 }
 
 Status GridFields::CheckField(std::string_view field) const {
@@ -69,7 +71,7 @@ Status GridFields::CheckField(std::string_view field) const {
     if (!term.empty()) used.push_back(Text(term));
   }
   return InvalidArgumentError(absl::StrCat(
-      "the grid pattern ", Text(this->name), " does not use '", Text(field), "', only ", absl::StrJoin(used, ", "),
+      "the grid pattern ", Text(this->name), " does not use '", Text(field), "', only ", ShortList(used, field),
       field == "batch" || field == "heads" ? "; a batch can be an entry of tiles: [\"B\", 1]" : ""));
 }
 
@@ -80,7 +82,7 @@ Status GridFields::CheckTiles(std::size_t count) const {
                                            : most_tiles == 1 ? "one entry in tiles"
                                                              : "one to three entries in tiles",
                                            ", not ", count,
-                                           most_tiles == 1 ? ": with more dimensions use tile_coverage" : ""));
+                                           most_tiles == 1 ? ": for more dimensions use tile_coverage" : ""));
 }
 
 Grid Grid::TileCoverage(std::vector<Tiles> tiles) { return Grid(Pattern::kTileCoverage, std::move(tiles), {}); }
@@ -113,7 +115,7 @@ Status Grid::Resolve(const TermNames& names) {
   if (const GridFields* fields = FieldsOf(pattern_)) {
     TUNEONCE_RETURN_IF_ERROR(fields->CheckTiles(tiles_.size()));
   } else if (!function_) {
-    return InvalidArgumentError("the grid's function is null");
+    return InvalidArgumentError("the grid function is empty: pass a function that can be called");
   }
   for (Tiles& tiles : tiles_) {
     TUNEONCE_RETURN_IF_ERROR(tiles.extent.Resolve(names, /*least=*/1).WithPrefix("grid"));

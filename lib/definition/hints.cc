@@ -33,7 +33,7 @@ Status CheckValue(std::string_view hint, std::int64_t value, std::int64_t max_ct
   if (hint == kNumCtasHint) {
     if (!IsPowerOfTwo(value) || value > 16) return outside("a power of two up to 8");
     if (value > max_ctas)
-      return outside("a portable cluster size (up to 8): allow non-portable clusters if it is meant");
+      return outside("a portable cluster size (up to 8): allow non-portable clusters to use larger ones");
   }
   return Status();
 }
@@ -98,7 +98,7 @@ Status Hints::Check() const {
       }
       if (!seen.insert(hint).second) {
         return InvalidArgumentError(
-            absl::StrCat("hints for ", target, ": ", std::string(hint), " is given by both its names"));
+            absl::StrCat("hints for ", target, ": ", std::string(hint), " is given twice, by both of its names"));
       }
       TUNEONCE_RETURN_IF_ERROR(CheckValue(hint, value, max_ctas_).WithPrefix("hints for " + target));
     }

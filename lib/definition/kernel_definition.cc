@@ -7,7 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/short_list.h"
 #include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
 
@@ -34,28 +34,33 @@ Status CheckName(const char* what, const std::string& name) {
 /// Checks a tensor that is passed as a PointerTable.
 Status CheckPointers(const Parameter& parameter) {
   if (!parameter.by_pointers) return Status();
-  if (parameter.kind != ParameterKind::kTensor) return InvalidArgumentError("ByPointers is for tensors");
+  if (parameter.kind != ParameterKind::kTensor) return InvalidArgumentError("ByPointers is only for tensor parameters");
   if (parameter.dims.size() < 2) {
-    return InvalidArgumentError("ByPointers needs a dim that counts the tensors, and at least one dim of theirs");
+    return InvalidArgumentError("ByPointers needs at least two dims: the number of tensors, and a dim of the tensors");
   }
   for (const std::string& dim : parameter.varying) {
     if (ConstantExtent(dim)) {
-      return InvalidArgumentError(absl::StrCat("ByPointers lets the extent '", dim, "' vary, which is a constant"));
+      return InvalidArgumentError(absl::StrCat("ByPointers lets the extent '", dim, "' vary, but it is a constant"));
     }
     if (std::find(parameter.dims.begin() + 1, parameter.dims.end(), dim) != parameter.dims.end()) continue;
     return InvalidArgumentError(
-        absl::StrCat("ByPointers lets the dim '", dim, "' vary, which its tensors do not have"));
+        absl::StrCat("ByPointers lets the dim '", dim, "' vary, but its tensors have no such dim"));
   }
   return Status();
 }
 
 /// A variant is built from source or launched by the host, and a launcher knows parameters by name.
 Status CheckBuilt(const Variant& variant) {
-  if (!variant.source && !variant.launcher) return InvalidArgumentError("it has no source function, and no launcher");
+  if (!variant.source && !variant.launcher)
+    return InvalidArgumentError("the variant has neither a source function nor a launcher");
   if (!variant.launcher) return Status();
-  if (variant.source) return InvalidArgumentError("it has a source function and a launcher: give one of them");
-  if (!variant.parameters.empty()) return InvalidArgumentError("a launcher gets all parameters: leave its list empty");
-  if (variant.hints) return InvalidArgumentError("hints are for compilers, and a launcher has none");
+  if (variant.source)
+    return InvalidArgumentError("the variant has a source function and a launcher: give only one of them");
+  if (!variant.parameters.empty())
+    return InvalidArgumentError("a launcher receives all parameters: leave its list of parameters empty");
+  if (variant.hints)
+    return InvalidArgumentError(
+        "compiler hints have no effect on a launcher, which is not compiled: remove HintsBy from this variant");
   return Status();
 }
 
@@ -168,11 +173,11 @@ Status KernelDefinition::CheckParameters() const {
         if (*constant > 0) continue;
         return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "', dimension ", d,
                                                  ": the constant extent '", dim.substr(1),
-                                                 "' is not a whole number from 1 on"));
+                                                 "' is not a whole number of at least 1"));
       }
       if (!Contains(dims_, dim)) {
         return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' names the dim '", dim,
-                                                 "', which is not one of: ", absl::StrJoin(dims_, ", ")));
+                                                 "', but the kernel's dims are: ", ShortList(dims_, dim)));
       }
       bound_dims.insert(dim);
     }
@@ -180,7 +185,7 @@ Status KernelDefinition::CheckParameters() const {
     TUNEONCE_RETURN_IF_ERROR(CheckWarmupFill(parameter, dims_).WithPrefix("parameter '" + parameter.name + "'"));
     if (parameter.kind == ParameterKind::kDim && !Contains(dims_, parameter.dim)) {
       return InvalidArgumentError(absl::StrCat("DimValue names the dim '", parameter.dim,
-                                               "', which is not one of: ", absl::StrJoin(dims_, ", ")));
+                                               "', but the kernel's dims are: ", ShortList(dims_, parameter.dim)));
     }
     if (parameter.kind == ParameterKind::kDim && parameter.dtype != DType::kInt32 && parameter.dtype != DType::kInt64) {
       return InvalidArgumentError(absl::StrCat("DimValue('", parameter.dim, "') must be int32 or int64"));
@@ -194,7 +199,8 @@ Status KernelDefinition::CheckParameters() const {
   for (const std::string& dim : dims_) {
     if (bound_dims.count(dim) == 0) {
       return InvalidArgumentError(
-          absl::StrCat("no tensor parameter has the dim '", dim, "', so that its value could never be known"));
+          absl::StrCat("no tensor parameter has the dim '", dim,
+                       "', so its extent would never be known: declare a tensor with this dim"));
     }
   }
   return Status();
@@ -210,7 +216,7 @@ Status KernelDefinition::CheckStrides() const {
     }
     if (parameters_[*found].by_pointers) {
       return InvalidArgumentError(what +
-                                  ": tensors that are reached by pointers are dense, and have no stride to pass");
+                                  ": a tensor that is passed ByPointers is always dense and has no stride to pass");
     }
     std::size_t rank = parameters_[*found].dims.size();
     if (parameter.dimension < 0 || static_cast<std::size_t>(parameter.dimension) >= rank) {
@@ -265,15 +271,19 @@ std::vector<Dim> KernelDefinition::DimsUndecidedByKey() const {
 
 Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {
   if (!parameter->tensor_map) {
-    return parameter->describe ? Status() : InvalidArgumentError("its function is null");
+    return parameter->describe
+               ? Status()
+               : InvalidArgumentError(
+                     "the function that fills the descriptor is empty: pass a function that can be called");
   }
   std::optional<std::size_t> tensor = FindParameter(parameter->tensor);
   if (!tensor || parameters_[*tensor].kind != ParameterKind::kTensor || parameters_[*tensor].dims.empty()) {
-    return InvalidArgumentError("it describes '" + parameter->tensor + "', which is not a tensor with dims");
+    return InvalidArgumentError("a descriptor needs a tensor with dims, but '" + parameter->tensor +
+                                "' has no dims or is not a tensor");
   }
   if (parameters_[*tensor].by_pointers) {
-    return InvalidArgumentError("it describes '" + parameter->tensor +
-                                "', which is a table of pointers: a tensor map describes one tensor");
+    return InvalidArgumentError("a descriptor describes one tensor, but '" + parameter->tensor +
+                                "' is passed as a table of pointers");
   }
   const std::size_t rank = parameters_[*tensor].dims.size();
   if (rank > static_cast<std::size_t>(TensorMap::kMaxRank)) {
@@ -285,14 +295,14 @@ Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {
   const TermNames names = term_names();
   for (auto [terms, what, most] : {std::tuple(&map.box, "box", 256), std::tuple(&map.element_strides, "steps", 8)}) {
     if (terms->size() != rank) {
-      return InvalidArgumentError(
-          absl::StrCat("its ", what, " has ", terms->size(), " entries, '", parameter->tensor, "' has rank ", rank));
+      return InvalidArgumentError(absl::StrCat("the ", what, " of the tensor map has ", terms->size(),
+                                               " entries, but '", parameter->tensor, "' has rank ", rank));
     }
     for (Term& term : *terms) {
       TUNEONCE_RETURN_IF_ERROR(term.Resolve(names, /*least=*/1).WithPrefix(what));
       if (term.IsOfConfig() && (!term.IsConstant() || term.Value(Config(), Problem()) <= most)) continue;
-      return InvalidArgumentError(absl::StrCat("its ", what, " is made of ", term.ToString(),
-                                               "; constants and axes are possible, up to ", most));
+      return InvalidArgumentError(absl::StrCat(
+          "the ", what, " of the tensor map must use axes and constants of at most ", most, ", not ", term.ToString()));
     }
   }
   return Status();
@@ -310,12 +320,12 @@ Status KernelDefinition::ResolveTerms() {
     if (!is_derived && parameter.kind != ParameterKind::kWorkspace) continue;
     if (!parameter.term) {
       if (is_derived ? parameter.derive != nullptr : parameter.workspace_bytes != nullptr) continue;
-      return InvalidArgumentError(where + ": its function is null");
+      return InvalidArgumentError(where + ": the function is empty: pass a function that can be called");
     }
     std::int64_t least = is_derived ? std::numeric_limits<std::int64_t>::min() : 0;
     TUNEONCE_RETURN_IF_ERROR(parameter.term->Resolve(names, least).WithPrefix(where));
     if (is_derived && parameter.dtype != DType::kInt32 && parameter.dtype != DType::kInt64) {
-      return InvalidArgumentError(where + ": the value of a term is an int32 or an int64");
+      return InvalidArgumentError(where + ": the dtype of a term must be int32 or int64");
     }
   }
   return Status();
@@ -330,7 +340,8 @@ Status KernelDefinition::ResolveDTypes() {
       return InvalidArgumentError(what + " names no tensor parameter");
     }
     if (!parameters_[*other].same_dtype_as.empty()) {
-      return InvalidArgumentError(what + " names a tensor that has another's dtype itself: name that one");
+      return InvalidArgumentError(
+          what + " names a tensor whose dtype is itself declared by SameDTypeAs: name the tensor that it refers to");
     }
     parameter.dtype = parameters_[*other].dtype;  // Where it is declared, there is nothing to compare.
   }
@@ -360,8 +371,8 @@ Status KernelDefinition::CheckKey() const {
         return InvalidArgumentError(absl::StrCat("the key names the dim '", part.name, "' twice: keep one KeyOf"));
       }
       if (!Contains(dims_, part.name)) {
-        return InvalidArgumentError(
-            absl::StrCat("KeyOf('", part.name, "') names no dim; the kernel has: ", absl::StrJoin(dims_, ", ")));
+        return InvalidArgumentError(absl::StrCat(
+            "KeyOf('", part.name, "') names no dim; the kernel's dims are: ", ShortList(dims_, part.name)));
       }
       continue;
     }
@@ -411,9 +422,9 @@ Status KernelDefinition::CheckOptionAxes() const {
   for (const Parameter& parameter : parameters_) {
     bool is_output = parameter.kind == ParameterKind::kTensor && parameter.access != Access::kIn;
     if (!is_output || parameter.tolerance) continue;
-    return InvalidArgumentError(absl::StrCat("the option axis '", options.front(), "' may change the results of '",
-                                             parameter.name, "': say by how much (VerifyWithin, Within; in a manifest ",
-                                             "tolerance), or leave the axis out"));
+    return InvalidArgumentError(absl::StrCat(
+        "the option axis '", options.front(), "' may change the results of '", parameter.name,
+        "': declare a tolerance (VerifyWithin or Within, in a manifest \"tolerance\"), or remove the axis"));
   }
   return Status();
 }
@@ -423,10 +434,11 @@ Status KernelDefinition::Validate() {
     if (name_.empty()) return InvalidArgumentError("a kernel needs a name");
     TUNEONCE_RETURN_IF_ERROR(CheckNames());
     if (dims_.size() > static_cast<std::size_t>(kMaxDims)) {
-      return InvalidArgumentError(absl::StrCat("it has ", dims_.size(), " dims; at most ", kMaxDims, " are possible"));
+      return InvalidArgumentError(
+          absl::StrCat("the kernel has ", dims_.size(), " dims; at most ", kMaxDims, " are possible"));
     }
     if (std::set<std::string>(dims_.begin(), dims_.end()).size() != dims_.size()) {
-      return InvalidArgumentError("it names a dim twice");
+      return InvalidArgumentError("the kernel declares the same dim twice");
     }
     CompleteVariants();
     TUNEONCE_RETURN_IF_ERROR(CheckParameters());
@@ -439,7 +451,7 @@ Status KernelDefinition::Validate() {
     TUNEONCE_RETURN_IF_ERROR(space_.ResolveDims(dims_));
     TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes());
     TUNEONCE_RETURN_IF_ERROR(CheckMatmul());
-    if (variants_.empty()) return InvalidArgumentError("it has no variant: call AddVariant");
+    if (variants_.empty()) return InvalidArgumentError("the kernel has no variant: call AddVariant");
     if (variants_.size() > kMaxVariants) {
       return InvalidArgumentError(
           absl::StrCat("it has ", variants_.size(), " variants; at most ", kMaxVariants, " are possible"));
@@ -460,9 +472,8 @@ Result<std::vector<const Variant*>> KernelDefinition::VariantsFor(const Target& 
     if (!variant.runs_on || variant.runs_on(target)) running.push_back(&variant);
   }
   if (!running.empty()) return running;
-  return UnimplementedError(absl::StrCat(
-      "kernel '", name_, "' has no variant for ", target.name(),
-      "; it has: ", absl::StrJoin(variants_, ", ", [](std::string* out, const Variant& v) { out->append(v.name); })));
+  return UnimplementedError(absl::StrCat("kernel '", name_, "' has no variant for ", target.name(),
+                                         "; it has: ", ShortListOf(variants_, &Variant::name)));
 }
 
 Dim KernelDefinition::DimOf(const std::string& name) const {

@@ -192,11 +192,11 @@ KernelSource& KernelSource::DefineReal(const std::string& name, double value) {
 KernelSource& KernelSource::DefineText(const std::string& name, std::string_view text) {
   const char* wrong = nullptr;
   if (!IsIdentifier(name)) {
-    wrong = "a macro's name is letters, digits and _";
+    wrong = "the name of a macro must consist of letters, digits and _";
   } else if (text.empty()) {
-    wrong = "its value is not a finite number, or is an empty text";
+    wrong = "the value is not a finite number, or is an empty string";
   } else if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
-    wrong = "its value has a line break or another control character";
+    wrong = "the value has a line break or another control character";
   }
   if (wrong == nullptr) {
     defines.push_back(absl::StrCat(name, "=", std::string(text)));

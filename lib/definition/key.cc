@@ -39,21 +39,21 @@ Status KeyPart::Check() const {
     return InvalidArgumentError(part + " has more than one of NextPow2, Buckets and Nearest: keep one");
   }
   if (bucket == Bucket::kExact) return Status();
-  if (kind != Kind::kDim) return InvalidArgumentError(part + " has a bucket; only dims have them");
+  if (kind != Kind::kDim) return InvalidArgumentError(part + " has a bucket, but only dims can have one");
   if (bucket == Bucket::kNextPow2) return Status();
   const std::string list = part + (bucket == Bucket::kBounds ? ".Buckets" : ".Nearest");
-  if (values.empty()) return InvalidArgumentError(list + " has an empty list");
+  if (values.empty()) return InvalidArgumentError(list + " has an empty list of values");
   if (values.size() > kMostValues) {
     return InvalidArgumentError(
         absl::StrCat(list, " has ", values.size(), " values; at most ", kMostValues, " are possible"));
   }
   if (values.front() < 1) {
-    return InvalidArgumentError(absl::StrCat(list, " begins with ", values.front(), "; extents are 1 and more"));
+    return InvalidArgumentError(absl::StrCat(list, " begins with ", values.front(), "; an extent is at least 1"));
   }
   auto next = std::adjacent_find(values.begin(), values.end(), [](auto a, auto b) { return a >= b; });
   if (next == values.end()) return Status();
   return InvalidArgumentError(
-      absl::StrCat(list, " has ", *(next + 1), " behind ", *next, ": give each value once, in rising order"));
+      absl::StrCat(list, " has ", *(next + 1), " after ", *next, ": give each value once, in rising order"));
 }
 
 }  // namespace v0

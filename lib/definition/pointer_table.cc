@@ -35,15 +35,15 @@ Status PointerTable::Check() const {
       return InvalidArgumentError(absl::StrCat("tensor ", i, " of the table ", how));
     };
     if (tensor.dtype != first.dtype || tensor.rank != first.rank) {
-      return wrong(
-          absl::StrCat("is ", tensor.ToString(), ", the first ", first.ToString(), ": all are of one dtype and rank"));
+      return wrong(absl::StrCat("is ", tensor.ToString(), ", but the first tensor is ", first.ToString(),
+                                ": all tensors of a table must have the same dtype and rank"));
     }
     if (tensor.rank < 1 || tensor.rank >= kMaxRank) {
       return wrong(absl::StrCat("has rank ", tensor.rank, "; 1 to ", kMaxRank - 1, " are possible"));
     }
     if (!tensor.HasElements()) continue;
-    if (tensor.data == nullptr) return wrong("is a null pointer, and has elements");
-    if (tensor.bytes == 0) return wrong("has no size: make it by TensorView::Contiguous");
+    if (tensor.data == nullptr) return wrong("is a null pointer, although the tensor has elements");
+    if (tensor.bytes == 0) return wrong("has a size of 0 bytes: make it with TensorView::Contiguous");
   }
   return Status();
 }

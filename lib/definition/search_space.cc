@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
+#include "base/short_list.h"
 #include "definition/axis_table.h"
 #include "definition/compiler_option.h"
 
@@ -87,8 +88,8 @@ int SearchSpace::Add(const std::string& name, AxisKind kind, std::vector<AxisVal
   for (const AxisValue& value : values) {
     const auto* real = std::get_if<double>(&value);
     if (real != nullptr && std::isnan(*real)) {
-      NoteError(
-          InvalidArgumentError(absl::StrCat("axis '", name, "' lists a NaN, which equals nothing: leave it out")));
+      NoteError(InvalidArgumentError(
+          absl::StrCat("axis '", name, "' lists a NaN, which can never be found again: remove it")));
     }
     if (!seen.insert(value).second) {
       NoteError(InvalidArgumentError(absl::StrCat("axis '", name, "' lists the value ", AxisValueString(value),
@@ -104,13 +105,12 @@ IntAxis SearchSpace::FindAxis(const std::string& name) {
   std::vector<AxisDefinition>& axes = axes_->axes;
   auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisDefinition& each) { return each.name == name; });
   if (axis == axes.end()) {
-    std::string names = absl::StrJoin(
-        axes, ", ", [](std::string* out, const AxisDefinition& each) { absl::StrAppend(out, each.name); });
-    NoteError(InvalidArgumentError(absl::StrCat("no axis '", name, "'; the space has: ", names)));
+    NoteError(InvalidArgumentError(absl::StrCat("the search space has no axis '", name,
+                                                "'; its axes are: ", ShortListOf(axes, &AxisDefinition::name, name))));
     return IntAxis();
   }
   if (axis->values.empty() || !std::holds_alternative<std::int64_t>(axis->values.front())) {
-    NoteError(InvalidArgumentError(absl::StrCat("the axis '", name, "' is not one of whole numbers")));
+    NoteError(InvalidArgumentError(absl::StrCat("the axis '", name, "' has no whole numbers as values")));
     return IntAxis();
   }
   return IntAxis(static_cast<int>(axis - axes.begin()), id());
@@ -221,7 +221,8 @@ bool SearchSpace::HasIntAxis(const std::string& name) const {
 SearchSpace& SearchSpace::AddGuard(const std::string& name, const std::string& dim,
                                    std::function<bool(const Config&, std::int64_t extent)> holds) {
   auto unresolved = [dim](const Config&, const Problem&) -> bool {
-    throw StatusException{InvalidArgumentError("nobody said which dim is '" + dim + "': call ResolveDims")};
+    throw StatusException{
+        InvalidArgumentError("the search space does not know the dim '" + dim + "': call ResolveDims")};
   };
   return Add(Guard{name, unresolved, dim, std::move(holds)});
 }
@@ -231,8 +232,8 @@ Status SearchSpace::ResolveDims(const std::vector<std::string>& dim_names) {
     if (guard.dim.empty()) continue;
     auto named = std::find(dim_names.begin(), dim_names.end(), guard.dim);
     if (named == dim_names.end()) {
-      return InvalidArgumentError(absl::StrCat("the guard '", guard.name, "' is about the dim '", guard.dim,
-                                               "'; the kernel has: ", absl::StrJoin(dim_names, ", ")));
+      return InvalidArgumentError(absl::StrCat("the guard '", guard.name, "' is for the dim '", guard.dim,
+                                               "', but the kernel's dims are: ", ShortList(dim_names, guard.dim)));
     }
     const Dim dim{static_cast<int>(named - dim_names.begin())};
     guard.holds = [dim, of_extent = guard.of_extent](const Config& config, const Problem& problem) {

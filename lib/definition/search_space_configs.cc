@@ -4,8 +4,8 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/callback.h"
+#include "base/short_list.h"
 #include "definition/axis_table.h"
 #include "definition/compiler_option.h"
 #include "definition/term_guard.h"
@@ -23,9 +23,9 @@ Status CheckIsExact(const Config& baseline) {
     const std::string& name = baseline.AxisName(i);
     Result<const CompilerOption*> option = FindCompilerOption(name);
     if (!option.ok() || (*option)->results != CompilerOption::Results::kLessExact) continue;
-    return InvalidArgumentError(absl::StrCat("the baseline has ", name,
-                                             "=true, which makes the results that others are ",
-                                             "verified against less exact; give it ", name, "=false"));
+    return InvalidArgumentError(absl::StrCat(
+        "the baseline has ", name,
+        "=true, but all results are verified against the baseline's, which must be exact: use ", name, "=false"));
   }
   return Status();
 }
@@ -41,23 +41,23 @@ Result<Config> SearchSpace::ConfigNamed(const std::vector<std::pair<std::string,
     auto axis = std::find_if(axes.begin(), axes.end(),
                              [&wanted = name](const AxisDefinition& each) { return each.name == wanted; });
     if (axis == axes.end()) {
-      std::string names = absl::StrJoin(
-          axes, ", ", [](std::string* out, const AxisDefinition& each) { absl::StrAppend(out, each.name); });
-      return InvalidArgumentError(absl::StrCat("no axis '", name, "'; the space has: ", names));
+      return InvalidArgumentError(absl::StrCat("the search space has no axis '", name,
+                                               "'; its axes are: ", ShortListOf(axes, &AxisDefinition::name, name)));
     }
     std::optional<AxisValue>& slot = by_axis[static_cast<std::size_t>(axis - axes.begin())];
-    if (slot) return InvalidArgumentError(absl::StrCat("the axis ", name, " has two values"));
+    if (slot) return InvalidArgumentError(absl::StrCat("the config has two values for axis '", name, "'"));
     slot = value;
     const auto* whole = std::get_if<std::int64_t>(&value);
     bool is_double_axis = std::holds_alternative<double>(axis->values.front());
     if (whole != nullptr && is_double_axis) slot = static_cast<double>(*whole);
     if (slot->index() == axis->values.front().index()) continue;
-    return InvalidArgumentError(absl::StrCat("the axis ", name, " has values as {", ValuesString(axis->values),
-                                             "}, and ", AxisValueString(value), " is of another type"));
+    return InvalidArgumentError(absl::StrCat("the value ", AxisValueString(value), " for axis '", name,
+                                             "' has another type than the axis's values {",
+                                             ShortListOf(axis->values, AxisValueString), "}"));
   }
   std::vector<AxisValue> all;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!by_axis[i]) return InvalidArgumentError(absl::StrCat("the axis ", axes[i].name, " has no value"));
+    if (!by_axis[i]) return InvalidArgumentError(absl::StrCat("the config has no value for axis '", axes[i].name, "'"));
     all.push_back(*std::move(by_axis[i]));
   }
   Config config(axes_, std::move(all));
@@ -96,7 +96,7 @@ Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& t
 }
 
 Result<std::string> SearchSpace::NotAmong(const Config& config, const Target& target) const {
-  if (!listed_.empty() && !IsListed(config)) return std::string("the list of configs, which does not contain it,");
+  if (!listed_.empty() && !IsListed(config)) return std::string("the list of configs");
   return DroppedBy(config, target);
 }
 
@@ -130,7 +130,7 @@ Status SearchSpace::CheckBuilt(const Target& target) const {
   constexpr std::int64_t kMaxPoints = 1'000'000;
   if (NumPoints() > kMaxPoints) {
     return InvalidArgumentError(
-        absl::StrCat("the search space has more than ", kMaxPoints, " points: drop axes or values"));
+        absl::StrCat("the search space has more than ", kMaxPoints, " points: remove axes or values"));
   }
   for (const TargetBaseline& baseline : baselines_) {
     if (!baseline.CountsOn(target)) continue;
@@ -169,7 +169,7 @@ Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, c
       "the search space is empty on ", target.name(), ": ",
       most == drops.end() ? std::string("it has no points") : most->first,
       most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
-      "; relax it, or set a baseline or a fallback"));
+      "; relax the constraints, or set a baseline or a fallback"));
 }
 
 Config SearchSpace::PointAt(std::int64_t place) const {
@@ -218,8 +218,10 @@ Result<std::vector<Config>> SearchSpace::Fitting(std::vector<Config> configs, co
 
 Status SearchSpace::TakeMisuse() const {
   if (axes_->misused_by.exchange(0) == 0) return Status();
-  return InvalidArgumentError(absl::StrCat(
-      "a config was asked for an axis of another search space (or a default-made Axis): this space has ", ToString()));
+  return InvalidArgumentError(
+      absl::StrCat("a config was read with an axis of another search space, or a default-constructed Axis; the axes of "
+                   "its space are: ",
+                   ShortListOf(axes_->axes, &AxisDefinition::name)));
 }
 
 }  // namespace v0

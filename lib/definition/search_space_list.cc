@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/short_list.h"
 #include "definition/axis_table.h"
 #include "tuneonce/search_space.h"
 
@@ -15,7 +16,7 @@ void SearchSpace::TakeAxis(const std::vector<AxisValue>& values) {
   if (listed_.size() > kMostListed / values.size()) {
     return NoteError(
         InvalidArgumentError(absl::StrCat("the list of configs has more than ", kMostListed, " with axis '",
-                                          axes_->axes.back().name, "': drop axes or values")));
+                                          axes_->axes.back().name, "': remove axes or values")));
   }
   auto with_first = [&](const Config& config) {
     std::vector<AxisValue> all = config.values();
@@ -57,8 +58,8 @@ void SearchSpace::AddListed(const std::vector<AxisAssignment>& values) {
 SearchSpace& SearchSpace::AddConfig(const std::vector<AxisAssignment>& values) {
   if (listed_.empty()) {
     NoteError(
-        InvalidArgumentError("a config is added to a list of configs, which SetConfigs makes: here the space is "
-                             "all combinations of the axes' values"));
+        InvalidArgumentError("AddConfig needs a list of configs, but this space has all combinations of the axes' "
+                             "values: call SetConfigs first"));
     return *this;
   }
   for (const AxisAssignment& assignment : values) {
@@ -128,9 +129,9 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
     }
     const AxisDefinition& axis = axes_->axes[static_cast<std::size_t>(assignment.index)];
     if (axis.set.count(assignment.value) == 0) {
-      NoteError(
-          InvalidArgumentError(absl::StrCat("the ", what, " sets ", axis.name, "=", AxisValueString(assignment.value),
-                                            ", which is not one of {", ValuesString(axis.values), "}")));
+      NoteError(InvalidArgumentError(absl::StrCat("the ", what, " sets ", axis.name, "=",
+                                                  AxisValueString(assignment.value), ", which is not one of {",
+                                                  ShortListOf(axis.values, AxisValueString), "}")));
       return std::nullopt;
     }
     auto& slot = by_axis[static_cast<std::size_t>(assignment.index)];

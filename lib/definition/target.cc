@@ -27,7 +27,7 @@ Result<Target> Target::Named(const std::string& name) {
     if (stop != end || error != std::errc()) capability = 0;
   }
   if (capability < 10 || capability > 999) {
-    return InvalidArgumentError("target '" + name + "' is unknown: write it like sm_90, or cpu");
+    return InvalidArgumentError("target '" + name + "' is unknown: use a name such as sm_90, or cpu");
   }
   target.capability_major = capability / 10;
   target.capability_minor = capability % 10;

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/short_list.h"
 #include "definition/scalar_value.h"
 #include "tuneonce/grid.h"
 
@@ -59,14 +59,15 @@ Status Term::ResolveName(const TermNames& names) {
     return Status();
   }
   if (scalar == names.scalars.end()) {
-    auto name = [](std::string* out, const TermNames::Scalar& each) { out->append(each.name); };
     return InvalidArgumentError(absl::StrCat(
-        "unknown dim '", name_, "'; the kernel has: ", absl::StrJoin(names.dims, ", "),
-        names.scalars.empty() ? "" : absl::StrCat(", and the scalars ", absl::StrJoin(names.scalars, ", ", name))));
+        "unknown dim '", name_, "'; the kernel has: ", ShortList(names.dims, name_),
+        names.scalars.empty()
+            ? ""
+            : absl::StrCat(", and the scalars ", ShortListOf(names.scalars, &TermNames::Scalar::name, name_))));
   }
   if (!IsWhole(scalar->dtype)) {
     return InvalidArgumentError(absl::StrCat("the scalar '", name_, "' is a ", std::string(DTypeName(scalar->dtype)),
-                                             "; only whole numbers and truth values can be computed with"));
+                                             "; terms take only integers and booleans"));
   }
   kind_ = Kind::kScalar;
   parameter_ = scalar->parameter;
@@ -142,7 +143,7 @@ std::int64_t Term::Apply(Kind kind, std::int64_t a, std::int64_t b, const char**
   std::int64_t result = kNoValue;
   bool is_division = kind == Kind::kQuotient || kind == Kind::kCeilDiv;
   if (a == kNoValue || b == kNoValue) {
-    *why = "is made of what has no value";
+    *why = "depends on a term that has no value";
   } else if (is_division && b < 1) {
     *why = "divides by less than 1";
   } else if (is_division && a < 0) {

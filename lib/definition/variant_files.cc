@@ -29,12 +29,13 @@ Result<std::string> ExpandAxes(const std::string& pattern, const Config& config)
     text.append(pattern, at, open - at);
     if (open == std::string::npos) return text;
     std::size_t close = pattern.find('}', open);
-    if (close == std::string::npos) return InvalidArgumentError("'" + pattern + "' has a brace that does not close");
+    if (close == std::string::npos)
+      return InvalidArgumentError("'" + pattern + "' has an opening brace without a closing one");
     std::string axis = pattern.substr(open + 1, close - open - 1);
     const AxisValue* value = config.Find(axis);
     if (value == nullptr) {
-      return InvalidArgumentError(absl::StrCat("'", pattern, "' names the axis '", axis, "', which the config {",
-                                               config.ToString(), "} lacks"));
+      return InvalidArgumentError(absl::StrCat("'", pattern, "' names the axis '", axis, "', but the config {",
+                                               config.ToString(), "} has no such axis"));
     }
     text += AxisValueString(*value);
     at = close + 1;
@@ -55,8 +56,8 @@ Variant Cubins(std::vector<Precompiled> kernels) {
     auto found =
         std::find_if(kernels.begin(), kernels.end(), [&](const Precompiled& kernel) { return IsFor(kernel, config); });
     if (found != kernels.end()) return found->source;
-    return KernelSource::None(SourceKind::kCubin,
-                              NotFoundError("nothing was precompiled for the config {" + config.ToString() + "}"));
+    return KernelSource::None(
+        SourceKind::kCubin, NotFoundError("no precompiled code was given for the config {" + config.ToString() + "}"));
   };
   return Variant(std::move(find)).Named("cubin");
 }

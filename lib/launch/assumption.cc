@@ -32,7 +32,7 @@ Result<std::uint8_t> AssumptionChecks::TensorIndex(const KernelDefinition& defin
   std::optional<std::size_t> index = definition.FindParameter(name);
   // Raw memory has a pointer, but no dims.
   if (!index || definition.parameters()[*index].dims.empty()) {
-    return InvalidArgumentError("it assumes something of '" + name + "', which is not a tensor");
+    return InvalidArgumentError("an assumption names '" + name + "', which is not a tensor with dims");
   }
   return static_cast<std::uint8_t>(*index);
 }
@@ -64,7 +64,7 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
     TUNEONCE_ASSIGN_OR_RETURN(check.parameter, TensorIndex(definition, assumption.tensor));
     int rank = static_cast<int>(definition.parameters()[check.parameter].dims.size());
     if (assumption.dimension < 0 || assumption.dimension >= rank) {
-      return InvalidArgumentError(absl::StrCat("it assumes something of dimension ", assumption.dimension, " of '",
+      return InvalidArgumentError(absl::StrCat("an assumption names dimension ", assumption.dimension, " of '",
                                                assumption.tensor, "', which has rank ", rank));
     }
     check.dimension = static_cast<std::uint8_t>(assumption.dimension);
@@ -89,8 +89,8 @@ Status AssumptionChecks::CheckOfTable(const Parameter& parameter, const Assumpti
   switch (assumption.kind) {
     case Assumption::Kind::kAligned:
       if ((assumption.value & (assumption.value - 1)) == 0) return Status();
-      return InvalidArgumentError(absl::StrCat("it assumes an alignment to ", assumption.value, " bytes of ", what,
-                                               ": of such, powers of two are known"));
+      return InvalidArgumentError(absl::StrCat("an assumption aligns ", what, ", to ", assumption.value, " bytes",
+                                               ": the alignment of such a table must be a power of two"));
     case Assumption::Kind::kContiguous:
     case Assumption::Kind::kDTypeIn:
       return Status();
@@ -100,12 +100,15 @@ Status AssumptionChecks::CheckOfTable(const Parameter& parameter, const Assumpti
       const std::string& dim = parameter.dims[static_cast<std::size_t>(assumption.dimension)];
       if (std::find(parameter.varying.begin(), parameter.varying.end(), dim) == parameter.varying.end())
         return Status();
-      return InvalidArgumentError("it assumes an extent of " + what + ": its tensors may differ in '" + dim + "'");
+      return InvalidArgumentError("an assumption fixes an extent of " + what + " whose tensors may differ in '" + dim +
+                                  "': remove the assumption, or do not let '" + dim + "' vary");
     }
     case Assumption::Kind::kNoOverlap:
-      return InvalidArgumentError("it assumes that nothing overlaps with " + what + ": no launch looks at each tensor");
+      return InvalidArgumentError("an assumption excludes overlaps with " + what +
+                                  ": launches do not check the tensors of a table");
     default:
-      return InvalidArgumentError("it assumes a stride of " + what + ": its tensors have no gaps in any case");
+      return InvalidArgumentError("an assumption fixes a stride of " + what +
+                                  ": the tensors of a table are always dense, so remove it");
   }
 }
 
@@ -134,7 +137,7 @@ Result<AssumptionChecks::Check> AssumptionChecks::ScalarCheck(const KernelDefini
                                                               const Assumption& assumption) {
   std::optional<std::size_t> index = definition.FindParameter(assumption.tensor);
   if (!index || definition.parameters()[*index].kind != ParameterKind::kScalar) {
-    return InvalidArgumentError("it assumes something of '" + assumption.tensor + "', which is not a scalar");
+    return InvalidArgumentError("an assumption names '" + assumption.tensor + "', which is not a scalar");
   }
   const DType dtype = definition.parameters()[*index].dtype;
   Check check{};
@@ -145,16 +148,19 @@ Result<AssumptionChecks::Check> AssumptionChecks::ScalarCheck(const KernelDefini
   std::string what = absl::StrCat("'", assumption.tensor, "', a ", std::string(DTypeName(dtype)));
   if (assumption.kind == Assumption::Kind::kScalarAtLeast) {
     if (IsWhole(dtype)) return check;
-    return InvalidArgumentError("it assumes a least value of " + what + "; only whole numbers have one");
+    return InvalidArgumentError("an assumption sets a least value for " + what + "; only integers can have one");
   }
   if (assumption.kind == Assumption::Kind::kScalarDivisibleBy) {
-    if (!IsWhole(dtype)) return InvalidArgumentError("it assumes a divisor of " + what);
+    if (!IsWhole(dtype))
+      return InvalidArgumentError("an assumption sets a divisor for " + what + "; only integers can have one");
     if (assumption.value >= 1) return check;
-    return InvalidArgumentError(
-        absl::StrCat("it assumes that ", assumption.value, " divides ", what, "; at least 1 is possible"));
+    return InvalidArgumentError(absl::StrCat("an assumption has the divisor ", assumption.value, " for ", what,
+                                             "; a divisor must be at least 1"));
   }
   std::optional<std::uint64_t> bytes = ScalarBytes(dtype, assumption);
-  if (!bytes) return InvalidArgumentError(absl::StrCat("it assumes a value of ", what, ", that it cannot have"));
+  if (!bytes)
+    return InvalidArgumentError(
+        absl::StrCat("an assumption sets a value for ", what, " that this dtype cannot represent"));
   check.value = static_cast<std::int64_t>(*bytes);
   return check;
 }

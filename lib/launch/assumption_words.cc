@@ -21,15 +21,14 @@ std::string AssumptionChecks::NotContiguous(const Check& check, const BoundCall&
   if (check.is_table) {
     return absl::StrCat(check.TableIn(call).num_gaps, " of the tensors that '",
                         definition_->parameters()[check.parameter].name,
-                        "' points to have gaps: its kernel computes on contiguous memory; pass contiguous copies");
+                        "' points to have gaps, but the kernel needs contiguous memory: pass contiguous copies");
   }
   const TensorView& tensor = call.tensor(check.parameter);
   Check::Gap gap = check.FindGap(tensor).value_or(Check::Gap{0, 0});
-  return absl::StrCat(
-      "dimension ", gap.dimension, " of '", definition_->parameters()[check.parameter].name, "' has stride ",
-      tensor.strides[static_cast<std::size_t>(gap.dimension)], ", not ", gap.needed,
-      ": its kernel computes on contiguous memory; pass a contiguous copy, or give the kernel a variant "
-      "that takes this stride (StrideValue)");
+  return absl::StrCat("dimension ", gap.dimension, " of '", definition_->parameters()[check.parameter].name,
+                      "' has stride ", tensor.strides[static_cast<std::size_t>(gap.dimension)], ", not ", gap.needed,
+                      ", but the kernel needs contiguous memory: pass a contiguous copy, or add a variant that takes "
+                      "this stride (StrideValue)");
 }
 
 std::string AssumptionChecks::OtherScalar(const Check& check, const BoundCall& call) const {

@@ -163,9 +163,9 @@ Status CallBinder::CheckTable(const PointerTable& table, const Parameter& parame
   const std::uint64_t differing = table.differing & EqualDimensions(parameter);
   for (std::size_t d = 1; d < parameter.dims.size(); ++d) {
     if ((differing >> d & 1) == 0) continue;
-    return InvalidArgumentError(absl::StrCat("its tensors have different extents in dimension ", d - 1, " ('",
-                                             parameter.dims[d], "'), and are declared to have one: ByPointers({\"",
-                                             parameter.dims[d], "\"}) would let them differ"));
+    return InvalidArgumentError(absl::StrCat(
+        "the tensors of the table have different extents in dimension ", d - 1, " ('", parameter.dims[d],
+        "'), but are declared with the same extent: allow this with ByPointers({\"", parameter.dims[d], "\"})"));
   }
   return Status();
 }
@@ -212,7 +212,8 @@ Status CallBinder::Refusal(const Argument* arguments, std::size_t count, bool* i
     const Parameter& parameter = definition_->parameters()[expected_[i].parameter];
     const TensorView& tensor = arguments[i].tensor();
     std::string where = kernel + ", parameter '" + parameter.name + "'";
-    if (tensor.data == nullptr && tensor.HasElements()) return InvalidArgumentError(where + ": null pointer");
+    if (tensor.data == nullptr && tensor.HasElements())
+      return InvalidArgumentError(where + ": the tensor is a null pointer");
     const std::size_t known = arguments[i].is_table() && arguments[i].table().count == 0 ? 1 : parameter.dims.size();
     for (std::size_t d = 0; d < known; ++d) {
       const std::string& dim = parameter.dims[d];
@@ -244,11 +245,11 @@ Status CallBinder::RefusalOfZero(const Argument* arguments, const std::string& z
     if (!arguments[i].tensor().HasElements()) continue;
     // A sum over nothing is 0, which the kernel would have to write, so this cannot be skipped like a launch without
     // outputs.
-    return InvalidArgumentError(absl::StrCat(zero, " leaves nothing to compute '", parameter.name,
-                                             "' from, which has elements: fill it instead of launching"));
+    return InvalidArgumentError(absl::StrCat(zero, " leaves no input elements to compute '", parameter.name,
+                                             "' from: fill the output instead of launching"));
   }
   if (is_empty != nullptr) *is_empty = true;
-  return InvalidArgumentError(zero + " is not positive: there is nothing to launch");
+  return InvalidArgumentError(zero + " is not positive, so there is nothing to launch");
 }
 
 }  // namespace v0

@@ -287,12 +287,13 @@ Status AssumptionChecks::Cover(const ParameterLayout& layout, const Config& conf
   if (of_code.kind == CodeAssumption::Kind::kAtMost) declare.clear();
   const std::string assumes = Assumes(*definition_, layout, of_code);
   if (parameter.kind == ParameterKind::kDerived) {
-    return InvalidArgumentError(absl::StrCat(assumes,
-                                             ", which the definition does not show; derive it by a Term that does, as "
-                                             "16 * CeilDiv(\"M\", 16)"));
+    return InvalidArgumentError(
+        absl::StrCat(assumes,
+                     ", but the definition does not guarantee this: derive the value from a Term that does, such as "
+                     "16 * CeilDiv(\"M\", 16)"));
   }
   return InvalidArgumentError(
-      absl::StrCat(assumes, ", which the variant does not declare; ",
+      absl::StrCat(assumes, ", but the variant does not declare this: ",
                    declare.empty() ? "compile the code without this assumption" : "add " + declare + " to Assuming"));
 }
 

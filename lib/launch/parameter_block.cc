@@ -36,9 +36,9 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
   for (const SpreadTensor& spread : layout.spread_tensors_) {
     const Parameter& parameter = definition.parameters()[spread.parameter];
     if (!parameter.by_pointers) continue;
-    return InvalidArgumentError(
-        absl::StrCat("kernel '", definition.name(), "', parameter '", parameter.name,
-                     "': cuTile's convention passes no table of pointers: a kernel that takes one is called plainly"));
+    return InvalidArgumentError(absl::StrCat(
+        "kernel '", definition.name(), "', parameter '", parameter.name,
+        "': cuTile's calling convention cannot pass a table of pointers: use the plain convention for such a kernel"));
   }
   for (const StrideArgument& stride : layout.stride_arguments_) {
     for (Bare& bare : layout.bare_tensors_) {
@@ -279,7 +279,8 @@ Status ParameterLayout::FillDescriptor(const Parameter& parameter, std::size_t n
     return parameter.describe(config, call.problem, tensors.data(), bytes);
   }
   const TensorView& tensor = call.tensor(tensor_maps_[nth_map]);
-  if (maps == nullptr) return InternalError("tensor map '" + parameter.name + "': no driver to encode it");
+  if (maps == nullptr)
+    return InternalError("tensor map '" + parameter.name + "': no driver is loaded that could encode it");
   if (maps->cache != nullptr && maps->cache->Find(nth_map, tensor, bytes)) return Status();
   Status encoded = EncodeTensorMap(*maps->api, tensor, *parameter.tensor_map, config, static_cast<CUtensorMap*>(bytes));
   if (!encoded.ok()) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/short_list.h"
 #include "definition/name_expression.h"
 #include "tile_ir/tile_ir.h"
 
@@ -201,9 +202,9 @@ Status CheckTileIr(const ParameterLayout& layout, const KernelSource& source) {
                             [&](const TileIrEntry& e) { return e.name == source.symbol; });
   if (source.symbol.empty() && module.entries.size() == 1) entry = module.entries.begin();
   if (entry == module.entries.end()) {
-    return InvalidArgumentError(absl::StrCat(
-        "it has no kernel '", source.symbol, "'; it has: ",
-        absl::StrJoin(module.entries, ", ", [](std::string* out, const TileIrEntry& e) { out->append(e.name); })));
+    return InvalidArgumentError(
+        absl::StrCat("the Tile IR bytecode has no kernel '", source.symbol,
+                     "'; its kernels are: ", ShortListOf(module.entries, &TileIrEntry::name, source.symbol)));
   }
   std::vector<std::size_t> sizes;
   for (const std::string& type : entry->parameters) sizes.push_back(TileIrBytes(type));
@@ -252,7 +253,7 @@ bool TakesTileType(absl::string_view type, bool is_address, DType dtype) {
 
 Status CheckPtx(const ParameterLayout& layout, const KernelSource& source) {
   std::optional<std::vector<std::size_t>> sizes = ParameterSizesInPtx(source.content, source.symbol);
-  return sizes ? layout.CheckAgainst(*sizes) : InvalidArgumentError("it has no kernel '" + source.symbol + "'");
+  return sizes ? layout.CheckAgainst(*sizes) : InvalidArgumentError("the PTX has no kernel '" + source.symbol + "'");
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ Status EncodeTensorMap(const DriverApi& api, const TensorView& tensor, const Ten
       map.out_of_bounds == TensorMap::OutOfBounds::kNan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
                                                         : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_ERROR_INVALID_VALUE) return CudaStatus(api, result, "cuTensorMapEncodeTiled");
-  return InvalidArgumentError(absl::StrCat("the driver makes no tensor map of ", tensor.ToString(),
+  return InvalidArgumentError(absl::StrCat("the driver refuses a tensor map of ", tensor.ToString(),
                                            " with this box, swizzle and interleave (cuTensorMapEncodeTiled)"));
 }
 

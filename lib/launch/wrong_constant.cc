@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/short_list.h"
 #include "definition/scalar_value.h"
 #include "launch/assumption.h"
 
@@ -32,7 +32,7 @@ Result<AssumptionChecks::Check> AssumptionChecks::DTypeCheck(const KernelDefinit
     check.value |= std::int64_t{1} << static_cast<int>(dtype);
   }
   if (check.value != 0) return check;
-  return InvalidArgumentError("it assumes that '" + assumption.tensor + "' is of one of no dtypes");
+  return InvalidArgumentError("an assumption lists no dtype for '" + assumption.tensor + "'");
 }
 
 const AssumptionChecks::Check* AssumptionChecks::WrongConstant(const BoundCall& call) const {
@@ -71,7 +71,7 @@ Status AssumptionChecks::NoneOfDType(const std::vector<const AssumptionChecks*>&
   const KernelDefinition& definition = *any.front()->definition_;
   return InvalidArgumentError(absl::StrCat(
       "kernel '", definition.name(), "', parameter '", definition.parameters()[first->parameter].name,
-      "': its code is for ", absl::StrJoin(names, ", "), ", got ", call.tensor(first->parameter).ToString()));
+      "': its code is for the dtypes ", ShortList(names), ", not for ", call.tensor(first->parameter).ToString()));
 }
 
 Status AssumptionChecks::VerifyAny(const std::vector<const AssumptionChecks*>& of_any_dtype, const BoundCall& call) {
@@ -103,8 +103,9 @@ Status AssumptionChecks::VerifyAny(const std::vector<const AssumptionChecks*>& o
     if (nearest.ok()) nearest = std::move(suits);
   }
   if (!nearest.ok() || first == nullptr) return nearest;
-  std::string is_not = absl::StrCat("kernel '", first->definition_->name(), "' was compiled for ",
-                                    first->NameOf(*first_wrong), " = ", absl::StrJoin(values, ", "), ", not ");
+  std::string is_not =
+      absl::StrCat("kernel '", first->definition_->name(), "' was compiled for ", first->NameOf(*first_wrong), " = ",
+                   ShortListOf(values, [](std::int64_t value) { return absl::StrCat(value); }), ", not for ");
   if (first_wrong->kind == Assumption::Kind::kScalarIs) {
     absl::StrAppend(&is_not, WholeScalar(first_wrong->dtype, call.problem.values[first_wrong->parameter]));
   } else {
@@ -112,7 +113,7 @@ Status AssumptionChecks::VerifyAny(const std::vector<const AssumptionChecks*>& o
     absl::StrAppend(&is_not, call.tensor(first_wrong->parameter).shape[first_wrong->dimension], " (dimension ",
                     static_cast<int>(first_wrong->dimension), " of '", tensor, "')");
   }
-  return InvalidArgumentError(is_not + ": it is a constant of the code");
+  return InvalidArgumentError(is_not + ": the value is a constant of the code");
 }
 
 }  // namespace v0

@@ -125,9 +125,9 @@ Result<std::shared_ptr<CuptiClaim>> CuptiClaim::Get(const CuptiApi& cupti, const
   there = current->claim.lock();
   if (there != nullptr) {
     if (there->IsOf(cupti)) return there;
-    return UnavailableError(absl::StrCat("another CUPTI measures in this process just now (",
-                                         there->cupti_.library_path,
-                                         "), and a process can have one at a time; wanted is ", cupti.library_path));
+    return UnavailableError(
+        absl::StrCat("another CUPTI library is in use in this process (", there->cupti_.library_path,
+                     "), and a process can use only one at a time, so this one cannot be used: ", cupti.library_path));
   }
   // The last owner of the claim before may be finalizing it just now.
   while (current->claimed) current->finalized.Wait(lock);
@@ -217,7 +217,8 @@ Result<std::vector<double>> CuptiSession::Take(StreamId stream) {
   for (const KernelTime& kernel : kernels) {
     constexpr std::uint64_t kHour = 3600ull * 1000 * 1000 * 1000;
     if (kernel.start_ns == 0 || kernel.end_ns <= kernel.start_ns || kernel.end_ns - kernel.start_ns > kHour) {
-      return UnavailableError("CUPTI's kernel records make no sense: a version that is not known here?");
+      return UnavailableError(
+          "CUPTI returned invalid kernel records, perhaps because this version of CUPTI is not supported");
     }
     times_us.push_back(static_cast<double>(kernel.end_ns - kernel.start_ns) / 1000);
   }

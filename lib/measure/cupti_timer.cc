@@ -41,8 +41,8 @@ class CuptiTimingSession final : public TimingSession {
       if (times.size() == runs.size()) return times;
       received = times.size();
     }
-    return UnavailableError(
-        absl::StrCat("CUPTI gave ", received, " records for ", runs.size(), " kernels, ", kAttempts, " times"));
+    return UnavailableError(absl::StrCat("CUPTI returned ", received, " records for ", runs.size(),
+                                         " kernels, in each of ", kAttempts, " attempts"));
   }
 
   std::int64_t num_launches() const override { return num_launches_; }

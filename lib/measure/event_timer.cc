@@ -67,7 +67,7 @@ class EventTimingSession final : public TimingSession {
   Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
     TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, 1));
     if (prepared->graph.num_nodes() == num_nodes_around_) {
-      return FailedPreconditionError("it launched nothing on the stream that it was to be timed on");
+      return FailedPreconditionError("the function that is timed launched nothing on the stream it was given");
     }
     if (!flush_.is_cold() && !run.prepare && !stream_.api().is_cpu_device()) {
       TUNEONCE_ASSIGN_OR_RETURN(double once_us, SampleOne(*prepared));

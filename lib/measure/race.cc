@@ -189,7 +189,7 @@ void Race::Judge() {
   over_ = is_conclusive_ || num_rounds_ >= options_.max_rounds || spent_ms_ >= options_.budget_ms;
 }
 
-std::optional<std::size_t> Race::LaunchPlan() const {
+std::optional<std::size_t> Race::Selected() const {
   Standing standing = CurrentStanding();
   if (standing.racing.empty()) return std::nullopt;
   return standing.racing[Selected(standing)];

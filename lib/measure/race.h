@@ -63,7 +63,7 @@ class TUNEONCE_API Race {
   void Stop() { over_ = true; }
 
   /// The most preferred entrant within its tie of the fastest. Empty if all were disqualified.
-  std::optional<std::size_t> LaunchPlan() const;
+  std::optional<std::size_t> Selected() const;
   /// Returns whether the race ended because the result is conclusive. False while it goes on, and if rounds or budget
   /// were used up.
   bool is_conclusive() const { return is_conclusive_; }

@@ -178,7 +178,7 @@ Result<ArrayLayout> ArrayLayout::Of(const TensorView& tensor) {
     is_inside &= tensor.strides[d] >= 0;
   }
   if (!is_inside || BytesSpanned(layout) > tensor.bytes) {
-    return InvalidArgumentError("its strides lead out of the " + std::to_string(tensor.bytes) + " bytes it spans");
+    return InvalidArgumentError("the tensor's strides reach beyond its " + std::to_string(tensor.bytes) + " bytes");
   }
   return HasNoGaps(layout, room) ? Dense(tensor.dtype, room) : Result<ArrayLayout>(layout);
 }

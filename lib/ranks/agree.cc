@@ -54,8 +54,8 @@ class Listener {
     silent_.insert(rank);
     const std::string& damage = damage_[rank];
     agreement_.Silent(rank, damage.empty()
-                                ? absl::StrCat("said nothing for ", silence_ms_, " ms (RankPolicy::silence_ms)")
-                                : "sent something else than a message: " + damage);
+                                ? absl::StrCat("sent nothing for ", silence_ms_, " ms (RankPolicy::silence_ms)")
+                                : "sent an invalid message: " + damage);
     return Status();
   }
 

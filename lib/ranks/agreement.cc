@@ -72,10 +72,9 @@ std::string Agreement::bytes() const {
 void Agreement::Posted(const std::string& held) {
   is_posted_ = true;
   if (held != bytes()) {
-    FailAll(
-        FailedPreconditionError(absl::StrCat("rank ", options_.rank,
-                                             " has been in this group before, or another process is: after a restart "
-                                             "give the group another name, in all ranks")));
+    FailAll(FailedPreconditionError(absl::StrCat("rank ", options_.rank,
+                                                 " joined this group before, or another process uses its number: after "
+                                                 "a restart use another group name on all ranks")));
     stage_ = Stage::kOver;  // What was written stays: nothing more is to be said in its name.
   }
   Advance();
@@ -135,7 +134,7 @@ void Agreement::Fail(std::size_t key, Status why) {
 void Agreement::FailMissing(std::size_t key, int rank) {
   if (!plans_[key].status.ok()) return;
   plans_[key].is_in_all_lists = false;
-  Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank, " does not have it in its list")));
+  Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank, " does not have this key in its list")));
 }
 
 bool Agreement::ServesNothing() const {
@@ -211,17 +210,14 @@ void Agreement::PlanKey(std::size_t key) {
     const KeyVote* vote = VoteOf(rank, key);
     if (vote == nullptr) return FailMissing(key, rank);
     if (vote->definition != mine.definition) {
-      return Fail(key,
-                  FailedPreconditionError(absl::StrCat("rank ", rank,
-                                                       " has the kernel from other sources, or with other configs, "
-                                                       "than rank ",
-                                                       options_.rank)));
+      return Fail(key, FailedPreconditionError(absl::StrCat(
+                           "rank ", rank, " has the kernel with other sources or configs than rank ", options_.rank)));
     }
     const bool differs = from != nullptr && from->state == KeyVote::kServed && vote->state == KeyVote::kServed &&
                          from->selection != vote->selection;
     if (differs) {
       return Fail(key, FailedPreconditionError(absl::StrCat("ranks ", owner, " and ", rank,
-                                                            " run different configs of it already, or pinned ones")));
+                                                            " already run different or pinned configs for this key")));
     }
     if (vote->state == KeyVote::kFallback) bound_rank = rank;
     if (from == nullptr || vote->state > from->state) {
@@ -231,10 +227,10 @@ void Agreement::PlanKey(std::size_t key) {
   }
   if (from->state <= KeyVote::kMayNotSearch) return;
   if (bound_rank >= 0) {
-    return Fail(key, FailedPreconditionError(absl::StrCat("rank ", bound_rank,
-                                                          " runs its fallback only, as DISABLE_AUTOTUNE, the mode "
-                                                          "kFallbackOnly and Freeze say, and rank ",
-                                                          owner, " does not")));
+    return Fail(
+        key, FailedPreconditionError(absl::StrCat(
+                 "rank ", bound_rank, " runs its fallback only (DISABLE_AUTOTUNE, kFallbackOnly or Freeze), but rank ",
+                 owner, " does not")));
   }
   plan.owner = owner;
   for (int rank : my_kind_) {
@@ -306,7 +302,7 @@ Status Agreement::HeardDecisions(int rank, const std::string& bytes) {
     if (plan.owner != rank || !IsOneOf(plan.takers, options_.rank)) continue;
     const Result<std::string>* decision = Find(decisions, vote_.keys[key].key);
     if (decision == nullptr) {
-      Fail(key, InternalError(absl::StrCat("rank ", rank, " decided nothing of it")));
+      Fail(key, InternalError(absl::StrCat("rank ", rank, " did not vote on this key")));
     } else if (!decision->ok()) {
       Fail(key, decision->status());
     } else {
@@ -331,8 +327,8 @@ Status Agreement::HeardChecks(int rank, const std::string& bytes) {
     } else if (!digest->ok()) {
       Fail(key, digest->status());
     } else if (plans_[key].digest && *plans_[key].digest != **digest) {
-      Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank, " would run other code than rank ", options_.rank,
-                                                     ": use the same compilers in all ranks")));
+      Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank, " would run different code than rank ",
+                                                     options_.rank, ": use the same compilers on all ranks")));
     }
   }
   return Status();

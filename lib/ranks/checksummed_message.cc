@@ -16,11 +16,11 @@ std::string WithChecksum(std::string body) {
 
 Result<std::string_view> Opened(const std::string& bytes) {
   std::string_view all = bytes;
-  if (all.size() < kChecksumBytes) return InternalError("a message is cut");
+  if (all.size() < kChecksumBytes) return InternalError("a message was truncated");
   std::string_view body = all.substr(0, all.size() - kChecksumBytes);
   MessageReader freeze(all.substr(body.size()));
   if (ReadFingerprint(freeze) != Fingerprinter().Add(body).Finish())
-    return InternalError("a message is cut or changed");
+    return InternalError("a message was truncated or changed");
   return body;
 }
 

@@ -52,7 +52,7 @@ Result<std::vector<std::string>> RankGroup::AllGather(const std::string& bytes, 
     if (given) all.push_back(*std::move(given));
   }
   if (missing.empty()) return all;
-  return DeadlineExceededError(absl::StrCat("rank ", missing, " said nothing for ", silence_ms, " ms"));
+  return DeadlineExceededError(absl::StrCat("rank ", missing, " sent nothing for ", silence_ms, " ms"));
 }
 
 }  // namespace v0

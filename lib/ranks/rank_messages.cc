@@ -23,8 +23,8 @@ Result<Vote> DecodeVote(const std::string& bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
   MessageReader reader(body);
   if (const std::uint32_t version = reader.U32(); version != kRanksVersion) {
-    return FailedPreconditionError(absl::StrCat("it speaks version ", version, " of the ranks' protocol, and not ",
-                                                kRanksVersion, ": use the same tuneonce in all ranks"));
+    return FailedPreconditionError(absl::StrCat("the rank uses version ", version, " of the rank protocol, not ",
+                                                kRanksVersion, ": use the same tuneonce version on all ranks"));
   }
   Vote vote;
   vote.nonce = reader.U64();

@@ -35,7 +35,7 @@ std::string SearchBoard::Cell(const char* what, int word) const {
 Status SearchBoard::Write(const std::string& cell, const std::string& bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(const std::string held, WriteOnce(cell, bytes));
   if (held == bytes) return Status();
-  return FailedPreconditionError("another start of this rank has written '" + cell + "'");
+  return FailedPreconditionError("another process with this rank's number has written '" + cell + "'");
 }
 
 Result<std::string> SearchBoard::WriteOnce(const std::string& cell, const std::string& bytes) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
+#include "base/short_list.h"
 #include "compile/ptx_evidence.h"
 #include "compile/tile_front_end.h"
 #include "definition/open_dtype.h"
@@ -74,26 +75,26 @@ Result<Target> TargetOf(const KernelDefinition& definition, const Options& optio
     if (!target.is_cpu_device && definition.VariantsFor(target).ok()) return target;
   }
   return UnimplementedError(
-      absl::StrCat(definition.name(), ": no variant runs on a GPU that is known; say on which: --target"));
+      absl::StrCat(definition.name(), ": no variant runs on a known GPU: name one with --target"));
 }
 
 Result<KernelEvidence> EvidenceOf(const KernelSource& source) {
-  if (source.withheld != nullptr) return UnimplementedError("its sources stayed where it was compiled");
+  if (source.withheld != nullptr) return UnimplementedError("the bundle was compiled without its sources");
   switch (source.kind) {
     case SourceKind::kTileIr:
       return TileIrEvidence(source.content, source.symbol);
     case SourceKind::kPtx:
       return PtxEvidence(source.content, source.symbol);
     case SourceKind::kCubin:
-      return UnimplementedError("machine code is not read: export PTX to have it looked at");
+      return UnimplementedError("machine code cannot be analyzed: export PTX instead");
     case SourceKind::kCudaCpp:
-      return UnimplementedError("CUDA C++ is not read");
+      return UnimplementedError("CUDA C++ cannot be analyzed");
     case SourceKind::kCpuCpp:
-      return UnimplementedError("C++ for the CPU device is not read");
+      return UnimplementedError("C++ for the CPU device cannot be analyzed");
     case SourceKind::kTileCpp:
-      return UnimplementedError("CUDA Tile C++ is not read");
+      return UnimplementedError("CUDA Tile C++ cannot be analyzed");
   }
-  return UnimplementedError("sources of this kind are not read");
+  return UnimplementedError("sources of this kind cannot be analyzed");
 }
 
 /// The Tile IR that NVRTC makes of CUDA Tile C++; other sources as they are. Errors: those of the front end.
@@ -146,8 +147,8 @@ class VariantClassifier {
   OfVariant Take() {
     if (result_.num_sources > 0) result_.no_evidence.clear();
     if (families_.size() > 1) {
-      result_.classification = {nullptr,
-                                {absl::StrCat("its configs are of several: ", absl::StrJoin(families_, ", "))}};
+      result_.classification = {
+          nullptr, {absl::StrCat("its configs belong to several families: ", absl::StrJoin(families_, ", "))}};
     }
     return std::move(result_);
   }
@@ -220,12 +221,12 @@ Classification WholeOf(const std::vector<OfVariant>& variants) {
     const Classification& each = variant.classification;
     if (each.family != nullptr && whole.family != nullptr && each.family != whole.family) {
       return {nullptr,
-              {absl::StrCat("variants are of several: ", whole.family->name, ", and ", each.family->name, " ('",
-                            variant.name, "')")}};
+              {absl::StrCat("the variants belong to several families: ", whole.family->name, ", and ",
+                            each.family->name, " ('", variant.name, "')")}};
     }
     if (whole.reasons.empty() || (whole.family == nullptr && each.family != nullptr)) whole = each;
   }
-  if (whole.reasons.empty()) whole.reasons.push_back("no variant's code can be read");
+  if (whole.reasons.empty()) whole.reasons.push_back("the code of no variant can be analyzed");
   return whole;
 }
 
@@ -238,7 +239,7 @@ void Recommend(const std::vector<Config>& configs, ClassifiedBundle* bundle) {
   } else {
     bundle->recommended = "occupancy_only";
     bundle->why_recommended =
-        absl::StrCat("no axis changes its code; with its tiles as axes ", family->name, " would be");
+        absl::StrCat("no axis changes its code; if its tiles were axes, ", family->name, " would be recommended");
   }
 }
 
@@ -250,9 +251,10 @@ Status AddIntensity(const KernelDefinition& definition, const Bundle::Example& e
     const std::vector<std::string>& known = definition.dims();
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       return InvalidArgumentError(
-          absl::StrCat("the bundle has no dim '", name, "'; it has: ", absl::StrJoin(known, ", ")));
+          absl::StrCat("the bundle has no dim '", name, "'; its dims are: ", ShortList(known, name)));
     }
-    if (extent < 1) return InvalidArgumentError(absl::StrCat("the extent of ", name, " is ", extent, ", below 1"));
+    if (extent < 1)
+      return InvalidArgumentError(absl::StrCat("the extent of ", name, " is ", extent, ", but must be at least 1"));
     dims[name] = extent;
   }
   for (const std::string& name : definition.dims()) {

@@ -30,7 +30,7 @@ std::optional<Fingerprint> ParseKey(const Json& json) {
 
 Result<RecordedCode> PieceOf(const Json& json) {
   if (!json.is_object() || json.size() != 2 || !json.contains("key") || !json.contains("bytes")) {
-    return InvalidArgumentError("it must be an object of 'key' and 'bytes'");
+    return InvalidArgumentError("the entry must be an object with 'key' and 'bytes'");
   }
   std::optional<Fingerprint> key = ParseKey(json["key"]);
   if (!key) return InvalidArgumentError("field 'key' must be a string of 32 hexadecimal digits");
@@ -61,7 +61,7 @@ Result<std::vector<RecordedCode>> CodeFromJson(const std::string& text) {
     return depth <= kDeepestCode;
   };
   Json json = Json::parse(text, keep, /*allow_exceptions=*/false);
-  if (is_too_deep || !json.is_object()) return InvalidArgumentError("this is not a file of records");
+  if (is_too_deep || !json.is_object()) return InvalidArgumentError("the file is not a file of records");
   std::vector<RecordedCode> code;
   auto list = json.find("code");
   if (list == json.end()) return code;

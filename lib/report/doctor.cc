@@ -65,7 +65,7 @@ DoctorFinding NvrtcFinding(const NvrtcToolchain& nvrtc) {
       description.find(" was not found") == std::string::npos && description.find(" is not NVRTC") == std::string::npos;
   return DoctorFinding{
       "NVRTC", found, description,
-      found ? "" : "install the CUDA toolkit or PyPI's nvidia-cuda-nvrtc, and set TUNEONCE_NVRTC if it lies elsewhere"};
+      found ? "" : "install the CUDA toolkit or PyPI's nvidia-cuda-nvrtc, and set TUNEONCE_NVRTC if it is elsewhere"};
 }
 
 DoctorFinding CudaHeadersFinding(const NvrtcToolchain& nvrtc) {
@@ -74,7 +74,7 @@ DoctorFinding CudaHeadersFinding(const NvrtcToolchain& nvrtc) {
   if (!finding.found) {
     finding.advice = "without them CUDA C++ that includes any of the toolkit's headers does not compile";
   } else if (!headers.has_cccl) {
-    finding.advice = "CUB and libcu++ are not there: install the toolkit's CCCL, or PyPI's nvidia-cuda-cccl beside it";
+    finding.advice = "CUB and libcu++ are missing: install the toolkit's CCCL, or PyPI's nvidia-cuda-cccl";
   }
   return finding;
 }
@@ -82,10 +82,9 @@ DoctorFinding CudaHeadersFinding(const NvrtcToolchain& nvrtc) {
 DoctorFinding CuptiFinding(const Environment& environment) {
   Result<const CuptiApi*> cupti = LoadCupti(environment);
   if (!cupti.ok()) {
-    return DoctorFinding{
-        "CUPTI", false, cupti.status().message(),
-        "without it candidates are timed by events; it comes with the CUDA toolkit: set TUNEONCE_CUPTI "
-        "if it lies elsewhere"};
+    return DoctorFinding{"CUPTI", false, cupti.status().message(),
+                         "without it candidates are timed by events; it comes with the CUDA toolkit: set "
+                         "TUNEONCE_CUPTI if it is elsewhere"};
   }
   std::uint32_t version = 0;
   (*cupti)->GetVersion(&version);
@@ -94,9 +93,9 @@ DoctorFinding CuptiFinding(const Environment& environment) {
 
 DoctorFinding NvmlFinding(const Environment& environment) {
   Result<const NvmlApi*> nvml = LoadNvml(environment);
-  if (nvml.ok()) return DoctorFinding{"NVML", true, "says the device's clocks, for records and results", ""};
+  if (nvml.ok()) return DoctorFinding{"NVML", true, "reports the device's clocks, for records and results", ""};
   return DoctorFinding{"NVML", false, nvml.status().message(),
-                       "without it records do not say the device's clocks; it comes with NVIDIA's driver"};
+                       "without it records lack the device's clocks; it comes with NVIDIA's driver"};
 }
 
 DoctorFinding WorkerFinding(const Environment& environment) {

@@ -227,17 +227,17 @@ class RecordsReader {
 
   /// Returns the records that were read. `json` is the file's content without the records, which Add has taken out.
   Result<std::vector<TuningRecord>> Finish(const Json& json) {
-    if (is_too_deep_) return InvalidArgumentError(absl::StrCat("it is nested deeper than ", kMaxDepth));
-    if (json.is_discarded()) return InvalidArgumentError("this is no JSON");
+    if (is_too_deep_) return InvalidArgumentError(absl::StrCat("the JSON is nested deeper than ", kMaxDepth));
+    if (json.is_discarded()) return InvalidArgumentError("the file is not JSON");
     if (!json.is_object() || json.value("format", Json()) != kRecordsFormat) {
       return InvalidArgumentError(
-          absl::StrCat("this is not a file of records: \"format\" must be \"", kRecordsFormat, "\""));
+          absl::StrCat("the file is not a file of records: \"format\" must be \"", kRecordsFormat, "\""));
     }
     version_ = json.value("version", Json());
     if (!IsKnown(version_)) {
       bool is_older = version_.is_number_integer() && version_ < kRecordsVersion;
       return InvalidArgumentError(
-          absl::StrCat("\"version\" is ", version_.dump(), "; this program knows version ", kRecordsVersion,
+          absl::StrCat("\"version\" is ", version_.dump(), ", but this program reads version ", kRecordsVersion,
                        is_older ? ": tune again, and export the new records" : ": update tuneonce"));
     }
     auto list = json.find("records");

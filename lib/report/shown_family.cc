@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/short_list.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -25,8 +25,8 @@ Status CheckExtents(const Family& family, const std::map<std::string, std::int64
   const std::vector<std::string> dims = family.Dims();
   for (const auto& [dim, extent] : extents) {
     if (std::find(dims.begin(), dims.end(), dim) == dims.end()) {
-      return InvalidArgumentError(absl::StrCat("the family ", family.name, " has no dim '", dim,
-                                               "'; it has: ", dims.empty() ? "none" : absl::StrJoin(dims, ", ")));
+      return InvalidArgumentError(
+          absl::StrCat("the family ", family.name, " has no dim '", dim, "'; its dims are: ", ShortList(dims, dim)));
     }
     if (extent < 0) return InvalidArgumentError(absl::StrCat("the extent of ", dim, " is ", extent, ", below 0"));
   }

@@ -116,8 +116,8 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
   std::vector<std::string> found;
   if (configs.size() > 1 && !definition.space().BaselineOn(classified.target)) {
     found.push_back(
-        "the space has no baseline: a winner may be slower than what runs untuned, and no result can be verified; "
-        "declare the config that you would ship");
+        "the space has no baseline, so no result can be verified and a selected config may be slower than an untuned "
+        "kernel: declare the config that you would ship as the baseline");
   }
   bool is_in_place = false;
   for (const ClassifiedBundle::OfVariant& each : classified.variants) {
@@ -140,14 +140,16 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
         return std::string_view(axis.name) == "num_ctas";
       });
   if (is_bound_by_memory && !tries_clusters && ValuesOf("num_ctas", configs, nullptr).size() > 1) {
-    found.push_back("num_ctas is tried, but the kernel is bound by memory: its blocks share no tile; leave it out");
+    found.push_back(
+        "the axis num_ctas has no use here, because the kernel is bound by memory and its blocks share no tile: remove "
+        "the axis");
   }
   const bool has_in_out = std::any_of(definition.parameters().begin(), definition.parameters().end(),
                                       [](const Parameter& p) { return p.access == Access::kInOut; });
   if (is_in_place && !has_in_out) {
     found.push_back(
-        "a tensor is read and written, and none is declared inout: each run of a search would be given what "
-        "the one before it wrote");
+        "a tensor is both read and written, but not declared inout: each run of a search would read what the run "
+        "before it wrote");
   }
   return found;
 }

@@ -27,7 +27,7 @@ std::string WhyNot(const DeviceIdentity& device) {
     return absl::StrCat("tileiras does not compile for sm_", capability);
   }
   if (device.driver_version >= kFirstDriver) return "";
-  return absl::StrCat("its driver is of CUDA ", device.driver_version / 1000, ".", device.driver_version % 1000 / 10,
+  return absl::StrCat("its driver is for CUDA ", device.driver_version / 1000, ".", device.driver_version % 1000 / 10,
                       ", older than 13.0");
 }
 
@@ -43,7 +43,7 @@ DoctorFinding TileIrFinding(bool has_tileiras, const std::vector<DeviceIdentity>
   DoctorFinding finding{"Tile IR", has_tileiras && enable_tile && !active.empty(), "", ""};
   if (devices.empty()) details.push_back("there is no GPU");
   if (!has_tileiras) details.push_back("tileiras was not found");
-  if (!enable_tile) details.push_back("ENABLE_TILE=0, or TUNEONCE_ENABLE_TILE=0, leaves it out");
+  if (!enable_tile) details.push_back("ENABLE_TILE=0, or TUNEONCE_ENABLE_TILE=0, disables it");
   if (finding.found) details.insert(details.begin(), absl::StrCat("active on ", absl::StrJoin(active, ", ")));
   if (!finding.found) details.insert(details.begin(), "not active");
   finding.detail = absl::StrJoin(details, "; ");

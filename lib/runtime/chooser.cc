@@ -51,7 +51,7 @@ std::string TunedText(const TuningResult& result) {
       "{", result.best.config.ToString(), "} takes ", result.best.measurement.mean_us, " us",
       result.speedup_over_baseline ? absl::StrCat(", ", *result.speedup_over_baseline, "x the baseline") : "", "; ",
       result.successes.size(), " measured, ", result.failures.size(), " failed, ", result.not_measured.size(),
-      " left out; ", cost.wall_seconds, " s, of which ", cost.compile_wall_seconds, " s compiling");
+      " not measured; ", cost.wall_seconds, " s, of which ", cost.compile_wall_seconds, " s compiling");
 }
 
 /// How long one wait for another process's lease takes, before this thread looks whether it is to go on.
@@ -73,7 +73,7 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const LaunchKey& key, bo
     return {lease.status(), /*is_elsewhere=*/code == StatusCode::kDeadlineExceeded};
   }
   if (!lease.ok()) {
-    to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
+    to_.announcer.WarnOfStore(lease.status(), "; this process tunes the key at the same time as others");
   } else if (*lease != nullptr && ServeFromStore(*in_store, call, key, serving, &miss)) {
     return TuneOutcome::Stored();
   }
@@ -88,10 +88,11 @@ TuneOutcome Chooser::Reselect(const TuneRequest& request, const LaunchKey& key, 
   Result<TuningLease> lease = LeaseToTune(request, in_store->key, may_wait);
   if (lease.status().code() == StatusCode::kDeadlineExceeded) return {lease.status(), /*is_elsewhere=*/true};
   if (lease.status().code() == StatusCode::kCancelled) return {lease.status()};
-  if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
+  if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; this process tunes the key at the same time as others");
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store->key);
   if ((there.ok() && there->IsPinned()) || to_.ready_keys.selections().IsPinned(key)) {
-    return {FailedPreconditionError(in_store->key.key_text + " is pinned: it is not tuned before Unpin")};
+    return {FailedPreconditionError(in_store->key.key_text +
+                                    " is pinned, and a pinned key is not tuned: call Unpin first")};
   }
   return SearchAndRemember(request, *std::move(in_store), key, ReadyKeys::Place::kInstead);
 }
@@ -105,7 +106,7 @@ TuneOutcome Chooser::Serve(TuningCall& call, const LaunchKey& key) {
   NoteMiss(in_store->key, miss);
   TuneOutcome outcome;
   // Unavailable, as another process may store it.
-  outcome.status = UnavailableError(absl::StrCat("no stored selection with stored code serves ", in_store->key.key_text,
+  outcome.status = UnavailableError(absl::StrCat("the store has no selection with code for ", in_store->key.key_text,
                                                  ": ", std::string(RecordMissName(miss.reason))));
   outcome.is_not_stored = true;
   return outcome;
@@ -153,14 +154,14 @@ Result<TuningLease> Chooser::LeaseToTune(const TuneRequest& request, const Tunin
     Result<TuningLease> lease = to_.policy.store->Lease(key, limits);
     if (lease.ok() || lease.status().code() != StatusCode::kDeadlineExceeded) return lease;
     if (IsInterrupted(InterruptOf(request.limits))) {
-      return CancelledError("interrupted while another process tunes the same key");
+      return CancelledError("interrupted while waiting for another process that tunes the same key");
     }
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
       return DeadlineExceededError(max_wait_ms > 0
-                                       ? absl::StrCat("another process tunes this key, and was not done within ",
+                                       ? absl::StrCat("another process is tuning this key, and did not finish within ",
                                                       max_wait_ms, " ms (AutotunePolicy::max_wait_ms)")
-                                       : "another process tunes this key");
+                                       : "another process is tuning this key");
     }
     limits.timeout_ms = std::min(kLeaseSliceMs, static_cast<int>(left.count()));
   }
@@ -247,7 +248,7 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
     on->inputs = at_bound.inputs();
     // What may run for this call must be what is measured: a bound that 16 does not divide, of a shape that it does.
     if (!in_store.device.LeftOutBy(at_bound.call()).IsWithin(in_store.left_out)) {
-      return FailedPreconditionError("some variants suit the shape at hand and not the bucket's bound");
+      return FailedPreconditionError("some variants accept this shape, but not the upper bound of its bucket");
     }
     return SearchAt(request, in_store, only, at_bound.call(), begin, memory);
   };
@@ -311,7 +312,7 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
       place == ReadyKeys::Place::kInstead && in_use && in_use->record != nullptr && MustStay(*in_use->record, record);
   if (stays) {
     to_.announcer.Warn(absl::StrCat(record.key.key_text, ": the search was cut short; the selected {",
-                                    in_use->record->config.ToString(), "} stays: raise the search's budget"));
+                                    in_use->record->config.ToString(), "} is kept: raise the search's budget"));
   } else if (Status published = PublishFound(searched->found, in_store.device, call, key, place, record);
              !published.ok()) {
     return {published};
@@ -350,16 +351,15 @@ void Chooser::Remember(const TuningRecord& record) const {
     return to_.announcer.Warn("tuned under a profiler (" + profiler + "): the selection is used, but not stored");
   }
   if (!record.verification.is_data_sufficient) {
-    return to_.announcer.Warn(absl::StrCat(
-        record.key.key_text,
-        ": its inputs could not show an incorrect result (constant, zero, of one sign, or not finite), and "
-        "other inputs are not available: the selection holds for this process; declare values with ForWarmup, or tune "
-        "on other data"));
+    return to_.announcer.Warn(
+        absl::StrCat(record.key.key_text,
+                     ": the inputs cannot reveal an incorrect result (constant, zero, of one sign, or not finite), so "
+                     "the selection is not stored: declare values with ForWarmup, or tune on other data"));
   }
   Result<RecordLookup> there = to_.policy.store->Lookup(record.key);
   if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;
   if (Status stored = to_.policy.store->Put(record); !stored.ok()) {
-    to_.announcer.WarnOfStore(stored, "; the selection holds for this process only");
+    to_.announcer.WarnOfStore(stored, "; the selection is kept for this process only");
   }
 }
 

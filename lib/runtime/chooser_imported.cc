@@ -59,9 +59,9 @@ std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request
     double most_us =
         result.baseline ? result.baseline->measurement.mean_us * (1 + to_.policy.search.baseline_margin) : 0;
     if (it == result.successes.end()) {
-      why = result.failures.empty() ? "it does not run at these dims" : result.failures.front().message;
+      why = result.failures.empty() ? "the config does not run at these dims" : result.failures.front().message;
     } else if (result.baseline && it->measurement.mean_us > most_us) {
-      why = "it is slower than the baseline";
+      why = "the config is slower than the baseline";
     } else {
       TuningRecord record = RecordOf(result, in_store, on);
       record.config = it->config;
@@ -96,12 +96,13 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const LaunchKey& key, 
   Result<KeyInStore> in_store = IdentifyHere(request.call, key);
   if (!in_store.ok()) return {in_store.status()};
   std::optional<Selection> selection = to_.ready_keys.selections().Find(key);
-  if (!selection || selection->record == nullptr) return {UnavailableError("what the key runs is changed just now")};
+  if (!selection || selection->record == nullptr)
+    return {UnavailableError("another thread replaced the key's config during the call: call again")};
   const TuningRecord& known = *selection->record;
   std::optional<Config> config = ConfigOf(*in_store, known.config);
-  if (!config) return {InternalError("what the key runs is not a config of the kernel")};
+  if (!config) return {InternalError("the key's selected config is not a config of the kernel")};
   to_.announcer.Inform(in_store->key.key_text, [&] {
-    return "{" + config->ToString() + "} is verified at " +
+    return "{" + config->ToString() + "} is being verified at " +
            to_.definition->DimsString(request.call.call().problem.dims);
   });
   MeasuredOn on;
@@ -133,7 +134,7 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const LaunchKey& key, 
   if (is_stored) {
     AddExtents(fresh, &there->record->verification);
     if (Status put = to_.policy.store->Put(*there->record); !put.ok()) {
-      to_.announcer.WarnOfStore(put, "; what was verified now is verified again by the next process");
+      to_.announcer.WarnOfStore(put, "; the next process has to verify this selection again");
     }
   }
   if (to_.ready_keys.HasVerifiedSelection(key, request.call.call())) return TuneOutcome();

@@ -34,9 +34,9 @@ Status Chooser::Pin(TuningCall& tuning_call, const LaunchKey& key, const TunedKe
   TUNEONCE_ASSIGN_OR_RETURN(Config config, space.ConfigNamed(named, in_store.device.target));
   TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));
   if (how_long == TunedKernel::PinFor::kStore && !ConfigOf(in_store, config)) {
-    return InvalidArgumentError(
-        "{" + config.ToString() +
-        "} is not among the configs that the axes list, and only these are served from a store");
+    return InvalidArgumentError("{" + config.ToString() +
+                                "} has a value that its axis does not list, and a store serves only listed configs: "
+                                "pin it for the process (PinFor::kProcess)");
   }
   TuningRecord record;
   if (Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
@@ -57,7 +57,8 @@ Status Chooser::Pin(TuningCall& tuning_call, const LaunchKey& key, const TunedKe
                                   SelectionOf(record, LaunchPlan::Origin::kPinned));
   to_.announcer.Inform(in_store.key.key_text, [&] { return "{" + config.ToString() + "} is pinned"; });
   if (how_long == TunedKernel::PinFor::kProcess) return Status();
-  return to_.policy.store->Put(record).WithPrefix("pinned in this process only: the store does not keep it");
+  return to_.policy.store->Put(record).WithPrefix(
+      "the pin holds for this process only, because it could not be stored");
 }
 
 Status Chooser::Unpin(TuningCall& call, const LaunchKey& key) {
@@ -65,14 +66,15 @@ Status Chooser::Unpin(TuningCall& call, const LaunchKey& key) {
   const bool is_pinned_here = to_.ready_keys.selections().IsPinned(key);
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
   const bool is_in_store = there.ok() && there->IsPinned();
-  to_.announcer.Inform(in_store.key.key_text, [&] { return std::string("its pin is undone"); });
+  to_.announcer.Inform(in_store.key.key_text, [&] { return std::string("the pin was removed"); });
   if (is_pinned_here) to_.ready_keys.Drop(key);
   if (!is_in_store) {
     return is_pinned_here ? Status() : NotFoundError(in_store.key.key_text + " is not pinned");
   }
   if (there->is_shipped)
-    return FailedPreconditionError(in_store.key.key_text + " is pinned by a store that was shipped");
-  return to_.policy.store->Remove(there->record->key).WithPrefix("the store's pin stays");
+    return FailedPreconditionError("cannot unpin " + in_store.key.key_text +
+                                   ": the pin comes from a shipped store, and Unpin only changes the user's own store");
+  return to_.policy.store->Remove(there->record->key).WithPrefix("the pin could not be removed from the store");
 }
 
 }  // namespace v0

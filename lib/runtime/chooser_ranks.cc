@@ -18,7 +18,8 @@ Result<Chooser::Contribution> Chooser::Contribute(TuningCall& call, const Launch
   Contribution contribution{in_store.key, std::nullopt, {}};
   if (to_.ready_keys.HasSelection(key)) {
     std::optional<Selection> selection = to_.ready_keys.selections().Find(key);
-    if (!selection || selection->record == nullptr) return InternalError("what it runs is changed just now");
+    if (!selection || selection->record == nullptr)
+      return InternalError("another thread replaced the key's config during the call: call again");
     contribution.selection = *std::move(selection);
     contribution.record = *contribution.selection.record;
     return contribution;
@@ -42,7 +43,8 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Lau
     serving.accept_incomplete |= accept_incomplete;
     std::optional<Found> found = FindRecord(in_store, serving, &miss);
     const bool serves = found && IsVerifiedHere(*found, in_store, request.call.call(), serving);
-    if (found && !serves) miss = {RecordMiss::kRefused, "it is compared with the baseline before it serves", true};
+    if (found && !serves)
+      miss = {RecordMiss::kRefused, "the imported config is compared with the baseline before its first launch", true};
     return serves ? std::optional<TuningRecord>(std::move(found->record)) : std::nullopt;
   };
   // Another key of this list may have the same record.
@@ -52,7 +54,7 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Lau
       code == StatusCode::kDeadlineExceeded || code == StatusCode::kCancelled) {
     return lease.status();
   }
-  if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
+  if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; this process tunes the key at the same time as others");
   if (std::optional<TuningRecord> record = stored(false)) return *std::move(record);
   if (std::optional<Agreed> checked = CheckImported(request, in_store, &miss)) return std::move(checked->record);
   NoteMiss(in_store.key, miss);
@@ -82,7 +84,7 @@ Status Chooser::HelpSearch(const TuneRequest& request, const LaunchKey& key, con
   SearchOptions options = OptionsOf(request, begin);
   TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, /*only=*/nullptr, call, options));
   to_.announcer.Inform(in_store.key.key_text, [&] {
-    return "this rank takes part in a search of rank " + std::to_string(request.shared->board.leader());
+    return "this rank takes part in a search that is led by rank " + std::to_string(request.shared->board.leader());
   });
   SharedSearch::Options shared{std::move(options), to_.policy.ranks.minimize, offer.at_bound, request.shared->key};
   SharedSearch search(request.shared->board, std::move(plan), stream, std::move(memory), std::move(shared));
@@ -94,7 +96,9 @@ Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const La
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
   std::optional<Config> config = ConfigOf(in_store, record.config);
   if (!config) {
-    return FailedPreconditionError("{" + record.config.ToString() + "} is not a config of the kernel here");
+    return FailedPreconditionError(
+        "{" + record.config.ToString() +
+        "} is not a config of the kernel on this rank: use the same kernel definition on all ranks");
   }
   const BoundCall& call = request.call.call();
   const bool is_own = MatchKeys(record.key, in_store.key) <= RecordMatch::kOtherDriver;
@@ -105,7 +109,7 @@ Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const La
   if (!IsVerifiedCode(record, identity)) {
     return FailedPreconditionError(
         "the code of {" + config->ToString() +
-        "} on this rank is not what was verified: see that all ranks have the same compiler");
+        "} on this rank differs from the verified code: use the same compilers on all ranks");
   }
   return Agreed{*std::move(config), std::move(loaded), std::move(record), std::move(selection)};
 }

@@ -16,9 +16,9 @@ namespace {
 
 using DeviceState = ReadyKeys::DeviceState;
 
-constexpr char kIsToCheck[] = "it was imported, and is compared with the baseline before it serves";
+constexpr char kIsToCheck[] = "the imported config is compared with the baseline before its first launch";
 constexpr char kHasOtherCode[] =
-    "its code is not what was verified, and is compared with the baseline before it serves";
+    "the config's code has changed since it was verified, and is compared with the baseline before its first launch";
 
 /// Whatever a record holds: without overflow.
 std::uint64_t Distance(std::int64_t a, std::int64_t b) {
@@ -45,7 +45,7 @@ StoreMiss Chooser::MissOf(const RecordLookup& lookup, const KeyInStore& in_store
   // What a person or another system said names a config, and was measured for no list of them.
   if (!is_decreed && lookup.record->configs != in_store.configs_identity) return {RecordMiss::kOtherSource, ""};
   if (!is_decreed && !lookup.record->verification.Covers(in_store.demanded)) {
-    return {RecordMiss::kRefused, "it was verified with less than this kernel demands"};
+    return {RecordMiss::kRefused, "the selection was verified less strictly than this kernel requires"};
   }
   bool is_complete_enough = lookup.record->is_complete || is_decreed || serving.accept_incomplete;
   return {is_complete_enough ? RecordMiss::kNone : RecordMiss::kIncomplete, ""};
@@ -55,7 +55,7 @@ void Chooser::NoteMiss(const TuningKey& key, const StoreMiss& miss) const {
   ++to_.counters.store_misses[static_cast<std::size_t>(miss.reason)];
   to_.announcer.Inform(key.key_text, [&] {
     std::string words =
-        absl::StrCat("the store has nothing that serves it: ", std::string(RecordMissName(miss.reason)));
+        absl::StrCat("the store has no selection for this key: ", std::string(RecordMissName(miss.reason)));
     return miss.detail.empty() ? words : absl::StrCat(words, ", ", miss.detail);
   });
   to_.announcer.Tell([&](AutotuneObserver& observer) {
@@ -87,7 +87,7 @@ std::optional<Chooser::Found> Chooser::FindRecordOf(const TuningKey& key, const 
                                                     const Serving& serving, StoreMiss* miss) const {
   Result<RecordLookup> lookup = to_.policy.store->Lookup(key);
   if (!lookup.ok()) {
-    to_.announcer.WarnOfStore(lookup.status(), "; tuning goes on without it");
+    to_.announcer.WarnOfStore(lookup.status(), "; tuning continues without the store");
     *miss = {RecordMiss::kRefused, lookup.status().message()};
     return std::nullopt;
   }
@@ -97,7 +97,7 @@ std::optional<Chooser::Found> Chooser::FindRecordOf(const TuningKey& key, const 
   TuningRecord record = *best.record;
   std::optional<Config> config = ConfigOf(in_store, record.config);
   if (!config) {
-    *miss = {RecordMiss::kRefused, "its {" + record.config.ToString() + "} is not a config of the kernel"};
+    *miss = {RecordMiss::kRefused, "the stored {" + record.config.ToString() + "} is not a config of the kernel"};
     return std::nullopt;
   }
   return Found{std::move(record), best.match, best.is_shipped, *std::move(config)};
@@ -140,7 +140,7 @@ Result<std::optional<Chooser::StoredSelection>> Chooser::FindStoredSelection(Tun
       return std::optional<StoredSelection>();
     }
     if (!loader_.HasCode(record.artifact, record.variant, found->config, call.call(), in_store.left_out)) {
-      *miss = {RecordMiss::kRefused, "the code of {" + found->config.ToString() + "} is not there"};
+      *miss = {RecordMiss::kRefused, "the code of {" + found->config.ToString() + "} is not in the store"};
       return std::optional<StoredSelection>();
     }
   }
@@ -205,7 +205,7 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
                                   ReadyKeys::Place::kIfFree, SelectionOf(record, found->match, found->is_shipped));
   ++to_.counters.stored_hits;
   to_.announcer.Inform(in_store.key.key_text,
-                       [&] { return "{" + found->config.ToString() + "} is stored, and was loaded"; });
+                       [&] { return "{" + found->config.ToString() + "} was loaded from the store"; });
   to_.announcer.Tell([&](AutotuneObserver& observer) {
     observer.OnStoredHit(to_.definition->name(), in_store.key.key_text, found->config.ToString());
   });

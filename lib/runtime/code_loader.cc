@@ -43,8 +43,8 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
     return compiled.artifact.status().WithPrefix(
         "kernel '" + definition_->name() + "': AutotunePolicy::Mode::kStoredOnly compiles nothing, and the store " +
         (store_keeps_code ? "has no code for {" + config.ToString() + "}: ship a store in which it was warmed up"
-                          : "keeps no code: take a SqliteStore in which {" + config.ToString() + "} was warmed up") +
-        ", or take another mode");
+                          : "keeps no code: use a SqliteStore in which {" + config.ToString() + "} was warmed up") +
+        ", or use another mode");
   }
   Candidate& candidate = planned.alternatives[compiled.alternative];
   TUNEONCE_ASSIGN_OR_RETURN(candidate.artifact, std::move(compiled.artifact));

@@ -87,7 +87,8 @@ CUdeviceptr KeptInputs::CopyOf(std::size_t range) const {
 
 Status KeptInputs::BeginUse(StreamView stream) const {
   TUNEONCE_ASSIGN_OR_RETURN(unsigned long long id, CurrentContextId(stream.api()));
-  if (id != place_->id) return FailedPreconditionError("the launch's inputs were kept in another context");
+  if (id != place_->id)
+    return FailedPreconditionError("the copies of the launch's inputs belong to another CUDA context");
   return OrderByNewEvent(place_->stream->view(), stream);
 }
 
@@ -101,7 +102,7 @@ Result<std::vector<KeptInputs::Range>> RangesOf(const KernelDefinition& definiti
   std::vector<Range> ranges;
   for (const ReachedTensor& reached : ReachedTensorsOf(definition.parameters(), call)) {
     const Parameter& parameter = definition.parameters()[reached.parameter];
-    if (parameter.dims.empty()) return InvalidArgumentError("'" + parameter.name + "' is raw memory");
+    if (parameter.dims.empty()) return InvalidArgumentError("'" + parameter.name + "' is raw memory of unknown size");
     if (parameter.by_pointers && !reached.tensor->HasElements()) continue;
     auto begin = reinterpret_cast<CUdeviceptr>(reached.tensor->data);
     ranges.push_back(Range{begin, begin + reached.tensor->bytes, parameter.access != Access::kOut, {reached}});
@@ -138,13 +139,15 @@ Result<std::shared_ptr<const KeptInputs>> InputKeeper::Keep(StreamView stream, c
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<KeptInputs::Range> ranges, RangesOf(definition_, call));
   std::size_t bytes = 0;
   for (const KeptInputs::Range& range : ranges) bytes += range.is_read ? range.skipped() + range.bytes() : 0;
-  if (bytes > budget_bytes_) return ResourceExhaustedError(absl::StrCat(bytes, " bytes are more than may be kept"));
+  if (bytes > budget_bytes_)
+    return ResourceExhaustedError(absl::StrCat(bytes, " bytes of inputs exceed AutotunePolicy::kept_inputs_bytes"));
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<KeptInputs::Place> place, PlaceHere(stream.api()));
   std::size_t before = place->used.fetch_add(bytes);
   // Its destructor returns `bytes` to the budget in every case.
   auto kept = std::make_shared<KeptInputs>(place, bytes);
   if (before + bytes > budget_bytes_) {
-    return ResourceExhaustedError(absl::StrCat(bytes, " bytes more than the ", before, " kept already are too many"));
+    return ResourceExhaustedError(absl::StrCat(bytes, " bytes of inputs, with the ", before,
+                                               " that are kept already, exceed AutotunePolicy::kept_inputs_bytes"));
   }
   const StreamView ours = place->stream->view();
   for (const KeptInputs::Range& range : ranges) {

@@ -36,8 +36,9 @@ Status TunedKernel::Impl::PutFallback(CUstream stream, const BoundCall& bound, L
   TUNEONCE_RETURN_IF_ERROR(ready_keys.CheckAssumptions(call));
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
   if (capturing) {
-    return FailedPreconditionError(absl::StrCat("kernel '", definition->name(), "', ", plan->key,
-                                                ": the stream is capturing and nothing is loaded for this key"));
+    return FailedPreconditionError(
+        absl::StrCat("kernel '", definition->name(), "', ", plan->key,
+                     ": the stream is capturing and no code is loaded for this key: launch once before the capture"));
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, ready_keys.CurrentDevice());
   TUNEONCE_ASSIGN_OR_RETURN(plan->config, chooser.FallbackConfig(*device, call));
@@ -68,7 +69,7 @@ Status TunedKernel::Impl::PutStored(CUstream stream, TuningCall& call, const Lau
   plan->config = stored->config;
   plan->variant = stored->variant;
   if (stored->is_to_check) {
-    plan->detail = "it is compared with the baseline first";
+    plan->detail = "the imported config is compared with the baseline first";
     return Status();
   }
   Status fits = definition->space().CheckGuards(stored->config, call.call().problem);
@@ -181,7 +182,7 @@ Status TunedKernel::Impl::Pin(const Shape& shape, const NamedConfig& config, Pin
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallToPin(shape, "pin", &key));
   if (!call) {
     return InvalidArgumentError("kernel '" + definition->name() +
-                                "', pin: nothing is launched for a shape of 0 elements");
+                                "', pin: a shape with 0 elements is never launched, and cannot be pinned");
   }
   Status pinned = chooser.Pin(*call, key, config, how_long);
   if (ready_keys.selections().IsPinned(key)) misses.Forget(key);
@@ -192,7 +193,8 @@ Status TunedKernel::Impl::Unpin(const Shape& shape) {
   const ReadyKeys::Reader reader(ready_keys);
   LaunchKey key;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallToPin(shape, "unpin", &key));
-  if (!call) return NotFoundError("kernel '" + definition->name() + "', unpin: a shape of 0 elements is not pinned");
+  if (!call)
+    return NotFoundError("kernel '" + definition->name() + "', unpin: a shape with 0 elements is never pinned");
   return chooser.Unpin(*call, key).WithPrefix("kernel '" + definition->name() + "', unpin");
 }
 

@@ -24,7 +24,7 @@ using Mode = AutotunePolicy::Mode;
 Status BothFailed(const Status& why, const Status& instead) {
   const Status& first = instead.sticky() && !why.sticky() ? instead : why;
   return Status::FromDriver(first.code(),
-                            absl::StrCat(why.message(), "; nor can the baseline run instead: ", instead.message()),
+                            absl::StrCat(why.message(), "; the baseline cannot run either: ", instead.message()),
                             first.driver_code(), first.sticky());
 }
 
@@ -166,9 +166,9 @@ Status MissPolicy::LaunchFallback(CUstream stream, BoundCall& call, bool* missed
     TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
     if (capturing) {
       ++to_.counters.capture_misses;
-      return FailedPreconditionError(absl::StrCat(
-          "kernel '", to_.definition->name(), "', ", to_.definition->DimsString(call.problem.dims),
-          ": the stream is capturing and nothing is loaded for this key: launch it once before the capture"));
+      return FailedPreconditionError(
+          absl::StrCat("kernel '", to_.definition->name(), "', ", to_.definition->DimsString(call.problem.dims),
+                       ": the stream is capturing and no code is loaded for this key: launch once before the capture"));
     }
     TUNEONCE_ASSIGN_OR_RETURN(entry, chooser_.LoadFallback(call, key));
     // Another thread may have loaded one for another call of the key meanwhile.
@@ -185,7 +185,7 @@ Status MissPolicy::LaunchInstead(CUstream stream, BoundCall& call, const LaunchK
   // The launch succeeds, so without an observer this warning is the only report.
   if (why.is_news) {
     to_.announcer.Warn(to_.announcer.KeyText(call, key.left_out()) +
-                       ": it could not be tuned, and runs its baseline: " + why.status.message());
+                       ": tuning failed, so the baseline runs: " + why.status.message());
   }
   return launched;
 }
@@ -193,8 +193,8 @@ Status MissPolicy::LaunchInstead(CUstream stream, BoundCall& call, const LaunchK
 Status MissPolicy::CheckOutsideTrial() const {
   if (!InsideTrial()) return Status();
   return FailedPreconditionError("kernel '" + to_.definition->name() +
-                                 "' is used by a launcher that a search tries, and is not tuned for this key: warm it "
-                                 "up before that search");
+                                 "' was called by a launcher that another kernel's search is timing, and is not tuned "
+                                 "for these arguments: warm it up before that search");
 }
 
 Status MissPolicy::CheckTunable(CUstream stream, TuningCall& call) {
@@ -204,7 +204,7 @@ Status MissPolicy::CheckTunable(CUstream stream, TuningCall& call) {
   TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, StreamView(to_.api, stream).Context());
   if (owner == current.get()) return call.CheckTables(*to_.definition, StreamView(to_.api, stream));
-  return InvalidArgumentError("the stream belongs to another context than the thread's current one");
+  return InvalidArgumentError("the stream belongs to another CUDA context than the thread's current one");
 }
 
 TuneOutcome MissPolicy::MakeReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool* waited) {
@@ -257,11 +257,12 @@ bool MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key
   int attempts = failed_.Add(flight, outcome, FailedTunes::Clock::now());
   if (outcome.is_not_stored) return false;
   if (outcome.is_elsewhere) {
-    if (attempts == 1) to_.announcer.Warn(key_text + ": " + outcome.status.message() + "; the baseline runs meanwhile");
+    if (attempts == 1)
+      to_.announcer.Warn(key_text + ": " + outcome.status.message() + "; the baseline runs until then");
     return false;
   }
   ++to_.counters.failed_tunes;
-  to_.announcer.Inform(key_text, [&] { return "it could not be tuned: " + outcome.status.message(); });
+  to_.announcer.Inform(key_text, [&] { return "tuning failed: " + outcome.status.message(); });
   to_.announcer.Tell(
       [&](AutotuneObserver& observer) { observer.OnTuneFailed(to_.definition->name(), key_text, outcome.status); });
   return attempts == 1;

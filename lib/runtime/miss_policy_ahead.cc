@@ -15,12 +15,13 @@ inline namespace v0 {
 Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
   if (to_.policy.ranks.group != nullptr) {
     return FailedPreconditionError("kernel '" + to_.definition->name() +
-                                   "': one rank of a group cannot tune anew what all run: start again with another "
-                                   "store, or pin a config in all ranks");
+                                   "': Retune is not possible on one rank of a group, because all ranks must run the "
+                                   "same config: restart with another store, or pin a config on all ranks");
   }
   if (!may_search()) {
-    return FailedPreconditionError("kernel '" + to_.definition->name() +
-                                   "': " + (frozen_ ? "nothing is tuned after Freeze" : "its mode does not search"));
+    return FailedPreconditionError(
+        "kernel '" + to_.definition->name() +
+        "': " + (frozen_ ? "nothing is tuned after Freeze" : "its AutotunePolicy::mode does not search"));
   }
   TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call));
   LaunchKey key;

@@ -169,7 +169,7 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
       BoundCall bound = call.call();
       LaunchKey key;
       TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* fallback, impl.ready_keys.FindFallback(bound, &key));
-      if (fallback == nullptr) return InternalError("its fallback was dropped just now");
+      if (fallback == nullptr) return InternalError("another thread dropped the fallback during the call");
       digest = DigestOf(*fallback->kernel);
       return Status();
     }
@@ -202,19 +202,20 @@ void RankedKeys::FinishFailed(Entry& entry, Status why) {
   Outcome& outcome = entry.outcome;
   outcome.state = State::kFallback;
   if (entry.key.is_waiting && !entry.is_in_all_lists) {
-    return impl.announcer.Inform(entry.key.text, [&] { return "it goes on waiting: " + why.message(); });
+    return impl.announcer.Inform(entry.key.text, [&] { return "the key stays pending: " + why.message(); });
   }
   // A cancelled tune states nothing about the key, which stays pending.
   const bool is_verdict = entry.is_in_all_lists && why.code() != StatusCode::kCancelled;
   if (is_verdict) impl.misses.NoteFailure(FlightOf(entry.key.key), entry.key.text, {why});
   Status loaded = why.sticky() ? why : LoadFallbacks(entry, nullptr);
   if (policy_.may_differ && loaded.ok()) {
-    return impl.announcer.Warn(entry.key.text +
-                               ": this rank runs its fallback, whatever the others run: " + why.message());
+    return impl.announcer.Warn(
+        entry.key.text + ": this rank runs its fallback, and other ranks may run another config: " + why.message());
   }
   outcome.state = State::kFailed;
   outcome.status = why.WithPrefix(name + ": the ranks did not agree");
-  if (!loaded.ok() && !why.sticky()) outcome.status = outcome.status.WithPrefix("its fallback is not loaded either");
+  if (!loaded.ok() && !why.sticky())
+    outcome.status = outcome.status.WithPrefix("the fallback could not be loaded either");
 }
 
 void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_fallback) {
@@ -277,8 +278,8 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device,
     options.rank = policy_.group->rank();
     options.size = policy_.group->size();
     if (options.rank >= 0 && options.rank < options.size) return Status();
-    return InvalidArgumentError(
-        absl::StrCat("a rank group says that this is rank ", options.rank, " of ", options.size));
+    return InvalidArgumentError(absl::StrCat("RankGroup::rank() returned ", options.rank, " and size() returned ",
+                                             options.size, ": the rank must be within 0 to size - 1"));
   });
   if (!known.ok()) options.rank = 0, options.size = 1;
   Agreement agreement(options, MakeVote(of_device));

@@ -62,7 +62,8 @@ Result<bool> RankedKeys::Help(int leader, int wait_ms, RankBeat& beat) {
     const Status helped = impl.Guarded([&] { return HelpWith(*entry, *offer, board, beat); });
     // The leader continues without this rank.
     if (!helped.ok())
-      impl.announcer.Inform(entry->key.text, [&] { return "no part in a search: " + helped.message(); });
+      impl.announcer.Inform(entry->key.text,
+                            [&] { return "this rank could not take part in a search: " + helped.message(); });
   }
   return true;
 }

@@ -107,7 +107,7 @@ Status ReadyKernel::Refused(CUresult result, CUstream stream) const {
   if (owner.ok() && current.ok() && *owner != current->get()) {
     return Status::FromDriver(
         StatusCode::kInvalidArgument,
-        "the stream belongs to another context than the thread's current one (" + status.message() + ")",
+        "the stream belongs to another CUDA context than the thread's current one (" + status.message() + ")",
         status.driver_code(), status.sticky());
   }
   return status;

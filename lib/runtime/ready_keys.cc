@@ -117,7 +117,7 @@ Result<const HitTable::Entry*> ReadyKeys::FindFallback(BoundCall& call, LaunchKe
     if (entry == nullptr || StandsInFor(call, *entry)) return entry;
   }
   TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
-  return InternalError("kernel '" + definition_.name() + "': nothing that was loaded suits these arguments");
+  return InternalError("kernel '" + definition_.name() + "': no loaded variant accepts these arguments");
 }
 
 std::optional<Geometry> ReadyKeys::GeometryOfKey(const AssumptionChecks& assumptions, const BoundCall& call,

@@ -30,7 +30,8 @@ TuneOutcome TuneOnce::WaitFor(Flight& flight, const std::function<bool()>& inter
     }
     if (flight.done_changed.WaitFor(lock, kInterruptPoll)) continue;
     lock.Unlock();
-    if (IsInterrupted(interrupted)) return {CancelledError("interrupted while another thread tunes the same key")};
+    if (IsInterrupted(interrupted))
+      return {CancelledError("interrupted while waiting for another thread that tunes the same key")};
     lock.Lock();
   }
   return flight.outcome;

@@ -165,7 +165,7 @@ Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, co
       if (parameter.kind != ParameterKind::kTensor) continue;
       if (parameter.dims.empty()) {
         return InvalidArgumentError("parameter '" + parameter.name +
-                                    "' is raw memory of unknown size: warm up on arguments of your own");
+                                    "' is raw memory of unknown size: warm up with your own arguments");
       }
       const auto add = parameter.by_pointers ? &WarmupInputs::AddTable : &WarmupInputs::AddTensor;
       TUNEONCE_RETURN_IF_ERROR((inputs.*add)(definition, parameter, dims, dtypes[i], stream, use));

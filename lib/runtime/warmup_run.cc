@@ -41,7 +41,8 @@ bool WarmupRun::IsOverFor(const TunedKernel::Impl& impl) const {
 void WarmupRun::End(Entry& entry, State state, Status status) {
   if (!fatal_.ok() && status.ok() && state == State::kNotReached) status = fatal_;
   if (status.sticky() && fatal_.ok()) fatal_ = status;
-  if (state == State::kNotReached && status.ok()) status = DeadlineExceededError("it was not reached");
+  if (state == State::kNotReached && status.ok())
+    status = DeadlineExceededError("the deadline passed before this key was reached");
   entry.warmed.state = state;
   entry.warmed.status = std::move(status);
   entry.is_done = true;
@@ -241,7 +242,8 @@ void WarmupRun::Finish(Entry& entry) {
   if (entry.call && fatal_.ok()) {
     Status loaded = LoadFallbacks(entry);
     const bool is_reached = warmed.state != State::kNotReached;
-    if (!loaded.ok() && !is_reached) warmed.status = warmed.status.WithPrefix("its fallback is not loaded either");
+    if (!loaded.ok() && !is_reached)
+      warmed.status = warmed.status.WithPrefix("the fallback could not be loaded either");
     const bool has_selection = warmed.state != State::kFallback && is_reached;
     if (!has_selection) (void)entry.impl->Guarded([&] { return entry.impl->misses.MakePending(entry.call->call()); });
     if (!loaded.ok() && warmed.status.ok()) End(entry, State::kFailed, std::move(loaded));

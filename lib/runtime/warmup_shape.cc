@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/short_list.h"
 #include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
 
@@ -73,13 +74,12 @@ class ShapeReader {
       if (names_.count(dim) == 0) missing_.push_back("'" + dim + "'");
     }
     if (!missing_.empty()) {
-      Note(absl::StrCat("no value for the dim", missing_.size() > 1 ? "s " : " ", absl::StrJoin(missing_, ", ")));
+      Note(absl::StrCat("no value for the dim", missing_.size() > 1 ? "s " : " ", ShortList(missing_)));
     }
     if (!unknown_.empty()) {
-      Note(absl::StrCat(absl::StrJoin(unknown_, ", "), unknown_.size() > 1 ? " are unknown" : " is unknown", ": ",
-                        Known()));
+      Note(absl::StrCat(ShortList(unknown_), unknown_.size() > 1 ? " are unknown" : " is unknown", ": ", Known()));
     }
-    if (!wrong_.empty()) return InvalidArgumentError("a shape: " + absl::StrJoin(wrong_, "; "));
+    if (!wrong_.empty()) return InvalidArgumentError("invalid shape: " + absl::StrJoin(wrong_, "; "));
     for (std::size_t i = 0; i < definition_.parameters().size(); ++i) {
       if (definition_.parameters()[i].kind == ParameterKind::kTensor) shape_.dtypes.push_back(dtypes_[i]);
     }
@@ -119,12 +119,13 @@ class ShapeReader {
       if (parameter.kind == ParameterKind::kTensor) tensors.push_back(parameter.name);
     }
     auto add = [&](const char* kind, const std::vector<std::string>& names) {
-      if (!names.empty()) kinds.push_back(absl::StrCat(kind, " ", absl::StrJoin(names, ", ")));
+      if (!names.empty()) kinds.push_back(absl::StrCat(kind, " ", ShortList(names)));
     };
     add("dims", definition_.dims());
     add("scalars", scalars);
     add("tensors", tensors);
-    return kinds.empty() ? "the kernel takes nothing" : "the kernel has " + absl::StrJoin(kinds, ", ");
+    return kinds.empty() ? "the kernel has no dims, scalars or tensors"
+                         : "the kernel has " + absl::StrJoin(kinds, ", ");
   }
 
   const KernelDefinition& definition_;
@@ -151,8 +152,8 @@ Result<bool> IsEmptyAt(const KernelDefinition& definition, const Dims& dims) {
     bool has_elements = std::all_of(parameter.dims.begin(), parameter.dims.end(),
                                     [&](const std::string& dim) { return ExtentAt(definition, dim, dims) > 0; });
     if (!has_elements) continue;
-    return InvalidArgumentError(absl::StrCat("dim ", *zero, " is 0, which leaves nothing to compute '", parameter.name,
-                                             "' from, which has elements"));
+    return InvalidArgumentError(
+        absl::StrCat("dim ", *zero, " is 0, which leaves no input elements to compute '", parameter.name, "' from"));
   }
   return true;
 }

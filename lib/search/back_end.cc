@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/short_list.h"
 #include "definition/decided_source.h"
 
 namespace tuneonce {
@@ -24,12 +25,10 @@ Result<VariantSet> VariantsWithout(const KernelDefinition& definition, const std
                [&](const Variant* variant) { return variant->BackendName() == backend; });
   if (chosen.empty()) chosen = VariantsNamed(backend, here);
   if (chosen.empty()) {
-    std::string known;
-    for (const Variant* variant : here) {
-      absl::StrAppend(&known, known.empty() ? "" : ", ", variant->BackendName(), ":", variant->name);
-    }
+    auto text_of = [](const Variant* variant) { return absl::StrCat(variant->BackendName(), ":", variant->name); };
     return NotFoundError(absl::StrCat("kernel '", definition.name(), "' has no back end and no variant '", backend,
-                                      "' for ", target.name(), "; there are (BACKEND:VARIANT): ", known));
+                                      "' for ", target.name(),
+                                      "; it has (BACKEND:VARIANT): ", ShortListOf(here, text_of, backend)));
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (std::find(chosen.begin(), chosen.end(), &all[i]) == chosen.end()) left_out = left_out.With(i);
@@ -90,7 +89,7 @@ Result<BackEnd> BackEndNamed(const std::string& backend, const KernelDefinition&
       configs.end());
   if (configs.empty()) {
     return FailedPreconditionError(
-        absl::StrCat("no config of '", backend, "' is for this shape on ", problem.target.name()));
+        absl::StrCat("no config of back end '", backend, "' fits this shape on ", problem.target.name()));
   }
   TUNEONCE_ASSIGN_OR_RETURN(found.left_out, WithoutFallbacks(definition, found.left_out, problem, configs.front()));
   return found;

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/callback.h"
+#include "base/short_list.h"
 #include "cuda/library.h"
 #include "definition/decided_source.h"
 #include "launch/assumption.h"
@@ -24,7 +24,7 @@ constexpr std::int64_t kDefaultSharedMemoryBytes = 48 * 1024;
 Status CheckTileGeometry(const Geometry& geometry) {
   if (geometry.block == Dim3{} && geometry.cluster == Dim3{} && geometry.shared_memory_bytes == 0) return Status();
   return InvalidArgumentError(absl::StrCat(
-      "a Tile IR kernel is launched with block (1, 1, 1), without cluster and dynamic shared memory; the geometry is ",
+      "a Tile IR kernel needs block (1, 1, 1) without cluster and dynamic shared memory, but the geometry is ",
       geometry.ToString()));
 }
 
@@ -38,10 +38,8 @@ Result<std::vector<const Variant*>> VariantsOf(const KernelDefinition& definitio
   if (!of_backend.empty()) return of_backend;
   const std::string& backend = std::get<std::string>(*config.Find("backend"));
   return InvalidArgumentError(
-      absl::StrCat("kernel '", definition.name(), "': backend '", backend, "' names no variant for ", target.name(),
-                   "; there are: ", absl::StrJoin(variants, ", ", [](std::string* out, const Variant* variant) {
-                     out->append(variant->BackendName());
-                   })));
+      absl::StrCat("kernel '", definition.name(), "': no variant for ", target.name(), " has the back end '", backend,
+                   "'; the back ends are: ", ShortListOf(variants, &Variant::BackendName, backend)));
 }
 
 Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& definition, const Variant& variant,
@@ -85,7 +83,7 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
   planned.config = config;
   for (const Variant* variant : variants) {
     if (left_out.Has(static_cast<std::size_t>(variant - definition->variants().data()))) {
-      planned.passed_over.push_back(PassedOver{variant->name, "the arguments do not suit it"});
+      planned.passed_over.push_back(PassedOver{variant->name, "the variant does not accept these arguments"});
       continue;
     }
     TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
@@ -100,7 +98,7 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
       planned.alternatives.push_back(std::move(candidate));
       break;  // A launcher needs nothing that could be missing.
     } else if (IsTile(candidate.source.kind) && !enable_tile) {
-      planned.passed_over.push_back(PassedOver{variant->name, "Tile IR is switched off (ENABLE_TILE=0)"});
+      planned.passed_over.push_back(PassedOver{variant->name, "Tile IR is disabled (ENABLE_TILE=0)"});
     } else if (Status covered = CheckAssumptionsOfCode(assumptions, layout, config, candidate.source); !covered.ok()) {
       planned.passed_over.push_back(PassedOver{variant->name, covered.message()});
     } else {

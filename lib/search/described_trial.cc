@@ -34,7 +34,7 @@ Parameter Constant(const Described& described) {
     parameter.tensor_map = std::move(map);
   } else if (described.kind == ParameterKind::kDescriptor) {
     parameter.describe = [](const Config&, const Problem&, const TensorView* const*, void*) {
-      return InternalError("a descriptor that the kernel does not take was asked for");
+      return InternalError("the kernel has no descriptor of the requested index");
     };
   }
   if (described.kind == ParameterKind::kDescriptor) parameter.descriptor_bytes = kMaxDescriptorBytes;
@@ -43,7 +43,7 @@ Parameter Constant(const Described& described) {
 
 Result<Geometry> GeometryOf(const TrialDescription& description) {
   const std::vector<std::int64_t>& n = description.geometry;
-  if (n.size() != 10) return InvalidArgumentError("a geometry is ten numbers");
+  if (n.size() != 10) return InvalidArgumentError("a geometry must have ten numbers");
   Geometry geometry;
   geometry.grid = Dim3{n[0], n[1], n[2]};
   geometry.block = Dim3{n[3], n[4], n[5]};
@@ -102,7 +102,7 @@ Result<std::unique_ptr<DescribedTrial>> DescribedTrial::Create(TrialDescription 
   if (description.dims.size() != description.dim_values.size() ||
       description.dims.size() > static_cast<std::size_t>(kMaxDims) ||
       description.parameters.size() > static_cast<std::size_t>(kMaxParameters)) {
-    return InvalidArgumentError("a trial with more dims or parameters than a kernel can have");
+    return InvalidArgumentError("the trial has more dims or parameters than a kernel can have");
   }
   std::unique_ptr<DescribedTrial> trial(new DescribedTrial);
   Candidate& candidate = trial->candidate_;

@@ -165,7 +165,8 @@ Result<const Candidate*> FinalistChecks::ReferenceAt(const BoundCall& call,
       if (there) return candidate;
     }
   }
-  return FailedPreconditionError("the baseline there, {" + baseline->ToString() + "}, is not among what was tried");
+  return FailedPreconditionError("the baseline there, {" + baseline->ToString() +
+                                 "}, is not among the tried candidates");
 }
 
 FinalistChecks::RunResult FinalistChecks::RunOn(const BoundCall& call, bool is_launch,
@@ -302,7 +303,7 @@ Result<FinalistChecks::Failures> FinalistChecks::Check(const std::vector<const C
   for (const Run& run : runs_) {
     const std::string label = LabelOf(run);
     if (&run != &runs_.front() && is_over()) {
-      gaps_.push_back(label + ": the time for the search was over");
+      gaps_.push_back(label + ": the search's time had ended");
       continue;
     }
     TUNEONCE_ASSIGN_OR_RETURN(RunResult result, Make(run, finalists, first_is_reference));

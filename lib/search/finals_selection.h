@@ -26,7 +26,7 @@ TUNEONCE_API double ShareOfVariance(int num_ranks, RankPolicy::Minimize minimize
 /// What of a finalist's times, in microseconds, one for each rank, counts. REQUIRES: at least one.
 TUNEONCE_API double CountingTime(const std::vector<double>& times_us, RankPolicy::Minimize minimize);
 
-/// The most preferred finalist within its tie of the best, as Race::LaunchPlan, over the times of all ranks: by
+/// The most preferred finalist within its tie of the best, as Race::Selected, over the times of all ranks: by
 /// finalist, the most preferred first, then by rank. A finalist without times is out: it failed somewhere. Empty: all
 /// are. A pure function.
 TUNEONCE_API std::optional<std::size_t> ChooseForAll(const std::vector<std::vector<double>>& times_us,

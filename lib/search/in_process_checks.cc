@@ -245,7 +245,7 @@ Status InProcessRunner::SeeToReference(const Trial& trial) {
   if (inputs_.num_damaged() > damage_seen_) {
     damage_seen_ = inputs_.num_damaged();
     if (is_given && has_reference_)
-      no_reference_ = "the reference is not for the inputs as they are since one was damaged";
+      no_reference_ = "the given reference no longer matches the inputs, because a candidate damaged one of them";
     if (baseline_ != nullptr) {
       Result<std::optional<Finding>> renewed =
           RunAndCheck(*baseline_, kFirstRuns, /*timed=*/false, /*makes_reference=*/true);

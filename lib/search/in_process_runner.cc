@@ -83,8 +83,8 @@ std::vector<std::string> InProcessRunner::notes() const {
     notes.push_back(why_not_tried_);
   } else if (inputs_.lacks_copies()) {
     notes.push_back(
-        "inputs were not copied, for lack of memory: trials ran on the tensors themselves, between two "
-        "checksums");
+        "there was too little memory to copy the inputs: trials ran on the tensors themselves, and checksums were "
+        "compared");
   }
   if (!inputs_.damaged().empty()) notes.push_back(damage());
   return notes;
@@ -93,7 +93,7 @@ std::vector<std::string> InProcessRunner::notes() const {
 std::string InProcessRunner::damage() const {
   if (inputs_.damaged().empty()) return "";
   return "the caller's " + inputs_.damaged() +
-         " is damaged: a candidate wrote it, and there was too little memory to run on a copy";
+         " is damaged: a candidate wrote to it, and there was too little memory to run on a copy";
 }
 
 bool InProcessRunner::DropInputCopies() {
@@ -121,7 +121,7 @@ Result<std::shared_ptr<InProcessRunner::Scratch>> InProcessRunner::ScratchFor(co
   });
   TUNEONCE_RETURN_IF_ERROR(tensors.status());
   if (!tensors->unprotected().empty()) {
-    Note("neither copied nor checked, having no size: input " + tensors->unprotected());
+    Note("input of unknown size, so it was neither copied nor checked: " + tensors->unprotected());
   }
   scratches_.emplace_back(new Scratch{candidate.definition, candidate.call, *std::move(tensors)});
   return scratches_.back();

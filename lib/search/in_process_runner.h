@@ -127,7 +127,7 @@ class InProcessRunner final : public CandidateRunner {
   PreparedTrial Checked(const Trial& trial, const Result<std::optional<Finding>>& checked) const;
   /// Reads a given reference. After an original was damaged: makes what the baseline now computes the reference.
   Status SeeToReference(const Trial& trial);
-  std::string NotVerified() const { return "there is nothing to compare its outputs with: " + no_reference_; }
+  std::string NotVerified() const { return "the candidate's outputs cannot be compared: " + no_reference_; }
   Status OpenTimer();
   Result<std::vector<double>> SampleInSession(const std::vector<Trial*>& trials);
   void Note(const std::string& line);

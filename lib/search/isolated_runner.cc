@@ -205,7 +205,7 @@ Result<std::vector<double>> IsolatedRunner::SampleTogether(const std::vector<std
   }
   TUNEONCE_RETURN_IF_ERROR(reply->status);
   if (reply->times_us.size() != trials.size())
-    return InternalError("the worker gave other times than it was asked for");
+    return InternalError("the worker returned another number of times than requested");
   return std::move(reply->times_us);
 }
 
@@ -321,7 +321,8 @@ void IsolatedRunner::Release(std::size_t index) {
   }
   trial.generation = -1;
   if (baseline_ == index) baseline_.reset();
-  if (!trial.failure) trial.failure = Failure{trial.candidate->config, FailureKind::kRun, "it was released"};
+  if (!trial.failure)
+    trial.failure = Failure{trial.candidate->config, FailureKind::kRun, "the trial was released already"};
 }
 
 bool IsolatedRunner::TimeInAnotherWay() {

@@ -79,7 +79,7 @@ Status IsolatedRunner::ReplaceWorker() {
   Status begun = BeginSearch();
   if (!begun.ok()) {
     worker_ = nullptr;
-    return begun.WithPrefix("the search could not begin in its worker");
+    return begun.WithPrefix("the worker could not start the search");
   }
   has_begun_ = true;
   return Status();

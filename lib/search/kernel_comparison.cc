@@ -216,7 +216,7 @@ Status CheckSameSignature(const KernelDefinition& a, const KernelDefinition& b) 
     auto described = [i](const std::vector<const Parameter*>& all) {
       return i < all.size() ? InWords(*all[i]) : std::string("missing");
     };
-    return InvalidArgumentError(absl::StrCat("A and B do not take the same arguments: number ", i + 1, " is ",
+    return InvalidArgumentError(absl::StrCat("A and B do not take the same arguments: argument ", i + 1, " is ",
                                              described(of_a), " in A, and ", described(of_b), " in B"));
   }
   return Status();

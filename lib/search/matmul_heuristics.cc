@@ -97,12 +97,13 @@ struct MatmulHeuristics::Calls {
                             unsigned count, void* hardware);
 
   Result<void*> HardwareOf(int gpu) TUNEONCE_REQUIRES(mutex) {
-    if (handle == nullptr && Create(&handle) != kSuccess) return UnavailableError("nvMatmulHeuristics gives no handle");
+    if (handle == nullptr && Create(&handle) != kSuccess)
+      return UnavailableError("nvMatmulHeuristics could not create a handle");
     void*& descriptor = hardware[gpu];
     if (descriptor == nullptr &&
         (CreateHardware(&descriptor) != kSuccess || SetPredefinedGpu(descriptor, gpu) != kSuccess)) {
       hardware.erase(gpu);
-      return UnavailableError(absl::StrCat("nvMatmulHeuristics does not take its GPU ", gpu));
+      return UnavailableError(absl::StrCat("nvMatmulHeuristics failed for its GPU ", gpu));
     }
     return descriptor;
   }
@@ -176,7 +177,7 @@ std::string PrecisionOf(DType a, DType b, DType c) {
 
 Result<MatmulHeuristics> MatmulHeuristics::Load(const Environment& environment) {
   if (environment.matmul_heuristics == "off") {
-    return UnavailableError("nvMatmulHeuristics is switched off (TUNEONCE_MATMUL_HEURISTICS)");
+    return UnavailableError("nvMatmulHeuristics is disabled by TUNEONCE_MATMUL_HEURISTICS");
   }
   TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(Places(environment), "nvMatmulHeuristics"));
   static auto* const loaded = new std::map<void*, std::unique_ptr<Calls>>;  // By the loader's handle.
@@ -187,14 +188,14 @@ Result<MatmulHeuristics> MatmulHeuristics::Load(const Environment& environment) 
     auto found = std::make_unique<Calls>();
     if (!found->Find(library.handle)) {
       return UnimplementedError(
-          absl::StrCat(library.path, " is not nvMatmulHeuristics 0.1: it lacks some of its calls"));
+          absl::StrCat(library.path, " is not nvMatmulHeuristics 0.1: some of its functions are missing"));
     }
     calls = std::move(found);
   }
   const std::string version =
       absl::StrCat(calls->VersionMajor(), ".", calls->VersionMinor(), ".", calls->VersionPatch());
   if (calls->VersionMajor() != 0 || calls->VersionMinor() != 1) {
-    return UnimplementedError(absl::StrCat(library.path, " is version ", version, "; 0.1 is known here"));
+    return UnimplementedError(absl::StrCat(library.path, " is version ", version, ", but only 0.1 is supported"));
   }
   return MatmulHeuristics(calls.get(), version);
 }
@@ -202,12 +203,12 @@ Result<MatmulHeuristics> MatmulHeuristics::Load(const Environment& environment) 
 Result<std::vector<MatmulProposal>> MatmulHeuristics::Propose(const MatmulProblem& problem,
                                                               const DeviceIdentity& device, int most) const {
   const std::string precision = PrecisionOf(problem.a, problem.b, problem.c);
-  if (precision.empty()) return UnimplementedError("nvMatmulHeuristics does not know these dtypes");
+  if (precision.empty()) return UnimplementedError("nvMatmulHeuristics does not support these dtypes");
   const int gpu = GpuOf(device);
   if (gpu == 0) return UnimplementedError("nvMatmulHeuristics does not know the device " + device.name);
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   for (std::int64_t extent : {problem.m, problem.n, problem.k, problem.batch}) {
-    if (extent < 1 || extent > kMost) return UnimplementedError("nvMatmulHeuristics does not take such extents");
+    if (extent < 1 || extent > kMost) return UnimplementedError("nvMatmulHeuristics does not support these extents");
   }
   MutexLock lock(calls_->mutex);
   TUNEONCE_ASSIGN_OR_RETURN(void* hardware, calls_->HardwareOf(gpu));
@@ -220,7 +221,8 @@ Result<std::vector<MatmulProposal>> MatmulHeuristics::Propose(const MatmulProble
   const unsigned count = calls_->GetGemmConfig(calls_->handle, precision.c_str(), kRankByModel, kTargetTriton, &asked,
                                                found.data(), static_cast<unsigned>(most), hardware);
   found.resize(std::min<std::size_t>(count, found.size()));
-  if (found.empty()) return UnavailableError("nvMatmulHeuristics proposes nothing for " + precision);
+  if (found.empty())
+    return UnavailableError("nvMatmulHeuristics has no proposals for this problem (precision '" + precision + "')");
   std::vector<MatmulProposal> proposals;
   std::transform(found.begin(), found.end(), std::back_inserter(proposals), Calls::ProposalOf);
   return proposals;

@@ -13,7 +13,7 @@ CUdeviceptr AddressOf(const TensorView& tensor) { return reinterpret_cast<CUdevi
 OutputCheck::Finding NotWritten(const std::string& output, const Comparison& found, std::uint64_t count) {
   return {FailureKind::kNotWritten, absl::StrCat("output ", output, ": ", found.num_missing, " of ", count,
                                                  " elements were not written, the first at ", found.first,
-                                                 "; if that is meant, declare the output MayBePartial")};
+                                                 "; if that is intended, declare the output MayBePartial")};
 }
 
 /// The outputs of a trial, in order; each tensor that is written by pointers is one.
@@ -57,7 +57,7 @@ Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors&
     if (given != nullptr) {
       if (next_given == given->size()) {
         return InvalidArgumentError(
-            absl::StrCat("the reference has ", given->size(), " tensors and none for output ", name));
+            absl::StrCat("the reference has only ", given->size(), " tensors, so none for output ", name));
       }
       source = (*given)[next_given++];
       if (source.bytes != tensor->bytes || source.dtype != tensor->dtype) {
@@ -68,7 +68,7 @@ Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors&
     }
     if (!tensor->HasElements() && parameter.by_pointers) continue;
     if (tensor->dtype == DType::kAny) {
-      not_compared_.push_back("not compared, having no dtype: " + name);
+      not_compared_.push_back("outputs without a dtype were not compared: " + name);
       continue;
     }
     Result<ArrayLayout> layout = ArrayLayout::Of(*tensor);
@@ -117,8 +117,8 @@ Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const KernelDefin
     const TensorView* tensor = place != nullptr ? place->tensor : nullptr;
     // In a search without a definition each config has arguments of its own.
     if (tensor == nullptr || tensor->bytes != output.tensor.bytes || tensor->dtype != output.tensor.dtype) {
-      return std::optional<Finding>({FailureKind::kWrongResult,
-                                     "output " + output.name + " is not of the size and " + "type of the reference's"});
+      return std::optional<Finding>(
+          {FailureKind::kWrongResult, "output " + output.name + " has another size or dtype than the reference"});
     }
     TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, *place, tensors, poison));
     if (!*largest || found.largest_share > (*largest)->share_of_tolerance) {

@@ -124,18 +124,18 @@ Result<std::optional<StrayWrite>> OutputGaps::Find(ArrayComparer& comparer, CUde
     if (changed.first < place.offset || changed.first >= place.offset + place.tensor.bytes) continue;
     if (place.is_input && HasByte(place.tensor, changed.first - place.offset)) {
       return std::optional<StrayWrite>(
-          {FailureKind::kWroteInput,
-           absl::StrCat("it wrote its input ", place.name, ", which shares memory with ", NamesOfOutputs())});
+          {FailureKind::kWroteInput, absl::StrCat("the kernel wrote to its input ", place.name,
+                                                  ", which shares memory with ", NamesOfOutputs())});
     }
     if (around == nullptr || (around->is_input && !place.is_input)) around = &place;
   }
-  if (around == nullptr) return InternalError("what was written lies in no tensor");
+  if (around == nullptr) return InternalError("the kernel wrote to memory outside all tensors");
   const TensorView& tensor = around->tensor;
   const bool has_rows = tensor.rank > 1 && tensor.strides[static_cast<std::size_t>(tensor.rank - 1)] == 1;
   return std::optional<StrayWrite>(
-      {FailureKind::kOutOfBounds,
-       absl::StrCat("it wrote between the ", has_rows ? "rows" : "elements", " of ", around->name, ": ", changed.bytes,
-                    " bytes, the first ", changed.first - around->offset, " bytes behind its beginning")});
+      {FailureKind::kOutOfBounds, absl::StrCat("the kernel wrote between the ", has_rows ? "rows" : "elements", " of ",
+                                               around->name, ": ", changed.bytes, " bytes, the first ",
+                                               changed.first - around->offset, " bytes after its beginning")});
 }
 
 }  // namespace v0

@@ -89,9 +89,9 @@ ProposedConfigs ProposeConfigs(const KernelDefinition& definition, const Problem
   }
   std::vector<Config> tried = NearestTo(*proposals, *parts, configs, static_cast<std::size_t>(max_proposed));
   if (baseline && std::find(tried.begin(), tried.end(), *baseline) == tried.end()) tried.push_back(*baseline);
-  std::string note = absl::StrCat("tried are ", tried.size(), " of ", configs.size(),
-                                  " configs: those next to what nvMatmulHeuristics ", version,
-                                  " proposes, and the baseline (SearchOptions::max_proposed)");
+  std::string note = absl::StrCat("only ", tried.size(), " of ", configs.size(),
+                                  " configs are tried: those nearest to the proposals of nvMatmulHeuristics ", version,
+                                  ", and the baseline (SearchOptions::max_proposed)");
   return ProposedConfigs{std::move(tried), std::move(note)};
 }
 

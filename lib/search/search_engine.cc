@@ -212,7 +212,7 @@ Status SearchEngine::Prepare(Group& group) {
     return group.prepared->failure
                ? absl::StrCat(config, std::string(FailureKindName(group.prepared->failure->kind)), ": ",
                               group.prepared->failure->message)
-               : absl::StrCat(config, "is right, and takes about ", group.prepared->warmup_us, " us");
+               : absl::StrCat(config, "is correct, and takes about ", group.prepared->warmup_us, " us");
   });
   group.is_loaded = !group.prepared->failure;
   const Status fatal = group.prepared->fatal;

@@ -118,7 +118,7 @@ void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
   SayAt(runtime_, LogLevel::kDebug, [&] {
     std::string config = absl::StrCat(result_.kernel, " {", planned.config.ToString(), "}: ");
     if (!compiled.artifact.ok()) return absl::StrCat(config, "not compiled: ", compiled.artifact.status().message());
-    return compiled.from_cache ? config + "its code was there"
+    return compiled.from_cache ? config + "found in the artifact cache"
                                : absl::StrCat(config, "compiled in ", compiled.artifact->seconds, " s");
   });
   // Whether any way to build it failed for a transient reason.

@@ -202,9 +202,10 @@ Result<bool> SearchEngine::RunRace() {
   result_.is_conclusive = race.is_conclusive();
   SayAt(runtime_, LogLevel::kDebug, [&] {
     return absl::StrCat(result_.kernel, ": ", racing_.size(), " raced for ", race.num_rounds(), " rounds, ",
-                        race.spent_ms(), " ms on the device", race.is_conclusive() ? "" : ", not conclusive");
+                        race.spent_ms(), " ms on the device",
+                        race.is_conclusive() ? "" : ", without a conclusive result");
   });
-  std::optional<std::size_t> selection = race.LaunchPlan();
+  std::optional<std::size_t> selection = race.Selected();
   if (!selection) return true;
   if (HasBaseline(*racing_.front()) && *selection != 0 && options_.final_rounds > 0 && !is_in_parts_) {
     TUNEONCE_ASSIGN_OR_RETURN(bool keeps, WinnerKeepsMargin(*selection));

@@ -120,7 +120,7 @@ void SearchEngine::NoteOptionsWithoutEffect() {
                                         [&](const Duplicate& duplicate) { return differs(duplicate.config); });
     if (is_taken || !has_values) continue;
     result_.notes.push_back(absl::StrCat("no compiler of these candidates has the option '", config.AxisName(i),
-                                         "', so that the values of this axis are duplicates"));
+                                         "', so the values of this axis make duplicate configs"));
   }
 }
 
@@ -149,10 +149,18 @@ Status SearchEngine::AllFailed() const {
   }
   bool is_transient = std::any_of(result_.failures.begin(), result_.failures.end(),
                                   [](const Failure& failure) { return failure.is_transient; });
-  std::string reasons = absl::StrJoin(configs_by_reason, "; ", [](std::string* out, const auto& entry) {
-    absl::StrAppend(out, entry.first, " (", entry.second.front(),
-                    entry.second.size() > 1 ? absl::StrCat(" and ", entry.second.size() - 1, " more") : "", ")");
-  });
+  constexpr std::size_t kMostReasons = 5;
+  std::vector<std::string> texts;
+  for (const auto& [reason, configs] : configs_by_reason) {
+    texts.push_back(absl::StrCat(reason, " (", configs.front(),
+                                 configs.size() > 1 ? absl::StrCat(" and ", configs.size() - 1, " more") : "", ")"));
+  }
+  if (texts.size() > kMostReasons) {
+    const std::size_t num_more = texts.size() - kMostReasons;
+    texts.resize(kMostReasons);
+    texts.push_back(absl::StrCat("and ", num_more, num_more == 1 ? " more reason" : " more reasons"));
+  }
+  const std::string reasons = absl::StrJoin(texts, "; ");
   std::string kernel = absl::StrCat("kernel '", result_.kernel, "': ");
   if (!why_not_tried_.empty()) {
     return ResourceExhaustedError(

@@ -125,8 +125,8 @@ std::optional<double> SearchLedger::TimeOf(std::uint64_t place, RankPolicy::Mini
   return times_us.empty() ? std::nullopt : std::optional<double>(CountingTime(times_us, minimize));
 }
 
-std::optional<std::uint64_t> SearchLedger::LaunchPlan(const std::vector<std::uint64_t>& finalists,
-                                                      const FinalsOptions& options) const {
+std::optional<std::uint64_t> SearchLedger::Selected(const std::vector<std::uint64_t>& finalists,
+                                                    const FinalsOptions& options) const {
   std::vector<std::vector<double>> times_us;
   for (std::uint64_t place : finalists) times_us.push_back(TimesOf(place));
   const std::optional<std::size_t> selection = ChooseForAll(times_us, options);

@@ -42,8 +42,8 @@ class TUNEONCE_API SearchLedger {
   /// A rank's final race.
   void TakeFinals(int rank, SearchAnswer answer);
   /// Of `finalists`. Empty: each failed on some rank.
-  std::optional<std::uint64_t> LaunchPlan(const std::vector<std::uint64_t>& finalists,
-                                          const FinalsOptions& options) const;
+  std::optional<std::uint64_t> Selected(const std::vector<std::uint64_t>& finalists,
+                                        const FinalsOptions& options) const;
 
   /// What is known of a candidate: of a finalist its final race, on the rank where it took longest; null: nothing.
   const TriedCandidate* Find(std::uint64_t place) const;

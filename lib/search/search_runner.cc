@@ -19,8 +19,8 @@ inline namespace v0 {
 namespace {
 
 constexpr char kMps[] =
-    "an MPS daemon serves this process: a candidate that faults may end its other clients, this process too, isolated "
-    "or not";
+    "an MPS daemon serves this process: a candidate that faults may end all of its clients, including this process, "
+    "with or without isolation";
 
 /// Bytes of all that the searched calls read, each range once.
 std::size_t InputBytes(const std::vector<PlannedConfig>& planned, const SearchOptions& options) {
@@ -49,7 +49,7 @@ std::optional<TrialTiming> TimingOf(const Timer* timer) {
 /// OK if the trials can run in another process, before one is asked for.
 Status CheckIsolated(const std::vector<PlannedConfig>& planned, const std::optional<TrialTiming>& timing,
                      const SearchOptions& options, const TrialMemory& memory) {
-  if (!timing) return FailedPreconditionError("the timer is an object of this process");
+  if (!timing) return FailedPreconditionError("the given timer works only in this process");
   for (const PlannedConfig& config : planned) {
     for (const Candidate& candidate : config.alternatives) {
       std::string why_not = WhyNotIsolated(candidate);
@@ -58,8 +58,8 @@ Status CheckIsolated(const std::vector<PlannedConfig>& planned, const std::optio
   }
   const std::size_t bytes = InputBytes(planned, options);
   if (bytes <= memory.left_bytes()) return Status();
-  return ResourceExhaustedError(absl::StrCat("a worker's copies of the inputs take ", bytes,
-                                             " bytes, and the search's memory budget leaves ", memory.left_bytes(),
+  return ResourceExhaustedError(absl::StrCat("the worker's copies of the inputs need ", bytes,
+                                             " bytes, but the search's memory budget leaves ", memory.left_bytes(),
                                              " (SearchOptions::memory_budget_bytes)"));
 }
 
@@ -99,7 +99,7 @@ Status SearchRunner::ReserveWorker(const std::vector<PlannedConfig>& planned) {
   const std::shared_ptr<Runtime>& runtime = Runtime::OrDefault(options_.runtime);
   TUNEONCE_RETURN_IF_ERROR(CheckIsolated(planned, timing_, options_, memory_));
   if (options_.isolation == Isolation::kPreferred && !runtime->environment().profiler.empty()) {
-    return FailedPreconditionError("a profiler watches it");
+    return FailedPreconditionError("a profiler is attached to this process");
   }
   const bool is_by_mps = !device_.api().is_cpu_device() && IsServedByMps(runtime->environment());
   if (is_by_mps && options_.isolation == Isolation::kRequired) return UnavailableError(kMps);
@@ -110,7 +110,7 @@ Status SearchRunner::ReserveWorker(const std::vector<PlannedConfig>& planned) {
 
 Status SearchRunner::StayHere(const Status& why) {
   if (options_.isolation == Isolation::kRequired) {
-    return why.WithPrefix("candidates must be isolated (SearchOptions::isolation), and cannot be");
+    return why.WithPrefix("SearchOptions::isolation requires a worker process, which cannot be used");
   }
   note_ = "candidates ran in this process: " + why.message();
   RunHere();

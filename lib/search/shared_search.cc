@@ -161,7 +161,7 @@ SearchAnswer SharedSearch::AnswerTo(int word, const SearchWord& what) {
   const bool is_known = std::all_of(what.places.begin(), what.places.end(),
                                     [&](std::uint64_t place) { return place < plan_.planned.size(); });
   SearchAnswer answer;
-  if (!is_known) answer.status = InternalError("the leader speaks of candidates that there are not");
+  if (!is_known) answer.status = InternalError("the leader asked for candidates that this rank does not have");
   if (!is_known) return answer;
   for (const Fingerprint& code : what.code) (void)FetchCode(board_.context().group, cache(), code);
   answers_ = word;
@@ -171,7 +171,8 @@ SearchAnswer SharedSearch::AnswerTo(int word, const SearchWord& what) {
 
 Status SharedSearch::Help(const SearchOffer& offer) {
   if (offer.candidates != plan_.CandidatesFingerprint()) {
-    return FailedPreconditionError("this rank has other candidates than the leader");
+    return FailedPreconditionError(
+        "this rank's candidates differ from those of the leader: use the same kernel definition on all ranks");
   }
   TUNEONCE_RETURN_IF_ERROR(board_.Join());
   for (int word = 0;; ++word) {

@@ -32,7 +32,7 @@ Result<SearchOutcome> SharedSearch::Lead(const std::vector<int>& helpers) {
   session_.reset();  // Memory and the worker are the next search's.
   if (why.sticky() || why.code() == StatusCode::kCancelled) return why;
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome alone, RunSearch(plan_, stream_, OptionsNow(), memory_));
-  alone.result.notes.push_back("searched by one rank alone: " + why.message());
+  alone.result.notes.push_back("the search ran on one rank only: " + why.message());
   return alone;
 }
 
@@ -65,8 +65,8 @@ Status SharedSearch::Await(int word, std::set<int> ranks, Clock::time_point pati
       TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> bytes,
                                 board_.AnswerOf(word, *rank, is_first ? kSliceMs : 0));
       is_first = false;
-      Result<SearchAnswer> answer =
-          bytes ? DecodeAnswer(*bytes, plan_.planned.size()) : Result<SearchAnswer>(UnavailableError("nothing yet"));
+      Result<SearchAnswer> answer = bytes ? DecodeAnswer(*bytes, plan_.planned.size())
+                                          : Result<SearchAnswer>(UnavailableError("the rank has not answered yet"));
       if (answer.ok()) take(*rank, *std::move(answer));
       rank = answer.ok() || IsGone(*rank) ? ranks.erase(rank) : std::next(rank);
     }
@@ -155,13 +155,13 @@ Result<TuningResult> SharedSearch::LeadShared(const std::vector<int>& helpers) {
     ledger_.Take(board_.rank(), Race(left, /*num_ranks=*/1));
   }
   const std::vector<std::uint64_t> finalists = ledger_.Finalists();
-  if (finalists.empty()) return InternalError("no rank has a candidate that runs");
+  if (finalists.empty()) return InternalError("all candidates failed on all ranks");
   TUNEONCE_RETURN_IF_ERROR(RaceByAll(finalists));
   FinalsOptions finals;
   finals.minimize = options_.minimize;
   if (baseline_ && finalists.front() == *baseline_) finals.first_tie = options_.search.baseline_margin;
-  const std::optional<std::uint64_t> selection = ledger_.LaunchPlan(finalists, finals);
-  if (!selection) return InternalError("no finalist runs on all ranks");
+  const std::optional<std::uint64_t> selection = ledger_.Selected(finalists, finals);
+  if (!selection) return InternalError("none of the finalists runs on all ranks");
   return ResultOf(*selection);
 }
 
@@ -213,7 +213,7 @@ TuningResult SharedSearch::ResultOf(std::uint64_t selection) const {
   result.verification = last_part_->verification;
   result.notes = last_part_->notes;
   if (!plan_.note.empty()) result.notes.push_back(plan_.note);
-  result.notes.push_back(absl::StrCat("shared out over ", ledger_.num_ranks(), " ranks"));
+  result.notes.push_back(absl::StrCat("the search was shared by ", ledger_.num_ranks(), " ranks"));
   result.cost = ledger_.cost();
   result.cost.wall_seconds = std::chrono::duration<double>(Clock::now() - began_).count();
   return result;

@@ -58,9 +58,9 @@ Status CheckNoAddressesIn(const TensorView& tensor, StreamView stream, const std
   for (std::size_t i = 0; i < count; ++i) {
     if (!IsAddress(words[i], driver, once)) continue;
     return InvalidArgumentError(
-        absl::StrCat("its element ", i,
-                     " is the address of memory, which candidates would write without being compared: declare it "
-                     "ByPointers and pass a PointerTable, or as raw memory if nothing is written there"));
+        absl::StrCat("element ", i, " of the input",
+                     " is a device address, and what candidates write there would not be compared: declare it "
+                     "ByPointers and pass a PointerTable, or declare it as raw memory if nothing is written there"));
   }
   return Status();
 }
@@ -85,10 +85,8 @@ Status CheckIsOfDriver(const TensorView& tensor, StreamView stream) {
   unsigned type = 0;
   const CUresult known = driver->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
   if (known != CUDA_ERROR_INVALID_VALUE || ReachesHostMemory(driver)) return Status();
-  return InvalidArgumentError(
-      absl::StrCat("its memory at 0x", absl::Hex(address),
-                   " is not known to the device's driver; pass memory of the device, not of the "
-                   "host"));
+  return InvalidArgumentError(absl::StrCat("the memory at 0x", absl::Hex(address),
+                                           " is unknown to the device's driver: pass device memory, not host memory"));
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ std::string WhyNotIsolated(const Candidate& candidate) {
       return "descriptor '" + parameter.name + "' is filled by a function of this process";
     }
     if (parameter.kind == ParameterKind::kDerived && !parameter.term && ReadsAddresses(candidate, parameter, *layout)) {
-      return "parameter '" + parameter.name + "' is computed of the tensors' addresses";
+      return "parameter '" + parameter.name + "' is computed from the tensors' addresses";
     }
   }
   return "";

@@ -34,9 +34,9 @@ Result<TrialMemory::Charge> TrialMemory::Count(std::size_t bytes) {
   std::size_t left = account_->budget - std::min(account_->budget, account_->used);
   account_->missing = bytes > left ? bytes - left : 0;
   if (bytes > left) {
-    return ResourceExhaustedError(
-        absl::StrCat(bytes, " bytes more do not fit the search's memory budget: ", account_->used, " of ",
-                     account_->budget, " bytes are in use (SearchOptions::memory_budget_bytes)"));
+    return ResourceExhaustedError(absl::StrCat(bytes, " more bytes exceed the search's memory budget: ", account_->used,
+                                               " of ", account_->budget,
+                                               " bytes are in use (SearchOptions::memory_budget_bytes)"));
   }
   Charge charge;
   charge.account_ = account_;

@@ -67,7 +67,7 @@ namespace {
 /// The host decides upon a round's times faster than a sleeping thread wakes.
 constexpr std::chrono::microseconds kSpinForQuestion{200};
 
-Status OutOfOrder() { return InternalError("a worker was asked for what does not come next"); }
+Status OutOfOrder() { return InternalError("the worker received a request out of order"); }
 
 template <typename Message, typename Function>
 auto With(const Frame& question, const Function& function) -> decltype(function(std::declval<Message>())) {

@@ -12,12 +12,12 @@ inline namespace v0 {
 Result<Stream> MakeTrialStream(StreamView caller) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
   if (InsideTrial())
-    return FailedPreconditionError("a search cannot be started from a launcher that another one tries");
+    return FailedPreconditionError("a search cannot be started from a launcher that another search is timing");
   const DriverApi& api = caller.api();
   TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(api));
   TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, caller.Context());
   if (owner != current.get()) {
-    return InvalidArgumentError("the stream belongs to another context than the thread's current one");
+    return InvalidArgumentError("the stream belongs to another CUDA context than the thread's current one");
   }
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, caller.IsCapturing());
   if (capturing) return FailedPreconditionError("the stream is capturing: tune before the capture begins");

@@ -237,9 +237,9 @@ Result<std::optional<StrayWrite>> TrialTensors::FindStrayWrite(const GuardedMemo
     std::size_t num_damaged = copies_->damaged().size();
     TUNEONCE_RETURN_IF_ERROR(copies_->Mend(input, checksum));
     if (found) continue;
-    found = StrayWrite{FailureKind::kWroteInput, "it wrote its input " + input->names()};
+    found = StrayWrite{FailureKind::kWroteInput, "the kernel wrote to its input " + input->names()};
     if (copies_->damaged().size() > num_damaged) {
-      found->message += ", and there was too little memory for a copy of it: the caller's tensor is damaged";
+      found->message += ", and there was too little memory to run on a copy: the caller's tensor is damaged";
     }
   }
   for (std::size_t i = 0; i < tables_.size(); ++i) {

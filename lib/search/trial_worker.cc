@@ -58,7 +58,7 @@ bool IsCancelled(const SearchOptions& options) {
 Status Refused(const Status& why, const Device& device) {
   Result<int> mode = device.Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
   const bool is_exclusive = mode.ok() && *mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS;
-  const char* hint = is_exclusive ? " (it is in EXCLUSIVE_PROCESS mode, for one process alone)" : "";
+  const char* hint = is_exclusive ? " (it is in EXCLUSIVE_PROCESS mode, which admits one process)" : "";
   return Status(why.code(), absl::StrCat("the worker cannot use the device", hint, ": ", why.message()));
 }
 
@@ -186,7 +186,7 @@ Status TrialWorker::Lose(FailureKind kind, std::string how) {
 Status TrialWorker::Lose(const Status& error, milliseconds most) {
   switch (ChannelErrorOf(error).value_or(ChannelError::kClosed)) {
     case ChannelError::kTimeout:
-      return Lose(FailureKind::kTimeout, absl::StrCat("did not end within ", most.count(), " ms"));
+      return Lose(FailureKind::kTimeout, absl::StrCat("did not finish within ", most.count(), " ms"));
     case ChannelError::kProtocol:
       return Lose(FailureKind::kProtocol, absl::StrCat("gave no answer: ", error.message()));
     case ChannelError::kClosed:
@@ -215,7 +215,7 @@ Result<Frame> TrialWorker::Receive(Deadline end, const SearchOptions& options) {
 
 Result<TrialReply> TrialWorker::Ask(TrialMessage kind, const std::string& body, milliseconds most,
                                     const SearchOptions& options, const std::string& about) {
-  if (process_ == nullptr) return InternalError("the worker is gone");
+  if (process_ == nullptr) return InternalError("the worker process has ended");
   const auto began = Trace::Clock::now();
   Channel& channel = process_->channel();
   const Deadline end = most.count() > 0 ? DeadlineIn(most) : kNoDeadline;

@@ -84,7 +84,7 @@ const std::shared_ptr<Runtime>& Runtime::Default() {
 Result<std::shared_ptr<Runtime>> Runtime::Create(RuntimeOptions options) {
   if (options.compile_workers < 0) {
     return InvalidArgumentError("RuntimeOptions::compile_workers is " + std::to_string(options.compile_workers) +
-                                ": it takes 0, for as many as the machine has, or more");
+                                ": it must be at least 0 (0 means one per CPU core)");
   }
   TUNEONCE_ASSIGN_OR_RETURN(Environment environment, Environment::Read(options.environment));
   return std::shared_ptr<Runtime>(new Runtime(std::make_unique<Impl>(std::move(environment), std::move(options))));

@@ -59,7 +59,9 @@ std::int64_t LaunchesIn(absl::string_view comment) {
 }  // namespace
 
 Result<ShapeLine> ParseShapeLine(std::string_view line) {
-  if (line.size() > kMostLineBytes) return InvalidArgumentError("it is longer than any shape");
+  if (line.size() > kMostLineBytes)
+    return InvalidArgumentError(
+        absl::StrCat("the line has ", line.size(), " bytes, but a shape has at most ", kMostLineBytes));
   ShapeLine shape;
   absl::string_view text(line.data(), line.size());
   if (std::size_t comment = text.find('#'); comment != absl::string_view::npos) {
@@ -74,12 +76,12 @@ Result<ShapeLine> ParseShapeLine(std::string_view line) {
     std::string name;
     std::string value;
     if (!Unescape({left.data(), left.size()}, &name)) {
-      return InvalidArgumentError(absl::StrCat("'", word, "': behind % stand two hexadecimal digits"));
+      return InvalidArgumentError(absl::StrCat("'", word, "': % must be followed by two hexadecimal digits"));
     }
     if (equals == absl::string_view::npos && is_first) {
       shape.kernel = std::move(name);
     } else if (equals == absl::string_view::npos || equals == 0 || equals + 1 == word.size()) {
-      return InvalidArgumentError(absl::StrCat("'", word, "' is no NAME=VALUE"));
+      return InvalidArgumentError(absl::StrCat("'", word, "' is not of the form NAME=VALUE"));
     } else {
       value = std::string(word.substr(equals + 1));
       for (const auto& [other, unused] : shape.values) {

@@ -87,7 +87,7 @@ Result<Recorded> Read(const std::string& path) {
   if (content->empty()) return recorded;
   std::vector<absl::string_view> lines = absl::StrSplit(*content, '\n');
   if (lines.front() != kShapesHeader) {
-    return InvalidArgumentError(path + " is not a file of recorded shapes, and stays unchanged: name another one");
+    return InvalidArgumentError(path + " is not a file of recorded shapes, and was not changed: use another file");
   }
   for (std::size_t i = 1; i < lines.size(); ++i) {
     absl::string_view line = lines[i];
@@ -99,7 +99,7 @@ Result<Recorded> Read(const std::string& path) {
     Result<ShapeLine> shape = ParseShapeLine(std::string_view(line.data(), line.size()));
     if (!shape.ok()) {
       return InvalidArgumentError(absl::StrCat(path, ", line ", i + 1, ": ", shape.status().message(),
-                                               "; the file is left as it is: mend it, or name another one"));
+                                               "; the file was not changed: correct the line, or use another file"));
     }
     if (!shape->is_empty()) recorded.Add(ShapeText(*shape), shape->launches);
   }
@@ -157,7 +157,7 @@ void ShapeLog::WriteAndWarn(bool is_last) {
   due_ = std::max(may_write_, end + kInterval).time_since_epoch().count();
   // A lock that is held now may be free at the next launch's write.
   if (!written.ok() && (is_last || written.code() != StatusCode::kDeadlineExceeded)) {
-    warn_("launched shapes are not recorded (TUNEONCE_RECORD_SHAPES): " + written.message());
+    warn_("cannot record launched shapes (TUNEONCE_RECORD_SHAPES): " + written.message());
   }
 }
 

@@ -80,7 +80,7 @@ Status ArtifactTable::Put(const Fingerprint& key, const Artifact& artifact) {
   std::string body = EncodeChecksummedArtifact(key, artifact);
   auto size = static_cast<std::int64_t>(body.size());
   std::int64_t most = connection_.options().max_artifact_bytes;
-  if (size > most) return ResourceExhaustedError("the artifact is larger than the whole store may be");
+  if (size > most) return ResourceExhaustedError("the artifact is larger than the store's size limit");
   return connection_.Write("writing an artifact", [&](sqlite3* database) {
     int result = Statement(database, "INSERT OR REPLACE INTO artifacts(key, used, size, body) VALUES(?, ?, ?, ?)")
                      .Bind(std::string_view(bytes))
@@ -120,7 +120,7 @@ Status ArtifactTable::Verify(StoreReport* report) const {
     }
     if ((result & 0xff) != SQLITE_CORRUPT) return result;
     report->problems.push_back(
-        absl::StrCat("the artifacts behind the first ", report->num_artifacts, ": ", sqlite3_errmsg(database)));
+        absl::StrCat("artifacts after the first ", report->num_artifacts, ": ", sqlite3_errmsg(database)));
     return SQLITE_DONE;
   });
 }

@@ -11,7 +11,7 @@ std::string EncodeChecksummedArtifact(const Fingerprint& key, const Artifact& ar
 
 Result<Artifact> DecodeChecksummedArtifact(const Fingerprint& key, std::string_view bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a stored artifact"));
-  if (decoder.ReadFingerprint() != key) return InvalidArgumentError("a stored artifact is another key's");
+  if (decoder.ReadFingerprint() != key) return InvalidArgumentError("a stored artifact belongs to another key");
   return DecodeArtifact(decoder.Text());
 }
 

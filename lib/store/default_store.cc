@@ -24,14 +24,14 @@ bool IsFleetAddress(const std::string& name) {
 Result<std::string> DefaultStorePath(const Environment& environment) {
   if (IsFleetAddress(environment.store)) {
     return InvalidArgumentError(
-        "TUNEONCE_STORE names a fleet's store: that is a kernel's to name (MakeFleetStore; store= in Python), over a "
-        "file of the machine's own");
+        "TUNEONCE_STORE names a fleet's store, but must name a local file: pass a fleet's store to each kernel "
+        "(MakeFleetStore; store= in Python)");
   }
   if (!environment.store.empty()) return environment.store;
   // The XDG Base Directory Specification has relative paths ignored: each working directory would get a store.
   if (environment.cache_folder.rfind('/', 0) == 0) return environment.cache_folder + "/tuneonce/store.db";
   if (!environment.home.empty()) return environment.home + "/.cache/tuneonce/store.db";
-  return FailedPreconditionError("no place for a store: set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
+  return FailedPreconditionError("no folder for the store is known: set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
 }
 
 DefaultStore OpenDefaultStore(const Environment& environment, std::shared_ptr<RecordStore> memory) {

@@ -123,7 +123,7 @@ Status RecordTable::Verify(StoreReport* report) const {
         report->problems.push_back(absl::StrCat("record ", report->num_records, ": ", record.status().message()));
       } else if (BytesOf(FullKey(record->key)) != records.Blob(0)) {
         report->problems.push_back(
-            absl::StrCat("record ", report->num_records, " lies under another key than its own"));
+            absl::StrCat("record ", report->num_records, " is stored under another key than its own"));
       }
     }
     report->are_records_whole &= report->problems.size() == num_before;

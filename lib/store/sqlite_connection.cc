@@ -56,11 +56,11 @@ bool IsDone(int result) { return result == SQLITE_OK || result == SQLITE_ROW || 
 const char* WhatToDo(int result) {
   switch (result & 0xff) {
     case SQLITE_FULL:
-      return "; no space is left where it lies: make some, or set TUNEONCE_STORE to another path";
+      return "; the disk is full: free some space, or set TUNEONCE_STORE to another path";
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
-      return "; see that file and folder can be written, or set TUNEONCE_STORE to another path";
+      return "; make the file and its folder writable, or set TUNEONCE_STORE to another path";
     default:
       return "";
   }
@@ -80,7 +80,7 @@ Status SqliteConnection::Open() {
 Status SqliteConnection::CheckOwner() const {
   if (getpid() == owner_) return Status();
   return FailedPreconditionError("the store " + options_.path +
-                                 " was opened before a fork: open another one in the child");
+                                 " was opened before a fork: open it again in the child");
 }
 
 bool SqliteConnection::IsOut() {
@@ -93,7 +93,7 @@ Status SqliteConnection::Read(const char* what, const std::function<int(sqlite3*
 }
 
 Status SqliteConnection::Write(const char* what, const std::function<int(sqlite3*)>& work) {
-  if (options_.read_only) return FailedPreconditionError("the store " + options_.path + " is open for reading only");
+  if (options_.read_only) return FailedPreconditionError("the store " + options_.path + " was opened read-only");
   return Run(what, /*writes=*/true, work);
 }
 
@@ -134,7 +134,7 @@ Status SqliteConnection::Attempt(const char* what, bool writes, const std::funct
   if (!writes || IsCurrent()) return Status();
   *must_repeat = true;  // The rows were written to a file that later opens do not find.
   return UnavailableError(
-      absl::StrCat("the store ", path_, ", ", what, ": the file is moved or replaced all the time"));
+      absl::StrCat("the store ", path_, ", ", what, ": the file was moved or replaced repeatedly during the call"));
 }
 
 int SqliteConnection::Transaction(const std::function<int(sqlite3*)>& work) {
@@ -177,8 +177,8 @@ Status SqliteConnection::ConnectUnderLock() {
     Close();
     TUNEONCE_RETURN_IF_ERROR(SetAside(path_, absl::StrCat("format-", version)));
     std::fprintf(stderr,
-                 "tuneonce: the store %s was written in format %lld, which is not read any more; it was "
-                 "renamed, and its keys are tuned again\n",
+                 "tuneonce: the store %s was written in format %lld, which is no longer supported; it was renamed, and "
+                 "its keys are tuned again\n",
                  path_.c_str(), static_cast<long long>(version));
     result = OpenDatabase();
   }
@@ -268,7 +268,7 @@ int SqliteConnection::CreateSchema() {
 
 Status SqliteConnection::CheckVersion() {
   if (Pragma("PRAGMA application_id") != kStoreApplicationId) {
-    return FailedPreconditionError(path_ + " is not a store of tuneonce: choose another path");
+    return FailedPreconditionError(path_ + " is not a tuneonce store: choose another path");
   }
   std::int64_t version = Pragma("PRAGMA user_version");
   if (version == kSchemaVersion) return Status();
@@ -323,8 +323,9 @@ Status SqliteConnection::Outage() {
     retry_at_ = now + (options_.first_retry_ms == 0 ? std::chrono::milliseconds(0) : retry_after_);
   }
   // The text is the same each time, so that its warning is logged once.
-  return UnavailableError("the store " + options_.path +
-                          " is locked by another process: it goes on from memory, and is tried again later");
+  return UnavailableError(
+      "the store " + options_.path +
+      " is locked by another process: records are kept in memory, and the store is tried again later");
 }
 
 }  // namespace v0

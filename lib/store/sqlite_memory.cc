@@ -13,7 +13,7 @@ Status SqliteConnection::Deserialize(const void* bytes, std::size_t size) {
   int opened = sqlite3_open_v2(":memory:", &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   TUNEONCE_RETURN_IF_ERROR(StatusOf(opened, path_));
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(size));
-  if (copy == nullptr) return ResourceExhaustedError("no memory for a copy of the store");
+  if (copy == nullptr) return ResourceExhaustedError("there is not enough memory to copy the store");
   std::memcpy(copy, bytes, size);
   // Bytes 18 and 19 of the header are 2 for WAL mode, which a database in memory cannot use, and 1 for the other mode
   // (SQLite's file format, 1.3.3).
@@ -35,12 +35,12 @@ Status SqliteConnection::OpenInMemory() {
 }
 
 Result<std::string> SqliteConnection::Serialize() {
-  if (!in_memory_) return FailedPreconditionError("the store " + options_.path + " has a file of its own");
+  if (!in_memory_) return FailedPreconditionError("the store " + options_.path + " is a file, not in memory");
   MutexLock lock(mutex_);
   TUNEONCE_RETURN_IF_ERROR(StatusOf(Execute("VACUUM"), path_));
   sqlite3_int64 size = 0;
   unsigned char* bytes = sqlite3_serialize(database_, "main", &size, 0);
-  if (bytes == nullptr) return ResourceExhaustedError("no memory for a copy of the store");
+  if (bytes == nullptr) return ResourceExhaustedError("there is not enough memory to copy the store");
   std::string copy(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
   sqlite3_free(bytes);
   return copy;

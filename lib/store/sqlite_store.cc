@@ -67,7 +67,8 @@ Result<std::shared_ptr<SqliteStore>> SqliteStore::Open(SqliteStoreOptions option
 Result<std::shared_ptr<SqliteStore>> SqliteStore::FromBytes(const void* bytes, std::size_t size) {
   constexpr std::size_t kHeader = 100;  // Size of the header of an SQLite file.
   if (bytes == nullptr || size < kHeader) {
-    return InvalidArgumentError(absl::StrCat("the embedded store is not an SQLite file: it has ", size, " bytes"));
+    return InvalidArgumentError(
+        absl::StrCat("the embedded store is not an SQLite file, because it has only ", size, " bytes"));
   }
   SqliteStoreOptions options;
   options.path = "(embedded)";
@@ -133,7 +134,7 @@ Result<ArtifactLease> SqliteStore::Lease(const Fingerprint& key, const WaitLimit
   auto start = std::chrono::steady_clock::now();
   Result<ArtifactLease> among_threads = impl_->locks.Acquire(key, limits);
   if (among_threads.status().code() == StatusCode::kDeadlineExceeded) {
-    return DeadlineExceededError("another thread works on the same key and did not end in time");
+    return DeadlineExceededError("another thread is working on the same key and did not finish in time");
   }
   if (!among_threads.ok() || impl_->options().read_only || impl_->connection.in_memory()) return among_threads;
   auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();

@@ -62,11 +62,9 @@ Result<std::shared_ptr<void>> LockByte(const std::string& path, std::int64_t off
     if (held == nullptr) {
       file = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
       if (file < 0) {
-        return UnavailableError(absl::StrCat(name, " cannot be opened: ", std::strerror(errno),
-                                             errno == EACCES
-                                                 ? "; see that its owner may read and write it, also by the "
-                                                   "process's umask"
-                                                 : ""));
+        return UnavailableError(absl::StrCat(
+            name, " cannot be opened: ", std::strerror(errno),
+            errno == EACCES ? "; give its owner read and write permission, and check the process's umask" : ""));
       }
       held = std::shared_ptr<void>(nullptr, [file](void*) { close(file); });
     }
@@ -102,7 +100,7 @@ Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint
       LockByte(path, offset, now + std::chrono::milliseconds(limits.timeout_ms),
                now + std::chrono::milliseconds(SqliteStoreOptions().busy_timeout_ms), limits.cancelled);
   if (lock.status().code() != StatusCode::kDeadlineExceeded) return lock;
-  return DeadlineExceededError("another process works on the same key and did not end in time");
+  return DeadlineExceededError("another process is working on the same key and did not finish in time");
 }
 
 }  // namespace v0

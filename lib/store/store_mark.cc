@@ -50,8 +50,7 @@ Result<std::string> ReadHeader(const std::string& path, std::size_t size) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0 && errno == ENOENT) return std::string();
   if (!S_ISREG(info.st_mode)) {  // Opening a FIFO would wait.
-    return FailedPreconditionError(path +
-                                   " is not a store of tuneonce but a link, folder or device: choose another path");
+    return FailedPreconditionError(path + " is not a tuneonce store but a link, folder or device: choose another path");
   }
   if (info.st_size == 0) return std::string();
   sqlite3_vfs* layer = sqlite3_vfs_find(nullptr);
@@ -103,7 +102,7 @@ Result<StoreFile> ReadMark(const std::string& path) {
   constexpr std::size_t kHeader = 100;
   TUNEONCE_ASSIGN_OR_RETURN(std::string header, ReadHeader(path, kHeader));
   if (header.empty()) return StoreFile::kMissing;
-  std::string refused = absl::StrCat(path, " is not a store of tuneonce");
+  std::string refused = absl::StrCat(path, " is not a tuneonce store");
   if (header.size() == kHeader && absl::StartsWith(header, kMagic)) {
     std::uint32_t id = 0;
     for (std::size_t i = 0; i < sizeof(id); ++i) id = id << 8 | static_cast<unsigned char>(header[kIdAt + i]);
@@ -112,7 +111,7 @@ Result<StoreFile> ReadMark(const std::string& path) {
   } else if (std::string identity = IdentityOf(path); identity != "-" && identity == ReadIdentities(path).first) {
     return StoreFile::kOursDamaged;
   }
-  return FailedPreconditionError(refused + ": it is left as it is; choose another path, or move it away");
+  return FailedPreconditionError(refused + ", and was not changed: choose another path, or move the file away");
 }
 
 void WriteMark(const std::string& path) {

@@ -40,19 +40,20 @@ Status MakeFolder(const std::string& folder) {
   rmdir(folder.c_str());
   return FailedPreconditionError(absl::StrCat(
       "the store's folder ", folder,
-      " was made without its owner's own permissions: the process's umask takes them; set a umask such as 077"));
+      " was created without permissions for its owner, because of the process's umask: set a umask such as 077"));
 }
 
 /// Checks that only this user can write a file, because a stored cubin is executable code.
 Status CheckTrusted(const std::string& path, const struct stat& info, const char* what) {
   std::string subject = absl::StrCat("the store's ", what, " ", path);
-  if (S_ISLNK(info.st_mode)) return FailedPreconditionError(subject + " is a symbolic link: name its target");
+  if (S_ISLNK(info.st_mode))
+    return FailedPreconditionError(subject + " is a symbolic link: use its target as the path");
   constexpr mode_t kShared = S_ISVTX | S_IWOTH;  // As in /tmp, where each user has a folder of his own.
   if (S_ISDIR(info.st_mode) && (info.st_mode & kShared) == kShared) {
     return FailedPreconditionError(absl::StrCat(subject,
                                                 " is shared by all users: a stored cubin is executable code; "
-                                                "use a folder of your own inside it, ",
-                                                path, "/tuneonce-", geteuid(), " say"));
+                                                "use a folder of your own inside it, for example ",
+                                                path, "/tuneonce-", geteuid()));
   }
   if (info.st_uid != geteuid()) {
     return FailedPreconditionError(absl::StrCat(subject, " belongs to user ", info.st_uid,
@@ -91,7 +92,7 @@ std::string ResolveParents(const std::string& path) {
 
 Result<std::string> PrepareStorePlace(const std::string& path) {
   if (Split(path).name.empty()) {
-    return InvalidArgumentError(absl::StrCat("the store's path ", path, " names a folder: name a file in it"));
+    return InvalidArgumentError(absl::StrCat("the store's path ", path, " is a folder: add a file name"));
   }
   std::string folder = Split(path).folder;
   TUNEONCE_RETURN_IF_ERROR(MakeFolder(folder));

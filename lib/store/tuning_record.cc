@@ -142,11 +142,11 @@ std::string EncodeRecord(const TuningRecord& record) {
 Result<TuningRecord> DecodeRecord(std::string_view bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a stored record"));
   std::uint64_t mark = decoder.Word();
-  if ((mark & ~kFormatBits) != kMark) return InvalidArgumentError("a stored record has no mark of tuneonce's");
+  if ((mark & ~kFormatBits) != kMark) return InvalidArgumentError("a stored record was not written by tuneonce");
   const std::uint64_t format = mark & kFormatBits;
   if (format != kFormat) {
-    return InvalidArgumentError(absl::StrCat("a stored record is of format ", format, ", this tuneonce knows ", kFormat,
-                                             format > kFormat ? ": update tuneonce" : ": tune its key again"));
+    return InvalidArgumentError(absl::StrCat("a stored record has format ", format, ", but this tuneonce reads ",
+                                             kFormat, format > kFormat ? ": update tuneonce" : ": tune its key again"));
   }
   TuningRecord record;
   FieldDecoder fields(&decoder);

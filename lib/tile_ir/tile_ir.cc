@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/short_list.h"
 #include "tile_ir/tile_ir_body.h"
 #include "tile_ir/tile_ir_file.h"
 #include "tile_ir/tile_ir_functions.h"
@@ -133,14 +134,12 @@ void AppendPatched(const Function& function, const HintsByTarget& hints, Parsed&
 
 /// The error for an entry that is not among those of the file.
 Status NoSuchEntry(const Parsed& parsed, std::string_view entry) {
-  std::set<std::string_view> names;
+  std::set<std::string> names;
   for (const Function& function : parsed.functions) {
-    if (function.is_entry) names.insert(parsed.NameOf(function));
+    if (function.is_entry) names.emplace(parsed.NameOf(function));
   }
-  if (names.empty()) return NotFoundError("Tile IR bytecode: no entry");
-  return NotFoundError(
-      absl::StrCat("Tile IR bytecode: no entry '", std::string(entry), "', but ",
-                   absl::StrJoin(names, ", ", [](std::string* out, std::string_view name) { out->append(name); })));
+  return NotFoundError(absl::StrCat("Tile IR bytecode has no entry '", std::string(entry),
+                                    "'; its entries are: ", ShortList({names.begin(), names.end()}, entry)));
 }
 
 /// Adds the strings that name globals which the function uses. Resets `*names` if its body cannot be read.
@@ -256,7 +255,7 @@ std::string HintsByTargetString(const std::map<std::string, HintValues>& hints) 
 std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints) {
   std::string baked = HintsByTargetString(entry.hints);
   if (baked == "none") return "";
-  if (hints.empty()) return absl::StrCat("entry '", entry.name, "' brings hints of its own: ", baked);
+  if (hints.empty()) return absl::StrCat("entry '", entry.name, "' already has hints: ", baked);
   if (hints.update() == Hints::Update::kReplace) return "";
   std::vector<std::string> winners;
   auto given = hints.by_target().find("default");
@@ -271,8 +270,7 @@ std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints) {
     }
   }
   if (winners.empty()) return "";
-  return absl::StrCat("entry '", entry.name,
-                      "' keeps hints that win over the merged default: ", absl::StrJoin(winners, ", "));
+  return absl::StrCat("entry '", entry.name, "' keeps hints that override the merged default: ", ShortList(winners));
 }
 
 }  // namespace v0

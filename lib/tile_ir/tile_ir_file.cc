@@ -98,7 +98,7 @@ Result<TileIrFile> TileIrFile::Parse(std::string_view bytes) {
   reader.Bytes(2, "the version's tag");
   if (reader.ok() && (file.major != 13 || file.minor < 1 || file.minor > 5)) {
     return InvalidArgumentError(absl::StrCat("Tile IR bytecode, offset 8: version ", file.major, ".", file.minor,
-                                             " is not among those that are understood, 13.1 to 13.5"));
+                                             " is not supported; 13.1 to 13.5 are"));
   }
   bool seen[kLastSectionId + 1] = {};
   while (reader.ok()) {
@@ -107,7 +107,7 @@ Result<TileIrFile> TileIrFile::Parse(std::string_view bytes) {
     Section section;
     section.id = head & static_cast<std::uint8_t>(~kAlignedBit);
     if (section.id == kEnd || section.id > kLastSectionId || seen[section.id]) {
-      reader.Fail(absl::StrCat("section ", section.id, " is unknown, or comes twice"));
+      reader.Fail(absl::StrCat("section ", section.id, " is unknown, or appears twice"));
       break;
     }
     seen[section.id] = true;
@@ -172,14 +172,15 @@ Result<TileIrTable> TileIrTable::Parse(const TileIrFile& file, TileIrFile::Secti
   std::vector<std::uint32_t> offsets;
   for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
     offsets.push_back(reader.Word(what));
-    if (offset_bytes == 8 && reader.Word(what) != 0) reader.Fail(absl::StrCat(what, ": item ", i, " lies outside"));
+    if (offset_bytes == 8 && reader.Word(what) != 0)
+      reader.Fail(absl::StrCat(what, ": item ", i, " lies outside the section"));
   }
   std::size_t data = reader.offset();
   TileIrTable table;
   for (std::size_t i = 0; i < offsets.size() && reader.ok(); ++i) {
     std::size_t end = i + 1 < offsets.size() ? offsets[i + 1] : section.end - data;
     if (offsets[i] > end || end > section.end - data || (i == 0 && offsets[i] != 0)) {
-      reader.Fail(absl::StrCat(what, ": item ", i, " lies outside, or out of order"));
+      reader.Fail(absl::StrCat(what, ": item ", i, " lies outside the section, or is out of order"));
       break;
     }
     table.items.push_back(file.bytes.substr(data + offsets[i], end - offsets[i]));

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/file.h"
+#include "base/short_list.h"
 #include "definition/variant_files.h"
 #include "tile_ir/tile_ir.h"
 #include "tuneonce/kernel_definition.h"
@@ -16,11 +16,9 @@ namespace {
 Result<std::string> SymbolIn(const std::string& bytecode) {
   TUNEONCE_ASSIGN_OR_RETURN(TileIrModule module, ReadTileIr(bytecode));
   if (module.entries.size() == 1) return module.entries.front().name;
-  return InvalidArgumentError(
-      absl::StrCat("the bytecode has ", module.entries.size(), " kernels; say which: TileIrFiles(pattern, symbol)",
-                   module.entries.empty() ? "" : ", of ",
-                   absl::StrJoin(module.entries, ", ",
-                                 [](std::string* out, const TileIrEntry& entry) { out->append(entry.name); })));
+  return InvalidArgumentError(absl::StrCat("the bytecode has ", module.entries.size(), " kernels (",
+                                           ShortListOf(module.entries, &TileIrEntry::name),
+                                           "), not one: name the kernel, TileIrFiles(pattern, symbol)"));
 }
 
 }  // namespace

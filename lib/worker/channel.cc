@@ -41,12 +41,12 @@ Result<Header> ReadHeader(std::string_view bytes, std::size_t most_received_byte
   std::uint64_t length = reader.U64();
   if (mark != kMark) return InternalError("the bytes from the socket are not a message of tuneonce");
   if (version != kProtocolVersion) {
-    return InternalError(absl::StrCat("the other process speaks version ", version, " of the protocol, this one ",
+    return InternalError(absl::StrCat("the other process uses version ", version, " of the protocol, this one ",
                                       kProtocolVersion, ": install the library and its tuneonce_worker together"));
   }
   if (length > most_received_bytes) {
     return InternalError(
-        absl::StrCat("a message of ", length, " bytes is announced; the most are ", most_received_bytes));
+        absl::StrCat("a message of ", length, " bytes is announced, but the limit is ", most_received_bytes));
   }
   header.length = static_cast<std::size_t>(length);
   return header;
@@ -91,7 +91,7 @@ Status Channel::Send(std::uint32_t kind, std::string_view body, Deadline deadlin
   if (!is_open()) return ClosedError();
   if (body.size() > kMostBodyBytes) {
     return InvalidArgumentError(
-        absl::StrCat("a message of ", body.size(), " bytes is too long; the most are ", kMostBodyBytes));
+        absl::StrCat("a message of ", body.size(), " bytes exceeds the limit of ", kMostBodyBytes));
   }
   std::string header = MessageWriter().U32(kMark).U32(kProtocolVersion).U32(kind).U64(body.size()).Take();
   std::string_view parts[2] = {header, body};

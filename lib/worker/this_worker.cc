@@ -91,7 +91,8 @@ void ExpectCrashes() {
 Result<Channel> OpenHostChannel() {
   const pid_t host = getppid();
   if (!IsSocket(kWorkerSocket) || getsid(0) != getpid()) {
-    return FailedPreconditionError("this program is started by tuneonce, for searches; it has no other use");
+    return FailedPreconditionError(
+        "this program is only started by tuneonce, to isolate searches: do not run it directly");
   }
   // A stopped process continues in order to end. SIGKILL would end it without its children.
   prctl(PR_SET_PDEATHSIG, SIGCONT);

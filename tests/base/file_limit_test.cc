@@ -29,7 +29,7 @@ TEST(FileLimitTest, ALimitHoldsToTheByteAndForFilesWithoutASize) {
   std::string path = *folder.WriteFile("ten", "0123456789");
   EXPECT_OK(ReadFile(path, 10));
   EXPECT_ERROR(ReadFile(path, 9), StatusCode::kInvalidArgument, path + ": it has 10 bytes; at most 9 are possible");
-  EXPECT_ERROR(ReadFile("/proc/self/status", 20), StatusCode::kInvalidArgument, "it has more than 20 bytes");
+  EXPECT_ERROR(ReadFile("/proc/self/status", 20), StatusCode::kInvalidArgument, "the file has more than 20 bytes");
   EXPECT_OK(ReadFile(*folder.WriteFile("empty", ""), 0));
 }
 

@@ -73,7 +73,7 @@ TEST(MessageTest, WhatIsCutAtAnyByteIsNoMessage) {
   for (std::size_t length = 0; length < body.size(); ++length) {
     EXPECT_ERROR(ReadAllFields(std::string_view(body).substr(0, length)), StatusCode::kInternal, "a message ");
   }
-  EXPECT_ERROR(ReadAllFields(body + "x"), StatusCode::kInternal, "1 bytes more");
+  EXPECT_ERROR(ReadAllFields(body + "x"), StatusCode::kInternal, "1 more bytes");
 }
 
 TEST(MessageTest, AfterWhatIsNotThereEverythingIsZeroAndEmpty) {
@@ -92,7 +92,7 @@ TEST(MessageTest, CountsThatTheMessageCannotHoldAreRefused) {
     const std::string body = MessageWriter().U64(count).U64(1).U64(2).Take();
     MessageReader reader(body);
     EXPECT_EQ(reader.Count(8), 0u);
-    EXPECT_ERROR(reader.Done(), StatusCode::kInternal, "elements follow");
+    EXPECT_ERROR(reader.Done(), StatusCode::kInternal, "elements, but ends after");
   }
 }
 
@@ -100,7 +100,7 @@ TEST(MessageTest, ValuesThatAnEnumOrABoolLacksAreRefused) {
   const std::string body = MessageWriter().U32(3).Take();
   MessageReader color(body);
   EXPECT_EQ(color.Enum(Color::kBlue), Color::kRed);
-  EXPECT_ERROR(color.Done(), StatusCode::kInternal, "has 3 where it has 2 at most");
+  EXPECT_ERROR(color.Done(), StatusCode::kInternal, "has the value 3 in a field whose maximum is 2");
   MessageReader flag(body);
   EXPECT_FALSE(flag.Bool());
   EXPECT_FALSE(flag.ok());

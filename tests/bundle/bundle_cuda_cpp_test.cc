@@ -159,7 +159,7 @@ TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
   };
   const Case cases[] = {
       {"ns::twice<TILE, T>", "<TILE>", ":9: variants[0].symbol: '<TILE>' is not a kernel's name"},
-      {"ns::twice<TILE, T>", "twice<\\\"x\\\">", "is not a kernel's name: a name, or ns::name<ARGUMENTS> is expected"},
+      {"ns::twice<TILE, T>", "twice<\\\"x\\\">", "is not a kernel's name: write name or ns::name<ARGUMENTS>"},
       {"ns::twice<TILE, T>", "twice<1>; int x", "is not a kernel's name"},
       {"ns::twice<TILE, T>", "twice<1\\n>", "is not a kernel's name"},
       {"\"scale.h\"", "\"../scale.h\"", "lies outside the bundle"},
@@ -182,8 +182,8 @@ TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
     EXPECT_ERROR(Bundle::Load(folder_.path()), StatusCode::kInvalidArgument, each.message);
   }
   EXPECT_ERROR(LoadWith("\"scale.h\"", "\"none.h\""), StatusCode::kNotFound,
-               ":10: variants[0].headers.my/scale.h: the header 'none.h' is not there");
-  EXPECT_ERROR(LoadWith("\"cuda_cpp\"", "\"cubin\""), StatusCode::kInvalidArgument, "nothing compiles a cubin");
+               ":10: variants[0].headers.my/scale.h: the header 'none.h' does not exist");
+  EXPECT_ERROR(LoadWith("\"cuda_cpp\"", "\"cubin\""), StatusCode::kInvalidArgument, "as one word each: none");
   for (const std::string kind : {"\"cpu_cpp\"", "\"ptx\""}) {
     std::string manifest = kManifest;
     const std::string options = ", \"options\": [\"-Iinclude\", \"--fmad=true\"]";
@@ -191,7 +191,7 @@ TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
     manifest.replace(manifest.find("\"cuda_cpp\""), 10, kind);
     Write("manifest.json", manifest);
     EXPECT_ERROR(Bundle::Load(folder_.path()), StatusCode::kInvalidArgument,
-                 "variants[0].headers: only cuda_cpp and tile_cpp sources have headers by name");
+                 "variants[0].headers: \"headers\" is only for cuda_cpp and tile_cpp sources");
   }
 }
 

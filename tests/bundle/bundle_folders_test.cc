@@ -70,7 +70,7 @@ TEST_F(BundleFoldersTest, ANameThatIsTwoBundlesIsNone) {
   Make("here/mine");
   EXPECT_ERROR(
       Folders().Find("mine"), StatusCode::kInvalidArgument,
-      "'mine' is a bundle in the working directory and one in " + Path("a") + ": write ./mine or " + Path("a/mine"));
+      "'mine' is a bundle in the working directory and also in " + Path("a") + ": write ./mine or " + Path("a/mine"));
   ASSERT_EQ(chdir(Path("a").c_str()), 0);
   EXPECT_EQ(*Folders().Find("mine"), Path("a/mine")) << "it is the same one";
   ASSERT_EQ(chdir(Path("here").c_str()), 0);
@@ -82,11 +82,9 @@ TEST_F(BundleFoldersTest, WhatIsNotFoundSaysWhereWasLookedAndWhatThereIs) {
   Make("b/mine");
   Status none = Folders().Find("nonsense").status();
   EXPECT_ERROR(none, StatusCode::kNotFound,
-               "no bundle 'nonsense': no such folder, and none of this name in " + Path("a") + ", " + Path("none") +
-                   ", " + Path("b") + ", ");
-  EXPECT_ERROR(none, StatusCode::kNotFound,
-               "; there are: attention, decode_attention, dual_gemm, elementwise, fp8_block_matmul, fp8_matmul, "
-               "grouped_gemm, grouped_gemm_pointers, ");
+               "no bundle 'nonsense': there is no such folder, and no bundle of that name in " + Path("a") + ", " +
+                   Path("none") + ", " + Path("b") + ", ");
+  EXPECT_ERROR(none, StatusCode::kNotFound, "; the installed bundles are: mine, rope, ");
   ASSERT_EQ(mkdir("empty", 0700), 0);
   EXPECT_ERROR(Bundle::Load("empty").status(), StatusCode::kNotFound,
                "'empty' is not a bundle: it has no manifest.json");

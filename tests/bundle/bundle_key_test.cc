@@ -76,7 +76,7 @@ TEST_F(BundleKeyTest, WhatIsWrongIsNamedWithLineAndField) {
   };
   for (const Case& each : {
            Case{R"({"dim": "N", "buckets": []})", ":3: key[0]: KeyOf('N').Buckets has an empty list"},
-           Case{R"({"dim": "N", "buckets": [4, 2]})", "KeyOf('N').Buckets has 2 behind 4: give each value once"},
+           Case{R"({"dim": "N", "buckets": [4, 2]})", "KeyOf('N').Buckets has 2 after 4: give each value once"},
            Case{R"({"dim": "N", "nearest": [0]})", "KeyOf('N').Nearest begins with 0"},
            Case{R"({"dim": "N", "nearest": [1.5]})", "key[0].nearest[0]: expected"},
            Case{R"({"dim": "N", "buckets": 4})", "key[0].buckets: expected"},

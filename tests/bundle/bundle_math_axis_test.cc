@@ -90,16 +90,17 @@ TEST_F(BundleMathAxisTest, OneAxisServesTileIrAndCudaCpp) {
 
 TEST_F(BundleMathAxisTest, WhatIsWrongIsOneLine) {
   EXPECT_ERROR(Load(kBaseline, ""), StatusCode::kInvalidArgument,
-               "the option axis 'ftz' may change the results of 'z': say by how much");
+               "the option axis 'ftz' may change the results of 'z': declare a tolerance");
   EXPECT_ERROR(Load(R"("baseline": {"ftz": true, "approx": false, )", kTolerance), StatusCode::kInvalidArgument,
-               "the baseline has ftz=true, which makes the results");
+               "the baseline has ftz=true, but all results are verified against the baseline's");
   EXPECT_ERROR(Load(kBaseline, kTolerance, R"(, "options": ["--ftz=true"])"), StatusCode::kInvalidArgument,
                "--ftz=true");
   // An option that is an axis too is found where a config is compiled.
   Result<Bundle> bundle = Load(kBaseline, kTolerance, R"(, "options": ["--ftz"])");
   ASSERT_OK(bundle);
-  EXPECT_EQ(OptionsOf(*bundle)[0],
-            std::vector<std::string>{"the option '--ftz' is among the source's options, and an axis: give it once"});
+  EXPECT_EQ(
+      OptionsOf(*bundle)[0],
+      std::vector<std::string>{"the option '--ftz' is given both by the source and by an axis: remove one of them"});
 }
 
 }  // namespace

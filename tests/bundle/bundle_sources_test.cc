@@ -101,7 +101,7 @@ TEST(BundleSourcesTest, TileIrParametersAreComparedWithTheManifest) {
                "variant 'tile': softmax.1024x0x1.tileir: kernel 'softmax' is declared with 5 parameters, but "
                "its code has 10");
   EXPECT_ERROR(load("\"symbol\": \"softmax\"", "\"symbol\": \"soft\""), StatusCode::kInvalidArgument,
-               "it has no kernel 'soft'; it has: softmax");
+               "the Tile IR bytecode has no kernel 'soft'; its kernels are: softmax");
 }
 
 }  // namespace

@@ -86,36 +86,36 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"name\": \"k\",", "", "manifest.json:1: the field 'name' is missing"},
       {"\"name\": \"k\",", "\"name\": 5,", "manifest.json:3: name: expected a string"},
       {"\"version\": \"1\",", "\"version\": \"1\", \"verison\": 2,", "manifest.json:4: verison: unknown field"},
-      {"\"version\": \"1\",", "\"version\": \"1\", \"name\": \"k\",", ":4: the key 'name' stands twice"},
+      {"\"version\": \"1\",", "\"version\": \"1\", \"name\": \"k\",", ":4: the key 'name' appears twice"},
       {"\"dims\": [\"N\"],", "\"dims\": [\"N\"", "this is not JSON"},
       {"\"access\": \"in\"", "\"access\": \"read\"", ":7: parameters[0].access: expected in, out or inout, got 'read'"},
       {"\"dtype\": \"float32\"", "\"dtype\": \"float33\"", ":7: parameters[0].dtype: unknown dtype 'float33'"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"may_be_partial\": true",
-       ":7: parameters[0].may_be_partial: may_be_partial is for outputs"},
+       ":7: parameters[0].may_be_partial: may_be_partial is only for outputs"},
       {"\"kind\": \"dim\"", "\"kind\": \"dim\", \"tolerance\": {}",
-       ":9: parameters[2].tolerance: tolerance is for outputs"},
+       ":9: parameters[2].tolerance: tolerance is only for outputs"},
       {"\"access\": \"out\"", "\"access\": \"out\", \"may_be_partial\": 1",
        ":8: parameters[1].may_be_partial: expected"},
       {"\"access\": \"out\"", "\"access\": \"out\", \"tolerance\": {\"ulps\": -1}",
-       ":8: parameters[1].tolerance.ulps: a tolerance is not negative"},
+       ":8: parameters[1].tolerance.ulps: a tolerance must not be negative"},
       {"\"access\": \"out\"", "\"access\": \"out\", \"tolerance\": {\"ulp\": 1}",
        ":8: parameters[1].tolerance.ulp: unknown field"},
       {"\"dims\": [\"N\"]},", "\"dims\": [\"M\"]},", ":7: parameters[0].dims: unknown dim 'M'; the bundle has: N"},
       {"{\"kind\": \"dim\", \"dim\": \"N\"}", "{\"kind\": \"dim\", \"dim\": \"Q\"}",
        ":9: parameters[2].dim: unknown dim"},
       {"{\"kind\": \"dim\", \"dim\": \"N\"}", "{\"kind\": \"stride\", \"tensor\": \"x\", \"dimension\": 9}",
-       ":9: parameters[2].dimension: a tensor has no such dimension"},
+       ":9: parameters[2].dimension: dimension 9 is not within 0 to 7"},
       {"{\"kind\": \"dim\", \"dim\": \"N\"}", "{\"kind\": \"stride\", \"tensor\": \"x\"}",
        ":9: parameters[2]: the field 'dimension' is missing"},
       {"{\"kind\": \"dim\", \"dim\": \"N\"}", "{\"kind\": \"stride\", \"tensor\": \"x\", \"dimension\": 1}",
        "StrideValue('x', 1): 'x' has rank 1"},
       {"\"dtype\": \"float32\"", "\"dtype\": \"float32\", \"same_dtype_as\": \"y\"",
-       ":7: parameters[0].same_dtype_as: a tensor has a dtype or another's, not both"},
+       ":7: parameters[0].same_dtype_as: a tensor takes \"dtype\" or \"same_dtype_as\", but not both"},
       {"\"dtype\": \"float32\"", "\"same_dtype_as\": \"z\"", "SameDTypeAs('z') names no tensor parameter"},
       {"\"aligned\": 4", "\"contiguous\": 1", "contiguous: expected"},
       {"[64, 128]", "[]", ":11: axes[0].values: an axis needs at least one value"},
       {"[64, 128]", "[64, \"x\"]", ":11: axes[0].values[1]: expected a whole number"},
-      {"[64, 128]", "[true]", ":11: axes[0].values: an axis of truth values has the values [false, true]"},
+      {"[64, 128]", "[true]", ":11: axes[0].values: an axis of booleans must have the values [false, true]"},
       {"{\"TILE\": 64}", "{\"TILE\": 65}", "65"},
       {"{\"TILE\": 64}", "{\"TIL\": 64}", ":12: baseline.TIL: unknown axis 'TIL'; the bundle has: TILE"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": \"Q\"", ":7: parameters[0].warmup: unknown dim 'Q'"},
@@ -125,23 +125,23 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
        "expected one of the fields iota, uniform and offsets"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"iota\": [0, 1], \"offsets\": [9, 1]}",
        "expected one of the fields iota, uniform and offsets"},
-      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"iota\": [1]}", "expected two numbers, or dims' names"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"iota\": [1]}",
+       "expected a list of two entries, each a number or the name of a dim"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"uniform\": [1, 1]}",
-       ":7: parameters[0].warmup: its range for a warm-up, [1, 1), is empty"},
+       ":7: parameters[0].warmup: the warm-up range [1, 1) is empty"},
       {"\"access\": \"out\"", "\"access\": \"out\", \"warmup\": 1",
        ":8: parameters[1].warmup: an output that the kernel does not read"},
       {"\"kind\": \"dim\"", "\"kind\": \"dim\", \"warmup\": 1", ":9: parameters[2].warmup: unknown field"},
       {"\"at_least\": \"TILE\"", "\"at_leats\": 1", ":13: guards[0].at_leats: unknown field"},
       {"\"at_least\": \"TILE\"", "\"at_least\": \"T\"",
-       ":13: guards[0].at_least: unknown dim 'T'; the bundle has: N; axes: TILE"},
+       ":13: guards[0].at_least: unknown dim 'T'; dims of the bundle: N; scalars: none; axes: TILE"},
       {"\"cpu_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, tile_cpp, ptx"},
-      {"\"one_d\"", "\"spiral\"",
-       ":16: variants[0].grid.pattern: unknown grid pattern 'spiral'; expected tile_coverage"},
+      {"\"one_d\"", "\"spiral\"", ":16: variants[0].grid.pattern: unknown grid pattern 'spiral'; expected "},
       {"{\"axis\": \"TILE\"}", "{\"axis\": \"T\"}", ":16: variants[0].grid.tiles[0][1].axis: unknown axis"},
       {"\"tensor\": \"x\", \"aligned\"", "\"tensor\": \"z\", \"aligned\"",
-       "it assumes something of 'z', which is not a tensor"},
+       "an assumption names 'z', which is not a tensor"},
       {"\"aligned\": 4", "\"aligned\": 0", "it assumes 0 of 'x'; at least 1 is possible"},
-      {"\"k.cc\"", "\"none.cc\"", ":18: variants[0].artifacts[0].file: the artifact 'none.cc' is not there"},
+      {"\"k.cc\"", "\"none.cc\"", ":18: variants[0].artifacts[0].file: the artifact 'none.cc' does not exist"},
       {"\"k.cc\"", "\"../k.cc\"", "lies outside the bundle"},
       {"\"k.cc\"", "\"/etc/passwd\"", "lies outside the bundle"},
       {"{\"file\": \"k.cc\"}", "{\"config\": {\"TILE\": 64}, \"file\": \"k.cc\"}",
@@ -169,7 +169,7 @@ TEST_F(BundleFileTest, AnExtentMayBeAConstant) {
   EXPECT_EQ(definition.parameters()[0].dims, In("x", kFloat32, {"N", 4}).dims);
   EXPECT_EQ(definition.dims(), std::vector<std::string>{"N"});
   EXPECT_ERROR(Load(with("[\"N\", 0]")), StatusCode::kInvalidArgument,
-               ":7: parameters[0].dims[1]: a constant extent is a whole number from 1 on");
+               ":7: parameters[0].dims[1]: a constant extent must be a whole number of at least 1");
   EXPECT_ERROR(Load(with("[\"N\", \"4\"]")), StatusCode::kInvalidArgument, ":7: parameters[0].dims: unknown dim '4'");
   EXPECT_ERROR(Load(with("[\"N\", \"=4\"]")), StatusCode::kInvalidArgument, "unknown dim '=4'");
   EXPECT_ERROR(Load(with("[\"N\", 4.5]")), StatusCode::kInvalidArgument, ":7: parameters[0].dims[1]: ");
@@ -237,8 +237,8 @@ TEST_F(BundleFileTest, AMatmulSaysWhatItsPartsAreCalled) {
     const Status status = with(matmul);
     EXPECT_NE(status.message().find(words), std::string::npos) << status.ToString();
   };
-  expect("{}", "Matmul: it has no tensor 'a'");
-  expect("{" + parts + R"(, "batch": "B"})", "Matmul: it has no dim 'B'; it has: N");
+  expect("{}", "Matmul names the tensor 'a', but the kernel has no such tensor");
+  expect("{" + parts + R"(, "batch": "B"})", "Matmul names the dim 'B', but the kernel's dims are: N");
   expect(R"({"tiles": "TILE"})", "tiles");
   expect(R"({"a": 3})", "expected a string");
 }
@@ -297,7 +297,7 @@ TEST_F(BundleFileTest, AFieldThatTheGridsPatternDoesNotUseIsNamed) {
       {R"({"pattern": "attention_2d", "tiles": [["N", 64]], "batch": 2, "heads": 3})", ""},
       {R"({"pattern": "fixed", "blocks": ["N", 2, 3]})", ""},
       {R"({"pattern": "one_d", "tiles": [["N", 64], ["N", 64]]})",
-       ":16: variants[0].grid.tiles: the grid pattern one_d has one entry in tiles, not 2: with more dimensions use"},
+       ":16: variants[0].grid.tiles: the grid pattern one_d has one entry in tiles, not 2: for more dimensions use"},
       {R"({"pattern": "attention_2d", "tiles": [["N", 64], ["N", 64]], "batch": 2, "heads": 3})",
        ":16: variants[0].grid.tiles: the grid pattern attention_2d has one entry in tiles, not 2"},
       {R"({"pattern": "one_d", "tiles": [["N", 64]], "occupancy": 2})",
@@ -340,7 +340,8 @@ TEST_F(BundleFileTest, AFieldThatIsNotUsedIsAnErrorElsewhereToo) {
        "[2].name: unknown field"},
       {"{\"kind\": \"dim\", \"dim\": \"N\"}", R"({"kind": "scalar", "name": "N", "dtype": "int32", "dims": ["N"]})",
        "parameters[2].dims: unknown field"},
-      {"\"aligned\": 4", "\"aligned\": 4, \"dimension\": 0", "assumptions[0].dimension: nothing is assumed of it"},
+      {"\"aligned\": 4", "\"aligned\": 4, \"dimension\": 0",
+       "assumptions[0].dimension: \"dimension\" is given, but no field assumes anything"},
       {"\"aligned\": 4", "\"stride\": 1", "assumptions[0]: the field 'dimension' is missing"},
   };
   for (const Case& each : cases) {
@@ -359,16 +360,16 @@ TEST_F(BundleFileTest, NumbersAreNotNarrowed) {
   };
   const Case cases[] = {
       {"\"source\": \"cpu_cpp\"", R"("source": "cuda_cpp", "targets": {"min_capability": 4294967386})",
-       "no capability is within 4294967386 to 10000"},
+       "no compute capability is within 4294967386 to 10000"},
       {"\"source\": \"cpu_cpp\"", R"("source": "cuda_cpp", "targets": {"min_capability": 90, "max_capability": 80})",
-       "no capability is within 90 to 80"},
+       "no compute capability is within 90 to 80"},
       {"\"values\": [64, 128]", "\"values\": [64, 128.5]", "expected a whole number"},
       {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"block\": 0}", "artifacts[0].block: at least 1 is possible"},
       {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"shared_memory\": -1}", "shared_memory: at least 0 is possible"},
       {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"cluster\": 0}", "artifacts[0].cluster: at least 1 is possible"},
       {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"cluster\": 17}", "cluster: at most 16 blocks are possible"},
       {"\"guards\"", "\"tolerance\": {\"absolute\": 9007199254740993}, \"guards\"",
-       "9007199254740993 is more than a double holds exactly"},
+       "9007199254740993 is not exact as a double"},
       {"\"guards\"", "\"example\": {\"scalars\": {\"esp\": 1}}, \"guards\"",
        "example.scalars.esp: the bundle has no parameter 'esp'"},
       {"\"guards\"", "\"example\": {\"dtypes\": {\"z\": \"int8\"}}, \"guards\"", "the bundle has no parameter 'z'"},
@@ -428,7 +429,7 @@ TEST_F(BundleFileTest, ManifestsOfFourMegabytesAreReadInOnePass) {
   std::string keys = "{";
   for (int i = 0; i < 300000; ++i) keys += "\"k" + std::to_string(i) + "\":0,\n";
   EXPECT_ERROR(Load(keys + "\"k299999\":0}"), StatusCode::kInvalidArgument,
-               ":300001: the key 'k299999' stands twice in one object");
+               ":300001: the key 'k299999' appears twice in one object");
   EXPECT_ERROR(Load(keys + "\"z\":0}"), StatusCode::kInvalidArgument, ":1: k0: unknown field");
 
   // A path that is as long as the document, in each of many values.
@@ -656,7 +657,7 @@ TEST_F(BundleFileTest, OnlyOptionsThatChangeTheCodeArePassedOn) {
     }
   }
   EXPECT_ERROR(LoadWith("\"cpu_cpp\"", "\"cpu_cpp\", \"options\": [\"-MFx\"]"), StatusCode::kInvalidArgument,
-               "the option '-MFx' is not an option that a bundle may give (one word each): -O -std= -W");
+               "a bundle may not give the option '-MFx'; options that it may give, as one word each: ");
   EXPECT_ERROR(LoadWith("\"cpu_cpp\"", "\"cpu_cpp\", \"options\": [\"-Ilink\"]"), StatusCode::kInvalidArgument,
                "'link' lies outside the bundle");
 }
@@ -709,7 +710,7 @@ TEST(BundleEmbeddedTest, FilesOfAProgramAreReadAsAFolderIs) {
   }
   EXPECT_OK(Bundle::Load(EmbeddedBundle{"softmax", embedded.data(), embedded.size()}));
   EXPECT_ERROR(Bundle::Load(EmbeddedBundle{"softmax", embedded.data(), 0}), StatusCode::kNotFound,
-               "(embedded softmax)/manifest.json: it was not embedded");
+               "(embedded softmax)/manifest.json: the manifest was not embedded into this program");
 }
 
 }  // namespace

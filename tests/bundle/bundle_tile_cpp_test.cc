@@ -112,7 +112,7 @@ TEST_F(BundleTileCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
   } kCases[] = {
       {"\"kind\": \"hint\", \"values\": [1, 4]", "\"kind\": \"hint\", \"values\": [1, 99]", "occupancy=99"},
       {"scale<T, TILE>", "<TILE>", ":10: variants[0].symbol: '<TILE>' is not a kernel's name"},
-      {"--std=c++20", "--tile-only", "the option '--tile-only' is not an option that a bundle may give"},
+      {"--std=c++20", "--tile-only", "a bundle may not give the option '--tile-only'"},
       {"\"scale.h\"}", "\"../scale.h\"}", "lies outside the bundle"},
       {"\"source\": \"tile_cpp\"", "\"source\": \"tile_c\"", "expected tile_ir, tile_cpp, ptx"},
   };

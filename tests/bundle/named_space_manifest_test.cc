@@ -72,21 +72,21 @@ TEST_F(NamedSpaceManifestTest, AMistakeIsOneLineThatNamesIt) {
     const char* message;
   };
   const Case cases[] = {
-      {R"("space": "matmul")", "space: unknown family of kernels 'matmul'; choose one of: occupancy_only, norm_like"},
+      {R"("space": "matmul")", "space: unknown family of kernels 'matmul'; choose one of: fp8_matmul, dense_matmul"},
       {R"("space": {"family": "matmul"})", "space.family: unknown family of kernels 'matmul'"},
       {R"("space": {"famly": "dense_matmul"})", "space.famly: unknown field"},
       {R"("space": 3)", "space: expected a string"},
       {R"("space": "attention")",
-       "space: the space attention asks for the dim 'D'; the bundle has: M, N, K: write {\"family\": \"attention\", "
-       "\"dims\": {\"D\": NAME}}, with \"\" for none"},
+       "space: the space attention needs a dim 'D', but the bundle has: M, N, K; write {\"family\": \"attention\", "
+       "\"dims\": {\"D\": NAME}}, with \"\" for no dim"},
       {R"("space": {"family": "dense_matmul", "dims": {"Q": "M"}})",
        "space.dims.Q: the space dense_matmul has no dim 'Q'; it has: M, N, K"},
       {R"("space": {"family": "occupancy_only", "dims": {"N": "N"}})",
        "the space occupancy_only has no dim 'N'; it has: none"},
       {R"("space": "dense_matmul", "baseline": {"TILE_M": 64})",
-       "baseline: a named space brings its own: leave this out"},
-      {R"("space": "dense_matmul", "configs": [])", "configs: a named space brings its own"},
-      {R"("space": "dense_matmul", "fallback": {})", "fallback: a named space brings its own"},
+       "baseline: a named space has its own configs, baseline and fallback: remove this field"},
+      {R"("space": "dense_matmul", "configs": [])", "configs: a named space has its own configs"},
+      {R"("space": "dense_matmul", "fallback": {})", "fallback: a named space has its own configs"},
       {R"("space": "dense_matmul", "axes": [{"name": "TILE_M", "values": [1]}])", "two axes are named 'TILE_M'"},
       {R"("space": "dense_matmul", "axes": [{"name": "ftz", "kind": "option", "values": [false, true]}], "tolerance":
          {"relative": 1}, "max_configs": 60)",

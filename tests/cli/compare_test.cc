@@ -169,13 +169,13 @@ TEST_F(CompareTest, BadInputIsOneClearLine) {
   ExpectOneLineError({"compare", "vector_add"}, "b is required");
   EXPECT_EQ(RunCli({"compare", "vector_add"}).exit_code, 2);
   ExpectOneLineError(Compare({a, "nonsense"}), "no bundle 'nonsense'");
-  ExpectOneLineError(Compare({a, "vector_add:"}), "write them as matmul:tile");
+  ExpectOneLineError(Compare({a, "vector_add:"}), "write it as matmul:tile");
   ExpectOneLineError(Compare({a, a + ":cuda"}),
-                     "has no back end and no variant 'cuda' for cpu; there are (BACKEND:VARIANT): cpu:cpu");
+                     "has no back end and no variant 'cuda' for cpu; it has (BACKEND:VARIANT): cpu:cpu");
   ExpectOneLineError(Compare({a, "vector_add"}), "number 2 is 'y' (out tensor, float32 [N]) in A, and 'y' (in tensor");
   ExpectOneLineError(Compare({a, a, "--shape", "M=1"}), "no dim, scalar or tensor 'M'");
-  ExpectOneLineError(Compare({a, a, "--bundle", a}), "--bundle says of which kernel stores are");
-  ExpectOneLineError(Compare({a, a, "--change", "tiles"}), "give --ledger FILE, too");
+  ExpectOneLineError(Compare({a, a, "--bundle", a}), "--bundle is only for comparing stores");
+  ExpectOneLineError(Compare({a, a, "--change", "tiles"}), "--change needs --ledger FILE");
   ExpectOneLineError(Compare({a, a, "--isolation", "required"}), "/no/worker", "TUNEONCE_WORKER=/no/worker");
   ExpectOneLineError({"compare", a, a, "--device", "cuda", "--quiet"}, "tuneonce doctor shows what was looked for",
                      "TUNEONCE_CUDA_DRIVER=/none/libcuda.so.1");
@@ -225,7 +225,7 @@ TEST_F(CompareTest, StoresAreComparedByWhatEachWouldRun) {
   json = Json({a, Path("sc/store.db"), "--bundle", bundle, "--shape", "N=20000"});
   EXPECT_EQ(json["shapes"][0]["is_same_code"], true);
   EXPECT_EQ(json["summary"]["verdict"], "no_change");
-  ExpectOneLineError(Compare({a, b, "--bundle", bundle, "--shape", "N=300"}), "B has no record that serves N=300");
+  ExpectOneLineError(Compare({a, b, "--bundle", bundle, "--shape", "N=300"}), "B has no usable record for N=300");
   ExpectOneLineError(Compare({a, b}), "no bundle 'scale'");
   ExpectOneLineError(Compare({a, b, "--shape", "N=300"}), "needs --bundle");
   ExpectOneLineError(Compare({a, b, "--bundle", "vector_add"}), "no key of 'vector_add' in common");
@@ -258,23 +258,25 @@ TEST_F(CompareTest, ResultsAreComparedByTheirIntervals) {
     EXPECT_EQ(json["shapes"][0]["b"]["config"], (nlohmann::json{{"TILE", 64}, {"backend", "tile"}}));
     EXPECT_EQ(json["device"], "H200");
   }
-  ExpectOneLineError(Compare({a, result("other.json", 1, .1, "8")}), "A is of the shape N=4096, and B of N=8");
-  ExpectOneLineError(Compare({a, a, "--shape", "N=8"}), "leave --shape, --shapes, --scalar out");
+  ExpectOneLineError(Compare({a, result("other.json", 1, .1, "8")}), "A has the shape N=4096, and B of N=8");
+  ExpectOneLineError(Compare({a, a, "--shape", "N=8"}), "remove --shape, --shapes and --scalar");
   for (const auto& [text, part] :
-       {std::pair("", "it is no JSON object"), std::pair("[1]", "it is no JSON object"),
-        std::pair("{}", "it has no 'best'"), std::pair(R"({"best": {"mean_us": "1"}})", "has no config and time"),
+       {std::pair("", "the file is not a JSON object"), std::pair("[1]", "the file is not a JSON object"),
+        std::pair("{}", "the result has no 'best'"),
+        std::pair(R"({"best": {"mean_us": "1"}})", "has no config and time"),
         std::pair(R"({"best": {"config": "TILE=1", "mean_us": 1}})", "has no config and time"),
         std::pair(R"({"best": {"config": {"TILE": 1}, "mean_us": 1}})", "a time without an interval"),
-        std::pair(R"({"best": {"config": {}, "mean_us": 1e999, "error_margin_us": 1}})", "it is no JSON object"),
+        std::pair(R"({"best": {"config": {}, "mean_us": 1e999, "error_margin_us": 1}})",
+                  "the file is not a JSON object"),
         std::pair(R"({"best": {"config": {}, "mean_us": -1, "error_margin_us": 1}})", "has no config and time"),
         std::pair(R"({"keys": []})", "compare two stores")}) {
     ExpectOneLineError(Compare({a, Write("wrong.json", text)}), part);
   }
   const std::string deep(100000, '[');
-  ExpectOneLineError(Compare({a, Write("wrong.json", deep)}), "it is nested deeper than 32");
+  ExpectOneLineError(Compare({a, Write("wrong.json", deep)}), "the JSON is nested deeper than 32");
   const std::string nested = deep + std::string(100000, ']');
   const std::string in_a_config = R"({"best": {"config": {"TILE": )" + nested + R"(}, "mean_us": 1}})";
-  ExpectOneLineError(Compare({a, Write("wrong.json", in_a_config)}), "it is nested deeper than 32");
+  ExpectOneLineError(Compare({a, Write("wrong.json", in_a_config)}), "the JSON is nested deeper than 32");
   const std::string escape = Write("wrong.json", R"({"kernel": "k", "device": "\u001b[2J", "best": {"config": {"\u001b":
     1}, "mean_us": 1, "error_margin_us": 0, "num_samples": 2}})");
   EXPECT_EQ(RunCli(Compare({escape, escape})).output.find('\x1b'), std::string::npos);

@@ -187,7 +187,8 @@ TEST_F(RecordsStoresTest, WhatCannotBeReadIsNamedAndLeftOutOnlyIfThatIsWanted) {
   Damage(store_);
   for (std::vector<std::string> command : {std::vector<std::string>{"records", "merge", store_, other_, "-o", merged_},
                                            {"records", "pack", "--store", store_, "-o", merged_}}) {
-    ExpectOneLineError(command, store_ + ": record 1: a stored record is cut: with --skip-damaged");
+    ExpectOneLineError(command,
+                       store_ + ": record 1: a stored record is truncated; nothing was written: add --skip-damaged");
     EXPECT_NE(access(merged_.c_str(), F_OK), 0) << "nothing is written";
     command.emplace_back("--skip-damaged");
     nlohmann::json json = Json(command);
@@ -208,7 +209,7 @@ TEST_F(RecordsStoresTest, RecordsAreUsedWhereOnlyCodeIsDamagedAndOneLineSaysSo) 
     EXPECT_EQ(note.find("tuneonce: "), 0u) << note;
     EXPECT_EQ(std::count(note.begin(), note.end(), '\n'), 1) << note;
     EXPECT_NE(note.find(store_), std::string::npos) << note;
-    EXPECT_NE(note.find("some of its code is damaged, and its records are used; 'tuneonce records export'"),
+    EXPECT_NE(note.find("some code in the store is damaged, but its records are used; 'tuneonce records export'"),
               std::string::npos)
         << note;
   };
@@ -227,7 +228,7 @@ TEST_F(RecordsStoresTest, RecordsAreUsedWhereOnlyCodeIsDamagedAndOneLineSaysSo) 
   EXPECT_EQ(JsonBehindNote({"records", "pack", "--store", store_, "--skip-damaged", "-o", packed}, &note)["records"],
             2);
   expect_note(note);
-  ExpectOneLineError({"records", "pack", "--store", store_, "-o", packed}, "with --skip-damaged");
+  ExpectOneLineError({"records", "pack", "--store", store_, "-o", packed}, "add --skip-damaged");
   EXPECT_EQ(JsonBehindNote({"report", store_, "-o", page}, &note)["searches"], 2);
   expect_note(note);
   json = JsonBehindNote({"records", "export", "--with-code", "--store", store_, "-o", file_}, &note);
@@ -237,12 +238,11 @@ TEST_F(RecordsStoresTest, RecordsAreUsedWhereOnlyCodeIsDamagedAndOneLineSaysSo) 
   const ProcessResult verified = RunCli({"records", "verify", "--store", store_});
   EXPECT_EQ(verified.exit_code, 1);
   EXPECT_NE(verified.output.find("2 records, 0 artifacts"), std::string::npos) << verified.output;
-  EXPECT_NE(verified.output.find("the artifacts behind the first 0: "), std::string::npos) << verified.output;
+  EXPECT_NE(verified.output.find("artifacts after the first 0: "), std::string::npos) << verified.output;
   EXPECT_EQ(*ReadFile(store_), damaged) << "it is only read";
   Put(folder_.path() + "/c/store.db", Record(1));
   DamagePage(folder_.path() + "/c/store.db", "records_by_kernel");
-  ExpectOneLineError({"records", "merge", folder_.path() + "/c/store.db", other_, "-o", merged_},
-                     "with --skip-damaged");
+  ExpectOneLineError({"records", "merge", folder_.path() + "/c/store.db", other_, "-o", merged_}, "add --skip-damaged");
 }
 
 TEST_F(RecordsStoresTest, FilesThatAreNoStoresAndPlacesThatAreTakenAreOneClearLine) {
@@ -256,18 +256,18 @@ TEST_F(RecordsStoresTest, FilesThatAreNoStoresAndPlacesThatAreTakenAreOneClearLi
             SQLITE_OK);
   sqlite3_close(foreign);
   const std::vector<std::string> before = NamesIn(folder_.path());
-  ExpectOneLineError({"records", "merge", store_, text, "-o", merged_}, "notes.txt is not a store of tuneonce");
-  ExpectOneLineError({"records", "merge", database, store_, "-o", merged_}, "mine.db is not a store of tuneonce");
+  ExpectOneLineError({"records", "merge", store_, text, "-o", merged_}, "notes.txt is not a tuneonce store");
+  ExpectOneLineError({"records", "merge", database, store_, "-o", merged_}, "mine.db is not a tuneonce store");
   ExpectOneLineError({"records", "diff", store_, folder_.path() + "/none.db"}, "no store at ");
   ExpectOneLineError({"records", "merge", store_, "-o", merged_}, "");
   ExpectOneLineError({"records", "diff", store_}, "");
-  ExpectOneLineError({"records", "merge", store_, other_, "-o", store_}, "is read: name another file");
-  ExpectOneLineError({"records", "merge", store_, store_, "-o", other_}, "is the name of a store in use");
+  ExpectOneLineError({"records", "merge", store_, other_, "-o", store_}, "is one of the inputs: write to another file");
+  ExpectOneLineError({"records", "merge", store_, store_, "-o", other_}, "seems to be a store in use");
   ExpectOneLineError({"records", "merge", store_, other_, "-o", merged_, "--by", "luck"}, "luck");
   ExpectOneLineError({"records", "pack", "--store", store_, "-o", merged_, "--device", "B300"},
-                     "nothing to pack in " + store_ + " for that device; there are: H200");
-  ExpectOneLineError({"records", "pack", "--store", store_, "-o", merged_, "--kernel", "q"}, "there are: k");
-  ExpectOneLineError({"records", "pack", "--store", store_, "-o", folder_.path()}, "it is a folder");
+                     "nothing to pack in '" + store_ + "': its devices are: H200");
+  ExpectOneLineError({"records", "pack", "--store", store_, "-o", merged_, "--kernel", "q"}, "has records of: k");
+  ExpectOneLineError({"records", "pack", "--store", store_, "-o", folder_.path()}, "it is a folder: give a file name");
   EXPECT_EQ(NamesIn(folder_.path()), before);
   EXPECT_EQ(*ReadFile(text), "precious");
 }
@@ -352,7 +352,7 @@ TEST_F(RecordsStoresTest, AStoreIsPackedIntoABundleForTheDevicesThatItKnows) {
   ExpectOneLineError({"records", "pack", "--store", store_, "--bundle", "rope", "-o", bundle + "2"},
                      "no record of kernel 'rope' in ");
   ExpectOneLineError({"records", "pack", "--store", store_, "--bundle", "vector_add", "--device", "H200", "-o", bundle},
-                     "--bundle goes without --kernel, --device and --skip-damaged");
+                     "--bundle cannot be used with --kernel, --device or --skip-damaged");
 }
 
 TEST_F(RecordsStoresTest, RecordsAndTheirCodeGoThroughAFileWithoutAnyLoss) {
@@ -402,15 +402,16 @@ TEST_F(RecordsStoresTest, CodeThatIsDamagedOrAnothersIsRefusedAndNothingIsImport
     bytes[40] = bytes[40] == 'A' ? 'B' : 'A';
     code[1]["bytes"] = bytes;
   };
-  expect(flip, "records.json: code 1: a stored artifact's checksum is wrong");
-  expect([](J& code) { std::swap(code[0]["key"], code[1]["key"]); }, "code 0: a stored artifact is another key's");
+  expect(flip, "records.json: code 1: a stored artifact has a wrong checksum");
+  expect([](J& code) { std::swap(code[0]["key"], code[1]["key"]); },
+         "code 0: a stored artifact belongs to another key");
   expect([](J& code) { code[0]["bytes"] = "?"; }, "code 0: field 'bytes' must be a string of base64");
   expect([](J& code) { code[0]["bytes"] = 3; }, "must be a string of base64");
-  expect([](J& code) { code[0]["bytes"] = ""; }, "a stored artifact is cut");
+  expect([](J& code) { code[0]["bytes"] = ""; }, "a stored artifact is truncated");
   expect([](J& code) { code[0]["key"] = "12"; }, "field 'key' must be a string of 32");
-  expect([](J& code) { code[0]["more"] = 1; }, "it must be an object of 'key' and 'bytes'");
+  expect([](J& code) { code[0]["more"] = 1; }, "the entry must be an object with 'key' and 'bytes'");
   expect([](J& code) { code = 7; }, "\"code\" must be an array");
-  expect([](J& code) { code = {1}; }, "code 0: it must be an object");
+  expect([](J& code) { code = {1}; }, "code 0: the entry must be an object");
 }
 
 /// What this machine's device gets, of records as they are and as others might be.
@@ -450,7 +451,7 @@ TEST_F(RecordsStoresTest, ExplainSaysWhatThisMachineGetsOrWhyNothingServes) {
       << RunCli(arguments).output;
   arguments.back() = store_;
   arguments[arguments.size() - 3] = "Q=3";
-  ExpectOneLineError(arguments, "--shape Q=3: no such dim");
+  ExpectOneLineError(arguments, "--shape Q=3: there is no such dim");
 }
 
 }  // namespace

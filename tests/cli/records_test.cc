@@ -62,7 +62,7 @@ TEST_F(RecordsTest, LookingAtAFileChangesNothing) {
   ASSERT_TRUE(WriteFile(notes, "precious").ok());
   const std::vector<std::string> before = NamesIn(folder_.path());
   for (const char* command : {"list", "verify"}) {
-    ExpectOneLineError({"records", command, "--store", notes}, "notes.txt is not a store of tuneonce");
+    ExpectOneLineError({"records", command, "--store", notes}, "notes.txt is not a tuneonce store");
   }
   ExpectOneLineError({"records", "list", "--store", folder_.path() + "/none.db"}, "no store at ");
   EXPECT_EQ(NamesIn(folder_.path()), before);
@@ -79,10 +79,10 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
   };
   nlohmann::json bad = good;
   bad["version"] = 6;
-  ExpectOneLineError(import(bad), "\"version\" is 6; this program knows version 5");
+  ExpectOneLineError(import(bad), "\"version\" is 6, but this program reads version 5");
   bad = good;
   bad["format"] = "other";
-  ExpectOneLineError(import(bad), "this is not a file of records");
+  ExpectOneLineError(import(bad), "the file is not a file of records");
   bad = good;
   bad["records"][0].erase("config");
   ExpectOneLineError(import(bad), "record 0: field 'config' is missing");
@@ -99,9 +99,9 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
   bad["records"][0]["device"] = "H200";
   ExpectOneLineError(import(bad), "is of device 'H200'");
   EXPECT_TRUE(WriteFile(file_, "{").ok());
-  ExpectOneLineError({"records", "import", file_, "--store", other_}, "this is no JSON");
+  ExpectOneLineError({"records", "import", file_, "--store", other_}, "the file is not JSON");
   ExpectOneLineError({"records", "import", folder_.path() + "/none.json", "--store", other_}, "none.json");
-  ExpectOneLineError({"records", "show", "nothing", "--store", store_}, "there are: vector_add");
+  ExpectOneLineError({"records", "show", "nothing", "--store", store_}, "which has records of: vector_add");
   ExpectOneLineError({"records", "prune", "--store", store_}, "prune needs --kernel");
   ExpectOneLineError({"records", "list", "--store", "/proc/nowhere/store.db"}, "/proc/nowhere");
   ExpectOneLineError({"records", "list"}, "set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");

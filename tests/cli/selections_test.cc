@@ -163,7 +163,7 @@ TEST_F(SelectionsTest, TuningDoesNotReplaceWhatIsPinned) {
   ASSERT_EQ(RunHere({"records", "import", file, "--replace", "--store", store_}).exit_code, 0);
   ProcessResult again = tune();
   EXPECT_EQ(again.exit_code, 1);
-  EXPECT_NE(again.output.find("what was tuned is not kept: its key is pinned in the store"), std::string::npos);
+  EXPECT_NE(again.output.find("the selections could not be stored: the key is pinned in the store"), std::string::npos);
   nlohmann::json record = Explain({"--kernel", "vector_add"})["keys"][0]["records"][0];
   EXPECT_EQ(record["origin"], "pinned");
   EXPECT_EQ(record["config"]["BLOCK"], 65536);
@@ -189,7 +189,7 @@ TEST_F(SelectionsTest, OurOwnFormIsImportedAndACommandsTuneGoesBeforeIt) {
   EXPECT_TRUE(records[1]["has_code"]);
   EXPECT_GT(records[1]["alternatives"].size(), 2u);
   ProcessResult text = RunHere({"records", "explain", "--kernel", "vector_add", "--store", store_});
-  for (const char* part : {"why: imported; it is compared with the baseline before it serves", "how sure: ",
+  for (const char* part : {"why: imported; it is compared with the baseline before its first launch", "how sure: ",
                            " samples, ", "alternatives: {BLOCK=", "another driver gets the same", "driver 13.0"}) {
     EXPECT_NE(text.output.find(part), std::string::npos) << part << "\n" << text.output;
   }
@@ -213,8 +213,8 @@ TEST_F(SelectionsTest, WhatCannotBeMappedIsRefusedByName) {
     std::string part;
   };
   const Case cases[] = {
-      {without("matmul"), "does not say which kernel it is for: give --bundle NAME"},
-      {without("--any-device"), "is for the device 'NVIDIA_H200', not for this machine's 'tuneonce CPU device"},
+      {without("matmul"), "does not name its kernel: give --bundle NAME"},
+      {without("--any-device"), "was made for device 'NVIDIA_H200', but this machine has 'tuneonce CPU device"},
       {without("BLOCK_SIZE_M=TILE_M"), ".json:3: 16: BLOCK_SIZE_M is no axis of 'matmul', which has: TILE_K, TILE_M"},
       {without("num_stages"), "num_stages is no axis of 'matmul'"},
       {without("E"), "E is no dim of 'matmul', which has: K, M, N: say which it is, --dim E=OURS, or --ignore E"},
@@ -239,19 +239,19 @@ TEST_F(SelectionsTest, WhatCannotBeMappedIsRefusedByName) {
 TEST_F(SelectionsTest, WhatIsWrongInAFileIsSaidWithItsLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"[1]", "d.json:1: expected an object"},
-      {"{}", "it contains no selection"},
+      {"{}", "the file contains no selection"},
       {R"({"tuneonce_selections": 2, "selections": []})", "\"tuneonce_selections\" must be 1"},
       {R"({"tuneonce_selections": 1, "selections": []})", "selections: expected at least one selection"},
       {R"({"tuneonce_selections": 1, "colour": 1, "selections": []})", "colour"},
       {"{\"tuneonce_selections\": 1, \"selections\": [\n{\"key\": {\"N\": 0}, \"config\": {}}]}",
-       "d.json:2: selections[0].key.N: expected a whole number from 1 on"},
+       "d.json:2: selections[0].key.N: expected a whole number of at least 1"},
       {R"({"tuneonce_selections": 1, "selections": [{"key": {"N": 1}}]})", "config"},
       {R"({"tuneonce_selections": 1, "selections": [{"key": {"N": 1}, "config": {"BLOCK": [1]}}]})",
        "selections[0].config.BLOCK: expected a number, a boolean or a string"},
       {R"({"tuneonce_selections": 1, "selections": [{"key": {"N": 1}, "config": {"BLOCK": 1024, "UNROLL": 2}}]})",
        "selections[0]: UNROLL=2: the axis has the values 1, 4"},
       {R"({"tuneonce_selections": 1, "selections": [{"key": {"N": 1}, "config": {"BLOCK": "x", "UNROLL": 1}}]})",
-       "the axis BLOCK has values as {1024, 8192, 65536}, and x is of another type"},
+       "the value x for axis 'BLOCK' has another type than the axis's values {1024, 8192, 65536}"},
       {R"({"tuneonce_selections": 1, "selections": [{"key": {"N": 1}, "config": {"BLOCK": 1024, "UNROLL": 1}},
           {"key": {"N": 1}, "config": {"BLOCK": 8192, "UNROLL": 1}}]})",
        "d.json:2: selections[1]: another selection is for the same key, N=1"},
@@ -260,7 +260,7 @@ TEST_F(SelectionsTest, WhatIsWrongInAFileIsSaidWithItsLine) {
        "M is no dim of 'vector_add'"},
       {R"({"tuneonce_selections": 1, "kernel": "matmul", "selections": [{"key": {}, "config": {}}]})",
        "is for the kernel 'matmul', not for 'vector_add'"},
-      {R"({"64": {"BLOCK": 1024}, "many": {"BLOCK": 1024}})", "this is neither a file of selections"},
+      {R"({"64": {"BLOCK": 1024}, "many": {"BLOCK": 1024}})", "the file is neither a file of selections"},
       {R"({"64": 1})", "expected an object"},
       {"{", "d.json"},
   };
@@ -281,8 +281,8 @@ TEST_F(SelectionsTest, AQuestionThatNoRecordAnswersIsOneLine) {
   ExpectOneLine(ask({}), "--kernel is required");
   ExpectOneLine(ask({"--kernel", "matmul"}), "no record of kernel 'matmul'");
   ExpectOneLine(ask({"--kernel", "vector_add", "--key", "N=1"}),
-                "no record of 'vector_add' is for that; there are: N=4096");
-  ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "N=77"}), "is for that; there are: N=4096");
+                "no record of 'vector_add' is for that key; its keys are: 'N=4096'");
+  ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "N=77"}), "is for that key; its keys are: 'N=4096'");
   ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "M=1"}), "the key of 'vector_add' has no such dim");
   ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "N=x"}), "must be a whole number");
 }

@@ -63,11 +63,12 @@ TEST(SpaceShowTest, AShapeLeavesOutWhatDoesNotFitAndJsonSaysTheSame) {
 }
 
 TEST(SpaceShowTest, AMistakeIsOneLine) {
-  ExpectOneLineError({"space", "show", "matmul"}, "unknown family of kernels 'matmul'; choose one of: occupancy_only");
+  ExpectOneLineError({"space", "show", "matmul"},
+                     "unknown family of kernels 'matmul'; choose one of: fp8_matmul, dense_matmul");
   ExpectOneLineError({"space", "show", "attention", "--target", "90"},
-                     "target '90' is unknown: write it like sm_90, or cpu");
+                     "target '90' is unknown: use a name such as sm_90, or cpu");
   ExpectOneLineError({"space", "show", "attention", "--shape", "K=1"},
-                     "the family attention has no dim 'K'; it has: M, N, D");
+                     "the family attention has no dim 'K'; its dims are: M, N, D");
   ExpectOneLineError({"space", "show", "attention", "--shape", "M=x"}, "'M=x' is not an extent: write NAME=NUMBER");
   ExpectOneLineError({"space", "show", "attention", "--shape", "M=-1"}, "the extent of M is -1, below 0");
 }

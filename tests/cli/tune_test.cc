@@ -100,10 +100,11 @@ TEST_F(TuneCliTest, WithoutABundleTheLinesNameTheirs) {
   nlohmann::json keys = Json({"--shapes", file, "--store", store_}, 1)["keys"];
   ASSERT_EQ(keys.size(), 3u);
   EXPECT_EQ(NumRecords(), 2u);
-  ExpectOneLineError(Tune({"--shapes", Write("nameless", "N=4\n")}), "line 1: it names no kernel");
+  ExpectOneLineError(Tune({"--shapes", Write("nameless", "N=4\n")}), "line 1: the line names no kernel");
   ExpectOneLineError(Tune({"vector_add", "--shapes", Write("empty", "# none\n")}), "has no shape");
   ExpectOneLineError(Tune({"vector_add", "--shapes", Write("others", "softmax M=2\n")}), "no shape of 'vector_add'");
-  ExpectOneLineError(Tune({"vector_add", "--shapes", Write("wrong", "N=4\nN=\n")}), "line 2: 'N=' is no NAME=VALUE");
+  ExpectOneLineError(Tune({"vector_add", "--shapes", Write("wrong", "N=4\nN=\n")}),
+                     "line 2: 'N=' is not of the form NAME=VALUE");
   ExpectOneLineError(Tune({"vector_add", "--shapes", "/none"}), "cannot read /none");
 }
 

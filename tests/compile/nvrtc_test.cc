@@ -87,7 +87,7 @@ TEST_F(NvrtcTest, ACompileIsCancelledAndEndsAtItsDeadline) {
   WaitLimits limits;
   limits.timeout_ms = 1;  // NVRTC takes 10 ms to parse its own header.
   EXPECT_ERROR(nvrtc.Compile(source, Hints(), Sm(90), limits), StatusCode::kDeadlineExceeded,
-               "NVRTC did not end within 1 ms");
+               "NVRTC did not finish within 1 ms");
   const std::atomic<bool> cancelled{true};
   limits = WaitLimits();
   limits.cancelled = &cancelled;
@@ -150,9 +150,9 @@ TEST_F(NvrtcTest, AKernelNeedsNoExternC) {
   EXPECT_EQ(artifact->symbol, "_Z5scalePf");
   EXPECT_ERROR(Compile(KernelSource::CudaCpp(
                    "__global__ void scale(float* x) { *x *= 2; } __global__ void scale(int* x) { *x *= 2; }", "scale")),
-               StatusCode::kInvalidArgument, "no kernel 'scale' in the image; it has ");
+               StatusCode::kInvalidArgument, "no kernel 'scale' in the image; its kernels are: ");
   EXPECT_ERROR(Compile(KernelSource::CudaCpp("__global__ void scales(float* x) { *x *= 2; }", "scale")),
-               StatusCode::kInvalidArgument, "it has _Z6scalesPf");
+               StatusCode::kInvalidArgument, "its kernels are: _Z6scalesPf");
 }
 
 TEST_F(NvrtcTest, HeadersThatAreNoFilesAreIncludedAndPartOfTheIdentity) {
@@ -277,7 +277,7 @@ TEST_F(NvrtcTest, EveryOptionThatCanBeAnAxisIsTakenAndWhatChangesNothingIsTheSam
   both.options = {"--ftz=true"};
   AddAxisOptions(Config::Of({{"ftz", AxisKind::kOption, true}}), &both);
   EXPECT_ERROR(Compile(both), StatusCode::kInvalidArgument,
-               "the option '--ftz=' is among the source's options, and an axis: give it once");
+               "the option '--ftz=' is given both by the source and by an axis: remove one of them");
 }
 
 /// y = x^T by CuTe's layouts; the headers are those of a CUTLASS that lies where TUNEONCE_TEST_CUTLASS says (a

@@ -130,7 +130,7 @@ class NvrtcWorkerTest : public ::testing::Test {
 };
 
 TEST_F(NvrtcWorkerTest, AMillionInstancesOfATemplateEndAtTheDeadline) {
-  const std::string message = "NVRTC did not end within 1000 ms and was killed";
+  const std::string message = "NVRTC did not finish within 1000 ms and was killed";
   ExpectEnd(CudaCpp(), Ones(24), Within(1000), 1000, StatusCode::kDeadlineExceeded, message);
   if (const auto tile = TileCpp()) {
     ExpectEnd(*tile, Fill(512), Within(1000), 1000, StatusCode::kDeadlineExceeded, message);
@@ -226,7 +226,7 @@ TEST_F(NvrtcWorkerTest, WithoutAWorkerItRunsInThisProcessAndEndsAfterItsFrontEnd
   environment_.worker = "/none";
   EXPECT_OK(CudaCpp().Compile(Ones(3), Hints(), Sm(90)));
   EXPECT_ERROR(CudaCpp().Compile(Ones(3), Hints(), Sm(90), Within(1)), StatusCode::kDeadlineExceeded,
-               "NVRTC did not end within 1 ms");
+               "NVRTC did not finish within 1 ms");
   if (const auto tile = TileCpp()) {
     EXPECT_OK(tile->Compile(Fill(64), Hints(), Sm(90)));
   }

@@ -98,15 +98,17 @@ TEST(PtxEvidenceTest, ASoftmaxOfNvrtcIsAScaledRow) {
 
 TEST(PtxEvidenceTest, WhatIsNoPtxIsRefusedInOneLine) {
   const std::pair<std::string, const char*> kCases[] = {
-      {"", "PTX: there is no .version in it"},
+      {"", "PTX: the text has no .version"},
       {std::string("\x7f"
                    "ELF\0",
                    5),
-       "PTX: there is no .version in it"},
+       "PTX: the text has no .version"},
       {".version 8.0\n", "PTX: no kernel 'k'"},
-      {".version 8.0\n.entry k(", "PTX: the list of parameters does not end"},
-      {".version 8.0\n.entry k() { ret;", "PTX: the kernel's body does not end"},
-      {Kernel("  call.uni (%r1), helper, (%r2);\n"), "PTX: the kernel calls a function, which is not followed"},
+      {".version 8.0\n.entry k(", "PTX: the list of parameters has no closing parenthesis"},
+      {".version 8.0\n.entry k() { ret;", "PTX: the kernel's body has no closing brace"},
+      {Kernel("  call.uni (%r1), helper, (%r2);\n"),
+       "PTX: the kernel calls a function, and the analysis does not look into calls: make the function inline "
+       "(__forceinline__)"},
   };
   for (const auto& [text, message] : kCases) {
     Result<KernelEvidence> evidence = PtxEvidence(text, "k");

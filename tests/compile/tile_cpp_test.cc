@@ -247,7 +247,7 @@ TEST_F(TileCppTest, HintsOfTheTextAreDefaultsThatGivenOnesReplace) {
   source.Define("VALUE", 1);
   Result<Artifact> own = Compile(source);
   ASSERT_OK(own);
-  EXPECT_NE(own->log.find("hints of its own: default: num_worker_warps_per_cta=4, occupancy=2; sm_90: occupancy=4"),
+  EXPECT_NE(own->log.find("already has hints: default: num_worker_warps_per_cta=4, occupancy=2; sm_90: occupancy=4"),
             std::string::npos)
       << own->log;
   Result<Artifact> given = Compile(source, Merged({{"occupancy", 8}}));

@@ -69,7 +69,7 @@ TEST(TileirasToolchainTest, HintsActAndBakedOnesAreReported) {
   Result<Artifact> baked = tileiras.Compile(source, Hints(), Sm(90));
   ASSERT_OK(baked);
   EXPECT_EQ(baked->log,
-            "entry 'rms_norm' brings hints of its own: default: num_cta_in_cga=1, occupancy=2; sm_90: occupancy=4");
+            "entry 'rms_norm' already has hints: default: num_cta_in_cga=1, occupancy=2; sm_90: occupancy=4");
   // Replacing drops sm_90's own hint, merging keeps it: it wins over the default.
   Hints sixteen(HintValues{{"occupancy", 16}});
   Result<Artifact> replaced = tileiras.Compile(source, sixteen, Sm(90));
@@ -77,7 +77,7 @@ TEST(TileirasToolchainTest, HintsActAndBakedOnesAreReported) {
   EXPECT_EQ(replaced->log, "");
   Result<Artifact> merged = tileiras.Compile(source, sixteen.Set(Hints::Update::kMerge), Sm(90));
   ASSERT_OK(merged);
-  EXPECT_EQ(merged->log, "entry 'rms_norm' keeps hints that win over the merged default: occupancy=4 of sm_90");
+  EXPECT_EQ(merged->log, "entry 'rms_norm' keeps hints that override the merged default: occupancy=4 of sm_90");
   EXPECT_EQ(merged->code_fingerprint, baked->code_fingerprint);
 }
 
@@ -139,7 +139,7 @@ TEST(PtxasToolchainTest, CompilesPtxAndDescribesTheCubin) {
   std::string used = "Used " + std::to_string(artifact->resources.registers) + " registers";
   EXPECT_NE(artifact->log.find(used), std::string::npos) << artifact->log;
   EXPECT_ERROR(ptxas.Compile(KernelSource::Ptx(kPtx, "filler"), Hints(), Sm(90)), StatusCode::kInvalidArgument,
-               "no kernel 'filler' in the image; it has fill");
+               "no kernel 'filler' in the image; its kernels are: fill");
   EXPECT_ERROR(ptxas.Compile(KernelSource::Ptx("no ptx", "fill"), Hints(), Sm(90)), StatusCode::kInvalidArgument,
                "Missing .version");
   EXPECT_OK(ptxas.Compile(KernelSource::Ptx("\xef\xbb\xbf" + std::string(kPtx), "fill"), Hints(), Sm(90)));
@@ -269,7 +269,7 @@ TEST_F(MisbehavingTileirasTest, Hanging) {
   EXPECT_ERROR(
       Compile("sh -c 'trap \"\" TERM INT HUP; echo $$ > '$outside'/pid; touch \"$TMPDIR\"/x; sleep 1000' & wait",
               limits),
-      StatusCode::kDeadlineExceeded, "did not end within 1000 ms");
+      StatusCode::kDeadlineExceeded, "did not finish within 1000 ms");
   EXPECT_TRUE(IsGone());
 }
 

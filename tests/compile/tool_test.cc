@@ -104,7 +104,7 @@ TEST_F(ToolTest, CxxMayBeACommandWithArguments) {
   UseCxx("c++ -m64");
   EXPECT_NE(*Host().Version(), plain) << "what it adds to the command line is part of an artifact's key";
   UseCxx("'c++ -g");
-  EXPECT_ERROR(Compile(), StatusCode::kUnavailable, "a quote in it does not end");
+  EXPECT_ERROR(Compile(), StatusCode::kUnavailable, "an opening quote has no closing quote");
   UseCxx("no-such-wrapper c++");
   EXPECT_ERROR(Compile(), StatusCode::kUnavailable, "'no-such-wrapper c++'");
   UseCxx(" ");
@@ -127,7 +127,7 @@ TEST_F(ToolTest, OptionsThatNameFilesAreKnown) {
 TEST_F(ToolTest, WhatACompilerCutsShortIsNoArtifact) {
   UseCxx(Script("cutting",
                 "c++ \"$@\" || exit\nfor last; do :; done\n[ -e \"$last\" ] && truncate -s 5000 \"$last\"; exit 0"));
-  EXPECT_ERROR(Compile(), StatusCode::kInternal, "is not a whole shared object");
+  EXPECT_ERROR(Compile(), StatusCode::kInternal, "is not a complete shared object");
 }
 
 TEST_F(ToolTest, AFailedCompileFailsAlsoWhereTheHostIgnoresItsChildren) {

@@ -101,7 +101,7 @@ TEST(NvrtcToolchainTest, CompilesForAGpuThatIsNotHere) {
 TEST(CubinToolchainTest, WhatIsNoCubinIsRefused) {
   KernelSource text = KernelSource::Cubin("PTX", "k");
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), Sm(90)), StatusCode::kInvalidArgument,
-               "the image is not a cubin: it does not start as an ELF file");
+               "the image is not a cubin: the file does not start with the ELF magic number");
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), CpuTarget()), StatusCode::kInvalidArgument, "CPU device");
   Result<Artifact> host = CpuToolchain(testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
   EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), Sm(90)),
@@ -116,7 +116,7 @@ TEST(CubinToolchainTest, OnTheCpuDeviceASharedObjectIsTheMachineCode) {
   EXPECT_EQ(as_is->image, host->image);
   EXPECT_EQ(as_is->code_fingerprint, host->code_fingerprint) << "the same code is measured once";
   EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(host->image, ""), Hints(), CpuTarget()),
-               StatusCode::kInvalidArgument, "does not say which kernels it has");
+               StatusCode::kInvalidArgument, "does not list its kernels");
 }
 
 TEST(CubinToolchainTest, AFatbinIsTakenWholeAndByName) {
@@ -124,10 +124,10 @@ TEST(CubinToolchainTest, AFatbinIsTakenWholeAndByName) {
   ASSERT_OK(fatbin);
   EXPECT_OK(CubinToolchain().Compile(KernelSource::Cubin(*fatbin, "first"), Hints(), Sm(90)));
   EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(*fatbin, ""), Hints(), Sm(90)),
-               StatusCode::kInvalidArgument, "name one");
+               StatusCode::kInvalidArgument, "name the kernel");
   for (std::size_t kept : {std::size_t{4}, std::size_t{15}, std::size_t{16}, fatbin->size() - 1}) {
     EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(fatbin->substr(0, kept), "first"), Hints(), Sm(90)),
-                 StatusCode::kInvalidArgument, "cut");
+                 StatusCode::kInvalidArgument, "truncated");
   }
 }
 

@@ -76,18 +76,18 @@ TEST(CompilerOptionTest, ASpaceRefusesWhatNoCompilerTakes) {
   };
   const Case cases[] = {
       {[](SearchSpace& s) { s.AddOptionAxis("maxregs", {32}); },
-       "the compiler option 'maxregs' cannot be an axis; the options that can are: maxrregcount, ftz, approx,"},
+       "the compiler option 'maxregs' cannot be an axis; the options that can are: maxrregcount, approx,"},
       {[](SearchSpace& s) {
          s.AddOptionAxis("ftz", {0, 1});
        },
-       "the compiler option 'ftz' takes false and true, and not"},
+       "the compiler option 'ftz' takes false and true, but not"},
       {[](SearchSpace& s) { s.AddBoolOptionAxis("maxrregcount"); },
-       "takes whole numbers from 0 to 65535, and not false"},
-      {[](SearchSpace& s) { s.AddOptionAxis("maxrregcount", {-1}); }, "and not -1"},
+       "takes whole numbers from 0 to 65535, but not false"},
+      {[](SearchSpace& s) { s.AddOptionAxis("maxrregcount", {-1}); }, "but not -1"},
       {[](SearchSpace& s) {
          s.AddStringOptionAxis("def-load-cache", {"ca", "cg -o x"});
        },
-       "and not cg -o x"},
+       "but not cg -o x"},
       {[](SearchSpace& s) { s.AddStringOptionAxis("def-load-cache", {"ca,x"}); }, "takes words of letters"},
       {[](SearchSpace& s) {
          s.AddOptionAxis("maxrregcount", {32, 32});
@@ -123,8 +123,9 @@ TEST(CompilerOptionTest, ABaselineIsNoneOfTheLessExactConfigs) {
       const std::string name = option;
       if (value && name != "fmad" && name != "prec-div") {
         EXPECT_ERROR(space.Enumerate(testing::Sm(90)), StatusCode::kInvalidArgument,
-                     "the baseline has " + name + "=true, which makes the results that others are verified against " +
-                         "less exact; give it " + name + "=false");
+                     "the baseline has " + name +
+                         "=true, but all results are verified against the baseline's, which must be exact: use " +
+                         name + "=false");
       } else {
         EXPECT_OK(space.Enumerate(testing::Sm(90)));
       }
@@ -144,9 +145,10 @@ TEST(CompilerOptionTest, AnOptionOfTheSourceIsNoAxisToo) {
     SourceKind kind;
     const char *given, *axis, *message;
   };
-  const Case cases[] = {{SourceKind::kTileIr, "--ftz", "ftz", "the option '--ftz' is among the source's options"},
-                        {SourceKind::kCudaCpp, "--prec-sqrt=true", "approx", "the option '--prec-sqrt=' is among"},
-                        {SourceKind::kCudaCpp, "--ptxas-options=--def-store-cache=cg", "ftz", nullptr}};
+  const Case cases[] = {
+      {SourceKind::kTileIr, "--ftz", "ftz", "the option '--ftz' is given both by the source and by an axis"},
+      {SourceKind::kCudaCpp, "--prec-sqrt=true", "approx", "the option '--prec-sqrt=' is given both"},
+      {SourceKind::kCudaCpp, "--ptxas-options=--def-store-cache=cg", "ftz", nullptr}};
   for (const Case& each : cases) {
     KernelSource source;
     source.kind = each.kind;
@@ -178,7 +180,7 @@ TEST(CompilerOptionTest, WhatMayChangeResultsNeedsADeclaredTolerance) {
     const char* message;  // Null: it is fine.
   };
   const auto ftz = [](SearchSpace& s) { s.AddBoolOptionAxis("ftz"); };
-  const char* of_y = "the option axis 'ftz' may change the results of 'y': say by how much (VerifyWithin, Within;";
+  const char* of_y = "the option axis 'ftz' may change the results of 'y': declare a tolerance";
   const Case cases[] = {
       {ftz, Says::kNothing, of_y},
       {ftz, Says::kAll, nullptr},

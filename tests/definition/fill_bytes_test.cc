@@ -165,11 +165,11 @@ TEST(FillBytesTest, OffsetsAreMonotoneAndEndWhereTheyShould) {
 
 TEST(FillBytesTest, WhatDoesNotFitTheShapeIsAnErrorThatNamesTheParameter) {
   EXPECT_ERROR(Ints(WarmupFill::Uniform(1, "S"), 8, 1), StatusCode::kInvalidArgument,
-               "parameter 'x' has no values: the range [1, S) is empty at N=8, S=1");
+               "parameter 'x' has no warm-up values: the range [1, S) is empty at N=8, S=1");
   EXPECT_ERROR(Ints(WarmupFill::Iota(0, "S"), 3, 2000000000), StatusCode::kInvalidArgument,
-               "parameter 'x' cannot hold 4e+09, its element 2");
+               "parameter 'x' cannot hold 4e+09 (element 2");
   EXPECT_ERROR(Ints(WarmupFill::Offsets("S", -1), 3, 10), StatusCode::kInvalidArgument,
-               "parameter 'x' has no values: offsets have a skew of 0 to 16, not -1 at N=3, S=10");
+               "parameter 'x' has no warm-up values: the skew of offsets must be 0 to 16, not -1 at N=3, S=10");
   EXPECT_ERROR(Ints(WarmupFill::Of([](const Dims&, const TensorView&) { throw std::runtime_error("no data"); }), 3, 1),
                StatusCode::kInvalidArgument, "the fill of parameter 'x' threw: no data");
 }
@@ -180,15 +180,16 @@ TEST(FillBytesTest, ADeclarationThatCannotBeIsRefusedWithTheDefinition) {
     const char* message;
   };
   for (const Case& c : std::vector<Case>{
-           {Scalar<std::int32_t>("n").ForWarmup(0.5), "parameter 'n': its value for a warm-up, 0.5, is no int32"},
-           {Scalar<std::int32_t>("n").ForWarmup(WarmupFill::Iota()), "a scalar's value for a warm-up is one number"},
+           {Scalar<std::int32_t>("n").ForWarmup(0.5), "parameter 'n': the warm-up value 0.5 is no int32"},
+           {Scalar<std::int32_t>("n").ForWarmup(WarmupFill::Iota()),
+            "the warm-up value of a scalar must be one number"},
            {Scalar<std::int32_t>("n").ForWarmup(WarmupFill::Constant("Q")), "names the dim 'Q'"},
-           {In("t", kUInt8, {"N"}).ForWarmup(-1), "parameter 't': its value for a warm-up, -1, is no uint8"},
-           {In("t", {"N"}).ForWarmup(WarmupFill::Uniform(3, 3)), "[3, 3), is empty"},
-           {In("t", {}).ForWarmup(1), "only scalars, and tensors with dims"},
+           {In("t", kUInt8, {"N"}).ForWarmup(-1), "parameter 't': the warm-up value -1 is no uint8"},
+           {In("t", {"N"}).ForWarmup(WarmupFill::Uniform(3, 3)), "the warm-up range [3, 3) is empty"},
+           {In("t", {}).ForWarmup(1), "only scalars and tensors with dims"},
            {Out("t", {"N"}).ForWarmup(1), "an output that the kernel does not read"},
-           {DimValue("N").ForWarmup(1), "only scalars, and tensors with dims"},
-           {In("t", {"N"}).ForWarmup(WarmupFill::Of(nullptr)), "the function that is to fill it is empty"},
+           {DimValue("N").ForWarmup(1), "only scalars and tensors with dims"},
+           {In("t", {"N"}).ForWarmup(WarmupFill::Of(nullptr)), "the warm-up fill is an empty std::function"},
        }) {
     EXPECT_ERROR(Definition(c.parameter).Validate(), StatusCode::kInvalidArgument, c.message);
   }

@@ -29,7 +29,7 @@ TEST(GridFieldsTest, EveryPatternSaysWhatItUses) {
       EXPECT_EQ((*fields)->CheckTiles(count).ok(), count <= each.most_tiles && (count > 0) == (each.most_tiles > 0));
     }
   }
-  EXPECT_ERROR(GridFields::Of("custom"), StatusCode::kInvalidArgument, "unknown grid pattern 'custom'; expected tile_");
+  EXPECT_ERROR(GridFields::Of("custom"), StatusCode::kInvalidArgument, "unknown grid pattern 'custom'; expected ");
 }
 
 TEST(GridFieldsTest, AGridThatCannotBeLaunchedSaysWhatItIsMadeOf) {
@@ -49,9 +49,9 @@ TEST(GridFieldsTest, AGridThatCannotBeLaunchedSaysWhatItIsMadeOf) {
   EXPECT_ERROR(attention.Check(config, problem), StatusCode::kInvalidArgument,
                "; the grid is attention_2d of N=70000 by TILE=64, batch M=1099511627776, heads 8");
   GeometryFn null_grid = Grid::Custom(nullptr);
-  EXPECT_ERROR(null_grid.Resolve(TermNames()), StatusCode::kInvalidArgument, "the grid's function is null");
+  EXPECT_ERROR(null_grid.Resolve(TermNames()), StatusCode::kInvalidArgument, "the grid function is empty");
   GeometryFn null_geometry = std::function<Geometry(const Config&, const Problem&)>();
-  EXPECT_ERROR(null_geometry.Resolve(TermNames()), StatusCode::kInvalidArgument, "the geometry's function is null");
+  EXPECT_ERROR(null_geometry.Resolve(TermNames()), StatusCode::kInvalidArgument, "the geometry function is empty");
   GeometryFn no_threads = GeometryFn(Grid::Fixed(1)).Block(0);
   EXPECT_ERROR(no_threads.Resolve(TermNames()), StatusCode::kInvalidArgument,
                "block: the constant 0; at least 1 is possible");

@@ -63,7 +63,7 @@ TEST(HintsTest, BadValuesAreErrorsThatNameThem) {
            {"default", {{"num_worker_warps", 3}}, "num_worker_warps_per_cta=3"},
            {"default", {{"num_worker_warps", 64}}, "num_worker_warps_per_cta=64"},
            {"default", {{"ocupancy", 2}}, "unknown hint 'ocupancy'; known are occupancy"},
-           {"default", {{"num_ctas", 2}, {"num_cta_in_cga", 2}}, "given by both its names"},
+           {"default", {{"num_ctas", 2}, {"num_cta_in_cga", 2}}, "is given twice, by both of its names"},
            {"sm90", {{"occupancy", 2}}, "'sm90': a target is 'default' or like 'sm_90'"},
            {"sm_", {{"occupancy", 2}}, "'sm_'"},
            {"sm_9x", {{"occupancy", 2}}, "'sm_9x'"},

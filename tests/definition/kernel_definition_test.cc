@@ -63,24 +63,25 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
       {[](KernelDefinition& d) {
          d.Parameters({In("x", {"M", "N"}), In("y", {"N", 0})});
        },
-       "parameter 'y', dimension 1: the constant extent '0' is not a whole number from 1 on"},
+       "parameter 'y', dimension 1: the constant extent '0' is not a whole number of at least 1"},
       {[](KernelDefinition& d) {
          d.Parameters({In("x", {"M", "N"}), In("y", {-4})});
        },
-       "parameter 'y', dimension 0: the constant extent '-4' is not a whole number from 1 on"},
+       "parameter 'y', dimension 0: the constant extent '-4' is not a whole number of at least 1"},
       {[](KernelDefinition& d) {
          d.Parameters({In("x", {"M", "N"}), In("y", {2, "N", 4}).ByPointers({"=4"})});
        },
-       "parameter 'y': ByPointers lets the extent '=4' vary, which is a constant"},
+       "parameter 'y': ByPointers lets the extent '=4' vary, but it is a constant"},
       {[](KernelDefinition& d) {
          d.DimsInOrder({"M", "M", "N"});
        },
-       "it names a dim twice"},
+       "the kernel declares the same dim twice"},
       {[](KernelDefinition& d) {
          d.DimsInOrder({"M", "N", "K"});
        },
        "no tensor parameter has the dim 'K'"},
-      {[](KernelDefinition& d) { d.DimsInOrder({"M"}); }, "parameter 'x' names the dim 'N', which is not one of: M"},
+      {[](KernelDefinition& d) { d.DimsInOrder({"M"}); },
+       "parameter 'x' names the dim 'N', but the kernel's dims are: M"},
       {[](KernelDefinition& d) {
          d.Parameters({In("x", {"M", "N"}), In("x", {"M"})});
        },
@@ -120,12 +121,12 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
       {[](KernelDefinition& d) {
          d.Parameters({In("x", SameDTypeAs("x"), {"M", "N"})});
        },
-       "SameDTypeAs('x') names a tensor that has another's dtype itself"},
+       "SameDTypeAs('x') names a tensor whose dtype is itself declared by SameDTypeAs"},
       {[](KernelDefinition& d) { d.Key(KeyOf("Q")); }, "KeyOf('Q') names no dim"},
       {[](KernelDefinition& d) { d.Key(DTypeOf("eps")); }, "DTypeOf('eps') names no tensor parameter"},
       {[](KernelDefinition& d) { d.Key(ValueOf("x")); }, "ValueOf('x') names no scalar parameter"},
       {[](KernelDefinition& d) { d.AddVariant(Variant().Named("default").Grid(Grid::Fixed(1))); },
-       "has no source function"},
+       "the variant has neither a source function nor a launcher"},
       {[](KernelDefinition& d) {
          d.AddVariant(Variant(testing::NoSource).Grid(Grid::OneD({"Q", 1})));
        },
@@ -144,7 +145,7 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
     EXPECT_EQ(definition.Validate().message().rfind("kernel '", 0), 0u);
   }
   KernelDefinition no_variant("k");
-  EXPECT_ERROR(no_variant.Validate(), StatusCode::kInvalidArgument, "it has no variant");
+  EXPECT_ERROR(no_variant.Validate(), StatusCode::kInvalidArgument, "the kernel has no variant");
 }
 
 TEST(KernelDefinitionTest, VariantsForATargetKeepTheirOrder) {

@@ -57,16 +57,16 @@ TEST(KeyBucketsTest, WhatIsWrongWithAListIsSaidInOneLineByTheDefinition) {
   for (const Case& each : {
            Case{{KeyOf("M").Buckets({})}, "KeyOf('M').Buckets has an empty list"},
            Case{{KeyOf("M").Nearest({})}, "KeyOf('M').Nearest has an empty list"},
-           Case{{KeyOf("M").Buckets({0, 1})}, "KeyOf('M').Buckets begins with 0; extents are 1 and more"},
-           Case{{KeyOf("M").Nearest({-4, 1})}, "KeyOf('M').Nearest begins with -4; extents are 1 and more"},
-           Case{{KeyOf("M").Buckets({1, 8, 4})}, "has 4 behind 8: give each value once, in rising order"},
-           Case{{KeyOf("M").Nearest({1, 4, 4})}, "has 4 behind 4: give each value once, in rising order"},
+           Case{{KeyOf("M").Buckets({0, 1})}, "KeyOf('M').Buckets begins with 0; an extent is at least 1"},
+           Case{{KeyOf("M").Nearest({-4, 1})}, "KeyOf('M').Nearest begins with -4; an extent is at least 1"},
+           Case{{KeyOf("M").Buckets({1, 8, 4})}, "has 4 after 8: give each value once, in rising order"},
+           Case{{KeyOf("M").Nearest({1, 4, 4})}, "has 4 after 4: give each value once, in rising order"},
            Case{{KeyOf("M").Buckets(many)}, "has 1025 values; at most 1024 are possible"},
            Case{{KeyOf("M").NextPow2().Buckets({1})}, "KeyOf('M') has more than one of NextPow2, Buckets and Nearest"},
            Case{{KeyOf("M").Buckets({1}).NextPow2()}, "KeyOf('M') has more than one of NextPow2, Buckets and Nearest"},
            Case{{KeyOf("M").Buckets({1}).Nearest({1}).NextPow2()}, "KeyOf('M') has more than one of"},
-           Case{{DTypeOf("x").NextPow2()}, "DTypeOf('x') has a bucket; only dims have them"},
-           Case{{ValueOf("s").Nearest({1})}, "ValueOf('s') has a bucket; only dims have them"},
+           Case{{DTypeOf("x").NextPow2()}, "DTypeOf('x') has a bucket, but only dims can have one"},
+           Case{{ValueOf("s").Nearest({1})}, "ValueOf('s') has a bucket, but only dims can have one"},
            Case{{KeyOf("M"), KeyOf("M").NextPow2()}, "the key names the dim 'M' twice"},
        }) {
     KernelDefinition definition("k");

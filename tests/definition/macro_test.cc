@@ -31,12 +31,13 @@ TEST(MacroTest, WhatCannotBeOneIsKeptAndSaid) {
   };
   const Case cases[] = {
       {[](KernelSource& s) { s.Define("A", std::nan("")); },
-       "cannot define the macro 'A': its value is not a finite number"},
+       "cannot define the macro 'A': the value is not a finite number"},
       {[](KernelSource& s) { s.Define("A", HUGE_VAL); }, "not a finite number"},
       {[](KernelSource& s) { s.Define("A", -HUGE_VALF); }, "not a finite number"},
-      {[](KernelSource& s) { s.Define("A B", 1); }, "cannot define the macro 'A B': a macro's name is letters"},
-      {[](KernelSource& s) { s.Define("", 1); }, "a macro's name"},
-      {[](KernelSource& s) { s.Define("1A", 1); }, "a macro's name"},
+      {[](KernelSource& s) { s.Define("A B", 1); },
+       "cannot define the macro 'A B': the name of a macro must consist of letters"},
+      {[](KernelSource& s) { s.Define("", 1); }, "the name of a macro"},
+      {[](KernelSource& s) { s.Define("1A", 1); }, "the name of a macro"},
       {[](KernelSource& s) { s.Define("A", "1\n#include </etc/passwd>"); }, "a line break"},
   };
   for (const Case& each : cases) {

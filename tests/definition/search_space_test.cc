@@ -66,10 +66,10 @@ TEST(SearchSpaceTest, AListOfConfigsIsTheSpaceInItsOrder) {
       space.ConfigNamed({{"TILE", AxisValue(std::int64_t{64})}, {"occupancy", AxisValue(std::int64_t{1})}}, kCpu));
   EXPECT_ERROR(
       space.ConfigNamed({{"TILE", AxisValue(std::int64_t{64})}, {"occupancy", AxisValue(std::int64_t{2})}}, kCpu),
-      StatusCode::kInvalidArgument, "{TILE=64, occupancy=2} breaks the list of configs, which does not contain it");
+      StatusCode::kInvalidArgument, "{TILE=64, occupancy=2} breaks the list of configs on cpu");
   space.SetBaseline({{tile, 64}, {occupancy, 2}});
   EXPECT_ERROR(space.Enumerate(kCpu), StatusCode::kInvalidArgument,
-               "the baseline {TILE=64, occupancy=2} breaks the list of configs, which does not contain it, on cpu");
+               "the baseline {TILE=64, occupancy=2} breaks the list of configs on cpu");
 }
 
 TEST(SearchSpaceTest, AListOfConfigsMayLieInASpaceThatCouldNotBeWalked) {
@@ -161,18 +161,19 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
          s.AddAxis("A", {1}), s.SetFallback({{other.AddAxis("A", {1}), 1}});
        },
        "the fallback names an axis of another space"},
-      {[](SearchSpace& s) { s.AddAxis("A", {1}), s.FindAxis("B"); }, "no axis 'B'; the space has: A"},
+      {[](SearchSpace& s) { s.AddAxis("A", {1}), s.FindAxis("B"); },
+       "the search space has no axis 'B'; its axes are: A"},
       {[](SearchSpace& s) { s.AddStringAxis("A", {"x"}), s.FindAxis("A"); },
-       "the axis 'A' is not one of whole numbers"},
+       "the axis 'A' has no whole numbers as values"},
       {[](SearchSpace& s) {
          s.SetConfigs({{{s.AddAxis("A", {1}), 1}}});
          for (char c = 'B'; c <= 'Z'; ++c) s.AddAxis(std::string(1, c), {1, 2});
        },
-       "the list of configs has more than 10000 with axis 'O': drop axes or values"},
+       "the list of configs has more than 10000 with axis 'O': remove axes or values"},
       {[](SearchSpace& s) {
          s.AddConfig({{s.AddAxis("A", {1}), 2}});
        },
-       "a config is added to a list of configs, which SetConfigs makes"},
+       "AddConfig needs a list of configs"},
       {[](SearchSpace& s) {
          s.AddAxis("A", {1, 2, 3, 4, 5, 6}), s.AddAxis("B", {1, 2, 3, 4, 5, 6});
        },
@@ -236,9 +237,9 @@ TEST(SearchSpaceTest, AGuardOfANamedDimIsAskedOfThatDim) {
   problem.dims[Dim{0}] = 16;
   problem.dims[Dim{1}] = 32;
   EXPECT_ERROR(space.Enumerate(kCpu, &problem), StatusCode::kInvalidArgument,
-               "nobody said which dim is 'N': call ResolveDims");
+               "the search space does not know the dim 'N': call ResolveDims");
   EXPECT_ERROR(space.ResolveDims({"M", "K"}), StatusCode::kInvalidArgument,
-               "the guard 'fits N' is about the dim 'N'; the kernel has: M, K");
+               "the guard 'fits N' is for the dim 'N', but the kernel's dims are: M, K");
   ASSERT_OK(space.ResolveDims({"M", "N"}));
   EXPECT_EQ(Names(space.Enumerate(kCpu, &problem)), (std::vector<std::string>{"TILE=32"}));
   ASSERT_OK(space.ResolveDims({"N", "M"}));

@@ -44,7 +44,7 @@ TEST_F(VariantFilesTest, AListNamesTheConfigsThatThereIsCodeFor) {
   EXPECT_EQ(variant.source(Configs()[0], Problem()).content, "first");
   EXPECT_EQ(variant.source(Configs()[1], Problem()).content, "bytes");
   EXPECT_ERROR(variant.source(Configs()[2], Problem()).Check(), StatusCode::kNotFound,
-               "nothing was precompiled for the config {TILE=256, LAYOUT=row}");
+               "no precompiled code was given for the config {TILE=256, LAYOUT=row}");
 }
 
 TEST_F(VariantFilesTest, APatternThatIsWrongSaysSo) {
@@ -53,8 +53,8 @@ TEST_F(VariantFilesTest, APatternThatIsWrongSaysSo) {
     const char* part;
   };
   for (const Case& each :
-       {Case{"k.{TILES}.cubin", "names the axis 'TILES', which the config {TILE=64, LAYOUT=row} lacks"},
-        Case{"k.{TILE.cubin", "has a brace that does not close"}}) {
+       {Case{"k.{TILES}.cubin", "names the axis 'TILES', but the config {TILE=64, LAYOUT=row} has no such axis"},
+        Case{"k.{TILE.cubin", "has an opening brace without a closing one"}}) {
     EXPECT_ERROR(Cubins(each.pattern, "k").Grid(Grid::Fixed(1)).source(Configs()[0], Problem()).Check(),
                  StatusCode::kInvalidArgument, each.part);
     EXPECT_ERROR(Cubins(folder_.path() + "/k.{TILE}xrow.cubin", each.pattern)

@@ -65,9 +65,9 @@ TEST(DimsTest, ThatNoShapeHasAreErrors) {
     std::vector<KeyPart> key;
     const char* message;
   } kCases[] = {
-      {{"M", "N", "K", "B"}, {}, "no tensor parameter has the dim 'B', so that its value could never be known"},
-      {{"M", "N"}, {}, "parameter 'a' names the dim 'K', which is not one of: M, N"},
-      {{}, {KeyOf("B")}, "KeyOf('B') names no dim; the kernel has: M, K, N"},
+      {{"M", "N", "K", "B"}, {}, "no tensor parameter has the dim 'B', so its extent would never be known"},
+      {{"M", "N"}, {}, "parameter 'a' names the dim 'K', but the kernel's dims are: M, N"},
+      {{}, {KeyOf("B")}, "KeyOf('B') names no dim; the kernel's dims are: M, K, N"},
   };
   for (const auto& [order, key, message] : kCases) {
     KernelDefinition definition("matmul");
@@ -119,7 +119,8 @@ TEST(VariantTest, ABlockBesideAFunctionThatSaysItAllIsAnError) {
   own.Parameters({In("x", {"N"})}).AddVariant(Variant(None).Grid(function).Block(256));
   of_definition.Parameters({In("x", {"N"})}).Grid(function).AddVariant(Variant(None).Block(256));
   for (KernelDefinition* definition : {&own, &of_definition}) {
-    EXPECT_ERROR(definition->Validate(), StatusCode::kInvalidArgument, "the geometry is a function, which says all");
+    EXPECT_ERROR(definition->Validate(), StatusCode::kInvalidArgument,
+                 "the geometry is a function, so a separate block");
   }
 }
 
@@ -197,9 +198,9 @@ TEST(VariantTest, AnAxisInBracesIsAPartOfTheSymbol) {
     EXPECT_EQ(variant.source(s.First(), Problem()).symbol, "ns::k_64<cuda>");
   }
   EXPECT_ERROR(CudaCpp("text", "k_{NONE}").source(s.First(), Problem()).Check(), StatusCode::kInvalidArgument,
-               "'k_{NONE}' names the axis 'NONE', which the config {");
+               "'k_{NONE}' names the axis 'NONE', but the config {");
   EXPECT_ERROR(TileCpp("text", "k_{TILE").source(s.First(), Problem()).Check(), StatusCode::kInvalidArgument,
-               "has a brace that does not close");
+               "has an opening brace without a closing one");
 }
 
 TEST(VariantTest, OfTileCppMergesItsHintAxesIntoTheHintsOfTheText) {
@@ -243,10 +244,10 @@ TEST(TileIrFilesTest, ReadsTheFileOfAConfigAndFindsItsKernel) {
   EXPECT_EQ(source.symbol, "softmax");
 
   EXPECT_ERROR(variant.source(configs[1], Problem()).Check(), StatusCode::kInvalidArgument,
-               "{NAME}.tileir: the bytecode has 2 kernels; say which");
+               "{NAME}.tileir: the bytecode has 2 kernels (softmax_1024, softmax_4096)");
   EXPECT_ERROR(variant.source(configs[2], Problem()).Check(), StatusCode::kNotFound, folder + "absent.tileir");
   EXPECT_ERROR(TileIrFiles("x.{TILE}.tileir").source(configs[0], Problem()).Check(), StatusCode::kInvalidArgument,
-               "names the axis 'TILE', which the config");
+               "names the axis 'TILE', but the config");
   KernelSource named = TileIrFiles(folder + "{NAME}.tileir", "second").source(configs[1], Problem());
   ASSERT_OK(named.Check());
   EXPECT_EQ(named.symbol, "second");

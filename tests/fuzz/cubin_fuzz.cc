@@ -3,10 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tuneonce/fingerprint.h"
-
 #include "compile/cubin.h"
 #include "compile/cubin_info.h"
+#include "tuneonce/fingerprint.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   tuneonce::Artifact artifact;

@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const auto* const signatures = new tuneonce::Signatures(
       *tuneonce::Signatures::Create({{"a", std::string(32, 'a')}, {"b", std::string(32, 'b')}}));
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  // Nothing is ever signed under this name: the fuzzer reads what the comparison below holds, and finds good bytes there.
+  // Nothing is ever signed under this name: the fuzzer reads what the comparison below holds, and finds good bytes
+  // there.
   Expect(!signatures->Open("unsigned", bytes).ok(), "bytes opened that nobody signed");
   // The input as a change of what was signed: each byte of it turns one over.
   std::string changed = signatures->Sign("name", "the body of a record");

@@ -51,7 +51,7 @@ void Lead(const tuneonce::SearchAnswer& answer) {
   for (int rank : {1, 2}) ledger.TakeFinals(rank, answer);
   if (finalists.empty()) return;
   for (std::uint64_t place : finalists) (void)ledger.Find(place);
-  const std::optional<std::uint64_t> selection = ledger.LaunchPlan(finalists, {});
+  const std::optional<std::uint64_t> selection = ledger.Selected(finalists, {});
   Require(!selection || ledger.TimeOf(*selection, {}).value_or(0) > 0, "a selection without a time");
 }
 

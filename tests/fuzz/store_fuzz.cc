@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "tuneonce/fingerprint.h"
-
 #include "tuneonce/sqlite_store.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -77,7 +77,7 @@ TEST_P(IsolationGpuTest, WhatACandidateDoesWrongIsFoundAndNamed) {
   };
   expect("KIND=1", "wrong result: ");
   expect("KIND=3", "out of bounds: it wrote behind 'y'");
-  expect("KIND=4", "wrote an input: it wrote its input 'x'");
+  expect("KIND=4", "wrote an input: the kernel wrote to its input 'x'");
   expect("KIND=6", "out of bounds: it wrote behind workspace 1");
   expect("KIND=1000", "resources: ");
 }
@@ -136,7 +136,7 @@ TEST_P(CrashGpuTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
   expect("KIND=1", "crash: crashed with 700: ");
   expect("KIND=4", "crash: crashed with 700: ");
   expect("KIND=7", "crash: crashed with ");
-  expect("KIND=10", "timeout: did not end within 3000 ms");
+  expect("KIND=10", "timeout: did not finish within 3000 ms");
   expect("KIND=13", "crash: crashed with 716: ");
   expect("KIND=22", "out of bounds: ");
   expect("KIND=25", "wrote an input: ");

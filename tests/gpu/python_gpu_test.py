@@ -62,7 +62,7 @@ def test_a_table_of_pointers_is_tuned_and_captured_and_nothing_else_is_written()
     swapped = tuneonce.PointerTable(tables[0].table, [x[1], x[0], x[2], x[3]])
     expect(ValueError, "parameter 'x': entry 0 of the table is 0x",
            lambda: kernel_of("grouped_gemm_pointers")(swapped, tables[1], rows, tables[2]))
-    expect(TypeError, "the table of addresses is a dense int64 tensor of 4 elements",
+    expect(TypeError, "the table of addresses must be a dense int64 tensor of 4 elements",
            lambda: kernel(tuneonce.PointerTable(tables[0].table[:2], x), tables[1], rows, tables[2]))
 
 
@@ -102,7 +102,7 @@ def test_what_does_not_suit_is_said():
         torch.randn(1024, 256, dtype=HALF, device="cuda").t(), w, y, 1e-5))
     bytes_ = torch.zeros(256 * 1024 * 2 + 2, dtype=torch.uint8, device="cuda")
     expect(tuneonce.InvalidArgumentError, "expected a float32 tensor, as 'x' is one", lambda: kernel(x.float(), w, y, 1e-5))
-    expect(tuneonce.InvalidArgumentError, "its code is for float16, bfloat16", lambda: kernel(
+    expect(tuneonce.InvalidArgumentError, "its code is for the dtypes float16, bfloat16", lambda: kernel(
         x.float(), w.float(), y.float(), 1e-5))
     expect(TypeError, "host memory", lambda: kernel(x.cpu(), w, y, 1e-5))
     expect(TypeError, "takes 4 arguments, got 3", lambda: kernel(x, w, y))
@@ -393,7 +393,7 @@ def test_exhaustive_search_over_callables():
     def on_another_stream():
         with torch.cuda.stream(elsewhere):
             torch.mul(x, 2, out=y)
-    expect(tuneonce.InternalError, "it launched nothing on the stream",
+    expect(tuneonce.InternalError, "launched nothing on the stream",
            lambda: tuneonce.exhaustive_search([0], None, None, on_another_stream, lambda c: (), quiet=True, timer="events"))
 
 

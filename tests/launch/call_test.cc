@@ -97,7 +97,7 @@ TEST_F(CallTest, ArgumentsThatDoNotFitAreNamed) {
       {{empty, w_, x_, eps_, flag_}, "parameter 'y', dimension 0 ('M'): extent 3 disagrees with M=0 of an earlier"},
       {{negative, w_, negative, eps_, flag_}, "parameter 'x', dimension 0 ('M'): extent -3 is negative"},
       {{least, w_, least, eps_, flag_}, "extent -9223372036854775808 is negative"},
-      {{null, w_, x_, eps_, flag_}, "parameter 'x': null pointer"},
+      {{null, w_, x_, eps_, flag_}, "parameter 'x': the tensor is a null pointer"},
   };
   for (const Case& c : cases) EXPECT_ERROR(Bind(c.arguments), StatusCode::kInvalidArgument, c.message);
 }
@@ -113,11 +113,13 @@ TEST_F(CallTest, ACallWhoseOutputsHaveNoElementsIsEmptyIfAllElseFits) {
     const char* message;
   };
   const Case cases[] = {
-      {{empty, w_, empty, eps_, flag_}, true, "'x', dimension 0 ('M'): extent 0 is not positive: there is nothing to"},
+      {{empty, w_, empty, eps_, flag_},
+       true,
+       "'x', dimension 0 ('M'): extent 0 is not positive, so there is nothing to"},
       {{no_columns, no_weights, no_columns, eps_, flag_}, true, "'x', dimension 1 ('N'): extent 0 is not positive"},
       {{empty, w_, empty, flag_, flag_}, false, "parameter 'eps': expected a float32 scalar, got a int32 scalar"},
       {{empty, empty, empty, eps_, flag_}, false, "parameter 'w': expected a float32 tensor of rank 1"},
-      {{empty, null_weights, empty, eps_, flag_}, false, "parameter 'w': null pointer"},
+      {{empty, null_weights, empty, eps_, flag_}, false, "parameter 'w': the tensor is a null pointer"},
       {{empty, w_, no_columns, eps_, flag_}, false, "extent 3 disagrees with M=0"},
   };
   for (const Case& c : cases) {
@@ -140,8 +142,9 @@ TEST_F(CallTest, AnOutputThatHasElementsMakesAnExtentOfZeroAnError) {
   TensorView c = TensorView::Contiguous(memory_, DType::kFloat32, {3, 8});
   const Argument arguments[] = {a, b, c};
   bool is_empty = false;
-  EXPECT_ERROR(CallBinder(matmul).Bind(arguments, 3, &call_, &is_empty), StatusCode::kInvalidArgument,
-               "parameter 'a', dimension 1 ('K'): extent 0 leaves nothing to compute 'c' from, which has elements");
+  EXPECT_ERROR(
+      CallBinder(matmul).Bind(arguments, 3, &call_, &is_empty), StatusCode::kInvalidArgument,
+      "parameter 'a', dimension 1 ('K'): extent 0 leaves no input elements to compute 'c' from: fill the output");
   EXPECT_FALSE(is_empty);
 }
 
@@ -157,7 +160,7 @@ TEST_F(CallTest, RawMemoryWithoutElementsMayBeNull) {
   };
   EXPECT_OK(bind(none));
   EXPECT_EQ(call_.problem.dims[Dim{0}], 8);
-  EXPECT_ERROR(bind(unknown), StatusCode::kInvalidArgument, "parameter 'table': null pointer");
+  EXPECT_ERROR(bind(unknown), StatusCode::kInvalidArgument, "parameter 'table': the tensor is a null pointer");
 }
 
 TEST_F(CallTest, AHitAndTheStoreRoundAlike) {

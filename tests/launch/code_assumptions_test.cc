@@ -43,11 +43,12 @@ TEST_F(TileIrAssumptionCheck, WhatIsNotDeclaredIsRefusedOneByOne) {
   const Assumption x = Aligned("x", 16), y = Aligned("y", 16), rows_of_x = StrideDivisibleBy("x", 0, 4),
                    rows_of_y = StrideDivisibleBy("y", 0, 4);
   EXPECT_OK(Check(Dense({x, y, rows_of_x, rows_of_y})));
-  EXPECT_ERROR(Check(Dense({y, rows_of_x, rows_of_y})), StatusCode::kInvalidArgument,
-               "its code assumes that the address of 'x' is a multiple of 16, which the variant does not declare; add "
-               "Aligned(\"x\", 16) to Assuming");
+  EXPECT_ERROR(
+      Check(Dense({y, rows_of_x, rows_of_y})), StatusCode::kInvalidArgument,
+      "its code assumes that the address of 'x' is a multiple of 16, but the variant does not declare this: add "
+      "Aligned(\"x\", 16) to Assuming");
   EXPECT_ERROR(Check(Dense({x, y, rows_of_y})), StatusCode::kInvalidArgument,
-               "stride 0 of 'x' is a multiple of 4, which the variant does not declare; add "
+               "stride 0 of 'x' is a multiple of 4, but the variant does not declare this: add "
                "StrideDivisibleBy(\"x\", 0, 4) to Assuming");
   EXPECT_ERROR(Check(Dense({x, y, rows_of_x})), StatusCode::kInvalidArgument, "stride 0 of 'y'");
   EXPECT_ERROR(Check(Dense({x, Aligned("y", 8), rows_of_x, rows_of_y})), StatusCode::kInvalidArgument,
@@ -70,7 +71,7 @@ TEST_F(TileIrAssumptionCheck, AConstantStrideOfAViewIsOneOfTheTensor) {
   const Assumption x = Aligned("x", 16), y = Aligned("y", 16), rows_of_x = StrideDivisibleBy("x", 0, 4),
                    rows_of_y = StrideDivisibleBy("y", 0, 4);
   EXPECT_ERROR(Check({x, y, rows_of_x, rows_of_y, StrideIs("y", 1, 1)}), StatusCode::kInvalidArgument,
-               "stride 1 of 'x' is at least 1, which the variant does not declare; add StrideIs(\"x\", 1, 1)");
+               "stride 1 of 'x' is at least 1, but the variant does not declare this: add StrideIs(\"x\", 1, 1)");
   EXPECT_ERROR(Check({x, y, rows_of_x, rows_of_y, StrideIs("x", 1, 1), StrideIs("y", 1, 2)}),
                StatusCode::kInvalidArgument, "stride 1 of 'y' is at most 1");
   EXPECT_OK(Check({x, y, rows_of_x, rows_of_y, Contiguous("x"), Contiguous("y")}));
@@ -122,7 +123,7 @@ class CoverTest : public ::testing::Test {
 TEST_F(CoverTest, Extents) {
   EXPECT_OK(Cover({}, {Kind::kAtLeast, 1, 0}));  // No extent is negative.
   EXPECT_ERROR(Cover({}, {Kind::kAtLeast, 1, 1}), StatusCode::kInvalidArgument,
-               "the dim 'N' is at least 1, which the variant does not declare; add "
+               "the dim 'N' is at least 1, but the variant does not declare this: add "
                "ExtentAtLeast(TENSOR, DIMENSION, 1)");
   EXPECT_OK(Cover({ExtentAtLeast("x", 0, 1)}, {Kind::kAtLeast, 1, 1}));
   EXPECT_ERROR(Cover({ExtentAtLeast("x", 1, 1)}, {Kind::kAtLeast, 1, 1}), StatusCode::kInvalidArgument, "'N'");
@@ -161,7 +162,8 @@ TEST_F(CoverTest, Scalars) {
 TEST_F(CoverTest, DerivedValues) {
   EXPECT_OK(Cover({}, {Kind::kDivisibleBy, 4, 8}));
   EXPECT_OK(Cover({}, {Kind::kAtLeast, 4, 0}));
-  EXPECT_ERROR(Cover({}, {Kind::kDivisibleBy, 4, 32}), StatusCode::kInvalidArgument, "derive it by a Term that does");
+  EXPECT_ERROR(Cover({}, {Kind::kDivisibleBy, 4, 32}), StatusCode::kInvalidArgument,
+               "derive the value from a Term that does");
   EXPECT_ERROR(Cover({}, {Kind::kAtLeast, 4, 1}), StatusCode::kInvalidArgument, "'rounded' is at least 1");
 }
 
@@ -258,7 +260,7 @@ TEST_F(AddOfCodeTest, WhatTheDefinitionContradictsOrNoLaunchShowsIsRefused) {
   EXPECT_ERROR(Launch({StrideIs("x", 0, 28)}, {{Kind::kDivisibleBy, 3, 8}}), StatusCode::kInvalidArgument,
                "stride 0 of 'x' is a multiple of 8, but the definition declares 28");
   EXPECT_ERROR(Launch({}, {{Kind::kAtMost, 1, 100}}), StatusCode::kInvalidArgument,
-               "'N' is at most 100, which the variant does not declare; compile the code without this assumption");
+               "'N' is at most 100, but the variant does not declare this: compile the code without this assumption");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void RunRace(Race& race, const std::function<double(std::size_t, int)>& sample) 
 TEST(RaceTest, ALoneEntrantWinsAfterWarmUpAndOneSample) {
   Race race(1);
   RunRace(race, [](std::size_t, int) { return 5.0; });
-  EXPECT_EQ(race.LaunchPlan(), 0u);
+  EXPECT_EQ(race.Selected(), 0u);
   EXPECT_TRUE(race.is_conclusive());
   EXPECT_EQ(race.samples_us(0).size(), 1u);
 }
@@ -46,13 +46,13 @@ TEST(RaceTest, ALoneEntrantWinsAfterWarmUpAndOneSample) {
 TEST(RaceTest, NoEntrantsNoRoundsNoSelection) {
   Race race(0);
   EXPECT_TRUE(race.NextRound().empty());
-  EXPECT_FALSE(race.LaunchPlan().has_value());
+  EXPECT_FALSE(race.Selected().has_value());
 }
 
 TEST(RaceTest, EntrantsAreEliminatedAfterTwoRuns) {
   Race race(4);
   RunRace(race, [](std::size_t entrant, int) { return entrant == 2 ? 10.0 : 40.0; });
-  EXPECT_EQ(race.LaunchPlan(), 2u);
+  EXPECT_EQ(race.Selected(), 2u);
   EXPECT_TRUE(race.is_conclusive());
   EXPECT_EQ(race.num_rounds(), 1);
   EXPECT_FALSE(race.Ties(0));
@@ -66,7 +66,7 @@ TEST(RaceTest, ASlowFirstRunDoesNotLose) {
     if (round == 0 && entrant == 1) return 1000.0;  // Lazy loading, cold instruction cache.
     return noise(entrant == 1 ? 10 : 11, 0.01);
   });
-  EXPECT_EQ(race.LaunchPlan(), 1u);
+  EXPECT_EQ(race.Selected(), 1u);
 }
 
 TEST(RaceTest, OneOutlierAfterTheWarmUpDoesNotLose) {
@@ -76,7 +76,7 @@ TEST(RaceTest, OneOutlierAfterTheWarmUpDoesNotLose) {
     if (round == 1 && entrant == 1) return 30.0;
     return noise(entrant == 1 ? 10 : 11, 0.01);
   });
-  EXPECT_EQ(race.LaunchPlan(), 1u);
+  EXPECT_EQ(race.Selected(), 1u);
 }
 
 TEST(RaceTest, AmongEqualsTheMostPreferredWinsWhateverTheSeed) {
@@ -86,7 +86,7 @@ TEST(RaceTest, AmongEqualsTheMostPreferredWinsWhateverTheSeed) {
     Race race(4, options);
     Noise noise(seed);
     RunRace(race, [&](std::size_t entrant, int) { return noise(entrant == 0 ? 12 : 10 - 0.01 * entrant, 0.02); });
-    EXPECT_EQ(race.LaunchPlan(), 1u) << seed;
+    EXPECT_EQ(race.Selected(), 1u) << seed;
     EXPECT_TRUE(race.Ties(2)) << seed;
   }
 }
@@ -101,7 +101,7 @@ TEST(RaceTest, CommonDriftDoesNotChangeTheSelection) {
     RunRace(race, [&](std::size_t entrant, int round) {
       return noise(entrant == 1 ? 10 : 10.5, 0.01) * (1 + std::min(round, 30) / 60.0);
     });
-    EXPECT_EQ(race.LaunchPlan(), 1u) << seed;
+    EXPECT_EQ(race.Selected(), 1u) << seed;
   }
 }
 
@@ -109,12 +109,12 @@ TEST(RaceTest, EntrantsWithoutAValidSampleAreOut) {
   for (double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     Race race(3);
     RunRace(race, [&](std::size_t entrant, int round) { return entrant == 0 && round == 2 ? bad : 10.0 + entrant; });
-    EXPECT_EQ(race.LaunchPlan(), 1u) << bad;
+    EXPECT_EQ(race.Selected(), 1u) << bad;
     EXPECT_FALSE(race.Ties(0));
   }
   Race race(2);
   RunRace(race, [](std::size_t, int) { return 0.0; });
-  EXPECT_FALSE(race.LaunchPlan().has_value());
+  EXPECT_FALSE(race.Selected().has_value());
   EXPECT_FALSE(race.is_conclusive());
 }
 
@@ -124,7 +124,7 @@ TEST(RaceTest, BudgetAndRoundsEndItAndItSaysSo) {
   Race out_of_budget(2, options);
   RunRace(out_of_budget, [](std::size_t, int) { return 60.0; });
   EXPECT_FALSE(out_of_budget.is_conclusive());
-  EXPECT_EQ(out_of_budget.LaunchPlan(), 0u);
+  EXPECT_EQ(out_of_budget.Selected(), 0u);
   options = RaceOptions();
   options.max_rounds = 5;
   Race out_of_rounds(2, options);

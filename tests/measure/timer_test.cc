@@ -77,7 +77,8 @@ TEST_F(TimerTest, ErrorsOfTheRunComeBack) {
                "launch");
   EXPECT_ERROR((*session)->Prepare({[](CUstream) { return NotFoundError("prepare"); }, fine}), StatusCode::kNotFound,
                "prepare");
-  EXPECT_ERROR((*session)->Prepare({nullptr, fine}), StatusCode::kFailedPrecondition, "it launched nothing");
+  EXPECT_ERROR((*session)->Prepare({nullptr, fine}), StatusCode::kFailedPrecondition,
+               "the function that is timed launched nothing");
 }
 
 /// A CUPTI whose kernels last what the test says. One at a time.
@@ -215,7 +216,8 @@ TEST_F(CuptiTimerTest, LostRecordsAreDetectedAndTheRoundRepeated) {
   EXPECT_EQ(*times, (std::vector<double>{3, 1, 2}));
   EXPECT_EQ(num_launches_, 9);
   cupti_.lose_next = 1000;
-  EXPECT_ERROR(Sample({3, 1}), StatusCode::kUnavailable, "CUPTI gave 0 records for 2 kernels, 3 times");
+  EXPECT_ERROR(Sample({3, 1}), StatusCode::kUnavailable,
+               "CUPTI returned 0 records for 2 kernels, in each of 3 attempts");
 }
 
 TEST_F(CuptiTimerTest, AnotherOwnerIsSaidAndLeftAlone) {
@@ -236,7 +238,7 @@ TEST_F(CuptiTimerTest, AHalfStartedCuptiIsFinalized) {
 
 TEST_F(CuptiTimerTest, RecordsThatMakeNoSenseAreRefused) {
   cupti_.garbage = true;
-  EXPECT_ERROR(Sample({1}), StatusCode::kUnavailable, "make no sense");
+  EXPECT_ERROR(Sample({1}), StatusCode::kUnavailable, "returned invalid kernel records");
 }
 
 TEST_F(CuptiTimerTest, OneClaimForABurst) {

@@ -248,7 +248,7 @@ TEST_F(VerifyTest, GapsBetweenElementsAreNotLookedAt) {
   EXPECT_EQ(found.num_wrong, 1u);
   EXPECT_EQ(found.first, 5u);
   view.bytes = 4;
-  EXPECT_ERROR(ArrayLayout::Of(view), StatusCode::kInvalidArgument, "its strides lead out of the 4 bytes it spans");
+  EXPECT_ERROR(ArrayLayout::Of(view), StatusCode::kInvalidArgument, "the tensor's strides reach beyond its 4 bytes");
   std::int64_t backwards[] = {-5, 1};
   EXPECT_FALSE(ArrayLayout::Of(TensorView::Strided(a.data(), DType::kFloat32, shape, backwards, 2)).ok());
   std::int64_t columns[] = {1, 2};

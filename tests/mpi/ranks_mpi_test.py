@@ -24,7 +24,7 @@ def main():
     code, ranks, stderr = run("--hang-rank", "2", "--deadline-ms", "1500")
     assert code != 0 and sorted(ranks) == [0, 1], (code, ranks, stderr)
     for rank in ranks.values():
-        assert "rank 2 said nothing for 1500 ms" in rank["error"], ranks
+        assert "rank 2 sent nothing for 1500 ms" in rank["error"], ranks
 
     # Rank 0 decides MPI's cells: without it nobody can say anything.
     code, ranks, stderr = run("--hang-rank", "0", "--deadline-ms", "1500")

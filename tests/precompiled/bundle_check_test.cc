@@ -132,16 +132,16 @@ TEST_F(BundleCheckTest, GridsThatAreRoundedDownAxesWithoutEffectAndUnreadFilesSh
   Write(parameters, kTileAxis, CpuVariant(R"({"ceil_div": ["N", "TILE"]})"));
   std::vector<std::string> findings = Check({"--target", "cpu"});
   EXPECT_EQ(findings.size(), 2u) << findings.back();
-  ExpectHas(findings, "look", "nothing reads the file 'notes.txt'");
+  ExpectHas(findings, "look", "no variant uses the file 'notes.txt'");
   ExpectHas(findings, "look", "the axis 'NOTHING' has no effect");
   EXPECT_EQ(Check({"--target", "cpu", "--device", "cpu"}).size(), 2u) << "all configs write all elements";
 
   Write(parameters, kTileAxis, CpuVariant(R"({"floor_div": ["N", "TILE"]})"));
-  ExpectHas(Check({"--target", "cpu"}), "look", "at N=1 its grid has no blocks");
+  ExpectHas(Check({"--target", "cpu"}), "look", "at N=1 the grid has no blocks");
   ExpectHas(Check({"--target", "cpu", "--device", "cpu"}), "wrong", "y");
 
   Write(parameters, kTileAxis, CpuVariant(R"({"max": [1, {"floor_div": ["N", "TILE"]}]})"));
-  ExpectHas(Check({"--target", "cpu"}), "look", "one more block comes with each 64 of N, but only behind N=127");
+  ExpectHas(Check({"--target", "cpu"}), "look", "the grid grows by one block for each 64 of N, but only behind N=127");
 }
 
 TEST_F(BundleCheckTest, TheShippedBundlesAreInOrder) {

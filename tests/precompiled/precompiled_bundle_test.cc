@@ -256,7 +256,7 @@ TEST_F(PrecompiledBundleTest, DamagedCodeIsCompiledAnewOrAnErrorAndNeverRuns) {
     image[image.size() / 2] = static_cast<char>(image[image.size() / 2] ^ 1);
     ASSERT_OK(WriteFile(file, image));
   }
-  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable, "was changed or damaged (its checksum is wrong)");
+  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable, "was changed or damaged (the checksum differs)");
   AutotunePolicy with_compiler = Policy();
   with_compiler.search.runtime = testing::RuntimeIn({});
   EXPECT_OK(LaunchFrom("out", with_compiler));
@@ -269,7 +269,7 @@ TEST_F(PrecompiledBundleTest, DamagedCodeIsCompiledAnewOrAnErrorAndNeverRuns) {
 TEST_F(PrecompiledBundleTest, ASourceThatChangedIsNotRunByItsOldCode) {
   ASSERT_TRUE(Compile("out"));
   Rewrite("out/src/scale.cc", "x[i] * factor", "x[i] * factor + 1");
-  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable, "or it was changed since");
+  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable, "or its sources were changed since");
   AutotunePolicy with_compiler = Policy();
   with_compiler.search.runtime = testing::RuntimeIn({});
   EXPECT_OK(LaunchFrom("out", with_compiler, 4));
@@ -279,7 +279,8 @@ TEST_F(PrecompiledBundleTest, AnotherTargetOrProcessorIsSaidInOneLine) {
   ASSERT_TRUE(Compile("out"));
   ASSERT_TRUE(Compile("other"));
   Rewrite("out/precompiled.json", "\"cpu\": \"", "\"cpu\": \"another ");
-  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable, "its code for the CPU device is for 'another ");
+  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable,
+               "the bundle's code for the CPU device needs the CPU 'another ");
   Rewrite("other/precompiled.json", "\"target\": \"cpu\"", "\"target\": \"sm_90\"");
   Rewrite("other/precompiled.json", "\"name\": \"cpu\"", "\"name\": \"sm_90\"");
   Status status = LaunchFrom("other", Policy());
@@ -320,9 +321,9 @@ TEST_F(PrecompiledBundleTest, ALinkedFolderIsCopiedAndWhatCannotBeCompiledAheadI
     options.insert(options.begin(), {"bundle", "compile", Path("scale")});
     return options;
   };
-  ExpectOneLineError(compile({"--target", "cpu", "-o", Path("out")}), "it is there already: name a new folder");
+  ExpectOneLineError(compile({"--target", "cpu", "-o", Path("out")}), "the folder exists already: use a new folder");
   ExpectOneLineError(compile({"--target", "sm_90", "-o", Path("new")}), "sm_90");
-  ExpectOneLineError(compile({"--target", "gpu", "-o", Path("new")}), "write it like sm_90, or cpu");
+  ExpectOneLineError(compile({"--target", "gpu", "-o", Path("new")}), "use a name such as sm_90, or cpu");
   ExpectOneLineError(compile({"--target", "cpu", "--target", "cpu", "-o", Path("new")}), "is given twice");
   ExpectOneLineError(compile({"--target", "cpu", "--only-decided", "-o", Path("new")}), "--selections STORE");
   ExpectOneLineError(compile({"--target", "cpu", "-o", Path("new")}), "/nowhere/c++", "TUNEONCE_CXX=/nowhere/c++");
@@ -529,7 +530,7 @@ TEST_F(PrecompiledBundleTest, AListOfCodeThatIsNoneIsAnErrorWithItsLine) {
        {std::tuple("\"tuneonce_precompiled\": 1", "\"tuneonce_precompiled\": 2", "update tuneonce"),
         std::tuple("\"checksum\": \"", "\"checksum\": \"x", "32 hexadecimal digits"),
         std::tuple("\"file\"", "\"fil\"", "fil"),
-        std::tuple("\"target\": \"cpu\"", "\"target\": \"sm_1\"", "not one of the targets"),
+        std::tuple("\"target\": \"cpu\"", "\"target\": \"sm_1\"", "the target is not listed"),
         std::tuple("precompiled/cpu/", "../cpu/", "lies outside the bundle")}) {
     ASSERT_OK(WriteFile(Path("out/precompiled.json"), Replaced(whole, what, by)));
     Status status = LaunchFrom("out", Policy());

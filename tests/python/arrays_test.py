@@ -160,7 +160,7 @@ def test_a_mask_and_a_stream_of_a_cuda_array_are_checked():
 
     for more, words in (({"mask": Cuda()}, "__cuda_array_interface__ has a mask, which kernels do not take"),
                         ({"stream": 0}, "the stream of __cuda_array_interface__ is 0"),
-                        ({"stream": "1"}, "the stream of __cuda_array_interface__ is an int or None"),
+                        ({"stream": "1"}, "the stream of __cuda_array_interface__ must be an int or None"),
                         ({"typestr": ">f4"}, "an array of a dtype that kernels do not take (typestr '>f4')"),
                         ({"shape": (1,) * 9}, "an array of more than 8 dimensions"),
                         ({"shape": ("8",)}, "")):
@@ -180,7 +180,7 @@ def test_a_cuda_array_states_what_its_memory_is():
             self.__cuda_array_interface__ = fields
 
     required = "__cuda_array_interface__ has no proper version, typestr, shape and data"
-    strides = "the strides of __cuda_array_interface__ are None or a tuple of ints, one for each dimension"
+    strides = "the strides of __cuda_array_interface__ must be None or a tuple of ints, one for each dimension"
     for more, words in (({"strides": [4]}, strides), ({"strides": (4, 4)}, strides), ({"strides": ()}, strides),
                         ({"strides": 4}, strides), ({"strides": ("4",)}, ""),
                         ({"strides": (-4,)}, "dimension 0 has the negative stride -1"),

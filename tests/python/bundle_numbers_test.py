@@ -101,7 +101,7 @@ def test_grouped_gemm_by_pointers_computes_what_numpy_computes_and_writes_nothin
     frozen.flags.writeable = False
     expect(TypeError, "parameter 'y': the array is read-only",
            lambda: kernel(table([np.zeros((10, 24), half)] * 4), table(w), rows, table([frozen] * 4)))
-    expect(ValueError, "parameter 'x': tensor 1 of the table is float32[5, 24], the first float16[5, 24]",
+    expect(ValueError, "parameter 'x': tensor 1 of the table is float32[5, 24], but the first tensor is float16[5, 24]",
            lambda: kernel(table([x[0], x[0].astype(single)] * 2), table(w), rows, table(y)))
     kernel(table([]), table([]), np.zeros(0, np.int32), table([]))  # No groups: nothing to launch.
     kernel.warmup([{"M": 300, "E": 2, "K": 8, "N": 8}])

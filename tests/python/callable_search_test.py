@@ -28,7 +28,7 @@ def test_exhaustive_search_has_cutiles_names():
 
     expect(KeyboardInterrupt, "", lambda: tuneonce.exhaustive_search(
         [1], None, None, interrupted, lambda c: (), device="cpu", quiet=True))
-    expect(tuneonce.InternalError, "it launched nothing on the stream", lambda: tuneonce.exhaustive_search(
+    expect(tuneonce.InternalError, "launched nothing on the stream", lambda: tuneonce.exhaustive_search(
         [1], None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True, timer="events"))
     expect(ValueError, "timer is 'cupti' or 'events', not 'clock'", lambda: tuneonce.exhaustive_search(
         [1], None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True, timer="clock"))

@@ -160,7 +160,7 @@ def test_a_declaration_names_a_familys_space():
         assert manifest["variants"][0]["defines"] == ["TILE_M", "TILE_N", "TILE_K", "SPLIT_K"]
         pathlib.Path(out, "manifest.json").write_text(json.dumps(manifest))
         assert Bundle(pathlib.Path(out)).dims == ("M", "N", "K")
-    expect(ValueError, "unknown family of kernels 'matmul'; choose one of: occupancy_only,",
+    expect(ValueError, "unknown family of kernels 'matmul'; choose one of: fp8_matmul, ",
            lambda: Declaration(**ab, space="matmul"))
     expect(ValueError, "a named space brings its own configs and baseline",
            lambda: Declaration(**ab, space={"family": "dual_gemm"}, configs=[{"TILE_M": 64}]))

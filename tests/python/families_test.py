@@ -72,17 +72,17 @@ def test_a_bundle_is_classified_by_its_code():
 def test_the_ptx_of_a_cubin_is_what_who_calls_has():
     text = pathlib.Path(sys.argv[1], "../tests/data/ptx/softmax.ptx").read_text()
     found = tuneonce.families.classify(f"{sys.argv[1]}/matmul", ptx={"triton_sm90": [text]})
-    assert found["family"] is None and "variants are of several" in found["reasons"][0], found
+    assert found["family"] is None and "variants belong to several" in found["reasons"][0], found
     by_name = {each["name"]: each for each in found["variants"]}
     assert by_name["triton_sm90"]["family"] == "norm_like" and by_name["triton_sm90_any"]["family"] is None, by_name
 
 
 def test_mistakes_are_one_line():
-    expect(ValueError, "unknown family of kernels 'matmul'; choose one of: occupancy_only",
+    expect(ValueError, "unknown family of kernels 'matmul'; choose one of: fp8_matmul",
            lambda: tuneonce.families.show("matmul"))
-    expect(ValueError, "target 'H100' is unknown: write it like sm_90, or cpu",
+    expect(ValueError, "target 'H100' is unknown: use a name such as sm_90, or cpu",
            lambda: tuneonce.families.attention("H100"))
-    expect(ValueError, "the family dual_gemm has no dim 'K'; it has: M, N",
+    expect(ValueError, "the family dual_gemm has no dim 'K'; its dims are: M, N",
            lambda: tuneonce.families.dual_gemm("sm_90", K=1))
     expect(TypeError, "", lambda: tuneonce.families.occupancy_only("sm_90", N=1))
 

@@ -28,8 +28,8 @@ def test_options_of_another_type_are_refused_in_one_line():
     wrong = [
         (TypeError, "store is a file's path, 'memory', None (the user's store), 'redis://HOST:PORT/NAME'", dict(store=3)),
         (TypeError, "not b'memory'", dict(store=b"memory")),
-        (ValueError, "store is a file's path, not ''", dict(store="")),
-        (ValueError, "a list of no stores", dict(store=[])),
+        (ValueError, "store must be a file's path, not ''", dict(store="")),
+        (ValueError, "store must not be an empty list", dict(store=[])),
         (TypeError, "a shipped store is a file's path, not None", dict(store=["memory", None])),
         (TypeError, "has no keyword 'stroe'; it has bundle, device, store, mode,", dict(stroe="memory")),
         (TypeError, "warm is True or False, not 'no'", dict(warm="no")),
@@ -63,7 +63,7 @@ def test_options_of_another_type_are_refused_in_one_line():
     expect(TypeError, "disable is True or False, not 'x'", lambda: tuneonce.disable_autotune("x"))
     expect(TypeError, "stored is True or False, not 1", lambda: load(store="memory").pin((8, 64), {}, stored=1))
     expect(TypeError, "deadline is a number, not 'soon'", lambda: tuneonce.warmup_all([(load(store="memory"), [])], deadline="soon"))
-    expect(TypeError, "a stream is an int", lambda: load(store="memory").tune_pending(stream=True))
+    expect(TypeError, "a stream must be an int", lambda: load(store="memory").tune_pending(stream=True))
     assert set(os.listdir()) == before, "no file is made by a wrong option"
 
 

@@ -76,7 +76,7 @@ def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():
     kernel.pin((8, 64), baseline, stored=True)
     for wrong, error, words in [({}, tuneonce.InvalidArgumentError, "has no value"),
                                 ({"COLOUR": 1}, tuneonce.InvalidArgumentError, "no axis 'COLOUR'"),
-                                ({list(baseline)[0]: []}, TypeError, "a value is an int, float, bool or str"),
+                                ({list(baseline)[0]: []}, TypeError, "the value must be an int, float, bool or str"),
                                 ({1: 1}, TypeError, "a dict {axis: value}")]:
         expect(error, words, lambda: kernel.pin((8, 64), wrong))
     expect(TypeError, "dict", lambda: kernel.pin((8, 64), [1]))
@@ -91,7 +91,7 @@ def test_a_bundle_is_loaded_by_name_or_by_folder():
         z[:] = 0
         kernel(x, y, z)
         assert (z == 5).all() and kernel.name == "vector_add"
-    expect(tuneonce.NotFoundError, "; there are: attention, ", lambda: tuneonce.load("nonsense", "cpu"))
+    expect(tuneonce.NotFoundError, "; the installed bundles are: ", lambda: tuneonce.load("nonsense", "cpu"))
     expect(tuneonce.NotFoundError, "no bundle folder './vector_add'",
            lambda: tuneonce.load(pathlib.Path("vector_add"), "cpu"))  # A path is never a name.
     expect(TypeError, "", lambda: tuneonce.load(7, "cpu"))
@@ -237,10 +237,10 @@ def test_wrong_calls_say_what_is_wrong():
         (TypeError, "parameter 'y': expected a tensor", lambda: kernel(x, w, 3, 1.0)),
         (TypeError, "parameter 'eps': expected a number, got str", lambda: kernel(x, w, y, "a")),
         (TypeError, "the only keyword is stream", lambda: kernel(x, w, y, 1.0, streem=1)),
-        (TypeError, "a stream is an int", lambda: kernel(x, w, y, 1.0, stream="s")),
+        (TypeError, "a stream must be an int", lambda: kernel(x, w, y, 1.0, stream="s")),
         (TypeError, "dtype that kernels do not take", lambda: kernel(x.astype(complex), w, y, 1.0)),
         (ValueError, "'w': expected a float32 tensor, as 'x' is one, got float16[8]", lambda: kernel(x.astype("f"), w, y, 1.0)),
-        (ValueError, "'x': its code is for float16, bfloat16, got float32[4, 8]",
+        (ValueError, "'x': its code is for the dtypes float16, bfloat16, not for float32[4, 8]",
          lambda: kernel(x.astype("f"), w.astype("f"), y.astype("f"), 1.0)),
         (ValueError, "extent 4 disagrees with M=0", lambda: kernel(x[:0], w, y, 1.0)),
         (TypeError, "takes 4 arguments", lambda: kernel(x[:0], w, y[:0])),

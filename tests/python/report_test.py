@@ -61,11 +61,11 @@ def test_stores_and_results_stand_side_by_side_and_what_is_none_is_an_error():
         text = tuneonce.report(store, searched()).markdown()
         assert "| vector\\_add |" in text and "| {N=" in text
         assert "| {N=" not in tuneonce.report(store, searched(), kernel="vector_add").markdown()
-        expect(tuneonce.NotFoundError, "there are: vector_add", lambda: tuneonce.report(store, kernel="other").html())
+        expect(tuneonce.NotFoundError, "the kernels are: vector_add", lambda: tuneonce.report(store, kernel="other").html())
         nothing = pathlib.Path(folder, "nothing.json")
         nothing.write_text("{}")
         expect(
-            tuneonce.InvalidArgumentError, "it has no 'kernel' and 'best'", lambda: tuneonce.report(str(nothing)).html()
+            tuneonce.InvalidArgumentError, "the file has no 'kernel' and 'best'", lambda: tuneonce.report(str(nothing)).html()
         )
         expect(TypeError, "int", lambda: tuneonce.report(3))
 

@@ -87,4 +87,4 @@ def run_all(make_group: Callable[[str], Any]) -> None:
         make_group("living")
         raise AssertionError("a rank came twice")
     except RuntimeError as error:
-        assert "has been here before" in str(error), error
+        assert "joined before" in str(error), error

@@ -107,7 +107,7 @@ def test_the_bytecode_is_declared_as_triton_calls_it():
 
 def test_bytecode_that_takes_other_parameters_is_refused():
     with back_end(returned="product.range.tileir"):
-        is_refused("copied", "was not exported: variant 'triton_tile_sm90'", "it has no kernel 'copied'; it has: product")
+        is_refused("copied", "was not exported: variant 'triton_tile_sm90'", "the Tile IR bytecode has no kernel 'copied'; its kernels are: product")
 
 
 def test_each_back_end_compiles_in_its_own_environment():

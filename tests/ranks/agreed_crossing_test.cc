@@ -29,7 +29,7 @@ TEST(AgreedCrossingTest, ACaptureBeforeTheAgreementHoldsTheFallbackAndOneAfterIt
       return GraphExec::Capture(rank.stream->view(),
                                 [&](CUstream into) { return rank.kernel->Launch(into, View(x), View(y), 2.0f); });
     };
-    EXPECT_ERROR(capture(), StatusCode::kFailedPrecondition, "nothing is loaded for this key");
+    EXPECT_ERROR(capture(), StatusCode::kFailedPrecondition, "no code is loaded for this key");
     EXPECT_OK(rank.Launch(kScaleN));
     const std::int64_t fallbacks = rank.kernel->counters().fallbacks;
     EXPECT_OK(capture());
@@ -184,7 +184,7 @@ TEST(AgreedCrossingTest, ARankThatCapturesStillTakesItsTurn) {
   RankThreads ranks(2);
   ranks.Run([&](RankThread& rank) {
     if (rank.rank == 0) {
-      EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "rank 1 does not have it in its list");
+      EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "rank 1 does not have this key in its list");
     } else {
       Status warmed;
       (void)GraphExec::Capture(rank.stream->view(), [&](CUstream) { return warmed = rank.Warmup(kScaleN); });
@@ -200,7 +200,7 @@ TEST(AgreedCrossingTest, ALauncherThatASearchForAllRanksTriesTakesNoTurn) {
     EXPECT_OK(rank.Warmup(kScaleN));
     const RankTurn turn(*ranks.groups[0]);  // As while this thread searches for all.
     const TrialScope trial;
-    const char* const words = "used by a launcher that a search tries";
+    const char* const words = "was called by a launcher that another kernel's search is timing";
     EXPECT_ERROR(rank.Warmup(2 * kScaleN), StatusCode::kFailedPrecondition, words);
     EXPECT_ERROR(rank.kernel->TunePending(rank.cu_stream()), StatusCode::kFailedPrecondition, words);
     EXPECT_OK(rank.Launch(kScaleN));

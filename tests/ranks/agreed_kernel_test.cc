@@ -139,8 +139,9 @@ TEST(AgreedKernelTest, AWarmUpOfAKeyThatOneRankIsNotAskedForIsAnErrorThatNamesIt
   RankThreads ranks(2);
   ranks.Run([&](RankThread& rank) {
     Status warmed = rank.Warmup(rank.rank == 0 ? kScaleN : 2 * kScaleN);
-    EXPECT_ERROR(warmed, StatusCode::kFailedPrecondition,
-                 rank.rank == 0 ? "rank 1 does not have it in its list" : "rank 0 does not have it in its list");
+    EXPECT_ERROR(
+        warmed, StatusCode::kFailedPrecondition,
+        rank.rank == 0 ? "rank 1 does not have this key in its list" : "rank 0 does not have this key in its list");
     EXPECT_OK(rank.Warmup(3 * kScaleN));  // The next list is another turn.
   });
 }
@@ -236,7 +237,7 @@ TEST(AgreedKernelTest, WhatOneRankPinnedAllRunAndTwoPinsThatDifferAreAnError) {
     EXPECT_EQ(rank.kernel->counters().tunes, 0);
     // Later: the host's word counts at once, here alone, and the next warm-up says so.
     if (rank.rank == 0) EXPECT_OK(rank.kernel->Pin({{"N", kScaleN}}, y));
-    EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "ranks 0 and 1 run different configs");
+    EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "ranks 0 and 1 already run different");
     if (rank.rank == 1) EXPECT_OK(rank.kernel->Pin({{"N", kScaleN}}, y));
     EXPECT_OK(rank.Warmup(kScaleN));
     EXPECT_EQ(rank.Runs(kScaleN), "TILE=256, WORK=1");
@@ -278,7 +279,7 @@ TEST(AgreedKernelTest, ARankWithOtherSourcesIsNamedAndWithMayDifferEachRunsItsFa
       const WarmedKey& key = all->front();
       EXPECT_EQ(key.state, may_differ ? WarmedKey::State::kFallback : WarmedKey::State::kFailed);
       if (may_differ) EXPECT_OK(key.status);
-      if (!may_differ) EXPECT_ERROR(key.status, StatusCode::kFailedPrecondition, "from other sources");
+      if (!may_differ) EXPECT_ERROR(key.status, StatusCode::kFailedPrecondition, "with other sources");
       EXPECT_OK(rank.Launch(kScaleN));
       EXPECT_EQ(rank.Runs(kScaleN), kScaleBaseline);
     });
@@ -289,7 +290,7 @@ TEST(AgreedKernelTest, ARankThatCannotWarmUpDoesNotKeepTheOthersNorLoseCount) {
   RankThreads ranks(2);
   ranks.Run([&](RankThread& rank) {
     if (rank.rank == 0) {
-      EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "rank 1 does not have it");
+      EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "rank 1 does not have this key");
     } else {
       EXPECT_ERROR(rank.kernel->Warmup(rank.cu_stream(), {{{"wrong", kScaleN}}}), StatusCode::kInvalidArgument,
                    "wrong");

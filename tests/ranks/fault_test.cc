@@ -236,7 +236,7 @@ TEST_F(FaultTest, ASearchThatHangsIsGivenUpAndOneThatIsSlowIsWaitedFor) {
     for (int rank = 1; rank < kFaultRanks; ++rank) {
       const Status& status = came[static_cast<std::size_t>(rank)].status;
       if (each.hangs) {
-        EXPECT_ERROR(status, StatusCode::kDeadlineExceeded, "rank 0 said nothing for 400 ms");
+        EXPECT_ERROR(status, StatusCode::kDeadlineExceeded, "rank 0 sent nothing for 400 ms");
       } else {
         EXPECT_OK(status);
       }
@@ -259,7 +259,7 @@ TEST_F(FaultTest, ARankOfAnotherVersionIsNamed) {
   const std::vector<Ended> came = Run();
   for (int rank = 0; rank < 2; ++rank) {
     EXPECT_ERROR(came[static_cast<std::size_t>(rank)].status, StatusCode::kFailedPrecondition,
-                 "rank 2: it speaks version 3 of the ranks' protocol");
+                 "rank 2: the rank uses version 3 of the rank protocol");
   }
 }
 
@@ -271,7 +271,7 @@ TEST_F(FaultTest, ARankThatStartsAgainInTheSameGroupIsRefused) {
   again.policies[0] = ranks_.policies[1];
   again.policies.resize(1);
   again.Run([&](RankThread& rank) {
-    EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "has been in this group before");
+    EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "joined this group before");
     EXPECT_OK(rank.Launch(kScaleN));
     EXPECT_EQ(rank.Runs(kScaleN), kScaleBaseline);
   });

@@ -143,7 +143,7 @@ void ASilentRankIsNamedAndMayComeLate(const NextAttempt& next) {
     Result<std::vector<std::string>> all = group->AllGather("said", kShortMs);
     EXPECT_EQ(all.status().code(), StatusCode::kDeadlineExceeded);
     // Others may be late, too: the last of those that are named.
-    EXPECT_NE(all.status().message().find(Of(silent) + " said nothing"), std::string::npos) << all.status().message();
+    EXPECT_NE(all.status().message().find(Of(silent) + " sent nothing"), std::string::npos) << all.status().message();
     Put(*group, "over/" + Of(group->rank()), "");
   } else {
     for (int rank = 0; rank < silent; ++rank) Get(*group, "over/" + Of(rank));

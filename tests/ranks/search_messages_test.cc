@@ -84,7 +84,8 @@ TEST(SearchMessagesTest, WhatIsCutOrChangedOrOfOtherCandidatesIsAnError) {
       EXPECT_FALSE(message.decode(changed).ok()) << size;
     }
   }
-  EXPECT_ERROR(DecodeAnswer(Messages()[2].bytes, kListed - 1).status(), StatusCode::kInternal, "other candidates");
+  EXPECT_ERROR(DecodeAnswer(Messages()[2].bytes, kListed - 1).status(), StatusCode::kInternal,
+               "candidates that this rank does not have");
 }
 
 TEST(SearchMessagesTest, WhatIsBehindAValidChecksumIsReadWithoutHarmWhateverItIs) {

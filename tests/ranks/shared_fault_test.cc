@@ -260,7 +260,7 @@ TEST(SharedFaultsTest, AHelperThatHangsInATrialOrTheFinalsIsGivenUpInWords) {
                   };
                   run.Run();
                   for (int rank : {0, 2}) {
-                    EXPECT_ERROR(run.status(rank), StatusCode::kDeadlineExceeded, "said nothing for 2500 ms");
+                    EXPECT_ERROR(run.status(rank), StatusCode::kDeadlineExceeded, "sent nothing for 2500 ms");
                   }
                   run.ExpectTheLeaderKnowsAll();
                 });

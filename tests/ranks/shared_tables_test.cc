@@ -172,7 +172,7 @@ TEST(SharedTablesTest, EachRankTriesItsShareOnItsOwnTablesAndAllRunTheSameSelect
     const std::vector<TuningResult> results = ranks.listener->results();
     ASSERT_EQ(results.size(), 1u) << "one search";
     const TuningResult& result = results.front();
-    EXPECT_EQ(result.notes.back(), "shared out over 2 ranks");
+    EXPECT_EQ(result.notes.back(), "the search was shared by 2 ranks");
     EXPECT_EQ(result.successes.size(), std::size_t{kCandidates} / 3);
     EXPECT_EQ(result.failures.size(), std::size_t{kCandidates} / 3 * 2);
     for (const Failure& failure : result.failures) {
@@ -207,7 +207,7 @@ TEST(SharedTablesTest, NothingIsTriedThroughAWrongTable) {
     const std::vector<TuningResult> results = ranks.listener->results();
     ASSERT_EQ(results.size(), wrong_rank == 0 ? 0u : 1u);
     if (wrong_rank == 1) {
-      EXPECT_EQ(results.front().notes.back(), "shared out over 1 ranks");
+      EXPECT_EQ(results.front().notes.back(), "the search was shared by 1 ranks");
     }
   }
 }

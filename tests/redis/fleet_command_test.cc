@@ -106,7 +106,7 @@ TEST_F(FleetCommandTest, AMergeIntoItselfSignsByTheNewKey) {
 TEST_F(FleetCommandTest, WhatIsWrongIsOneClearLine) {
   Put(store_, Record(1));
   ExpectOneLineError({"records", "list", "--store", Address("fleet")}, "TUNEONCE_FLEET_KEYS");
-  ExpectOneLineError({"records", "list", "--store", "redis://"}, "names no host", KeysVariable());
+  ExpectOneLineError({"records", "list", "--store", "redis://"}, "has no host", KeysVariable());
   ExpectOneLineError({"records", "list", "--store", "redis://127.0.0.1:1/fleet"}, "redis://127.0.0.1:1/fleet",
                      KeysVariable());
   ExpectOneLineError({"records", "merge", store_, "-o", "redis://127.0.0.1:1/fleet"}, "redis://127.0.0.1:1/fleet",

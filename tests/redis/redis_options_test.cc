@@ -39,7 +39,7 @@ TEST(RedisOptionsTest, WrongAddressesAreOneClearLineThatDoesNotRepeatThePassword
       {"rediss://host/fleet", "begins with"},
       {"", "begins with"},
       {"/var/store.db", "begins with"},
-      {"redis://", "names no host"},
+      {"redis://", "has no host"},
       {"redis://host", "has the name ''"},
       {"redis://host/", "has the name ''"},
       {"redis://host/a/b", "has the name 'a/b'"},
@@ -50,10 +50,10 @@ TEST(RedisOptionsTest, WrongAddressesAreOneClearLineThatDoesNotRepeatThePassword
       {"redis://@host/fleet", "without a password"},
       {"redis://hidden@host/fleet?db=x", "db that is not a number"},
       {"redis://hidden@host/fleet?timeout_ms=", "timeout_ms that is not a number"},
-      {"redis://host/fleet?timeout_ms=0", "timeout_ms is at least 1"},
-      {"redis://hidden@host/fleet?tls=1", "does not know 'tls='"},
+      {"redis://host/fleet?timeout_ms=0", "timeout_ms must be at least 1"},
+      {"redis://hidden@host/fleet?tls=1", "has the unknown option 'tls='"},
       {"redis://hidden@host/fleet?db", "without NAME=VALUE"},
-      {"redis+unix://socket?name=fleet", "by its full path"},
+      {"redis+unix://socket?name=fleet", "has no absolute path of a socket"},
       {"redis+unix:///socket", "has the name ''"},
   };
   for (const auto& [address, words] : cases) {

@@ -54,7 +54,7 @@ TEST_F(RedisRankGroupTest, ARankThatWasHereBeforeIsRefusedAndSoIsOneOfAnotherSiz
   again.size = 2;
   Result<std::shared_ptr<RankGroup>> made = MakeRedisRank(again);
   EXPECT_EQ(made.status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_NE(made.status().message().find("has been here before"), std::string::npos) << made.status().message();
+  EXPECT_NE(made.status().message().find("joined before"), std::string::npos) << made.status().message();
   again.rank = 1;
   again.size = 3;
   made = MakeRedisRank(again);

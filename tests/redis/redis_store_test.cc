@@ -129,17 +129,17 @@ TEST_F(RedisStoreTest, ARecordThatWasChangedCutMovedOrSignedByNobodyIsAMissWithA
     std::string bytes;
     const char* why;
   };
-  std::vector<Case> cases = {{changed, "its signature does not fit"},
-                             {by_nobody, "nobody signed it"},
-                             {"", "nobody signed it"},
-                             {"TOS1", "nobody signed it"},
-                             {"TOS1\x01", "it is cut"},
-                             {good.substr(0, 20), "it is cut"},
-                             {good.substr(0, good.size() - 1), "its signature does not fit"}};
+  std::vector<Case> cases = {{changed, "the signature is wrong"},
+                             {by_nobody, "the entry is not signed"},
+                             {"", "the entry is not signed"},
+                             {"TOS1", "the entry is not signed"},
+                             {"TOS1\x01", "the entry is truncated"},
+                             {good.substr(0, 20), "the entry is truncated"},
+                             {good.substr(0, good.size() - 1), "the signature is wrong"}};
   for (std::size_t at : {5u, 6u, 20u, 37u}) {
     std::string bytes = good;
     bytes[at] = static_cast<char>(bytes[at] + 1);
-    cases.push_back({bytes, at == 5 ? "not trusted here" : "its signature does not fit"});
+    cases.push_back({bytes, at == 5 ? "not trusted here" : "the signature is wrong"});
   }
   for (const Case& each : cases) {
     server_->Ask({"HSET", Name(key), Field(key), each.bytes});
@@ -150,14 +150,14 @@ TEST_F(RedisStoreTest, ARecordThatWasChangedCutMovedOrSignedByNobodyIsAMissWithA
   }
   // A good one, where another belongs: of another key, device, fleet.
   server_->Ask({"HSET", Name(other), Field(other), good});
-  EXPECT_NE(WhyNot(*store, other).find("its signature does not fit"), std::string::npos);
+  EXPECT_NE(WhyNot(*store, other).find("the signature is wrong"), std::string::npos);
   const TuningKey older = FleetRecord("", "H200", 12000).key;
   server_->Ask({"DEL", Name(key)});
   server_->Ask({"HSET", Name(key), Field(older), good});
-  EXPECT_NE(WhyNot(*store, key).find("its signature does not fit"), std::string::npos);
+  EXPECT_NE(WhyNot(*store, key).find("the signature is wrong"), std::string::npos);
   std::shared_ptr<RedisStore> elsewhere = Open(Options("elsewhere"));
   server_->Ask({"HSET", "tuneonce:{elsewhere}:records/" + KernelKey(key).ToString(), Field(key), good});
-  EXPECT_NE(WhyNot(*elsewhere, key).find("its signature does not fit"), std::string::npos);
+  EXPECT_NE(WhyNot(*elsewhere, key).find("the signature is wrong"), std::string::npos);
   EXPECT_GT(refused_.size(), 3u);
   server_->Ask({"HSET", Name(key), Field(key), good});
   EXPECT_EQ(store->Lookup(key)->record->config, testing::NamedConfig("good"));
@@ -174,7 +174,7 @@ TEST_F(RedisStoreTest, AnArtifactThatWasChangedOrPutUnderAnotherNameIsAMissAndNe
   server_->Ask({"SET", name(one), named_two});
   EXPECT_FALSE(store->Get(one)->has_value());
   ASSERT_EQ(refused_.size(), 1u);
-  EXPECT_NE(refused_[0].find("its signature does not fit"), std::string::npos) << refused_[0];
+  EXPECT_NE(refused_[0].find("the signature is wrong"), std::string::npos) << refused_[0];
   server_->Ask({"SET", name(one), named_one});
   EXPECT_TRUE(store->Get(one)->has_value());
   // Other bytes lie where the signed ones were: all of them exchanged for another's.
@@ -186,7 +186,7 @@ TEST_F(RedisStoreTest, AnArtifactThatWasChangedOrPutUnderAnotherNameIsAMissAndNe
   EXPECT_FALSE(store->Get(one)->has_value());
   EXPECT_FALSE(store->Get(two)->has_value());
   EXPECT_EQ(store->Verify()->problems.size(), 2u);
-  EXPECT_NE(store->Verify()->problems[0].find("not those that were signed"), std::string::npos);
+  EXPECT_NE(store->Verify()->problems[0].find("differ from those that were signed"), std::string::npos);
   server_->Ask({"DEL", first});
   server_->Ask({"DEL", second});
   EXPECT_FALSE(store->Get(one)->has_value());  // Evicted, say.
@@ -211,7 +211,7 @@ TEST_F(RedisStoreTest, KeysAreRotatedWithoutAMomentInWhichAHostReadsNothing) {
   RedisStoreOptions same_id = Options();
   same_id.keys[0].secret[3] = '?';
   ASSERT_OK(Open(old)->Put(FleetRecord("by a")));
-  EXPECT_NE(WhyNot(*Open(same_id), key).find("its signature does not fit"), std::string::npos);
+  EXPECT_NE(WhyNot(*Open(same_id), key).find("the signature is wrong"), std::string::npos);
 }
 
 TEST_F(RedisStoreTest, OneHostTunesAKeyAndItsTokensGrow) {
@@ -252,10 +252,10 @@ TEST_F(RedisStoreTest, WhoLostTheLeaseCannotPutOverTheOthersRecord) {
   server_->Ask({"DEL", "tuneonce:{fleet}:lease/" + FullKey(key).ToString()});  // As if its time were over.
   TuningLease held = *other->Lease(key, at_once);
   ASSERT_NE(held, nullptr);
-  EXPECT_ERROR(slow->Put(FleetRecord("slow")), StatusCode::kFailedPrecondition, "went to another host meanwhile");
+  EXPECT_ERROR(slow->Put(FleetRecord("slow")), StatusCode::kFailedPrecondition, "passed to another host");
   ASSERT_OK(other->Put(FleetRecord("other")));
   held = nullptr;
-  EXPECT_ERROR(slow->Put(FleetRecord("slow")), StatusCode::kFailedPrecondition, "went to another host meanwhile");
+  EXPECT_ERROR(slow->Put(FleetRecord("slow")), StatusCode::kFailedPrecondition, "passed to another host");
   EXPECT_EQ(slow->Lookup(key)->record->config, testing::NamedConfig("other"));
   lost = nullptr;  // And what is not its own any more it does not end.
   held = *other->Lease(key, at_once);
@@ -320,9 +320,9 @@ TEST_F(RedisStoreTest, AStoreForReadingWritesNothing) {
   std::shared_ptr<RedisStore> store = Open(options);
   const TuningKey key = FleetRecord("").key;
   EXPECT_TRUE(store->Lookup(key)->record);
-  EXPECT_ERROR(store->Put(FleetRecord("b")), StatusCode::kFailedPrecondition, "for reading only");
-  EXPECT_ERROR(store->Remove(key), StatusCode::kFailedPrecondition, "for reading only");
-  EXPECT_ERROR(store->Put(Fingerprint{1, 1}, Code("x")), StatusCode::kFailedPrecondition, "for reading only");
+  EXPECT_ERROR(store->Put(FleetRecord("b")), StatusCode::kFailedPrecondition, "was opened read-only");
+  EXPECT_ERROR(store->Remove(key), StatusCode::kFailedPrecondition, "was opened read-only");
+  EXPECT_ERROR(store->Put(Fingerprint{1, 1}, Code("x")), StatusCode::kFailedPrecondition, "was opened read-only");
   EXPECT_EQ(*store->Lease(key, WaitLimits()), nullptr);
 }
 
@@ -359,7 +359,7 @@ TEST_F(RedisStoreTest, WrongOptionsAreOneClearLine) {
   EXPECT_ERROR(RedisStore::Open(options), StatusCode::kInvalidArgument, "'short' has 6 bytes");
   EXPECT_EQ(RedisStore::Open(options).status().message().find("hidden"), std::string::npos);
   options.keys = {{"no id", std::string(32, 'x')}};
-  EXPECT_ERROR(RedisStore::Open(options), StatusCode::kInvalidArgument, "a signing key's id");
+  EXPECT_ERROR(RedisStore::Open(options), StatusCode::kInvalidArgument, "the id of a signing key");
   options = Options();
   options.redis.name = "a b";
   EXPECT_ERROR(RedisStore::Open(options), StatusCode::kInvalidArgument, "has the name 'a b'");
@@ -386,7 +386,7 @@ TEST(SigningKeysTest, AFileOfKeysIsReadIfItIsPrivate) {
   EXPECT_EQ((*keys)[1].secret, std::string(32, '\xaa'));
   for (const char* text : {"a", "a 0g", "a 123", "a 12 34"}) {
     write("# one\n" + std::string(text) + "\n");
-    EXPECT_ERROR(ReadSigningKeys(path), StatusCode::kFailedPrecondition, "line 2: a key is a line 'ID HEX'");
+    EXPECT_ERROR(ReadSigningKeys(path), StatusCode::kFailedPrecondition, "line 2: expected a key as 'ID HEX'");
   }
   write("# none\n");
   EXPECT_ERROR(ReadSigningKeys(path), StatusCode::kFailedPrecondition, "no signing key");

@@ -53,9 +53,10 @@ TEST(ClassifiedBundleTest, TheShapeDecidesTheIntensity) {
   EXPECT_NEAR(*skinny->intensity, 2.0 * 4096 * 4096 / (2.0 * (4096 + 4096.0 * 4096 + 4096)), 1e-12);
   options.dims = {{"Q", 1}};
   EXPECT_EQ(Classified(TUNEONCE_BUNDLE_FOLDER "/matmul", options).status().message(),
-            "the bundle has no dim 'Q'; it has: M, N, K");
+            "the bundle has no dim 'Q'; its dims are: M, N, K");
   options.dims = {{"M", 0}};
-  EXPECT_EQ(Classified(TUNEONCE_BUNDLE_FOLDER "/matmul", options).status().message(), "the extent of M is 0, below 1");
+  EXPECT_EQ(Classified(TUNEONCE_BUNDLE_FOLDER "/matmul", options).status().message(),
+            "the extent of M is 0, but must be at least 1");
 }
 
 /// A bundle of one file of `vector_add`'s bytecode, with a space of its own.
@@ -132,8 +133,8 @@ TEST(ClassifiedBundleTest, ClustersOfRowsAreNamed) {
   space.AddHintAxis("num_ctas", {1, 2});
   std::vector<Config> configs = *space.Enumerate(found->target);
   EXPECT_EQ(SpaceDepartures(bundle->definition(), configs, *found),
-            std::vector<std::string>{"num_ctas is tried, but the kernel is bound by memory: its blocks share no tile; "
-                                     "leave it out"});
+            std::vector<std::string>{"the axis num_ctas has no use here, because the kernel is bound by memory and its "
+                                     "blocks share no tile: remove the axis"});
 }
 
 TEST(ClassifiedBundleTest, ClustersThatDoNotEndAreNamed) {
@@ -188,7 +189,7 @@ TEST(ClassifiedBundleTest, ATensorInPlaceIsToBeDeclaredSo) {
   EXPECT_TRUE(found->departures.empty()) << "x is inout";
   std::vector<std::string> departures = SpaceDepartures(add->definition(), {}, *found);  // Of which none is.
   ASSERT_FALSE(departures.empty());
-  EXPECT_EQ(departures.back().rfind("a tensor is read and written, and none is declared inout", 0), 0u);
+  EXPECT_EQ(departures.back().rfind("a tensor is both read and written, but not declared inout", 0), 0u);
 }
 
 TEST(TileIrFindingTest, SaysWhetherItIsActiveAndWhyNot) {
@@ -211,8 +212,8 @@ TEST(TileIrFindingTest, SaysWhetherItIsActiveAndWhyNot) {
       {true, {hopper}, true, true, "active on cuda:0"},
       {true, {hopper, turing}, true, true, "active on cuda:0; not on cuda:1: tileiras does not compile for sm_75"},
       {false, {hopper}, true, false, "not active; tileiras was not found"},
-      {true, {old_driver}, true, false, "not active; not on cuda:0: its driver is of CUDA 12.8, older than 13.0"},
-      {true, {hopper}, false, false, "not active; ENABLE_TILE=0, or TUNEONCE_ENABLE_TILE=0, leaves it out"},
+      {true, {old_driver}, true, false, "not active; not on cuda:0: its driver is for CUDA 12.8, older than 13.0"},
+      {true, {hopper}, false, false, "not active; ENABLE_TILE=0, or TUNEONCE_ENABLE_TILE=0, disables it"},
       {true, {}, true, false, "not active; there is no GPU"},
   };
   for (const Case& each : kCases) {

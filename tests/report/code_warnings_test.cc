@@ -125,7 +125,7 @@ TEST_F(CodeWarningsTest, OneConfigOfTileCppIsLoweredAndRead) {
             std::string::npos);
   EXPECT_EQ(classify("#define ALIGNED\n#define FOR\n", Runtime::Default()).warnings, Lines{kLoop});
   EXPECT_EQ(classify("", Runtime::Default()).warnings, Lines{kStrides});
-  EXPECT_EQ(classify("", nullptr).variants[0].no_evidence, "CUDA Tile C++ is not read");
+  EXPECT_EQ(classify("", nullptr).variants[0].no_evidence, "CUDA Tile C++ cannot be analyzed");
   const ClassifiedBundle bad = classify("#include \"none.h\"\n", Runtime::Default());
   EXPECT_EQ(bad.warnings, Lines{});
   EXPECT_NE(bad.variants[0].no_evidence.find("\"none.h\""), std::string::npos) << bad.variants[0].no_evidence;

@@ -174,28 +174,28 @@ class ReportTest(unittest.TestCase):
     def test_what_is_no_such_file_is_refused_in_a_line_that_says_what_to_give(self) -> None:
         broken = self.folder / "broken.json"
         for content, part in (
-            ("", "it is no JSON object"),
-            ("[1]", "it is no JSON object"),
-            ("{}", "it has no 'kernel'"),
+            ("", "the file is not a JSON object"),
+            ("[1]", "the file is not a JSON object"),
+            ("{}", "the file has no 'kernel'"),
             ('{"kernel": "k", "best": 3}', "'best'"),
-            ('{"keys": []}', "the result of many shapes"),
+            ('{"keys": []}', "result of many shapes"),
             ('{"format": "tuneonce-records", "version": 99, "records": []}', "version"),
-            ("[" * 10000, "it is"),
+            ("[" * 10000, "nested deeper"),
         ):
             broken.write_text(content)
             done = run("report", broken, "-o", self.page)
             self.assertEqual(done.returncode, 1, content)
             self.assertRegex(done.stderr, rf"^tuneonce: .*{re.escape(str(broken))}.*{part}.*\n(  try: .*\n)?$")
-        self.assertIn("no file is named", run("report", self.telling).stderr)
+        self.assertIn("no output file is given", run("report", self.telling).stderr)
         self.assertIn(
-            "there are: matmul, softmax", run("report", self.telling, "--kernel", "x", "-o", self.page).stderr
+            "the kernels are: matmul, softmax", run("report", self.telling, "--kernel", "x", "-o", self.page).stderr
         )
         self.assertEqual(run("report", self.telling, "--csv", "--markdown").returncode, 2)
         self.assertEqual(run("report", self.folder / "none.db", "-o", self.page).returncode, 1)
         self.assertFalse(self.page.exists())
         for committed in sorted((ROOT / "benchmarks" / "results").glob("*.json")):  # Of other programs.
             self.assertRegex(
-                run("report", committed, "-o", self.page).stderr, r"^tuneonce: .*it has no 'kernel' and 'best'"
+                run("report", committed, "-o", self.page).stderr, r"^tuneonce: .*the file has no 'kernel' and 'best'"
             )
 
     def test_strange_fields_of_a_result_are_not_known_and_harm_nothing(self) -> None:
@@ -225,5 +225,5 @@ class ReportTest(unittest.TestCase):
 
 if __name__ == "__main__":
     if shutil.which(TUNEONCE) is None:
-        sys.exit(f"{TUNEONCE} is not there")
+        sys.exit(f"{TUNEONCE} is not in the store")
     unittest.main(argv=sys.argv[:1])

@@ -104,7 +104,7 @@ TEST_F(AssumptionTest, AConstantExtentIsNotChosenButFits) {
   ASSERT_OK(kernel.Launch(stream_->get(), At(x, 96), At(y, 96)));
   EXPECT_EQ(listener_->variant, "other");
   EXPECT_ERROR(kernel.Launch(stream_->get(), At(x, 100), At(y, 100)), StatusCode::kInvalidArgument,
-               "was compiled for N = 96, 160, not 100 (dimension 0 of 'x')");
+               "was compiled for N = 96, 160, not for 100 (dimension 0 of 'x')");
   EXPECT_EQ(kernel.counters().tunes, 2);
 }
 
@@ -124,7 +124,7 @@ TEST_F(AssumptionTest, AConstantScalarIsNotChosenButFits) {
   ASSERT_OK(kernel->Launch(stream_->get(), At(x, 96), At(y, 96), 2));
   EXPECT_EQ(listener_->variant, "fast");
   EXPECT_ERROR(kernel->Launch(stream_->get(), At(x, 96), At(y, 96), 3), StatusCode::kInvalidArgument,
-               "was compiled for mode = -1, 2, not 3: it is a constant of the code");
+               "was compiled for mode = -1, 2, not for 3: the value is a constant of the code");
 }
 
 TEST_F(AssumptionTest, ASelectionWithoutAVariantThatOtherLaunchesSuitIsStoredForItsOwn) {

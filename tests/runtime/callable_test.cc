@@ -196,7 +196,7 @@ TEST_F(CallableTest, ACaptureTakesTheWinnerOnAHitAndTheFallbackOnAMiss) {
   DeviceBuffer shorter = Floats(std::vector<float>(50, 3));
   Result<GraphExec> missing = GraphExec::Capture(
       stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(shorter), View(shorter), 2.0f); });
-  EXPECT_ERROR(missing, StatusCode::kFailedPrecondition, "the stream is capturing and nothing is loaded for this key");
+  EXPECT_ERROR(missing, StatusCode::kFailedPrecondition, "the stream is capturing and no code is loaded for this key");
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 

@@ -181,12 +181,12 @@ TEST_F(DescriptorTest, WhatNoDefinitionCanHaveIsNamed) {
     const char* message;
   };
   const Case cases[] = {
-      {TensorMap{{rows_}}, "parameter 'x_map': its box has 1 entries, 'x' has rank 2"},
-      {TensorMap{{rows_, "N"}}, "its box is made of N; constants and axes are possible, up to 256"},
-      {TensorMap{{rows_, 257}}, "its box is made of 257"},
+      {TensorMap{{rows_}}, "parameter 'x_map': the box of the tensor map has 1 entries, but 'x' has rank 2"},
+      {TensorMap{{rows_, "N"}}, "the box of the tensor map must use axes and constants of at most 256, not N"},
+      {TensorMap{{rows_, 257}}, "the box of the tensor map must use axes and constants of at most 256, not 257"},
       {TensorMap{{0, 8}}, "box: the constant 0; at least 1 is possible"},
-      {TensorMap{{4, 8}, {1, 9}}, "its steps is made of 9"},
-      {TensorMap{{4, NumSms()}}, "its box is made of num_sms"},
+      {TensorMap{{4, 8}, {1, 9}}, "the steps of the tensor map must use axes and constants of at most 8, not 9"},
+      {TensorMap{{4, NumSms()}}, "the box of the tensor map must use axes and constants of at most 256, not num_sms"},
   };
   for (const Case& each : cases) {
     EXPECT_ERROR(TunedKernel::Create(Definition(each.map), policy_), StatusCode::kInvalidArgument, each.message);
@@ -195,7 +195,7 @@ TEST_F(DescriptorTest, WhatNoDefinitionCanHaveIsNamed) {
   std::vector<Parameter> parameters = other.parameters();
   parameters[2].tensor = "z";
   EXPECT_ERROR(TunedKernel::Create(other.Parameters(parameters), policy_), StatusCode::kInvalidArgument,
-               "parameter 'x_map': it describes 'z', which is not a tensor with dims");
+               "parameter 'x_map': a descriptor needs a tensor with dims, but 'z' has no dims");
 }
 
 TEST_F(DescriptorTest, WhatTheConfigOrTheDriverCannotDoIsThatCandidatesFailure) {

@@ -86,7 +86,7 @@ TEST_F(DTypeVariantTest, EachRunsItsOwnCodeAndAnotherIsRefusedByName) {
   EXPECT_EQ(listener_->tuned, (std::vector<std::string>{"of_float at N=1, x:float32", "of_int at N=1, x:int32"}));
   DeviceBuffer x = Floats({1}), y = Floats({0});
   EXPECT_ERROR(kernel.Launch(stream_->get(), Of(x, kFloat16), Of(y, kFloat16)), StatusCode::kInvalidArgument,
-               "kernel 'times', parameter 'x': its code is for int32, float32, got");
+               "kernel 'times', parameter 'x': its code is for the dtypes int32, float32, not for");
   EXPECT_ERROR(kernel.Launch(stream_->get(), Of(x, kFloat32), Of(y, kInt32)), StatusCode::kInvalidArgument,
                "parameter 'y': expected a float32 tensor, as 'x' is one");
   EXPECT_EQ(kernel.counters().tunes, 2);
@@ -119,7 +119,8 @@ TEST_F(DTypeVariantTest, AShapeMeansTheFirstVariantsUnlessItSaysAnother) {
   EXPECT_EQ(kernel.counters().tunes, 3);
   TunedKernel::Shape half = Shape(1);
   half.values.emplace_back("x", kFloat16);
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {half}), StatusCode::kInvalidArgument, "its code is for int32, float32");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {half}), StatusCode::kInvalidArgument,
+               "its code is for the dtypes int32, float32");
 }
 
 TEST_F(DTypeVariantTest, TheBaselineIsThatOfTheDType) {
@@ -163,7 +164,7 @@ TEST_F(DTypeVariantTest, OneVariantMayBeForSeveral) {
   ASSERT_OK(kernel.Launch(stream_->get(), Of(x, kBFloat16), Of(y, kBFloat16)));
   EXPECT_EQ(Read(y), (std::vector<float>{2, 4})) << "a float's upper half is a bfloat16, its lower one 0";
   EXPECT_ERROR(kernel.Launch(stream_->get(), Of(x, kFloat64), Of(y, kFloat64)), StatusCode::kInvalidArgument,
-               "its code is for int32, bfloat16, float32");
+               "its code is for the dtypes int32, bfloat16, float32");
 }
 
 TEST_F(DTypeVariantTest, WhatContradictsTheDeclarationIsNotCreated) {
@@ -173,7 +174,7 @@ TEST_F(DTypeVariantTest, WhatContradictsTheDeclarationIsNotCreated) {
     const char* error;
   };
   for (const Bad& bad : {Bad{In("x", kFloat32, {"N"}), {kInt32}, "assumes int32 of 'x', which is declared as float32"},
-                         Bad{In("x", {"N"}), {}, "'x' is of one of no dtypes"},
+                         Bad{In("x", {"N"}), {}, "an assumption lists no dtype for 'x'"},
                          Bad{In("x", {"N"}), {DType::kAny}, "assumes any of 'x'"}}) {
     KernelDefinition definition("times");
     Variant variant([](const Config&, const Problem&) { return Times("int", "2"); });

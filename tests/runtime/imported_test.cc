@@ -100,7 +100,7 @@ TEST_F(ImportedTest, ItIsComparedWithTheBaselineOnceAndThenServes) {
   EXPECT_EQ(plan.reason, LaunchPlan::Reason::kStored);
   EXPECT_EQ(plan.origin, Origin::kImported);
   EXPECT_EQ(plan.config->ToString(), "TILE=256, WORK=1");
-  EXPECT_EQ(plan.detail, "it is compared with the baseline first");
+  EXPECT_EQ(plan.detail, "the imported config is compared with the baseline first");
   Launch(kernel, 1000);
   EXPECT_EQ(kernel.counters().tunes, 0);
   EXPECT_EQ(kernel.counters().stored_hits, 1);
@@ -128,7 +128,7 @@ TEST_F(ImportedTest, OneThatIsWrongOrSlowOrUnknownIsNotUsed) {
   };
   const Case cases[] = {
       {Named(512, 1), "the imported {TILE=512, WORK=1} is not used: "},
-      {Named(256, 100), "the imported {TILE=256, WORK=100} is not used: it is slower than the baseline"},
+      {Named(256, 100), "the imported {TILE=256, WORK=100} is not used: the config is slower than the baseline"},
       {Named(128, 1), ""},  // No config of the space: as if there were no record.
   };
   for (const Case& c : cases) {

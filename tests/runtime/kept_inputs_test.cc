@@ -108,7 +108,7 @@ TEST_F(KeptInputsTest, AKeyIsTunedAtTunePendingOnWhatItsLaunchReadThoughThatIsGo
       ASSERT_OK(kernel.TunePending(stream_->get()));
       EXPECT_EQ(observer_->chosen, value == 1 ? "FAST=1" : "FAST=0");
       EXPECT_EQ(InputsOfRecord(), "caller");
-      EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0) << "it was released";
+      EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0) << "the trial was released already";
       EXPECT_EQ(kernel.counters().inputs_not_kept, 0);
     }
   }

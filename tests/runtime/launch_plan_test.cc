@@ -235,7 +235,7 @@ TEST_F(LaunchPlanTest, OnACapturingStreamItIsWhatACaptureRuns) {
     EXPECT_OK(graph);
     return plan;
   };
-  EXPECT_ERROR(ask(1000), StatusCode::kFailedPrecondition, "the stream is capturing and nothing is loaded");
+  EXPECT_ERROR(ask(1000), StatusCode::kFailedPrecondition, "the stream is capturing and no code is loaded");
   Launch(kernel, 1000);
   Result<LaunchPlan> ready = ask(1000);
   ASSERT_OK(ready);

@@ -79,7 +79,7 @@ TEST_F(OptionAxisTest, TheFasterOptionWinsWithinTheDeclaredToleranceOnly) {
     policy_.store = std::make_shared<MemoryStore>();
   }
   EXPECT_ERROR(TunedKernel::Create(Twice(std::nullopt), policy_), StatusCode::kInvalidArgument,
-               "kernel 'twice': the option axis 'use_fast_math' may change the results of 'y': say by how much");
+               "kernel 'twice': the option axis 'use_fast_math' may change the results of 'y': declare a tolerance");
 }
 
 TEST_F(OptionAxisTest, WhatTheCompilerDoesNotTakeIsADuplicateAndReportsNameTheOption) {
@@ -91,7 +91,8 @@ TEST_F(OptionAxisTest, WhatTheCompilerDoesNotTakeIsADuplicateAndReportsNameTheOp
   ASSERT_EQ(result->duplicates.size(), 2u);
   EXPECT_EQ(result->duplicates[0].config.ToString(), "use_fast_math=false, maxrregcount=32");
   const char* note =
-      "no compiler of these candidates has the option 'maxrregcount', so that the values of this axis are duplicates";
+      "no compiler of these candidates has the option 'maxrregcount', so the values of this axis make duplicate "
+      "configs";
   EXPECT_EQ(std::count(result->notes.begin(), result->notes.end(), note), 1);
   for (const std::string& each : result->notes) EXPECT_EQ(each.find("use_fast_math"), std::string::npos) << each;
   EXPECT_EQ(result->successes.size(), 2u);
@@ -180,11 +181,12 @@ TEST_F(OptionAxisTest, AManifestSaysThemAndWhatIsWrongIsOneLine) {
       {Manifest(fast, R"(, "baseline": {"use_fast_math": false})"), "the option axis 'use_fast_math' may change the"},
       {axis("maxregs", "[0, 1]"),
        ":5: axes[0]: the compiler option 'maxregs' cannot be an axis; the options that can are:"},
-      {axis("opt-level", "[false, true]"), "takes whole numbers from 0 to 65535, and not false"},
-      {axis("opt-level", "[0.5]"), ":5: axes[0].values: a compiler option's values are whole numbers, false and true"},
-      {axis("use_fast_math", "[0, 1]"), "takes false and true, and not 0"},
+      {axis("opt-level", "[false, true]"), "takes whole numbers from 0 to 65535, but not false"},
+      {axis("opt-level", "[0.5]"),
+       ":5: axes[0].values: the values of a compiler option must be whole numbers, false and true"},
+      {axis("use_fast_math", "[0, 1]"), "takes false and true, but not 0"},
       {axis("maxrregcount", "[0, 32]"), "axes: no variant's compiler takes the option 'maxrregcount'"},
-      {axis("use_fast_math", "[true]"), "an axis of truth values has the values [false, true]"},
+      {axis("use_fast_math", "[true]"), "an axis of booleans must have the values [false, true]"},
   };
   for (const Case& each : cases) {
     EXPECT_ERROR(load(each.manifest), StatusCode::kInvalidArgument, each.message);
@@ -195,7 +197,8 @@ TEST_F(OptionAxisTest, AManifestSaysThemAndWhatIsWrongIsOneLine) {
   kernel = TunedKernel::Create(bundle->definition(), policy_);
   ASSERT_OK(kernel);
   DeviceBuffer x = Floats(std::vector<float>(kElements, 1)), y = Floats(std::vector<float>(kElements, 0));
-  EXPECT_ERROR(kernel->Launch(stream_->get(), View(x), View(y)), StatusCode::kInternal, "and an axis: give it once");
+  EXPECT_ERROR(kernel->Launch(stream_->get(), View(x), View(y)), StatusCode::kInternal,
+               "and by an axis: remove one of them");
 }
 
 /// A tileiras for the CPU device, which reads the options and not the bytecode. y = x + n, in less work and
@@ -342,10 +345,10 @@ TEST_F(OptionAxisTest, TypesFollowTheDTypesOfTheCallByCppAndByManifest) {
       {R"({"X": {"dtype": "x"}})", ":7: variants[0].types.X.dtype: unknown field"},
       {R"({"X": {}})", ":7: variants[0].types.X: expected one of dtype_of and axis"},
       {R"({"X": {"axis": "W", "dtype_of": "x"}})", "expected one of dtype_of and axis"},
-      {R"({"X": {"axis": "I"}})", ":7: variants[0].types.X.axis: axis 'I' is not one of strings"},
+      {R"({"X": {"axis": "I"}})", ":7: variants[0].types.X.axis: axis 'I' has no strings as values"},
       {R"({"X": {"axis": "Q"}})", "unknown axis 'Q'"},
       {R"({"1X": {"axis": "W"}})", ":7: variants[0].types.1X: cannot define the macro '1X'"},
-      {R"({"I": {"axis": "W"}})", "'I' is among the defines, too"},
+      {R"({"I": {"axis": "W"}})", "'I' is also given in \"defines\": give the macro once"},
       {R"(["X"])", "variants[0].types: expected"},
   };
   for (const Case& each : cases) EXPECT_ERROR(load(each.types), StatusCode::kInvalidArgument, each.message);

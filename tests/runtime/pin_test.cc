@@ -126,7 +126,7 @@ TEST_F(PinTest, ValuesThatNoAxisListsMayBePinned) {
   EXPECT_EQ(WorkOfLaunch(kernel), 2 * 7);
   // But not be stored: a record, which anybody may have made, chooses among what is listed.
   EXPECT_ERROR(kernel.Pin({{"N", 1000}}, {{"TILE", 500}, {"WORK", 7}}, PinFor::kStore), StatusCode::kInvalidArgument,
-               "only these are served from a store");
+               "a store serves only listed configs");
   TuningRecord record;
   ASSERT_OK(kernel.Pin({{"N", 2000}}, {{"TILE", 256}, {"WORK", 1}}, PinFor::kStore));
   record = policy_.store->List()->front();
@@ -178,17 +178,19 @@ TEST_F(PinTest, WhatDoesNotFitIsNamedAndChangesNothing) {
     const char* part;
   };
   const Case cases[] = {
-      {{{"N", 1000}}, {{"TILE", 64}}, "pin: the axis WORK has no value"},
-      {{{"N", 1000}}, {{"TILE", 64}, {"WORK", 1}, {"TILE", 64}}, "the axis TILE has two values"},
-      {{{"N", 1000}}, {{"TILE", 64}, {"WORK", 1}, {"num_warps", 4}}, "no axis 'num_warps'; the space has: TILE"},
+      {{{"N", 1000}}, {{"TILE", 64}}, "pin: the config has no value for axis 'WORK'"},
+      {{{"N", 1000}}, {{"TILE", 64}, {"WORK", 1}, {"TILE", 64}}, "the config has two values for axis 'TILE'"},
+      {{{"N", 1000}},
+       {{"TILE", 64}, {"WORK", 1}, {"num_warps", 4}},
+       "the search space has no axis 'num_warps'; its axes are: TILE"},
       {{{"N", 1000}},
        {{"TILE", "wide"}, {"WORK", 1}},
-       "the axis TILE has values as {64, 256}, and wide is of another type"},
-      {{{"N", 1000}}, {{"TILE", 1.5}, {"WORK", 1}}, "and 1.5 is of another type"},
+       "the value wide for axis 'TILE' has another type than the axis's values {64, 256}"},
+      {{{"N", 1000}}, {{"TILE", 1.5}, {"WORK", 1}}, "the value 1.5 for axis 'TILE' has another type"},
       {{{"N", 1000}}, {{"TILE", 1024}, {"WORK", 1}}, "breaks constraint 'fits'"},
       {{{"N", 1000}}, {{"TILE", 512}, {"WORK", 1}}, "breaks target filter 'no 512 here'"},
       {{{"M", 1000}}, {{"TILE", 64}, {"WORK", 1}}, "'M' is unknown"},
-      {{{"N", 0}}, {{"TILE", 64}, {"WORK", 1}}, "nothing is launched for a shape of 0"},
+      {{{"N", 0}}, {{"TILE", 64}, {"WORK", 1}}, "a shape with 0 elements is never launched"},
       {{{"N", -1}}, {{"TILE", 64}, {"WORK", 1}}, "N"},
   };
   for (const Case& c : cases) {
@@ -279,7 +281,7 @@ TEST_F(PinTest, APinInTheStoreServesOtherProcessesAndNoSearchReplacesIt) {
   policy_.mode = Mode::kTuneOnMiss;
   TunedKernel kernel = Create();
   EXPECT_ERROR(kernel.Retune(stream_->get(), {{"N", 1000}}), StatusCode::kFailedPrecondition,
-               "y:float32 is pinned: it is not tuned before Unpin");
+               "y:float32 is pinned, and a pinned key is not tuned: call Unpin first");
   ASSERT_OK(kernel.Unpin({{"N", 1000}}));
   EXPECT_TRUE(policy_.store->List()->empty());
   EXPECT_EQ(Explain(kernel).action, LaunchPlan::Action::kSearch);
@@ -402,7 +404,7 @@ TEST_F(PinTest, WhereNothingIsTunedRetuneIsRefused) {
   for (Mode mode : {Mode::kStoredOnly, Mode::kFallbackOnly}) {
     policy_.mode = mode;
     EXPECT_ERROR(Create().Retune(stream_->get(), {{"N", 1000}}), StatusCode::kFailedPrecondition,
-                 "its mode does not search");
+                 "its AutotunePolicy::mode does not search");
   }
   policy_.mode = Mode::kTuneDeferred;
   TunedKernel kernel = Create();

@@ -21,17 +21,20 @@ TEST_F(PointerTableTest, WhatCannotBeDeclaredIsRefused) {
   const Parameter a = In("a", kFloat32, {"G", "M"}).ByPointers({"M"});
   const CallingConvention plain = CallingConvention::kPlain;
   const Case cases[] = {
-      {{In("a", kFloat32, {"G"}).ByPointers()}, {}, plain, "parameter 'a': ByPointers needs a dim that counts"},
-      {{In("a", kFloat32, {"G", "M"}).ByPointers({"G"})}, {}, plain, "lets the dim 'G' vary, which its tensors do not"},
-      {{a, Scalar<int>("s").ByPointers()}, {}, plain, "parameter 's': ByPointers is for tensors"},
-      {{a, StrideValue("a", 1)}, {}, plain, "StrideValue('a', 1): tensors that are reached by pointers are dense"},
-      {{a, Descriptor("map", "a", TensorMap{{8, 8}})}, {}, plain, "which is a table of pointers: a tensor map"},
+      {{In("a", kFloat32, {"G"}).ByPointers()}, {}, plain, "parameter 'a': ByPointers needs at least two dims"},
+      {{In("a", kFloat32, {"G", "M"}).ByPointers({"G"})},
+       {},
+       plain,
+       "lets the dim 'G' vary, but its tensors have no such dim"},
+      {{a, Scalar<int>("s").ByPointers()}, {}, plain, "parameter 's': ByPointers is only for tensor parameters"},
+      {{a, StrideValue("a", 1)}, {}, plain, "StrideValue('a', 1): a tensor that is passed ByPointers is always dense"},
+      {{a, Descriptor("map", "a", TensorMap{{8, 8}})}, {}, plain, "is passed as a table of pointers"},
       {{In("a", kFloat32, {"G", "M"}).ByPointers().ForWarmup(WarmupFill::Iota())}, {}, plain, "filled with a constant"},
-      {{a}, {}, CallingConvention::kCutilePython, "cuTile's convention passes no table of pointers"},
-      {{a}, {ExtentDivisibleBy("a", 1, 8)}, plain, "its tensors may differ in 'M'"},
-      {{a}, {StrideIs("a", 1, 1)}, plain, "it assumes a stride of 'a', which is a table of pointers"},
-      {{a}, {Aligned("a", 12)}, plain, "of such, powers of two are known"},
-      {{a, Out("b", kFloat32, {"M"})}, {NoOverlap("b", "a")}, plain, "it assumes that nothing overlaps with 'a'"},
+      {{a}, {}, CallingConvention::kCutilePython, "cuTile's calling convention cannot pass a table of pointers"},
+      {{a}, {ExtentDivisibleBy("a", 1, 8)}, plain, "whose tensors may differ in 'M'"},
+      {{a}, {StrideIs("a", 1, 1)}, plain, "an assumption fixes a stride of 'a', which is a table of pointers"},
+      {{a}, {Aligned("a", 12)}, plain, "the alignment of such a table must be a power of two"},
+      {{a, Out("b", kFloat32, {"M"})}, {NoOverlap("b", "a")}, plain, "an assumption excludes overlaps with 'a'"},
   };
   for (const Case& each : cases) {
     KernelDefinition definition("k");
@@ -65,12 +68,14 @@ TEST_F(PointerTableTest, WhatDoesNotFitIsRefusedInWords) {
   };
   const Case cases[] = {
       {table({a, halves}),
-       "'x': tensor 1 of the table is float16[3, 4], the first float32[2, 4]: all are of one dtype"},
-      {table({a, flat}), "'x': tensor 1 of the table is float32[3], the first float32[2, 4]"},
+       "'x': tensor 1 of the table is float16[3, 4], but the first tensor is float32[2, 4]: all tensors"},
+      {table({a, flat}), "'x': tensor 1 of the table is float32[3], but the first tensor is float32[2, 4]"},
       {table({halves, halves}), "'x': expected a table of pointers to float32 tensors of rank 2 (PointerTable), got a"},
-      {table({a, wide}), "'x': its tensors have different extents in dimension 1 ('N'), and are declared to have one"},
-      {table({a, unsized}), "'x': tensor 1 of the table has no size"},
-      {table({a, gaps}), "1 of the tensors that 'x' points to have gaps: its kernel computes on contiguous memory"},
+      {table({a, wide}),
+       "'x': the tensors of the table have different extents in dimension 1 ('N'), but are declared with the same "
+       "extent"},
+      {table({a, unsized}), "'x': tensor 1 of the table has a size of 0 bytes"},
+      {table({a, gaps}), "1 of the tensors that 'x' points to have gaps, but the kernel needs contiguous memory"},
       {table({a, b, b}), "'rows', dimension 0 ('G'): extent 2 disagrees with G=3"},
       {table({b, a}), "'x': entry 0 of the table is 0x"},
       {[&](TunedKernel& its) { return its.Launch(stream_->get(), a, View(sizes), y.table()); },
@@ -114,7 +119,7 @@ TEST_F(PointerTableTest, ATableThatIsNotDeclaredIsRefusedBeforeACandidateWritesT
   DeviceBuffer n = Ints({0});
   const TensorView out = View(n), table = TensorView::Contiguous(y.table().view.data, kInt64, {2});
   TunedKernel kernel = Create(define({"G"}));
-  const char* refused = "parameter 'y': its element 0 is the address of memory";
+  const char* refused = "parameter 'y': element 0 of the input is a device address";
   EXPECT_ERROR(kernel.Launch(stream_->get(), table, out), StatusCode::kInvalidArgument, refused);
   EXPECT_ERROR(kernel.Warmup(stream_->get(), table, out), StatusCode::kInvalidArgument, refused);
   EXPECT_ERROR(exhaustive_search(define({"G"}), stream_->get(), {table, out}, policy_.search),

@@ -19,7 +19,7 @@ TEST_F(PointerTableTest, ACandidateThatIsWrongThroughTheTableFailsAndHarmsNothin
       {"if (g == 2) { for (int i = 0; i < count; ++i) y[g][i] = 2 * x[g][i] + (i == 9 ? 1 : 0); return; }",
        "wrong result: output 'y' (tensor 2): 1 of 28 elements differ"},
       {"if (g == 1) return;", "not written: output 'y' (tensor 1): 8 of 8 elements were not written"},
-      {"if (g == 0) x[0][1] = 8;", "wrote an input: it wrote its input 'x' (tensor 0)"},
+      {"if (g == 0) x[0][1] = 8;", "wrote an input: the kernel wrote to its input 'x' (tensor 0)"},
       {"const_cast<float**>(x)[2] = x[1];", "wrote an input: it wrote the table of 'x'"},
       {"if (g == 1) y[g][count] = 8;", "out of bounds: it wrote behind 'y' (tensor 1)"},
       {"if (g == 0) const_cast<float**>(y)[groups] = y[0];", "out of bounds: it wrote behind the table of 'y'"},
@@ -54,7 +54,7 @@ TEST_F(PointerTableTest, IsNotIsolatedAndSaysSo) {
   EXPECT_EQ(here->notes.back(),
             "candidates ran in this process: 'x' is a table of pointers, which are addresses of this process");
   policy_.search.isolation = Isolation::kRequired;
-  EXPECT_ERROR(search(), StatusCode::kFailedPrecondition, "and cannot be: 'x' is a table of pointers");
+  EXPECT_ERROR(search(), StatusCode::kFailedPrecondition, "which cannot be used: 'x' is a table of pointers");
   EXPECT_TRUE(AreAll(y, -1));
 }
 

@@ -51,7 +51,8 @@ TEST_F(PointerTableTest, TensorsWithoutElementsMayBeNullAndOthersMayNot) {
   views[2].data = nullptr;
   EXPECT_ERROR(
       kernel.Launch(stream_->get(), PointerTable::Of(x.table().view.data, views.data(), 3), View(sizes), y.table()),
-      StatusCode::kInvalidArgument, "parameter 'x': tensor 2 of the table is a null pointer, and has elements");
+      StatusCode::kInvalidArgument,
+      "parameter 'x': tensor 2 of the table is a null pointer, although the tensor has elements");
 }
 
 TEST_F(PointerTableTest, AnAlignmentIsThatOfTheLeastAlignedTensor) {

@@ -246,12 +246,13 @@ TEST_F(ScalarDecidesTest, WhatCannotBeAssumedIsNamed) {
     const char* message;
   };
   const Case cases[] = {
-      {Scalar<bool>("s"), ScalarIs("s", 2), "it assumes a value of 's', a bool, that it cannot have"},
-      {Scalar<std::int32_t>("s"), ScalarIs("s", std::int64_t{1} << 40), "a value of 's', a int32"},
-      {Scalar<std::int32_t>("s"), ScalarIs("s", 0.5), "a value of 's', a int32"},
-      {Scalar<float>("s"), ScalarDivisibleBy("s", 2), "a divisor of 's', a float32"},
-      {Scalar<std::int32_t>("s"), ScalarDivisibleBy("s", 0), "that 0 divides 's'"},
-      {Scalar<std::int32_t>("s"), ScalarIs("t", 0), "it assumes something of 't', which is not a scalar"},
+      {Scalar<bool>("s"), ScalarIs("s", 2),
+       "an assumption sets a value for 's', a bool that this dtype cannot represent"},
+      {Scalar<std::int32_t>("s"), ScalarIs("s", std::int64_t{1} << 40), "a value for 's', a int32"},
+      {Scalar<std::int32_t>("s"), ScalarIs("s", 0.5), "a value for 's', a int32"},
+      {Scalar<float>("s"), ScalarDivisibleBy("s", 2), "a divisor for 's', a float32"},
+      {Scalar<std::int32_t>("s"), ScalarDivisibleBy("s", 0), "an assumption has the divisor 0 for 's'"},
+      {Scalar<std::int32_t>("s"), ScalarIs("t", 0), "an assumption names 't', which is not a scalar"},
   };
   for (const Case& each : cases) {
     EXPECT_ERROR(TunedKernel::Create(Filling("int", each.scalar, each.assumption, std::nullopt), policy_),
@@ -261,7 +262,7 @@ TEST_F(ScalarDecidesTest, WhatCannotBeAssumedIsNamed) {
       Create(Filling("int", Scalar<std::int32_t>("s"), ScalarIs("s", 1), Assumption(ScalarIs("s", 2))));
   DeviceBuffer y = Floats({0});
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(y), std::int32_t{3}), StatusCode::kInvalidArgument,
-               "kernel 'fill' was compiled for s = 1, 2, not 3");
+               "kernel 'fill' was compiled for s = 1, 2, not for 3");
 }
 
 TEST_F(ScalarDecidesTest, ASourceMayReadAScalarThatTheKeyNamesAndNoOther) {
@@ -276,7 +277,7 @@ TEST_F(ScalarDecidesTest, ASourceMayReadAScalarThatTheKeyNamesAndNoOther) {
   DeviceBuffer y = Floats({0});
   TunedKernel unkeyed = Create(definition);
   EXPECT_ERROR(unkeyed.Launch(stream_->get(), View(y), std::int32_t{3}), StatusCode::kInvalidArgument,
-               "its value is not decided here: add ValueOf of it to the key");
+               "the value is not part of the key: add ValueOf(NAME) to the key");
   TunedKernel keyed = Create(definition.Key(KeyOf("N"), ValueOf("value")));
   for (std::int32_t value : {3, 4, 3}) {
     ASSERT_OK(keyed.Launch(stream_->get(), View(y), value));
@@ -316,8 +317,8 @@ TEST_F(ScalarDecidesTest, AScalarThatIsNamedNeedsNoDeclarationAndDecidesAGuard) 
       .AddVariant(CpuCpp(kCount, "count"));
   TunedKernel kernel = Create(definition);
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 100}}}), StatusCode::kInvalidArgument,
-               "parameter 'length' (int32 scalar) has no values to warm up with: declare some by ForWarmup, in a "
-               "manifest by \"warmup\", name it in the shape");
+               "parameter 'length' (int32 scalar) has no warm-up values: declare them with ForWarmup, in a manifest "
+               "with \"warmup\", name it in the shape");
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", 1.5}}}), StatusCode::kInvalidArgument,
                "scalar 'length' cannot be 1.5: it is a int32");
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", std::int64_t{1} << 31}}}),

@@ -119,7 +119,7 @@ TEST_F(StoreMissTest, EachReasonIsSaidByAllThatSayIt) {
     EXPECT_NE(observer_->details[0].find(each.detail), std::string::npos);
     ASSERT_GE(lines_.size(), 1u);
     EXPECT_NE(lines_[0].find("kernel 'scale', N=1000"), std::string::npos) << lines_[0];
-    EXPECT_NE(lines_[0].find("nothing that serves it: " + name), std::string::npos) << lines_[0];
+    EXPECT_NE(lines_[0].find("no selection for this key: " + name), std::string::npos) << lines_[0];
     EXPECT_EQ(Explain(kernel)->miss, RecordMiss::kNone) << "it is ready";
   }
 }
@@ -131,7 +131,7 @@ TEST_F(StoreMissTest, WhatServesIsNoMiss) {
   EXPECT_EQ(AllMisses(kernel.counters()), 0);
   EXPECT_TRUE(observer_->misses.empty());
   ASSERT_EQ(lines_.size(), 1u);
-  EXPECT_NE(lines_[0].find("is stored, and was loaded"), std::string::npos) << lines_[0];
+  EXPECT_NE(lines_[0].find("was loaded from the store"), std::string::npos) << lines_[0];
 }
 
 TEST_F(StoreMissTest, WhatPolicyAcceptsIsNoMiss) {
@@ -161,7 +161,7 @@ TEST_F(StoreMissTest, WithoutStoredCodeAKernelThatMayNotCompileSaysSo) {
   ASSERT_OK(plan);
   EXPECT_EQ(plan->action, LaunchPlan::Action::kFallback);
   EXPECT_EQ(plan->miss, RecordMiss::kRefused);
-  EXPECT_NE(plan->detail.find("} is not there"), std::string::npos) << plan->detail;
+  EXPECT_NE(plan->detail.find("} is not in the store"), std::string::npos) << plan->detail;
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
   EXPECT_ERROR(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), 2.0f), StatusCode::kUnavailable,
                "the store keeps no code");

@@ -174,7 +174,7 @@ TEST_F(StridedVariantTest, ACaptureTakesTheVariantThatIsLoaded) {
     driver->GraphDestroy(graph);
     return status;
   };
-  EXPECT_ERROR(capture(), StatusCode::kFailedPrecondition, "nothing is loaded for this key");
+  EXPECT_ERROR(capture(), StatusCode::kFailedPrecondition, "no code is loaded for this key");
   EXPECT_EQ(kernel.counters().capture_misses, 1);
   ASSERT_OK(kernel.Launch(stream_->get(), gaps, out));
   EXPECT_OK(capture());
@@ -185,7 +185,7 @@ TEST_F(StridedVariantTest, WithoutItTheCallIsAnErrorThatSaysWhatToDo) {
   DeviceBuffer x = Counting(96), y = Floats(std::vector<float>(48, 0));
   EXPECT_ERROR(kernel.Launch(stream_->get(), Matrix(x, 6, 8, 16, 1), Matrix(y, 6, 8, 8, 1)),
                StatusCode::kInvalidArgument,
-               "pass a contiguous copy, or give the kernel a variant that takes this stride (StrideValue)");
+               "pass a contiguous copy, or add a variant that takes this stride (StrideValue)");
 }
 
 TEST_F(StridedVariantTest, WhatNoVariantCanTakeIsRefused) {

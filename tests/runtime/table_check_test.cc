@@ -183,7 +183,7 @@ TEST_F(TableCheckTest, EachWayInRefusesAWrongTableAndAddressesThatAreNotDeclared
     EXPECT_ERROR(path.take({wrong, WordsView(keys), y.table()}), StatusCode::kInvalidArgument,
                  "parameter 'x': entry 0 of the table is 0x");
     EXPECT_ERROR(path.take({x.table(), WordsView(addresses), y.table()}), StatusCode::kInvalidArgument,
-                 "parameter 'keys': its element 1 is the address of memory");
+                 "parameter 'keys': element 1 of the input is a device address");
     EXPECT_TRUE(AreAll(y, -1));
   }
 }
@@ -217,7 +217,7 @@ TEST_F(TableCheckTest, IntegersThatATableReachesAreLookedAtToo) {
   DeviceBuffer addresses = Words({2, static_cast<std::uint64_t>(n.get())});
   std::unique_ptr<DeviceTable> x = *DeviceTable::Create({WordsView(numbers), WordsView(addresses)}, stream_->view());
   EXPECT_ERROR(SearchDefinition(definition, stream_->view(), {x->table(), View(n)}, policy_.search),
-               StatusCode::kInvalidArgument, "parameter 'x' (tensor 1): its element 1 is the address of memory");
+               StatusCode::kInvalidArgument, "parameter 'x' (tensor 1): element 1 of the input is a device address");
 }
 
 }  // namespace

@@ -125,9 +125,8 @@ TEST_F(TuneFailureTest, AKeyThatALaunchCannotTuneIsAWarningOnceUnlessTheLaunchRe
     for (int launch = 1; launch < 3; ++launch) EXPECT_OK(Launch(kernel));  // It did not search.
     ASSERT_EQ(observer_->warnings.size(), is_returned ? 0u : 1u);
     if (is_returned) continue;
-    EXPECT_NE(
-        observer_->warnings[0].find("N=1000, x:float32, y:float32: it could not be tuned, and runs its baseline: "),
-        std::string::npos)
+    EXPECT_NE(observer_->warnings[0].find("N=1000, x:float32, y:float32: tuning failed, so the baseline runs: "),
+              std::string::npos)
         << observer_->warnings[0];
     EXPECT_EQ(kernel.Warmup(stream_->get(), {{{"N", 2000}}}).ok(), false);
     EXPECT_EQ(observer_->warnings.size(), 1u) << "a warm-up returns it";
@@ -224,7 +223,7 @@ TEST_F(TuneFailureTest, WhereTheBaselineCannotRunEitherBothReasonsAreSaid) {
     Status status = Launch(kernel);
     (*faults)->Clear();
     EXPECT_NE(status.message().find("the clock stands still"), std::string::npos) << status.message();
-    EXPECT_NE(status.message().find("nor can the baseline run instead: "), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("the baseline cannot run either: "), std::string::npos) << status.message();
     EXPECT_EQ(status.sticky(), c.sticky) << status.message();
   }
 }
@@ -240,7 +239,7 @@ TEST_F(TuneFailureTest, WhatIsWrongWithACallIsNotRememberedForItsKey) {
   {
     ScopedContext current(other->view());
     EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2.0f), StatusCode::kInvalidArgument,
-                 "another context");
+                 "another CUDA context");
   }
   EXPECT_EQ(kernel.counters().failed_tunes, 0);
   ASSERT_OK(Launch(kernel));
@@ -278,7 +277,7 @@ class BusyStore final : public RecordStore {
     longest_asked_ms = std::max(longest_asked_ms.load(), limits.timeout_ms);
     ++asked;
     if (asked == frees_at) return TuningLease(std::make_shared<int>());
-    return DeadlineExceededError("another process works on the same key and did not end in time");
+    return DeadlineExceededError("another process is working on the same key and did not finish in time");
   }
 
   MemoryStore store;
@@ -298,7 +297,7 @@ TEST_F(TuneFailureTest, ALaunchThatNeedNotWaitRunsTheBaselineWhileAnotherProcess
   EXPECT_EQ(kernel.counters().fallbacks, 1);
   EXPECT_EQ(kernel.counters().failed_tunes, 0);
   ASSERT_EQ(observer_->warnings.size(), 1u);
-  EXPECT_NE(observer_->warnings[0].find("another process tunes this key; the baseline runs meanwhile"),
+  EXPECT_NE(observer_->warnings[0].find("another process is tuning this key; the baseline runs until then"),
             std::string::npos)
       << observer_->warnings[0];
 }

@@ -118,9 +118,10 @@ TEST(TuneOnceTest, WhoIsInterruptedStopsWaiting) {
   TuneOnce once;
   Worker worker(once, Status());
   bool waited = false;
-  TuneOutcome outcome = once.Run({1}, &waited, [] { return true; }, [] { return TuneOutcome(); });
+  TuneOutcome outcome = once.Run(
+      {1}, &waited, [] { return true; }, [] { return TuneOutcome(); });
   EXPECT_EQ(outcome.status.code(), StatusCode::kCancelled);
-  EXPECT_EQ(outcome.status.message(), "interrupted while another thread tunes the same key");
+  EXPECT_EQ(outcome.status.message(), "interrupted while waiting for another thread that tunes the same key");
   EXPECT_TRUE(once.IsBusy({1}));
   worker.GoOn();
 }
@@ -165,12 +166,11 @@ TEST(FailedTunesTest, OnlyWhatMayPassIsTriedAgain) {
     StatusCode code;
     bool passes;
   };
-  for (const Case& c :
-       {Case{StatusCode::kCancelled, true}, Case{StatusCode::kInvalidArgument, false},
-        Case{StatusCode::kDeadlineExceeded, true}, Case{StatusCode::kNotFound, false},
-        Case{StatusCode::kResourceExhausted, true}, Case{StatusCode::kFailedPrecondition, false},
-        Case{StatusCode::kUnimplemented, false}, Case{StatusCode::kInternal, false},
-        Case{StatusCode::kUnavailable, true}}) {
+  for (const Case& c : {Case{StatusCode::kCancelled, true}, Case{StatusCode::kInvalidArgument, false},
+                        Case{StatusCode::kDeadlineExceeded, true}, Case{StatusCode::kNotFound, false},
+                        Case{StatusCode::kResourceExhausted, true}, Case{StatusCode::kFailedPrecondition, false},
+                        Case{StatusCode::kUnimplemented, false}, Case{StatusCode::kInternal, false},
+                        Case{StatusCode::kUnavailable, true}}) {
     FailedTunes failed(std::chrono::milliseconds(1000));
     FailedTunes::Clock::time_point now;
     failed.Add({1}, {Status(c.code, "why")}, now);

@@ -362,10 +362,10 @@ TEST_F(TunePolicyTest, ALaunchThatWaitsForAnotherProcessGivesUpAndRunsTheBaselin
   EXPECT_EQ(kernel.counters().fallbacks, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 1000}}}), StatusCode::kDeadlineExceeded,
-               "another process tunes this key, and was not done within 30 ms");
+               "another process is tuning this key, and did not finish within 30 ms");
   policy_.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
   TunedKernel wants_errors = Create();
-  EXPECT_ERROR(Launch(wants_errors), StatusCode::kDeadlineExceeded, "another process tunes this key");
+  EXPECT_ERROR(Launch(wants_errors), StatusCode::kDeadlineExceeded, "another process is tuning this key");
   store->is_done = true;  // It died without a record.
   EXPECT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().tunes, 1);

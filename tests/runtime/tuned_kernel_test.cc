@@ -191,7 +191,7 @@ TEST_F(TunedKernelTest, AHitLaunchesIntoACaptureAndAMissDoesNotTune) {
   ASSERT_OK(y.Fill(0));
   Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) {
     EXPECT_ERROR(kernel.Launch(stream, View(shorter), View(shorter), 2.0f), StatusCode::kFailedPrecondition,
-                 "the stream is capturing and nothing is loaded for this key");
+                 "the stream is capturing and no code is loaded for this key");
     return kernel.Launch(stream, View(x), View(y), 2.0f);
   });
   ASSERT_OK(graph);
@@ -271,7 +271,8 @@ TEST_F(TunedKernelTest, TheContextsOfADeviceShareAnEntry) {
     EXPECT_EQ(kernel.counters().hits, 1);
     // CUDA's driver takes this launch, to where the stream is; the CPU device's does not.
     DeviceBuffer x = Floats(std::vector<float>(100, 3));
-    EXPECT_ERROR(kernel.Launch(first.get(), View(x), View(x), 2.0f), StatusCode::kInvalidArgument, "another context");
+    EXPECT_ERROR(kernel.Launch(first.get(), View(x), View(x), 2.0f), StatusCode::kInvalidArgument,
+                 "another CUDA context");
     stream_.emplace(std::move(first));
   }
   ExpectWorks(kernel, 100);

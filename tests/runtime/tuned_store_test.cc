@@ -298,10 +298,10 @@ TEST_F(TunedStoreTest, ABrokenStoreIsAWarningAndTuningGoesOn) {
   ASSERT_OK(Launch(kernel, 1000));
   ASSERT_OK(Launch(kernel, 1000));
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(warnings_,
-            (std::vector<std::string>{"kernel 'scale': lookup broke; tuning goes on without it",
-                                      "kernel 'scale': lease broke; tuning goes on beside others",
-                                      "kernel 'scale': put broke; the selection holds for this process only"}));
+  EXPECT_EQ(warnings_, (std::vector<std::string>{
+                           "kernel 'scale': lookup broke; tuning continues without the store",
+                           "kernel 'scale': lease broke; this process tunes the key at the same time as others",
+                           "kernel 'scale': put broke; the selection is kept for this process only"}));
 }
 
 TEST_F(TunedStoreTest, AStoreThatIsLockedIsSaidOnceAndKernelsGoOnFromMemory) {
@@ -322,7 +322,7 @@ TEST_F(TunedStoreTest, AStoreThatIsLockedIsSaidOnceAndKernelsGoOnFromMemory) {
     EXPECT_EQ(second.counters().tunes, 0) << "the first one's selection is remembered in memory";
   }
   ASSERT_EQ(warnings_.size(), 1u) << warnings_.back();
-  EXPECT_NE(warnings_[0].find("is locked by another process: it goes on from memory"), std::string::npos);
+  EXPECT_NE(warnings_[0].find("is locked by another process: records are kept in memory"), std::string::npos);
   sqlite3_close(other);
   TunedKernel third = Create();
   ASSERT_OK(Launch(third, 1003));
@@ -376,11 +376,12 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
     std::string message;
   } kCases[] = {
       {{{"N", 1}, {"M", 2}},
-       "kernel 'scale', warm-up: a shape: 'M' is unknown: the kernel has dims N, scalars factor, tensors x, y"},
-      {{{"N", 1}, {"N", 1}}, "a shape: 'N' is given twice"},
-      {{}, "a shape: no value for the dim 'N'"},
+       "kernel 'scale', warm-up: invalid shape: 'M' is unknown: the kernel has dims N, scalars factor, tensors x, y"},
+      {{{"N", 1}, {"N", 1}}, "invalid shape: 'N' is given twice"},
+      {{}, "invalid shape: no value for the dim 'N'"},
       {{{"M", 1}, {"w", kInt8}, {"factor", kFloat32}, {"x", 3}, {"x", kInt8}},
-       "a shape: scalar 'factor' cannot be float32: it is a float32; 'x' is a tensor, which takes a dtype, not 3; 'x' "
+       "invalid shape: scalar 'factor' cannot be float32: it is a float32; 'x' is a tensor, which takes a dtype, not "
+       "3; 'x' "
        "is "
        "given twice; no value for the dim 'N'; 'M', 'w' are unknown"},
       {{{"N", -1}}, "dim N is -1"},

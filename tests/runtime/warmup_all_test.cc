@@ -233,7 +233,7 @@ TEST_F(WarmupAllTest, WhatRunsAtTheDeadlineIsGivenUpAndNothingOfItIsStored) {
   EXPECT_EQ(Warm({{&kernel, {{{"N", 1000}}, {{"N", 2000}}}}}, Deadline(200)), "not reached, not reached");
   EXPECT_TRUE(policy_.store->List()->empty());
   EXPECT_EQ(observer_->failed, 0);
-  EXPECT_NE(last_[0].status.message().find("its fallback is not loaded either"), std::string::npos)
+  EXPECT_NE(last_[0].status.message().find("the fallback could not be loaded either"), std::string::npos)
       << last_[0].status.ToString();
   compiler_->hangs_at = "";
   Launch(kernel, 1000);
@@ -270,7 +270,7 @@ TEST_F(WarmupAllTest, AKeyThatAnotherProcessTunesComesLastAndIsWaitedForWhileThe
   policy_.max_wait_ms = 0;
   TunedKernel kernel = Create();
   EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}, {{"N", 2}}}}}), "not reached, tuned");
-  EXPECT_NE(last_[0].status.message().find("another process tunes this key"), std::string::npos);
+  EXPECT_NE(last_[0].status.message().find("another process is tuning this key"), std::string::npos);
   policy_.max_wait_ms = 600000;
   policy_.store = store;
   TunedKernel waits = Create(scale_.Definition("waits"));

@@ -170,7 +170,7 @@ TEST_F(WarmupTest, WhatCannotBeWarmedSaysSo) {
   KernelDefinition raw("raw");
   raw.Parameters({InOut("x", {})}).AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   EXPECT_ERROR(Create(raw).Warmup(stream_->get(), {TunedKernel::Shape()}), StatusCode::kInvalidArgument,
-               "parameter 'x' is raw memory of unknown size: warm up on arguments of your own");
+               "parameter 'x' is raw memory of unknown size: warm up with your own arguments");
 }
 
 TEST_F(WarmupTest, InputsAreTheSameInEachProcessAndNotZeros) {

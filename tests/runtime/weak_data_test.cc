@@ -159,7 +159,7 @@ TEST_F(WeakDataTest, WhereNoDataCanBeGeneratedTheSelectionServesThisProcessAndIs
       EXPECT_EQ(std::get<std::int64_t>(*records[0].config.Find("CONFIG")), 0);
     } else {
       EXPECT_EQ(records.size(), 0u);
-      EXPECT_NE(warnings_->lines.find("its inputs could not show an incorrect result"), std::string::npos)
+      EXPECT_NE(warnings_->lines.find("the inputs cannot reveal an incorrect result"), std::string::npos)
           << warnings_->lines;
       EXPECT_NE(warnings_->lines.find("declare values with ForWarmup"), std::string::npos);
     }

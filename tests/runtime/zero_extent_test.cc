@@ -89,7 +89,8 @@ TEST_F(ZeroExtentTest, AllElseIsCheckedStill) {
   EXPECT_ERROR(kernel.Launch(stream, negative, negative, 2.0f), StatusCode::kInvalidArgument, "extent -1");
   TensorView null = some;
   null.data = nullptr;
-  EXPECT_ERROR(kernel.Launch(stream, null, some, 2.0f), StatusCode::kInvalidArgument, "'x': null pointer");
+  EXPECT_ERROR(kernel.Launch(stream, null, some, 2.0f), StatusCode::kInvalidArgument,
+               "'x': the tensor is a null pointer");
   ExpectNothingHappened(kernel);
 }
 
@@ -99,7 +100,7 @@ TEST_F(ZeroExtentTest, AWarmUpOfNothingIsDoneAtOnce) {
   auto on_done = [&](std::size_t, const Status& outcome) { outcomes.push_back(outcome.ok()); };
   EXPECT_OK(kernel.Warmup(stream_->get(), {{{"N", 0}}}, on_done));
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", -1}}}, on_done), StatusCode::kInvalidArgument,
-               "kernel 'scale', warm-up: a shape: dim N is -1");
+               "kernel 'scale', warm-up: invalid shape: dim N is -1");
   EXPECT_EQ(outcomes, (std::vector<bool>{true, false}));
   ExpectNothingHappened(kernel);
 }

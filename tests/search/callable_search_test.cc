@@ -109,9 +109,9 @@ TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
        },
        FailureKind::kLaunch, "asked for the scalar 'factor' as int32; it is float32"},
       {[](CUstream, const Config&, const CallArguments& a) { return a.dim("M") == 0 ? Status() : InternalError("?"); },
-       FailureKind::kLaunch, "asked for the dim 'M', which the kernel does not have"},
+       FailureKind::kLaunch, "asked for the dim 'M', but the kernel has no such parameter or dim"},
       {[](CUstream, const Config&, const CallArguments&) { return Status(); }, FailureKind::kRun,
-       "it launched nothing on the stream"},
+       "launched nothing on the stream"},
       {[&](CUstream s, const Config&, const CallArguments& a) {
          return run(s, a.tensor(0), a.tensor(1), 5, a.dim("N"));
        },
@@ -123,7 +123,7 @@ TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
       {[&](CUstream s, const Config&, const CallArguments& a) {
          return run(s, a.tensor(1), a.tensor(0), 2, a.dim("N"));
        },
-       FailureKind::kWroteInput, "it wrote its input 'x'"},
+       FailureKind::kWroteInput, "the kernel wrote to its input 'x'"},
       {[&](CUstream s, const Config&, const CallArguments& a) {
          return run(s, a.tensor(0), at(a.tensor(1), 8), 2, a.dim("N"));
        },
@@ -371,8 +371,9 @@ TEST_F(CallableSearchTest, AVariantIsSourceOrLauncher) {
     const char* part;
   };
   for (const Case& each :
-       {Case{both, "a source function and a launcher"}, Case{neither, "no source function"},
-        Case{with_list, "a launcher gets all parameters"}, Case{with_hints, "hints are for compilers"}}) {
+       {Case{both, "a source function and a launcher"}, Case{neither, "neither a source function nor a launcher"},
+        Case{with_list, "a launcher receives all parameters"},
+        Case{with_hints, "compiler hints have no effect on a launcher"}}) {
     KernelDefinition definition("k");
     definition.AddVariant(each.variant);
     EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument, each.part);

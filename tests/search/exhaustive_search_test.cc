@@ -127,7 +127,7 @@ TEST_F(ExhaustiveSearchTest, ACapturingStreamAndAForeignStreamAreRefused) {
   Result<Context> other = Context::Create(*device_);
   {
     ScopedContext scoped(other->view());
-    EXPECT_ERROR(Search(scale_.Definition(), x, x), StatusCode::kInvalidArgument, "another context");
+    EXPECT_ERROR(Search(scale_.Definition(), x, x), StatusCode::kInvalidArgument, "another CUDA context");
   }
   std::thread([&] {
     EXPECT_ERROR(Search(scale_.Definition(), x, x), StatusCode::kFailedPrecondition, "no current CUDA context");
@@ -376,13 +376,13 @@ TEST_F(VerificationTest, WhatIsNotComparedIsSaid) {
   ASSERT_OK(no_baseline);
   EXPECT_EQ(no_baseline->notes,
             (std::vector<std::string>{"outputs were not compared: the search has neither a baseline nor a reference",
-                                      "neither copied nor checked, having no size: input 'argument 1'"}));
+                                      "input of unknown size, so it was neither copied nor checked: 'argument 1'"}));
   SearchSpace with_baseline;
   IntAxis kind = with_baseline.AddAxis("KIND", {0, 1});
   with_baseline.SetBaseline({{kind, 0}});
   EXPECT_EQ(search(with_baseline, DType::kAny)->notes,
-            (std::vector<std::string>{"neither copied nor checked, having no size: input 'argument 1'",
-                                      "not compared, having no dtype: 'argument 2'"}));
+            (std::vector<std::string>{"input of unknown size, so it was neither copied nor checked: 'argument 1'",
+                                      "outputs without a dtype were not compared: 'argument 2'"}));
   EXPECT_EQ(search(with_baseline, DType::kFloat32)->failures.size(), 1u);
 }
 
@@ -405,7 +405,7 @@ TEST_F(VerificationTest, WithoutItsReferenceNobodyWins) {
           return geometry;
         })));
     EXPECT_ERROR(Search(other), StatusCode::kInternal,
-                 "not verified: there is nothing to compare its outputs with: the baseline failed ({KIND=6})");
+                 "not verified: the candidate's outputs cannot be compared: the baseline failed ({KIND=6})");
     SearchOptions options;
     options.verify = Verify::kOff;
     EXPECT_OK(Search(other, options));  // Unless nobody asked for it.
@@ -436,8 +436,7 @@ TEST_F(ExhaustiveSearchTest, MemoryOfTheHostIsNamedByItsParameter) {
   DeviceBuffer x = Floats(host);
   EXPECT_ERROR(exhaustive_search(definition, stream_->get(),
                                  {testing::View(x), TensorView::Contiguous(host.data(), kFloat32, {64})}),
-               StatusCode::kInvalidArgument,
-               "is not known to the device's driver; pass memory of the device, not of the host");
+               StatusCode::kInvalidArgument, "is unknown to the device's driver: pass device memory, not host memory");
 }
 
 }  // namespace

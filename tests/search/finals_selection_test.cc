@@ -182,7 +182,7 @@ TEST(SearchLedgerTest, AFinalistsTimeIsItsWorstAndOneThatFailsOnARankHasNone) {
   EXPECT_EQ(ledger.TimeOf(1, Minimize::kMean), 60);
   EXPECT_EQ(ledger.TimeOf(2, Minimize::kWorst), std::nullopt);
   EXPECT_EQ(ledger.Find(2)->failure.message, "wrong there");
-  EXPECT_EQ(ledger.LaunchPlan({0, 1, 2}, FinalsOptions()), std::optional<std::uint64_t>(1));
+  EXPECT_EQ(ledger.Selected({0, 1, 2}, FinalsOptions()), std::optional<std::uint64_t>(1));
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ TEST_F(IsolationTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
   expect("KIND=1", "crash: crashed with 700: ");
   expect("KIND=4", "crash: crashed with 700: ");
   expect("KIND=7", "crash: ");
-  expect("KIND=10", "timeout: did not end within 4000 ms");
+  expect("KIND=10", "timeout: did not finish within 4000 ms");
   expect("KIND=13", "crash: ");  // Destructors run beside a thread that waits: it may end by a signal.
   expect("KIND=16", "crash: was ended by signal 6");
   expect("KIND=19", "crash: was ended by signal 9");
@@ -348,10 +348,10 @@ TEST_F(IsolationTest, WhatCannotBeIsolatedSaysWhy) {
 
   options_.isolation = Isolation::kRequired;
   options_.timer = &timer;
-  EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kFailedPrecondition, "the timer is an object");
+  EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kFailedPrecondition, "the given timer works only");
   options_.timer = nullptr;
   options_.memory_budget_bytes = 1000;
-  EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kResourceExhausted, "a worker's copies of the inputs");
+  EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kResourceExhausted, "the worker's copies of the inputs");
   options_.memory_budget_bytes = 0;
   options_.runtime = testing::RuntimeIn({{"TUNEONCE_WORKER", "/there/is/none"}});
   EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kUnavailable, "TUNEONCE_WORKER");

@@ -202,10 +202,10 @@ TEST_F(KernelComparisonTest, ASignatureThatDiffersIsOneLineThatNamesTheParameter
     std::string part;
   };
   for (const Case& each :
-       {Case{{x, y}, "number 3 is 'factor' (float32 scalar) in A, and missing in B"},
-        Case{{x, y, factor, factor}, "number 4 is missing in A, and 'factor' (float32 scalar) in B"},
+       {Case{{x, y}, "argument 3 is 'factor' (float32 scalar) in A, and missing in B"},
+        Case{{x, y, factor, factor}, "argument 4 is missing in A, and 'factor' (float32 scalar) in B"},
         Case{{x, y, Scalar<double>("factor")}, "in A, and 'factor' (float64 scalar) in B"},
-        Case{{y, x, factor}, "number 1 is 'x' (in tensor, float32 [N]) in A, and 'y' (out tensor, float32 [N]) in B"},
+        Case{{y, x, factor}, "argument 1 is 'x' (in tensor, float32 [N]) in A, and 'y' (out tensor, float32 [N]) in B"},
         Case{{In("x", kFloat16, {"N"}), y, factor}, "'x' (in tensor, float16 [N]) in B"},
         Case{{x, InOut("y", kFloat32, {"N"}), factor}, "'y' (inout tensor, float32 [N]) in B"},
         Case{{x, Out("y", kFloat32, {"N", "M"}), factor}, "'y' (out tensor, float32 [N, M]) in B"}}) {
@@ -265,7 +265,7 @@ TEST_F(KernelComparisonTest, TwoBackEndsOfOneKernelAreNamed) {
   b.backend = "none";
   compared = Compare(a, b);
   EXPECT_EQ(compared.status().message(),
-            "B: kernel 'scale' has no back end and no variant 'none' for cpu; there are (BACKEND:VARIANT): slow:slow, "
+            "B: kernel 'scale' has no back end and no variant 'none' for cpu; it has (BACKEND:VARIANT): slow:slow, "
             "fast:fast, fast:nothing");
 }
 

@@ -134,13 +134,13 @@ TEST_F(ProposedConfigsTest, WithoutAModelAllConfigsAreTried) {
   environment_.matmul_heuristics = "off";
   const ProposedConfigs off = Propose(16, h200_);
   EXPECT_EQ(off.configs, configs_);
-  EXPECT_EQ(off.note, "all configs are tried: nvMatmulHeuristics is switched off (TUNEONCE_MATMUL_HEURISTICS)");
+  EXPECT_EQ(off.note, "all configs are tried: nvMatmulHeuristics is disabled by TUNEONCE_MATMUL_HEURISTICS");
   environment_.matmul_heuristics = "/nowhere/libnvMatmulHeuristics.so.0";
   EXPECT_NE(Propose(16, h200_).note.find("looked for: /nowhere/"), std::string::npos) << Propose(16, h200_).note;
   EXPECT_EQ(Propose(16, h200_).configs, configs_);
   environment_.matmul_heuristics = "libm.so.6";
   EXPECT_EQ(Propose(16, h200_).note,
-            "all configs are tried: libm.so.6 is not nvMatmulHeuristics 0.1: it lacks some of its calls");
+            "all configs are tried: libm.so.6 is not nvMatmulHeuristics 0.1: some of its functions are missing");
 }
 
 TEST_F(ProposedConfigsTest, AKernelThatIsNoMatmulIsNotAsked) {
@@ -161,12 +161,14 @@ TEST(MatmulPartsTest, APartThatTheKernelDoesNotHaveIsNamed) {
     change(parts);
     return Gemm().Definition(parts).Validate().message();
   };
-  EXPECT_EQ(message([](MatmulParts& p) { p.a = "x"; }), "kernel 'gemm': Matmul: it has no tensor 'x'");
-  EXPECT_EQ(message([](MatmulParts& p) { p.k = "D"; }), "kernel 'gemm': Matmul: it has no dim 'D'; it has: M, K, N");
+  EXPECT_EQ(message([](MatmulParts& p) { p.a = "x"; }),
+            "kernel 'gemm': Matmul names the tensor 'x', but the kernel has no such tensor");
+  EXPECT_EQ(message([](MatmulParts& p) { p.k = "D"; }),
+            "kernel 'gemm': Matmul names the dim 'D', but the kernel's dims are: M, K, N");
   EXPECT_EQ(message([](MatmulParts& p) { p.batch = "B"; }),
-            "kernel 'gemm': Matmul: it has no dim 'B'; it has: M, K, N");
+            "kernel 'gemm': Matmul names the dim 'B', but the kernel's dims are: M, K, N");
   EXPECT_EQ(message([](MatmulParts& p) { p.tile_k = "BLOCK_K"; }),
-            "kernel 'gemm': Matmul: its space has no axis 'BLOCK_K' of whole numbers");
+            "kernel 'gemm': Matmul names the axis 'BLOCK_K', but the search space has no such axis of integers");
   EXPECT_EQ(message([](MatmulParts&) {}), "");
 }
 
@@ -230,10 +232,11 @@ TEST_F(MatmulHeuristicsTest, SaysWhatItDoesNotKnow) {
             "nvMatmulHeuristics does not know the device Tesla V100");
   MatmulProblem mixed = Square(64);
   mixed.b = kBFloat16;
-  EXPECT_EQ(model_->Propose(mixed, h200_, 16).status().message(), "nvMatmulHeuristics does not know these dtypes");
-  EXPECT_EQ(model_->Propose(Square(0), h200_, 16).status().message(), "nvMatmulHeuristics does not take such extents");
+  EXPECT_EQ(model_->Propose(mixed, h200_, 16).status().message(), "nvMatmulHeuristics does not support these dtypes");
+  EXPECT_EQ(model_->Propose(Square(0), h200_, 16).status().message(),
+            "nvMatmulHeuristics does not support these extents");
   EXPECT_EQ(model_->Propose(Square(std::int64_t{1} << 40), h200_, 16).status().message(),
-            "nvMatmulHeuristics does not take such extents");
+            "nvMatmulHeuristics does not support these extents");
 }
 
 TEST_F(MatmulHeuristicsTest, ASearchTriesWhatItProposesAndTheBaseline) {
@@ -243,8 +246,8 @@ TEST_F(MatmulHeuristicsTest, ASearchTriesWhatItProposesAndTheBaseline) {
   EXPECT_EQ(large.configs.back(), baseline);
   const std::vector<std::string> strings = Strings(large.configs);
   EXPECT_EQ(std::set<std::string>(strings.begin(), strings.end()).size(), 17u) << "none is there twice";
-  EXPECT_EQ(large.note, "tried are 17 of 72 configs: those next to what nvMatmulHeuristics " + model_->version() +
-                            " proposes, and the baseline (SearchOptions::max_proposed)");
+  EXPECT_EQ(large.note, "only 17 of 72 configs are tried: those nearest to the proposals of nvMatmulHeuristics " +
+                            model_->version() + ", and the baseline (SearchOptions::max_proposed)");
   auto has_tile_m = [&](const ProposedConfigs& proposed, std::int64_t extent) {
     return std::any_of(proposed.configs.begin(), proposed.configs.end(),
                        [&](const Config& config) { return config[gemm_.m] == extent; });

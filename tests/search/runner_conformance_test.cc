@@ -102,7 +102,7 @@ TEST_P(RunnerConformanceTest, WhatACandidateDoesWrongIsFoundAndNamed) {
   expect("KIND=1", "wrong result: output 'y': 1 of 1000 elements differ from the reference, the first at 5");
   expect("KIND=2", "out of bounds: it wrote behind 'y'");
   expect("KIND=3", "not written: output 'y': 1 of 1000 elements were not written, the first at 999");
-  expect("KIND=4", "wrote an input: it wrote its input 'x'");
+  expect("KIND=4", "wrote an input: the kernel wrote to its input 'x'");
   expect("KIND=5", "wrong result: after the race: output 'y': 1 of 1000");
   expect("KIND=6", "out of bounds: it wrote behind workspace 1");
   expect("KIND=1000", "resources: ");
@@ -110,7 +110,7 @@ TEST_P(RunnerConformanceTest, WhatACandidateDoesWrongIsFoundAndNamed) {
 
 TEST_P(RunnerConformanceTest, WithoutABaselinesOutputsNothingWins) {
   Result<TuningResult> result = Search(Kinds("if (KIND == 0) y[n] = 1; twice();", {0, 1}));
-  EXPECT_ERROR(result, StatusCode::kInternal, "not verified: there is nothing to compare its outputs with");
+  EXPECT_ERROR(result, StatusCode::kInternal, "not verified: the candidate's outputs cannot be compared");
 }
 
 TEST_P(RunnerConformanceTest, AGivenReferenceIsComparedWith) {

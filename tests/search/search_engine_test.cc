@@ -393,6 +393,13 @@ TEST_F(SearchEngineTest, WhenAllFailTheErrorListsWhy) {
       "kernel 'k': all 3 candidates failed: compile: line 1: error ({i=0} and 1 more); run: failed running ({i=2})");
 }
 
+TEST_F(SearchEngineTest, WhenAllFailAtMostFiveReasonsAreListed) {
+  EXPECT_ERROR(
+      Search({{"error1", 0}, {"error2", 0}, {"error3", 0}, {"error4", 0}, {"error5", 0}, {"error6", 0}, {"error7", 0}},
+             0),
+      StatusCode::kInternal, "compile: line 1: error5 ({i=4}); and 2 more reasons");
+}
+
 TEST_F(SearchEngineTest, ALostContextEndsTheSearch) {
   Result<TuningResult> result = Search({{"a", 10}, {"crash", 0}, {"b", 5}}, -1);
   EXPECT_TRUE(result.status().sticky());
@@ -462,7 +469,7 @@ TEST_F(VariantSubstitutionTest, EnableTile0LeavesTileIrOut) {
     ASSERT_OK(result);
     EXPECT_EQ(result->best.variant, "ptx");
     ASSERT_EQ(result->substitutions.size(), 1u);
-    EXPECT_EQ(result->substitutions[0].instead_of.reason, "Tile IR is switched off (ENABLE_TILE=0)");
+    EXPECT_EQ(result->substitutions[0].instead_of.reason, "Tile IR is disabled (ENABLE_TILE=0)");
   }
 }
 
@@ -482,7 +489,7 @@ TEST_F(VariantSubstitutionTest, ABackendAxisRacesTheVariants) {
   SearchSpace unknown;
   unknown.AddStringAxis("backend", {"metal"});
   EXPECT_ERROR(Search(Define("a", "b"), *unknown.Enumerate(Target())), StatusCode::kInvalidArgument,
-               "backend 'metal' names no variant for sm_0; there are: tile, ptx");
+               "no variant for sm_0 has the back end 'metal'; the back ends are: tile, ptx");
 }
 
 TEST_F(VariantSubstitutionTest, VariantsOfOneBackEndStandInForEachOther) {

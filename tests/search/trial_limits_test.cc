@@ -234,13 +234,13 @@ TUNEONCE_CPU_KERNEL(k);)",
   Result<TuningResult> result = search(y.bytes());
   ASSERT_OK(result);
   EXPECT_EQ(result->failures.size(), 1u) << "each has its own scalars";
-  EXPECT_EQ(Failures(*result)["KIND=1"], "wrote an input: it wrote its input 'argument 1'");
+  EXPECT_EQ(Failures(*result)["KIND=1"], "wrote an input: the kernel wrote to its input 'argument 1'");
   EXPECT_TRUE(result->notes.empty());
   EXPECT_NE(result->best.config.ToString(), "KIND=0");
   result = search(400);
   ASSERT_OK(result);
   EXPECT_EQ(Failures(*result)["KIND=3"],
-            "wrong result: output 'argument 2' is not of the size and type of the reference's");
+            "wrong result: output 'argument 2' has another size or dtype than the reference");
   EXPECT_EQ(Read(x), std::vector<float>(kN, 3));
 }
 
@@ -262,11 +262,11 @@ TEST_F(TrialLimitsTest, ThePeakIsCountedAndTheBudgetIsKept) {
     options_.memory_budget_bytes = budget;
     result = Search(Define(kTwice));
     if (!result.ok()) {
-      EXPECT_ERROR(result, StatusCode::kResourceExhausted, "do not fit the search's memory budget");
+      EXPECT_ERROR(result, StatusCode::kResourceExhausted, "exceed the search's memory budget");
       continue;
     }
     EXPECT_LE(result->cost.peak_bytes, budget);
-    EXPECT_TRUE(Notes(*result, "inputs were not copied, for lack of memory") || Notes(*result, "not verified at"))
+    EXPECT_TRUE(Notes(*result, "there was too little memory to copy the inputs") || Notes(*result, "not verified at"))
         << budget;
   }
   EXPECT_FALSE(result.ok()) << "with next to nothing";
@@ -306,7 +306,7 @@ TUNEONCE_CPU_KERNEL(k);)",
   result = Search(definition);
   ASSERT_OK(result);
   EXPECT_TRUE(result->not_measured.empty());
-  EXPECT_TRUE(Notes(*result, "inputs were not copied"));
+  EXPECT_TRUE(Notes(*result, "too little memory to copy the inputs"));
   auto failures = Failures(*result);
   EXPECT_EQ(failures.size(), 1u);
   EXPECT_NE(failures["KIND=2"].find("resources: "), std::string::npos) << failures["KIND=2"];
@@ -425,7 +425,7 @@ TEST_F(TrialLimitsTest, ABucketsTensorsCountAndAreNotTheCallers) {
   EXPECT_GT(result.cost.peak_bytes, 2 * bucket);
   EXPECT_EQ(result.failures.size(), 1u);
   TuningResult tight = tune(result.cost.peak_bytes - 1);
-  EXPECT_TRUE(Notes(tight, "inputs were not copied"));
+  EXPECT_TRUE(Notes(tight, "too little memory to copy the inputs"));
   EXPECT_FALSE(Notes(tight, "damaged")) << "it was the bucket's";
   EXPECT_EQ(tight.failures.size(), 1u);
 }

@@ -108,7 +108,7 @@ TEST_F(TrialTensorsTest, MissingMemoryIsReportedAndNothingLeaks) {
   DeviceBuffer out = Floats({1});
   std::vector<TensorView> views = {TensorView::Raw(out.data(), 4), TensorView::Raw(out.data(), std::size_t{1} << 50)};
   Bind({Access::kOut, Access::kOut}, views);
-  EXPECT_ERROR(Make(), StatusCode::kResourceExhausted, "do not fit the search's memory budget");
+  EXPECT_ERROR(Make(), StatusCode::kResourceExhausted, "exceed the search's memory budget");
 }
 
 TEST_F(TrialTensorsTest, TensorsKeepTheirAlignment) {
@@ -143,7 +143,7 @@ TEST_F(TrialTensorsTest, WhatATrialWritesBesideItsOutputsIsFoundAndMended) {
   for (const Case& c :
        {Case{y, 12, ""}, Case{y - 1, 1, "it wrote before 'p1'"}, Case{y + 12, 1, "it wrote behind 'p1'"},
         Case{y - kFar, 4, "it wrote before 'p1'"}, Case{y + kFar, 4, "it wrote behind 'p1'"},
-        Case{x + 7, 1, "it wrote its input 'p0'"}, Case{x - 1, 1, "it wrote before input 'p0'"},
+        Case{x + 7, 1, "the kernel wrote to its input 'p0'"}, Case{x - 1, 1, "it wrote before input 'p0'"},
         Case{x + kFar, 1, "it wrote behind input 'p0'"}}) {
     Write(c.address, c.bytes);
     Result<std::optional<StrayWrite>> found = tensors->FindStrayWrite(nullptr);
@@ -175,7 +175,8 @@ TEST_F(TrialTensorsTest, GapsAreLookedAtOnceTheyWereFilledAndAreMendedByTheNextF
   Result<std::optional<StrayWrite>> found = tensors->FindStrayWrite(nullptr, kFill);
   ASSERT_TRUE(found.ok() && *found);
   EXPECT_EQ((*found)->kind, FailureKind::kOutOfBounds);
-  EXPECT_EQ((*found)->message, "it wrote between the rows of 'p1': 4 bytes, the first 28 bytes behind its beginning");
+  EXPECT_EQ((*found)->message,
+            "the kernel wrote between the rows of 'p1': 4 bytes, the first 28 bytes after its beginning");
   ASSERT_OK(tensors->Poison(kFill));
   EXPECT_FALSE(tensors->FindStrayWrite(nullptr, kFill)->has_value());
 }

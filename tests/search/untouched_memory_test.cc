@@ -99,26 +99,30 @@ static void k(const tuneonce_block& block, const float* ca, float* b, int s, int
 
 TEST_F(UntouchedMemoryTest, AWriteBetweenTheRowsOfAnOutputFails) {
   TensorView x = Rows(kM * kRow, kN), y = Rows(0);
-  ExpectFails(Search(Define(Twice("if (m < 31) for (int i = 8; i < 16; ++i) b[m * s + i] = -7;"), InAndOut()), x, y),
-              "out of bounds: it wrote between the rows of 'y': 992 bytes, the first 32 bytes behind its beginning");
-  ExpectFails(Search(Define(Twice("if (m == 30) b[m * s + 15] = -7;"), InAndOut()), x, y),
-              "out of bounds: it wrote between the rows of 'y': 4 bytes, the first 1980 bytes behind its beginning");
+  ExpectFails(
+      Search(Define(Twice("if (m < 31) for (int i = 8; i < 16; ++i) b[m * s + i] = -7;"), InAndOut()), x, y),
+      "out of bounds: the kernel wrote between the rows of 'y': 992 bytes, the first 32 bytes after its beginning");
+  ExpectFails(
+      Search(Define(Twice("if (m == 30) b[m * s + 15] = -7;"), InAndOut()), x, y),
+      "out of bounds: the kernel wrote between the rows of 'y': 4 bytes, the first 1980 bytes after its beginning");
   ExpectFails(Search(Define(Twice(""), InAndOut()), x, y), "");
 }
 
 TEST_F(UntouchedMemoryTest, WhatIsWrittenThereMayBeWhatMemoryWasFilledWith) {
   for (const char* bits : {"-1", "0x34343434"}) {
-    ExpectFails(Search(Define(Twice(std::string("if (m == 3) ((int*)b)[m * s + 9] = ") + bits + ";"), InAndOut()),
-                       Rows(kM * kRow, kN), Rows(0)),
-                "out of bounds: it wrote between the rows of 'y': 4 bytes, the first 228 bytes behind its beginning");
+    ExpectFails(
+        Search(Define(Twice(std::string("if (m == 3) ((int*)b)[m * s + 9] = ") + bits + ";"), InAndOut()),
+               Rows(kM * kRow, kN), Rows(0)),
+        "out of bounds: the kernel wrote between the rows of 'y': 4 bytes, the first 228 bytes after its beginning");
   }
 }
 
 TEST_F(UntouchedMemoryTest, AWriteBetweenTheRowsOfAnInOutFails) {
   std::vector<Parameter> parameters = InAndOut(InOut("y", kFloat32, {"M", "N"}));
   TensorView x = Rows(kM * kRow, kN), y = Rows(0);
-  ExpectFails(Search(Define(Twice("if (m == 5) b[m * s + 8] = -7;"), parameters), x, y),
-              "out of bounds: it wrote between the rows of 'y': 4 bytes, the first 352 bytes behind its beginning");
+  ExpectFails(
+      Search(Define(Twice("if (m == 5) b[m * s + 8] = -7;"), parameters), x, y),
+      "out of bounds: the kernel wrote between the rows of 'y': 4 bytes, the first 352 bytes after its beginning");
   ExpectFails(Search(Define(Twice(""), parameters), x, y), "");
 }
 
@@ -126,8 +130,9 @@ TEST_F(UntouchedMemoryTest, AnOutputWithGapsThatMayBePartialIsLookedAtToo) {
   std::vector<Parameter> parameters = InAndOut(Out("y", kFloat32, {"M", "N"}).MayBePartial());
   TensorView x = Rows(kM * kRow, kN), y = Rows(0);
   std::string half = "for (int i = 0; i < 4; ++i) b[m * s + i] = 2 * a[m * 8 + i];\n";
-  ExpectFails(Search(Define(half + "if (KIND == 1 && m == 5) b[m * s + 8] = -7;", parameters), x, y),
-              "out of bounds: it wrote between the rows of 'y': 4 bytes, the first 352 bytes behind its beginning");
+  ExpectFails(
+      Search(Define(half + "if (KIND == 1 && m == 5) b[m * s + 8] = -7;", parameters), x, y),
+      "out of bounds: the kernel wrote between the rows of 'y': 4 bytes, the first 352 bytes after its beginning");
   ExpectFails(Search(Define(half, parameters), x, y), "");
 }
 
@@ -135,7 +140,7 @@ TEST_F(UntouchedMemoryTest, AnInputInTheGapsOfAnOutputIsAnInput) {
   TensorView x = Rows(kN), y = Rows(0);
   std::string copy = "for (int i = 0; i < 8; ++i) b[m * s + i] = 2 * a[m * s + i];\n";
   ExpectFails(Search(Define(copy + "if (KIND == 1 && m == 2) a[m * s + 7] = 9;", InAndOut()), x, y),
-              "wrote an input: it wrote its input 'x', which shares memory with 'y'");
+              "wrote an input: the kernel wrote to its input 'x', which shares memory with 'y'");
   ExpectFails(Search(Define(copy, InAndOut()), x, y), "");
 }
 
@@ -145,7 +150,7 @@ TEST_F(UntouchedMemoryTest, AnInputThatOverlapsAnOutputIsAnInputWhereItDoesNot) 
   std::string set = "for (int i = 0; i < 8; ++i) b[m * s + i] = m + i;\n";
   ExpectFails(
       Search(Define(set + "if (KIND == 1 && m == 0) for (int i = 0; i < 28 * 8; ++i) a[i] = 9;", InAndOut()), x, y),
-      "wrote an input: it wrote its input 'x', which shares memory with 'y'");
+      "wrote an input: the kernel wrote to its input 'x', which shares memory with 'y'");
   ExpectFails(Search(Define(set, InAndOut()), x, y), "");
 }
 
@@ -153,8 +158,9 @@ TEST_F(UntouchedMemoryTest, AWriteBetweenTheElementsOfAColumnFails) {
   // Every second element of a row is y's.
   TensorView x = Rows(kM * kRow, kN), y = Rows(0, kRow, 2);
   std::string set = "for (int i = 0; i < 8; ++i) b[m * s + 2 * i] = a[m * 8 + i] + i;\n";
-  ExpectFails(Search(Define(set + "if (KIND == 1 && m == 1) b[m * s + 3] = 9;", InAndOut()), x, y),
-              "out of bounds: it wrote between the elements of 'y': 4 bytes, the first 76 bytes behind its beginning");
+  ExpectFails(
+      Search(Define(set + "if (KIND == 1 && m == 1) b[m * s + 3] = 9;", InAndOut()), x, y),
+      "out of bounds: the kernel wrote between the elements of 'y': 4 bytes, the first 76 bytes after its beginning");
   ExpectFails(Search(Define(set, InAndOut()), x, y), "");
 }
 
@@ -162,8 +168,9 @@ TEST_F(UntouchedMemoryTest, ATransposedOutputWithGapsIsLookedAtToo) {
   // Columns of 32 elements, 40 apart.
   TensorView x = Rows(kM * kRow, kN), y = Rows(0, 1, 40);
   std::string set = "for (int i = 0; i < 8; ++i) b[m * s + 40 * i] = a[m * 8 + i] + i;\n";
-  ExpectFails(Search(Define(set + "if (KIND == 1 && m == 1) b[39] = 9;", InAndOut()), x, y),
-              "out of bounds: it wrote between the elements of 'y': 4 bytes, the first 156 bytes behind its beginning");
+  ExpectFails(
+      Search(Define(set + "if (KIND == 1 && m == 1) b[39] = 9;", InAndOut()), x, y),
+      "out of bounds: the kernel wrote between the elements of 'y': 4 bytes, the first 156 bytes after its beginning");
   ExpectFails(Search(Define(set, InAndOut()), x, y), "");
 }
 
@@ -172,8 +179,9 @@ TEST_F(UntouchedMemoryTest, AnOutputWhoseRowsAreOneRowHasNoGapsButThoseOfTheRow)
   // places, the gaps are where no element is.
   TensorView x = Rows(kM * kRow, kN), y = Rows(0, 0, 2);
   std::string set = "for (int i = 0; i < 8; ++i) b[2 * i] = i;\n";
-  ExpectFails(Search(Define(set + "if (KIND == 1) b[1] = 9;", InAndOut()), x, y),
-              "out of bounds: it wrote between the elements of 'y': 4 bytes, the first 4 bytes behind its beginning");
+  ExpectFails(
+      Search(Define(set + "if (KIND == 1) b[1] = 9;", InAndOut()), x, y),
+      "out of bounds: the kernel wrote between the elements of 'y': 4 bytes, the first 4 bytes after its beginning");
   ExpectFails(Search(Define(set, InAndOut()), x, y), "");
 }
 
@@ -181,7 +189,7 @@ TEST_F(UntouchedMemoryTest, ABaselineThatWritesGapsIsNoReference) {
   Result<TuningResult> result =
       Search(Define("for (int i = 0; i < (m < 31 ? 16 : 8); ++i) b[m * s + i] = 2;", InAndOut()), Rows(kM * kRow, kN),
              Rows(0));
-  EXPECT_ERROR(result, StatusCode::kInternal, "out of bounds: it wrote between the rows of 'y': 992 bytes");
+  EXPECT_ERROR(result, StatusCode::kInternal, "out of bounds: the kernel wrote between the rows of 'y': 992 bytes");
 }
 
 TEST_F(UntouchedMemoryTest, OutputsInEachOthersGapsMustBeWrittenToo) {
@@ -190,8 +198,8 @@ TEST_F(UntouchedMemoryTest, OutputsInEachOthersGapsMustBeWrittenToo) {
   std::string set =
       "for (int i = 0; i < 8; ++i) { if (KIND != 1 || m != 3 || i != 2) a[m * s + i] = 1; b[m * s + i] = 1; }\n";
   ExpectFails(Search(Define(set, parameters), Rows(kN), Rows(0)),
-              "not written: output 'x': 1 of 256 elements were not written, the first at 26; if that is meant, declare "
-              "the output MayBePartial");
+              "not written: output 'x': 1 of 256 elements were not written, the first at 26; if that is intended, "
+              "declare the output MayBePartial");
 }
 
 TEST_F(UntouchedMemoryTest, AnInputThatOverlapsATensorByPointersIsAnInputWhereItDoesNot) {
@@ -226,7 +234,7 @@ TUNEONCE_CPU_KERNEL(k);)",
   ASSERT_OK(result);
   EXPECT_EQ(result->failures.size(), 1u);
   EXPECT_EQ(Failures(*result)["KIND=1"],
-            "wrote an input: it wrote its input 'x', which shares memory with 'y' (tensor 0)");
+            "wrote an input: the kernel wrote to its input 'x', which shares memory with 'y' (tensor 0)");
   EXPECT_EQ(Read(*buffer_), std::vector<float>(kM * kRow * 2, 1));
 }
 

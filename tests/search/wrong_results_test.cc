@@ -120,13 +120,13 @@ TEST_F(WrongResultsTest, ARightHalfIsNotMissedThoughItIsWhatMemoryWasFilledWith)
 TEST_F(WrongResultsTest, ACandidateThatWritesItsInputFailsAloneAndHarmsNothing) {
   std::string body = std::string(kTwice) + "if (KIND == 1) x[3] = 9;";
   for (std::vector<std::int64_t> kinds : {std::vector<std::int64_t>{0, 1, 2}, {1, 0, 2}, {2, 1, 0}}) {
-    ExpectFails(Search(Define(body, kinds)), "wrote an input: it wrote its input 'x'");
+    ExpectFails(Search(Define(body, kinds)), "wrote an input: the kernel wrote to its input 'x'");
   }
 }
 
 TEST_F(WrongResultsTest, ABaselineThatWritesItsInputIsNoReference) {
   EXPECT_ERROR(Search(Define(std::string(kTwice) + "if (KIND == 0) x[3] = 9;", {0, 1})), StatusCode::kInternal,
-               "wrote an input: it wrote its input 'x'");
+               "wrote an input: the kernel wrote to its input 'x'");
 }
 
 TEST_F(WrongResultsTest, FarWritesAreSeen) {

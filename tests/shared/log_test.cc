@@ -48,7 +48,7 @@ TEST(LogTest, AnUnknownLevelIsAnErrorWhereItWasGivenAndPassedOverInTheProcess) {
   RuntimeOptions options;
   options.environment = {{"TUNEONCE_LOG", "verbose"}};
   EXPECT_ERROR(Runtime::Create(options), StatusCode::kInvalidArgument,
-               "TUNEONCE_LOG is 'verbose': it takes warn, info, debug");
+               "TUNEONCE_LOG is 'verbose': it must be one of: warn, info, debug");
   setenv("TUNEONCE_LOG", "verbose", 1);
   EXPECT_EQ(Environment::Read().log, "warn");
   setenv("TUNEONCE_LOG", "debug", 1);
@@ -170,7 +170,7 @@ TEST_F(LogOfTunesTest, InfoTellsOfKeysDebugOfCandidatesAndAHitSaysNothing) {
   });
   Tune(runtime);
   ASSERT_EQ(info.size(), 3u);
-  EXPECT_NE(info[0].find("kernel 'scale', N=1000, x:float32, y:float32: the store has nothing"), std::string::npos)
+  EXPECT_NE(info[0].find("kernel 'scale', N=1000, x:float32, y:float32: the store has no selection"), std::string::npos)
       << info[0];
   EXPECT_NE(info[1].find("a search begins among 4 configs"), std::string::npos) << info[1];
   EXPECT_NE(info[2].find("4 measured, 0 failed"), std::string::npos) << info[2];

@@ -254,9 +254,9 @@ TEST(CpuDevicesOfARuntimeTest, TheFirstThatOpensItDecidesAndWhoWantsMoreIsToldSo
   ASSERT_OK(RuntimeIn({{"TUNEONCE_CPU_DEVICES", "2"}, {"TUNEONCE_CPU_MEMORY_MIB", "64"}})->OpenDevice("cpu"));
   EXPECT_OK(RuntimeIn({})->OpenDevice("cpu:1"));  // It wants one, and there are two.
   EXPECT_ERROR(RuntimeIn({{"TUNEONCE_CPU_DEVICES", "3"}})->OpenDevice("cpu"), StatusCode::kFailedPrecondition,
-               "runs already in this process, with 2 devices of 64 MiB each; wanted are 3");
+               "already runs in this process, with 2 devices of 64 MiB each, but this Runtime needs 3");
   EXPECT_ERROR(RuntimeIn({{"TUNEONCE_CPU_MEMORY_MIB", "65"}})->OpenDevice("cpu"), StatusCode::kFailedPrecondition,
-               "wanted are 1 of 65 MiB");
+               "this Runtime needs 1 of 65 MiB");
 }
 
 }  // namespace

@@ -49,14 +49,14 @@ TEST(ShapeLineTest, LinesOfPeopleAreRead) {
 }
 
 TEST(ShapeLineTest, WhatIsNoShapeIsNamed) {
-  EXPECT_ERROR(ParseShapeLine("M=64 4096"), StatusCode::kInvalidArgument, "'4096' is no NAME=VALUE");
-  EXPECT_ERROR(ParseShapeLine("k M="), StatusCode::kInvalidArgument, "'M=' is no NAME=VALUE");
-  EXPECT_ERROR(ParseShapeLine("=4"), StatusCode::kInvalidArgument, "'=4' is no NAME=VALUE");
+  EXPECT_ERROR(ParseShapeLine("M=64 4096"), StatusCode::kInvalidArgument, "'4096' is not of the form NAME=VALUE");
+  EXPECT_ERROR(ParseShapeLine("k M="), StatusCode::kInvalidArgument, "'M=' is not of the form NAME=VALUE");
+  EXPECT_ERROR(ParseShapeLine("=4"), StatusCode::kInvalidArgument, "'=4' is not of the form NAME=VALUE");
   EXPECT_ERROR(ParseShapeLine("M=1 M=2"), StatusCode::kInvalidArgument, "'M' is given twice");
   for (const char* wrong : {"%", "%2", "%2g", "a%"}) {
     EXPECT_ERROR(ParseShapeLine(wrong), StatusCode::kInvalidArgument, "two hexadecimal digits");
   }
-  EXPECT_ERROR(ParseShapeLine(std::string(100000, 'x')), StatusCode::kInvalidArgument, "longer");
+  EXPECT_ERROR(ParseShapeLine(std::string(100000, 'x')), StatusCode::kInvalidArgument, "a shape has at most");
 }
 
 class ShapeLogTest : public ::testing::Test {
@@ -173,7 +173,7 @@ TEST_F(ShapeLogTest, AFileOfOthersIsLeftAsItIsWithAWarning) {
     ShapeLog log(path_, Warn());
     log.Count(log.CounterOf("k M=1"));
   }
-  EXPECT_NE(warnings_.back().find("line 2: '2' is no NAME=VALUE"), std::string::npos) << warnings_.back();
+  EXPECT_NE(warnings_.back().find("line 2: '2' is not of the form NAME=VALUE"), std::string::npos) << warnings_.back();
   EXPECT_EQ(Content(), damaged);
   {
     ShapeLog log("/none/shapes", Warn());

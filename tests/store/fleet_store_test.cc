@@ -237,7 +237,7 @@ TEST_F(FleetStoreTest, ALookupSaysWhatTheFleetRefused) {
    public:
     Result<RecordLookup> Lookup(const TuningKey&) const override {
       RecordLookup lookup;
-      lookup.NoteInstead(RecordMiss::kRefused, "its signature does not fit");
+      lookup.NoteInstead(RecordMiss::kRefused, "the signature is wrong");
       return lookup;
     }
     Status Put(const TuningRecord&) override { return Status(); }
@@ -246,7 +246,7 @@ TEST_F(FleetStoreTest, ALookupSaysWhatTheFleetRefused) {
   };
   RecordLookup found = *MakeFleetStore(machine_, std::make_shared<Refusing>())->Lookup(Record(1).key);
   EXPECT_EQ(found.Miss(), RecordMiss::kRefused);
-  EXPECT_EQ(found.detail, "its signature does not fit");
+  EXPECT_EQ(found.detail, "the signature is wrong");
 }
 
 TEST(DefaultStoreTest, AFleetsAddressIsNoDefaultStoreAndMakesNoFile) {
@@ -270,7 +270,7 @@ TEST(DefaultStoreTest, ARelativeCacheFolderIsIgnored) {
   EXPECT_EQ(*DefaultStorePath(environment), "/cache/tuneonce/store.db");
   environment.home = "";
   environment.cache_folder = "cache";
-  EXPECT_ERROR(DefaultStorePath(environment), StatusCode::kFailedPrecondition, "no place for a store");
+  EXPECT_ERROR(DefaultStorePath(environment), StatusCode::kFailedPrecondition, "no folder for the store is known");
 }
 
 }  // namespace

@@ -330,7 +330,7 @@ TEST_F(SqliteStoreTest, VerifyFindsWhatLookupsPassOver) {
   store = Open();
   EXPECT_EQ(store->Lookup(Record(1).key)->match, RecordMatch::kNotFound);
   ASSERT_EQ(store->Verify()->problems.size(), 1u);
-  EXPECT_EQ(store->Verify()->problems[0], "record 1: a stored record's checksum is wrong");
+  EXPECT_EQ(store->Verify()->problems[0], "record 1: a stored record has a wrong checksum");
 }
 
 TEST_F(SqliteStoreTest, AClockThatGoesBackHidesNothing) {

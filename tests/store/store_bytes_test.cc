@@ -38,8 +38,8 @@ TEST_F(StoreBytesTest, WhatWasPutIntoMemoryIsInTheBytesAndNothingElse) {
   EXPECT_EQ((*read->Get(Fingerprint{3, 1}))->image, std::string(5000, 'x'));
   EXPECT_EQ(read->ArtifactKeys()->size(), 2u);
   EXPECT_TRUE(read->Verify()->problems.empty());
-  EXPECT_ERROR(read->Put(Record(3)), StatusCode::kFailedPrecondition, "reading only");
-  EXPECT_ERROR(Open()->Bytes(), StatusCode::kFailedPrecondition, "has a file of its own");
+  EXPECT_ERROR(read->Put(Record(3)), StatusCode::kFailedPrecondition, "read-only");
+  EXPECT_ERROR(Open()->Bytes(), StatusCode::kFailedPrecondition, "is a file, not in memory");
 }
 
 TEST_F(StoreBytesTest, AsAFileItIsReadByWhoMayNotWriteBesideItAndNothingIsMadeThere) {
@@ -69,7 +69,7 @@ TEST_F(StoreBytesTest, AsAFileItIsReadByWhoMayNotWriteBesideItAndNothingIsMadeTh
     EXPECT_EQ(layered.Lookup(Record(2).key)->record->config, testing::NamedConfig("user"));
     EXPECT_TRUE((*layered.artifacts()->Get(Fingerprint{3, 1})).has_value());
     EXPECT_TRUE((*shipped)->Verify()->problems.empty());
-    EXPECT_ERROR((*shipped)->Put(Record(3)), StatusCode::kFailedPrecondition, "reading only");
+    EXPECT_ERROR((*shipped)->Put(Record(3)), StatusCode::kFailedPrecondition, "read-only");
     options.read_only = false;
     EXPECT_FALSE(SqliteStore::Open(options).ok());
   });
@@ -172,10 +172,10 @@ TEST_F(StoreBytesTest, ADamagedRowIsRefusedInWordsAlsoInLayers) {
   for (const char* suffix : {"-wal", "-shm"}) std::remove((path_ + suffix).c_str());
   RecordLookup lookup = *Open()->Lookup(Record(1).key);
   EXPECT_EQ(lookup.Miss(), RecordMiss::kRefused);
-  EXPECT_EQ(lookup.detail, "a stored record's checksum is wrong");
+  EXPECT_EQ(lookup.detail, "a stored record has a wrong checksum");
   lookup = *MakeLayeredStore(MakeMemoryStore(), {Open()})->Lookup(Record(1).key);
   EXPECT_EQ(lookup.Miss(), RecordMiss::kRefused);
-  EXPECT_EQ(lookup.detail, "a stored record's checksum is wrong");
+  EXPECT_EQ(lookup.detail, "a stored record has a wrong checksum");
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST_F(StoreFileTest, ForeignFilesAreRefusedInWordsAndNothingIsDoneToThem) {
     chmod(path_.c_str(), 0700);
     std::map<std::string, std::string> before = Contents(cache_);
     for (bool read_only : {true, false}) {
-      EXPECT_ERROR(TryOpen(path_, read_only), StatusCode::kFailedPrecondition, path_ + " is not a store of tuneonce");
+      EXPECT_ERROR(TryOpen(path_, read_only), StatusCode::kFailedPrecondition, path_ + " is not a tuneonce store");
       EXPECT_EQ(Contents(cache_), before) << what;
     }
     for (const auto& [name, content] : Contents(cache_)) std::filesystem::remove_all(cache_ + "/" + name);
@@ -96,7 +96,7 @@ TEST_F(StoreFileTest, ForeignFilesAreRefusedInWordsAndNothingIsDoneToThem) {
 
 TEST_F(StoreFileTest, AFifoIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is not a store of tuneonce");
+  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is not a tuneonce store");
 }
 
 TEST_F(StoreFileTest, ADamagedHeaderIsSetAsideOnlyInTheFileThatWasTheStore) {
@@ -113,7 +113,7 @@ TEST_F(StoreFileTest, ADamagedHeaderIsSetAsideOnlyInTheFileThatWasTheStore) {
   std::filesystem::copy_file(path_, path_ + ".copy");
   { std::fstream(path_ + ".copy", std::ios::in | std::ios::out | std::ios::binary) << "damage"; }
   ASSERT_EQ(rename((path_ + ".copy").c_str(), path_.c_str()), 0);
-  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is not a store of tuneonce");
+  EXPECT_ERROR(TryOpen(path_), StatusCode::kFailedPrecondition, "is not a tuneonce store");
   EXPECT_EQ(set_aside(), 1) << "who knows where that one came from";
 }
 
@@ -127,7 +127,7 @@ TEST_F(StoreFileTest, AStoreInUseIsReadWithItsLogAndWithoutBeingWritten) {
     EXPECT_EQ((*reader)->Lookup(KeyedRecord(1).key)->match, RecordMatch::kExact);
     ASSERT_OK(writer->Put(KeyedRecord(2)));
     EXPECT_EQ((*reader)->Lookup(KeyedRecord(2).key)->match, RecordMatch::kExact);
-    EXPECT_ERROR((*reader)->Put(KeyedRecord(3)), StatusCode::kFailedPrecondition, "reading only");
+    EXPECT_ERROR((*reader)->Put(KeyedRecord(3)), StatusCode::kFailedPrecondition, "read-only");
   }
   EXPECT_EQ(Contents(cache_)["store.db"], before["store.db"]);
   EXPECT_EQ(Contents(cache_).size(), before.size());
@@ -174,7 +174,7 @@ struct Mischief {
 };
 
 const Mischief kMischief[] = {
-    {"the file is moved", [](auto&, auto& path) { std::filesystem::rename(path, path + ".moved"); }},
+    {"the file was moved", [](auto&, auto& path) { std::filesystem::rename(path, path + ".moved"); }},
     {"the file is removed", [](auto&, auto& path) { std::filesystem::remove(path); }},
     {"all files are removed",
      [](auto& folder, auto&) {

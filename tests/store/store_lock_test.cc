@@ -74,7 +74,8 @@ class StoreLockTest : public ::testing::Test {
 
   TemporaryFolder folder_ = *testing::MakeFolder();
   std::string path_ = folder_.path() + "/cache/store.db";
-  const std::string locked_ = path_ + " is locked by another process: it goes on from memory, and is tried again later";
+  const std::string locked_ =
+      path_ + " is locked by another process: records are kept in memory, and the store is tried again later";
 };
 
 // A process that closes a file loses all locks that it holds on it (POSIX): also those of its other store, whose log

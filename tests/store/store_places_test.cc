@@ -58,7 +58,7 @@ TEST_F(StorePlacesTest, OtherPeoplesDatabasesAndNewerFormatsAreLeftAlone) {
   EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "a newer version of tuneonce (format 9");
   patch(63, 3);
   patch(71, 1);  // application_id, 68 to 71.
-  EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "is not a store of tuneonce");
+  EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "is not a tuneonce store");
   EXPECT_EQ(NumSetAside(), 0);
 }
 
@@ -75,7 +75,7 @@ TEST_F(StorePlacesTest, AShippedStoreIsReadFromAReadOnlyFolderUnderTheUsers) {
   options.read_only = true;
   Result<std::shared_ptr<SqliteStore>> shipped = SqliteStore::Open(options);
   ASSERT_OK(shipped);
-  EXPECT_ERROR((*shipped)->Put(Record(2)), StatusCode::kFailedPrecondition, "reading only");
+  EXPECT_ERROR((*shipped)->Put(Record(2)), StatusCode::kFailedPrecondition, "read-only");
   path_ = folder_->path() + "/user/store.db";
   auto user = Open();
   std::shared_ptr<RecordStore> layered = MakeLayeredStore(user, {*shipped});
@@ -111,7 +111,7 @@ TEST_F(StorePlacesTest, AStoreEmbeddedInAProgramIsRead) {
   ASSERT_OK(embedded);
   EXPECT_EQ((*embedded)->Lookup(Record(1).key)->match, RecordMatch::kExact);
   EXPECT_TRUE((*embedded)->Get(Fingerprint{3, 1})->has_value());
-  EXPECT_ERROR((*embedded)->Put(Record(2)), StatusCode::kFailedPrecondition, "for reading only");
+  EXPECT_ERROR((*embedded)->Put(Record(2)), StatusCode::kFailedPrecondition, "read-only");
   LayeredStore layered(std::make_shared<MemoryStore>(), {*embedded});
   EXPECT_EQ(layered.Lookup(Record(1).key)->match, RecordMatch::kExact);
   for (std::size_t size : {std::size_t{0}, std::size_t{50}, std::size_t{100}, bytes.size() / 2}) {
@@ -126,7 +126,7 @@ TEST_F(StorePlacesTest, AUmaskThatTakesTheOwnersPermissionsIsNamed) {
   EXPECT_EQ(testing::InChild([&] {
               umask(0777);
               EXPECT_ERROR(OpenError(folder_->path() + "/new/store.db"), StatusCode::kFailedPrecondition,
-                           "the process's umask takes them; set a umask such as 077");
+                           "the process's umask: set a umask such as 077");
             }),
             0);
   EXPECT_NE(access((folder_->path() + "/new").c_str(), F_OK), 0) << "nothing is left";

@@ -31,9 +31,9 @@ TEST(TuningRecordTest, ANewerFormatIsSaidToBeNewerAndAnOlderOneToBeOlder) {
   std::string of_format_1 = Encoder().Add(std::uint64_t{0x74756e6572310001}).Finish();
   std::string of_format_9 = Encoder().Add(std::uint64_t{0x74756e6572310009}).Finish();
   std::string of_nobody = Encoder().Add(std::uint64_t{1}).Finish();
-  EXPECT_ERROR(DecodeRecord(of_format_1), StatusCode::kInvalidArgument, "format 1, this tuneonce knows 4: tune");
-  EXPECT_ERROR(DecodeRecord(of_format_9), StatusCode::kInvalidArgument, "format 9, this tuneonce knows 4: update");
-  EXPECT_ERROR(DecodeRecord(of_nobody), StatusCode::kInvalidArgument, "no mark");
+  EXPECT_ERROR(DecodeRecord(of_format_1), StatusCode::kInvalidArgument, "format 1, but this tuneonce reads 4: tune");
+  EXPECT_ERROR(DecodeRecord(of_format_9), StatusCode::kInvalidArgument, "format 9, but this tuneonce reads 4: update");
+  EXPECT_ERROR(DecodeRecord(of_nobody), StatusCode::kInvalidArgument, "was not written by tuneonce");
 }
 
 template <typename Enum>

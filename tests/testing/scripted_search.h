@@ -26,8 +26,8 @@
 
 namespace tuneonce::testing {
 
-/// Compiles a source to itself; "error" does not compile, "slow" takes all the time that it is given, "late" a tenth of
-/// a second, and "cancel" sets `cancelled`. Sources with the same text have the same code.
+/// Compiles a source to itself; "error" or "error2" does not compile, "slow" takes all the time that it is given,
+/// "late" a tenth of a second, and "cancel" sets `cancelled`. Sources with the same text have the same code.
 class FakeToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
@@ -54,7 +54,7 @@ class FakeToolchain final : public Toolchain {
       while (!limits.cancelled->load()) std::this_thread::yield();
       return CancelledError("cancelled");
     }
-    if (source.content == "error") return InvalidArgumentError("line 1: error");
+    if (source.content.rfind("error", 0) == 0) return InvalidArgumentError("line 1: " + source.content);
     Artifact artifact;
     artifact.image = source.content;
     artifact.code_fingerprint = Fingerprinter().Add(source.content).Finish();

@@ -92,7 +92,7 @@ TEST(TileIrTest, OneOfSeveralEntriesIsPatched) {
   EXPECT_EQ(module->entries[0].hints.at("default").at("occupancy"), 8);
   EXPECT_EQ(module->entries[1].hints.at("default").at("occupancy"), 1);
   EXPECT_ERROR(PatchTileIrHints(file, Hints(), "softmax"), StatusCode::kNotFound,
-               "no entry 'softmax', but softmax_1024, softmax_4096");
+               "no entry 'softmax'; its entries are: softmax_1024, softmax_4096");
 }
 
 TEST(TileIrTest, AnExtractedEntryHasItsOwnGlobalsAndNoOtherEntry) {
@@ -120,7 +120,8 @@ TEST(TileIrTest, AnExtractedEntryHasItsOwnGlobalsAndNoOtherEntry) {
     EXPECT_EQ(extracted->entries[0].parameters, entry.parameters);
     EXPECT_EQ(*ExtractTileIrEntry(*alone, entry.name), *alone);
   }
-  EXPECT_ERROR(ExtractTileIrEntry(bytecode, "scale"), StatusCode::kNotFound, "no entry 'scale', but _Z5scaleILi128E");
+  EXPECT_ERROR(ExtractTileIrEntry(bytecode, "scale"), StatusCode::kNotFound,
+               "no entry 'scale'; its entries are: _Z5scaleILi128E");
 }
 
 TEST(TileIrTest, PatchingManyTimesDoesNotGrowTheFile) {

@@ -139,7 +139,7 @@ TEST_F(ChannelTest, ASendThatCouldNotBeginMayBeTriedAgain) {
 
 TEST_F(ChannelTest, AMessageThatIsTooLongIsNotSent) {
   const std::string_view too_long("never read", kMostBodyBytes + 1);
-  EXPECT_ERROR(ends_.first.Send(1, too_long, DeadlineIn(kLong)), StatusCode::kInvalidArgument, "is too long");
+  EXPECT_ERROR(ends_.first.Send(1, too_long, DeadlineIn(kLong)), StatusCode::kInvalidArgument, "exceeds the limit");
   EXPECT_OK(ends_.first.Send(2, "body", DeadlineIn(kLong)));
   EXPECT_EQ(Receive()->body, "body");
 }
@@ -151,7 +151,8 @@ TEST_F(ChannelTest, AnEndMayTakeNoMoreThanItExpects) {
   EXPECT_OK(ends_.second.Send(1, "eight by", DeadlineIn(kLong)));
   EXPECT_EQ(ends_.first.Receive(DeadlineIn(kLong))->body, "eight by");
   EXPECT_OK(ends_.second.Send(1, "nine byte", DeadlineIn(kLong)));
-  EXPECT_ERROR(ends_.first.Receive(DeadlineIn(kLong)), StatusCode::kInternal, "9 bytes is announced; the most are 8");
+  EXPECT_ERROR(ends_.first.Receive(DeadlineIn(kLong)), StatusCode::kInternal,
+               "9 bytes is announced, but the limit is 8");
 }
 
 TEST_F(ChannelTest, GarbageIsAProtocolErrorAndNothingFollowsIt) {

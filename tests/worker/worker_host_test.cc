@@ -78,8 +78,8 @@ TEST(WorkerHostTest, AHostWithoutStandardDescriptorsHasWorkers) {
   }
 }
 
-/// Starts a worker in a host of its own, which tells it `words` and dies by SIGKILL; true if the worker is gone soon.
-/// `before_death`: what else the host does.
+/// Starts a worker in a host of its own, which tells it `words` and dies by SIGKILL; true if the worker process has
+/// ended soon. `before_death`: what else the host does.
 bool EndsWithItsHost(
     const std::vector<std::string>& words, const std::function<void()>& before_death = [] {}) {
   int ends[2];

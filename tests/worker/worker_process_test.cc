@@ -190,7 +190,7 @@ TEST(WorkerProcessTest, StartedByHandItSaysThatItHasNoUse) {
   Result<ProcessResult> result = RunProcess(options);
   ASSERT_OK(result);
   EXPECT_EQ(result->exit_code, 1);
-  EXPECT_EQ(result->output, "this program is started by tuneonce, for searches; it has no other use\n");
+  EXPECT_EQ(result->output, "this program is only started by tuneonce, to isolate searches: do not run it directly\n");
 }
 
 }  // namespace

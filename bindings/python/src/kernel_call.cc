@@ -279,7 +279,8 @@ Result<std::vector<WarmedKey>> KernelCaller::WarmupAll(const std::vector<KernelC
   KernelCaller& first = *callers.front();
   for (const KernelCaller* caller : callers) {
     bool is_same = &caller->device_.api() == &first.device_.api() && caller->device_.index() == first.device_.index();
-    if (!is_same) return InvalidArgumentError("the kernels are for several devices: warm up those of each by a call");
+    if (!is_same)
+      return InvalidArgumentError("the kernels are for several devices: call warmup_all once for each device");
   }
   Result<std::vector<WarmedKey>> warmed = std::vector<WarmedKey>();
   Status status = first.OnDevice(stream, [&](CUstream where) {

@@ -142,7 +142,7 @@ TunedKernel::NamedConfig NamedConfigOf(const py::dict& config) {
     } else if (py::isinstance<py::str>(value)) {
       named.emplace_back(std::move(axis), value.cast<std::string>());
     } else {
-      throw py::type_error("the axis '" + axis + "': a value is an int, float, bool or str");
+      throw py::type_error("the axis '" + axis + "': the value must be an int, float, bool or str");
     }
   }
   return named;

@@ -26,16 +26,17 @@ void AddExceptions(pybind11::module_& module) {
     module.add_object(name.c_str(), pybind11::reinterpret_borrow<pybind11::object>(exception));
     Exceptions()[code] = exception;
   };
-  add(StatusCode::kCancelled, nullptr, "It was ended before it was done.");
-  add(StatusCode::kInvalidArgument, PyExc_ValueError, "An argument, a declaration or a file does not fit.");
-  add(StatusCode::kDeadlineExceeded, PyExc_TimeoutError, "It took too long.");
+  add(StatusCode::kCancelled, nullptr, "The call was cancelled.");
+  add(StatusCode::kInvalidArgument, PyExc_ValueError, "An argument, a declaration or a file is invalid.");
+  add(StatusCode::kDeadlineExceeded, PyExc_TimeoutError, "The deadline passed.");
   add(StatusCode::kNotFound, PyExc_LookupError, "There is no such bundle, store or key.");
-  add(StatusCode::kResourceExhausted, PyExc_MemoryError, "No memory, no process or no room for it.");
-  add(StatusCode::kFailedPrecondition, nullptr, "Not in this state: while a stream captures, say.");
+  add(StatusCode::kResourceExhausted, PyExc_MemoryError, "Memory, processes or disk space are exhausted.");
+  add(StatusCode::kFailedPrecondition, nullptr,
+      "The current state forbids the call, for example while a stream captures.");
   add(StatusCode::kUnimplemented, PyExc_NotImplementedError, "This build or driver does not have it.");
-  add(StatusCode::kInternal, nullptr, "No config worked, or the library is wrong.");
-  add(StatusCode::kUnavailable, nullptr, "What it needs is not there now: a driver, a compiler.");
-  add(StatusCode::kDataLoss, nullptr, "Data of the caller's were overwritten; the message names them.");
+  add(StatusCode::kInternal, nullptr, "No config worked, or the library has an internal error.");
+  add(StatusCode::kUnavailable, nullptr, "A driver, a compiler or another requirement is missing now.");
+  add(StatusCode::kDataLoss, nullptr, "Data of the caller was overwritten; the message names the tensors.");
 }
 
 PyObject* SetException(const Status& status) {

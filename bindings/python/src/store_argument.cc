@@ -29,7 +29,7 @@ std::shared_ptr<RecordStore> OpenFile(py::handle path, bool read_only) {
   SqliteStoreOptions options;
   options.path = PathOf("store", path);
   options.read_only = read_only;
-  if (options.path.empty()) throw py::value_error("store is a file's path, not ''");
+  if (options.path.empty()) throw py::value_error("store must be a file's path, not ''");
   return ValueOrThrow(SqliteStore::Open(std::move(options)));
 }
 
@@ -74,7 +74,7 @@ std::shared_ptr<RecordStore> OneStoreOf(py::handle given) {
 std::shared_ptr<RecordStore> StoreOf(py::handle given) {
   if (!py::isinstance<py::list>(given) && !py::isinstance<py::tuple>(given)) return OneStoreOf(given);
   auto layers = py::reinterpret_borrow<py::sequence>(given);
-  if (layers.size() == 0) throw py::value_error("store is a list of no stores; None is the user's own");
+  if (layers.size() == 0) throw py::value_error("store must not be an empty list; None means the user's own store");
   std::shared_ptr<RecordStore> written = OneStoreOf(layers[0]);
   if (layers.size() == 1) return written;
   std::vector<std::shared_ptr<RecordStore>> shipped;

@@ -23,7 +23,7 @@ CUstream StreamOf(py::handle object) {
   if (py::hasattr(object, "cuda_stream")) {
     return StreamOf(object.attr("cuda_stream"));
   }
-  throw py::type_error("a stream is an int, or an object with __cuda_stream__ or cuda_stream");
+  throw py::type_error("a stream must be an int, or an object with __cuda_stream__ or cuda_stream");
 }
 
 }  // namespace tuneonce::python

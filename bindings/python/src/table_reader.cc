@@ -8,7 +8,7 @@ bool TableRef::ReadTable(PyObject* object, std::size_t count) {
   const bool is_words = view.dtype == DType::kInt64 || view.dtype == DType::kUInt64;
   const bool is_dense = view.rank == 1 && (view.strides[0] == 1 || view.shape[0] <= 1);
   if (!is_words || !is_dense || view.shape[0] != static_cast<std::int64_t>(count)) {
-    PyErr_Format(PyExc_TypeError, "the table of addresses is a dense int64 tensor of %zu elements, not %s", count,
+    PyErr_Format(PyExc_TypeError, "the table of addresses must be a dense int64 tensor of %zu elements, not %s", count,
                  view.ToString().c_str());
     return false;
   }
@@ -21,7 +21,7 @@ bool TableRef::Read(PyObject* object, bool is_cpu) {
     PyErr_Format(PyExc_TypeError, "expected a tuneonce.PointerTable, got %s", Py_TYPE(object)->tp_name);
     return false;
   }
-  PyObject* list = PySequence_Fast(PyTuple_GET_ITEM(object, 1), "the tensors of a PointerTable are a sequence");
+  PyObject* list = PySequence_Fast(PyTuple_GET_ITEM(object, 1), "the tensors of a PointerTable must be a sequence");
   if (list == nullptr) return false;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
   bool is_read = true;

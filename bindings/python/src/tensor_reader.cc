@@ -286,14 +286,14 @@ bool TensorRef::FromNamedDType(PyObject* object) {
 bool TensorRef::ReadStream(PyObject* interface) {
   PyObject* stream = PyDict_GetItemString(interface, "stream");
   if (stream == nullptr || stream == Py_None) return true;
-  if (!PyLong_Check(stream)) return TypeError("the stream of __cuda_array_interface__ is an int or None");
+  if (!PyLong_Check(stream)) return TypeError("the stream of __cuda_array_interface__ must be an int or None");
   void* handle = PyLong_AsVoidPtr(stream);
   if (PyErr_Occurred() != nullptr) return false;
   producer_stream_ = static_cast<CUstream>(handle);  // The driver's own names of the default streams are 1 and 2.
   if (producer_stream_ != nullptr) return true;
   return TypeError(
-      "the stream of __cuda_array_interface__ is 0, which may be either default stream: it is 1 for the "
-      "legacy one and 2 for the thread's");
+      "the stream of __cuda_array_interface__ is 0, which is ambiguous: use 1 for the legacy default stream, or 2 for "
+      "the per-thread one");
 }
 
 bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
@@ -335,7 +335,7 @@ bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
   const bool has_strides = strides != nullptr && strides != Py_None;
   if (has_strides && (PyTuple_Check(strides) == 0 || PyTuple_Size(strides) != view_.rank)) {
     return TypeError(
-        "the strides of __cuda_array_interface__ are None or a tuple of ints, one for each dimension: "
+        "the strides of __cuda_array_interface__ must be None or a tuple of ints, one for each dimension: "
         "pass None for a row-major array");
   }
   std::int64_t row_major = element;

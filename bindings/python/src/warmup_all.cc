@@ -54,7 +54,7 @@ TunedKernel::Shape ReadShape(const KernelDefinition& definition, py::handle give
   }
   if (PySequence_Check(given.ptr()) == 0) ThrowWrongType("a shape", "a dict or a sequence of extents", given);
   auto in_order = py::reinterpret_borrow<py::sequence>(given);
-  if (in_order.size() != definition.dims().size()) throw py::value_error("a shape has one value per dim");
+  if (in_order.size() != definition.dims().size()) throw py::value_error("a shape needs one value per dim");
   for (const std::string& dim : definition.dims()) {
     shape.values.emplace_back(dim, WholeNumberOf(dim, in_order[shape.values.size()]));
   }

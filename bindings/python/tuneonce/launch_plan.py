@@ -18,7 +18,7 @@ class LaunchPlan:
     match: how well the record fits: "exact", "other_driver", "other_device"; None without a record.
     config: {axis: value}; None where it is not known yet. variant: what builds it; "" where that is not known.
     record: what is known of the selected config, as `tuneonce.records` returns it; None if there is no record.
-    miss: why the store has no record that serves; None if it has one, or was not asked.
+    miss: why the store has no record that can be used; None if it has one, or was not asked.
     """
 
     action: Literal["selected", "fallback", "search", "nothing"]

@@ -63,8 +63,7 @@ class StoreRanks:
         self._store, self._rank, self._size, self._prefix = store, rank, size, f"tuneonce/{name}/"
         me = os.urandom(16).hex().encode()
         if self._cell(f"rank/{rank}", me) != me:
-            raise RuntimeError(f"rank {rank} of the group '{name}' has been here before: give each start of a job a name "
-                               "of its own")
+            raise RuntimeError(f"rank {rank} of the group '{name}' joined before: use a new group name for each start of a job")
         if (there := self._cell("size", str(size).encode())) != str(size).encode():
             raise RuntimeError(f"the group '{name}' has {there.decode()} ranks, not {size}")
 

@@ -46,7 +46,7 @@ class Failure(Generic[C]):
 
 @dataclasses.dataclass(frozen=True)
 class Duplicate(Generic[C]):
-    """A config whose code and launch equal those of another one, so that it was not measured."""
+    """A config whose code and launch equal those of another one, so that not measured."""
     config: C
     same_as: C
 

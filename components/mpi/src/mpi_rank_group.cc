@@ -80,13 +80,13 @@ class MpiRank final : public RankGroup {
   Status CheckThread() const {
     int is_over = 0, level = MPI_THREAD_SINGLE, is_main = 0;
     MPI_Finalized(&is_over);
-    if (is_over != 0) return FailedPreconditionError("MPI is over (MPI_Finalize)");
+    if (is_over != 0) return FailedPreconditionError("MPI was finalized already (MPI_Finalize)");
     MPI_Query_thread(&level);
     MPI_Is_thread_main(&is_main);
     if (level >= MPI_THREAD_SERIALIZED || is_main != 0) return Status();
     return FailedPreconditionError(
-        "MPI was made for its main thread alone, and this is another one: initialize it by MPI_Init_thread with "
-        "MPI_THREAD_SERIALIZED or more");
+        "MPI allows calls only from its main thread, and this is another one: call MPI_Init_thread with "
+        "MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE");
   }
 
   std::optional<std::string> Find(const std::string& name) const {
@@ -161,12 +161,12 @@ Result<std::shared_ptr<RankGroup>> MakeMpiRank(MpiRankOptions options) {
   MPI_Finalized(&is_over);
   if (is_begun == 0 || is_over != 0) {
     return FailedPreconditionError(is_begun == 0 ? "MPI is not initialized: call MPI_Init_thread before MakeMpiRank"
-                                                 : "MPI is over (MPI_Finalize)");
+                                                 : "MPI was finalized already (MPI_Finalize)");
   }
   constexpr int kMostTag = 32767;  // Every MPI has these.
   if (options.tag < 0 || options.tag > kMostTag - static_cast<int>(kTags)) {
     return InvalidArgumentError(
-        absl::StrCat("MpiRankOptions::tag is ", options.tag, ": it takes 0 to ", kMostTag - static_cast<int>(kTags)));
+        absl::StrCat("MpiRankOptions::tag is ", options.tag, ": it must be 0 to ", kMostTag - static_cast<int>(kTags)));
   }
   MPI_Comm communicator = options.communicator ? MPI_Comm_f2c(*options.communicator) : MPI_COMM_WORLD;
   int rank = 0, size = 0;

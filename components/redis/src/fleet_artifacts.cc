@@ -55,7 +55,7 @@ Result<std::optional<Artifact>> FleetArtifacts::Read(const Fingerprint& key) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string sha256, server_.Open(name, named.text));
   TUNEONCE_ASSIGN_OR_RETURN(RedisReply code, GetAndKeep(CodeKey(sha256), deadline));
   if (code.is_nil()) return std::optional<Artifact>();
-  if (Sha256(code.text) != sha256) return InvalidArgumentError("its bytes are not those that were signed");
+  if (Sha256(code.text) != sha256) return InvalidArgumentError("its bytes differ from those that were signed");
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, DecodeArtifact(code.text));
   return std::optional<Artifact>(std::move(artifact));
 }
@@ -88,7 +88,8 @@ Result<std::vector<Fingerprint>> FleetArtifacts::Keys() const {
   do {
     TUNEONCE_ASSIGN_OR_RETURN(
         RedisReply page, server_.Call({"SCAN", cursor, "MATCH", prefix + "*", "COUNT", "1000"}, server_.Deadline()));
-    if (page.elements.size() != 2) return InternalError("the store " + server_.place() + " answers something else");
+    if (page.elements.size() != 2)
+      return InternalError("the store " + server_.place() + " returned an unexpected reply");
     cursor = page.elements[0].text;
     for (const RedisReply& key : page.elements[1].elements) {
       if (auto fingerprint = FingerprintOf(key.text.substr(prefix.size()))) keys.push_back(*fingerprint);

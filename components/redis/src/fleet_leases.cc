@@ -84,9 +84,11 @@ Result<TuningLease> FleetLeases::Acquire(const TuningKey& key, const WaitLimits&
   for (;;) {
     TUNEONCE_ASSIGN_OR_RETURN(TuningLease held, Try(lease));
     if (held != nullptr) return held;
-    if (limits.cancelled != nullptr && *limits.cancelled) return CancelledError("cancelled while another host tunes");
+    if (limits.cancelled != nullptr && *limits.cancelled)
+      return CancelledError("cancelled while another host was tuning the key");
     const auto left = std::chrono::duration_cast<milliseconds>(end - FleetServer::Clock::now());
-    if (left.count() <= 0) return DeadlineExceededError("another host tunes the same key, and did not end in time");
+    if (left.count() <= 0)
+      return DeadlineExceededError("another host is tuning the same key, and did not finish in time");
     std::this_thread::sleep_for(std::min(left, kPause));
   }
 }

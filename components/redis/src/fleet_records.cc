@@ -58,7 +58,8 @@ Result<TuningRecord> FleetRecords::Open(const std::string& hash, const std::stri
   TUNEONCE_ASSIGN_OR_RETURN(std::string body, server_.Open(hash + "/" + field, bytes));
   TUNEONCE_ASSIGN_OR_RETURN(TuningRecord record, DecodeRecord(body));
   const bool is_at_own_key = FullKey(record.key).ToString() == field;
-  return is_at_own_key ? Result<TuningRecord>(std::move(record)) : InvalidArgumentError("it is another key's");
+  return is_at_own_key ? Result<TuningRecord>(std::move(record))
+                       : InvalidArgumentError("the record belongs to another key");
 }
 
 Result<RecordLookup> FleetRecords::Lookup(const TuningKey& key) const {
@@ -67,7 +68,8 @@ Result<RecordLookup> FleetRecords::Lookup(const TuningKey& key) const {
       RedisReply reply,
       server_.Run(kLookup, {hash, fleet_keys::KernelsOf(key)},
                   {server_.options().read_only ? "0" : server_.KeepMs(), kernel}, server_.Deadline()));
-  if (reply.elements.size() != 2) return InternalError("the store " + server_.place() + " answers something else");
+  if (reply.elements.size() != 2)
+    return InternalError("the store " + server_.place() + " returned an unexpected reply");
   const std::vector<RedisReply>& fields = reply.elements[0].elements;
   RecordLookup best;
   std::vector<TuningRecord> records;
@@ -110,8 +112,8 @@ Status FleetRecords::Put(TuningRecord record, std::uint64_t token) {
                                          std::to_string(token), server_.KeepMs(), kernel},
                                         server_.Deadline()));
   if (reply.integer == 1) return Status();
-  return FailedPreconditionError("the right to tune " + record.key.kernel + " " + record.key.key_text +
-                                 " went to another host meanwhile, whose record stays in " + server_.place());
+  return FailedPreconditionError("the lease for tuning " + record.key.kernel + " " + record.key.key_text +
+                                 " passed to another host, whose record is kept in " + server_.place());
 }
 
 Status FleetRecords::Remove(const TuningKey& key) {

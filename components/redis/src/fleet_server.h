@@ -57,7 +57,7 @@ class FleetServer {
   std::string KeepMs() const { return std::to_string(std::int64_t{options_.keep_days} * 24 * 3600 * 1000); }
   Status CheckWritable() const {
     if (!options_.read_only) return Status();
-    return FailedPreconditionError("the store " + place() + " is open for reading only");
+    return FailedPreconditionError("the store " + place() + " was opened read-only");
   }
 
  private:
@@ -67,7 +67,7 @@ class FleetServer {
     // The text is the same each time, so that its warning is logged once.
     if (!outage_.MayAsk()) {
       return UnavailableError("the store " + place() +
-                              " does not answer: it goes on without, and is tried again later");
+                              " does not answer: tuning continues without the store, which is tried again later");
     }
     Result<RedisReply> reply = question();
     if (reply.status().code() == StatusCode::kUnavailable) {

@@ -21,7 +21,7 @@ Result<std::unique_ptr<RedisClient>> RedisClient::Create(RedisOptions options, G
 
 Status RedisClient::CheckOwner() const {
   if (getpid() == owner_) return Status();
-  return FailedPreconditionError(options_.ToString() + " was opened before a fork: open another one in the child");
+  return FailedPreconditionError(options_.ToString() + " was opened before a fork: open it again in the child");
 }
 
 Result<RedisReply> RedisClient::Call(const RedisCommand& command, Clock::time_point deadline) {

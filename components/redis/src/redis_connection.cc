@@ -84,7 +84,7 @@ Result<RedisConnection> RedisConnection::Open(const RedisOptions& options, const
                                               Clock::time_point deadline) {
   TUNEONCE_ASSIGN_OR_RETURN(RedisSocket socket, RedisSocket::Connect(addresses, deadline));
   RedisConnection connection(std::move(socket));
-  if (connection.reader_ == nullptr) return ResourceExhaustedError("no memory");
+  if (connection.reader_ == nullptr) return ResourceExhaustedError("there is not enough memory for the reply");
   if (!options.password.empty()) {
     RedisCommand auth{"AUTH"};
     if (!options.user.empty()) auth.push_back(options.user);
@@ -111,7 +111,7 @@ Result<RedisReply> RedisConnection::Read(Clock::time_point deadline) {
     void* read = nullptr;
     if (redisReaderFeed(reader_, buffer.data(), received) != REDIS_OK ||
         redisReaderGetReply(reader_, &read) != REDIS_OK) {
-      return UnavailableError(std::string("what answers is no Redis: ") + reader_->errstr);
+      return UnavailableError(std::string("the server does not speak the Redis protocol: ") + reader_->errstr);
     }
     if (read == nullptr) continue;
     is_lost_ = false;
@@ -120,7 +120,7 @@ Result<RedisReply> RedisConnection::Read(Clock::time_point deadline) {
     freeReplyObject(reply);
     return value;
   }
-  return UnavailableError("the answer is too long");
+  return UnavailableError("the reply is too long");
 }
 
 }  // namespace v0

@@ -75,7 +75,7 @@ Status TakeHost(std::string_view place, RedisOptions* options) {
     options->host = std::string(place.substr(0, colon));
     port = place.substr(colon);
   }
-  if (options->host.empty()) return Wrong("names no host");
+  if (options->host.empty()) return Wrong("has no host");
   if (port.empty()) return Status();
   if (port.front() == ':' && absl::SimpleAtoi(std::string(port.substr(1)), &options->port)) return Status();
   return Wrong("has a port that is not a number");
@@ -88,7 +88,7 @@ bool IsRedisAddress(std::string_view text) {
 }
 
 Result<RedisOptions> RedisOptions::Parse(std::string_view address) {
-  if (!IsRedisAddress(address)) return Wrong("begins with redis:// or redis+unix://");
+  if (!IsRedisAddress(address)) return Wrong("must begin with redis:// or redis+unix://");
   const bool is_unix = address.substr(0, sizeof(kUnix) - 1) == kUnix;
   std::string_view rest = address.substr(is_unix ? sizeof(kUnix) - 1 : sizeof(kTcp) - 1);
   RedisOptions options;
@@ -100,13 +100,13 @@ Result<RedisOptions> RedisOptions::Parse(std::string_view address) {
     options.unix_socket = std::string(rest);
     options.name = std::exchange(query["name"], "");
     query.erase("name");
-    if (rest.empty() || rest.front() != '/') return Wrong("names no socket by its full path");
+    if (rest.empty() || rest.front() != '/') return Wrong("has no absolute path of a socket");
   } else {
     const std::size_t slash = std::min(rest.find('/'), rest.size());
     TUNEONCE_RETURN_IF_ERROR(TakeHost(rest.substr(0, slash), &options));
     options.name = std::string(rest.substr(std::min(slash + 1, rest.size())));
   }
-  if (!query.empty()) return Wrong("does not know '" + query.begin()->first + "='");
+  if (!query.empty()) return Wrong("has the unknown option '" + query.begin()->first + "='");
   TUNEONCE_RETURN_IF_ERROR(options.Validate());
   return options;
 }
@@ -119,12 +119,12 @@ std::string RedisOptions::ToString() const {
 
 Status RedisOptions::Validate() const {
   if (!IsName(name)) {
-    return Wrong(
-        absl::StrCat("has the name '", name, "', which is 1 to ", kLongestName, " letters, digits, '.', '_' and '-'"));
+    return Wrong(absl::StrCat("has the name '", name, "', but a name has 1 to ", kLongestName,
+                              " letters, digits, '.', '_' and '-'"));
   }
   if (unix_socket.empty() && (port < 1 || port > 65535)) return Wrong(absl::StrCat("has the port ", port));
   if (database < 0 || database > kMostDatabases) return Wrong(absl::StrCat("has the db ", database));
-  if (timeout_ms < 1) return InvalidArgumentError("RedisOptions::timeout_ms is at least 1");
+  if (timeout_ms < 1) return InvalidArgumentError("RedisOptions::timeout_ms must be at least 1");
   return Status();
 }
 

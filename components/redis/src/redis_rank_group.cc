@@ -47,8 +47,8 @@ constexpr milliseconds kFirstPause(1), kLongestPause(20);
 
 Status Lost(const RedisOptions& redis) {
   return FailedPreconditionError(redis.ToString() +
-                                 " was restarted, or emptied, since this group began: what the ranks agreed on may be "
-                                 "lost; start the job again (RedisRankOptions::survives_restart)");
+                                 " was restarted or emptied since this group began, and agreements of the ranks may be "
+                                 "lost: start the job again (RedisRankOptions::survives_restart)");
 }
 
 /// That each connection is to the server's same start.
@@ -60,7 +60,7 @@ class SameStart {
     if (survives_restart_) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(RedisReply info, connection.Call({"INFO", "server"}, deadline));
     const std::size_t begin = info.text.find("run_id:");
-    if (begin == std::string::npos) return FailedPreconditionError("it says no run_id in INFO server");
+    if (begin == std::string::npos) return FailedPreconditionError("INFO server has no run_id");
     const std::string start = info.text.substr(begin, info.text.find('\r', begin) - begin);
     if (start_.empty()) start_ = start;
     return start == start_ ? Status() : Lost(redis);
@@ -77,7 +77,7 @@ class RedisRank final : public RankGroup {
     if (options.size < 1 || options.rank < 0 || options.rank >= options.size) {
       return InvalidArgumentError(absl::StrCat("invalid rank ", options.rank, " of ", options.size));
     }
-    if (options.expiry_seconds < 1) return InvalidArgumentError("RedisRankOptions::expiry_seconds is at least 1");
+    if (options.expiry_seconds < 1) return InvalidArgumentError("RedisRankOptions::expiry_seconds must be at least 1");
     auto start = std::make_shared<SameStart>(options.survives_restart);
     RedisOptions redis = options.redis;
     TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<RedisClient> client,
@@ -130,7 +130,7 @@ class RedisRank final : public RankGroup {
     const std::string me = Nonce();
     TUNEONCE_ASSIGN_OR_RETURN(
         RedisReply reply, Run(kJoin, {me, std::to_string(size()), std::to_string(rank()), Expiry()}, PatienceEnd()));
-    if (reply.elements.size() != 3) return InternalError("Redis answers something else");
+    if (reply.elements.size() != 3) return InternalError("Redis returned an unexpected reply");
     epoch_ = reply.elements[0].text;
     if (reply.elements[1].text != std::to_string(size())) {
       return FailedPreconditionError(
@@ -138,7 +138,7 @@ class RedisRank final : public RankGroup {
     }
     if (reply.elements[2].text == me) return Status();
     return FailedPreconditionError(absl::StrCat("rank ", rank(), " of the group '", options_.redis.name,
-                                                "' has been here before: give each start of a job a name of its own"));
+                                                "' joined before: use a new group name for each start of a job"));
   }
 
   Result<RedisReply> Run(const char* script, const std::vector<std::string>& arguments, Clock::time_point end) {

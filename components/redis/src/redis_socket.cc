@@ -37,7 +37,7 @@ Result<std::vector<ServerAddress>> ResolveServer(const RedisOptions& options) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int error = getaddrinfo(options.host.c_str(), std::to_string(options.port).c_str(), &hints, &found);
-  if (error != 0) return UnavailableError("no address of '" + options.host + "': " + gai_strerror(error));
+  if (error != 0) return UnavailableError("no address was found for '" + options.host + "': " + gai_strerror(error));
   std::vector<ServerAddress> addresses;
   for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
     ServerAddress address;
@@ -59,7 +59,7 @@ RedisSocket::~RedisSocket() {
 }
 
 Result<RedisSocket> RedisSocket::Connect(const std::vector<ServerAddress>& addresses, Clock::time_point deadline) {
-  Status failed = UnavailableError("no address");
+  Status failed = UnavailableError("the host has no address");
   for (const ServerAddress& address : addresses) {
     const int file = socket(address.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (file < 0) return SystemError("socket", errno);
@@ -90,7 +90,7 @@ Status RedisSocket::WaitFor(short events, Clock::time_point deadline) {
     pollfd waited{file_, events, 0};
     const int ready = poll(&waited, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
     if (ready > 0) return Status();
-    if (ready == 0 && left <= 0) return UnavailableError("no answer in time");
+    if (ready == 0 && left <= 0) return UnavailableError("no reply arrived in time");
     if (ready < 0 && errno != EINTR) return SystemError("poll", errno);
   }
 }
@@ -114,7 +114,7 @@ Result<std::size_t> RedisSocket::Receive(char* buffer, std::size_t size, Clock::
     const ssize_t received = recv(file_, buffer, size, 0);
     if (received > 0) {
       if (Clock::now() < deadline) return static_cast<std::size_t>(received);
-      return UnavailableError("no whole answer in time");  // However often a little comes.
+      return UnavailableError("the reply did not arrive completely in time");  // However often a little comes.
     }
     if (received == 0) return UnavailableError("the server closed the connection");
     if (errno == EAGAIN) {

@@ -27,10 +27,10 @@ RedisStore::RedisStore(std::shared_ptr<FleetServer> server) : impl_(std::make_un
 RedisStore::~RedisStore() = default;
 
 Result<std::shared_ptr<RedisStore>> RedisStore::Open(RedisStoreOptions options) {
-  if (options.keep_days < 1) return InvalidArgumentError("RedisStoreOptions::keep_days is at least 1");
+  if (options.keep_days < 1) return InvalidArgumentError("RedisStoreOptions::keep_days must be at least 1");
   constexpr int kLeastLeaseMs = 100;
   if (options.lease_ms < kLeastLeaseMs) {
-    return InvalidArgumentError(absl::StrCat("RedisStoreOptions::lease_ms is at least ", kLeastLeaseMs));
+    return InvalidArgumentError(absl::StrCat("RedisStoreOptions::lease_ms must be at least ", kLeastLeaseMs));
   }
   TUNEONCE_ASSIGN_OR_RETURN(Signatures signatures, Signatures::Create(options.keys));
   TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<RedisClient> client, RedisClient::Create(options.redis));
@@ -78,7 +78,8 @@ Result<StoreReport> RedisStore::Verify() const {
       continue;
     }
     TUNEONCE_RETURN_IF_ERROR(artifact.status());
-    if (!*artifact) report.problems.push_back(absl::StrCat("artifact ", key.ToString(), ": its bytes are gone"));
+    if (!*artifact)
+      report.problems.push_back(absl::StrCat("artifact ", key.ToString(), ": its bytes have expired or were deleted"));
     if (*artifact) report.artifact_bytes += static_cast<std::int64_t>((*artifact)->image.size());
   }
   return report;

@@ -51,20 +51,19 @@ std::string Sha256(std::string_view bytes) {
 Result<Signatures> Signatures::Create(std::vector<SigningKey> keys) {
   if (keys.empty()) {
     return InvalidArgumentError(
-        "a fleet's store needs a signing key (RedisStoreOptions::keys; TUNEONCE_FLEET_KEYS names a file of them): what "
-        "nobody signed is not run");
+        "a fleet's store needs a signing key (RedisStoreOptions::keys; TUNEONCE_FLEET_KEYS names a file of them): "
+        "unsigned code is never run");
   }
   std::set<std::string> ids;
   for (const SigningKey& key : keys) {
     if (!IsId(key.id)) {
       return InvalidArgumentError(
-          absl::StrCat("a signing key's id is 1 to ", kLongestId, " letters, digits, '.', '_' and '-'"));
+          absl::StrCat("the id of a signing key must have 1 to ", kLongestId, " letters, digits, '.', '_' and '-'"));
     }
     if (!ids.insert(key.id).second) return InvalidArgumentError("two signing keys have the id '" + key.id + "'");
     if (key.secret.size() >= kLeastSecretBytes) continue;
-    return InvalidArgumentError(absl::StrCat("the signing key '", key.id, "' has ", key.secret.size(),
-                                             " bytes: give it ", kLeastSecretBytes,
-                                             " or more, by chance (openssl rand -hex 32)"));
+    return InvalidArgumentError(absl::StrCat("the signing key '", key.id, "' has ", key.secret.size(), " bytes: use ",
+                                             kLeastSecretBytes, " or more random bytes (openssl rand -hex 32)"));
   }
   return Signatures(std::move(keys));
 }
@@ -79,19 +78,20 @@ std::string Signatures::Sign(std::string_view name, std::string_view body) const
 
 Result<std::string> Signatures::Open(std::string_view name, std::string_view bytes) const {
   const std::size_t id_at = kMark.size() + 1;
-  if (bytes.size() < id_at || bytes.substr(0, kMark.size()) != kMark) return InvalidArgumentError("nobody signed it");
+  if (bytes.size() < id_at || bytes.substr(0, kMark.size()) != kMark)
+    return InvalidArgumentError("the entry is not signed");
   const std::size_t id_size = static_cast<unsigned char>(bytes[kMark.size()]);
-  if (bytes.size() < id_at + id_size + kSignatureBytes) return InvalidArgumentError("it is cut");
+  if (bytes.size() < id_at + id_size + kSignatureBytes) return InvalidArgumentError("the entry is truncated");
   const std::string_view id = bytes.substr(id_at, id_size);
-  if (!IsId(id)) return InvalidArgumentError("nobody signed it");
+  if (!IsId(id)) return InvalidArgumentError("the entry is not signed");
   auto key = std::find_if(keys_.begin(), keys_.end(), [&](const SigningKey& each) { return each.id == id; });
   if (key == keys_.end()) {
-    return InvalidArgumentError("it was signed by the key '" + std::string(id) + "', which is not trusted here");
+    return InvalidArgumentError("the entry was signed by the key '" + std::string(id) + "', which is not trusted here");
   }
   const std::string_view signature = bytes.substr(id_at + id_size, kSignatureBytes);
   const std::string_view body = bytes.substr(id_at + id_size + kSignatureBytes);
   if (CRYPTO_memcmp(SignatureOf(*key, name, body).data(), signature.data(), kSignatureBytes) != 0) {
-    return InvalidArgumentError("its signature does not fit: it was changed, or signed for another place");
+    return InvalidArgumentError("the signature is wrong: the entry was changed, or signed for another place");
   }
   return std::string(body);
 }

@@ -29,7 +29,7 @@ Result<std::vector<SigningKey>> ReadSigningKeys(const std::string& path) {
   const bool is_private = info.st_uid == geteuid() || info.st_uid == 0;
   if (!is_private || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return FailedPreconditionError("the signing keys in " + path +
-                                   " are for their owner alone: give the file the mode 0600, and this user as owner");
+                                   " can be read by others: give the file mode 0600 and this user as its owner");
   }
   std::ifstream file(path);
   std::vector<SigningKey> keys;
@@ -39,7 +39,7 @@ Result<std::vector<SigningKey>> ReadSigningKeys(const std::string& path) {
     std::string id, hex, more;
     if (!(words >> id) || id[0] == '#') continue;
     if (!(words >> hex) || (words >> more) || !IsHex(hex)) {
-      return FailedPreconditionError(absl::StrCat(path, ", line ", number, ": a key is a line 'ID HEX'"));
+      return FailedPreconditionError(absl::StrCat(path, ", line ", number, ": expected a key as 'ID HEX'"));
     }
     keys.push_back({id, absl::HexStringToBytes(hex)});
   }

@@ -122,7 +122,7 @@ const std::vector<ImpossiblePair>& ImpossiblePairs() {
   static const auto* const pairs = new std::vector<ImpossiblePair>{
       {1, Of(KeyKind::kDType), 2, Of(VariantKind::kFiles), "a file's name says a config, and a dtype is part of none"},
       {2, Of(VariantKind::kTileCpp), 6, Of(SharedMemory::k64KiB), "tile kernels have no dynamic shared memory"},
-      {2, Of(VariantKind::kStrided), 8, Of(Tensors::kByPointers), "tensors that are reached by pointers are dense"},
+      {2, Of(VariantKind::kStrided), 8, Of(Tensors::kByPointers), "a tensor that is passed ByPointers is always dense"},
   };
   return *pairs;
 }
