@@ -24,11 +24,11 @@ constexpr DType ScalarDType() {
 }
 
 /// A reference to one argument that the caller passes to Launch: a TensorView, a PointerTable or a scalar.
-/// TunedKernel::Launch makes it on the stack. One comparison of kind() detects a scalar of another type than the
-/// declared one. REQUIRES: the referenced value outlives the call.
+/// TunedKernel::Launch makes it on the stack. A launch compares kind() with the declared kind, and returns
+/// InvalidArgument for an argument of another type. REQUIRES: the referenced value outlives the call.
 class Argument {
  public:
-  /// The kind of a tensor. The kind of a scalar is its DType.
+  /// The value of kind() for a TensorView. For a scalar, kind() is its DType as a number.
   static constexpr std::uint32_t kTensor = 0x100;
   static constexpr std::uint32_t kTable = kTensor | 0x200;
 
@@ -38,13 +38,13 @@ class Argument {
   Argument(const T& scalar)  // NOLINT(google-explicit-constructor)
       : kind_(static_cast<std::uint32_t>(ScalarDType<T>())), value_(&scalar) {}
 
-  /// Refers to a scalar whose dtype is known at run time only. `value` points to DTypeBytes(dtype) bytes.
+  /// Makes a reference to a scalar whose dtype is known at run time only. `value` points to DTypeBytes(dtype) bytes.
   static Argument Scalar(DType dtype, const void* value) { return Argument(static_cast<std::uint32_t>(dtype), value); }
 
   std::uint32_t kind() const { return kind_; }
   bool is_tensor() const { return (kind_ & kTensor) != 0; }
   bool is_table() const { return kind_ == kTable; }
-  /// Returns the tensor, or the `view` of a PointerTable. REQUIRES: is_tensor().
+  /// Returns the TensorView, or the member `view` of a PointerTable. REQUIRES: is_tensor().
   const TensorView& tensor() const { return *static_cast<const TensorView*>(value_); }
   /// Returns the pointer table. REQUIRES: is_table().
   const PointerTable& table() const { return *static_cast<const PointerTable*>(value_); }

@@ -14,7 +14,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The right to compile one artifact, held until the last copy is destroyed. Any thread may hold or release it.
+/// The right to compile one artifact, held until the last copy is destroyed. Other threads and processes that ask
+/// ArtifactCache::Lease for the same key wait until then. Any thread may hold or release it.
 using ArtifactLease = std::shared_ptr<void>;
 
 /// Keeps artifacts by Toolchain::ArtifactKey. Thread rule: any thread may call all functions.
@@ -22,20 +23,20 @@ class TUNEONCE_API ArtifactCache {
  public:
   virtual ~ArtifactCache() = default;
 
-  /// Returns the artifact for `key`, or nothing. An entry that is damaged counts as missing and is removed. Errors: the
-  /// cache itself cannot be read.
+  /// Returns the artifact for `key`, or nothing if the cache does not have it. An entry that is damaged counts as
+  /// missing and is removed. Errors: an error status if the cache itself cannot be read.
   virtual Result<std::optional<Artifact>> Get(const Fingerprint& key) = 0;
-  /// Stores an artifact, and removes the least recently used ones when the cache is full. Errors: this artifact cannot
-  /// be stored. The other entries stay.
+  /// Stores an artifact, and removes the least recently used ones when the cache is full. Errors: ResourceExhausted if
+  /// the artifact is larger than the whole cache, or another error of the cache's storage. The other entries stay.
   virtual Status Put(const Fingerprint& key, const Artifact& artifact) = 0;
-  /// Waits until no other thread or process that shares this cache compiles `key`, and blocks others while the lease
-  /// lives. Call Get again after it, because the other may have stored the artifact. Errors: DeadlineExceeded after
-  /// `limits.timeout_ms`, Cancelled.
+  /// Waits until no other thread or process that shares this cache has a lease for `key`, and returns one. Call Get
+  /// again after it, because the previous holder may have stored the artifact. Errors: DeadlineExceeded after
+  /// `limits.timeout_ms` milliseconds, Cancelled if `limits.cancelled` became true.
   virtual Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) = 0;
 };
 
-/// A cache in memory with a limit in bytes. It removes the least recently used entries first, and each entry has a
-/// checksum.
+/// A cache in the memory of this process with a limit in bytes. It removes the least recently used entries first, and
+/// each entry has a checksum.
 class TUNEONCE_API MemoryArtifactCache final : public ArtifactCache {
  public:
   /// Default limit of 256 MiB, which holds thousands of cubins.

@@ -34,26 +34,27 @@ struct EmbeddedBundle {
 
 /// A KernelDefinition in serialized form: a folder with manifest.json and the artifacts that it names (Tile IR
 /// bytecode, PTX, cubins, C++ for the CPU device, CUDA C++). docs/bundles.md describes the format, and
-/// docs/bundle.schema.json is its schema. A bundle that was compiled ahead (`tuneonce bundle compile`) also contains
-/// code for some targets, which is read when it is needed, and selected configs.
+/// docs/bundle.schema.json is its schema. A precompiled bundle (`tuneonce bundle compile`) also contains compiled code
+/// for some targets, which is read when it is needed, and records of selected configs.
 ///
 /// Load reads every artifact and checks the manifest: its fields, its names, and that each config has exactly one
-/// artifact in each variant. The content of an artifact is checked by CheckSources, and when a search uses it. A value.
-/// Thread rule: immutable, any thread.
+/// artifact in each variant. The content of an artifact is checked by CheckSources, and when a search uses it. A Bundle
+/// has value semantics. Thread rule: it does not change, so any thread may call all functions.
 class TUNEONCE_API Bundle {
  public:
   /// Loads a bundle. `folder_or_name` is a folder, or a name without a slash. A name is looked up in the folders of
   /// TUNEONCE_BUNDLES, then among the bundles that are installed with this library (share/tuneonce/bundles: matmul,
-  /// rms_norm, ...), then in the working directory. `runtime` provides the environment; null means Runtime::Default().
-  /// Errors: InvalidArgument "FOLDER/manifest.json:12: variants[0].grid: ..." for a mistake in the manifest, and for a
-  /// name that stands for one bundle in the working directory and another one elsewhere; NotFound for a missing bundle
-  /// or artifact; Unimplemented in a build without JSON.
+  /// rms_norm, ...), then in the working directory. `runtime` provides the value of TUNEONCE_BUNDLES. Null means
+  /// Runtime::Default(). Errors: InvalidArgument "FOLDER/manifest.json:12: variants[0].grid: ..." for a mistake in the
+  /// manifest, and for a name that stands for one bundle in the working directory and another one elsewhere; NotFound
+  /// for a missing bundle or artifact; Unimplemented in a build without JSON.
   static Result<Bundle> Load(const std::string& folder_or_name, const std::shared_ptr<Runtime>& runtime = nullptr);
-  /// Loads an embedded bundle. REQUIRES: if the bundle was compiled ahead, its files outlive all kernels made from it.
+  /// Loads an embedded bundle. REQUIRES: if the bundle is precompiled, its files outlive all kernels made from it.
   /// Errors: InvalidArgument for a mistake in the manifest, Unimplemented in a build without JSON.
   static Result<Bundle> Load(const EmbeddedBundle& embedded);
 
-  /// Returns the names that Load finds outside of the working directory, sorted. Empty in a build without JSON.
+  /// Returns the names of the bundles that Load finds in the folders of TUNEONCE_BUNDLES and among the installed ones,
+  /// sorted. Empty in a build without JSON.
   static std::vector<std::string> Names(const std::shared_ptr<Runtime>& runtime = nullptr);
 
   const KernelDefinition& definition() const { return *definition_; }

@@ -7,9 +7,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Something that a kernel's code takes for granted of one of its own parameters, as the code states it: `assume` in
-/// Tile IR (`assume_divisible` in CUDA Tile C++), `.align` of a pointer in PTX. A compiler optimizes by it; where it
-/// does not hold, results are undefined. A value.
+/// An assumption that a kernel's code states about one of the kernel's parameters: `assume` in Tile IR
+/// (`assume_divisible` in CUDA Tile C++), `.align` of a pointer in PTX. Compilers optimize by it, so results are
+/// undefined for arguments that violate it. It has value semantics.
 struct CodeAssumption {
   enum class Kind {
     kDivisibleBy,  ///< The number, or the address in bytes, is a multiple of `value`.
@@ -18,11 +18,11 @@ struct CodeAssumption {
   };
 
   Kind kind = Kind::kDivisibleBy;
-  std::size_t parameter = 0;  ///< Index among the kernel's own parameters.
+  std::size_t parameter = 0;  ///< Index of the parameter in the compiled kernel's signature.
   std::int64_t value = 1;
 };
 
-/// "divisible_by", "at_least", "at_most".
+/// Returns the name of a kind: "divisible_by", "at_least" or "at_most".
 constexpr const char* CodeAssumptionName(CodeAssumption::Kind kind) {
   return kind == CodeAssumption::Kind::kDivisibleBy ? "divisible_by"
          : kind == CodeAssumption::Kind::kAtLeast   ? "at_least"

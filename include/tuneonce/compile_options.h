@@ -13,21 +13,21 @@ class ArtifactCache;
 /// How long a caller waits for a compiler or for a lease.
 struct WaitLimits {
   /// The compiler is killed, or the lease is given up, after this many milliseconds. Default two minutes: the largest
-  /// tiles take 8.5 s on an idle core. Without a tuneonce_worker NVRTC runs in this process, where it cannot be stopped
-  /// before its front end is done.
+  /// tiles take 8.5 s on an idle core. Without a tuneonce_worker program, NVRTC runs in this process, where it cannot
+  /// be stopped before its front end is done.
   int timeout_ms = 120000;
-  /// Stops the wait soon after it becomes true. Null: never.
+  /// The wait ends with Cancelled soon after the pointee becomes true. Null: the wait cannot be cancelled.
   const std::atomic<bool>* cancelled = nullptr;
 };
 
 /// How a search compiles its candidates.
 struct CompileOptions {
-  /// Number of candidates that this search compiles at a time. All searches of a Runtime together stay within
-  /// RuntimeOptions::compile_workers. Default 0: as many as that limit, and, if that limit was not set, no more than
-  /// free memory holds at `memory_per_worker_bytes` each.
+  /// Maximum number of candidates that this search compiles at the same time. All searches of a Runtime together stay
+  /// within RuntimeOptions::compile_workers. Default 0: as many as compile_workers allows. If compile_workers was not
+  /// set, it is also no more than fit free memory at `memory_per_worker_bytes` each.
   int num_workers = 0;
-  /// Memory that one compile may need, in bytes. Default 400 MiB: tileiras needed 115 to 250 MiB, g++ less on a small
-  /// kernel.
+  /// Memory that one compile is assumed to need, in bytes. It bounds the default of `num_workers`. Default 400 MiB:
+  /// tileiras needed 115 to 250 MiB, g++ less on a small kernel.
   std::int64_t memory_per_worker_bytes = std::int64_t{400} << 20;
   /// Time limit for one candidate, in milliseconds. Default two minutes (see WaitLimits).
   int timeout_ms = WaitLimits().timeout_ms;
@@ -36,10 +36,10 @@ struct CompileOptions {
   int total_timeout_ms = 0;
   /// The cache for artifacts. Null (default): Runtime::artifacts().
   ArtifactCache* cache = nullptr;
-  /// Stops all compiles soon after it becomes true. Null (default): never.
+  /// All compiles stop soon after the pointee becomes true. Null (default): they cannot be stopped this way.
   const std::atomic<bool>* cancelled = nullptr;
-  /// Stops all compiles when it returns true. It is called every 10 ms on the thread that waits for compiles. Null
-  /// (default): never.
+  /// All compiles stop when this function returns true. It is called every 10 ms on the thread that waits for compiles.
+  /// Null (default): they cannot be stopped this way.
   std::function<bool()> interrupted;
 };
 

@@ -14,14 +14,14 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What an axis changes. The values of a structural axis need different source code (a tile size). A hint axis only
-/// changes compiler hints for the same source (`occupancy`, `num_ctas`, `num_worker_warps`). An option axis only
-/// changes a compiler option (`maxrregcount`, `ftz`).
+/// What the value of an axis changes. The values of a structural axis need different source code (a tile size). A hint
+/// axis only changes compiler hints for the same source (`occupancy`, `num_ctas`, `num_worker_warps`). An option axis
+/// only changes a compiler option (`maxrregcount`, `ftz`).
 enum class AxisKind { kStructural, kHint, kOption };
 
 /// A typed handle of one axis of one SearchSpace: `config[axis]` is an array index, not a string lookup. `T` is
-/// std::int64_t, double, bool or std::string. Copyable. SearchSpace::AddAxis makes it, and a default-constructed handle
-/// belongs to no space.
+/// std::int64_t, double, bool or std::string. Copyable. SearchSpace::AddAxis and the like make it. A
+/// default-constructed handle belongs to no space and must not be used to read a config.
 template <typename T>
 class Axis {
  public:
@@ -49,22 +49,23 @@ TUNEONCE_API std::string AxisValueString(const AxisValue& value);
 /// and so do 0.0 and -0.0, because they print differently and therefore make different code.
 TUNEONCE_API bool IsSameValue(const AxisValue& a, const AxisValue& b);
 
-/// An order for sets and maps. Two values are equivalent if IsSameValue holds.
+/// A total order of AxisValues and of lists of them, for std::set and std::map. Two values are equivalent if
+/// IsSameValue holds.
 struct TUNEONCE_API AxisValueOrder {
   bool operator()(const AxisValue& a, const AxisValue& b) const;
   bool operator()(const std::vector<AxisValue>& a, const std::vector<AxisValue>& b) const;
 };
 
-/// The names and kinds of a space's axes, shared by the space and its configs. Opaque to hosts.
+/// The names and kinds of a space's axes, shared by the space and its configs. Opaque to users of the library.
 struct AxisTable;
 
 /// One point of a SearchSpace: a value for every axis.
 ///
 /// Reading an axis of another space returns T's default and leaves a note that the search reports as an error
-/// (SearchSpace::TakeMisuse), so that callbacks need no error path of their own. Copyable. Thread rule: a value.
+/// (SearchSpace::TakeMisuse), so that callbacks need no error path of their own. It has value semantics.
 class TUNEONCE_API Config {
  public:
-  /// An empty config: the one point of a space without axes.
+  /// Makes the config without values, which is the only one of a space without axes.
   Config() = default;
   Config(std::shared_ptr<AxisTable> axes, std::vector<AxisValue> values);
 
@@ -74,8 +75,8 @@ class TUNEONCE_API Config {
     AxisKind kind = AxisKind::kStructural;
     AxisValue value;
   };
-  /// Makes a config that belongs to no space, for example from a record. Find and the accessors below work. Reading it
-  /// with a typed Axis returns the type's default.
+  /// Makes a config that belongs to no space, for example from a record. Find and the other accessors read it. Reading
+  /// it with an Axis of a space returns T's default.
   static Config Of(std::vector<Setting> settings);
 
   template <typename T>
@@ -89,13 +90,14 @@ class TUNEONCE_API Config {
 
   /// Returns the values in the order in which the axes were added.
   const std::vector<AxisValue>& values() const { return values_; }
-  /// Returns the value of the axis `name`, or null. For tools and reports: kernels use a typed Axis.
+  /// Returns the value of the axis `name`, or null if there is no such axis. It is for tools and reports. Definitions
+  /// read a config with an Axis.
   const AxisValue* Find(std::string_view name) const;
   const std::string& AxisName(std::size_t index) const;
   AxisKind Kind(std::size_t index) const;
   std::uint64_t space_id() const { return space_id_; }
 
-  /// Prints the config for people: "TILE_M=64, occupancy=2". Two different configs may print the same.
+  /// Prints the config for people: "TILE_M=64, occupancy=2". Two different configs may have the same text.
   std::string ToString() const;
 
   /// Returns the config's identity as bytes: the names and kinds of its axes, and its values with their types, doubles

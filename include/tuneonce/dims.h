@@ -9,7 +9,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Maximum number of named dims of a kernel.
+/// Maximum number of named dims of a kernel. KernelDefinition::Validate returns InvalidArgument for more.
 inline constexpr int kMaxDims = 12;
 
 /// A typed handle of one named dim: `dims[M]` is an array index. The n-th name that appears in the shapes of the
@@ -18,8 +18,8 @@ struct Dim {
   int index = 0;
 };
 
-/// The values of a kernel's named dims in one launch, in the order of KernelDefinition::dims. A plain value on the
-/// stack, because the hot path makes one per launch.
+/// The values of a kernel's named dims in one launch, in the order of KernelDefinition::dims. It allocates no memory,
+/// because each launch makes one. REQUIRES: a Dim that is used as an index is less than count().
 class Dims {
  public:
   Dims() = default;

@@ -26,9 +26,9 @@ inline namespace v0 {
 /// - has guards for sizes: a tile of which half or more would be padding is pruned, down to the family's smallest tile.
 ///   The last argument names the dims, and an empty name omits their guards;
 /// - has `num_ctas` > 1 only on targets with clusters (sm_90 and newer, not sm_12x), and only for matrix products,
-/// where
-///   one block can load a tile for both, and for Elementwise, where it was the best of 120 configs. Blocks of row
-///   kernels share no data: with clusters 12 configs gained no more than 4 without (TileGym's cross entropy).
+///   whose blocks can share a tile that one of them loads, and for Elementwise, where it was the best of 120 configs.
+///   Blocks of row kernels share no data: 12 configs with clusters gained no more than 4 without (TileGym's cross
+///   entropy).
 ///
 /// The axes have the names that cuTile's and Triton's kernels use: TILE_M, TILE_N, TILE_K, TILE, and the hints
 /// `occupancy` and `num_ctas`. A grid of persistent blocks is divided by num_ctas: Grid::PersistentTiles(tiles,
@@ -43,22 +43,24 @@ inline namespace v0 {
 /// Thread rule: any thread. Errors: Enumerate returns the errors of the space.
 namespace families {
 
-/// The names of the dims of a matrix product of M x K by K x N.
+/// The names that a kernel gives the dims of a matrix product of M x K by K x N. An empty name omits the guards for the
+/// dim.
 struct MatmulDims {
   std::string m = "M";
   std::string n = "N";
   std::string k = "K";
 };
 
-/// The names of the dims of attention: queries and keys of a sequence, elements of a head.
+/// The names that a kernel gives the dims of attention: the number of queries, the number of keys, and the number of
+/// elements of a head. An empty name omits the guards for the dim.
 struct AttentionDims {
   std::string queries = "M";
   std::string keys = "N";
   std::string head = "D";
 };
 
-/// Returns a space for any kernel whose tiles are fixed: `occupancy` 1, 2, 4, 8. Baseline: 1. (TileGym uses it for all
-/// kernels without a tile to choose. Small inputs prefer 1 or 2, large ones 4 or 8.)
+/// Returns a space for any kernel whose tiles are fixed: the hint `occupancy` is 1, 2, 4 or 8. Baseline: 1. (TileGym
+/// uses it for all kernels without a tile to choose. Small inputs prefer 1 or 2, large ones 4 or 8.)
 TUNEONCE_API SearchSpace OccupancyOnly();
 
 /// Returns a space for kernels that read rows twice and scale them (rms_norm, layer_norm, softmax of rows that fit a
@@ -115,8 +117,7 @@ TUNEONCE_API SearchSpace PersistentMatmul(const std::optional<Target>& only = st
 /// `num_ctas`.
 /// - sm_80 to sm_89 and sm_12x: 64 and 128; baseline 64 x 64 at occupancy 2.
 /// - sm_90: up to 256 x 128 in one block, and a cluster of 2 for 128 x 128 at occupancy 2, the best of 120 configs on
-/// an
-///   H200; baseline 128 x 128 at occupancy 2.
+///   an H200; baseline 128 x 128 at occupancy 2.
 /// - sm_100 to sm_119: up to 256 x 128, with a cluster of 2 for that tile; the same baseline.
 ///
 /// A guard keeps the accumulator of TILE_M x head elements within half of the registers, so that heads of 256 get at
@@ -125,11 +126,11 @@ TUNEONCE_API SearchSpace Attention(const std::optional<Target>& only = std::null
 
 /// Returns a space for c = a b of 8-bit floats with scales per block: TILE_M 16 to 256 with `occupancy` 1, 2 and 4, and
 /// `num_ctas` 2 for 64 on sm_90 and for the largest tile from sm_100 on. TILE_N and TILE_K are 128, the block of a
-/// scale, because a tile across two of them would compute an incorrect result. From sm_89 on. Tiles of 64 rows are
-/// tried for fewer rows too: sm_90's tensor cores process 64 at a time, and one row took 11 us with them and 31 us
-/// without on an H200 (docs/performance.md). Baseline: TILE_M of 128, or 64 for up to 64 rows, at occupancy 1.
-/// (TileGym's template for block scales.) A kernel that can swap its operands for skinny M adds AddAxis("SWAP_AB", {0,
-/// 1}), and one with a scale per tensor adds wider tiles with AddConfig.
+/// scale, because a tile across two of them would compute an incorrect result. From sm_89 on. Tiles of 64 rows are also
+/// tried for fewer rows: sm_90's tensor cores process 64 at a time, and one row took 11 us with them and 31 us without
+/// on an H200 (docs/performance.md). Baseline: TILE_M of 128, or 64 for up to 64 rows, at occupancy 1. (TileGym's
+/// template for block scales.) A kernel that can swap its operands for skinny M adds AddAxis("SWAP_AB", {0, 1}), and
+/// one with a scale per tensor adds wider tiles with AddConfig.
 TUNEONCE_API SearchSpace Fp8Matmul(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
 
 /// Returns a space for products of many sizes in one launch (mixture of experts) with persistent blocks: TILE_M x

@@ -14,7 +14,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The launch geometry of one launch.
+/// The grid, block, cluster and dynamic shared memory of one launch.
 struct TUNEONCE_API Geometry {
   Dim3 grid;                             ///< Grid in blocks. For Tile IR with num_ctas > 1, in clusters.
   Dim3 block;                            ///< Block in threads. Always (1, 1, 1) for Tile IR kernels.
@@ -22,9 +22,11 @@ struct TUNEONCE_API Geometry {
   std::int64_t shared_memory_bytes = 0;  ///< Dynamic shared memory per block, in bytes.
   bool programmatic_launch = false;      ///< Sets CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
 
-  /// Returns OK if every extent is at least 1 and within the driver's limits (grid below 2^31, 65536, 65536).
+  /// Returns OK if every extent is at least 1 and within these limits: grid (2^31 - 1, 65535, 65535), block 1024 and
+  /// cluster 16 in each dimension; and if the shared memory is 0 to 2^31 - 1 bytes. Errors: InvalidArgument. The
+  /// product of a block's or cluster's extents, and the limits of a device, are not checked.
   Status Check() const;
-  /// Returns whether Check returns OK, without making a message. For the hot path.
+  /// Returns whether Check would return OK. It makes no message, because each launch calls it.
   bool IsLaunchable() const {
     auto in = [](std::int64_t v, std::int64_t most) { return v >= 1 && v <= most; };
     return grid.IsLaunchableGrid() && in(block.x, 1024) && in(block.y, 1024) && in(block.z, 1024) &&
@@ -39,19 +41,22 @@ struct TUNEONCE_API Geometry {
   }
 };
 
-/// The part of a launch's geometry that a config's code was compiled for. It overrides what terms compute.
+/// The part of a launch's geometry that a config's code was compiled for. A member that is set overrides the value that
+/// the terms of a GeometryFn compute.
 struct CodeGeometry {
   std::optional<std::int64_t> block;                ///< Threads per block along x.
   std::optional<std::int64_t> shared_memory_bytes;  ///< Dynamic shared memory per block, in bytes.
-  /// Number of blocks along x that run each block of the grid together. The launched grid is that many times larger.
+  /// Number of blocks in a cluster, along x. The grid counts clusters, so that the launched grid is this many times
+  /// larger along x.
   std::optional<std::int64_t> cluster;
 };
 
 /// Computes a Geometry from a config and a problem: by a grid pattern and terms, which a bundle can contain, or by a
-/// function of the host's.
+/// C++ function.
 class TUNEONCE_API GeometryFn {
  public:
-  /// Sets nothing. What Default does not fill in later is a grid of one block.
+  /// Makes a geometry without parts. A part that is neither set nor filled in by Default gets its default: a grid of
+  /// one block, blocks of one thread, no shared memory.
   GeometryFn() = default;
   GeometryFn(Grid grid) : grid_(std::move(grid)) {}  // NOLINT(google-explicit-constructor)
   /// Uses any callable of (const Config&, const Problem&) that returns a Geometry.
@@ -66,28 +71,32 @@ class TUNEONCE_API GeometryFn {
   GeometryFn& Cluster(Term x, Term y = 1, Term z = 1);
   /// Sets the dynamic shared memory per block, in bytes. Default 0.
   GeometryFn& SharedMemory(Term bytes);
-  /// Allows programmatic dependent launch (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
+  /// Makes launches programmatic dependent launches (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
   GeometryFn& ProgrammaticLaunch();
-  /// Sets a function that returns, for each config, the geometry that its compiled code requires.
+  /// Sets a function that returns, for each config, the parts of the geometry that its compiled code requires.
   GeometryFn& ByCode(std::function<CodeGeometry(const Config&)> of_code);
 
   /// Copies from `other` each part that is not set here: the grid or function, the block, the cluster, and so on. A
   /// GeometryFn made from a function copies nothing, because the function decides all parts.
   void Default(const GeometryFn& other);
 
-  /// Resolves the names in terms. Errors: InvalidArgument for an unknown name, for a constant outside of the launch
-  /// limits, or for terms combined with a function.
+  /// Looks up each name that the terms of the grid, block, cluster and shared memory contain, among the kernel's dims
+  /// and scalars. Errors: InvalidArgument for a name that is neither; for a scalar that is not an integer or boolean;
+  /// for a constant extent below 1 or a constant shared memory size below 0; for a number of tiles that the grid's
+  /// pattern does not take; for a null function; and for a geometry function together with a block, cluster, shared
+  /// memory, ProgrammaticLaunch or ByCode that was set. Upper limits are checked later, by Check.
   Status Resolve(const TermNames& names);
-  /// Resolves the names in terms, where they can only be names of dims. Errors: as for the other overload.
+  /// Looks up the names that the terms contain among `dim_names` alone. Errors: as for the other overload.
   Status Resolve(const std::vector<std::string>& dim_names) { return Resolve(TermNames{dim_names, {}}); }
-  /// Computes the geometry. A grid that cannot exist has an extent below 1, which Check and IsLaunchable reject.
+  /// Computes the geometry of one launch. If a term has no value, an extent or the shared memory size is negative,
+  /// which Check and IsLaunchable reject. REQUIRES: Resolve was called.
   Geometry operator()(const Config& config, const Problem& problem) const;
-  /// Returns this function for one config, with everything precomputed that depends on the config alone. REQUIRES:
-  /// Resolve was called.
+  /// Returns a GeometryFn for launches of one config, in which everything that depends on the config alone is already
+  /// computed. REQUIRES: Resolve was called.
   GeometryFn For(const Config& config) const;
-  /// Returns all parts but the grid, which is (1, 1, 1) in the result, if they are the same for all launches. GridOf
-  /// then computes the rest. Empty if a function of the host's or a dim decides one of the parts. REQUIRES: Resolve was
-  /// called.
+  /// Returns the block, cluster and shared memory if they are the same for all launches and within the limits of
+  /// Geometry::Check. The grid is (1, 1, 1) in the result, and GridOf computes it. Empty if a function, an axis (unless
+  /// For was called), a dim or a scalar decides one of the parts. REQUIRES: Resolve was called.
   std::optional<Geometry> AllButGrid() const;
   /// Returns whether the grid reads no scalar, so that it is the same for all launches with the same dims. REQUIRES:
   /// AllButGrid returned a value.
@@ -98,7 +107,8 @@ class TUNEONCE_API GeometryFn {
     grid.x *= blocks_per_cluster_;
     return grid;
   }
-  /// Returns OK if the geometry can be launched (Geometry::Check), or an error that shows the grid's terms.
+  /// Returns OK if the geometry is within the limits of Geometry::Check. Errors: InvalidArgument, showing the grid's
+  /// terms with their values. REQUIRES: Resolve was called.
   Status Check(const Config& config, const Problem& problem) const;
 
  private:

@@ -20,18 +20,18 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Three extents, x first.
+/// The extents of a grid, block or cluster in the three dimensions of CUDA's dim3.
 struct Dim3 {
   std::int64_t x = 1;
   std::int64_t y = 1;
   std::int64_t z = 1;
 
-  /// Returns whether the driver accepts a grid of this many blocks.
+  /// Returns whether the extents are within CUDA's limits for a grid: at least 1, and at most (2^31 - 1, 65535, 65535).
   bool IsLaunchableGrid() const { return x >= 1 && x <= 0x7fffffff && y >= 1 && y <= 65535 && z >= 1 && z <= 65535; }
   friend bool operator==(const Dim3& a, const Dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 };
 
-/// The names that a Term can refer to.
+/// The names that a Term can refer to: a kernel's dims, in the order of Dim::index, and its scalar parameters.
 struct TermNames {
   /// A scalar that the caller passes, and its index in KernelDefinition::Parameters.
   struct Scalar {
@@ -43,16 +43,16 @@ struct TermNames {
   std::vector<Scalar> scalars;
 };
 
-/// An integer expression for geometry, guards, derived values and workspace sizes that can be written to a file. A term
-/// is a constant, the value of an axis, a dim or a scalar (a boolean counts as 0 or 1), the number of multiprocessors,
-/// or an operation on other terms:
+/// An integer expression for geometry, guards, derived values and workspace sizes. Unlike a C++ function it can be
+/// written to a file. A term is a constant, the value of an axis, a dim or a scalar (a boolean counts as 0 or 1), the
+/// number of multiprocessors, or an operation on other terms:
 ///
 ///   Grid::Fixed(CeilDiv("M", tile_m) * CeilDiv("N", tile_n))
 ///   Grid::Fixed(Min(NumSms() / num_ctas, CeilDiv("M", tile_m)) * occupancy)
 ///
 /// Arithmetic is 64-bit and does not wrap. An overflow, a division by less than 1, and a division of a negative number
-/// have no value, and neither has a term that contains one. Launching with such a term returns InvalidArgument.
-/// Copyable; a value. Thread rule: call Resolve on one thread, and const functions on any thread.
+/// have no value, and neither has a term that contains one. Launching with such a term returns InvalidArgument. It has
+/// value semantics. Thread rule: call Resolve on one thread, and const functions on any thread.
 class TUNEONCE_API Term {
  public:
   /// Value() returns this for a term without a value.
@@ -61,7 +61,7 @@ class TUNEONCE_API Term {
   Term(std::int64_t constant) : kind_(Kind::kConstant), constant_(constant) {}  // NOLINT
   Term(int constant) : Term(static_cast<std::int64_t>(constant)) {}             // NOLINT
   Term(const IntAxis& axis) : kind_(Kind::kAxis), axis_(axis) {}                // NOLINT
-  /// Makes the term of an axis. `name` is the axis's name, for messages.
+  /// Makes a term whose value is that of the axis. ToString prints `name` for it.
   Term(const IntAxis& axis, std::string name) : Term(axis) { name_ = std::move(name); }
   Term(const char* name) : kind_(Kind::kNamed), name_(name) {}  // NOLINT: a dim, or else a scalar.
   Term(Dim dim) : kind_(Kind::kDim), dim_(dim) {}               // NOLINT
@@ -74,37 +74,38 @@ class TUNEONCE_API Term {
   friend Term Max(Term a, Term b);
   friend Term NumSms();
 
-  /// Resolves names to dims and scalars. Errors: InvalidArgument for an unknown name, for a scalar that is neither an
-  /// integer nor a boolean, and for a constant below `least`.
+  /// Looks up each name in the term among the dims and scalars of `names`. Errors: InvalidArgument for an unknown name,
+  /// for a Dim out of range, for a scalar that is neither an integer nor a boolean, and for a term that is a constant
+  /// below `least`.
   Status Resolve(const TermNames& names, std::int64_t least);
-  /// Resolves names that can only be names of dims. Errors: as for the other overload.
+  /// Looks up each name in the term among `dim_names` alone. Errors: as for the other overload.
   Status Resolve(const std::vector<std::string>& dim_names, std::int64_t least = 1) {
     return Resolve(TermNames{dim_names, {}}, least);
   }
   bool IsConstant() const { return kind_ == Kind::kConstant; }
   /// Returns whether the term depends on the config alone: it consists of constants and axes.
   bool IsOfConfig() const;
-  /// Returns this term for one config, with a constant in place of each part that depends on the config alone.
+  /// Returns a copy of the term for one config, with a constant in place of each part that depends on the config alone.
   Term For(const Config& config) const;
-  /// Returns an integer that divides the term's value for `config` whatever the dims and scalars are, as far as the
-  /// expression shows it: 16 for 16 * CeilDiv("M", 16). At least 1.
+  /// Returns an integer that divides the term's value for `config` for all values of the dims and scalars. The form of
+  /// the expression decides it: 16 for 16 * CeilDiv("M", 16). At least 1.
   std::int64_t Divisor(const Config& config) const { return For(config).KnownDivisor(); }
-  /// Returns a lower bound of the term's value for `config` whatever the dims and scalars are, as far as the expression
-  /// shows one, or kNoValue.
+  /// Returns a lower bound of the term's value for `config`, valid for all values of the dims and scalars. It is
+  /// kNoValue if the form of the expression shows none.
   std::int64_t LeastValue(const Config& config) const { return For(config).KnownLeast(); }
   /// Returns whether the term depends on dims and scalars alone: it has no axis and no property of the device.
   bool IsOfArguments() const;
 
   /// Returns whether the term contains a scalar. REQUIRES: Resolve was called.
   bool ReadsScalar() const;
-  /// Returns the term's value, or kNoValue. Does not throw. REQUIRES: Resolve was called.
+  /// Returns the term's value, or kNoValue if it has none. Does not throw. REQUIRES: Resolve was called.
   [[gnu::always_inline]] std::int64_t Value(const Config& config, const Problem& problem) const {
     if (__builtin_expect(kind_ > Kind::kDim, 0)) return Compute(config, problem);
     if (kind_ == Kind::kAxis) return config[axis_];
     return kind_ == Kind::kDim ? problem.dims[dim_] : constant_;
   }
-  /// Returns the term's value. Errors: InvalidArgument, naming the part that has no value and why. REQUIRES: Resolve
-  /// was called.
+  /// Returns the term's value. Errors: InvalidArgument if it has none, naming the part without a value and the reason.
+  /// REQUIRES: Resolve was called.
   Result<std::int64_t> Evaluate(const Config& config, const Problem& problem) const;
   /// Prints the term with values: "M=4096", "TILE_M=64", "4", "ceil_div(M=4096, TILE_M=64) * 2". REQUIRES: Resolve was
   /// called.
@@ -119,7 +120,7 @@ class TUNEONCE_API Term {
   // Implementations of Divisor and LeastValue for a term without axes.
   std::int64_t KnownDivisor() const;
   std::int64_t KnownLeast() const;
-  /// The second operand and other members that only operations need.
+  /// Makes the term of an operation with the operands `a` and `b`.
   Term(Kind kind, Term a, Term b);
 
   bool IsOperation() const { return operands_ != nullptr; }
@@ -144,22 +145,23 @@ class TUNEONCE_API Term {
   std::shared_ptr<const Operands> operands_;
 };
 
-/// Returns the sum of two terms.
+/// Returns the term `a + b`. It has no value if the sum does not fit 64 bits.
 TUNEONCE_API Term operator+(Term a, Term b);
-/// Returns the product of two terms.
+/// Returns the term `a * b`. It has no value if the product does not fit 64 bits.
 TUNEONCE_API Term operator*(Term a, Term b);
-/// Returns the quotient of two terms, rounded down.
+/// Returns the term `a / b`, rounded down. It has no value if `a` < 0 or `b` < 1.
 TUNEONCE_API Term operator/(Term a, Term b);
-/// Returns the quotient of two terms, rounded up.
+/// Returns the term `a / b`, rounded up. It has no value if `a` < 0 or `b` < 1.
 TUNEONCE_API Term CeilDiv(Term a, Term b);
-/// Returns the smaller of two terms.
+/// Returns a term whose value is the smaller of two terms' values.
 TUNEONCE_API Term Min(Term a, Term b);
-/// Returns the larger of two terms.
+/// Returns a term whose value is the larger of two terms' values.
 TUNEONCE_API Term Max(Term a, Term b);
-/// Returns the number of multiprocessors of the launch's device, or the number of cores of the CPU device.
+/// Returns a term whose value is the number of multiprocessors of the launch's device, or the number of cores of the
+/// CPU device.
 TUNEONCE_API Term NumSms();
 
-/// One tiled dimension: it has ceil(extent / tile) tiles.
+/// One dimension that is divided into tiles: `extent` elements make ceil(extent / tile) tiles of `tile` elements.
 struct Tiles {
   Term extent;
   Term tile;
@@ -167,9 +169,9 @@ struct Tiles {
 
 struct GridFields;
 
-/// Computes the number of blocks of a launch: by terms (Fixed), by one of five common patterns, or by a function of the
-/// host's. The patterns are those of cuTile's sample kernels (TileGym). All but the function are data, so that a bundle
-/// can contain them.
+/// Computes the number of blocks of a launch: by terms (Fixed), by one of five common patterns, or by a C++ function
+/// (Custom). The patterns are those of cuTile's sample kernels (TileGym). A bundle can contain each of them and Fixed,
+/// but not a function.
 ///
 /// Arithmetic does not wrap. A count beyond 64 bits saturates, and a grid that cannot exist (0 elements per tile, a
 /// negative extent) has -1 blocks, so that neither can be launched.
@@ -178,33 +180,36 @@ class TUNEONCE_API Grid {
   enum class Pattern { kTileCoverage, kPersistentTiles, kPersistentRows, kAttention2D, kOneD, kFixed, kCustom };
   using Function = std::function<Dim3(const Config&, const Problem&)>;
 
-  /// One block per tile: (ceil(e0/t0), ceil(e1/t1), ceil(e2/t2)), for one to three entries.
+  /// Makes a grid with one block per tile: (ceil(e0/t0), ceil(e1/t1), ceil(e2/t2)), for one to three entries.
   static Grid TileCoverage(std::vector<Tiles> tiles);
-  /// Persistent blocks that loop over tiles: min(num_sms / num_ctas * occupancy, number of tiles) blocks along x. No
-  /// block is without a tile, because idle blocks made a matmul of one row 20 % slower (benchmarks/families/run.py on
-  /// an H200, 2026-11-26).
+  /// Makes a grid of persistent blocks that loop over tiles: min(num_sms / num_ctas * occupancy, number of tiles)
+  /// blocks along x. No block is without a tile, because idle blocks made a matmul of one row 20 % slower
+  /// (benchmarks/families/run.py on an H200, 2026-11-26).
   static Grid PersistentTiles(std::vector<Tiles> tiles, Term num_ctas, Term occupancy);
-  /// Persistent blocks that loop over rows: min(num_sms * occupancy, rows) blocks along x.
+  /// Makes a grid of persistent blocks that loop over rows: min(num_sms * occupancy, rows) blocks along x.
   static Grid PersistentRows(Term rows, Term occupancy);
-  /// One block per tile of queries and head: (ceil(queries / tile), batch * heads).
+  /// Makes a grid with one block for each tile of queries of each head: (ceil(queries / tile), batch * heads).
   static Grid Attention2D(Tiles queries, Term batch, Term heads);
-  /// One block per tile of elements: ceil(elements / tile) blocks along x.
+  /// Makes a grid with one block per tile of elements: ceil(elements / tile) blocks along x.
   static Grid OneD(Tiles elements);
-  /// The grid of these three terms. A flattened grid is Fixed(CeilDiv("M", tile_m) * CeilDiv("N", tile_n)).
+  /// Makes a grid whose extents are the values of three terms. A flattened grid is Fixed(CeilDiv("M", tile_m) *
+  /// CeilDiv("N", tile_n)).
   static Grid Fixed(Term x, Term y = 1, Term z = 1);
-  /// The grid that `function` returns. A bundle cannot contain it.
+  /// Makes a grid whose extents `function(config, problem)` returns. A bundle cannot contain it.
   static Grid Custom(Function function);
 
   Pattern pattern() const { return pattern_; }
-  /// Resolves the names in terms. Errors: InvalidArgument for an unknown name, a constant below 1, or a number of tiles
-  /// that the pattern does not take.
+  /// Looks up each name in the terms among the dims and scalars of `names`. Errors: those of Term::Resolve, where
+  /// constants must be at least 1, and InvalidArgument for a number of tiles that the pattern does not take or a null
+  /// function.
   Status Resolve(const TermNames& names);
-  /// Resolves names that can only be names of dims. Errors: as for the other overload.
+  /// Looks up each name in the terms among `dim_names` alone. Errors: as for the other overload.
   Status Resolve(const std::vector<std::string>& dim_names) { return Resolve(TermNames{dim_names, {}}); }
-  /// Computes the grid of one launch. REQUIRES: Resolve was called.
+  /// Computes the grid of one launch. If a term has no value or is out of range, an extent is below 1. REQUIRES:
+  /// Resolve was called.
   Dim3 operator()(const Config& config, const Problem& problem) const;
-  /// Returns this grid for one config, with everything precomputed that depends on the config alone. REQUIRES: Resolve
-  /// was called.
+  /// Returns a grid for launches of one config, in which everything that depends on the config alone is already
+  /// computed. REQUIRES: Resolve was called.
   Grid For(const Config& config) const;
   /// Returns whether one of the terms contains a scalar. REQUIRES: Resolve was called, and the grid is not a function.
   bool ReadsScalar() const;
@@ -225,22 +230,23 @@ class TUNEONCE_API Grid {
   Function function_;
 };
 
-/// The name of a grid pattern in data (a bundle's manifest, a Declaration in Python), and the fields that it takes
-/// there. Readers check fields by this table, because a field that was ignored would let the kernel run on some of its
-/// tiles only.
+/// The name of a grid pattern in a bundle's manifest or a Declaration in Python, and the fields that the pattern takes
+/// there. Readers reject other fields, because ignoring one could let the kernel run on some of its tiles only.
 struct TUNEONCE_API GridFields {
   Grid::Pattern pattern;
   std::string_view name;
   /// Maximum number of entries of the field `tiles`, which has at least one. 0: the pattern has no such field.
   std::size_t most_tiles;
-  /// Names of the other fields, which are all required, in the order of Make's terms.
+  /// Names of the other fields, in the order of Make's `values`. All of them are required. Unused entries are empty.
   std::array<std::string_view, 3> terms;
 
-  /// Finds a pattern by its name. Errors: InvalidArgument, listing the patterns.
+  /// Finds a pattern by its name. Errors: InvalidArgument for an unknown name, listing the patterns.
   static Result<const GridFields*> Of(std::string_view name);
-  /// Returns OK if the pattern has this field. Errors: InvalidArgument, listing the pattern's fields.
+  /// Returns OK if the pattern takes this field, or if it is "pattern". Errors: InvalidArgument, listing the pattern's
+  /// fields.
   Status CheckField(std::string_view field) const;
-  /// Returns OK if the pattern takes this many tiles. Errors: InvalidArgument.
+  /// Returns OK if the field `tiles` of the pattern may have `count` entries. Errors: InvalidArgument, stating the
+  /// possible numbers.
   Status CheckTiles(std::size_t count) const;
   /// Makes the grid. REQUIRES: there is one term for each name in `terms` (three for kFixed), and CheckTiles returned
   /// OK.

@@ -27,22 +27,25 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// How the parameters of a definition become the parameters of the compiled kernel.
+/// How the parameters of a definition are passed to the compiled kernel.
 enum class CallingConvention {
-  /// One kernel parameter per declared one, in order. A tensor is a pointer, so its memory must lie as the kernel
-  /// computes addresses: row-major without gaps, or with the strides that the kernel takes (StrideValue). A dimension
-  /// whose stride the kernel does not take has the stride of the next inner dimension times that dimension's extent,
-  /// and the innermost one has stride 1. Each launch checks this. A tensor that is declared without dims may have any
-  /// layout.
+  /// The kernel has one parameter for each declared parameter, in the same order. A tensor is passed as a pointer, so
+  /// its memory must lie as the kernel computes addresses: row-major without gaps, or with the strides that the kernel
+  /// takes (StrideValue). A dimension whose stride the kernel does not take has the stride of the next inner dimension
+  /// times that dimension's extent, and the innermost one has stride 1. Each launch checks the strides, and skips the
+  /// variant if they differ. A tensor that is declared without dims may have any layout.
   kPlain,
-  /// cutile_python_v1: a tensor of rank n is passed as its base, n extents and n strides (in elements), each as int32.
+  /// The convention cutile_python_v1 of cuTile Python. A tensor of rank n is passed as its address, n extents and n
+  /// strides. Extents and strides are in elements, as int32. A launch skips the variant if one of them does not fit
+  /// int32 (Assumption).
   kCutilePython,
-  /// As kPlain, followed by two null pointers. Kernels compiled by Triton 3.4 and newer take a global and a profile
-  /// scratch buffer there, and this convention is for kernels that use neither.
+  /// The parameters of kPlain, followed by two null pointers. Kernels compiled by Triton 3.4 and newer take a global
+  /// and a profile scratch buffer there, and this convention is for kernels that use neither.
   kTriton,
 };
 
-/// A property of a launch's arguments that the code was compiled for.
+/// A property of a launch's arguments that the code was compiled for. A launch whose arguments lack it skips the
+/// variant (Variant::assumptions). The functions below make assumptions.
 struct Assumption {
   enum class Kind : std::uint8_t {
     kAligned,
@@ -56,8 +59,8 @@ struct Assumption {
     kScalarDivisibleBy,
     kDTypeIn,
     // The kinds from here on are implied by how the kernel takes its parameters and need not be declared:
-    kStrideFitsInt32,    ///< The stride fits an int32, as which the kernel takes it.
-    kStrideNotNegative,  ///< The stride is not negative, where the kernel takes it as an int64.
+    kStrideFitsInt32,    ///< The stride is not negative and fits int32, the type in which the kernel takes it.
+    kStrideNotNegative,  ///< The stride is not negative. The kernel takes it as int64.
     kExtentFitsInt32,
     // Declared kinds. A kernel's identity contains these numbers, so new kinds are added at the end.
     kExtentAtLeast,
@@ -65,64 +68,72 @@ struct Assumption {
   };
 
   Kind kind = Kind::kAligned;
-  std::string tensor;  ///< The tensor, or the scalar for kScalarIs, kScalarDivisibleBy and kScalarAtLeast.
-  int dimension = 0;   ///< The dimension of `tensor`. Unused for kAligned, kNoOverlap, kContiguous and scalars.
-  /// The value that is assumed: an alignment in bytes; a stride, an extent, or its divisor or minimum in elements; a
-  /// scalar's value, divisor or minimum. Unused for kNoOverlap, kContiguous and dtypes, and where `real` is set.
+  /// Name of the tensor, or of the scalar for kScalarIs, kScalarDivisibleBy and kScalarAtLeast.
+  std::string tensor;
+  /// Index of the dimension of `tensor`, outermost first. Unused for kAligned, kNoOverlap, kContiguous, kDTypeIn and
+  /// scalars.
+  int dimension = 0;
+  /// The assumed value, depending on `kind`: an alignment in bytes; a stride or an extent in elements, or its divisor
+  /// or minimum; or a scalar's value, divisor or minimum. Unused for kNoOverlap, kContiguous and kDTypeIn, and where
+  /// `real` is set.
   std::int64_t value = 1;
-  std::string other;  ///< kNoOverlap: the other tensor.
-  /// kScalarIs: the value, where it was given as a floating-point number.
+  std::string other;  ///< Name of the other tensor, for kNoOverlap.
+  /// The assumed value of kScalarIs if it was given as a floating-point number. Otherwise empty, and `value` applies.
   std::optional<double> real = std::nullopt;
-  std::vector<DType> dtypes = {};  ///< kDTypeIn: the dtypes that the tensor may have.
+  std::vector<DType> dtypes = {};  ///< The dtypes that the tensor may have, for kDTypeIn.
 };
-/// The tensor's address is a multiple of `bytes`.
+/// Assumes that the address of the tensor `tensor` is a multiple of `bytes`. For a tensor ByPointers, that is each of
+/// its tensors.
 inline Assumption Aligned(std::string tensor, std::int64_t bytes) {
   return Assumption{Assumption::Kind::kAligned, std::move(tensor), 0, bytes, ""};
 }
-/// The stride of a dimension is `elements`, or the dimension's extent is 1.
+/// Assumes that the stride of the dimension (outermost: 0) of `tensor` is `elements`, or that its extent is 1.
 inline Assumption StrideIs(std::string tensor, int dimension, std::int64_t elements) {
   return Assumption{Assumption::Kind::kStrideIs, std::move(tensor), dimension, elements, ""};
 }
-/// The stride of a dimension is a multiple of `divisor` elements, or the dimension's extent is 1.
+/// Assumes that the stride of the dimension (outermost: 0) of `tensor` is a multiple of `divisor` elements, even if the
+/// dimension's extent is 1.
 inline Assumption StrideDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kStrideDivisibleBy, std::move(tensor), dimension, divisor, ""};
 }
-/// The extent of a dimension is `elements`, which the code contains as a constant. Other variants may be compiled for
-/// other extents.
+/// Assumes that the extent of the dimension (outermost: 0) of `tensor` is `elements`, which the code contains as a
+/// constant. Other variants may be compiled for other extents.
 inline Assumption ExtentIs(std::string tensor, int dimension, std::int64_t elements) {
   return Assumption{Assumption::Kind::kExtentIs, std::move(tensor), dimension, elements, ""};
 }
-/// The extent of a dimension is a multiple of `divisor`.
+/// Assumes that the extent of the dimension (outermost: 0) of `tensor` is a multiple of `divisor`.
 inline Assumption ExtentDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kExtentDivisibleBy, std::move(tensor), dimension, divisor, ""};
 }
-/// The extent of a dimension is at least `elements`. Code that is undefined for an extent of 0 assumes at least 1.
+/// Assumes that the extent of the dimension (outermost: 0) of `tensor` is at least `elements`. Declare 1 for code whose
+/// behaviour is undefined for an extent of 0.
 inline Assumption ExtentAtLeast(std::string tensor, int dimension, std::int64_t elements) {
   return Assumption{Assumption::Kind::kExtentAtLeast, std::move(tensor), dimension, elements, ""};
 }
-/// The tensor is row-major without gaps. The stride of a dimension of extent 1 may be any. It need not be declared
-/// where the kernel takes a bare pointer (CallingConvention).
+/// Assumes that the tensor is row-major without gaps. The stride of a dimension of extent 1 may be any. The assumption
+/// need not be declared where the kernel takes a bare pointer (CallingConvention).
 inline Assumption Contiguous(std::string tensor) {
   return Assumption{Assumption::Kind::kContiguous, std::move(tensor), 0, 1, ""};
 }
-/// The tensor has one of these dtypes. It is for code whose parameter leaves its dtype open (In("x", {"M", "N"})), so
-/// that a definition can have variants for several dtypes. The dtype is part of every key, so this costs a hit nothing.
-/// A TunedKernel::Shape that does not set the tensor's dtype uses the first dtype of the first variant that assumes
-/// one.
+/// Assumes that the tensor has one of these dtypes. It is for code whose parameter declares no dtype (In("x", {"M",
+/// "N"})), so that a definition can have variants for several dtypes. Every key contains the dtype, so the check costs
+/// a launch with a ready key nothing. A TunedKernel::Shape that does not set the tensor's dtype uses the first dtype of
+/// the first variant that assumes one.
 inline Assumption DTypeIn(std::string tensor, std::vector<DType> dtypes) {
   Assumption assumption{Assumption::Kind::kDTypeIn, std::move(tensor), 0, 1, ""};
   assumption.dtypes = std::move(dtypes);
   return assumption;
 }
-/// The tensor has this dtype; see DTypeIn.
+/// Assumes that the tensor has this dtype. DTypeIn explains the use.
 inline Assumption DTypeIs(std::string tensor, DType dtype) { return DTypeIn(std::move(tensor), {dtype}); }
-/// The memory of the two tensors does not overlap.
+/// Assumes that the memory of the two tensors does not overlap.
 inline Assumption NoOverlap(std::string tensor, std::string other) {
   return Assumption{Assumption::Kind::kNoOverlap, std::move(tensor), 0, 1, std::move(other)};
 }
 
-/// The scalar has this value: a boolean, an integer, or for a floating-point scalar a number. It is compared bit by bit
-/// in the scalar's dtype, so 0.0 is not -0.0. Where the key contains the scalar (ValueOf) this costs a launch nothing.
+/// Assumes that the scalar has this value: a boolean, an integer, or for a floating-point scalar a number. The values
+/// are compared bit by bit in the scalar's dtype, so 0.0 differs from -0.0. Where the key contains the scalar (ValueOf)
+/// the comparison costs a launch nothing.
 template <typename T>
 Assumption ScalarIs(std::string scalar, T value) {
   static_assert(std::is_arithmetic_v<T>, "a scalar is an int, float or bool");
@@ -131,37 +142,39 @@ Assumption ScalarIs(std::string scalar, T value) {
   if constexpr (std::is_floating_point_v<T>) assumption.real = static_cast<double>(value);
   return assumption;
 }
-/// The integer scalar is a multiple of `divisor`.
+/// Assumes that the integer scalar is a multiple of `divisor`.
 inline Assumption ScalarDivisibleBy(std::string scalar, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kScalarDivisibleBy, std::move(scalar), 0, divisor, ""};
 }
-/// The integer scalar is at least `value`.
+/// Assumes that the integer scalar is at least `value`.
 inline Assumption ScalarAtLeast(std::string scalar, std::int64_t value) {
   return Assumption{Assumption::Kind::kScalarAtLeast, std::move(scalar), 0, value, ""};
 }
 
-/// The parts of a matrix product C[M, N] = A[M, K] * B[K, N], by their names in the kernel. They let a model of matmuls
-/// predict which of many configs are worth measuring (KernelDefinition::Matmul).
+/// The parts of a matrix product C[M, N] = A[M, K] * B[K, N], each by its name in the kernel. They let a model of
+/// matmuls (nvMatmulHeuristics) predict which of many configs are worth measuring (KernelDefinition::Matmul).
 struct MatmulParts {
-  std::string a = "a", b = "b", c = "c";  ///< Names of the tensors. Their dtypes in a call are the precision.
+  std::string a = "a", b = "b", c = "c";  ///< Names of the tensors. Their dtypes are the precision.
   std::string m = "M", n = "N", k = "K";  ///< Names of the dims.
-  std::string batch;                      ///< Name of a dim that counts equal products. Empty: there is one product.
+  std::string batch;                      ///< Name of the dim that is the number of products. Empty: one product.
   bool a_is_transposed = false;           ///< Whether A lies in memory as [K, M].
   bool b_is_transposed = false;           ///< Whether B lies in memory as [N, K].
-  /// Integer axes of the tile that a block computes. All three are required.
+  /// Names of the integer axes for the tile that a block computes. The search space must have all three.
   std::string tile_m = "TILE_M", tile_n = "TILE_N", tile_k = "TILE_K";
-  /// Optional axes: stages of the pipeline, warps, parts of K, blocks per cluster.
+  /// Names of integer axes: pipeline stages, warps per block, the number of parts that K is split into (split-K), and
+  /// blocks per cluster. The search space need not have them. One that it does not have is ignored when configs are
+  /// compared with the model's proposals.
   std::string num_stages = "num_stages", num_warps = "num_warps", split_k = "SPLIT_K", num_ctas = "num_ctas";
 };
 
 class KernelDefinition;
 
-/// The arguments of one launch, for a launcher of the host's (Variant::launcher). In a search they are the scratch
-/// memory and copies that trials run on, otherwise what the caller passed. They are found by name, or by index in the
-/// definition's parameters.
+/// The arguments of one launch, as a launcher function receives them (Variant::launcher). In a search they are the
+/// scratch memory and copies that trials run on, otherwise what the caller passed. They are found by name, or by index
+/// in the definition's parameters.
 ///
 /// Asking for something that the kernel does not have returns a null or zero value, and the launch fails with an error
-/// that names it. A view that is valid during the call. Thread rule: one thread.
+/// that names it. The object is a view and is valid during the call of the launcher. Thread rule: use it on one thread.
 class TUNEONCE_API CallArguments {
  public:
   /// Makes a view. `values` has, for each parameter, its TensorView or its scalar's bytes. `workspaces` has the address
@@ -174,16 +187,19 @@ class TUNEONCE_API CallArguments {
   const TensorView& tensor(std::size_t parameter) const;
   /// Returns a tensor by the name of its parameter.
   const TensorView& tensor(std::string_view name) const;
-  /// Returns the pointer table of a tensor that is declared ByPointers.
+  /// Returns the pointer table of a tensor that is declared ByPointers. For another parameter it returns an empty
+  /// table, and Check returns the error.
   const PointerTable& table(std::string_view name) const;
-  /// Returns a scalar that the caller passed. `T` is exactly the C++ type of its declared dtype.
+  /// Returns a scalar that the caller passed, by its index in the definition's parameters. `T` must be exactly the C++
+  /// type of the declared dtype. Otherwise it returns 0, and Check returns the error.
   template <typename T>
   T scalar(std::size_t parameter) const {
     T value{};
     if (const void* bytes = FindScalar(parameter, ScalarDType<T>())) std::memcpy(&value, bytes, sizeof(value));
     return value;
   }
-  /// Returns a scalar by the name of its parameter. `T` is exactly the C++ type of its declared dtype.
+  /// Returns a scalar by the name of its parameter. `T` must be exactly the C++ type of the declared dtype. Otherwise
+  /// it returns 0, and Check returns the error.
   template <typename T>
   T scalar(std::string_view name) const {
     return scalar<T>(IndexOf(name, "scalar"));
@@ -195,7 +211,8 @@ class TUNEONCE_API CallArguments {
   /// Returns the dims, dtypes, scalars and target of the launch.
   const Problem& problem() const { return *problem_; }
 
-  /// Returns OK, or InvalidArgument for the first lookup that failed.
+  /// Returns OK, or InvalidArgument for the first call of a function above that asked for something that the kernel
+  /// does not have, or in another type.
   const Status& Check() const { return mistake_; }
 
  private:
@@ -210,10 +227,10 @@ class TUNEONCE_API CallArguments {
   mutable Status mistake_;
 };
 
-/// One implementation of a kernel: source, hints and geometry as functions of config and problem. A definition can have
-/// several. Each config is built by the first variant that runs on the target and compiles, so that a Tile IR variant
-/// can be followed by a PTX variant. If the space has a string axis named `backend`, a config is built only by the
-/// variants of the back end that its value names, so that two back ends compete in the search.
+/// One implementation of a kernel: its source, hints and geometry, which are functions of config and problem. A
+/// definition can have several. Each config is built by the first variant that runs on the target and compiles, so that
+/// a Tile IR variant can be followed by a PTX variant. If the space has a string axis named `backend`, a config is
+/// built only by the variants of the back end that its value names, so that two back ends compete in the search.
 ///
 /// A variant is made from a source function, or by TileIrFiles, TileCpp, CudaCpp and CpuCpp below. Its setters can be
 /// chained.
@@ -238,23 +255,27 @@ struct TUNEONCE_API Variant {
 
   /// Sets the name of the variant in results.
   Variant& Named(std::string new_name);
-  /// Sets the targets that the variant runs on: OnGpu(), CapabilityRange(90, 90), or a function of the host's.
+  /// Sets the targets that the variant runs on: OnGpu(), CapabilityRange(90, 90), or another function. Default: all
+  /// targets.
   Variant& ForTarget(TargetFilter targets);
-  /// Sets a grid pattern, or a function of (const Config&, const Problem&) that returns a whole Geometry. Default: that
-  /// of KernelDefinition::Grid, which most variants share.
+  /// Sets a grid pattern, or a function of (const Config&, const Problem&) that returns a whole Geometry. Default: the
+  /// geometry of KernelDefinition::Grid, which most variants share.
   Variant& Grid(GeometryFn launch_geometry);
-  /// Sets the threads per block and keeps the grid. Not for Tile IR.
+  /// Sets the threads per block in each dimension, and keeps the grid. Tile IR and CUDA Tile C++ require (1, 1, 1), the
+  /// default. Errors (Validate): the geometry is a function.
   Variant& Block(Term x, Term y = 1, Term z = 1);
-  /// Sets what the code takes for granted of a launch's arguments (`assumptions`).
+  /// Sets what the code assumes of a launch's arguments; see the member `assumptions`.
   Variant& Assuming(std::vector<Assumption> assumed);
   /// Makes this variant build only the configs whose axis `backend` has the value `backend_name` (default: the
   /// variant's name). If several variants have the same back end, the first that suits the target and the arguments is
   /// used.
   Variant& Backend(std::string backend_name);
-  /// Sets the names of the parameters that the kernel takes, in its order. A dim may be among them. It is passed as
-  /// int32 (checked to fit), unless the definition declares it otherwise (DimValue).
+  /// Sets the names of the parameters that the kernel takes, in the order of the kernel's own parameters. A name may
+  /// also be that of a dim, which is passed as int32 (checked to fit), unless the definition declares it otherwise
+  /// (DimValue). An unknown name is an InvalidArgument error, which a search or launch returns.
   Variant& KernelArgs(std::vector<std::string> names);
-  /// Sets a function for compiler hints beyond the values of the config's hint axes.
+  /// Sets the function that returns the compiler hints of a config. It replaces Hints::OfConfig, so it must also return
+  /// the values of the config's hint axes if they are to apply.
   Variant& HintsBy(HintsFn function);
   /// Sets how the kernel takes its parameters. Default: kPlain.
   Variant& Convention(CallingConvention new_convention);
@@ -262,9 +283,9 @@ struct TUNEONCE_API Variant {
   Variant& Include(const std::string& folder);
   /// Adds an in-memory header to every source of the variant (KernelSource::Header).
   Variant& Header(std::string header_name, std::string text);
-  /// Defines the macro `macro` as a C++ type (KernelSource::DefineType), or replaces it in the kernel's name
-  /// expression. The type is the dtype of a tensor in the call (DTypeOf("x")), which is part of the key in any case.
-  /// Errors (Validate): `of` names no tensor parameter.
+  /// Defines the macro `macro` as the C++ type of a tensor's dtype in the launch (KernelSource::DefineType). In the
+  /// kernel's name expression the type replaces the macro. `of` is DTypeOf("x") for a tensor `x`, whose dtype is part
+  /// of the key in any case. Errors (Validate): `of` names no tensor parameter.
   Variant& DefineType(std::string macro, KeyPart of);
   /// Defines the macro `macro` as the C++ type that the value of the axis `of` names: a dtype ("float16") or a C++
   /// type, which is copied unchanged.
@@ -283,38 +304,40 @@ struct TUNEONCE_API Variant {
   TargetFilter runs_on;  ///< The targets that the variant runs on. Empty: all.
   /// Returns the source of a config.
   SourceFn source;
-  /// The host's own launch of a config, in place of `source`, for code that no toolchain compiles (Callable).
+  /// Launches a config, in place of `source`, for code that no toolchain compiles (Callable).
   LaunchFn launcher;
   HintsFn hints;        ///< Returns the compiler hints of a config. Empty: Hints::OfConfig.
   GeometryFn geometry;  ///< The geometry of a config. Parts that are not set come from KernelDefinition::Grid.
   /// How the kernel takes its parameters.
   CallingConvention convention = CallingConvention::kPlain;
-  /// What the code takes for granted of a launch's arguments. Extents and strides that fit its int32 parameters, and
-  /// dense tensors where it takes bare pointers, are implied. A fast variant with assumptions may be followed by a
-  /// slower one with fewer. A launch whose arguments violate the assumptions of some variants has a key of its own,
-  /// which is tuned, warmed up and stored with the other variants, so that aligned and unaligned shapes of one bucket
-  /// have separate configs. A launch that no variant accepts returns an error.
+  /// What the code assumes of a launch's arguments. Some assumptions are implied: extents and strides fit the kernel's
+  /// int32 parameters, and tensors are dense where it takes bare pointers. A fast variant with assumptions may be
+  /// followed by a slower one with fewer. A launch whose arguments violate the assumptions of some variants has a key
+  /// of its own, which is tuned, warmed up and stored with the other variants, so that aligned and unaligned shapes of
+  /// one bucket have separate configs. A launch that no variant accepts returns an error.
   std::vector<Assumption> assumptions;
-  /// Names of the definition's parameters that the kernel takes, in its order. Empty: all, in the definition's order.
+  /// Names of the definition's parameters that the kernel takes, in the kernel's order. Empty: all, in the definition's
+  /// order.
   std::vector<std::string> parameters;
   /// A macro that stands for a C++ type.
   struct TypeMacro {
     std::string macro;
-    KeyPart of;  ///< DTypeOf a tensor. Used where `axis` is empty.
+    KeyPart of;  ///< The result of DTypeOf for a tensor. Used if `axis` is empty.
     std::optional<Axis<std::string>> axis;
     int parameter = -1;  ///< Index of the tensor's parameter. Set by Validate.
   };
   std::vector<TypeMacro> types;  ///< The macros that DefineType added.
 };
 
-/// Makes a variant that the host launches itself: an instance of a template library or an algorithm of a vendor's
-/// library, which inference engines call a tactic. Its configs are measured against compiled ones, verified like them,
-/// and remembered by config.
+/// Makes a variant whose code the function `launcher` launches: an instance of a template library or an algorithm of a
+/// vendor's library, which inference engines call a tactic. Its configs are measured, verified and stored like those of
+/// compiled variants.
 ///
 /// `launcher` enqueues the config's work on the stream, which may be capturing, and returns. It works on the tensors
 /// that it receives, which in a search are not the caller's. It may be called from several threads at once. An error or
-/// exception from it fails the candidate, or is the error of the launch. It receives all parameters, and tensors as in
-/// kPlain. It has no hints and no geometry, and receives no Derived, Stride or Descriptor values:
+/// exception from it fails the candidate, or is the error of the launch. It receives all tensors (which must lie as in
+/// kPlain), scalars, dims and workspaces, but no Derived, Stride or Descriptor values. The variant has no hints and no
+/// geometry:
 ///
 ///   definition.AddVariant(Callable([=](CUstream stream, const Config& config, const CallArguments& arguments) {
 ///     return RunMyGemm(stream, config[algorithm], arguments.tensor("a").data, arguments.tensor("b").data,
@@ -337,7 +360,7 @@ struct Precompiled {
   KernelSource source;  ///< KernelSource::FromFile or KernelSource::Cubin.
 };
 
-/// Makes a variant of precompiled code: cubins or fatbins, and shared objects on the CPU device.
+/// Makes a variant from precompiled code: cubins or fatbins, and shared objects on the CPU device.
 ///
 ///   KernelDefinition("matmul")
 ///       .Parameters({In("a", {"M", "K"}), In("b", {"K", "N"}), Out("c", {"M", "N"})})
@@ -348,44 +371,52 @@ struct Precompiled {
 /// A config is built by the first entry that was compiled for it. A config without an entry fails to compile with an
 /// error that names it.
 TUNEONCE_API Variant Cubins(std::vector<Precompiled> kernels);
-/// Makes a variant of precompiled code in files that are named by the config: "matmul.{TILE_M}x{TILE_N}.cubin" stands
-/// for "matmul.128x64.cubin". Paths are relative to the directory that is current at this call. In `symbol`, too, an
-/// axis in braces stands for its value. A config whose file is missing fails to compile with an error that names the
-/// file. The files are read again for each search and for each record that is looked up.
+/// Makes a variant from files of precompiled code whose names contain values of the config:
+/// "matmul.{TILE_M}x{TILE_N}.cubin" stands for "matmul.128x64.cubin". Paths are relative to the directory that is
+/// current at this call. An axis in braces also stands for its value in `symbol`. A config whose file is missing fails
+/// to compile with an error that names the file. The files are read again for each search and for each record that is
+/// looked up.
 TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol);
 
-/// Makes a variant of CUDA Tile IR bytecode in files, one for each combination of structural values, as exporters write
-/// them; `file_pattern` is that of Cubins. `symbol` may be empty if each file has one kernel. The variant is for GPUs,
-/// is named "tile", and is called as cuTile calls its kernels (CallingConvention::kCutilePython). Assumptions that the
-/// code was exported with must be declared by Variant::Assuming. The library reads the assumptions in the bytecode
-/// (`assume` operations), and skips a variant that assumes more than is declared.
+/// Makes a variant from files of CUDA Tile IR bytecode, one for each combination of structural values. In
+/// `file_pattern` and `symbol` an axis in braces stands for its value ("matmul.{TILE_M}.tileir"). `symbol` may be empty
+/// if each file has one kernel. The variant is for GPUs, is named "tile", and is called as cuTile calls its kernels
+/// (CallingConvention::kCutilePython). Assumptions that the code was exported with must be declared by
+/// Variant::Assuming. The library reads the assumptions in the bytecode (`assume` operations), and skips a variant that
+/// assumes more than is declared.
 TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = "");
-/// Makes a variant of CUDA C++ text, compiled by NVRTC. Each structural axis except `backend` is a macro of its name.
-/// `symbol` is the kernel's name, a name with an axis's value (`softmax_{AXIS}`), or an instance of a template
-/// (`ns::reduce<BLOCK, float>`) in which axes stand for their values and are not defined as macros
-/// (KernelSource::symbol). The variant is for GPUs and is named "cuda".
+/// Makes a variant from CUDA C++ source text, compiled by NVRTC. Each structural axis except `backend` is a macro of
+/// its name. `symbol` is the function's name in the text, a name that contains an axis's value (`softmax_{AXIS}`), or
+/// an instance of a template (`ns::reduce<BLOCK, float>`) in which axes stand for their values and are not defined as
+/// macros (KernelSource::symbol). The variant is for GPUs and is named "cuda".
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol);
-/// Makes a variant of CUDA C++ text with these axes as macros and no others.
+/// Makes a variant from CUDA C++ source text, in which only the axes named in `axes` become macros. It is otherwise the
+/// variant of CudaCpp(content, symbol).
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes);
-/// Makes the variant CudaCpp of the text in a file, which is read at this call. `#include "name"` looks in the file's
-/// folder first. If the file cannot be read, each config fails to compile with an error that names the file.
+/// Makes the variant of CudaCpp(content, symbol) from the text of the file `path`, which is read at this call.
+/// `#include "name"` looks in the file's folder first. If the file cannot be read, each config fails to compile with an
+/// error that names the file.
 TUNEONCE_API Variant CudaCppFile(const std::string& path, std::string symbol);
-/// Makes a variant of CUDA Tile C++ text (`__tile_global__` functions, cuda_tile.h), compiled by NVRTC 13.3 or newer
-/// and tileiras. Macros and template instances are those of CudaCpp. The config's hint axes replace the hints in the
-/// text and need no further run of NVRTC. The grid is in tiles, and the block is (1, 1, 1). The variant is for GPUs and
-/// is named "tile_cpp".
+/// Makes a variant from CUDA Tile C++ source text (`__tile_global__` functions, cuda_tile.h), compiled by NVRTC 13.3 or
+/// newer and tileiras. Axes become macros, and `symbol` names the kernel, as in CudaCpp. The config's hint axes replace
+/// the hints in the text and need no further run of NVRTC. The grid counts tile blocks, and the block is (1, 1, 1). The
+/// variant is for GPUs and is named "tile_cpp".
 TUNEONCE_API Variant TileCpp(std::string content, std::string symbol);
-/// Makes a variant of CUDA Tile C++ text with these axes as macros and no others.
+/// Makes a variant from CUDA Tile C++ source text, in which only the axes named in `axes` become macros. It is
+/// otherwise the variant of TileCpp(content, symbol).
 TUNEONCE_API Variant TileCpp(std::string content, std::string symbol, std::vector<std::string> axes);
-/// Makes the variant TileCpp of the text in a file, which is read at this call, as CudaCppFile does.
+/// Makes the variant of TileCpp(content, symbol) from the text of the file `path`, which is read at this call. If the
+/// file cannot be read, each config fails to compile with an error that names the file.
 TUNEONCE_API Variant TileCppFile(const std::string& path, std::string symbol);
-/// Makes a variant of C++ text for the CPU device (tuneonce/cpu_device/kernel.h), with macros as in CudaCpp. It is for
-/// that device only and is named "cpu".
+/// Makes a variant from C++ source text for the CPU device (tuneonce/cpu_device/kernel.h). Axes become macros, and
+/// `symbol` names the function in the text, as in CudaCpp. The variant is for that device only and is named "cpu".
 TUNEONCE_API Variant CpuCpp(std::string content, std::string symbol);
-/// Makes a variant of C++ text for the CPU device with these axes as macros and no others.
+/// Makes a variant from C++ source text for the CPU device, in which only the axes named in `axes` become macros. It is
+/// otherwise the variant of CpuCpp(content, symbol).
 TUNEONCE_API Variant CpuCpp(std::string content, std::string symbol, std::vector<std::string> axes);
 
-/// A kernel as search, TunedKernel, bundle and worker see it. All of them take this one value.
+/// The description of a kernel that searches, TunedKernel and bundles use: its parameters, key, search space, geometry
+/// and variants.
 ///
 /// A definition is built by chained calls. Mistakes are kept and returned by Validate, so that building needs no error
 /// handling. Copyable. Thread rule: build it on one thread, and call const functions from any thread. Its functions run
@@ -426,7 +457,8 @@ class TUNEONCE_API KernelDefinition {
   /// Sets the geometry of all variants that have none of their own: a grid pattern, or a function of (const Config&,
   /// const Problem&). With a pattern the block is (1, 1, 1) unless a variant sets another one.
   KernelDefinition& Grid(GeometryFn geometry);
-  /// Adds an implementation. Earlier variants are preferred. At most kMaxVariants.
+  /// Adds an implementation. Earlier variants are preferred. Validate returns InvalidArgument for more than
+  /// kMaxVariants.
   KernelDefinition& AddVariant(Variant variant);
   static constexpr std::size_t kMaxVariants = 32;
   /// Sets by how much outputs may differ from the baseline's when candidates are verified, except outputs with a
@@ -441,13 +473,13 @@ class TUNEONCE_API KernelDefinition {
   /// Sets the minimum bytes and operations of one run. Either function may be null.
   KernelDefinition& Work(WorkFn bytes, WorkFn operations);
   /// Declares that the kernel is a matmul. If its space has more configs for a problem than SearchOptions::max_proposed
-  /// and nvMatmulHeuristics is installed, a search tries only the configs that it proposes, and the baseline.
-  /// docs/spaces.md describes how the library finds nvMatmulHeuristics. Errors (Validate): a part that the kernel does
-  /// not have.
+  /// and nvMatmulHeuristics is installed, a search tries only the baseline and the configs that nvMatmulHeuristics
+  /// proposes. docs/spaces.md describes how the library finds nvMatmulHeuristics. Errors (Validate): `parts` names a
+  /// tensor, dim or required axis that the kernel does not have.
   KernelDefinition& Matmul(MatmulParts parts = {});
   const std::optional<MatmulParts>& matmul() const { return matmul_; }
-  /// Adds records that are shipped with the kernel, as a precompiled bundle does. A TunedKernel looks them up after
-  /// those of its store. Empty (default): none.
+  /// Sets the records that are shipped with the kernel. A precompiled bundle calls this with its records in encoded
+  /// form. A TunedKernel looks them up after those of its store. Empty (default): none.
   KernelDefinition& ShippedSelections(std::string records) {
     shipped_selections_ = std::move(records);
     return *this;
@@ -476,16 +508,17 @@ class TUNEONCE_API KernelDefinition {
   /// Returns the minimum number of operations of one run, or 0 if it was not given.
   double WorkOperations(const Problem& problem) const { return work_operations_ ? work_operations_(problem) : 0; }
 
-  /// Returns the variants that run on `target`, in order of preference; at least one. Errors: Unimplemented, listing
-  /// the variants.
+  /// Returns the variants that run on `target`, in order of preference. Errors: Unimplemented if no variant does,
+  /// listing all variants.
   Result<std::vector<const Variant*>> VariantsFor(const Target& target) const;
-  /// Returns the names that terms can refer to: dims and scalars.
+  /// Returns the names that a Term can refer to: those of the dims and of the scalar parameters.
   TermNames term_names() const;
   /// Returns a problem for functions whose result serves all launches of a key. Scalars that the key does not contain
-  /// have no value, dims that the key rounds have their bound, and dims that it omits are 1.
+  /// have no value (null in Problem::values). Dims that the key rounds have the rounded value (KeyPart::Round), and
+  /// dims that it omits are 1.
   Problem DecidedByKey(const Problem& problem) const;
-  /// Returns the dims that differ between launches of one key, because the key rounds (NextPow2, Buckets, Nearest) or
-  /// omits them.
+  /// Returns the dims that may differ between launches of one key, because the key rounds (NextPow2, Buckets, Nearest)
+  /// or omits them.
   std::vector<Dim> DimsUndecidedByKey() const;
   /// Returns the handle of the dim `name`. REQUIRES: it is one of dims().
   Dim DimOf(const std::string& name) const;

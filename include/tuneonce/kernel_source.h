@@ -42,44 +42,47 @@ constexpr bool IsTile(SourceKind kind) { return kind == SourceKind::kTileIr || k
 
 /// Returns the name of a kind: "cubin", "tile_ir", "ptx", "cuda_cpp", "cpu_cpp", "tile_cpp".
 TUNEONCE_API std::string_view SourceKindName(SourceKind kind);
-/// Returns the kind with this name (SourceKindName), or nothing.
+/// Returns the kind for which SourceKindName returns `name`, or nothing.
 TUNEONCE_API std::optional<SourceKind> SourceKindNamed(std::string_view name);
 
-/// The input of a toolchain: a text or image, the kernel's symbol in it, and options. A value.
+/// The input of a toolchain: a text or image, the kernel's name in it, and compiler options. It has value semantics.
 struct TUNEONCE_API KernelSource {
   SourceKind kind = SourceKind::kCudaCpp;
   std::string content;  ///< Text or bytes, depending on `kind`.
   /// The kernel's name. For a cubin it is the name in the image. In CUDA C++ and CUDA Tile C++ it may be a name
-  /// expression such as `ns::reduce<TILE, T>`, which is instantiated. Names in it that are macros of `defines` are
-  /// replaced by their values and are then not defined for the text, which may have template parameters of those names.
+  /// expression such as `ns::reduce<TILE, T>`, which is instantiated. A macro of `defines` whose name occurs in the
+  /// expression is replaced there by its value, and is not defined in the text. The text may therefore have a template
+  /// parameter of that name.
   std::string symbol;
   std::vector<std::string> defines;  ///< Macros of C++ sources: "TILE_M=64".
-  /// Further compiler options, passed to the tool unchanged. The host is responsible for what they do (write files,
-  /// load plugins). A bundle's manifest may only have options that change the code (docs/bundles.md).
+  /// Further compiler options, passed to the tool unchanged. The program that sets them is responsible for what they do
+  /// (write files, load plugins). A bundle's manifest may only have options that change the code (docs/bundles.md).
   std::vector<std::string> options;
   /// Headers in memory, as pairs of the name in `#include` and the text. Only for kCudaCpp and kTileCpp.
   std::vector<std::pair<std::string, std::string>> headers;
-  /// The name of the text in messages. If it is a full path, CUDA C++ looks for `#include "..."` first in its folder.
-  /// Empty: a name is made from the symbol. It is not part of the source's identity.
+  /// The name of the text in compiler messages. If it is a full path, CUDA C++ looks for `#include "..."` first in its
+  /// folder. Empty: a name is made from the symbol. Fingerprint does not contain it.
   std::string file;
-  /// Code of this source that was compiled ahead (in a precompiled bundle). It is used in place of the compiler if it
-  /// contains the target. Null: none. It is not part of the source's identity.
+  /// Code that was compiled from this source in advance (in a precompiled bundle). It is used instead of the compiler
+  /// if it has code for the target. Null: none. Fingerprint does not contain it.
   std::shared_ptr<const PrecompiledCode> precompiled;
-  /// Fingerprint that replaces `content` and `headers` in the source's identity when a bundle was shipped without its
-  /// sources. Such a source can only run precompiled code. Usually null.
+  /// The fingerprint of the `content` and `headers` of a source that a bundle was shipped without. Fingerprint uses it
+  /// in their place. Such a source can only run precompiled code. Null: the source has its content.
   std::shared_ptr<const tuneonce::Fingerprint> withheld;
 
-  /// Makes a source of CUDA C++ text.
+  /// Makes a source from CUDA C++ text. `symbol` is the function's name in it, or a name expression (see the member
+  /// `symbol`).
   static KernelSource CudaCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kCudaCpp, std::move(content), std::move(symbol));
   }
-  /// Makes a source of CUDA Tile C++ text. NVRTC compiles it to Tile IR, and tileiras compiles that with the config's
+  /// Makes a source from CUDA Tile C++ text. NVRTC compiles it to Tile IR, and tileiras compiles that with the config's
   /// hints, which replace the hints in the text (`[[cutile::hint(...)]]`). The kernel takes the parameters of its C++
   /// signature.
   static KernelSource TileCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kTileCpp, std::move(content), std::move(symbol));
   }
-  /// Makes a source of C++ text for the CPU device.
+  /// Makes a source from C++ text for the CPU device (tuneonce/cpu_device/kernel.h). `symbol` is the function's name in
+  /// it.
   static KernelSource CpuCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kCpuCpp, std::move(content), std::move(symbol));
   }
@@ -88,29 +91,29 @@ struct TUNEONCE_API KernelSource {
   static KernelSource Cubin(std::string content, std::string symbol) {
     return Make(SourceKind::kCubin, std::move(content), std::move(symbol));
   }
-  /// Makes a source of CUDA Tile IR bytecode.
+  /// Makes a source from the bytes of CUDA Tile IR bytecode. `symbol` is the kernel's name in it.
   static KernelSource TileIr(std::string content, std::string symbol) {
     return Make(SourceKind::kTileIr, std::move(content), std::move(symbol));
   }
-  /// Makes a source of PTX text.
+  /// Makes a source from PTX text. `symbol` is the kernel's name in it.
   static KernelSource Ptx(std::string content, std::string symbol) {
     return Make(SourceKind::kPtx, std::move(content), std::move(symbol));
   }
 
-  /// Makes a source of a file's content, which is read now. `path` is a cubin or fatbin (a shared object on the CPU
-  /// device), Tile IR bytecode, PTX or C++, for which `file` is set to the path. If the file cannot be read, Check
-  /// returns the error, so that a config whose file is missing fails to compile with an error that names the file.
+  /// Makes a source from a file, which is read at this call. `path` is a cubin or fatbin (a shared object on the CPU
+  /// device), Tile IR bytecode, PTX or C++. The member `file` becomes its absolute path. If the file cannot be read,
+  /// Check returns the error, and compiling the source fails with it.
   static KernelSource FromFile(SourceKind kind, const std::string& path, std::string symbol);
-  /// Makes a source that fails to compile with the error `why`, for a source function that has none for a config.
-  /// REQUIRES: `why` is an error.
+  /// Makes a source that fails to compile with the error `why`. A source function returns it for a config that it has
+  /// no source for. REQUIRES: `why` is an error.
   static KernelSource None(SourceKind kind, Status why);
 
   /// Defines the macro `name` as a literal that is exactly `value`: `64`, `0.5`, or `0.5f` for a float, with as many
   /// digits as needed. A boolean becomes 1 or 0, and a string (a type's name, say) is copied unchanged. `value` may be
   /// an AxisValue.
   ///
-  /// Check returns a mistake, so that a source can be built in one expression: a name that is not an identifier, NaN or
-  /// an infinity, or text with control characters.
+  /// Check returns InvalidArgument, so that a source can be built in one expression, for a name that is not an
+  /// identifier, for NaN or an infinity, and for text that is empty or has control characters.
   template <typename T>
   KernelSource& Define(const std::string& name, const T& value) {
     if constexpr (std::is_same_v<T, AxisValue>) {
@@ -138,22 +141,23 @@ struct TUNEONCE_API KernelSource {
   /// C++ type.
   KernelSource& DefineType(const std::string& name, DType dtype);
   /// Adds a folder of headers, which is searched after those added before it. A relative path starts at the directory
-  /// that is current at this call. Only for C++ sources. The headers of the CUDA toolkit, CUB and libcu++ included, are
-  /// found without it (docs/cpp.md).
+  /// that is current at this call. Check returns an error for an empty path and for a source that is not C++. The
+  /// headers of the CUDA toolkit, CUB and libcu++ included, are found without it (docs/cpp.md).
   KernelSource& Include(const std::string& folder);
   /// Adds a header in memory: `#include <name>` and `#include "name"` read `text` even if a file of that name exists.
-  /// Only for kCudaCpp and kTileCpp. Check returns an error for a name that is empty or was added before.
+  /// Check returns an error for a source that is neither kCudaCpp nor kTileCpp, for a name that is empty, has control
+  /// characters or was added before, and for a text with a zero byte.
   KernelSource& Header(std::string name, std::string text);
-  /// Returns the first mistake of the functions above (InvalidArgument, naming the macro), or the reason why there is
-  /// no source. Compiling calls it.
+  /// Returns OK, or the first error: InvalidArgument from Define, DefineType, Include, Header or NoteMistake, or that
+  /// of FromFile or None. Toolchain::Compile returns it.
   const Status& Check() const { return mistake_; }
 
-  /// Keeps the first mistake as the InvalidArgument error that Check returns.
+  /// Makes Check return InvalidArgument with the message `what`, unless it already returns an error.
   void NoteMistake(std::string what);
 
   /// Returns the fingerprint of everything but `file` and `precompiled`.
   tuneonce::Fingerprint Fingerprint() const;
-  /// Returns the fingerprint of `content` and `headers`, the value of `withheld`.
+  /// Returns the fingerprint of `content` and `headers`, or `*withheld` if that is set.
   tuneonce::Fingerprint TextFingerprint() const;
 
  private:

@@ -23,8 +23,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A number of a WarmupFill: a constant, or the value that a dim or a term over dims has in the shape that is warmed
-/// up.
+/// A number in a WarmupFill: a constant, or the value of a dim or of a term over dims for the shape that is warmed up.
 struct FillNumber {
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   FillNumber(T number) : value(static_cast<double>(number)) {}             // NOLINT(google-explicit-constructor)
@@ -34,34 +33,37 @@ struct FillNumber {
   FillNumber(Term dim_term) : term(std::move(dim_term)) {}  // NOLINT(google-explicit-constructor)
 
   double value = 0;          ///< The constant. Integers are exact up to 2^53.
-  std::string dim;           ///< The name of a dim whose value is used, if not empty.
-  std::optional<Term> term;  ///< A term over dims alone whose value is used, if set.
+  std::string dim;           ///< If not empty, the number is the value of the dim of this name.
+  std::optional<Term> term;  ///< If set, the number is the value of this term, which contains dims alone.
 };
 
-/// The values that a tensor or a scalar has in a warm-up by shape, which has no arguments of a caller. It is for
-/// kernels whose speed or safety depends on values (lengths, indices, flags). A value.
+/// The values of a tensor or a scalar in a warm-up by shape, for which no caller passes arguments. It is for kernels
+/// whose speed or safety depends on values (lengths, indices, flags). It has value semantics. A value that the dtype
+/// cannot hold is an InvalidArgument error, of Validate if the value is a constant, else of the warm-up.
 struct TUNEONCE_API WarmupFill {
   enum class Kind { kConstant, kIota, kUniform, kFunction, kOffsets };
-  /// Fills `host`, which is the tensor in row-major order in host memory. Called on the thread that warms up.
+  /// Writes the elements of `host`, the tensor in row-major order in host memory. `dims` are those of the shape. It is
+  /// called on the thread that warms up.
   using Function = std::function<void(const Dims& dims, const TensorView& host)>;
 
-  /// A constant, which is the only fill for a scalar.
+  /// Makes the fill Constant(value). Scalars can have no other kind of fill.
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   WarmupFill(T value) : first(value) {}  // NOLINT(google-explicit-constructor)
-  /// Every element is `value`.
+  /// Makes a fill in which every element is `value`.
   static WarmupFill Constant(FillNumber value);
-  /// Element i in row-major order is start + i * step: offsets of equally long sequences, or a permutation.
+  /// Makes a fill in which element i in row-major order is start + i * step: offsets of equally long sequences, or a
+  /// permutation.
   static WarmupFill Iota(FillNumber start = 0, FillNumber step = 1);
-  /// Pseudo-random numbers from `low` (inclusive) to `high` (exclusive), integers for integer dtypes. They are the same
-  /// in each process. A tensor of more than 4 MiB repeats them.
+  /// Makes a fill of uniformly distributed pseudo-random numbers from `low` (inclusive) to `high` (exclusive), integers
+  /// for integer dtypes. They are the same in each process. A tensor of more than 4 MiB repeats them. `low` must be
+  /// less than `high`.
   static WarmupFill Uniform(FillNumber low, FillNumber high);
-  /// The values that `function` writes.
+  /// Makes a fill of the values that `function` writes. An exception from it is an error of the warm-up.
   static WarmupFill Of(Function function);
-  /// Offsets of groups: `end` rows are divided into n - 1 consecutive groups, and the n elements are where each group
-  /// begins and where the last one ends, as for experts' tokens or sequences of different lengths. Element 0 is 0, the
-  /// last element is `end`, and the elements never decrease. The size of group g, from 0, is proportional to 1 / (g +
-  /// 1)^skew, rounded down to whole rows. A skew of 0 is balanced, and 1 is Zipf's law, the usual model of unequal
-  /// popularity. `skew` is 0 to 16.
+  /// Makes a fill of n offsets that divide `end` rows into n - 1 consecutive groups (experts' tokens, or sequences of
+  /// different lengths). Element 0 is 0, element g is where group g begins, and the last element is `end`. The size of
+  /// group g is proportional to 1 / (g + 1)^skew, rounded to whole rows. A skew of 0 makes equal groups, and 1 is
+  /// Zipf's law, the usual model of unequal popularity. `skew` is 0 to 16.
   static WarmupFill Offsets(FillNumber end, FillNumber skew = 0);
 
   Kind kind = Kind::kConstant;
@@ -70,8 +72,9 @@ struct TUNEONCE_API WarmupFill {
   Function function;      ///< The function of kFunction.
 };
 
-/// How a kernel uses a tensor. A search runs outputs on scratch memory and starts each trial of a kInOut tensor from a
-/// copy of the original bytes, so the caller's data does not change.
+/// How a kernel uses a tensor: it reads it (kIn), writes it (kOut), or both (kInOut). A search runs outputs on scratch
+/// memory and starts each trial of a kInOut tensor from a copy of the original bytes, so the caller's data does not
+/// change.
 enum class Access { kIn, kOut, kInOut };
 
 /// Where the value of a parameter comes from.
@@ -80,30 +83,35 @@ enum class ParameterKind {
   kScalar,   ///< Passed by the caller.
   kDim,      ///< The value of a named dim.
   kStride,   ///< The stride of a tensor's dimension.
-  kDerived,  ///< A scalar computed from config and dims.
-  /// Scratch memory, allocated in stream order for each launch. Its size is computed from config and dims.
+  kDerived,  ///< A scalar computed from config and problem.
+  /// Scratch memory, allocated in stream order for each launch. Its size is computed from config and problem.
   kWorkspace,
   kDescriptor,  ///< Bytes passed by value (a tensor map, for example), computed from config, problem and tensors.
 };
 
 /// How a kernel copies boxes of a tensor by hardware (TMA, from compute capability 9.0 on, and on the CPU device). The
-/// members are the parameters of cuTensorMapEncodeTiled other than the tensor, with the same limits. A value.
+/// members are the parameters of cuTensorMapEncodeTiled other than the tensor, with the same limits. It has value
+/// semantics.
 ///
 /// The tensor's address must be a multiple of 16 bytes, its innermost stride must be 1, and its other strides must be
-/// multiples of 16 bytes. These are assumptions of the variant (Assumption), so arguments that violate them run by
-/// another variant.
+/// multiples of 16 bytes. These are assumptions of the variant (Assumption), so a launch whose arguments violate them
+/// skips the variant.
 struct TUNEONCE_API TensorMap {
   enum class Interleave { kNone, k16Bytes, k32Bytes };
   enum class Swizzle { kNone, k32Bytes, k64Bytes, k128Bytes };
   enum class L2Promotion { kNone, k64Bytes, k128Bytes, k256Bytes };
-  /// The value of elements outside of the tensor.
+  /// The value that the kernel reads for elements of a box outside of the tensor.
   enum class OutOfBounds { kZero, kNan };
-  /// Maximum number of dimensions.
+  /// Maximum number of dimensions of the tensor. KernelDefinition::Validate returns InvalidArgument for more.
   static constexpr int kMaxRank = 5;
 
-  /// Elements of a box in each of the tensor's dimensions, outermost first: constants and axes, 1 to 256.
+  /// Size of a box in elements (boxDim of cuTensorMapEncodeTiled): one entry for each dimension of the tensor,
+  /// outermost first. Each value must be 1 to 256. An entry may consist of constants and axes of the search space, but
+  /// not of dims or scalars. KernelDefinition::Validate rejects other entries and a wrong number of them. A config that
+  /// gives a value out of range cannot be launched (InvalidArgument).
   std::vector<Term> box;
-  /// Element strides in each dimension, outermost first: constants and axes, 1 to 8. Empty: all are 1.
+  /// Step between the elements that a box reads (elementStrides of cuTensorMapEncodeTiled), for each dimension of the
+  /// tensor, outermost first. Each value must be 1 to 8. Entries are made as those of `box`. Empty: all are 1.
   std::vector<Term> element_strides = {};
   Swizzle swizzle = Swizzle::kNone;
   Interleave interleave = Interleave::kNone;
@@ -114,7 +122,8 @@ struct TUNEONCE_API TensorMap {
 /// Maximum number of bytes of one descriptor parameter, which is the size of a CUtensorMap.
 inline constexpr std::size_t kMaxDescriptorBytes = 128;
 
-/// One declared parameter of a kernel. The functions below make one.
+/// One declared parameter of a kernel. In, Out, InOut, Scalar, DimValue, StrideValue, Derived, Workspace and Descriptor
+/// make one.
 struct Parameter {
   ParameterKind kind = ParameterKind::kTensor;
   std::string name;
@@ -124,19 +133,21 @@ struct Parameter {
   /// of any shape.
   std::vector<std::string> dims;
   bool by_pointers = false;          ///< Whether a kTensor is passed as a PointerTable; see ByPointers.
-  std::vector<std::string> varying;  ///< For a tensor by pointers, the dims in which its slices may differ.
+  std::vector<std::string> varying;  ///< For `by_pointers`, the dims in which the slices may differ.
   std::string same_dtype_as;  ///< The tensor parameter that a kTensor shares its dtype with. Empty: `dtype` applies.
   std::string dim;            ///< The dim of a kDim.
   std::string tensor;         ///< The tensor of a kStride, or of a kDescriptor with a tensor map.
   int dimension = 0;          ///< The dimension of `tensor`, for kStride.
-  /// Returns the value of a kDerived without `term`, in the low bytes of the word.
+  /// Computes the value of a kDerived that has no `term`. The result holds the bytes of a value of type `dtype`,
+  /// starting at the lowest byte.
   std::function<std::uint64_t(const Config&, const Problem&)> derive;
-  /// Returns the size in bytes of a kWorkspace without `term`. 0 passes a null pointer.
+  /// Computes the size in bytes of a kWorkspace that has no `term`. For a size of 0 the kernel receives a null pointer.
   std::function<std::size_t(const Config&, const Problem&)> workspace_bytes;
   /// The value of a kDerived, which must fit `dtype`, or the size in bytes of a kWorkspace.
   std::optional<Term> term;
-  std::size_t descriptor_bytes = 0;  ///< Size of a kDescriptor.
-  /// Fills the `bytes` of a kDescriptor. `tensors` has the tensor arguments in parameter order.
+  std::size_t descriptor_bytes = 0;  ///< Size of a kDescriptor in bytes, 1 to kMaxDescriptorBytes.
+  /// Writes the `descriptor_bytes` bytes of a kDescriptor to `bytes`. `tensors` has the tensor arguments in parameter
+  /// order. An error that it returns fails the launch.
   std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
   std::optional<TensorMap> tensor_map;  ///< The tensor map of a kDescriptor, in place of `describe`.
   bool may_be_partial = false;  ///< Whether the kernel may leave elements of this output unwritten; see MayBePartial.
@@ -144,47 +155,51 @@ struct Parameter {
   std::optional<Tolerance> tolerance;  ///< By how much this output may differ from the baseline's; see Within.
 
   /// Declares that the kernel leaves elements of this output unwritten on purpose (padding, variable lengths). Every
-  /// candidate must write what the baseline writes, and the other elements are not compared. Without this declaration
-  /// an unwritten element is a failure, for the baseline too.
+  /// candidate must write what the baseline writes, and the other elements are not compared. Without this declaration a
+  /// config that leaves an element unwritten fails, even the baseline.
   Parameter MayBePartial() && {
     may_be_partial = true;
     return std::move(*this);
   }
-  /// Declares that the slices along the first dim are tensors at arbitrary addresses, which a launch passes as a
-  /// PointerTable:
+  /// Declares that this tensor is an array of tensors ("slices", one for each index of the first dim) at arbitrary
+  /// addresses. A launch passes them as a PointerTable:
   ///
   ///   Out("c", kFloat16, {"GROUPS", "M", "N"}).ByPointers({"M"})
   ///
   /// The kernel receives the address of the table, an array of `GROUPS` addresses. `varying` names dims in which the
   /// slices may differ. Such a dim has the value of the largest slice, and the kernel must obtain each slice's own
   /// extent in another way. The slices are row-major without gaps. Access, dtype, tolerance and MayBePartial apply to
-  /// the slices; the table itself is only read.
+  /// the slices. The kernel only reads the table.
   Parameter ByPointers(std::vector<std::string> varying_dims = {}) && {
     by_pointers = true;
     varying = std::move(varying_dims);
     return std::move(*this);
   }
-  /// Sets by how much this output may differ from the baseline's. Default: KernelDefinition::VerifyWithin.
+  /// Sets by how much this output of a candidate may differ from the baseline's. Default:
+  /// KernelDefinition::VerifyWithin. KernelDefinition::Validate returns InvalidArgument if the parameter is not an
+  /// output.
   Parameter Within(Tolerance allowed) && {
     tolerance = allowed;
     return std::move(*this);
   }
   /// Sets the values of a scalar or an input tensor in warm-ups by shape: Scalar<float>("eps").ForWarmup(1e-5f).
-  /// Scalars and tensors of integers or booleans have no default, and a warm-up by shape without a value for them is
-  /// refused.
+  /// Floating-point tensors have uniform numbers from -1 to 1 by default. Scalars and tensors of integers or booleans
+  /// have no default, and a warm-up by shape without a value for one of them returns InvalidArgument.
   Parameter ForWarmup(WarmupFill fill) && {
     warmup = std::move(fill);
     return std::move(*this);
   }
 };
 
-/// The dtype of a parameter that must equal the dtype of the tensor parameter `tensor`. Each launch checks it.
+/// Declares that a tensor parameter must have the same dtype as the tensor parameter `tensor`. Launching with another
+/// dtype returns InvalidArgument.
 struct SameDTypeAs {
   explicit SameDTypeAs(std::string tensor_name) : tensor(std::move(tensor_name)) {}
   std::string tensor;
 };
 
-/// The dtype that a tensor parameter declares: one, any, or that of another tensor.
+/// The dtype that a tensor parameter declares: one dtype, any dtype (kAny), or the dtype of another tensor
+/// (SameDTypeAs).
 struct DeclaredDType {
   DeclaredDType(DType exact) : dtype(exact) {}                            // NOLINT(google-explicit-constructor)
   DeclaredDType(SameDTypeAs other) : same_as(std::move(other.tensor)) {}  // NOLINT(google-explicit-constructor)
@@ -215,7 +230,7 @@ struct DeclaredShape {
 /// Declares a tensor that the kernel only reads: In("x", kFloat16, {"M", "N"}). `shape` has one extent per dimension,
 /// outermost first, or is empty for raw memory. A name that occurs several times, in any parameters, must have the same
 /// extent each time. A number, as in {"N", 4}, is an extent that every launch must have, and is not part of the key.
-/// Each launch checks the dtype.
+/// Launching with another dtype or shape returns InvalidArgument.
 inline Parameter In(std::string name, DeclaredDType dtype, DeclaredShape shape) {
   Parameter parameter;
   parameter.name = std::move(name);
@@ -248,7 +263,8 @@ inline Parameter Out(std::string name, DeclaredShape shape) {
 inline Parameter InOut(std::string name, DeclaredShape shape) {
   return InOut(std::move(name), DType::kAny, std::move(shape));
 }
-/// Declares a number that the caller passes with exactly this dtype.
+/// Declares a number that the caller passes. The argument must have exactly this dtype, else the launch returns
+/// InvalidArgument.
 inline Parameter Scalar(std::string name, DType dtype) {
   Parameter parameter;
   parameter.kind = ParameterKind::kScalar;
@@ -261,7 +277,8 @@ template <typename T>
 Parameter Scalar(std::string name) {
   return Scalar(std::move(name), ScalarDType<T>());
 }
-/// Declares a parameter that receives the value of the dim `dim`, as int32 (checked to fit) or int64.
+/// Declares a parameter that receives the value of the dim `dim`, as int32 or int64. The caller does not pass it. A
+/// launch whose value does not fit int32 skips the variants that take it as int32.
 inline Parameter DimValue(std::string dim, DType dtype = DType::kInt32) {
   Parameter parameter;
   parameter.kind = ParameterKind::kDim;
@@ -270,10 +287,10 @@ inline Parameter DimValue(std::string dim, DType dtype = DType::kInt32) {
   parameter.dtype = dtype;
   return parameter;
 }
-/// Declares a parameter that receives a stride of the tensor parameter `tensor` in elements, as int32 (checked to fit)
-/// or int64. The stride is not negative. In the conventions kPlain and kTriton, a dimension whose stride the kernel
-/// does not take must be dense, as CallingConvention explains. The parameter's name is made of both, "x_stride_0" for
-/// example.
+/// Declares a parameter that receives the stride of the dimension (outermost: 0) of the tensor parameter `tensor` in
+/// elements, as int32 or int64. A launch whose stride is negative or does not fit skips the variant. In the conventions
+/// kPlain and kTriton, a dimension whose stride the kernel does not take must be dense, as CallingConvention explains.
+/// The parameter's name consists of the tensor's name and the dimension: "x_stride_0".
 inline Parameter StrideValue(std::string tensor, int dimension, DType dtype = DType::kInt32) {
   Parameter parameter;
   parameter.kind = ParameterKind::kStride;
@@ -283,7 +300,8 @@ inline Parameter StrideValue(std::string tensor, int dimension, DType dtype = DT
   parameter.dtype = dtype;
   return parameter;
 }
-/// Declares a scalar whose value is `compute(config, problem)`. The C++ type of the result decides its dtype.
+/// Declares a scalar whose value is `compute(config, problem)`. The C++ type of the result decides its dtype. The
+/// caller does not pass it.
 template <typename Function, typename = std::enable_if_t<std::is_invocable_v<Function, const Config&, const Problem&>>>
 Parameter Derived(std::string name, Function compute) {
   using Value = std::invoke_result_t<Function, const Config&, const Problem&>;
@@ -299,7 +317,8 @@ Parameter Derived(std::string name, Function compute) {
   };
   return parameter;
 }
-/// Declares a scalar whose value is a term, as int32 or int64. A value that does not fit is an error of the launch.
+/// Declares a scalar whose value is the value of a Term, as int32 or int64. The caller does not pass it. Launching with
+/// a value that does not fit returns InvalidArgument.
 inline Parameter Derived(std::string name, Term value, DType dtype = DType::kInt32) {
   Parameter parameter;
   parameter.kind = ParameterKind::kDerived;
@@ -308,7 +327,8 @@ inline Parameter Derived(std::string name, Term value, DType dtype = DType::kInt
   parameter.term = std::move(value);
   return parameter;
 }
-/// Declares scratch memory of `bytes(config, problem)` bytes, aligned to 256 bytes, with undefined contents.
+/// Declares device memory of `bytes(config, problem)` bytes that the library allocates for each launch, aligned to 256
+/// bytes, with undefined contents. The kernel receives its address, which is null for 0 bytes.
 inline Parameter Workspace(std::string name, std::function<std::size_t(const Config&, const Problem&)> bytes) {
   Parameter parameter;
   parameter.kind = ParameterKind::kWorkspace;
@@ -316,8 +336,9 @@ inline Parameter Workspace(std::string name, std::function<std::size_t(const Con
   parameter.workspace_bytes = std::move(bytes);
   return parameter;
 }
-/// Declares scratch memory whose size in bytes is a term: Workspace("partial", 4 * CeilDiv("K", split) * "M"). It is
-/// aligned to 256 bytes, with undefined contents. A negative size is an error of the launch.
+/// Declares device memory that the library allocates for each launch. Its size in bytes is the value of a Term:
+/// Workspace("partial", 4 * CeilDiv("K", split) * "M"). It is aligned to 256 bytes, with undefined contents. Launching
+/// with a negative size returns InvalidArgument.
 inline Parameter Workspace(std::string name, Term bytes) {
   Parameter parameter;
   parameter.kind = ParameterKind::kWorkspace;
@@ -325,8 +346,9 @@ inline Parameter Workspace(std::string name, Term bytes) {
   parameter.term = std::move(bytes);
   return parameter;
 }
-/// Declares a parameter of `bytes` bytes (at most kMaxDescriptorBytes) that is passed by value and filled by
-/// `describe`.
+/// Declares a parameter of `bytes` bytes (1 to kMaxDescriptorBytes) that the kernel receives by value.
+/// `describe(config, problem, tensors, to)` writes the bytes to `to`. `tensors` has the tensor arguments in parameter
+/// order. An error that it returns fails the launch.
 inline Parameter Descriptor(
     std::string name, std::size_t bytes,
     std::function<Status(const Config&, const Problem&, const TensorView* const*, void*)> describe) {

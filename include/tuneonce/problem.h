@@ -15,27 +15,27 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Maximum number of parameters of a kernel.
+/// Maximum number of parameters of a kernel. KernelDefinition::Validate returns InvalidArgument for more.
 inline constexpr int kMaxParameters = 128;
 
-/// The input of a definition's functions besides the config: values of dims and scalars, the arguments' dtypes, and the
-/// target. A plain value on the stack, which points into the caller's arguments.
+/// What the functions of a definition receive together with the config: values of dims and scalars, the arguments'
+/// dtypes, and the target. It points into the caller's arguments, so it is valid during the call that it is passed to.
 struct TUNEONCE_API Problem {
   Dims dims;
   Target target;
   /// The dtype of each parameter, in the order of KernelDefinition::Parameters. It is kAny for a parameter that is not
-  /// a tensor or scalar. CallBinder sets as many as there are parameters.
+  /// a tensor or scalar. Only as many entries are set as the kernel has parameters.
   std::array<DType, kMaxParameters> dtypes;
-  /// The TensorView or the scalar's bytes of each parameter. It is null for a parameter that the caller does not pass,
-  /// and for a scalar that must not be read: where a function's result serves all launches of a key, a scalar that is
-  /// not part of the key.
+  /// A pointer to the TensorView or the scalar's bytes of each parameter. It is null for a parameter that the caller
+  /// does not pass, and for a scalar that must not be read. If a function's result serves all launches of a key, these
+  /// are the scalars that the key does not contain.
   std::array<const void*, kMaxParameters> values;
 
   /// Returns the value of a dim.
   std::int64_t operator[](Dim dim) const { return dims[dim]; }
   /// Returns the dtype of a parameter by its index.
   DType dtype(int parameter) const { return dtypes[static_cast<std::size_t>(parameter)]; }
-  /// Returns a scalar that the caller passed. `parameter` is its index in KernelDefinition::Parameters, and `T` is
+  /// Returns a scalar that the caller passed. `parameter` is its index in KernelDefinition::Parameters, and `T` must be
   /// exactly its C++ type. A function that asks for another type, for a parameter that is not a scalar, or for a scalar
   /// that must not be read here, ends with an exception that becomes an error naming the function. A source function
   /// may read only scalars that are part of the key (ValueOf).

@@ -24,7 +24,7 @@ inline namespace v0 {
 
 /// An assignment `axis = value` of a baseline, a fallback config or a listed config.
 struct AxisAssignment {
-  /// Does not compile for a number with a fraction on an integer axis.
+  /// Makes the assignment. A floating-point `new_value` does not compile for an integer axis.
   template <typename T, typename V,
             typename = std::enable_if_t<!std::is_same_v<T, std::int64_t> || std::is_integral_v<std::decay_t<V>>>>
   AxisAssignment(const Axis<T>& axis, V&& new_value)  // NOLINT(google-explicit-constructor)
@@ -43,8 +43,8 @@ struct AxisAssignment {
 /// an empty axis, an axis of another space) are kept and returned by Enumerate, so that building needs no error
 /// handling.
 ///
-/// A space may be extended, also if it came from elsewhere (families.h). An axis that is added after the list of
-/// configs, the baseline or the fallback config multiplies the list, and the other two get its first value.
+/// Axes can be added to a complete space, such as one from families.h. If the space has a list of configs, it then has
+/// each of them with each value of the new axis. Its baselines and fallback config get the first value.
 ///
 /// Copyable: a copy is a space of its own for which the same axis handles are valid. Thread rule: build on one thread,
 /// and call const functions from any thread.
@@ -74,8 +74,9 @@ class TUNEONCE_API SearchSpace {
   IntAxis AddHintAxis(const std::string& name, std::vector<std::int64_t> values);
   /// Adds an option axis of integers. `name` is the compiler option that each value sets, for the same source. Each
   /// compiler receives the options that it knows. Configs that differ only in options that the compiler does not know
-  /// have the same code and are measured once. The value 0 does not set the option (except for opt-level). This list is
-  /// that of the overloads for booleans and strings, too:
+  /// have the same code and are measured once. The value 0 does not set the option (except for opt-level). An unknown
+  /// option is a mistake that Enumerate returns. The options of this function, AddBoolOptionAxis and
+  /// AddStringOptionAxis are:
   ///
   /// - Integers: `maxrregcount` (NVRTC, ptxas), `opt-level` (ptxas, tileiras, the CPU device's compiler).
   /// - Booleans: `ftz` (NVRTC, Tile IR), `approx` (NVRTC, Tile IR), `prec-div`, `prec-sqrt`,
@@ -84,7 +85,7 @@ class TUNEONCE_API SearchSpace {
   /// - Strings: `def-load-cache`, `def-store-cache` (ptxas, also after NVRTC): `ca`, `cg` and so on.
   ///
   /// `ftz` makes float32 operations flush subnormal numbers to zero. `approx` makes divisions and square roots
-  /// approximate, and in Tile IR exponentials and hyperbolic tangents too. For NVRTC `approx` stands for
+  /// approximate, and in Tile IR also exponentials and hyperbolic tangents. For NVRTC `approx` stands for
   /// --prec-div=false and --prec-sqrt=false. For Tile IR, `ftz` and `approx` are patched into the bytecode. False
   /// leaves the source's own flags unchanged.
   ///
@@ -102,13 +103,15 @@ class TUNEONCE_API SearchSpace {
   /// A missing axis, or one with values of another type, is a mistake that Enumerate returns.
   IntAxis FindAxis(const std::string& name);
 
-  /// Keeps only configs for which `holds(config)` is true. The name appears in messages: "fits in shared memory".
+  /// Keeps only configs for which `holds(config)` is true, on every target and for every problem. `name` appears in
+  /// messages: "fits in shared memory".
   SearchSpace& AddConstraint(const std::string& name, std::function<bool(const Config&)> holds);
-  /// Prunes configs for which `holds(config, target)` is false on that target.
+  /// Prunes the configs for which `holds(config, target)` is false from the space on that target. `name` appears in
+  /// messages.
   SearchSpace& AddTargetFilter(const std::string& name, std::function<bool(const Config&, const Target&)> holds);
-  /// Lets a config run only where `holds` returns true. It is a function of (const Config&, const Dims&), or of (const
-  /// Config&, const Problem&) if scalars matter. It is checked when tuning and at each launch, because the config that
-  /// was tuned for a bucket may not suit every shape in it.
+  /// Lets a config run only for problems for which `holds` returns true. `holds` is a function of (const Config&, const
+  /// Dims&), or of (const Config&, const Problem&) if scalars matter. The guard is checked when tuning and at each
+  /// launch, because the config that was tuned for a bucket may not suit every shape in it.
   template <typename Function>
   SearchSpace& AddGuard(const std::string& name, Function holds) {
     if constexpr (std::is_invocable_v<Function, const Config&, const Problem&>) {
@@ -123,15 +126,17 @@ class TUNEONCE_API SearchSpace {
     }
   }
 
-  /// Adds a guard for one dim, by its name. KernelDefinition::Validate refuses a kernel that has no such dim.
+  /// Adds a guard for one dim, by its name: a config may run only where `holds(config, extent)` is true for the dim's
+  /// value. KernelDefinition::Validate returns InvalidArgument for a kernel that has no such dim.
   SearchSpace& AddGuard(const std::string& name, const std::string& dim,
                         std::function<bool(const Config&, std::int64_t extent)> holds);
 
-  /// Restricts the space to these configs, in this order, in place of all combinations of the axes' values; a list can
+  /// Restricts the space to these configs, in this order, in place of all combinations of the axes' values. A list can
   /// couple hints with tiles, for example. Each config has a value for every axis, and must occur once. Constraints,
   /// filters and guards apply to the list as they do to combinations, and the baseline must be in the list.
   SearchSpace& SetConfigs(const std::vector<std::vector<AxisAssignment>>& list);
-  /// Appends one config to the list. An axis that does not have the value yet gets it.
+  /// Appends one config to the list that SetConfigs set. A value that its structural or hint axis does not have yet is
+  /// added to the axis. Enumerate returns the mistakes: no list, a repeated config, or a new value of an option axis.
   SearchSpace& AddConfig(const std::vector<AxisAssignment>& values);
   /// Sets the config that is always measured, so that a winner is never slower than it. It has a value for every axis.
   SearchSpace& SetBaseline(std::vector<AxisAssignment> values);
@@ -145,38 +150,43 @@ class TUNEONCE_API SearchSpace {
   };
   /// Sets several baselines by target. A shape's baseline is the first one for its target whose guards hold.
   SearchSpace& SetBaselinesByTarget(std::vector<Baseline> list);
-  /// Sets the fallback config that runs when no other may, in a space without a baseline. It has a value for every
-  /// axis.
+  /// Sets the fallback config, which runs where no other config may, in a space without a baseline. It has a value for
+  /// every axis.
   SearchSpace& SetFallback(std::vector<AxisAssignment> values);
-  /// Raises the limit of configs. The time to compile and measure grows in proportion to the number of configs.
+  /// Sets the number of configs above which Enumerate refuses the space. Default: kDefaultMaxConfigs. The time to
+  /// compile and measure grows in proportion to the number of configs.
   SearchSpace& MaxConfigs(int max_configs);
 
-  /// Returns all configs for `target`, and for `problem` if it is not null, in the space's order. The guards are
-  /// checked for the problem. Errors: InvalidArgument for any mistake in the space, for example a baseline that
-  /// violates a constraint or target filter (which is named), more configs than allowed, or no config left and no
-  /// fallback config (naming the constraint that pruned the last one); FailedPrecondition if the guards prune all
-  /// configs and the baselines. An exception from a callback becomes an error.
+  /// Returns all configs for `target`, in the space's order. If `problem` is not null, it returns only those whose
+  /// guards hold for it. An empty result is replaced by the fallback config. Errors: InvalidArgument for a mistake in
+  /// the space, a baseline that violates a constraint or target filter (which is named), more configs than MaxConfigs,
+  /// more than a million points, or an empty result without a fallback config (naming the constraint that pruned most);
+  /// FailedPrecondition if the guards prune all configs and the baselines. An exception from a callback becomes an
+  /// error.
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
 
-  /// Returns those of `configs`, which Enumerate listed for `target`, that it lists for the problem too. Errors: as for
-  /// Enumerate.
+  /// Returns those of `configs` whose guards hold for `problem`, or the fallback config if none remains. REQUIRES:
+  /// Enumerate returned `configs` for `target`. Errors: as for Enumerate.
   Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Problem& problem) const;
 
-  /// Returns the config with these values, one for each axis by name. The axes need not list the values. Constraints
-  /// and target filters must hold, and guards are not checked. Errors: InvalidArgument, naming the axis or the
-  /// constraint.
+  /// Returns the config with these values, one for each axis by name. A value need not be one of the axis's values, but
+  /// must have their type. Constraints and target filters must hold, and guards are not checked. Errors:
+  /// InvalidArgument, naming the axis or the constraint.
   Result<Config> ConfigNamed(const std::vector<std::pair<std::string, AxisValue>>& values, const Target& target) const;
 
-  /// Resolves the dims that guards name. Errors: InvalidArgument, naming the guard, for a dim that is not in the list.
+  /// Looks up the dims that guards name in `dim_names`, whose order is that of Problem::dims. Errors: InvalidArgument,
+  /// naming the guard, for a dim that is not in `dim_names`.
   Status ResolveDims(const std::vector<std::string>& dim_names);
-  /// Returns OK if every guard holds. Errors: FailedPrecondition, naming the guard.
+  /// Returns OK if every guard holds for the config and the problem. Errors: FailedPrecondition, naming the first guard
+  /// that does not hold, and an exception from a guard.
   Status CheckGuards(const Config& config, const Problem& problem) const;
   /// Returns whether a config may run for a problem.
   using GuardFn = std::function<bool(const Config&, const Problem&)>;
   /// Returns the guards for one config, with everything precomputed that depends on the config alone. Each guard still
   /// receives the config. For the hot path.
   std::vector<GuardFn> GuardsFor(const Config& config) const;
-  /// Returns whether every guard holds. Like CheckGuards without the message.
+  /// Returns whether every guard holds for the config and the problem. Unlike CheckGuards it makes no message and does
+  /// not catch exceptions.
   bool GuardsHold(const Config& config, const Problem& problem) const {
     for (const Guard& guard : guards_) {
       if (!guard.holds(config, problem)) return false;
@@ -185,17 +195,18 @@ class TUNEONCE_API SearchSpace {
   }
 
   bool has_guards() const { return !guards_.empty(); }
-  /// Returns whether some guard reads more than dims.
+  /// Returns whether a guard is a function of the Problem, so that it may read scalars, and not of dims alone.
   bool guards_read_problem() const { return guards_read_problem_; }
-  /// Returns the first baseline, for whatever target.
+  /// Returns the first baseline, whichever targets it applies to, or nothing if the space has none.
   std::optional<Config> baseline() const {
     return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
   }
-  /// Returns the first baseline for `target`.
+  /// Returns the first baseline that applies to `target`, or nothing.
   std::optional<Config> BaselineOn(const Target& target) const;
-  /// Returns all baselines for `target`, in order of preference.
+  /// Returns all baselines that apply to `target`, in order of preference.
   std::vector<Config> BaselinesOn(const Target& target) const;
-  /// Returns the first baseline for the problem's target whose guards hold. Errors: an exception from a guard.
+  /// Returns the first baseline for the problem's target whose guards hold, or nothing. Errors: an exception from a
+  /// guard.
   Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
   /// Returns the config of BaselineFor, or null. For the hot path; guards must not throw.
   const Config* FittingBaseline(const Problem& problem) const {
@@ -204,9 +215,10 @@ class TUNEONCE_API SearchSpace {
     }
     return nullptr;
   }
-  /// Returns the config that SetFallback set.
+  /// Returns the config that SetFallback set, or nothing.
   const std::optional<Config>& fallback() const { return fallback_; }
-  /// Returns the names of the option axes with more than one value whose values may change results.
+  /// Returns the names of the axes of compiler options (AddOptionAxis) that have at least two values and whose option
+  /// may change the numerical results of the kernel, such as `ftz` or `fmad`. AddOptionAxis lists these options.
   std::vector<std::string> OptionsThatChangeResults() const;
   /// Returns the names of the constraints, in the order in which they are checked.
   std::vector<std::string> ConstraintNames() const;
@@ -214,8 +226,8 @@ class TUNEONCE_API SearchSpace {
   std::vector<std::string> TargetFilterNames() const;
   /// Returns the names of the guards, in the order in which they are checked.
   std::vector<std::string> GuardNames() const;
-  /// Returns the number of configs before constraints and filters: the length of the list if there is one, else the
-  /// number of combinations. Saturates at INT64_MAX.
+  /// Returns the number of configs before constraints, filters and guards: the length of the list if there is one, else
+  /// the number of combinations. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
   int max_configs() const { return max_configs_; }
   bool HasIntAxis(const std::string& name) const;  ///< Returns whether an integer axis of this name exists.
@@ -223,8 +235,8 @@ class TUNEONCE_API SearchSpace {
 
   /// Returns the first mistake made while building, or OK.
   const Status& status() const { return status_; }
-  /// Returns InvalidArgument if a config of this space was asked for an axis of another space since the last call, else
-  /// OK.
+  /// Returns InvalidArgument if a config of this space was read with an Axis of another space since the last call of
+  /// this function, else OK.
   Status TakeMisuse() const;
   /// Prints the space on one line: "TILE_M in {64, 128} x occupancy (hint) in {1, 2}; constraint ...".
   std::string ToString() const;
@@ -241,7 +253,7 @@ class TUNEONCE_API SearchSpace {
   struct Guard {
     std::string name;
     GuardFn holds;
-    std::string dim;  ///< The name of the dim that the guard is about. Empty: `holds` decides.
+    std::string dim;  ///< Name of the dim whose value `of_extent` receives. Empty: not used.
     std::function<bool(const Config&, std::int64_t extent)> of_extent;
   };
 
@@ -255,8 +267,8 @@ class TUNEONCE_API SearchSpace {
   SearchSpace& Add(Guard guard);
   int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
   int AddOption(const std::string& name, std::vector<AxisValue> values);
-  /// Gives every kept config the first of `values`, which are those of the axis that was added last, and multiplies the
-  /// list by all of them.
+  /// Adds `values`, those of the axis that was added last, to the existing configs. The list has each config with each
+  /// value. Baselines and the fallback config get the first one.
   void TakeAxis(const std::vector<AxisValue>& values);
   void AddListed(const std::vector<AxisAssignment>& values);
   std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
@@ -265,18 +277,20 @@ class TUNEONCE_API SearchSpace {
   Result<std::string> DroppedBy(const Config& config, const Target& target) const;
   /// Returns the name of the guard that does not hold for `config`, or "". An exception becomes an error.
   Result<std::string> FailingGuard(const Config& config, const Problem& problem) const;
-  /// Returns the name of what prunes `config`, like DroppedBy, for a config that may not be in the list.
+  /// Returns what prunes `config`, like DroppedBy, or that the list of configs does not contain it.
   Result<std::string> NotAmong(const Config& config, const Target& target) const;
   bool IsListed(const Config& config) const;
-  /// Returns the config at a position of the space's order. REQUIRES: 0 <= place < NumPoints().
+  /// Returns the config at an index in the space's order. REQUIRES: 0 <= place < NumPoints().
   Config PointAt(std::int64_t place) const;
-  /// How many configs each constraint, filter and guard pruned.
+  /// The number of configs that each constraint, target filter and guard pruned, by its name.
   using Drops = std::map<std::string, int>;
-  /// Returns OK if the space can be enumerated, and its baseline is one of its configs on `target`.
+  /// Returns OK if the space has no mistake and at most a million points, and each baseline for `target` is one of its
+  /// configs.
   Status CheckBuilt(const Target& target) const;
-  /// Removes the configs that the guards do not allow.
+  /// Removes from `configs` each config for which a guard does not hold for `problem`, and adds one to the entry of
+  /// `drops` for the first guard that failed. Errors: an exception from a guard; `configs` is then unspecified.
   Status DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const;
-  /// Returns `configs`, or the fallback config in place of an empty list, or an error without a fallback config.
+  /// Returns `configs` if it is not empty, else the fallback config. Errors: those of Enumerate for an empty result.
   Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
                                        const Drops& drops) const;
 

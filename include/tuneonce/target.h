@@ -27,8 +27,8 @@ struct Target {
 
   /// Returns the target with the properties of a device.
   TUNEONCE_API static Target Of(const DeviceIdentity& device);
-  /// Returns the target for a name that name() returns: "sm_90" or "cpu". Only its capability, or that it is the CPU
-  /// device, is known. Errors: InvalidArgument.
+  /// Returns the target for a name that name() returns: "sm_90" or "cpu". It sets only the capability, or
+  /// `is_cpu_device`. The other members keep their defaults. Errors: InvalidArgument for another name.
   TUNEONCE_API static Result<Target> Named(const std::string& name);
   /// Returns the compute capability as one number: 90 for 9.0.
   int capability() const { return 10 * capability_major + capability_minor; }
@@ -36,23 +36,26 @@ struct Target {
   std::string name() const { return is_cpu_device ? "cpu" : "sm_" + std::to_string(capability()); }
 };
 
-/// Returns whether something applies to a target. An empty filter applies to all targets.
+/// A function that returns whether a variant, baseline or filter applies to a target. An empty TargetFilter applies to
+/// all targets.
 using TargetFilter = std::function<bool(const Target&)>;
 
-/// Returns a filter for GPUs whose compute capability is in [from, to], as one number (90 for 9.0).
+/// Returns a filter that applies to GPUs whose compute capability is `from` to `to` (inclusive), each as one number (90
+/// for 9.0).
 inline TargetFilter CapabilityRange(int from, int to) {
   return [=](const Target& t) { return !t.is_cpu_device && t.capability() >= from && t.capability() <= to; };
 }
-/// Returns a filter for all GPUs.
+/// Returns a filter that applies to all GPUs and not to the CPU device.
 inline TargetFilter OnGpu() {
   return [](const Target& t) { return !t.is_cpu_device; };
 }
-/// Returns a filter for the CPU device.
+/// Returns a filter that applies to the CPU device only.
 inline TargetFilter OnCpuDevice() {
   return [](const Target& t) { return t.is_cpu_device; };
 }
 
-/// Values by target name, as in cuTile's `ByTarget`. A target's own value overrides the one under "default".
+/// Values by target name ("sm_90", or "default" for all targets), as in cuTile's `ByTarget`. A target's own value
+/// overrides the one under "default".
 template <typename T>
 class ByTarget {
  public:

@@ -15,7 +15,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Element types. kAny means that no dtype is declared: a parameter that accepts every dtype, or raw memory.
+/// The type of a tensor's elements or of a scalar. kAny stands for every dtype in a declaration, and for raw memory in
+/// a TensorView.
 enum class DType : std::uint8_t {
   kAny,
   kBool,
@@ -56,37 +57,37 @@ inline constexpr DType kFloat64 = DType::kFloat64;
 TUNEONCE_API std::size_t DTypeBytes(DType dtype);
 /// Returns the name of a dtype: "float32", "bfloat16", ..., "any".
 TUNEONCE_API std::string_view DTypeName(DType dtype);
-/// Returns the dtype with this name (DTypeName), or nothing.
+/// Returns the dtype for which DTypeName returns `name`, or nothing. "any" is not a name here.
 TUNEONCE_API std::optional<DType> DTypeNamed(std::string_view name);
 
 /// Maximum number of dimensions of a tensor.
 inline constexpr int kMaxRank = 8;
 
-/// Device memory with a shape, passed for a tensor parameter. A view: it owns nothing, and is read only during the call
-/// that it is passed to.
+/// Device memory with a shape, passed for a tensor parameter. It is a view: it does not own the memory, and the library
+/// reads it only during the call that it is passed to.
 struct TUNEONCE_API TensorView {
   void* data = nullptr;
   DType dtype = DType::kAny;
   int rank = 0;
   std::array<std::int64_t, kMaxRank> shape{};  ///< Extent of each dimension, outermost first.
-  /// Stride of each dimension in elements, outermost first. A negative stride along more than one element is refused,
-  /// except for raw memory, because `bytes` does not cover what lies before `data`.
+  /// Stride of each dimension in elements, outermost first. Launching with a negative stride in a dimension of extent 2
+  /// or more returns InvalidArgument, except for raw memory, because `bytes` does not cover memory before `data`.
   std::array<std::int64_t, kMaxRank> strides{};
-  /// Size of the memory that the view spans from `data` on, in bytes. 0 means unknown, and such an output cannot be
-  /// tuned.
+  /// Size of the memory that the view spans from `data` on, in bytes. 0 means unknown. A kernel with an output of
+  /// unknown size cannot be tuned.
   std::size_t bytes = 0;
 
   /// Makes a view of a row-major tensor. REQUIRES: at most kMaxRank extents.
   static TensorView Contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> shape);
   /// Makes a view of a row-major tensor with `rank` extents. REQUIRES: `rank` is at most kMaxRank.
   static TensorView Contiguous(void* data, DType dtype, const std::int64_t* shape, int rank);
-  /// Makes a view of a tensor with strides in elements. `bytes` becomes what they span from `data` on, at most 2^63 -
-  /// 1. REQUIRES: `rank` is at most kMaxRank.
+  /// Makes a view of a tensor with strides in elements. `bytes` becomes the number of bytes from `data` to the end of
+  /// the last element, at most 2^63 - 1. REQUIRES: `rank` is at most kMaxRank.
   static TensorView Strided(void* data, DType dtype, const std::int64_t* shape, const std::int64_t* strides, int rank);
   /// Makes a view of memory without a shape, for a parameter that is declared without dims.
   static TensorView Raw(void* data, std::size_t bytes);
 
-  /// Returns false if an extent is 0, and then `data` may be null. Memory without a shape has elements.
+  /// Returns false if an extent is 0, so that `data` may be null. It returns true for memory without a shape.
   bool HasElements() const;
   /// Prints dtype and shape: "float32[128, 64]".
   std::string ToString() const;
@@ -95,24 +96,26 @@ struct TUNEONCE_API TensorView {
 /// Tensors that a kernel reaches through a table of their addresses in device memory, one per group (grouped and
 /// batched GEMM with pointer arrays). It is passed for a parameter that is declared ByPointers. The kernel receives the
 /// table's address. A search copies, protects and compares the tensors, so that no candidate touches the caller's data.
-/// Of() reads each tensor once. Keep the result while the table has the same tensors, so that a launch costs as much as
-/// with a plain pointer. A view: it owns neither the table nor the tensors, and is read only during the call that it is
-/// passed to.
+/// Of() reads each TensorView once. Reuse its result while the table has the same tensors, so that a launch costs as
+/// much as with a plain pointer. It is a view: it owns neither the table nor the tensors, and the library reads it only
+/// during the call that it is passed to.
 struct TUNEONCE_API PointerTable {
   /// Describes a table. `table` is device memory with `count` addresses, of which the i-th is that of `tensors[i]`. A
-  /// search checks the addresses, and a hit trusts them. The tensors must have one dtype and one rank. A tensor without
-  /// elements may be null, and its entry may have any value. The call that the table is passed to returns errors in it.
-  /// REQUIRES: `tensors` outlives the table.
+  /// search checks that the table has these addresses, and later launches do not. The tensors must have one dtype and
+  /// one rank. A tensor without elements may be null, and its entry may have any value. For an invalid table the call
+  /// that the result is passed to returns the error of Check. REQUIRES: `tensors` outlives the result.
   static PointerTable Of(void* table, const TensorView* tensors, std::size_t count);
 
   /// Returns OK, or InvalidArgument that names the first invalid tensor.
   Status Check() const;
 
-  /// The tensors as slices of one tensor at the table's address: their dtype, the extents [count, ...] (the largest one
-  /// where they differ), and their strides (-1 where they differ). `bytes` is the size of the table. `rank` is -1 if
-  /// Check fails. This is the first member, so that a pointer to the table is also a pointer to its view.
+  /// A view of one tensor that has the tensors of the table as slices: `data` is the address of the table, and `bytes`
+  /// its size. The extents are [count, ...], the largest one where the tensors differ. A stride is -1 where they
+  /// differ. `rank` is -1 if Check fails. This is the first member, so that a pointer to the table is also a pointer to
+  /// its view.
   TensorView view;
-  /// Bitwise OR of the addresses of all tensors with elements, which shows their common alignment.
+  /// Bitwise OR of the addresses of all tensors that have elements. Its trailing zero bits are those that all addresses
+  /// have.
   std::uint64_t addresses = 0;
   std::uint64_t num_gaps = 0;   ///< Number of tensors that are not row-major without gaps.
   std::uint64_t differing = 0;  ///< Bit d is set if the extents differ in dimension d of `view`.
@@ -120,8 +123,9 @@ struct TUNEONCE_API PointerTable {
   std::size_t count = 0;
 };
 
-/// Calls `run(offset, count)` for each contiguous stretch of the tensor's memory in row-major order, until it returns
-/// false. Both are in elements, and `offset` starts at `data`. REQUIRES: the tensor has elements.
+/// Calls `run(offset, count)` for each contiguous stretch of the tensor's memory in row-major order, until `run`
+/// returns false. `count` is the number of elements of the stretch, and `offset` is the distance of its first one from
+/// `data` in elements. REQUIRES: the tensor has elements.
 template <typename Run>
 void ForEachStretch(const TensorView& tensor, const Run& run) {
   std::int64_t count = 1;   // Elements of one stretch: the innermost dimensions that lie dense.

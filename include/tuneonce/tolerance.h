@@ -10,22 +10,22 @@ inline namespace v0 {
 /// (distance between the dtype's neighbouring values at the reference element).
 ///
 /// The scale of an element is the largest finite |reference| in its block. A block has 256 consecutive elements in
-/// row-major order, and the last block of an output has the rest too, up to 511. Elements that a partial output leaves
-/// unwritten do not count.
+/// row-major order. The last block of an output also has the remaining ones, up to 511 in all. Elements that a partial
+/// output leaves unwritten do not count.
 ///
-/// The absolute part is for sums whose terms cancel: the error of a sum is proportional to the sum of its terms'
-/// magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1), not to the sum
-/// itself, and neighbouring elements show how large these magnitudes are. A scale for the whole output would be too
-/// large, because rows of another magnitude, or one outlier, would hide every error. If `absolute` is not 0, the
-/// tolerance allows at least what number formats cannot represent: the smallest normal number for dtypes with 8
-/// exponent bits or more (code may flush smaller ones to 0), else `absolute` times it. The last part is for results
-/// that are rounded to a dtype of low precision.
+/// `absolute` is for sums whose terms cancel: the error of a sum is proportional to the sum of its terms' magnitudes
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1), not to the sum itself, and
+/// neighbouring elements show how large these magnitudes are. A scale for the whole output would be too large, because
+/// rows of another magnitude, or one outlier, would hide every error. If `absolute` is not 0, the tolerance allows at
+/// least what number formats cannot represent: the smallest normal number for dtypes with 8 exponent bits or more (code
+/// may flush smaller ones to 0), else `absolute` times it. `ulps` is for results that are rounded to a dtype of low
+/// precision.
 struct Tolerance {
-  /// The factor of the scale.
+  /// Allowed difference as a fraction of the element's scale, which the comment of Tolerance defines.
   double absolute = 0;
-  /// The factor of |reference element|.
+  /// Allowed difference as a fraction of |reference element|.
   double relative = 0;
-  /// The number of steps between neighbouring values of the dtype.
+  /// Allowed difference in units of the distance between neighbouring values of the dtype at the reference element.
   double ulps = 0;
 
   /// Returns the default tolerance of a dtype. `absolute` and `relative` are 1.1e-13 and 4.5e-13 for float64, 1.5e-5
