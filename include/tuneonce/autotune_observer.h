@@ -24,14 +24,16 @@ class TUNEONCE_API AutotuneObserver {
   /// A search for a key found a config. `result` has all candidates.
   virtual void OnTuned(const std::string& /*kernel*/, const std::string& /*key*/, const TuningResult& /*result*/) {}
   /// A key could not be tuned. `why` is the error of the search, or the error that prevented it. Launches of the key
-  /// run the fallback config. The key is tuned again later if `why` is transient (IsTransient), and never otherwise.
+  /// run the fallback config. Launches try again later if `why` is transient (IsTransient). Otherwise they do not, but
+  /// TunedKernel::Warmup and WarmupAll do.
   virtual void OnTuneFailed(const std::string& /*kernel*/, const std::string& /*key*/, const Status& /*why*/) {}
-  /// The config of a stored record was loaded without a search.
+  /// The config of a stored record was loaded without a search. `config` is its text.
   virtual void OnStoredHit(const std::string& /*kernel*/, const std::string& /*key*/, const std::string& /*config*/) {}
   /// The store has no record that serves the key. `why` is the reason. `detail` explains it and may be empty.
   virtual void OnStoredMiss(const std::string& /*kernel*/, const std::string& /*key*/, RecordMiss /*why*/,
                             const std::string& /*detail*/) {}
-  /// A launch missed on a capturing stream, or after TunedKernel::Freeze.
+  /// The config for a launch on a capturing stream, or after TunedKernel::Freeze, was not loaded. The launch runs the
+  /// fallback config, or returns an error if that cannot run.
   virtual void OnRefusedMiss(const std::string& /*kernel*/, const std::string& /*key*/) {}
   /// Something does not work, such as a store that cannot be written. `line` states what, and what the library does
   /// instead. The Runtime's log (RuntimeOptions::log) receives the same lines for all kernels.

@@ -55,15 +55,19 @@ struct AutotunePolicy {
   int max_wait_ms = 120000;
   /// What a launch does when its key could not be tuned.
   enum class OnTuneError {
-    kUseFallback,  ///< Run the fallback config and notify the observer (default).
+    /// Run the fallback config and notify the observer (default). The launch still returns an error if the context was
+    /// lost, if the search was interrupted (SearchOptions::interrupted) or if it damaged the launch's inputs
+    /// (StatusCode::kDataLoss).
+    kUseFallback,
     /// Return the error from the launch that searched or waited for the search. Later launches run the fallback config.
     kReturn,
   };
   OnTuneError on_tune_error = OnTuneError::kUseFallback;
   /// How long to wait before a key is tuned again, in milliseconds, when its tune failed for a transient reason
   /// (IsTransient) or another process tuned it. The time doubles with each failure, up to five minutes, and launches
-  /// run the fallback config meanwhile. Other failures are final. Default one second, which is how long a shortage of
-  /// processes or memory lasts.
+  /// run the fallback config meanwhile. After other failures, launches do not try the key again, but
+  /// TunedKernel::Warmup and WarmupAll do. Default one second, which is how long a shortage of processes or memory
+  /// lasts.
   int retry_after_ms = 1000;
   /// Whether a bucket is tuned at its upper bound where memory allows. If false, or if memory does not suffice, it is
   /// tuned at the launch's own shape. Default true.
@@ -78,11 +82,13 @@ struct AutotunePolicy {
   /// are tuned on the values that the definition declares (Parameter::ForWarmup). Default 256 MiB. 0: no inputs are
   /// copied.
   std::size_t kept_inputs_bytes = std::size_t{256} << 20;
-  /// Receives notifications about misses. Null (default): none. Warnings go to the Runtime's log in any case.
+  /// Receives notifications about misses. Null (default): no notifications. Warnings go to the Runtime's log in any
+  /// case.
   std::shared_ptr<AutotuneObserver> observer;
-  /// Kernels with the same name here, the same configs and the same key words share one selected config. The first
-  /// kernel that meets a key tunes it, and the others compile that config without measuring it. Use it for a backward
-  /// pass that must run with the forward pass's config. Empty (default): each kernel selects its own configs.
+  /// Name of a group of kernels that share selected configs: kernels with the same name here, the same configs and the
+  /// same values of TuningKey::key_words run the same config. The first kernel that meets a key tunes it, and the
+  /// others compile that config without measuring it. Use it for a backward pass that must run with the forward pass's
+  /// config. Empty (default): each kernel selects its own configs.
   std::string selection_group;
   /// Other processes or threads that run the same config for each key. Default: none. docs/ranks.md has the details.
   RankPolicy ranks;

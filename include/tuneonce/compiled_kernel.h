@@ -20,7 +20,8 @@ class Runtime;
 /// exhaustive_search found. A TunedKernel does not need it.
 ///
 /// Copies share the code, and the last copy unloads it. REQUIRES at that time: no launch of it is running, and no graph
-/// captured from it will be instantiated again. Thread rule: immutable, any thread may launch.
+/// captured from it will be instantiated again. A graph that was instantiated before may still be launched. Thread
+/// rule: immutable, any thread may launch.
 class TUNEONCE_API CompiledKernel {
  public:
   /// Compiles `source` with `hints` for the device of the current context, and prepares it for launches with
@@ -33,7 +34,7 @@ class TUNEONCE_API CompiledKernel {
   /// Returns the function for cuLaunchKernelEx. It is a CUkernel, so it works in every context of the device.
   CUfunction function() const;
   const Geometry& geometry() const;
-  /// Returns an attribute of the loaded code, as cuFuncGetAttribute reports it.
+  /// Returns an attribute of the loaded code, as cuFuncGetAttribute reports it. Errors: the driver's.
   Result<int> Attribute(CUfunction_attribute attribute) const;
   /// Launches the kernel with its geometry by cuLaunchKernelEx. `parameters` has a pointer to each kernel parameter.
   /// Errors: the driver's.

@@ -11,7 +11,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A reference to a context that somebody else owns. Copyable. Thread rule: a value.
+/// A reference to a context, which it does not own. It has value semantics.
 class TUNEONCE_API ContextView {
  public:
   ContextView(const DriverApi& api, CUcontext context) : api_(&api), context_(context) {}
@@ -26,8 +26,9 @@ class TUNEONCE_API ContextView {
   CUcontext context_;
 };
 
-/// Owns a reference to a device's primary context, or a context of its own. Move-only. It does not make the context
-/// current; see ScopedContext. Thread rule: one owner; any thread may use the context itself.
+/// Owns a retained primary context of a device, which its destructor releases, or a new context, which its destructor
+/// destroys. Move-only. It does not make the context current; see ScopedContext. Thread rule: one thread at a time may
+/// use this object; any thread may use the CUcontext.
 class TUNEONCE_API Context {
  public:
   /// Retains the device's primary context, which the CUDA runtime and frameworks share. Errors: the driver's.

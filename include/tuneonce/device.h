@@ -27,25 +27,27 @@ struct DeviceIdentity {
   int max_shared_memory_bytes = 0;  ///< Maximum shared memory per block after opt-in, in bytes.
   int max_threads_per_block = 0;
   int driver_version = 0;  ///< CUDA version of the driver as cuDriverGetVersion returns it: 1000 * major + 10 * minor.
-  std::array<unsigned char, 16> uuid{};  ///< The unique id of this one device.
+  std::array<unsigned char, 16> uuid{};  ///< The UUID of this one device.
   bool is_cpu_device = false;
 
-  /// Prints the unique id as nvidia-smi does: "GPU-8-4-4-4-12" hexadecimal digits. The CPU device has "CPU-...".
+  /// Returns the UUID as nvidia-smi prints it: "GPU-" and groups of 8, 4, 4, 4 and 12 hexadecimal digits. The CPU
+  /// device's begins with "CPU-".
   TUNEONCE_API std::string UuidString() const;
 };
 
-/// A reference to one device of one driver. Copyable; owns nothing. Thread rule: a value.
+/// A reference to one device of one driver (the CUDA driver or the CPU device's). It owns nothing and has value
+/// semantics.
 class TUNEONCE_API Device {
  public:
   /// Returns device `index` (0-based) of the driver `api`. Errors: InvalidArgument, with the number of devices.
   static Result<Device> Get(const DriverApi& api, int index);
   /// Returns the device of the calling thread's current context. Errors: FailedPrecondition without a current context.
   static Result<Device> OfCurrentContext(const DriverApi& api);
-  /// Returns the device of the calling thread's current context, of either driver. It is the CPU device if the thread
-  /// has one of its contexts current, which happens only after the program opened that device by name. Otherwise it is
-  /// a device of the CUDA driver. Errors: FailedPrecondition without a current context, Unavailable without a driver.
+  /// Returns the device of the calling thread's current context. That is the CPU device if the thread's current context
+  /// belongs to it, which happens only after the program opened the CPU device by name. Otherwise it is a device of the
+  /// CUDA driver. Errors: FailedPrecondition without a current context, Unavailable without a driver.
   static Result<Device> OfCurrentContext();
-  /// Returns the number of devices of the driver `api`.
+  /// Returns the number of devices of the driver `api`. Errors: the driver's.
   static Result<int> Count(const DriverApi& api);
 
   const DriverApi& api() const { return *api_; }
@@ -71,7 +73,8 @@ class TUNEONCE_API Device {
   CUdevice device_;
 };
 
-/// Opens a device with Runtime::Default()->OpenDevice(name). `name` is "cuda", "cuda:1", "cpu" or "cpu:0".
+/// Opens a device with Runtime::Default()->OpenDevice(name). `name` is "cuda", "cuda:1", "cpu" or "cpu:0", for example.
+/// Errors: those of Runtime::OpenDevice.
 TUNEONCE_API Result<Device> OpenDevice(const std::string& name);
 
 }  // namespace v0

@@ -22,14 +22,14 @@ struct Fingerprint {
     return a.high != b.high ? a.high < b.high : a.low < b.low;
   }
 
-  /// Returns 32 hexadecimal digits.
+  /// Returns 32 hexadecimal digits: `high`, then `low`.
   TUNEONCE_API std::string ToString() const;
 };
 
 /// Computes a Fingerprint of a sequence of fields. Each field is hashed with its length, so that ("ab", "c") and ("a",
 /// "bc") differ. The function is 128-bit FNV-1a (draft-eastlake-fnv, with its offset basis and prime) over
 /// little-endian 64-bit words, with each field padded with zeros, followed by the final step of MurmurHash3. It adds no
-/// dependency, and is good enough for content that nobody forges to collide.
+/// dependency. It is not cryptographic: it does not protect against content that was forged to have equal fingerprints.
 class TUNEONCE_API Fingerprinter {
  public:
   /// Adds one field of bytes.

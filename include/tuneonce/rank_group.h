@@ -19,8 +19,8 @@ inline namespace v0 {
 /// groups that have one). A rank that detects that it joined this group before is refused.
 ///
 /// Names have at most 100 letters, digits and slashes. Messages have a few bytes to tens of thousands, and up to 4 MiB
-/// for compiled code (RankPolicy::share_search). A message stays as long as the group. Thread rule: the library calls a
-/// group from one thread of a rank at a time. An exception from a group becomes an error.
+/// for compiled code (RankPolicy::share_search). A stored message lasts as long as the group. Thread rule: the library
+/// calls a group from one thread of a rank at a time. An exception from a group becomes an error.
 class TUNEONCE_API RankGroup {
  public:
   RankGroup();
@@ -44,8 +44,9 @@ class TUNEONCE_API RankGroup {
   /// milliseconds.
   virtual Result<std::string> PutOnce(const std::string& name, const std::string& bytes, int wait_ms) = 0;
 
-  /// Returns the bytes that every rank passed to its call of the same number, by rank. All ranks call it in the same
-  /// order. Errors: DeadlineExceeded, naming the ranks that passed nothing for `silence_ms` milliseconds.
+  /// Sends `bytes` to all ranks, and returns what each rank sent, indexed by rank. All ranks must make the same
+  /// sequence of calls. Errors: DeadlineExceeded, naming the ranks whose bytes did not arrive within `silence_ms`
+  /// milliseconds; the transport's.
   Result<std::vector<std::string>> AllGather(const std::string& bytes, int silence_ms);
 
  private:
@@ -61,14 +62,15 @@ class TUNEONCE_API RankGroup {
 /// all ranks call in the same order. Until then launches run the fallback config and the key is pending: a launch never
 /// searches, waits or sends. Each rank contributes the record of its store. If all ranks have the same record, they
 /// agree on it. Otherwise they agree on the record of the lowest rank that has one. Without any record, the lowest rank
-/// (of each kind) that may search does so for all. A key that only some ranks asked for is an error of Warmup, and
-/// stays pending at TunePending until the others ask for it.
+/// that may search does so for all (with `mixed_kinds`, for all ranks with its device and driver). A key that only some
+/// ranks asked for is an error of Warmup, and stays pending at TunePending until the others ask for it.
 struct RankPolicy {
   /// The group. Null (default): this process decides alone.
   std::shared_ptr<RankGroup> group;
-  /// How long another rank may send nothing before it is given up, in milliseconds. It need not cover a whole search: a
-  /// rank that works reports after each candidate that it compiled or tried, so the time must be longer than one
-  /// candidate takes. Default one minute.
+  /// How long the ranks wait for a rank that sends nothing, in milliseconds. After that they stop waiting for it, and
+  /// the keys that need it are not agreed on (see `may_differ`). The time need not cover a whole search: a rank that
+  /// works reports after each candidate that it compiled or tried, so the time must be longer than one candidate takes.
+  /// Default one minute.
   int silence_ms = 60000;
   /// Whether a rank may run another config than the others. If false (default), a key that the ranks could not agree on
   /// fails the warm-up with an error. If true, this rank runs the key's fallback config, and reports it by a warning
@@ -92,7 +94,7 @@ struct RankPolicy {
 };
 
 /// Makes a group of `size` ranks that are threads of this process, for tests and for one process with several GPUs.
-/// Returns the group of each rank. Thread rule: each rank may run on its own thread.
+/// Returns the group object of each rank, indexed by rank. Thread rule: each rank may run on its own thread.
 TUNEONCE_API std::vector<std::shared_ptr<RankGroup>> MakeThreadRanks(int size);
 
 }  // namespace v0

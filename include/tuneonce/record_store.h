@@ -16,7 +16,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// How well a stored record fits a key, best first. AutotunePolicy::min_match states which of these may be used.
+/// How well a stored record fits a key, best first: kExact (same kernel, device and driver), kOtherDriver (another
+/// version of the driver), kOtherDevice (another device), kNotFound (no such record). AutotunePolicy::min_match states
+/// which of them may be used without a search.
 enum class RecordMatch { kExact, kOtherDriver, kOtherDevice, kNotFound };
 
 /// Returns how well a record of the key `stored` fits the key `wanted`.
@@ -26,25 +28,30 @@ TUNEONCE_API RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wan
 /// accept_incomplete).
 enum class RecordMiss {
   kNone,         ///< A record serves the key.
-  kNoRecord,     ///< No record has this kernel name and these key words.
+  kNoRecord,     ///< No record has the key's kernel name and TuningKey::key_words.
   kOtherDriver,  ///< A record exists, but was measured with another driver.
   kOtherDevice,  ///< A record exists, but was measured on another device.
-  kOtherSource,  ///< A record exists, but for other sources, configs or another version of this kernel name.
-  kIncomplete,   ///< A record exists, but its search was cut short.
+  /// A record with the key's kernel name and TuningKey::key_words exists, but for other sources, configs or another
+  /// version of the kernel.
+  kOtherSource,
+  kIncomplete,  ///< A record exists, but its search was cut short.
   /// Something exists that cannot be used, and RecordLookup::detail states why: a row that is damaged or has another
   /// format, a config that the kernel does not have, code that is missing, or an error of the store.
   kRefused,
 };
 inline constexpr int kNumRecordMisses = static_cast<int>(RecordMiss::kRefused) + 1;
-/// Returns the name of a reason: "no record", "other driver", ...; empty for kNone.
+/// Returns the name of a value: "no record", "other driver", ...; empty for kNone.
 TUNEONCE_API std::string_view RecordMissName(RecordMiss miss);
 
 /// The result of looking up a key in a store.
 struct RecordLookup {
   RecordMatch match = RecordMatch::kNotFound;
   std::optional<TuningRecord> record;  ///< The best fitting record. Empty for kNotFound.
-  bool is_shipped = false;             ///< Whether the record is from a store under the user's (MakeLayeredStore).
-  /// Whether the record was shipped with the kernel (KernelDefinition::ShippedSelections).
+  /// Whether the record was shipped with the application (MakeLayeredStore) or the kernel, and is not from the user's
+  /// store.
+  bool is_shipped = false;
+  /// Whether the record was shipped with the kernel (KernelDefinition::ShippedSelections), so that it may be used with
+  /// any version of the driver.
   bool serves_any_driver = false;
   /// If `record` is of a search that was cut short: the best complete record of the same device with another driver, or
   /// null.
@@ -55,25 +62,27 @@ struct RecordLookup {
 
   /// Returns why the record, or the lack of one, does not serve the key directly.
   TUNEONCE_API RecordMiss Miss() const;
-  /// Returns whether a person selected the record for this key on this device, so that no search replaces it.
+  /// Returns whether the record was pinned for this key on this device (TunedKernel::Pin), with any version of the
+  /// driver, so that no search replaces it.
   bool IsPinned() const { return record && match <= RecordMatch::kOtherDriver && record->is_pinned; }
-  /// Notes what exists in place of a record, unless an earlier note is more specific.
+  /// Sets `instead` to `what` and `detail` to `why`, unless `instead` is the same or more specific (a later value).
   TUNEONCE_API void NoteInstead(RecordMiss what, std::string why = "");
-  /// Takes `found` if it fits better than this lookup. Between two that fit equally, a complete record is better than
-  /// one of a search that was cut short, which is better than an imported one; otherwise this lookup stays. The most
-  /// specific note about what exists in place of a record is kept.
+  /// Replaces this lookup by `found` if that fits better. Between two that fit equally, a complete record is better
+  /// than one of a search that was cut short, which is better than an imported one; otherwise this lookup stays. If
+  /// `found` has no record, its reason is noted (NoteInstead).
   TUNEONCE_API void Improve(RecordLookup found);
-  /// Returns `complete` if it exists and a policy that accepts matches up to `weakest` may use it, else this lookup.
+  /// Returns `complete` if it exists and either fits at least as well as `weakest` or is pinned. Otherwise returns this
+  /// lookup.
   TUNEONCE_API const RecordLookup& BestFor(RecordMatch weakest) const;
 };
 
-/// The result of SqliteStore::Verify.
+/// The result of checking a store (SqliteStore::Verify, RedisStore::Verify).
 struct StoreReport {
   std::int64_t num_records = 0;
   std::int64_t num_artifacts = 0;
   std::int64_t artifact_bytes = 0;
   std::vector<std::string> problems;  ///< One line for each problem found.
-  /// Whether no record is damaged or lost. Then all `problems` concern artifacts, which can be compiled again.
+  /// Whether no record is damaged or lost. If true, all `problems` concern artifacts, which can be compiled again.
   bool are_records_whole = true;
 };
 
@@ -90,12 +99,13 @@ class TUNEONCE_API RecordStore {
   /// (RecordLookup::Improve). A record that is damaged counts as missing, which RecordLookup::instead states. Errors:
   /// the store cannot be read.
   virtual Result<RecordLookup> Lookup(const TuningKey& key) const = 0;
-  /// Adds a record and replaces one with exactly the same key. OK means that every later Lookup finds the record, in
-  /// other processes and after this process is killed too. Errors: this record is not kept. The others stay.
+  /// Adds a record and replaces one with exactly the same key. OK means that every later Lookup finds the record. For a
+  /// store outside of this process's memory that includes other processes, also after this process is killed. If it
+  /// fails, this record is not kept and the others stay.
   virtual Status Put(const TuningRecord& record) = 0;
-  /// Returns all records, in the order in which they were put.
+  /// Returns all records, in the order in which they were put. Errors: the store cannot be read.
   virtual Result<std::vector<TuningRecord>> List() const = 0;
-  /// Removes the record with exactly this key, if it exists.
+  /// Removes the record with exactly this key, if it exists. Errors: the store cannot be written.
   virtual Status Remove(const TuningKey& key) = 0;
 
   /// Waits until no other process that shares this store tunes `key`, and blocks others while the lease lives. Call
@@ -106,7 +116,7 @@ class TUNEONCE_API RecordStore {
   virtual ArtifactCache* artifacts() { return nullptr; }
 
   /// Returns true the first time that it is called with this text, so that a warning about a failing store is logged
-  /// once and not for each key of each kernel.
+  /// once and not for each key of each kernel. It remembers 100 texts, and returns true each time for further ones.
   bool IsNews(const std::string& warning) const;
 
  private:
@@ -115,19 +125,19 @@ class TUNEONCE_API RecordStore {
 };
 
 /// Makes a store that layers the user's store over stores that an application ships. A lookup returns the best match of
-/// all layers, and the upper layer's among equals (RecordLookup::Improve). Writes go to the user's store. Code of all
-/// layers is used. If the user's store keeps no code, compiled code is kept in memory. `shipped` is in order, the
-/// uppermost first.
+/// all layers, and that of the upper layer if several fit equally (RecordLookup::Improve). Writes go to the user's
+/// store. Code of all layers is used. If the user's store keeps no code, compiled code is kept in memory. `shipped` is
+/// in order, the uppermost first.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
                                                            std::vector<std::shared_ptr<RecordStore>> shipped);
 
-/// How a machine uses its fleet's store.
+/// Options of MakeFleetStore: how a machine uses its fleet's store.
 struct FleetUse {
   /// Whether records and code that are tuned here are written to the fleet's store, and records that are removed here
   /// are removed there. Default true. Use false for a machine that only reads.
   bool writes = true;
-  /// Called on the calling thread when either store failed and the other one did the work. The same text is reported
-  /// once. Null (default): not reported.
+  /// Called on the thread that uses the store, when one of the two stores failed and the other one did the work. The
+  /// same text is reported once. Null (default): not reported.
   std::function<void(const std::string& words)> on_error;
 };
 
@@ -140,7 +150,7 @@ struct FleetUse {
 TUNEONCE_API std::shared_ptr<RecordStore> MakeFleetStore(std::shared_ptr<RecordStore> machine,
                                                          std::shared_ptr<RecordStore> fleet, FleetUse use = {});
 
-/// Makes a store in memory, which is lost with its last owner.
+/// Makes a store in this process's memory, whose records are lost with its last owner.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeMemoryStore();
 
 }  // namespace v0

@@ -11,7 +11,7 @@ inline namespace v0 {
 
 /// A value of type T, or the error that prevented it.
 ///
-/// REQUIRES for `value()`, `*` and `->`: `ok()`. Reading the value of an error is undefined, as with std::optional.
+/// REQUIRES for `value()`, `*` and `->`: `ok()`. Otherwise their behavior is undefined, as with std::optional.
 template <typename T>
 class [[nodiscard]] Result {
  public:

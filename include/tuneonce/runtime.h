@@ -26,7 +26,7 @@ class Trace;
 
 /// How much a Runtime logs. Each level includes the ones before it.
 enum class LogLevel {
-  kWarn,   ///< Something does not work, and what is done instead.
+  kWarn,   ///< What does not work, and what the library does instead.
   kInfo,   ///< Results for keys: found in the store or missed and why, searched, failed, pinned.
   kDebug,  ///< Steps within a search: each compile, each check, rounds of the race.
 };
@@ -47,11 +47,11 @@ struct RuntimeOptions {
   std::shared_ptr<RecordStore> store;
   /// The artifact cache of searches that have none of their own. Null (default): memory.
   std::shared_ptr<ArtifactCache> artifacts;
-  /// Receives the log lines of the levels that TUNEONCE_LOG (warn, info, debug) enables; the default is warnings only.
-  /// A line is printable text without line breaks. It is called on the thread that logs, by several threads at once.
-  /// That thread waits for it, and so do threads that wait for its search, so a slow log should use a queue. Calls from
-  /// it that launch or tune fail with FailedPrecondition, and lines that its thread would log meanwhile are dropped.
-  /// Exceptions from it are dropped. Default: stderr, which shows each warning once.
+  /// Receives the log lines of the levels that TUNEONCE_LOG (warn, info, debug) enables; by default only warnings. A
+  /// line is printable text without line breaks. The function is called on the thread that logs, and several threads
+  /// may call it at once. The thread waits for it, and so do threads that wait for a search on that thread, so a slow
+  /// log should use a queue. Inside the function, calls that launch or tune fail with FailedPrecondition, and further
+  /// lines of that thread are dropped. Exceptions from it are dropped. Default: stderr, which shows each warning once.
   std::function<void(LogLevel level, const std::string& line)> log;
 };
 
@@ -90,16 +90,16 @@ class TUNEONCE_API Runtime {
   /// Returns the default store, which is opened at the first call. If it should be on disk and cannot be, the reason is
   /// logged as a warning.
   std::shared_ptr<RecordStore> store() const;
-  /// Returns a store of this Runtime in memory, for kernels that need no file.
+  /// Returns this Runtime's store in memory, for kernels whose records need not be on disk (AutotunePolicy::store).
   std::shared_ptr<RecordStore> memory_store() const;
   /// Returns how often searches and kernels ran a compiler, failed compiles included. Cached and precompiled code does
   /// not count.
   std::int64_t num_compiles() const;
   /// Returns whether lines of this level are logged.
   bool Logs(LogLevel level) const;
-  /// Logs a line.
+  /// Logs a line if its level is enabled (Logs).
   void Log(LogLevel level, const std::string& line) const;
-  /// Logs a warning.
+  /// Logs a line at level kWarn.
   void Warn(const std::string& line) const { Log(LogLevel::kWarn, line); }
 
   /// Starts to record the work of this Runtime's searches and kernels with its times and threads: compiles, loads,

@@ -25,16 +25,17 @@ enum class Verify {
   /// nothing to compare with, and all others fail too (FailureKind::kNotVerified). Without a baseline, the search only
   /// checks that every element was written.
   kAgainstBaseline,
-  kOff,  ///< Outputs are not compared. The search only checks that nothing but the outputs was written.
+  kOff,  ///< Outputs are not compared. The search only checks that a candidate wrote nothing but its outputs.
 };
 
 /// Where candidates run.
 enum class Isolation {
-  kOff,  ///< In this process and context, which is lost if a candidate faults.
-  /// In a worker process with its own context, which is replaced when a candidate crashes or hangs it. If that is not
-  /// possible (docs/isolation.md), in this process, which TuningResult::notes then states.
+  kOff,  ///< Candidates run in this process and in the current context, which is lost if a candidate faults.
+  /// Candidates run in a worker process with its own context, which is replaced when a candidate crashes or hangs it.
+  /// If that is not possible (docs/isolation.md), they run in this process, which TuningResult::notes then states.
   kPreferred,
-  /// In a worker process. If that is not possible the search fails (FailedPrecondition, ResourceExhausted).
+  /// Candidates run in a worker process. If that is not possible, the search fails (FailedPrecondition,
+  /// ResourceExhausted).
   kRequired,
 };
 
@@ -69,8 +70,9 @@ struct SearchOptions {
   double gpu_budget_ms = 500;
   /// Limit of the race: wall time, in milliseconds (see `max_rounds`).
   double race_budget_ms = 10000;
-  /// For a matmul (KernelDefinition::Matmul) with more configs than this: the number of configs to try besides the
-  /// baseline, if a model proposes some. 0: all configs. Default 16.
+  /// For a matmul (KernelDefinition::Matmul) with more configs than this: the number of configs to try in addition to
+  /// the baseline, namely those nearest to the proposals of NVIDIA's library nvMatmulHeuristics. Without that library
+  /// or its proposals, all configs are tried. 0: all configs. Default 16.
   int max_proposed = 16;
   /// Limit of the wall time of the whole search in milliseconds, compiling included. The race gets as much of it as it
   /// may need, but at most half. Candidates that were not compiled or tried in time are TuningResult::not_measured.
@@ -88,7 +90,7 @@ struct SearchOptions {
   /// them, the others are TuningResult::not_measured, and TuningResult::notes states which tensor was too large.
   bool allow_trials_in_place = false;
   /// Where candidates run. A worker's context needs device memory of its own, and is kept between searches that follow
-  /// each other. Default kOff. The command and Python use kPreferred.
+  /// each other. Default kOff. The `tuneonce` command and the Python package use kPreferred.
   Isolation isolation = Isolation::kOff;
   /// In a worker, how long a candidate may take to be loaded, run and verified, and by how much a round of the race may
   /// exceed what its candidates took before, in milliseconds. After that the worker is ended and the candidate failed

@@ -14,8 +14,8 @@ inline namespace v0 {
 
 /// Options of a SqliteStore.
 struct SqliteStoreOptions {
-  /// The database file. Its folder is created (mode 0700) if it is missing. Required: Runtime::store is the user's own
-  /// store.
+  /// The database file. Its folder is created (mode 0700) if it is missing. Required. The user's own store is
+  /// Runtime::store, not an empty path.
   std::string path;
   /// Whether to open the file without writing, for a store that an application ships or a tool inspects. The file must
   /// exist, and its folder may be read-only. Default false.
@@ -27,8 +27,8 @@ struct SqliteStoreOptions {
   /// be delayed. After that, calls fail at once and a TunedKernel continues from memory. Default 250 ms. A tool can
   /// wait longer.
   int busy_timeout_ms = 250;
-  /// When a failed store is tried again, in milliseconds. The time doubles with each failure, up to a minute. Default
-  /// one second. With 0 the next call tries again.
+  /// How long after a failure the store is tried again, in milliseconds. The time doubles with each failure, up to a
+  /// minute. Default one second. With 0 the next call tries again.
   int first_retry_ms = 1000;
 };
 
@@ -67,7 +67,7 @@ class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache 
   /// Errors: Unavailable; FailedPrecondition for a store that has a file (use one from InMemory).
   Result<std::string> Bytes() const;
 
-  /// Returns the path of the database file.
+  /// Returns the path of the database file, as text for people if the store has no file.
   const std::string& path() const;
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override;
@@ -81,9 +81,10 @@ class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache 
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
   Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
-  /// Returns the keys of all artifacts, damaged ones included.
+  /// Returns the keys of all artifacts, damaged ones included. Errors: the store cannot be read.
   Result<std::vector<Fingerprint>> ArtifactKeys() const;
-  /// Reads and checks every row, and runs SQLite's integrity check.
+  /// Reads and checks every row, and runs SQLite's integrity check. Damage is listed in StoreReport::problems and is
+  /// not an error. Errors: the store cannot be read.
   Result<StoreReport> Verify() const;
 
  private:

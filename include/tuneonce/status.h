@@ -22,9 +22,11 @@ enum class StatusCode {
   kResourceExhausted,   ///< Memory or another device resource is exhausted.
   kFailedPrecondition,  ///< The state of the system forbids the call (no current context, a capturing stream).
   kUnimplemented,
-  kInternal,     ///< A driver or tool failed in a way that the caller did not cause.
-  kUnavailable,  ///< A driver, library or tool is missing. The message states where it was searched.
-  kDataLoss,     ///< Data of the caller was overwritten and cannot be restored. The message names the tensors.
+  kInternal,  ///< A driver or tool failed in a way that the caller did not cause.
+  /// Something that the call needs is missing or does not answer: a driver, library, tool or store. For a missing
+  /// driver, library or tool, the message states where it was searched.
+  kUnavailable,
+  kDataLoss,  ///< Data of the caller was overwritten and cannot be restored. The message names the tensors.
 };
 
 /// Returns the name of a code: "InvalidArgument", "Unavailable", ...
@@ -36,7 +38,8 @@ TUNEONCE_API bool IsTransient(StatusCode code);
 /// The outcome of a call: success, or an error with a code and one clear line of text.
 ///
 /// A success is a null pointer, so returning one on the hot path costs nothing. An error that came from the driver
-/// keeps its CUresult number. Copies share the text. Thread rule: a value; distinct objects need no locking.
+/// keeps its CUresult number. Copies share the text. It has value semantics: threads may use distinct objects without a
+/// lock.
 class TUNEONCE_API [[nodiscard]] Status {
  public:
   /// Makes a success.
@@ -44,21 +47,21 @@ class TUNEONCE_API [[nodiscard]] Status {
   /// Makes an error with one line of text. A code of kOk makes a success.
   Status(StatusCode code, std::string message);
 
-  /// An error reported by the driver. `driver_code` is the CUresult; `sticky` says that the context is lost: every
-  /// later call on it fails with the same code (CUDA driver API, "sticky" errors such as 700).
+  /// Makes an error that the driver reported. `driver_code` is the CUresult. `sticky` states that the context is lost:
+  /// every later call on it fails with the same code (CUDA's "sticky" errors, such as 700).
   static Status FromDriver(StatusCode code, std::string message, int driver_code, bool sticky);
 
   bool ok() const { return error_ == nullptr; }
   StatusCode code() const;
   const std::string& message() const;
-  /// The CUresult behind this error, or 0 if it did not come from the driver.
+  /// Returns the CUresult that the driver reported, or 0 if the error did not come from the driver.
   int driver_code() const;
-  /// True if the CUDA context can no longer be used.
+  /// Returns whether the error left the CUDA context lost, so that every later call on it fails.
   bool sticky() const;
 
   /// Returns the same error with "`prefix`: " before its message. A success stays a success.
   Status WithPrefix(std::string_view prefix) const;
-  /// Prints the status: "OK", or "InvalidArgument: message".
+  /// Returns the status as text: "OK", or "InvalidArgument: message".
   std::string ToString() const;
 
  private:

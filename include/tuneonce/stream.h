@@ -13,8 +13,7 @@ inline namespace v0 {
 
 class Event;
 
-/// A reference to a stream that somebody else owns. A null stream is the legacy default stream. Copyable. Thread rule:
-/// a value.
+/// A reference to a stream, which it does not own. A null stream is the legacy default stream. It has value semantics.
 class TUNEONCE_API StreamView {
  public:
   StreamView(const DriverApi& api, CUstream stream) : api_(&api), stream_(stream) {}
@@ -22,13 +21,15 @@ class TUNEONCE_API StreamView {
   const DriverApi& api() const { return *api_; }
   CUstream get() const { return stream_; }
 
-  /// Waits until the stream has executed all its work. Errors: the driver's, of earlier work too.
+  /// Waits until the stream has executed all its work. Errors: the driver's, including those of work that was enqueued
+  /// earlier.
   Status Synchronize() const;
-  /// Makes work that is enqueued from now on wait for `event`.
+  /// Makes work that is enqueued on this stream from now on wait for `event`. Errors: the driver's.
   Status Wait(const Event& event) const;
-  /// Returns the context that the stream belongs to.
+  /// Returns the context that the stream belongs to. Errors: the driver's.
   Result<CUcontext> Context() const;
-  /// Returns whether this stream captures into a graph, also if the capture was invalidated meanwhile.
+  /// Returns whether this stream captures into a graph. Also true if the capture was invalidated, and for the legacy
+  /// default stream while the capture of another stream forbids its use. Errors: the driver's.
   Result<bool> IsCapturing() const;
 
  private:
@@ -37,7 +38,8 @@ class TUNEONCE_API StreamView {
 };
 
 /// Owns a stream of the current context that never synchronizes with the legacy default stream. Move-only. Destroying
-/// it does not wait for its work. Thread rule: one owner; any thread may enqueue work.
+/// it does not wait for its work. Thread rule: one thread at a time may use this object; any thread may enqueue work on
+/// the CUstream.
 class TUNEONCE_API Stream {
  public:
   /// Creates a stream in the current context. Errors: the driver's.

@@ -31,14 +31,15 @@ struct Measurement {
   double rel_std() const { return mean_us > 0 ? std_us / mean_us : 0; }
 };
 
-/// What limits a kernel by its arithmetic intensity (operations per byte): memory below 10, compute above 50, else
-/// both.
+/// What limits a kernel's speed, judged by its arithmetic intensity: kMemory below 10 operations per byte, kCompute
+/// above 50, else kBalanced.
 enum class Bound { kMemory, kBalanced, kCompute };
 
 /// Returns "memory bound", "balanced" or "compute bound".
 TUNEONCE_API std::string_view BoundName(Bound bound);
 
-/// How well a run used the device, from the bytes and operations that it needs at least.
+/// How well a run used the device, computed from the bytes and operations that the definition declares
+/// (KernelDefinition::Work) and the measured time.
 struct Roofline {
   std::optional<double> intensity;  ///< Operations per byte. Empty unless both are known.
   std::optional<Bound> bound;
@@ -46,15 +47,15 @@ struct Roofline {
   double tflop_per_s = 0;  ///< Achieved throughput in 10^12 operations per second; 0 if the operations are unknown.
   /// How close the run came to the device's peaks, in percent: the longer of the times to move the bytes at the peak
   /// bandwidth and to compute the operations at the peak of float16's tensor cores, divided by the measured time. Empty
-  /// if the peaks are unknown. If a run is bound by computing, it is too low for dtypes with a lower peak than
-  /// float16's, and too high for those with a higher one.
+  /// if the peaks are unknown. For a run that is limited by computing, the value is too low for dtypes with a lower
+  /// peak than float16's, and too high for those with a higher one.
   std::optional<double> percent_of_peak;
 };
 
 /// Why a candidate failed, so that it cannot be selected.
 enum class FailureKind {
-  kCompile,      ///< The toolchain refused it.
-  kLoad,         ///< The driver refused the image, or its parameters are not the declared ones.
+  kCompile,      ///< The toolchain could not compile the candidate.
+  kLoad,         ///< The driver refused the code, or the code's parameters are not the declared ones.
   kResources,    ///< It needs more memory, shared memory or threads than available.
   kLaunch,       ///< The launch was refused, or the geometry is invalid.
   kRun,          ///< It failed while running, or could not be timed.
@@ -62,11 +63,12 @@ enum class FailureKind {
   kOutOfBounds,  ///< It wrote outside of its outputs and workspaces.
   kNotWritten,   ///< It left elements of an output unwritten.
   kWroteInput,   ///< It wrote a tensor that is declared as an input.
-  kNotVerified,  ///< The baseline failed, and its outputs could not be compared.
+  kNotVerified,  ///< The candidate's outputs could not be compared, because the baseline failed.
   // The kinds below occur in a worker process (SearchOptions::isolation), which the candidate ended.
-  kCrash,     ///< It ended the worker by a fault, a trap, a signal, exit or abort.
-  kTimeout,   ///< It exceeded SearchOptions::candidate_deadline_ms.
-  kProtocol,  ///< The worker's answer was invalid, because it overwrote the worker's memory or its socket.
+  kCrash,    ///< It ended the worker by a fault, a trap, a signal, exit or abort.
+  kTimeout,  ///< It exceeded SearchOptions::candidate_deadline_ms.
+  /// The worker's answer was invalid, because the candidate overwrote the worker's memory or its socket.
+  kProtocol,
 };
 
 /// Returns whether candidates with this kind of failure ended their worker process.
@@ -80,28 +82,31 @@ struct Failure {
   Config config;
   FailureKind kind = FailureKind::kCompile;
   std::string message;  ///< The message of the tool or driver.
-  /// Whether the reason is transient (IsTransient): no memory, process, compiler or time. Another search may measure
-  /// it.
+  /// Whether the reason is transient (IsTransient): memory, a process, a compiler or time was not available. Another
+  /// search may measure the candidate.
   bool is_transient = false;
 };
 
 /// The conditions under which a selected config was verified. Nothing is known about conditions that it does not list.
-/// A value.
+/// It has value semantics.
 struct TUNEONCE_API Verification {
   /// How much was verified, least first.
   enum class Level {
-    kNone,       ///< Nothing: a person pinned the config, or it was imported.
-    kMemory,     ///< It wrote only its outputs (Verify::kOff), and all of them in a search without a reference.
+    kNone,  ///< Nothing: a person pinned the config, or it was imported.
+    /// The config wrote nothing but its outputs. If the search had no reference and Verify was not kOff, it also wrote
+    /// every element of them.
+    kMemory,
     kReference,  ///< Its outputs were compared with the baseline's or with a given reference.
   };
-  /// The tolerance of one output. The list has the kernel's outputs in order.
+  /// The tolerance with which one output was compared (Tolerance). `outputs` has one for each output of the kernel, in
+  /// order.
   struct Output {
     double absolute = 0;
     double relative = 0;
     double ulps = 0;
     bool may_be_partial = false;
   };
-  /// The extents of a dim that the key rounds or omits: one number for each class of extents that was verified.
+  /// The extents that were verified of a dim that the key rounds or omits, as one number for each class of extents.
   /// docs/verification.md defines the classes.
   struct Extents {
     std::string dim;
@@ -113,13 +118,16 @@ struct TUNEONCE_API Verification {
   /// False if the data could not have shown an error, because it was constant, zero, of one sign, or not finite. The
   /// selected config then serves this process and is not stored.
   bool is_data_sufficient = true;
-  bool has_generated_data = false;  ///< Whether the config was verified on generated data too.
-  std::vector<Extents> extents;     ///< Empty if the key decides all dims.
+  /// Whether the config was verified on inputs that the library made, in addition to the caller's data or in place of
+  /// it. They have the values that the definition declares for warm-ups. Floating-point tensors without a declaration
+  /// have pseudo-random numbers.
+  bool has_generated_data = false;
+  std::vector<Extents> extents;  ///< Empty if the key decides all dims.
   /// What could not be verified, one line each: "M=65: not enough memory".
   std::vector<std::string> gaps;
 
-  /// Returns whether this satisfies what `demanded` requires: as high a level, tolerances that are no larger, and no
-  /// output that may be partial where it must not be.
+  /// Returns whether this verification satisfies `demanded`: its level is at least as high. If `demanded` has
+  /// kReference, no output has a larger tolerance, and none may be partial that must not be. Extents are not compared.
   bool Covers(const Verification& demanded) const;
 };
 
@@ -136,7 +144,7 @@ struct DeviceConditions {
 struct DeviceReading {
   DeviceConditions conditions;
   std::optional<std::int64_t> temperature_c;
-  std::optional<std::int64_t> power_mw;  ///< Current power draw.
+  std::optional<std::int64_t> power_mw;  ///< Current power draw in milliwatts.
 };
 
 }  // namespace v0

@@ -30,73 +30,86 @@ struct EmbeddedBundle;
 enum class RecordMiss;
 struct TuningRecord;
 
-/// What a TunedKernel did since its creation.
+/// Counters of a TunedKernel: events since its creation, except for the members whose comments state "now".
 struct Counters {
-  std::int64_t hits = 0;           ///< Launches whose key was loaded.
-  std::int64_t tunes = 0;          ///< Searches that ran.
-  std::int64_t stored_hits = 0;    ///< Keys served from a stored record, without a search.
-  std::int64_t waits = 0;          ///< Launches that waited for another thread's search.
-  std::int64_t fallbacks = 0;      ///< Launches that ran the fallback config in place of a tuned one.
-  std::int64_t frozen_misses = 0;  ///< Launches after Freeze whose key was not loaded. They count as fallbacks too.
-  std::int64_t failed_tunes = 0;   ///< Failed attempts to tune a key. AutotunePolicy states when a key is tried again.
-  double tuning_seconds = 0;       ///< Wall time of searches, in seconds.
-  double tuning_gpu_seconds = 0;   ///< Device time of searches (TuningCost::gpu_seconds), in seconds.
-  /// Kernels that are loaded now: at most two per device, config and code (tuned and fallback), for any number of keys.
+  /// Launches whose key was loaded already, so that they neither searched nor read the store.
+  std::int64_t hits = 0;
+  std::int64_t tunes = 0;        ///< Searches that ran.
+  std::int64_t stored_hits = 0;  ///< Keys served from a stored record, without a search.
+  std::int64_t waits = 0;        ///< Launches that waited for another thread's search.
+  std::int64_t fallbacks = 0;    ///< Launches that ran the fallback config in place of a selected one.
+  /// Launches after Freeze whose key was not loaded. They also count in `fallbacks`.
+  std::int64_t frozen_misses = 0;
+  std::int64_t failed_tunes = 0;  ///< Failed attempts to tune a key. AutotunePolicy states when a key is tried again.
+  double tuning_seconds = 0;      ///< Wall time of searches, in seconds.
+  double tuning_gpu_seconds = 0;  ///< Device time of searches (TuningCost::gpu_seconds), in seconds.
+  /// Kernels whose code is loaded now. Keys that run the same config with the same code on a device share them: at most
+  /// two, one as a selected config and one as a fallback config.
   std::int64_t loaded_kernels = 0;
-  /// Entries that keys run now, usually two for each key: its selected config and its fallback config.
+  /// Configs that are ready to launch now, counted for each key. A key usually has two: its selected config and its
+  /// fallback config.
   std::int64_t ready_entries = 0;
   /// Launches on a capturing stream whose key was not loaded. They ran the fallback config or returned an error.
   std::int64_t capture_misses = 0;
   std::int64_t busy_elsewhere = 0;  ///< Launches that did not tune because another process was tuning their key.
-  std::int64_t pending_keys = 0;    ///< Keys that are pending now, until the host calls TunePending or Warmup.
-  std::int64_t pinned_keys = 0;     ///< Keys that run a pinned config now.
+  /// Keys that are pending now: they run the fallback config until the host calls TunePending or Warmup.
+  std::int64_t pending_keys = 0;
+  std::int64_t pinned_keys = 0;  ///< Keys that run a pinned config now.
   /// Device memory, in bytes, that copies of the inputs of pending keys use now. AutotunePolicy::kept_inputs_bytes is
   /// the limit.
   std::int64_t kept_inputs_bytes = 0;
   std::int64_t inputs_not_kept = 0;  ///< Misses in mode kTuneDeferred whose inputs could not be copied.
   // How often a lookup in the store found no record that serves the key, by RecordMiss.
-  std::int64_t misses_no_record = 0;
-  std::int64_t misses_other_driver = 0;
-  std::int64_t misses_other_device = 0;
-  std::int64_t misses_other_source = 0;
-  std::int64_t misses_incomplete = 0;
-  std::int64_t misses_refused = 0;
-  std::int64_t workers_replaced = 0;  ///< Worker processes that candidates of searches ended.
+  std::int64_t misses_no_record = 0;     ///< Lookups in the store that ended with RecordMiss::kNoRecord.
+  std::int64_t misses_other_driver = 0;  ///< Lookups that ended with RecordMiss::kOtherDriver.
+  std::int64_t misses_other_device = 0;  ///< Lookups that ended with RecordMiss::kOtherDevice.
+  std::int64_t misses_other_source = 0;  ///< Lookups that ended with RecordMiss::kOtherSource.
+  std::int64_t misses_incomplete = 0;    ///< Lookups that ended with RecordMiss::kIncomplete.
+  std::int64_t misses_refused = 0;       ///< Lookups that ended with RecordMiss::kRefused.
+  std::int64_t workers_replaced = 0;     ///< Worker processes that searches lost (TuningCost::workers_replaced).
 };
 
 /// What a launch would run and why, as TunedKernel::Explain returns it. Plain data.
 struct LaunchPlan {
   /// What a launch would do.
   enum class Action {
-    kNothing,   ///< Nothing: an extent is 0.
+    kNothing,   ///< It would launch nothing, because an extent of a tensor is 0 and no output has elements.
     kSelected,  ///< It would run the key's selected config.
     kFallback,  ///< It would run the fallback config.
     kSearch,    ///< It would search, and run the config that the search selects, which is not known yet.
   };
-  /// The first condition that decides what a launch does, in the order in which a launch checks them.
+  /// Why a launch would do what `action` states: the first condition that applies. The comment of each value begins
+  /// with the action that it leads to.
   enum class Reason {
-    kEmpty,     ///< kNothing: an extent is 0.
-    kReady,     ///< kSelected: the selected config is loaded, and the launch is a hit.
-    kStored,    ///< kSelected: a record of the store serves the key, and the launch loads it.
+    kEmpty,  ///< kNothing: an extent of a tensor is 0, and no output has elements.
+    kReady,  ///< kSelected: the selected config is loaded, and the launch is a hit.
+    /// kSelected: a stored record serves the key, and the launch loads its config. kSearch: the launch first compares
+    /// that config with the baseline, because it was imported and has not run here yet.
+    kStored,
     kNoRecord,  ///< kSearch, or kFallback in a mode that does not search: no record serves the key.
-    kGuard,     ///< kFallback: a guard of the selected config does not hold for these dims.
-    /// kFallback: the selected config was not verified at extents like these. It is verified as soon as a search is
-    /// allowed.
+    /// kFallback: the launch's arguments violate a guard of the selected config or an assumption of its code. `detail`
+    /// names it.
+    kGuard,
+    /// kFallback: the selected config was not verified for extents of this class (Verification::Extents). It is
+    /// verified as soon as a search is allowed.
     kUnverified,
     kPending,    ///< kFallback: the key is pending until TunePending or Warmup.
     kNotAgreed,  ///< kFallback: the ranks of AutotunePolicy::ranks have not agreed on the key.
-    /// kFallback: the key could not be tuned, and it is too early to try again. `detail` states the reason.
+    /// kFallback: tuning the key failed, and launches do not try again yet, or at all (AutotunePolicy::retry_after_ms).
+    /// `detail` states the reason.
     kFailedTune,
-    kCapture,  ///< kFallback: the stream captures, and the selected config is not loaded.
+    kCapture,  ///< kFallback: the stream is capturing, and the selected config is not loaded.
     kFrozen,   ///< kFallback: Freeze was called, and the selected config is not loaded.
     kMode,     ///< kFallback: the mode is kFallbackOnly.
   };
   /// Where the selected config comes from.
   enum class Origin {
-    kNone,      ///< No config was selected.
-    kSearch,    ///< A search of this process.
-    kStore,     ///< A record in the user's store.
-    kShipped,   ///< A record in a store under the user's.
+    kNone,    ///< No config was selected.
+    kSearch,  ///< A search of this process.
+    kStore,   ///< A record in the user's store.
+    /// A record that was shipped with the application (MakeLayeredStore) or with the kernel
+    /// (KernelDefinition::ShippedSelections).
+    kShipped,
     kPinned,    ///< TunedKernel::Pin, in this process or in the store.
     kImported,  ///< A config that was imported into the store.
     kRanks,     ///< Another rank (AutotunePolicy::ranks).
@@ -104,20 +117,22 @@ struct LaunchPlan {
 
   /// What the launch would do.
   Action action = Action::kNothing;
-  /// Why it would do that.
+  /// Why the launch would do what `action` states.
   Reason reason = Reason::kEmpty;
   /// Where the selected config comes from.
   Origin origin = Origin::kNone;
-  RecordMatch match = {};  ///< How well the record fits, if the config comes from the store.
-  /// Why the store has no record, if it was asked. It is kNone for a key that was loaded since. `detail` explains it,
-  /// mainly for kRefused.
+  RecordMatch match = {};  ///< How well the record fits the key, if the config comes from the store.
+  /// Why no stored record serves the key, if the launch would look it up in the store. kNone if a record serves it, or
+  /// if the launch would not read the store. `detail` explains it, mainly for kRefused.
   RecordMiss miss = {};
-  std::optional<Config> config;  ///< The config that would run. Empty for kNothing and kSearch.
-  std::string variant;           ///< The variant that builds it. Empty if that is only known after compiling.
-  std::string key;               ///< The key: "M<=128, x:float16".
-  std::string detail;            ///< An explanation for people, which may be empty.
+  /// The config that would run. Empty for kNothing. For kSearch, the stored config that is compared with the baseline
+  /// first, if there is one, else empty.
+  std::optional<Config> config;
+  std::string variant;  ///< The variant that builds `config`. Empty if that is only known after compiling.
+  std::string key;      ///< The launch's key as text for people: "M<=128, x:float16". Empty for kNothing.
+  std::string detail;   ///< An explanation for people, which may be empty.
   /// The record of the selected config (tuning_record.h): its time and how certain that is, whether the search was
-  /// complete, and when and where it ran. It has no other candidates if the config is loaded. Null if there is no
+  /// complete, and when and where it ran. Its list of candidates is empty if the config is loaded. Null if there is no
   /// record.
   std::shared_ptr<const TuningRecord> record;
 };
@@ -125,9 +140,9 @@ struct LaunchPlan {
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
 ///
 /// A launch's arguments determine its key, and the key determines the config that is fastest on the device of the
-/// calling thread's current context. The first launch of a key searches on the calling thread, or takes a stored
-/// record. Other threads that launch the same key meanwhile wait for it. A hit takes no lock, allocates nothing and
-/// makes no system call of its own.
+/// calling thread's current context. In the default mode, the first launch of a key searches on the calling thread, or
+/// takes a stored record. Other threads that launch the same key meanwhile wait for it. A hit takes no lock, allocates
+/// nothing and makes no system call of its own.
 ///
 /// A TunedKernel serves all devices of one driver (the CUDA driver or the CPU device), which is that of the current
 /// context at the first launch or warm-up. Another context of the same device needs no tuning: the driver loads a
@@ -164,10 +179,11 @@ class TUNEONCE_API TunedKernel {
   /// tensor, for example) have a key of their own, which is tuned with the other variants. If an extent is 0, so that
   /// no output has elements, nothing is launched, tuned or counted.
   ///
-  /// A key that cannot be tuned runs the fallback config, and the observer is notified. Errors: InvalidArgument, naming
-  /// the parameter; FailedPrecondition (no context, a miss on a capturing stream without a loaded fallback config, a
-  /// call from inside a callback); both reasons if the fallback config cannot run either; a lost context; the driver's
-  /// error for a refused launch.
+  /// A key that cannot be tuned runs the fallback config, and the observer is notified (AutotunePolicy::on_tune_error).
+  /// Errors: InvalidArgument, naming the parameter; FailedPrecondition (no context, a miss on a capturing stream
+  /// without a loaded fallback config, a call from inside a callback); an error with both reasons if the fallback
+  /// config cannot run either; DataLoss (SearchOptions::allow_trials_in_place); a lost context; the driver's error for
+  /// a refused launch.
   template <typename... Arguments>
   Status Launch(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
@@ -177,19 +193,22 @@ class TUNEONCE_API TunedKernel {
   Status LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
   /// Launches if the code to run is loaded (that of the selected config or, where it takes its place, of the fallback
-  /// config). Otherwise does nothing, returns OK and sets `*missed`. It is for callers that must not wait, or that hold
-  /// a lock that others need (such as Python's), and want to prepare for a search first. Errors: as for Launch.
+  /// config). Otherwise it launches nothing, returns OK and sets `*missed` to true. In all other cases `*missed` is
+  /// false. It is for callers that must not wait, or that hold a lock that others need (such as Python's), and want to
+  /// prepare for a search first. Errors: as for Launch.
   Status LaunchIfReady(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
 
-  /// Returns whether the next Launch with such arguments in the current context is a hit of a selected config, so that
-  /// the caller may free what it keeps for tuning. Always false in mode kFallbackOnly. Errors: those of the arguments;
-  /// FailedPrecondition without a context.
+  /// Returns whether the next Launch with such arguments in the current context would run a selected config that is
+  /// loaded already, without a search, so that the caller may free memory that it keeps only for a search. Also true if
+  /// the launch would do nothing because its outputs have no elements. Otherwise always false in mode kFallbackOnly.
+  /// Errors: those of the arguments; FailedPrecondition without a context.
   template <typename... Arguments>
   Result<bool> IsTuned(const Arguments&... arguments) const {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
     return IsTunedArguments(packed.data(), packed.size());
   }
-  /// Returns whether the next launch with the arguments in an array is a hit of a selected config; see IsTuned.
+  /// Returns what IsTuned returns for the same arguments, which are in an array of `count` entries here. Errors: as for
+  /// IsTuned.
   Result<bool> IsTunedArguments(const Argument* arguments, std::size_t count) const;
 
   /// Returns what the next launch with such arguments would run, why, and where the config comes from. Nothing is
@@ -202,7 +221,8 @@ class TUNEONCE_API TunedKernel {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
     return ExplainArguments(stream, packed.data(), packed.size());
   }
-  /// Returns what the next launch with the arguments in an array would run; see Explain.
+  /// Returns what Explain returns for the same arguments, which are in an array of `count` entries here. Errors: as for
+  /// Explain.
   Result<LaunchPlan> ExplainArguments(CUstream stream, const Argument* arguments, std::size_t count) const;
 
   /// One shape to warm up, as named values instead of tensors: the extent of each dim, the value of each scalar, the
@@ -227,17 +247,20 @@ class TUNEONCE_API TunedKernel {
     Values values;
   };
   /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits. Trials
-  /// run on tensors and scalars with the values that the definition declares (WarmupInputs). Use the other overload for
-  /// a kernel whose speed depends on other data. A bucket is tuned at its bound, as by a launch. If some variants do
-  /// not accept all of its shapes, warm up one shape of each kind. The fallback config is loaded too, so that captures
-  /// have something to run. Where the mode or Freeze forbids tuning, only the fallback config is loaded, and a stored
-  /// record if the mode allows one. A shape with an extent of 0 is done at once. `on_done` (may be null) is called
-  /// after each shape with the number of finished shapes and the outcome.
+  /// run on tensors and scalars with the values that the definition declares (Parameter::ForWarmup). Use the overload
+  /// for arguments for a kernel whose speed depends on its data. A bucket is tuned at its bound, as by a launch. If a
+  /// variant accepts only some shapes of the bucket, warm up one shape that it accepts and one that it does not. The
+  /// fallback config is loaded too, so that captures have something to run. Where the mode or Freeze forbids tuning,
+  /// only the fallback config is loaded, and a stored record if the mode allows one. A shape with an extent of 0 is
+  /// done at once. `on_done` (may be null) is called after each shape with the number of finished shapes and the
+  /// outcome. At the end, pending keys are tuned as by TunePending.
   ///
-  /// Errors: FailedPrecondition (no context, the stream is capturing); those of WarmupInputs::Create; DeadlineExceeded
-  /// if another process tunes a key for longer than AutotunePolicy::max_wait_ms; after all shapes were tried, the
-  /// error of the first one whose tuning failed. Unlike a launch, a warm-up has no other purpose, so it reports the
-  /// failure. Each Warmup tries failed keys again.
+  /// Errors: FailedPrecondition (no context, the stream is capturing); InvalidArgument for a shape that does not match
+  /// the definition, or a parameter without a declared value that needs one; ResourceExhausted without memory for the
+  /// tensors; DeadlineExceeded if another process tunes a key for longer than AutotunePolicy::max_wait_ms; the error of
+  /// the first shape whose tuning failed, after all shapes were tried (at once if the context is lost or the call is
+  /// interrupted). Unlike a launch, a warm-up has no other purpose, so it reports the failure. Each Warmup tries failed
+  /// keys again.
   Status Warmup(CUstream stream, const std::vector<Shape>& shapes,
                 const std::function<void(std::size_t done, const Status& outcome)>& on_done = nullptr);
 
@@ -256,12 +279,13 @@ class TUNEONCE_API TunedKernel {
   /// scalars that the definition declares for warm-ups. Errors: those of Explain for arguments, and an invalid shape.
   Result<LaunchPlan> Explain(CUstream stream, const Shape& shape) const;
 
-  /// Searches for the shape's key again although a config is selected, and replaces it, here and in the store. Launches
-  /// run the old config until then, and its code is retired (ReleaseRetired). Trials run on tensors with the values
-  /// that the definition declares, as in Warmup. Errors: those of Warmup, after which the old config stays;
-  /// FailedPrecondition in a mode that does not search, after Freeze, and for a pinned key.
+  /// Searches for the shape's key again although a config is selected, and replaces the selected config in this process
+  /// and in the store. Launches run the old config until then, and its code is retired (ReleaseRetired). Trials run on
+  /// tensors with the values that the definition declares, as in Warmup. Errors: those of Warmup, after which the old
+  /// config stays; FailedPrecondition in a mode that does not search, after Freeze, and for a pinned key.
   Status Retune(CUstream stream, const Shape& shape);
-  /// Searches again for the key of a launch, on its arguments, on which it does not launch. Otherwise as for a shape.
+  /// Searches again for the key of one launch, on that launch's arguments, and replaces the selected config. It does
+  /// not launch on them. Errors: those of the overload for a shape, and those of Launch's arguments.
   template <typename... Arguments,
             typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
   Status Retune(CUstream stream, const Arguments&... arguments) {
@@ -276,8 +300,8 @@ class TUNEONCE_API TunedKernel {
   /// How long a pin lasts.
   enum class PinFor {
     kProcess,  ///< Until Unpin, or until this object is destroyed.
-    /// The store keeps it too. Later processes use it like any record, and no search replaces it. Only for configs
-    /// whose values the axes list, because a record is valid only for configs of the space.
+    /// The pin is also put into the store as a record. Later processes use it like any record, and no search replaces
+    /// it. Only for configs whose values the axes list, because a record is valid only for configs of the space.
     kStore,
   };
   /// Makes the shape's key on the current context's device run this config, which the host selected. The config is
@@ -292,17 +316,17 @@ class TUNEONCE_API TunedKernel {
   /// does not fit; FailedPrecondition, naming the guard, or without a context; the compiler's; for kStore those of the
   /// store, after which the pin still applies in this process.
   Status Pin(const Shape& shape, const NamedConfig& config, PinFor how_long = PinFor::kProcess);
-  /// Removes a pin, in the store too. The key's next launch is a miss. Errors: NotFound if it is not pinned; the
-  /// store's.
+  /// Removes the pin of the shape's key, in this process and in the store. The key's next launch is a miss. Errors:
+  /// NotFound if it is not pinned; the store's.
   Status Unpin(const Shape& shape);
 
-  /// Tunes all pending keys now, at a moment when that disturbs nothing else. A key is tuned on a copy of what the
-  /// launch that met it read (AutotunePolicy::kept_inputs_bytes), else on tensors with the values that the definition
-  /// declares (WarmupInputs) and the launch's scalars. In mode kStoredOnly it is looked up in the store again. Keys
-  /// that another process is tuning, and failed keys whose pause is not over, stay pending. At most
-  /// AutotunePolicy::max_ready_keys keys, and as many remembered failures, are kept. The oldest are dropped, and
-  /// their memory is freed two calls later. After Freeze nothing else happens. The call is cheap if nothing is pending,
-  /// so it can be made between two steps.
+  /// Tunes all pending keys now, at a moment when that disturbs nothing else. A key is tuned on the inputs of the
+  /// launch that made it pending, if they were copied (AutotunePolicy::kept_inputs_bytes), else on tensors with the
+  /// values that the definition declares (Parameter::ForWarmup) and the launch's scalars. In mode kStoredOnly it is
+  /// looked up in the store again. Keys that another process is tuning, and failed keys whose pause is not over, stay
+  /// pending. At most AutotunePolicy::max_ready_keys keys, and as many remembered failures, are kept. The oldest are
+  /// dropped, and their memory is freed two calls later. After Freeze nothing else happens. The call is cheap if
+  /// nothing is pending, so it can be made between two steps.
   ///
   /// REQUIRES: no stream of the process captures; no launch of the host's is running, because a search would measure it
   /// too; every Launch that began before the previous call has returned. Errors: FailedPrecondition (no context, the
@@ -310,8 +334,8 @@ class TUNEONCE_API TunedKernel {
   Status TunePending(CUstream stream);
 
   /// Ends all tuning. From now on nothing is searched, compiled for a search, or served from the store, whatever the
-  /// mode. A launch whose key is not loaded runs the fallback config, and is counted and listed. Pending keys are
-  /// forgotten. Call it after Warmup, before captures and steady operation.
+  /// mode. A launch whose key is not loaded runs the fallback config, and is counted (Counters::frozen_misses) and
+  /// listed (frozen_misses()). Pending keys are forgotten. Call it after Warmup, before captures and steady operation.
   void Freeze();
   /// Returns the keys that missed since Freeze, each once, at most 1000: "M=128, x:float16".
   std::vector<std::string> frozen_misses() const;
@@ -324,7 +348,7 @@ class TUNEONCE_API TunedKernel {
 
   /// Returns the counters since Create.
   Counters counters() const;
-  /// Returns the definition, after Validate.
+  /// Returns the definition in the form in which Create validated it.
   const KernelDefinition& definition() const;
 
  private:
@@ -350,26 +374,30 @@ class TUNEONCE_API TunedKernel {
 
 /// A kernel and the shapes to warm up.
 struct KernelShapes {
-  TunedKernel* kernel = nullptr;  ///< Must outlive the call.
+  TunedKernel* kernel = nullptr;  ///< Required, and must outlive the call.
   std::vector<TunedKernel::Shape> shapes;
 };
 
-/// The result of WarmupAll for one key. A value.
+/// The result of WarmupAll for one key. It has value semantics.
 struct WarmedKey {
   /// How the key became ready, or why it is not.
   enum class State {
-    kReady,      ///< It was ready before, or an extent is 0.
+    kReady,      ///< Its config was loaded before the call, or nothing is to be launched because an extent is 0.
     kFromStore,  ///< The config of a stored record was loaded.
-    kTuned,      ///< A search ran.
+    kTuned,      ///< A search selected its config.
     kFromRanks,  ///< The config of another rank was loaded.
     kFallback,  ///< The fallback config was loaded, because the mode, Freeze or RankPolicy::may_differ allows no other.
-    kFailed,    ///< `status` states why. Unless the shape itself was invalid, launches run the fallback config.
-    kNotReached,  ///< The time was over, or the call was cancelled. Launches treat it as a new key.
+    /// It could not be tuned, and `status` states why. Unless the shape itself was invalid, launches run the fallback
+    /// config.
+    kFailed,
+    /// The deadline passed, or the call was cancelled, before the key was ready. Launches treat it as a new key.
+    kNotReached,
   };
 
-  std::size_t kernel = 0;           ///< Index of the kernel in the list of the call.
-  std::string key;                  ///< The key: "M<=4096, x:float16". Empty for an invalid shape.
-  std::vector<std::size_t> shapes;  ///< Indices of its shapes in the kernel's list. Shapes of one bucket are one key.
+  std::size_t kernel = 0;  ///< Index of the kernel in the list of the call.
+  std::string key;         ///< The key: "M<=4096, x:float16". Empty for an invalid shape.
+  /// Indices into KernelShapes::shapes of all shapes with this key. Shapes of one bucket have one key.
+  std::vector<std::size_t> shapes;
   State state = State::kNotReached;
   bool is_complete = true;  ///< For kTuned, whether all candidates were measured. False if time was short.
   Status status;            ///< OK except for kFailed and kNotReached.
@@ -380,16 +408,18 @@ struct WarmupProgress {
   const WarmedKey& key;  ///< The key that was just finished.
   /// Number of finished keys.
   std::size_t done = 0;
-  /// Number of all keys.
+  /// Number of all keys of the call.
   std::size_t total = 0;
-  double seconds_left = 0;  ///< Estimated from the keys finished so far; never past the deadline.
+  /// Time until the call ends, in seconds, estimated from the keys finished so far; never past the deadline.
+  double seconds_left = 0;
 };
 
 /// Options of WarmupAll.
 struct WarmupAllOptions {
-  /// Wall time of the whole call in milliseconds. The remaining time is divided over the remaining searches. A search
-  /// that uses up its share selects from what it measured (WarmedKey::is_complete), and what still runs at the end is
-  /// given up. With 0, stored configs are loaded, and nothing is compiled or measured. Default: no limit.
+  /// Limit of the wall time of the whole call in milliseconds. The remaining time is divided over the remaining
+  /// searches. A search that uses up its share selects from what it measured (WarmedKey::is_complete), and what still
+  /// runs at the end is given up. With 0, stored configs are loaded, and nothing is compiled or measured. Default: no
+  /// limit.
   std::optional<int> deadline_ms;
   /// Ends the call soon after it becomes true. Finished keys stay ready. Null (default): never.
   const std::atomic<bool>* cancelled = nullptr;
@@ -399,10 +429,11 @@ struct WarmupAllOptions {
 
 /// Warms up many kernels at once on the current context's device. Stored configs are loaded first, then fallback
 /// configs. Then the other keys are searched in the order given, one at a time. One pool of workers compiles for all of
-/// them: on a GPU later keys are compiled while earlier ones are measured, and on the CPU device, whose cores also
-/// measure, before. Shapes of one bucket are one key. A key that another process tunes comes last, and the call waits
-/// for it while there is time. A failure, an invalid shape included, does not stop the others. The requirements of
-/// TunedKernel::TunePending apply, but keys that are pending stay so.
+/// them. On a GPU, later keys are compiled while earlier ones are measured. On the CPU device, whose cores also run the
+/// kernels, everything is compiled before the first key is measured. Shapes of one bucket are one key. A key that
+/// another process is tuning comes last, and the call waits for it while there is time. A key that fails, or an invalid
+/// shape, does not stop the others. The requirements of TunedKernel::TunePending apply. Pending keys that are not in
+/// the lists stay pending.
 ///
 /// Returns the result of each key, in the order given. Errors: InvalidArgument for a null kernel; FailedPrecondition
 /// (no context, the stream is capturing, a call from inside a callback).

@@ -30,13 +30,13 @@ struct Success {
   Measurement measurement;
   Geometry geometry;
   ResourceUse resources;
-  Fingerprint artifact;   ///< Artifact::key of its code.
-  Fingerprint identity;   ///< CandidateOutcome::identity.
-  std::string toolchain;  ///< Artifact::toolchain.
-  /// False if it is certainly slower than the fastest one by more than 1 %.
+  Fingerprint artifact;   ///< The key of its code in an ArtifactCache (Artifact::key).
+  Fingerprint identity;   ///< Fingerprint of its code and launch geometry (CandidateOutcome::identity).
+  std::string toolchain;  ///< The toolchain that compiled it, with its version (Artifact::toolchain).
+  /// Whether it may be as fast as the fastest candidate. False if it is certainly slower by more than 1 %.
   bool ties_with_fastest = true;
-  /// The largest difference from the reference. For the baseline, from its own first run. Empty if its outputs were not
-  /// compared.
+  /// The largest difference of its outputs from the reference's. The baseline is compared with its own first run. Empty
+  /// if the outputs were not compared.
   std::optional<OutputDifference> largest_difference;
   /// How close this config came to the device's limits. Empty unless the definition declares the bytes and operations
   /// of a run (KernelDefinition::Work).
@@ -49,7 +49,7 @@ struct Duplicate {
   Config same_as;  ///< The config that was measured in its place.
 };
 
-/// A variant that a config was not built by, and the reason.
+/// A variant that was not used to build a config, and the reason.
 struct PassedOver {
   std::string variant;
   std::string reason;
@@ -67,7 +67,8 @@ struct TuningCost {
   double compile_seconds = 0;  ///< Sum over all compiles, in seconds: the time that one core would have needed.
   /// Time until the last candidate was compiled, in seconds. Trials may run meanwhile.
   double compile_wall_seconds = 0;
-  /// Number of artifacts that were compiled. The other candidates' came from a cache or were equal.
+  /// Number of artifacts that were compiled. The code of the other candidates came from a cache or was equal to another
+  /// candidate's.
   int num_compiled = 0;
   /// Device time of timed samples and their warm-up, in seconds, without cache flushes and verification.
   double gpu_seconds = 0;
@@ -78,7 +79,10 @@ struct TuningCost {
   /// scratch, guard zones, workspaces, the reference, loaded code, the buffer that flushes the cache, and a bucket's
   /// tensors.
   std::size_t peak_bytes = 0;
-  /// Number of worker processes that candidates ended, each of which was replaced (SearchOptions::isolation).
+  /// Number of worker processes that the search lost: a candidate crashed the worker, exceeded
+  /// SearchOptions::candidate_deadline_ms or corrupted the worker's answer, or something else killed the process (such
+  /// as the system, short of memory). A new worker starts when the search needs one again. 0 if candidates did not run
+  /// in a worker (SearchOptions::isolation).
   int workers_replaced = 0;
 };
 
@@ -102,13 +106,13 @@ struct TuningResult {
   /// Whether the result is conclusive: another round was not likely to change the selected config. False if the budget
   /// or the rounds were used up first, or if candidates were not measured at all.
   bool is_conclusive = true;
-  /// How candidates were timed: "cupti", "events".
+  /// Name of the timer that timed the candidates (Timer::name): "cupti", "events".
   std::string timer;
   /// Whether candidates ran in a worker process (SearchOptions::isolation).
   bool is_isolated = false;
   /// By which fraction the best config ran slower in the second half of its rounds than in the first, mostly because
-  /// the device's clock changed. Candidates are compared within rounds, so it does not affect the result. 0 for less
-  /// than 8 rounds.
+  /// the device's clock changed. Candidates are compared within rounds, so it does not affect the result. Negative if
+  /// it ran faster. 0 if it ran in fewer than 8 rounds.
   double drift = 0;
   /// The device's state right before and right after the final race. Empty if unknown: without NVML, and on the CPU
   /// device.

@@ -15,36 +15,39 @@ inline namespace v0 {
 
 class FleetServer;  // Opaque to hosts.
 
-/// A secret that signs what is stored (HMAC-SHA256), and its name.
+/// A secret key with which a fleet signs what it stores (HMAC-SHA256), and the key's name.
 struct SigningKey {
-  std::string id;      ///< 1 to 64 letters, digits, '.', '_' and '-'.
-  std::string secret;  ///< At least 32 random bytes. Anyone who has them can make every host of the fleet run his code.
+  std::string id;  ///< Name of the key: 1 to 64 letters, digits, '.', '_' and '-'.
+  /// At least 32 random bytes. Anyone who has them can make every host of the fleet run any code.
+  std::string secret;
 };
 
-/// Reads a file with a line "ID HEX" for each key. Empty lines and lines with '#' are skipped. Errors: NotFound;
-/// FailedPrecondition if others than the owner may read or write the file, or a line is invalid (the message has only
-/// its number).
+/// Reads signing keys from a file with one line "ID HEX" for each key. Empty lines and lines that begin with '#' are
+/// skipped. Errors: NotFound without the file; FailedPrecondition if the file belongs to another user (except root), if
+/// its mode gives others access, if it has no key, or if a line is invalid (the message has only the line's number).
 TUNEONCE_API Result<std::vector<SigningKey>> ReadSigningKeys(const std::string& path);
 
+/// Options of a RedisStore.
 struct RedisStoreOptions {
   RedisOptions redis;
-  /// The first signs, all are accepted: a new one is added everywhere, then put first everywhere, then the old one is
-  /// removed. Must be given.
+  /// The fleet's signing keys. The first one signs, and signatures of all of them are accepted. To replace a key, add
+  /// the new one on all machines, then put it first on all machines, then remove the old one. Required.
   std::vector<SigningKey> keys;
-  /// Whether the store only reads. It then writes nothing and its leases exclude no one. Default false.
+  /// Whether the store only reads. If true, it writes nothing, and its leases do not keep other machines from tuning.
+  /// Default false.
   bool read_only = false;
-  /// Records and artifacts are dropped after this many days without a put or a lookup. Default 90.
+  /// Records and artifacts are deleted after this many days without a put or a lookup. At least 1. Default 90.
   int keep_days = 90;
   /// A lease ends this many milliseconds after its holder was last seen. Holders renew it three times in that period,
   /// so a machine that fails blocks the others for that long. Default 30 s.
   int lease_ms = 30000;
-  /// Larger artifacts are not kept. Default 64 MiB.
+  /// Maximum size of an artifact in bytes. Larger ones are not stored. Default 64 MiB.
   std::int64_t max_artifact_bytes = std::int64_t{64} << 20;
-  /// When a server that was away is asked again; each time twice as late, up to a minute. Default 1 s; 0: by the next
-  /// call.
+  /// How long after a failure the server is tried again, in milliseconds. The time doubles with each failure, up to a
+  /// minute. Default 1 s. With 0 the next call tries again.
   int first_retry_ms = 1000;
-  /// Called on the calling thread when data was refused and counts as missing: it has an invalid signature or was
-  /// changed. The same text is reported once. Null (default): not reported, except by RecordLookup::detail.
+  /// Called on the thread that uses the store, when data was refused and counts as missing: it has an invalid signature
+  /// or was changed. The same text is reported once. Null (default): not reported, except by RecordLookup::detail.
   std::function<void(const std::string& words)> on_refused;
 };
 
@@ -56,21 +59,21 @@ struct RedisStoreOptions {
 /// Artifacts are named by their SHA-256. A lease has an increasing token, which is stored in records that are put under
 /// it: a host that lost its lease cannot replace the record of the next holder (FailedPrecondition).
 ///
-/// No call takes longer than RedisOptions::timeout_ms, and List, ArtifactKeys and Verify take up to that for each step.
-/// After a call without an answer all calls return Unavailable at once until the server is tried again. What Put
-/// acknowledged survives a crash of the server if it has `appendonly yes` and `appendfsync always`. Otherwise the last
-/// second may be lost.
+/// No call takes longer than RedisOptions::timeout_ms, except that List, ArtifactKeys and Verify may take as long for
+/// each step, and Lease waits as long as its limits allow. After a call without an answer all calls return Unavailable
+/// at once until the server is tried again. What Put acknowledged survives a crash of the server if it has `appendonly
+/// yes` and `appendfsync always`. Otherwise the last second may be lost.
 ///
 /// Thread rule: any thread. A thread of the store, started with the first lease, renews leases. A store cannot be used
 /// after fork: in the child process every call returns an error.
 class TUNEONCE_API RedisStore final : public RecordStore, public ArtifactCache {
  public:
-  /// OK also if the server is away: it is tried again later. Errors: InvalidArgument; Unavailable: the host has no
-  /// address.
+  /// Opens the store. It succeeds also if the server does not answer, which is then tried again later. Errors:
+  /// InvalidArgument for invalid options; Unavailable if the host's name cannot be resolved.
   static Result<std::shared_ptr<RedisStore>> Open(RedisStoreOptions options);
   ~RedisStore() override;
 
-  /// "redis://HOST:PORT/NAME".
+  /// Returns the server's address as RedisOptions::ToString does: "redis://HOST:PORT/NAME".
   std::string place() const;
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override;
@@ -82,12 +85,14 @@ class TUNEONCE_API RedisStore final : public RecordStore, public ArtifactCache {
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
-  /// Each machine compiles for itself: keeps out this process's threads alone.
+  /// Waits until no other thread of this process compiles `key`, and blocks them while the lease lives. Other processes
+  /// and machines are not blocked, and may compile the same artifact. Errors: DeadlineExceeded, Cancelled.
   Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
-  /// Returns the keys of all artifacts, damaged ones included.
+  /// Returns the keys of all artifacts, damaged ones included. Errors: the server cannot be read.
   Result<std::vector<Fingerprint>> ArtifactKeys() const;
-  /// Reads everything, and checks its signatures.
+  /// Reads all records and artifacts, and checks their signatures. Damage is listed in StoreReport::problems and is not
+  /// an error. Errors: the server cannot be read.
   Result<StoreReport> Verify() const;
 
  private:
