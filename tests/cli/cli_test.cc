@@ -347,7 +347,8 @@ TEST(HintsTest, BadInputIsOneClearLine) {
                      "'occupancy' is not a hint: write NAME=NUMBER");
   ExpectOneLineError({"hints", "set", file, "occupancy=0", "-o", "/tmp/x"}, "occupancy=0 is not within 1 to 32");
   ExpectOneLineError({"hints", "set", file, "occupancy=2", "--target", "h100", "-o", "/tmp/x"}, "'h100'");
-  ExpectOneLineError({"hints", "set", file, "occupancy=2", "--entry", "gemm", "-o", "/tmp/x"}, "but matmul");
+  ExpectOneLineError({"hints", "set", file, "occupancy=2", "--entry", "gemm", "-o", "/tmp/x"},
+                     "its entries are: matmul");
   ExpectOneLineError({"hints", "set", file, "occupancy=2", "-o", "/no/folder/x"}, "cannot write /no/folder/x");
   ExpectOneLineError({"hints", "set", file, "occupancy=2"}, "--output is required");
 }
@@ -460,7 +461,7 @@ TEST(CompileTest, BadInputIsOneClearLine) {
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--hint", "num_ctas=3"}, "num_cta_in_cga=3");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "maxrregcount=32"},
                      "--option maxrregcount: the compiler of tile_ir sources has no such option");
-  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz=1"}, "takes false and true, and not 1");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz=1"}, "takes false and true, but not 1");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "fast=true"}, "cannot be an axis");
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--option", "ftz"}, "'ftz' is not an option");
   ExpectOneLineError({"compile", file, "--target", "sm_90"}, "tileiras was not found at /no/tileiras",

@@ -172,7 +172,7 @@ TEST_F(CompareTest, BadInputIsOneClearLine) {
   ExpectOneLineError(Compare({a, "vector_add:"}), "write it as matmul:tile");
   ExpectOneLineError(Compare({a, a + ":cuda"}),
                      "has no back end and no variant 'cuda' for cpu; it has (BACKEND:VARIANT): cpu:cpu");
-  ExpectOneLineError(Compare({a, "vector_add"}), "number 2 is 'y' (out tensor, float32 [N]) in A, and 'y' (in tensor");
+  ExpectOneLineError(Compare({a, "vector_add"}), "argument 2 is 'y' (out tensor, float32 [N]) in A, and 'y' (in tensor");
   ExpectOneLineError(Compare({a, a, "--shape", "M=1"}), "no dim, scalar or tensor 'M'");
   ExpectOneLineError(Compare({a, a, "--bundle", a}), "--bundle is only for comparing stores");
   ExpectOneLineError(Compare({a, a, "--change", "tiles"}), "--change needs --ledger FILE");

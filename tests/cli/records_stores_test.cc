@@ -446,7 +446,8 @@ TEST_F(RecordsStoresTest, ExplainSaysWhatThisMachineGetsOrWhyNothingServes) {
   EXPECT_NE(refused["detail"].get<std::string>().find("not a config of the kernel"), std::string::npos);
   std::vector<std::string> arguments = explain;
   arguments.insert(arguments.end(), {"--shape", "N=500000", "--store", store_});
-  EXPECT_NE(RunCli(arguments).output.find("nothing serves N<=524288, x:float32, y:float32, z:float32: no record"),
+  EXPECT_NE(RunCli(arguments).output.find(
+                "the store has no selection for N<=524288, x:float32, y:float32, z:float32: no record"),
             std::string::npos)
       << RunCli(arguments).output;
   arguments.back() = store_;

@@ -281,8 +281,9 @@ TEST_F(SelectionsTest, AQuestionThatNoRecordAnswersIsOneLine) {
   ExpectOneLine(ask({}), "--kernel is required");
   ExpectOneLine(ask({"--kernel", "matmul"}), "no record of kernel 'matmul'");
   ExpectOneLine(ask({"--kernel", "vector_add", "--key", "N=1"}),
-                "no record of 'vector_add' is for that key; its keys are: 'N=4096'");
-  ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "N=77"}), "is for that key; its keys are: 'N=4096'");
+                "no record of 'vector_add' is for that key; its keys are: 'N=4096, x:float32");
+  ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "N=77"}),
+                "is for that key; its keys are: 'N=4096, x:float32");
   ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "M=1"}), "the key of 'vector_add' has no such dim");
   ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "N=x"}), "must be a whole number");
 }

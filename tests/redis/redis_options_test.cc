@@ -36,9 +36,9 @@ TEST(RedisOptionsTest, AddressesAreRead) {
 
 TEST(RedisOptionsTest, WrongAddressesAreOneClearLineThatDoesNotRepeatThePassword) {
   const std::pair<const char*, const char*> cases[] = {
-      {"rediss://host/fleet", "begins with"},
-      {"", "begins with"},
-      {"/var/store.db", "begins with"},
+      {"rediss://host/fleet", "must begin with redis://"},
+      {"", "must begin with redis://"},
+      {"/var/store.db", "must begin with redis://"},
       {"redis://", "has no host"},
       {"redis://host", "has the name ''"},
       {"redis://host/", "has the name ''"},
