@@ -67,7 +67,7 @@ TUNEONCE_API SearchSpace OccupancyOnly();
 /// tile). TILE_N, the number of elements of a row that are processed at a time, is 1024 to 8192 with `occupancy` 2 and
 /// 4, or 16384 with 1 and 2. Baseline: 4096 and 4, or 1024 and 4 for short rows. (TileGym's softmax runs at 2 or 4,
 /// because from 5 on long rows spill registers. Rows of 16384 in one tile at occupancy 2 were the best of 108 configs
-/// for layer_norm and softmax on an H200, 1.2x and 1.07x faster than 4096: docs/performance.md.) `n` is the dim of the
+/// for layer_norm and softmax on an H200, 1.2x and 1.07x faster than 4096: docs/spaces.md.) `n` is the dim of the
 /// row. A kernel that does not loop over the row needs its own guard, N <= TILE_N.
 TUNEONCE_API SearchSpace NormLike(const std::string& n = "N");
 
@@ -77,27 +77,28 @@ TUNEONCE_API SearchSpace NormLike(const std::string& n = "N");
 /// flight than arithmetic does.) `n` is the dim of the row.
 TUNEONCE_API SearchSpace Reduction(const std::string& n = "N");
 
-/// Returns a space for kernels with one input and one output element (gated activations, casts, additions): TILE, the
-/// elements of a block, 1024, 2048 and 4096 with `occupancy` 1, 2, 4 and 16. On sm_90 to sm_119 it also has tiles of
-/// 2048 and 4096 with clusters of 2, which have fewer threads with more elements each. Baseline: 1024 and 1. (1024 was
-/// the best of 256 to 8192 in TileGym's sweep on a B200, and light kernels run 16 blocks. 4096 with a cluster of 2 at
-/// 16 was the best of 120 configs for 64 Mi elements on an H100: docs/performance.md.) `n` is the dim that is divided
-/// into tiles.
+/// Returns a space for kernels that compute each output element from the input elements at its place (gated
+/// activations, casts, additions): TILE, the number of elements in a tile, is 1024, 2048 or 4096, with `occupancy` 1,
+/// 2, 4 and 16. On sm_90 to sm_119 it also has three configs with `num_ctas` 2, where a cluster of two blocks processes
+/// one tile and each thread has more elements: TILE 2048 with `occupancy` 1, and 4096 with 1 and 16. Baseline: TILE
+/// 1024 with `occupancy` 1. (TILE 1024 was the best of 256 to 8192 in TileGym's sweep on a B200, and light kernels run
+/// with 16 blocks per multiprocessor. TILE 4096 with `num_ctas` 2 and `occupancy` 16 was the best of 120 configs for 64
+/// Mi elements on an H100: docs/spaces.md.) `n` is the dim that is divided into tiles.
 TUNEONCE_API SearchSpace Elementwise(const std::string& n = "N");
 
 /// Returns a space for kernels that write their input (rotary embedding): `occupancy` 1, 2, 4, 6, 8 and 12. The tile is
 /// fixed by heads and head size, and all heads in one tile ran 1.2x faster than half of them. Baseline: 1. (TileGym's
-/// rotary embedding tries 1, 7, 9 and 12, and 6 was the best of 112 on an H200: docs/performance.md.) Declare the
-/// tensor InOut, so that a search restores it before each run and the caller's tensor does not change.
+/// rotary embedding tries 1, 7, 9 and 12, and 6 was the best of 112 on an H200: docs/internal/performance_diary.md.)
+/// Declare the tensor InOut, so that a search restores it before each run and the caller's tensor does not change.
 TUNEONCE_API SearchSpace InPlace();
 
 /// Returns a space for c = a b with one block per tile of c: TILE_M x TILE_N x TILE_K, `occupancy`, `num_ctas`.
 /// - sm_80 to sm_89: 64 and 128, TILE_K 32 to 128, occupancy 1 and 2. Larger accumulators spill there.
 /// - sm_90: 64 to 256, TILE_K 64 (32 and 128 for the middle ones), clusters of 2 for the larger ones. 256 x 128 with
-///   TILE_K 32 and two clusters of 2 was the best of 228 configs for 8192^3 on an H100 (docs/performance.md): a block
-///   holds half a tile, so that two blocks fit a multiprocessor. 16 x 64 is for few rows. 128 x 32 and 256 x 32 are for
-///   rows of b that start at any element, which are loaded one element at a time. They were the best of 228 configs for
-///   777 columns on an H200.
+///   TILE_K 32 and two clusters of 2 was the best of 228 configs for 8192^3 on an H100
+///   (docs/internal/performance_diary.md): a block holds half a tile, so that two blocks fit a multiprocessor. 16 x 64
+///   is for few rows. 128 x 32 and 256 x 32 are for rows of b that start at any element, which are loaded one element
+///   at a time. They were the best of 228 configs for 777 columns on an H200.
 /// - sm_100 to sm_119: the same tiles up to 512 x 256, with clusters of 2 and 4, whose blocks share operands, for the
 ///   larger ones.
 /// - sm_12x: 64 and 128, TILE_K 32 and 64, occupancy 1, 2 and 4. Shared memory is 99 KiB, and clusters do not help.
@@ -128,7 +129,7 @@ TUNEONCE_API SearchSpace Attention(const std::optional<Target>& only = std::null
 /// `num_ctas` 2 for 64 on sm_90 and for the largest tile from sm_100 on. TILE_N and TILE_K are 128, the block of a
 /// scale, because a tile across two of them would compute an incorrect result. From sm_89 on. Tiles of 64 rows are also
 /// tried for fewer rows: sm_90's tensor cores process 64 at a time, and one row took 11 us with them and 31 us without
-/// on an H200 (docs/performance.md). Baseline: TILE_M of 128, or 64 for up to 64 rows, at occupancy 1. (TileGym's
+/// on an H200 (docs/spaces.md). Baseline: TILE_M of 128, or 64 for up to 64 rows, at occupancy 1. (TileGym's
 /// template for block scales.) A kernel that can swap its operands for skinny M adds AddAxis("SWAP_AB", {0, 1}), and
 /// one with a scale per tensor adds wider tiles with AddConfig.
 TUNEONCE_API SearchSpace Fp8Matmul(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});

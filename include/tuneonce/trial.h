@@ -106,11 +106,12 @@ struct TUNEONCE_API Verification {
     double ulps = 0;
     bool may_be_partial = false;
   };
-  /// The extents that were verified of a dim that the key rounds or omits, as one number for each class of extents.
-  /// docs/verification.md defines the classes.
+  /// What was verified for one dim where launches of one key can differ in its extent, because the key rounds or omits
+  /// the dim. Extents that divide into tiles alike form a class, and launches run the config only at extents of a class
+  /// in which it was verified. docs/verification.md defines the classes.
   struct Extents {
     std::string dim;
-    std::vector<std::uint64_t> classes;
+    std::vector<std::uint64_t> classes;  ///< Numbers that identify the verified classes; they are not extents.
   };
 
   Level level = Level::kNone;

@@ -90,7 +90,10 @@ Status PrecompiledBundle::ReadCode(const ManifestNode& node) {
   TUNEONCE_ASSIGN_OR_RETURN(code.config, ReadText(node, "config"));
   TUNEONCE_ASSIGN_OR_RETURN(code.toolchain, ReadText(node, "toolchain"));
   if (node.Find("refusal") != nullptr) {
-    if (node.Find("file") != nullptr) return node.Error("the entry has both a file and a refusal");
+    if (node.Find("file") != nullptr)
+      return node.Error(
+          "the entry has both \"file\" (compiled code) and \"refusal\" (the compiler's error), but only one can apply: "
+          "compile the bundle again");
     TUNEONCE_ASSIGN_OR_RETURN(code.refusal, ReadText(node, "refusal"));
     if (code.refusal.empty()) return node.Find("refusal")->Error("the refusal gives no reason");
   } else {

@@ -40,8 +40,9 @@ Result<NvrtcOutput> CompileInWorker(const std::string& worker, const TemporaryFo
   TUNEONCE_RETURN_IF_ERROR(run);
   const Result<std::string> output = ReadFile(absl::StrCat(folder.path(), "/", kOutputFile));
   if (output.ok()) return DecodeNvrtcOutput(*output);
-  return InternalError(
-      absl::StrCat("'", worker, "' returned nothing of NVRTC: install the library and its tuneonce_worker together"));
+  return InternalError(absl::StrCat("'", worker,
+                                    "' ended without an error, but left no output of NVRTC: it may be of another "
+                                    "version; install the library and its tuneonce_worker together"));
 }
 
 }  // namespace

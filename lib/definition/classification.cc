@@ -25,7 +25,7 @@ std::vector<std::string> Seen(const KernelEvidence& e) {
     seen.push_back(absl::StrCat(e.num_products_of_products, " of another's result, without a softmax"));
   }
   if (e.num_plain_products > 0) seen.push_back("products are added up without matrix instructions");
-  if (e.has_scaled_product) seen.push_back("a product is scaled");
+  if (e.has_scaled_product) seen.push_back("a matrix product has scale factors");
   if (e.has_gated_products) seen.push_back("two products are multiplied with each other");
   if (e.num_reductions > 0) seen.push_back(Counted(e.num_reductions, "reduction", "reductions"));
   if (e.applies_reduction) seen.push_back("a reduction's result is applied to the elements");

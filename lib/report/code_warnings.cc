@@ -55,15 +55,16 @@ class VariantWarnings {
                        "pointer, which makes front ends chain the tokens"));
     }
     if (evidence_.has_unordered_signal) {
-      Add("a block acts on an atomic operation of other blocks, and then loads what these stored without a token from "
-          "an operation that acquires it, so that it may read old data; use memory order acquire-release there, and "
-          "load through the token that it returns");
+      Add("a block branches on a counter or flag that other blocks write, and loads data that they stored, but no "
+          "token "
+          "orders these loads after an operation with memory order acquire, so that they may read old data; read the "
+          "counter or flag with acquire (an atomic operation: acquire-release), and pass the token that this returns "
+          "to the loads");
     }
     if (evidence_.waits_for_blocks) {
       Add("a block waits in a loop for what another block writes, which hangs if that block has not started; wait only "
           "for blocks that have (as for the holder of a lock), or launch no more blocks than run at once, and tune "
-          "with "
-          "isolation");
+          "with isolation");
     }
     return std::move(found_);
   }

@@ -69,7 +69,8 @@ Status TunedKernel::Impl::PutStored(CUstream stream, TuningCall& call, const Lau
   plan->config = stored->config;
   plan->variant = stored->variant;
   if (stored->is_to_check) {
-    plan->detail = "the imported config is compared with the baseline first";
+    plan->detail =
+        "the config was imported and has not run here yet: the launch compares it with the baseline before it uses it";
     return Status();
   }
   Status fits = definition->space().CheckGuards(stored->config, call.call().problem);

@@ -118,7 +118,8 @@ Result<std::unique_ptr<DescribedTrial>> DescribedTrial::Create(TrialDescription 
   if (description.is_unordered) definition.Unordered();
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   if (definition.parameters().size() != description.parameters.size()) {
-    return InvalidArgumentError("the kernel takes a dim that is not one of its parameters");
+    return InvalidArgumentError("the trial's description is inconsistent: the kernel's arguments include the dim '" +
+                                definition.parameters().back().name + "', which is not among the described parameters");
   }
   candidate.definition = std::make_shared<const KernelDefinition>(std::move(definition));
   if (description.has_variant) candidate.variant = &candidate.definition->variants().front();

@@ -139,7 +139,7 @@ TEST_F(CodeWarningsTest, OrderAndWaiting) {
                    "variant 'tile': 'y' is loaded and stored without a token from one to the other"),
             "");
   EXPECT_EQ(begins(OfMemory("last_block_relaxed", "last_block_relaxed"),
-                   "variant 'tile': a block acts on an atomic operation of other blocks, and then loads"),
+                   "variant 'tile': a block branches on a counter or flag that other blocks write"),
             "");
   EXPECT_EQ(begins(OfMemory("under_lock", "under_lock"),
                    "variant 'tile': a block waits in a loop for what another block writes"),

@@ -100,7 +100,9 @@ TEST_F(ImportedTest, ItIsComparedWithTheBaselineOnceAndThenServes) {
   EXPECT_EQ(plan.reason, LaunchPlan::Reason::kStored);
   EXPECT_EQ(plan.origin, Origin::kImported);
   EXPECT_EQ(plan.config->ToString(), "TILE=256, WORK=1");
-  EXPECT_EQ(plan.detail, "the imported config is compared with the baseline first");
+  EXPECT_EQ(
+      plan.detail,
+      "the config was imported and has not run here yet: the launch compares it with the baseline before it uses it");
   Launch(kernel, 1000);
   EXPECT_EQ(kernel.counters().tunes, 0);
   EXPECT_EQ(kernel.counters().stored_hits, 1);
