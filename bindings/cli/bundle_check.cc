@@ -123,7 +123,7 @@ Status BundleChecker::CheckTarget(const Target& target) {
     if (first.empty()) first = config;
   }
   if (is_compiled && num_without == has_code.size()) {
-    Find(true, "it has no code for " + target.name());
+    Find(true, "the bundle has no code for " + target.name());
   } else if (is_compiled && num_without > 0) {
     Find(false, std::to_string(num_without) + " of " + std::to_string(has_code.size()) + " configs have no code for " +
                     target.name() + ": {" + first + "}");

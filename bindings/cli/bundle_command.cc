@@ -80,7 +80,7 @@ void PrintCompiled(const CompiledTarget& target) {
                      std::to_string(target.num_compiled) + " ways to build them compiled, " +
                      std::to_string((target.bytes + 1023) / 1024) + " KiB";
   if (target.num_as_they_are > 0) line += ", " + std::to_string(target.num_as_they_are) + " were machine code already";
-  if (target.num_refused > 0) line += ", " + std::to_string(target.num_refused) + " refused by their compiler";
+  if (target.num_refused > 0) line += ", " + std::to_string(target.num_refused) + " did not compile";
   if (target.num_selections > 0) line += ", " + std::to_string(target.num_selections) + " selections";
   if (target.num_other_selections > 0) {
     line += ", " + std::to_string(target.num_other_selections) + " selections for other sources not added";

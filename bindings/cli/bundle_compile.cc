@@ -92,8 +92,9 @@ Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
   std::vector<TuningRecord> selections = SelectionsOf(all, target, &report);
   report.num_selections = static_cast<int>(selections.size());
   if (options_.only_decided && selections.empty()) {
-    return InvalidArgumentError("--only-decided: " + options_.selections + " has no selection for '" +
-                                folder_.definition.name() + "' in its current form for " + target.name());
+    return InvalidArgumentError("--only-decided: " + options_.selections +
+                                " has no selection for the current sources of '" + folder_.definition.name() + "' on " +
+                                target.name() + ": tune it first");
   }
   if (options_.only_decided) {
     auto is_undecided = [&](const BundleWay& way) { return !IsDecided(way.config, selections, target); };

@@ -61,7 +61,9 @@ std::string GridChecks::WrongStep(const Variant& variant, const Config& config, 
   for (std::int64_t extent = 1; extent <= kMostExtent; ++extent) {
     std::optional<std::int64_t> now = Blocks(variant, config, dim, extent);
     if (!now) continue;
-    if (*now == 0) return what + "at " + at(extent) + " the grid has no blocks, and no guard excludes this extent";
+    if (*now == 0)
+      return what + "at " + at(extent) +
+             " the grid has no blocks, and no guard excludes this extent: round the grid up, or add a guard";
     if (*now == blocks) {
       ++length;
     } else {
@@ -75,9 +77,8 @@ std::string GridChecks::WrongStep(const Variant& variant, const Config& config, 
     }
   }
   if (num_steps < 3 || first_length <= length) return "";
-  return what + "the grid grows by one block for each " + std::to_string(length) + " of " + name +
-         ", but only behind " + at(last_of_first) +
-         ": a grid that is rounded down omits elements, unless its last block computes them";
+  return what + "the grid grows by one block for each " + std::to_string(length) + " of " + name + ", but only above " +
+         at(last_of_first) + ": a grid that is rounded down omits elements, unless its last block computes them";
 }
 
 std::vector<std::string> GridChecks::GridsThatLeaveElements(std::set<std::string>* seen) {

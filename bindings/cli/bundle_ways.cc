@@ -24,7 +24,7 @@ Result<DTypes> ParseDTypes(const KernelDefinition& definition, const std::vector
                    definition.parameters()[*index].same_dtype_as.empty();
     if (!is_open)
       return InvalidArgumentError("--dtype " + setting + ": the bundle has no tensor '" + name +
-                                  "' with an open dtype");
+                                  "' whose dtype is left open");
     std::optional<DType> dtype = DTypeNamed(equals == std::string::npos ? "" : setting.substr(equals + 1));
     if (!dtype) return InvalidArgumentError("--dtype " + setting + ": write NAME=DTYPE, like x=float16");
     dtypes[name].push_back(*dtype);

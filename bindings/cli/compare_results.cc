@@ -46,7 +46,8 @@ Result<ComparedSide> BestOf(const std::string& path, const Json& json) {
   auto margin = best->find("error_margin_us");
   if (margin == best->end() || !margin->is_number() || !(margin->get<double>() >= 0)) {
     return InvalidArgumentError(
-        path + " has a time without an interval (from a store, or of one sample): compare bundles instead");
+        path +
+        " has a time without an interval, since it comes from a store or from one sample: compare bundles instead");
   }
   ComparedSide side;
   for (const auto& [axis, value] : config->items()) {
@@ -94,7 +95,7 @@ Result<CompareReport> CompareResults(const std::string& a, const std::string& b)
     return InvalidArgumentError("A was measured on " + of_a.device + ", and B on " + of_b.device);
   }
   if (of_a.shape != of_b.shape) {
-    return InvalidArgumentError("A has the shape " + of_a.shape + ", and B of " + of_b.shape);
+    return InvalidArgumentError("A has the shape " + of_a.shape + ", and B has " + of_b.shape);
   }
   ComparedShape shape;
   shape.kernel = of_b.kernel;

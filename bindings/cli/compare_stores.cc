@@ -148,7 +148,8 @@ class StoredKernel {
                                  const std::string& key) const {
     TUNEONCE_ASSIGN_OR_RETURN(LaunchPlan plan, kernel.Explain(run_.stream().get(), job.shape));
     if (!key.empty() && plan.key != key) {
-      return InvalidArgumentError("the key " + key + " has no shape that this machine can derive: give --shape");
+      return InvalidArgumentError("cannot derive a shape from the key " + key +
+                                  " on this machine: give one with --shape");
     }
     if (plan.record == nullptr || !plan.config) {
       const std::string why(RecordMissName(plan.miss));

@@ -85,20 +85,22 @@ Status Importer::Read(const SelectionMap& map) {
     for (const auto& [name, value] : selection.extents) extents.insert(name);
   }
   for (const auto& [name, ours] : axes_) {
-    if (theirs.count(name) == 0) return InvalidArgumentError("--axis " + name + ": the file has: " + Listed(theirs));
+    if (theirs.count(name) == 0)
+      return InvalidArgumentError("--axis " + name + ": the file has no such axis; it has: " + Listed(theirs));
   }
   for (const auto& [name, ours] : dims_) {
-    if (extents.count(name) == 0) return InvalidArgumentError("--dim " + name + ": the file has: " + Listed(extents));
+    if (extents.count(name) == 0)
+      return InvalidArgumentError("--dim " + name + ": the file has no such dim; it has: " + Listed(extents));
   }
   for (const std::string& name : ignored_) {
     if (theirs.count(name) + extents.count(name) > 0) continue;
     theirs.insert(extents.begin(), extents.end());
-    return InvalidArgumentError("--ignore " + name + ": the file has: " + Listed(theirs));
+    return InvalidArgumentError("--ignore " + name + ": the file has no such name; it has: " + Listed(theirs));
   }
   for (const auto& [name, value] : file_.about) {
     if (ignored_.count(name) > 0) continue;
-    return InvalidArgumentError("the file's name says " + name + "=" + value +
-                                ", which no dim of a kernel is: if it is right for this one, --ignore " + name);
+    return InvalidArgumentError("the file's name contains " + name + "=" + value +
+                                ", which is not a dim: if it fits this kernel, add --ignore " + name);
   }
   return Status();
 }
@@ -113,8 +115,8 @@ Result<std::string> Importer::OurName(const Settings& names, const std::string& 
   }
   if (known.count(ours) > 0) return ours;
   return InvalidArgumentError(theirs + " is no " + what + " of '" + definition_.name() +
-                              "', which has: " + Listed(known) + ": say which it is, --" + what + " " + theirs +
-                              "=OURS, or --ignore " + theirs);
+                              "', which has: " + Listed(known) + ": translate the name with --" + what + " " + theirs +
+                              "=OURS, or skip it with --ignore " + theirs);
 }
 
 Status Importer::CheckListed(const Config& config) const {
@@ -167,7 +169,7 @@ Result<InputShape> Importer::ShapeOf(const SelectionsFile::Selection& selection)
     if (ignored_.count(name) > 0) continue;
     TUNEONCE_ASSIGN_OR_RETURN(std::string ours, OurName(dims_, name, "dim"));
     if (!extents.emplace(ours, std::to_string(extent)).second) {
-      return InvalidArgumentError("the dim " + ours + " has two extents");
+      return InvalidArgumentError("the dim " + ours + " has two extents: keep one of them");
     }
   }
   InputShape shape{Dims(static_cast<int>(definition_.dims().size())), {}, {}};
@@ -178,7 +180,8 @@ Result<InputShape> Importer::ShapeOf(const SelectionsFile::Selection& selection)
     });
     if (given == extents.end() && is_in_key) {
       return InvalidArgumentError("the key of '" + definition_.name() + "' has the dim " + dim +
-                                  ", which has no extent here: give --shape " + dim + "=..., or --dim THEIRS=" + dim);
+                                  ", which has no extent in the file: give --shape " + dim +
+                                  "=..., or --dim THEIRS=" + dim);
     }
     auto example = example_.dims.find(dim);
     std::optional<std::int64_t> extent = example == example_.dims.end() ? 1 : example->second;
@@ -189,7 +192,8 @@ Result<InputShape> Importer::ShapeOf(const SelectionsFile::Selection& selection)
     shape.dims[definition_.DimOf(dim)] = *extent;
     extents.erase(dim);
   }
-  if (!extents.empty()) return InvalidArgumentError("--shape " + extents.begin()->first + ": there is no such dim");
+  if (!extents.empty())
+    return InvalidArgumentError("--shape " + extents.begin()->first + ": '" + definition_.name() + "' has no such dim");
   for (const Parameter& parameter : definition_.parameters()) {
     if (parameter.kind != ParameterKind::kTensor) continue;
     auto given = dtypes_.find(parameter.name);
@@ -213,7 +217,7 @@ Result<std::size_t> Importer::NearestPart() const {
     if (key[i].kind == KeyPart::Kind::kDim && key[i].name == ours) return i;
   }
   return InvalidArgumentError("the key of '" + definition_.name() + "' has no dim " + ours +
-                              ", by which the nearest selection is to serve");
+                              ", by which the nearest selection is chosen");
 }
 
 Result<TuningRecord> Importer::RecordOf(const SelectionsFile::Selection& selection, Config config) const {
@@ -253,7 +257,8 @@ Status Importer::AddTo(std::vector<TuningRecord>* records, TuningRecord record,
       return ours.ok() && *ours == definition_.key()[nearest].name;
     });
     if (named == selection.extents.end()) {
-      return InvalidArgumentError("there is no " + file_.nearest + ", by which the nearest selection serves");
+      return InvalidArgumentError("the selection has no extent of " + file_.nearest +
+                                  ", by which the nearest selection is chosen");
     }
     record.key.key_words[nearest] = 0;
     record.nearest_dim = definition_.key()[nearest].name;
@@ -272,7 +277,7 @@ Status Importer::AddTo(std::vector<TuningRecord>* records, TuningRecord record,
   } else if (!file_.nearest.empty()) {
     same->rows.push_back(std::move(record.rows.front()));
   } else {
-    return InvalidArgumentError("another selection is for the same key, " + record.key.key_text);
+    return InvalidArgumentError("another selection is for the same key, " + record.key.key_text + ": keep one of them");
   }
   return Status();
 }

@@ -101,7 +101,8 @@ Status Append(const FileDescriptor& file, const std::string& path, std::size_t s
   }
   if (error == 0) return Status();
   const bool is_as_it_was = ftruncate(file.get(), static_cast<off_t>(size)) == 0;
-  return CannotAppend(path, absl::StrCat(std::strerror(error), is_as_it_was ? "" : "; a part of the row is there"));
+  return CannotAppend(path, absl::StrCat(std::strerror(error),
+                                         is_as_it_was ? "" : "; a part of the row remains in the file: remove it"));
 }
 
 }  // namespace

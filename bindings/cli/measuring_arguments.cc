@@ -45,7 +45,7 @@ Result<Device> OpenNamedDevice(const std::string& name) {
     if (!device.ok()) device = OpenDevice("cpu");
     if (!device.ok()) return device.status().WithPrefix(no_gpu.message());
     TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device->Identity());
-    PrintNote("--device auto took " + identity.name +
+    PrintNote("--device auto selected " + identity.name +
               (no_gpu.ok() ? "" : ", since " + no_gpu.message().substr(0, no_gpu.message().find(';'))));
     return device;
   }

@@ -71,7 +71,7 @@ void PrintError(const std::string& message, bool verbose) {
   cause.resize(end);
   if (!details.empty() && !verbose) {
     if (details.front() != ';') cause += " ...";
-    if (remedy.empty()) remedy = "the same with --verbose, which says all of it";
+    if (remedy.empty()) remedy = "the same command with --verbose, which prints the full error";
   }
   std::fflush(stdout);  // Before it, where both are one file.
   const bool colors = UsesColors(STDERR_FILENO);

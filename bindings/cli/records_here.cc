@@ -33,7 +33,8 @@ Result<TunedKernel::Shape> ShapeOf(const Bundle& bundle, bool is_cpu_device, con
     const std::vector<std::string>& dims = definition.dims();
     bool is_dim = std::find(dims.begin(), dims.end(), name) != dims.end();
     if (!is_dim && !dtype)
-      return InvalidArgumentError("--shape " + name + "=" + text + ": there is no such dim or dtype");
+      return InvalidArgumentError("--shape " + name + "=" + text + ": the kernel has no dim '" + name + "', and '" +
+                                  text + "' is not a dtype");
     if (is_dim && (!extent || *extent < 1)) {
       return InvalidArgumentError("--shape " + name + "=" + text + ": the value must be a whole number of at least 1");
     }

@@ -191,7 +191,7 @@ void Print(const Merged& merged, const std::vector<WholeStore>& stores, const Re
 }
 
 void PrintRest(int without_code, const std::vector<std::string>& skipped) {
-  if (without_code > 0) PrintLine("%d of them have no code: they need a compiler", without_code);
+  if (without_code > 0) PrintLine("%d of these records have no code: launches of them need a compiler", without_code);
   for (const std::string& line : skipped) PrintLine("skipped: %s", line.c_str());
 }
 
@@ -279,7 +279,7 @@ Status PackStore(const RecordsArguments& arguments) {
   }
   if (records.empty()) {
     std::string why = devices.empty()
-                          ? "it is empty"
+                          ? "the store is empty"
                           : "its devices are: " + ShortList({devices.begin(), devices.end()}, arguments.device);
     return NotFoundError("there is nothing to pack in '" + stores[0].path + "': " + why);
   }

@@ -35,7 +35,7 @@ Status WriteReport(const ReportArguments& arguments) {
   if (!arguments.kernel.empty()) TUNEONCE_RETURN_IF_ERROR(data.KeepKernel(arguments.kernel));
   const std::string text = is_page ? ReportPage(data) : arguments.csv ? ReportCsv(data) : ReportMarkdown(data);
   for (const report::ReportInput& input : data.inputs()) {
-    for (const std::string& problem : input.problems) PrintNote("not read of " + input.name + ": " + problem);
+    for (const std::string& problem : input.problems) PrintNote("cannot read all of " + input.name + ": " + problem);
   }
   if (arguments.output.empty()) {
     PrintText(text);

@@ -25,7 +25,7 @@ void PrintNames(const char* what, const std::vector<std::string>& names) {
 /// `in_full`: each config on a line, too.
 void PrintTarget(const ShownFamily::OnTarget& shown, bool in_full) {
   const std::string target = shown.target.name();
-  if (!shown.status.ok()) return PrintLine("%s: none: %s", target.c_str(), shown.status.message().c_str());
+  if (!shown.status.ok()) return PrintLine("%s: no configs: %s", target.c_str(), shown.status.message().c_str());
   PrintLine("%s: %zu configs, baseline {%s}", target.c_str(), shown.configs.size(),
             shown.baseline ? shown.baseline->ToString().c_str() : "");
   for (const Config& config : shown.configs) {

@@ -69,7 +69,7 @@ void PrintStored(const std::string& name, const BundleReport& report, bool json)
     return PrintJson(all);
   }
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
-  PrintLine("the store has {%s} for %s, of %s by %s%s: nothing was searched (--retune)",
+  PrintLine("the store has {%s} for %s, stored on %s by %s%s: nothing was searched; add --retune to search again",
             record.config.ToString().c_str(), report.run.key.c_str(), DateOf(record.unix_seconds).c_str(),
             record.host.empty() ? "an unknown host" : record.host.c_str(), record.is_pinned ? ", pinned" : "");
   if (record.measurement.mean_us > 0) PrintLine("the stored time is %.2f us", record.measurement.mean_us);

@@ -84,8 +84,9 @@ Result<double> ScalarValue(const Parameter& parameter, const std::string& text) 
     if (parsed && (std::is_floating_point_v<Number> || std::abs(static_cast<double>(*parsed)) <= kExact)) {
       return static_cast<double>(*parsed);
     }
-    return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is not a number that a " +
-                                std::string(DTypeName(parameter.dtype)) + (parsed ? ", and a double," : "") + " holds");
+    return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is not a number that " +
+                                (parsed ? std::string("a double represents exactly")
+                                        : std::string(DTypeName(parameter.dtype)) + " can represent"));
   };
   switch (parameter.dtype) {
     case DType::kFloat8E4M3:

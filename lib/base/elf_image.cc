@@ -79,7 +79,7 @@ Status ElfImage::ReadSections(std::string_view bytes) {
       // A content counts once: what reads all of them takes time for the file's size, not for that times their number.
       // In cubins for sm_100 and newer, sections of Mercury (.nv.merc) name the contents of others again.
       if (++num_named[{each.sh_offset, each.sh_size}] != 2) total += each.sh_size;
-      if (total > bytes.size()) return InvalidArgumentError("its sections overlap");
+      if (total > bytes.size()) return InvalidArgumentError("the sections of the file overlap");
       section.content = bytes.substr(static_cast<std::size_t>(each.sh_offset), static_cast<std::size_t>(each.sh_size));
     }
     sections_.push_back(section);

@@ -43,8 +43,8 @@ Status CheckReadable(const struct stat& info, const std::string& path, std::size
     return InvalidArgumentError(absl::StrCat("cannot read ", path, ": it is ", KindOf(info.st_mode), ", not a file"));
   }
   if (info.st_size >= 0 && static_cast<std::uint64_t>(info.st_size) > most_bytes) {
-    return InvalidArgumentError(
-        absl::StrCat(path, ": it has ", info.st_size, " bytes; at most ", most_bytes, " are possible"));
+    return InvalidArgumentError(absl::StrCat("cannot read ", path, ": the file has ", info.st_size, " bytes; at most ",
+                                             most_bytes, " are possible"));
   }
   return Status();
 }

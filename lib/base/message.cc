@@ -39,7 +39,7 @@ std::uint32_t MessageReader::UpTo(std::uint32_t last) {
 
 std::string_view MessageReader::Take(std::uint64_t count) {
   if (count > rest_.size()) {
-    Refuse(absl::StrCat("a message ends after ", rest_.size(), " bytes of a field of ", count));
+    Refuse(absl::StrCat("a message ends after ", rest_.size(), " bytes of a field of ", count, " bytes"));
     return {};
   }
   std::string_view taken = rest_.substr(0, static_cast<std::size_t>(count));

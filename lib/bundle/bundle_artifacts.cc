@@ -25,7 +25,8 @@ Status BundleArtifacts::Add(BundleArtifact artifact) {
   by_axes_[artifact.pattern.Axes()][artifact.pattern.Values()].push_back(list_.size());
   if (by_axes_.size() > kMostAxisSets) {
     return InvalidArgumentError(
-        absl::StrCat("the artifacts name more than ", kMostAxisSets, " different sets of axes in `config`"));
+        absl::StrCat("the artifacts use more than ", kMostAxisSets,
+                     " different sets of axes in \"config\": name the same axes in every artifact"));
   }
   list_.push_back(std::move(artifact));
   return Status();

@@ -75,7 +75,9 @@ Status ReadTensorAssumption(const ManifestNode& node, std::vector<Assumption>* r
                          node.Find("extent_at_least") != nullptr;
   const ManifestNode* dimension_node = node.Find("dimension");
   if (dimension_node != nullptr && !is_of_dimension)
-    return dimension_node->Error("\"dimension\" is given, but no field assumes anything about that dimension");
+    return dimension_node->Error(
+        "\"dimension\" is given, but no field assumes anything about that dimension: add a field such as "
+        "\"extent_divisible_by\", or remove it");
   if (is_of_dimension) {
     TUNEONCE_ASSIGN_OR_RETURN(dimension_node, node.Get("dimension"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, dimension_node->Int());

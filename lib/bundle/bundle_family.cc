@@ -72,9 +72,9 @@ Status BundleSpace::CheckCount(const ManifestNode& root, const SearchSpace& filt
     if (!runs_on(target)) continue;
     Result<std::vector<Config>> configs = unlimited.Enumerate(target);
     if (!configs.ok() || configs->size() <= static_cast<std::size_t>(filtered.max_configs())) continue;
-    return root.Find("space")->Error(absl::StrCat("with the manifest's axes it has ", configs->size(), " configs on ",
-                                                  target.name(), "; at most ", filtered.max_configs(),
-                                                  " are allowed: narrow them, or set max_configs"));
+    return root.Find("space")->Error(absl::StrCat("with the manifest's axes the space has ", configs->size(),
+                                                  " configs on ", target.name(), "; at most ", filtered.max_configs(),
+                                                  " are allowed: narrow the axes, or set max_configs"));
   }
   return Status();
 }

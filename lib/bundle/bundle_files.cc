@@ -38,7 +38,8 @@ Result<std::string> BundleFiles::PathOf(const std::string& name) const {
 
 Result<std::string> BundleFiles::FolderPath(const std::string& name) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::string path, PathOf(name));
-  if (embedded_) return FailedPreconditionError("'" + name + "': an embedded bundle has no folders");
+  if (embedded_)
+    return FailedPreconditionError("'" + name + "' cannot be used as a folder: an embedded bundle contains only files");
   return IsDirectory(path) ? Result<std::string>(path) : NotFoundError("'" + name + "' is not a folder");
 }
 

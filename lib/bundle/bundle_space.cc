@@ -60,7 +60,7 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
   if (const ManifestNode* kind_node = node.Find("kind")) {
     TUNEONCE_ASSIGN_OR_RETURN(kind, kind_node->String());
     if (kind != "structural" && kind != "hint" && kind != "option") {
-      return kind_node->Error("expected structural, hint or option");
+      return kind_node->Error("expected structural, hint or option, got '" + kind + "'");
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* values_node, node.Get("values"));
@@ -179,7 +179,8 @@ Status BundleSpace::ReadTargetFilters(const ManifestNode& root, SearchSpace* fil
     TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"config", "targets"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* config_node, each.Get("config"));
     TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(*config_node, /*whole=*/false));
-    if (pattern.values.empty()) return config_node->Error("expected values of some axes");
+    if (pattern.values.empty())
+      return config_node->Error("expected an object that sets at least one axis, such as {\"TILE\": 64}");
     TUNEONCE_RETURN_IF_ERROR(each.Get("targets").status());
     TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(each));
     std::string name;
@@ -301,7 +302,8 @@ Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool wh
   std::sort(pattern.values.begin(), pattern.values.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   if (whole && pattern.values.size() != axes_.size()) {
-    return node.Error(absl::StrCat("the config names ", pattern.values.size(), " of ", axes_.size(), " axes"));
+    return node.Error(absl::StrCat("the config sets only ", pattern.values.size(), " of the bundle's ", axes_.size(),
+                                   " axes: set all of them"));
   }
   return pattern;
 }

@@ -38,7 +38,8 @@ Status ReadVariantTargets(const ManifestNode& node, SourceKind kind, Variant* va
   const ManifestNode* given = node.Find("targets");
   if (given != nullptr && given->kind() == ManifestNode::Kind::kString) {
     return given->Error(
-        "the kind of source decides whether a variant runs on the CPU device: give min_capability or max_capability");
+        "expected an object with min_capability or max_capability: whether a variant runs on the CPU device depends "
+        "only on its kind of source");
   }
   TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(node));
   if (targets && kind == SourceKind::kCpuCpp)
@@ -84,7 +85,7 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
     const ManifestNode* given = node.Find(field);
     if (given == nullptr) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(*value, given->Int());
-    return **value >= least ? Status() : given->Error(absl::StrCat("at least ", least, " is possible"));
+    return **value >= least ? Status() : given->Error(absl::StrCat("the value must be at least ", least));
   };
   TUNEONCE_RETURN_IF_ERROR(read_size("block", 1, &artifact.launch.block));
   TUNEONCE_RETURN_IF_ERROR(read_size("shared_memory", 0, &artifact.launch.shared_memory_bytes));
@@ -153,7 +154,8 @@ Status ReadHeaders(const ManifestNode& node, BundleFiles* files, BundleArtifacts
   if (files->IsWithheld(variant_name)) return Status();  // Its texts are one with the artifacts'.
   if (!IsForNvrtc(artifacts->kind)) return headers->Error("\"headers\" is only for cuda_cpp and tile_cpp sources");
   TUNEONCE_ASSIGN_OR_RETURN(auto members, headers->Object());
-  if (members->size() > kMostOptions) return headers->Error(absl::StrCat("at most ", kMostOptions, " are possible"));
+  if (members->size() > kMostOptions)
+    return headers->Error(absl::StrCat("at most ", kMostOptions, " headers are possible"));
   KernelSource check;
   for (const auto& [name, value] : *members) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string file, value.String());
@@ -174,7 +176,8 @@ Status ReadTypes(const BundleSpace& space, const ManifestNode& node, const Bundl
     return types->Error("\"types\" is only for C++ sources, which receive them as macros");
   }
   TUNEONCE_ASSIGN_OR_RETURN(auto members, types->Object());
-  if (members->size() > kMostOptions) return types->Error(absl::StrCat("at most ", kMostOptions, " are possible"));
+  if (members->size() > kMostOptions)
+    return types->Error(absl::StrCat("at most ", kMostOptions, " types are possible"));
   for (const auto& [macro, value] : *members) {
     if (Status fits = KernelSource().Define(macro, 1).Check(); !fits.ok()) return value.Error(fits.message());
     auto is_it = [&, &name = macro](const auto& define) { return define.first == name; };

@@ -121,7 +121,7 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   /// Room for the value that comes now; null if there were too many.
   ManifestNode* Next() {
     if (++num_values_ > ManifestNode::kMostValues) {
-      Fail(absl::StrCat("it has more than ", ManifestNode::kMostValues, " values"));
+      Fail(absl::StrCat("the file has more than ", ManifestNode::kMostValues, " values"));
       return nullptr;
     }
     ManifestNode* node = root_.get();
@@ -181,7 +181,7 @@ class ManifestReader : public nlohmann::json::json_sax_t {
 Result<std::unique_ptr<const ManifestNode>> ManifestNode::Parse(std::string_view text, const std::string& file) {
   if (text.size() > kMostBytes) {
     return InvalidArgumentError(
-        absl::StrCat(file, ": it has ", text.size(), " bytes; at most ", kMostBytes, " are possible"));
+        absl::StrCat(file, ": the file has ", text.size(), " bytes; at most ", kMostBytes, " are possible"));
   }
   ManifestReader reader(text, file);
   // The parser throws nothing with its own handler; running out of memory apart, which is an exception everywhere.
@@ -266,7 +266,7 @@ Result<std::string> ManifestNode::String() const {
 Result<const std::vector<ManifestNode>*> ManifestNode::Array(std::size_t most) const {
   if (kind_ != Kind::kArray) return Error("expected a list");
   if (elements_.size() > most) {
-    return Error(absl::StrCat("it has ", elements_.size(), " values; at most ", most, " are possible"));
+    return Error(absl::StrCat("the list has ", elements_.size(), " values; at most ", most, " are possible"));
   }
   return &elements_;
 }

@@ -32,7 +32,9 @@ std::string EncodeArtifact(const Artifact& artifact) {
 
 Result<Artifact> DecodeArtifact(std::string_view bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a stored artifact"));
-  if (decoder.Word() != kVersion) return InvalidArgumentError("a stored artifact has another format version");
+  if (decoder.Word() != kVersion)
+    return InvalidArgumentError(
+        "cannot read a stored artifact: another version of tuneonce wrote it in a different format");
   Artifact artifact;
   artifact.image = decoder.Text();
   artifact.symbol = decoder.Text();

@@ -21,7 +21,8 @@ Result<ArtifactLease> KeyedLock::Acquire(const Fingerprint& key, const WaitLimit
   MutexLock lock(state_->mutex);
   auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
   while (!state_->held.insert(key).second) {
-    if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("cancelled while waiting");
+    if (limits.cancelled != nullptr && limits.cancelled->load())
+      return CancelledError("cancelled while another thread or process was compiling the same code");
     if (std::chrono::steady_clock::now() >= deadline) {
       return DeadlineExceededError("another thread or process is compiling the same code and did not finish in time");
     }
@@ -77,7 +78,8 @@ Status MemoryArtifactCache::Put(const Fingerprint& key, const Artifact& artifact
   MutexLock lock(impl_->mutex);
   if (auto entry = impl_->entries.find(key); entry != impl_->entries.end()) impl_->Drop(entry);
   auto size = static_cast<std::int64_t>(encoded.size());
-  if (size > impl_->max_bytes) return ResourceExhaustedError("the artifact is larger than the whole cache");
+  if (size > impl_->max_bytes)
+    return ResourceExhaustedError("an artifact of " + std::to_string(size) + " bytes is larger than the whole cache");
   while (impl_->bytes + size > impl_->max_bytes) impl_->Drop(impl_->entries.find(impl_->uses.back()));
   impl_->uses.push_front(key);
   impl_->entries.emplace(key, Impl::Entry{std::move(encoded), impl_->uses.begin()});

@@ -268,7 +268,7 @@ struct CompilePool::Impl {
       }
       passed_over.push_back(artifact.status());
     }
-    return CompiledJob{job, 0, InvalidArgumentError("no source to compile"), {}, false, false};
+    return CompiledJob{job, 0, InvalidArgumentError("no variant has a source for this config"), {}, false, false};
   }
 
   /// Compiles one more group. Returns false if no group remains. The first worker starts with the cheapest group, so

@@ -11,7 +11,8 @@ namespace {
 
 /// An image of which no more is known than its bytes.
 Status DescribeByBytes(Artifact* artifact) {
-  if (artifact->symbol.empty()) return InvalidArgumentError("the image does not list its kernels: name the kernel");
+  if (artifact->symbol.empty())
+    return InvalidArgumentError("the image does not list its kernels: pass the kernel's name as the symbol");
   artifact->code_fingerprint = Fingerprinter().Add(artifact->image).Add(artifact->symbol).Finish();
   return Status();
 }

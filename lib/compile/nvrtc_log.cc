@@ -80,8 +80,8 @@ std::string Shortened(std::string text) {
 std::string HowToGetHeader(const std::string& header, const std::string& where, const CudaHeaders& headers) {
   if (headers.folders.empty()) return headers.ToString();
   if (absl::StrContains(where, "/cub/") || absl::StrContains(where, "/thrust/")) {
-    return "CUB's and Thrust's algorithms for a whole device (cub/cub.cuh, cub/device, thrust) are host code, which "
-           "NVRTC cannot compile; include what the kernel uses of cub/block, cub/warp and cub/thread";
+    return "the device-wide algorithms of CUB and Thrust (cub/cub.cuh, cub/device, thrust) are host code, which "
+           "NVRTC cannot compile: include only what the kernel needs from cub/block, cub/warp and cub/thread";
   }
   const bool is_in_libcuxx =
       std::any_of(headers.folders.begin(), headers.folders.end(),
@@ -128,8 +128,8 @@ std::string ExplainNvrtcLog(const std::string& log, const KernelSource& source, 
   for (absl::string_view line : absl::StrSplit(log, '\n')) {
     std::string name = Quoted(line, "identifier \"");
     if (name.empty() || !IsArgument(name, source)) continue;
-    absl::StrAppend(&text, "\n", name, " is an argument in ", expression,
-                    " and therefore no macro of the text: its template has it as a parameter");
+    absl::StrAppend(&text, "\n", name, " is a template argument in ", expression,
+                    " and not a macro of the source: use the template's parameter in the source instead");
     break;
   }
   absl::StripAsciiWhitespace(&split.others);

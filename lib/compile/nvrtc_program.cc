@@ -60,7 +60,7 @@ Result<int> NvrtcProgram::CompileWith(const std::vector<std::string>& options) {
   const int result = nvrtc_.CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
   if (result != NvrtcLibrary::kCancelled) return result;
   const Status over = WhyOver();
-  return over.ok() ? InternalError("NVRTC cancelled a compile unasked") : over;
+  return over.ok() ? InternalError("NVRTC cancelled a compilation, although tuneonce did not ask for that") : over;
 }
 
 int NvrtcProgram::IsOver(void* self, void* /*reserved*/) {

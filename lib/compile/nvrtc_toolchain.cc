@@ -86,7 +86,7 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
         absl::StrCat("NVRTC for ", target.name(), ": ", code,
                      ExplainNvrtcLog(output.log, source, HeaderOptionsIn(request.options).folders, headers)));
   }
-  if (output.cubin.empty()) return InternalError("NVRTC made no cubin");
+  if (output.cubin.empty()) return InternalError("NVRTC reported success, but returned no cubin");
   Artifact artifact;
   artifact.log = std::move(output.log);
   artifact.image = std::move(output.cubin);

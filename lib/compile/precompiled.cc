@@ -14,8 +14,8 @@ namespace {
 /// The image as the toolchain made it: a cubin's own tables say all else.
 Result<Artifact> ArtifactOf(PrecompiledCode::Image image, const Target& target) {
   if (target.is_cpu_device && image.cpu != HostCpuModel()) {
-    return InvalidArgumentError(absl::StrCat("the bundle's code for the CPU device needs the CPU '", image.cpu,
-                                             "', but this one is '", HostCpuModel(), "'"));
+    return InvalidArgumentError(absl::StrCat("the bundle's code for the CPU device was compiled for the CPU model '",
+                                             image.cpu, "', but this machine has '", HostCpuModel(), "'"));
   }
   KernelSource cubin = KernelSource::Cubin(std::move(image.bytes), std::move(image.symbol));
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CubinToolchain().Compile(cubin, Hints(), target));
@@ -39,8 +39,8 @@ PrecompiledLookup FindPrecompiled(const KernelSource& source, const Hints& hints
   if (!image.ok()) {
     lookup.why_not = image.status().message();
   } else if (!*image) {
-    lookup.why_not =
-        absl::StrCat(code.Description(), ", but not for this config or dtype, or its sources were changed since");
+    lookup.why_not = absl::StrCat(
+        code.Description(), ", but has no code for this config and dtype, or its sources were changed since then");
   } else if (!(*image)->refusal.ok()) {
     lookup.found.emplace((*image)->refusal);
   } else if (Result<Artifact> artifact = ArtifactOf(**std::move(image), target); artifact.ok()) {

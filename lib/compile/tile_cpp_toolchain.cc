@@ -65,7 +65,7 @@ Result<std::string> TileCppToolchain::Version() const {
   nvrtc->Version(&major, &minor);
   if (const int release = ReleaseIn(*tileiras); release != 0 && release < 100 * major + minor) {
     return UnavailableError(absl::StrCat("CUDA Tile C++ needs a tileiras that reads the Tile IR of NVRTC ",
-                                         nvrtc->VersionText(), ", but there is ", *tileiras,
+                                         nvrtc->VersionText(), ", but the tileiras that was found is ", *tileiras,
                                          "; pip install nvidia-cuda-tileiras==", major, ".", minor, ".*"));
   }
   std::string version = absl::StrCat("tile nvrtc ", nvrtc->VersionText(), " build ", nvrtc->build);

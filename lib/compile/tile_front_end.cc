@@ -286,7 +286,7 @@ Result<TileFrontEnd::Kernels> TileFrontEnd::Run(const KernelSource& source, cons
 Result<TileFrontEnd::Kernels> TileFrontEnd::Collect(const NvrtcOutput& output, const Request& request,
                                                     const std::vector<std::string>& expressions,
                                                     const Artifact& made_of) {
-  if (output.tile_ir.empty()) return InternalError("NVRTC made no Tile IR");
+  if (output.tile_ir.empty()) return InternalError("NVRTC reported success, but returned no Tile IR");
   TUNEONCE_ASSIGN_OR_RETURN(const TileIrModule module, ReadTileIr(output.tile_ir));
   Kernels made;
   for (const std::string& expression : expressions) {
@@ -296,9 +296,10 @@ Result<TileFrontEnd::Kernels> TileFrontEnd::Collect(const NvrtcOutput& output, c
     } else if (module.entries.size() == 1 && module.entries.front().name != kDummyKernel) {
       symbol = module.entries.front().name;
     } else {
-      return InvalidArgumentError(absl::StrCat(
-          "the text has ", module.entries.size() == 1 ? "no tile kernel but templates" : "several tile kernels",
-          "; name one of them, or an instance such as 'scale<256>'"));
+      return InvalidArgumentError(
+          absl::StrCat("the source has ",
+                       module.entries.size() == 1 ? "no tile kernel other than templates" : "several tile kernels",
+                       "; name one of them, or an instance such as 'scale<256>'"));
     }
     TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<LoweredTileKernel> kernel,
                               KernelOf(output.tile_ir, module, symbol, expression));

@@ -57,7 +57,7 @@ Result<Artifact> CompileToFile(const std::vector<std::string>& arguments, const 
   artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Result<std::string> image = ReadFile(output);
   if (!image.ok() || image->empty()) {
-    return InternalError(absl::StrCat(arguments[0], " ended well but wrote nothing"));
+    return InternalError(absl::StrCat(arguments[0], " exited with code 0, but its output file is missing or empty"));
   }
   artifact.image = *std::move(image);
   return artifact;

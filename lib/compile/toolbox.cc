@@ -63,7 +63,7 @@ Result<std::string> AskVersion(const Toolbox& tools, const std::vector<std::stri
     break;
   }
   if (version.find_first_of("0123456789") != std::string::npos) return version;
-  return UnavailableError(absl::StrCat(what, " says no version: ", version.empty() ? "nothing at all" : version));
+  return UnavailableError(absl::StrCat(what, " printed no version: ", version.empty() ? "nothing at all" : version));
 }
 
 }  // namespace

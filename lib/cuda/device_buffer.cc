@@ -13,7 +13,8 @@ namespace {
 
 Status CheckFits(std::size_t bytes, std::size_t capacity) {
   if (bytes <= capacity) return Status();
-  return InvalidArgumentError(absl::StrCat("a copy of ", bytes, " bytes does not fit a buffer of ", capacity));
+  return InvalidArgumentError(
+      absl::StrCat("a copy of ", bytes, " bytes does not fit into a buffer of ", capacity, " bytes"));
 }
 
 }  // namespace

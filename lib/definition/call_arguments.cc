@@ -23,7 +23,7 @@ void CallArguments::NoteMistake(const std::string& what) const {
 std::size_t CallArguments::IndexOf(std::string_view name, const char* what) const {
   std::string text(name);
   if (std::optional<std::size_t> found = definition_->FindParameter(text)) return *found;
-  NoteMistake(absl::StrCat("the ", what, " '", text, "', which is not a parameter"));
+  NoteMistake(absl::StrCat("the ", what, " '", text, "', but the kernel has no parameter of this name"));
   return kNone;
 }
 
@@ -32,7 +32,7 @@ const TensorView& CallArguments::tensor(std::size_t parameter) const {
   if (parameter < parameters.size() && parameters[parameter].kind == ParameterKind::kTensor) {
     return *static_cast<const TensorView*>(values_[parameter]);
   }
-  NoteMistake(absl::StrCat("a tensor, but parameter ", parameter, " is not one"));
+  NoteMistake(absl::StrCat("parameter ", parameter, " as a tensor, but the kernel has no tensor at this index"));
   return NoTensor();
 }
 
@@ -46,14 +46,15 @@ const PointerTable& CallArguments::table(std::string_view name) const {
   const std::size_t index = IndexOf(name, "table");
   if (index == kNone) return none;
   if (definition_->parameters()[index].by_pointers) return *static_cast<const PointerTable*>(values_[index]);
-  NoteMistake(absl::StrCat("the table '", std::string(name), "', but that parameter is not declared ByPointers"));
+  NoteMistake(absl::StrCat("the table of pointers '", std::string(name),
+                           "', but the parameter of this name is not declared with ByPointers"));
   return none;
 }
 
 const void* CallArguments::FindScalar(std::size_t parameter, DType dtype) const {
   const std::vector<Parameter>& parameters = definition_->parameters();
   if (parameter >= parameters.size() || parameters[parameter].kind != ParameterKind::kScalar) {
-    NoteMistake(absl::StrCat("a scalar, but parameter ", parameter, " is not one"));
+    NoteMistake(absl::StrCat("parameter ", parameter, " as a scalar, but the kernel has no scalar at this index"));
     return nullptr;
   }
   if (parameters[parameter].dtype != dtype) {
@@ -71,7 +72,7 @@ void* CallArguments::workspace(std::string_view name) const {
     if (parameter.name == name) return reinterpret_cast<void*>(*next);
     ++next;
   }
-  NoteMistake(absl::StrCat("the workspace '", std::string(name), "', but the kernel has no such parameter or dim"));
+  NoteMistake(absl::StrCat("the workspace '", std::string(name), "', but the kernel has no workspace of this name"));
   return nullptr;
 }
 
@@ -80,7 +81,7 @@ std::int64_t CallArguments::dim(std::string_view name) const {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == name) return problem_->dims[Dim{static_cast<int>(i)}];
   }
-  NoteMistake(absl::StrCat("the dim '", std::string(name), "', but the kernel has no such parameter or dim"));
+  NoteMistake(absl::StrCat("the dim '", std::string(name), "', but the kernel has no dim of this name"));
   return 0;
 }
 

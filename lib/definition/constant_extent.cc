@@ -21,7 +21,7 @@ std::int64_t ExtentAt(const KernelDefinition& definition, const std::string& ent
 Status OtherConstantExtent(const std::string& kernel, const std::string& parameter, std::size_t dimension,
                            std::int64_t extent, std::int64_t constant) {
   return InvalidArgumentError(absl::StrCat("kernel '", kernel, "', parameter '", parameter, "', dimension ", dimension,
-                                           ": extent ", extent, " differs from ", constant, ", which is declared"));
+                                           ": extent ", extent, " differs from the declared extent ", constant));
 }
 
 }  // namespace v0

@@ -58,8 +58,8 @@ Result<KernelSource> MakeDecidedSource(const KernelDefinition& definition, const
   }
   return InvalidArgumentError(absl::StrCat(
       what, " reads the dim '", name,
-      "', which the key rounds or omits, so that launches of other extents would run this code: add KeyOf(\"", name,
-      "\") without a bucket to the key, or pass the dim to the kernel"));
+      "', which the key rounds or omits, so that launches with another extent would run the same code: add KeyOf(\"",
+      name, "\") without a bucket to the key, or pass the dim to the kernel"));
 }
 
 }  // namespace v0

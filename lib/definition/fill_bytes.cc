@@ -246,8 +246,8 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
     // The high end of a range, and a skew, need not be values of the dtype themselves.
     bool is_end = has_second && number == &fill.second;
     if (parameter.dtype == DType::kAny || is_end || EncodeElement(parameter.dtype, number->value, &word)) continue;
-    return InvalidArgumentError(
-        absl::StrCat("the warm-up value ", number->value, " is no ", std::string(DTypeName(parameter.dtype))));
+    return InvalidArgumentError(absl::StrCat("the warm-up value ", number->value, " cannot be represented as ",
+                                             std::string(DTypeName(parameter.dtype))));
   }
   bool is_empty = fill.kind == WarmupFill::Kind::kUniform && IsGiven(fill.first) && IsGiven(fill.second) &&
                   !(fill.first.value < fill.second.value);

@@ -44,7 +44,7 @@ Status CheckPointers(const Parameter& parameter) {
     }
     if (std::find(parameter.dims.begin() + 1, parameter.dims.end(), dim) != parameter.dims.end()) continue;
     return InvalidArgumentError(
-        absl::StrCat("ByPointers lets the dim '", dim, "' vary, but its tensors have no such dim"));
+        absl::StrCat("ByPointers lets the dim '", dim, "' vary, but the tensors in the table have no such dim"));
   }
   return Status();
 }
@@ -149,7 +149,7 @@ Status KernelDefinition::CheckNames() const {
 Status KernelDefinition::CheckParameters() const {
   if (parameters_.size() > static_cast<std::size_t>(kMaxParameters)) {
     return InvalidArgumentError(
-        absl::StrCat("it has ", parameters_.size(), " parameters; at most ", kMaxParameters, " are possible"));
+        absl::StrCat("the kernel has ", parameters_.size(), " parameters; at most ", kMaxParameters, " are possible"));
   }
   std::set<std::string> names;
   std::set<std::string> bound_dims;
@@ -454,7 +454,7 @@ Status KernelDefinition::Validate() {
     if (variants_.empty()) return InvalidArgumentError("the kernel has no variant: call AddVariant");
     if (variants_.size() > kMaxVariants) {
       return InvalidArgumentError(
-          absl::StrCat("it has ", variants_.size(), " variants; at most ", kMaxVariants, " are possible"));
+          absl::StrCat("the kernel has ", variants_.size(), " variants; at most ", kMaxVariants, " are possible"));
     }
     for (Variant& variant : variants_) {
       TUNEONCE_RETURN_IF_ERROR(CheckBuilt(variant).WithPrefix("variant '" + variant.name + "'"));

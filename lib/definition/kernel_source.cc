@@ -137,7 +137,7 @@ KernelSource& KernelSource::DefineType(const std::string& name, DType dtype) {
   std::string_view type = CppType(dtype, kind == SourceKind::kCpuCpp);
   if (!type.empty()) return DefineText(name, type);
   NoteMistake(absl::StrCat("cannot define the macro '", name, "': the dtype ", std::string(DTypeName(dtype)),
-                           " has no C++ type here"));
+                           " has no C++ type in this kind of source"));
   return *this;
 }
 

@@ -165,8 +165,8 @@ int SearchSpace::AddOption(const std::string& name, std::vector<AxisValue> value
   const bool is_part = name == "prec-div" || name == "prec-sqrt";
   if ((is_part && has("approx")) || (name == "approx" && (has("prec-div") || has("prec-sqrt")))) {
     NoteError(
-        InvalidArgumentError("the option axis 'approx' sets for NVRTC what the axes 'prec-div' and 'prec-sqrt' set; "
-                             "keep either it or those"));
+        InvalidArgumentError("the option axis 'approx' sets the same NVRTC options as 'prec-div' and 'prec-sqrt': keep "
+                             "either 'approx' or the other two"));
   }
   for (const AxisValue& value : values) {
     if (option.ok()) NoteError(CheckOptionValue(**option, value));

@@ -38,11 +38,13 @@ Status Term::Resolve(const TermNames& names, std::int64_t least) {
     return Status();
   }
   if (kind_ == Kind::kConstant && constant_ < least) {
-    return InvalidArgumentError(absl::StrCat("the constant ", constant_, "; at least ", least, " is possible"));
+    return InvalidArgumentError(
+        absl::StrCat("the constant ", constant_, " is too small; at least ", least, " is possible"));
   }
   if (kind_ == Kind::kDim && name_.empty()) {
     if (dim_.index < 0 || dim_.index >= static_cast<int>(names.dims.size())) {
-      return InvalidArgumentError(absl::StrCat("no dim number ", dim_.index));
+      return InvalidArgumentError(
+          absl::StrCat("no dim has the index ", dim_.index, ": the kernel has ", names.dims.size(), " dims"));
     }
     name_ = names.dims[static_cast<std::size_t>(dim_.index)];
   }

@@ -73,8 +73,8 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
       TUNEONCE_ASSIGN_OR_RETURN(check.other, TensorIndex(definition, assumption.other));
       TUNEONCE_RETURN_IF_ERROR(CheckOfTable(definition.parameters()[check.other], assumption));
     } else if (assumption.value < 1) {
-      return InvalidArgumentError(
-          absl::StrCat("it assumes ", assumption.value, " of '", assumption.tensor, "'; at least 1 is possible"));
+      return InvalidArgumentError(absl::StrCat("an assumption about '", assumption.tensor, "' has the value ",
+                                               assumption.value, "; at least 1 is possible"));
     }
     check.value = assumption.value;
     checks.Add(check);
@@ -105,7 +105,7 @@ Status AssumptionChecks::CheckOfTable(const Parameter& parameter, const Assumpti
     }
     case Assumption::Kind::kNoOverlap:
       return InvalidArgumentError("an assumption excludes overlaps with " + what +
-                                  ": launches do not check the tensors of a table");
+                                  ": launches do not check the tensors of a table, so remove it");
     default:
       return InvalidArgumentError("an assumption fixes a stride of " + what +
                                   ": the tensors of a table are always dense, so remove it");

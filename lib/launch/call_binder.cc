@@ -193,7 +193,7 @@ Status CallBinder::CheckType(const Argument& argument, const Expected& expected,
     if (arguments[i].is_table() && arguments[i].table().count == 0) continue;
     if (arguments[i].dtype() == argument.dtype()) continue;
     return InvalidArgumentError(absl::StrCat(where, ": expected a ", std::string(DTypeName(arguments[i].dtype())),
-                                             " tensor, as '", name, "' is one, got ", argument.tensor().ToString()));
+                                             " tensor, the dtype of '", name, "', got ", argument.tensor().ToString()));
   }
   return Status();
 }

@@ -86,8 +86,11 @@ Result<Described> Describe(const TensorView& tensor, const TensorMap& map, const
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t box, map.box[d].Evaluate(config, Problem()));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t every, map.element_strides[d].Evaluate(config, Problem()));
     if (box < 1 || box > kMostBox)
-      return InvalidArgumentError(absl::StrCat("a box of ", box, "; 1 to 256 are possible"));
-    if (every < 1 || every > 8) return InvalidArgumentError(absl::StrCat("steps of ", every, "; 1 to 8 are possible"));
+      return InvalidArgumentError(
+          absl::StrCat("the box has ", box, " elements in dimension ", d, "; 1 to 256 are possible"));
+    if (every < 1 || every > 8)
+      return InvalidArgumentError(
+          absl::StrCat("the element stride of dimension ", d, " is ", every, "; 1 to 8 are possible"));
     bool is_inner = i == 0 && map.interleave == TensorMap::Interleave::kNone;
     if (is_inner && box * bytes % kAlignment != 0) {
       return InvalidArgumentError(absl::StrCat("the innermost ", box, " elements of a box are ", box * bytes,

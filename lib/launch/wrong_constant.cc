@@ -26,8 +26,9 @@ Result<AssumptionChecks::Check> AssumptionChecks::DTypeCheck(const KernelDefinit
   for (DType dtype : assumption.dtypes) {
     const bool may_be = dtype != DType::kAny && (declared == DType::kAny || declared == dtype);
     if (!may_be) {
-      return InvalidArgumentError(absl::StrCat("it assumes ", std::string(DTypeName(dtype)), " of '", assumption.tensor,
-                                               "', which is declared as ", std::string(DTypeName(declared))));
+      return InvalidArgumentError(absl::StrCat("an assumption lists the dtype ", std::string(DTypeName(dtype)),
+                                               " for '", assumption.tensor, "', which is declared as ",
+                                               std::string(DTypeName(declared))));
     }
     check.value |= std::int64_t{1} << static_cast<int>(dtype);
   }

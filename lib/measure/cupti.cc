@@ -8,7 +8,7 @@ inline namespace v0 {
 
 Result<std::shared_ptr<CuptiSession>> Cupti::Claim(const DriverApi& driver) const {
   if (api_ != nullptr) return CuptiSession::Claim(*api_, driver);
-  if (driver.is_cpu_device()) return UnavailableError("CUPTI knows no CPU device");
+  if (driver.is_cpu_device()) return UnavailableError("CUPTI cannot time the CPU device");
   if (!environment_.profiler.empty()) {
     return UnavailableError("a profiler is loaded into this process (" + environment_.profiler + ")");
   }

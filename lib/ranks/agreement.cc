@@ -210,8 +210,9 @@ void Agreement::PlanKey(std::size_t key) {
     const KeyVote* vote = VoteOf(rank, key);
     if (vote == nullptr) return FailMissing(key, rank);
     if (vote->definition != mine.definition) {
-      return Fail(key, FailedPreconditionError(absl::StrCat(
-                           "rank ", rank, " has the kernel with other sources or configs than rank ", options_.rank)));
+      return Fail(key, FailedPreconditionError(
+                           absl::StrCat("rank ", rank, " defines the kernel with other sources or configs than rank ",
+                                        options_.rank, ": use the same kernel definition on all ranks")));
     }
     const bool differs = from != nullptr && from->state == KeyVote::kServed && vote->state == KeyVote::kServed &&
                          from->selection != vote->selection;

@@ -72,7 +72,7 @@ DoctorFinding CudaHeadersFinding(const NvrtcToolchain& nvrtc) {
   const CudaHeaders headers = nvrtc.Headers();
   DoctorFinding finding{"CUDA headers", !headers.folders.empty(), headers.ToString(), ""};
   if (!finding.found) {
-    finding.advice = "without them CUDA C++ that includes any of the toolkit's headers does not compile";
+    finding.advice = "without these headers CUDA C++ that includes any of them does not compile";
   } else if (!headers.has_cccl) {
     finding.advice = "CUB and libcu++ are missing: install the toolkit's CCCL, or PyPI's nvidia-cuda-cccl";
   }
@@ -83,7 +83,7 @@ DoctorFinding CuptiFinding(const Environment& environment) {
   Result<const CuptiApi*> cupti = LoadCupti(environment);
   if (!cupti.ok()) {
     return DoctorFinding{"CUPTI", false, cupti.status().message(),
-                         "without it candidates are timed by events; it comes with the CUDA toolkit: set "
+                         "without CUPTI candidates are timed by events; it comes with the CUDA toolkit: set "
                          "TUNEONCE_CUPTI if it is elsewhere"};
   }
   std::uint32_t version = 0;
@@ -95,14 +95,14 @@ DoctorFinding NvmlFinding(const Environment& environment) {
   Result<const NvmlApi*> nvml = LoadNvml(environment);
   if (nvml.ok()) return DoctorFinding{"NVML", true, "reports the device's clocks, for records and results", ""};
   return DoctorFinding{"NVML", false, nvml.status().message(),
-                       "without it records lack the device's clocks; it comes with NVIDIA's driver"};
+                       "without NVML records lack the device's clocks; it comes with NVIDIA's driver"};
 }
 
 DoctorFinding WorkerFinding(const Environment& environment) {
   Result<std::string> worker = FindWorker(environment);
   if (worker.ok()) return DoctorFinding{"worker", true, *worker, ""};
   return DoctorFinding{"worker", false, worker.status().message(),
-                       "without it candidates and NVRTC run in the process that searches (docs/isolation.md)"};
+                       "without the worker candidates and NVRTC run in the process that searches (docs/isolation.md)"};
 }
 
 /// Those that can be asked.
@@ -133,7 +133,7 @@ DoctorFinding TileirasFinding(const std::shared_ptr<const Toolbox>& tools) {
   if (IsRegularFile(folder + "ptxas")) return finding;
   const Result<std::string> other = tools->VersionOf({"ptxas"});
   finding.advice = absl::StrCat(
-      "ptxas is missing next to it, so that it takes the first in PATH, ",
+      "ptxas is missing next to tileiras, which then uses the first ptxas in PATH, ",
       other.ok() ? absl::StrCat(*other, ", which fails if it is older than tileiras") : "where none was found",
       ": pip install nvidia-cuda-nvcc of the version of tileiras");
   return finding;
@@ -178,7 +178,7 @@ DoctorReport RunDoctor(const Runtime& runtime) {
   report.findings.push_back(TileIrFinding(TileirasToolchain(tools).Version().ok(), GpusOf(LoadCudaDriver(environment)),
                                           environment.enable_tile));
   report.findings.push_back(CompilerFinding("CUDA Tile C++", TileCppToolchain(tools),
-                                            "without it the next variants of such kernels are used"));
+                                            "without it kernels with CUDA Tile C++ use their next variant"));
   report.findings.push_back(CompilerFinding("ptxas", PtxasToolchain(tools),
                                             "for PTX kernels: install the CUDA toolkit, or set TUNEONCE_PTXAS"));
   return report;

@@ -55,13 +55,13 @@ void AddTileIrDepartures(const std::vector<Config>& configs, const Variant& vari
   for (const char* axis : {"num_warps", "num_stages"}) {
     if (is_of_triton && axis == std::string_view("num_stages")) continue;
     if (ValuesOf(axis, configs, &variant).size() > 1) {
-      found->push_back(absl::StrCat("variant '", variant.name, "' is Tile IR, to which ", axis,
-                                    " means nothing: its values are duplicates; give that back end one"));
+      found->push_back(absl::StrCat("variant '", variant.name, "' is Tile IR, which ignores ", axis,
+                                    ": its values make duplicate configs, so give this back end only one"));
     }
   }
   if (ValuesOf("occupancy", configs, &variant).empty()) {
-    found->push_back(absl::StrCat("variant '", variant.name, "' is Tile IR, and no axis `occupancy` is tried: the ",
-                                  "families try it, and it costs no other source"));
+    found->push_back(absl::StrCat("variant '", variant.name, "' is Tile IR, but the space has no axis `occupancy`: ",
+                                  "add one, since it needs no further source"));
   }
 }
 
@@ -73,10 +73,11 @@ void AddClustersThatHang(const std::vector<Config>& configs, const Variant& vari
   for (const Config& config : configs) {
     if (!variant.IsBackendOf(config)) continue;
     if (ValueOf("occupancy", config).value_or(1) < 2 || ValueOf("num_ctas", config).value_or(1) < 2) continue;
-    found->push_back(absl::StrCat("variant '", variant.name, "': {", config.ToString(), "} is a cluster at occupancy ",
-                                  *ValueOf("occupancy", config),
-                                  " of products whose operands lie at places that it loads: most such do not end on ",
-                                  target.name(), "; leave them out, or tune with isolation"));
+    found->push_back(
+        absl::StrCat("variant '", variant.name, "': {", config.ToString(), "} uses clusters at occupancy ",
+                     *ValueOf("occupancy", config),
+                     " in a kernel that loads the indices of its matmul operands: most such kernels hang on ",
+                     target.name(), "; remove this config, or tune with isolation"));
     return;
   }
 }
@@ -93,7 +94,8 @@ void AddSmallTiles(const ClassifiedBundle::OfVariant& variant, const Target& tar
     std::int64_t least = LeastOf(family, axis, target);
     if (largest_tile <= 0 || largest_tile >= least) continue;
     found->push_back(absl::StrCat("variant '", variant.name, "': its largest tile has ", largest_tile, " along ", axis,
-                                  "; no baseline of ", family.name, " has less than ", least, " on ", target.name()));
+                                  ", but every baseline of ", family.name, " has at least ", least, " on ",
+                                  target.name(), ": add larger tiles"));
   }
 }
 
@@ -149,7 +151,7 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
   if (is_in_place && !has_in_out) {
     found.push_back(
         "a tensor is both read and written, but not declared inout: each run of a search would read what the run "
-        "before it wrote");
+        "before it wrote, so declare the tensor inout");
   }
   return found;
 }

@@ -248,7 +248,9 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
     on->inputs = at_bound.inputs();
     // What may run for this call must be what is measured: a bound that 16 does not divide, of a shape that it does.
     if (!in_store.device.LeftOutBy(at_bound.call()).IsWithin(in_store.left_out)) {
-      return FailedPreconditionError("some variants accept this shape, but not the upper bound of its bucket");
+      return FailedPreconditionError(
+          "cannot measure at the upper bound of the shape's bucket: some variants accept only the shape, but not the "
+          "bound");
     }
     return SearchAt(request, in_store, only, at_bound.call(), begin, memory);
   };
@@ -311,7 +313,7 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
   const bool stays =
       place == ReadyKeys::Place::kInstead && in_use && in_use->record != nullptr && MustStay(*in_use->record, record);
   if (stays) {
-    to_.announcer.Warn(absl::StrCat(record.key.key_text, ": the search was cut short; the selected {",
+    to_.announcer.Warn(absl::StrCat(record.key.key_text, ": the search was cut short, so the earlier selection {",
                                     in_use->record->config.ToString(), "} is kept: raise the search's budget"));
   } else if (Status published = PublishFound(searched->found, in_store.device, call, key, place, record);
              !published.ok()) {
@@ -348,7 +350,8 @@ Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& devi
 void Chooser::Remember(const TuningRecord& record) const {
   if (std::string profiler = to_.policy.search.runtime->environment().profiler;
       !profiler.empty() && !to_.policy.store_under_profiler) {
-    return to_.announcer.Warn("tuned under a profiler (" + profiler + "): the selection is used, but not stored");
+    return to_.announcer.Warn("tuned under a profiler (" + profiler +
+                              "): the selection is used, but not stored (AutotunePolicy::store_under_profiler)");
   }
   if (!record.verification.is_data_sufficient) {
     return to_.announcer.Warn(

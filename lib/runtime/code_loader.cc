@@ -42,8 +42,9 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
     const bool store_keeps_code = policy_.store->artifacts() != nullptr;
     return compiled.artifact.status().WithPrefix(
         "kernel '" + definition_->name() + "': AutotunePolicy::Mode::kStoredOnly compiles nothing, and the store " +
-        (store_keeps_code ? "has no code for {" + config.ToString() + "}: ship a store in which it was warmed up"
-                          : "keeps no code: use a SqliteStore in which {" + config.ToString() + "} was warmed up") +
+        (store_keeps_code
+             ? "has no code for {" + config.ToString() + "}: use a store in which this config was warmed up"
+             : "keeps no code: use a SqliteStore in which {" + config.ToString() + "} was warmed up") +
         ", or use another mode");
   }
   Candidate& candidate = planned.alternatives[compiled.alternative];

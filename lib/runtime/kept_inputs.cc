@@ -146,8 +146,8 @@ Result<std::shared_ptr<const KeptInputs>> InputKeeper::Keep(StreamView stream, c
   // Its destructor returns `bytes` to the budget in every case.
   auto kept = std::make_shared<KeptInputs>(place, bytes);
   if (before + bytes > budget_bytes_) {
-    return ResourceExhaustedError(absl::StrCat(bytes, " bytes of inputs, with the ", before,
-                                               " that are kept already, exceed AutotunePolicy::kept_inputs_bytes"));
+    return ResourceExhaustedError(absl::StrCat(
+        bytes, " more bytes of inputs exceed AutotunePolicy::kept_inputs_bytes: ", before, " bytes are kept already"));
   }
   const StreamView ours = place->stream->view();
   for (const KeptInputs::Range& range : ranges) {

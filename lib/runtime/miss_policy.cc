@@ -204,7 +204,8 @@ Status MissPolicy::CheckTunable(CUstream stream, TuningCall& call) {
   TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, StreamView(to_.api, stream).Context());
   if (owner == current.get()) return call.CheckTables(*to_.definition, StreamView(to_.api, stream));
-  return InvalidArgumentError("the stream belongs to another CUDA context than the thread's current one");
+  return InvalidArgumentError(
+      "the stream belongs to another CUDA context than the thread's current one: make the stream's context current");
 }
 
 TuneOutcome MissPolicy::MakeReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool* waited) {
@@ -258,7 +259,8 @@ bool MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key
   if (outcome.is_not_stored) return false;
   if (outcome.is_elsewhere) {
     if (attempts == 1)
-      to_.announcer.Warn(key_text + ": " + outcome.status.message() + "; the baseline runs until then");
+      to_.announcer.Warn(key_text + ": " + outcome.status.message() +
+                         "; the baseline runs until this key has a selection");
     return false;
   }
   ++to_.counters.failed_tunes;

@@ -169,7 +169,7 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
       BoundCall bound = call.call();
       LaunchKey key;
       TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* fallback, impl.ready_keys.FindFallback(bound, &key));
-      if (fallback == nullptr) return InternalError("another thread dropped the fallback during the call");
+      if (fallback == nullptr) return InternalError("another thread dropped the fallback during the call: call again");
       digest = DigestOf(*fallback->kernel);
       return Status();
     }

@@ -218,7 +218,8 @@ inline Status TunedKernel::Impl::LaunchBound(CUstream stream, BoundCall& call, b
 inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
   if (InsideCallback()) {
     return FailedPreconditionError(
-        absl::StrCat("kernel '", definition->name(), "' was launched from inside a callback of this library"));
+        absl::StrCat("kernel '", definition->name(),
+                     "' was launched from inside a callback of this library: launch it after the callback returns"));
   }
   BoundCall call;
   bool is_empty;  // Set if Bind fails.

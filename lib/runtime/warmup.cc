@@ -14,7 +14,8 @@ inline namespace v0 {
 namespace {
 
 Status InsideCallbackError(const char* function) {
-  return FailedPreconditionError(absl::StrCat(function, " was called from inside a callback of this library"));
+  return FailedPreconditionError(
+      absl::StrCat(function, " was called from inside a callback of this library: call it after the callback returns"));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ Result<std::vector<std::int64_t>> ExtentsOf(const KernelDefinition& definition, 
 Status CheckDims(const KernelDefinition& definition, const Dims& dims) {
   if (dims.count() != static_cast<int>(definition.dims().size())) {
     return InvalidArgumentError(
-        absl::StrCat("a shape has ", dims.count(), " dims; the kernel has ", definition.dims().size()));
+        absl::StrCat("the shape has ", dims.count(), " dims, but the kernel has ", definition.dims().size()));
   }
   for (const std::string& name : definition.dims()) {
     std::int64_t extent = dims[definition.DimOf(name)];

@@ -291,7 +291,9 @@ std::vector<WarmedKey> WarmupRun::Run() {
 
 Result<std::vector<WarmedKey>> WarmupAll(CUstream stream, const std::vector<KernelShapes>& kernels,
                                          const WarmupAllOptions& options) {
-  if (InsideCallback()) return FailedPreconditionError("WarmupAll was called from inside a callback of this library");
+  if (InsideCallback())
+    return FailedPreconditionError(
+        "WarmupAll was called from inside a callback of this library: call it after the callback returns");
   WarmupRun run(stream, options);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (Status added = run.Add(i, kernels[i]); !added.ok()) {

@@ -26,8 +26,8 @@ Result<VariantSet> VariantsWithout(const KernelDefinition& definition, const std
   if (chosen.empty()) chosen = VariantsNamed(backend, here);
   if (chosen.empty()) {
     auto text_of = [](const Variant* variant) { return absl::StrCat(variant->BackendName(), ":", variant->name); };
-    return NotFoundError(absl::StrCat("kernel '", definition.name(), "' has no back end and no variant '", backend,
-                                      "' for ", target.name(),
+    return NotFoundError(absl::StrCat("kernel '", definition.name(), "' has neither a back end nor a variant named '",
+                                      backend, "' for ", target.name(),
                                       "; it has (BACKEND:VARIANT): ", ShortListOf(here, text_of, backend)));
   }
   for (std::size_t i = 0; i < all.size(); ++i) {

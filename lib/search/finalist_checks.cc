@@ -165,8 +165,8 @@ Result<const Candidate*> FinalistChecks::ReferenceAt(const BoundCall& call,
       if (there) return candidate;
     }
   }
-  return FailedPreconditionError("the baseline there, {" + baseline->ToString() +
-                                 "}, is not among the tried candidates");
+  return FailedPreconditionError("cannot verify the finalists at another shape: its baseline {" + baseline->ToString() +
+                                 "} is not among the tried candidates");
 }
 
 FinalistChecks::RunResult FinalistChecks::RunOn(const BoundCall& call, bool is_launch,

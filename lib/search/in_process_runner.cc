@@ -83,7 +83,7 @@ std::vector<std::string> InProcessRunner::notes() const {
     notes.push_back(why_not_tried_);
   } else if (inputs_.lacks_copies()) {
     notes.push_back(
-        "there was too little memory to copy the inputs: trials ran on the tensors themselves, and checksums were "
+        "there was too little memory to copy the inputs: trials ran on the caller's tensors, and their checksums were "
         "compared");
   }
   if (!inputs_.damaged().empty()) notes.push_back(damage());

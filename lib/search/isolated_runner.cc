@@ -205,7 +205,8 @@ Result<std::vector<double>> IsolatedRunner::SampleTogether(const std::vector<std
   }
   TUNEONCE_RETURN_IF_ERROR(reply->status);
   if (reply->times_us.size() != trials.size())
-    return InternalError("the worker returned another number of times than requested");
+    return InternalError(
+        absl::StrCat("the worker process returned ", reply->times_us.size(), " times for ", trials.size(), " trials"));
   return std::move(reply->times_us);
 }
 
@@ -263,7 +264,8 @@ Result<VerifiedTogether> IsolatedRunner::VerifyOnce(const std::vector<const Cand
                                                   "{" + candidates.back()->config.ToString() + "}"));
   TUNEONCE_RETURN_IF_ERROR(reply.status);
   for (std::size_t i = 0; i < std::min(reply.failed.size(), reply.failures.size()); ++i) {
-    if (reply.failed[i] >= candidates.size()) return InternalError("the worker answered about another candidate");
+    if (reply.failed[i] >= candidates.size())
+      return InternalError("the worker process reported a failure of a candidate that it was not asked to verify");
     std::optional<Failure>& failure = verified.failures[static_cast<std::size_t>(reply.failed[i])];
     failure = std::move(reply.failures[i]);
     failure->config = candidates[static_cast<std::size_t>(reply.failed[i])]->config;
@@ -322,7 +324,8 @@ void IsolatedRunner::Release(std::size_t index) {
   trial.generation = -1;
   if (baseline_ == index) baseline_.reset();
   if (!trial.failure)
-    trial.failure = Failure{trial.candidate->config, FailureKind::kRun, "the trial was released already"};
+    trial.failure =
+        Failure{trial.candidate->config, FailureKind::kRun, "the candidate was already released and cannot run again"};
 }
 
 bool IsolatedRunner::TimeInAnotherWay() {

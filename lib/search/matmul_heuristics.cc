@@ -103,7 +103,7 @@ struct MatmulHeuristics::Calls {
     if (descriptor == nullptr &&
         (CreateHardware(&descriptor) != kSuccess || SetPredefinedGpu(descriptor, gpu) != kSuccess)) {
       hardware.erase(gpu);
-      return UnavailableError(absl::StrCat("nvMatmulHeuristics failed for its GPU ", gpu));
+      return UnavailableError(absl::StrCat("nvMatmulHeuristics could not use its predefined GPU ", gpu));
     }
     return descriptor;
   }

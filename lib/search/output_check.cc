@@ -56,14 +56,15 @@ Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors&
     TensorView source = *tensor;
     if (given != nullptr) {
       if (next_given == given->size()) {
-        return InvalidArgumentError(
-            absl::StrCat("the reference has only ", given->size(), " tensors, so none for output ", name));
+        return InvalidArgumentError(absl::StrCat("the reference has only ", given->size(),
+                                                 " tensors, and none for output ", name,
+                                                 ": pass one tensor for each output"));
       }
       source = (*given)[next_given++];
       if (source.bytes != tensor->bytes || source.dtype != tensor->dtype) {
         return InvalidArgumentError(absl::StrCat("the reference for output ", name, " is ", source.ToString(), " of ",
                                                  source.bytes, " bytes; the output is ", tensor->ToString(), " of ",
-                                                 tensor->bytes));
+                                                 tensor->bytes, " bytes"));
       }
     }
     if (!tensor->HasElements() && parameter.by_pointers) continue;

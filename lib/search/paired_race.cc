@@ -108,8 +108,8 @@ Result<std::vector<double>> PairedRace::SamplePair(Outcome* outcome) {
     times = std::vector<double>{a_first ? a->front() : b->front(), a_first ? b->front() : a->front()};
   }
   if (!a_first) std::swap((*times)[0], (*times)[1]);
-  if (!IsTime((*times)[0])) return InternalError("A: the timer gave no time that is a positive number");
-  if (!IsTime((*times)[1])) outcome->failure = "run: the timer gave no time that is a positive number";
+  if (!IsTime((*times)[0])) return InternalError("A: the timer returned a time that is not a positive number");
+  if (!IsTime((*times)[1])) outcome->failure = "run: the timer returned a time that is not a positive number";
   return times;
 }
 

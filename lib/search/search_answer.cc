@@ -158,7 +158,8 @@ Result<SearchAnswer> DecodeAnswer(const std::string& bytes, std::size_t num_cand
   for (std::size_t i = reader.Count(kLeastBytes); i > 0; --i) {
     answer.tried.push_back(ReadTried(reader));
     if (answer.tried.back().place >= num_candidates || answer.tried.back().same_as >= num_candidates) {
-      reader.Refuse("the answer is about candidates that this rank does not have");
+      reader.Refuse(
+          "the answer is about candidates that this rank does not have: use the same kernel definition on all ranks");
     }
     // Others are compared with it, and divided by it. What no GPU takes for a run would overflow in that.
     constexpr double kLeastUs = 1e-6, kMostUs = 1e15;

@@ -181,8 +181,9 @@ Result<bool> SearchEngine::RunRace() {
     TUNEONCE_RETURN_IF_ERROR(samples.status());
     for (std::size_t i = 0; i < round.size(); ++i) {
       if (std::isfinite((*samples)[i]) && (*samples)[i] > 0) continue;
-      timing_failures_.emplace(racing_[round[i]],
-                               TimingFailure{FailureKind::kRun, "the timer gave no time that is a positive number"});
+      timing_failures_.emplace(
+          racing_[round[i]],
+          TimingFailure{FailureKind::kRun, "the timer returned a time that is not a positive number"});
     }
     race.Record(*samples);
     UnloadLosers(race);

@@ -167,11 +167,11 @@ Status SearchEngine::AllFailed() const {
         absl::StrCat(kernel, "no candidate was tried: ", why_not_tried_, reasons.empty() ? "" : "; ", reasons));
   }
   if (!not_measured_.empty()) {
-    return DeadlineExceededError(
-        absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", not_measured_.size(),
-                     " were not compiled before the time for it ended (SearchOptions::wall_budget_ms, "
-                     "CompileOptions::total_timeout_ms), or the compiles were cancelled",
-                     reasons.empty() ? "" : "; ", reasons));
+    return DeadlineExceededError(absl::StrCat(
+        kernel, "the search was cut short before any candidate was measured: ", not_measured_.size(),
+        " candidates were not compiled before the time for compiling ended (SearchOptions::wall_budget_ms, "
+        "CompileOptions::total_timeout_ms), or the compiles were cancelled",
+        reasons.empty() ? "" : "; ", reasons));
   }
   // Transient reasons are distinguished from permanent ones.
   bool lacks_memory = false;

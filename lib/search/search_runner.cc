@@ -49,7 +49,9 @@ std::optional<TrialTiming> TimingOf(const Timer* timer) {
 /// OK if the trials can run in another process, before one is asked for.
 Status CheckIsolated(const std::vector<PlannedConfig>& planned, const std::optional<TrialTiming>& timing,
                      const SearchOptions& options, const TrialMemory& memory) {
-  if (!timing) return FailedPreconditionError("the given timer works only in this process");
+  if (!timing)
+    return FailedPreconditionError(
+        "the given timer works only in this process, but isolated candidates run in a worker process");
   for (const PlannedConfig& config : planned) {
     for (const Candidate& candidate : config.alternatives) {
       std::string why_not = WhyNotIsolated(candidate);

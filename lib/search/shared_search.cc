@@ -161,7 +161,9 @@ SearchAnswer SharedSearch::AnswerTo(int word, const SearchWord& what) {
   const bool is_known = std::all_of(what.places.begin(), what.places.end(),
                                     [&](std::uint64_t place) { return place < plan_.planned.size(); });
   SearchAnswer answer;
-  if (!is_known) answer.status = InternalError("the leader asked for candidates that this rank does not have");
+  if (!is_known)
+    answer.status = InternalError(
+        "the leader asked for candidates that this rank does not have: use the same kernel definition on all ranks");
   if (!is_known) return answer;
   for (const Fingerprint& code : what.code) (void)FetchCode(board_.context().group, cache(), code);
   answers_ = word;

@@ -150,7 +150,7 @@ Result<TrialDescription> TrialDescription::Of(const Candidate& candidate) {
 
 std::string WhyNotIsolated(const Candidate& candidate) {
   if (candidate.is_callable()) {
-    return "variant '" + candidate.variant_name() + "' is launched by a function of this process";
+    return "variant '" + candidate.variant_name() + "' is launched by a function, which a worker process cannot call";
   }
   Result<ParameterLayout> layout = LayoutOf(candidate);
   if (!layout.ok()) return "";
@@ -159,17 +159,18 @@ std::string WhyNotIsolated(const Candidate& candidate) {
     const Parameter& parameter = parameters[i];
     const TensorView* tensor = candidate.call.FindTensor(parameters, i);
     if (parameter.by_pointers) {
-      return "'" + parameter.name + "' is a table of pointers, which are addresses of this process";
+      return "'" + parameter.name + "' is a table of pointers, which are not valid in a worker process";
     }
     if (tensor != nullptr && tensor->data != nullptr && tensor->bytes == 0 && tensor->HasElements()) {
       return "the size of '" + parameter.name + "' is not known: pass {pointer, bytes}";
     }
     if (!Takes(candidate, parameter.name)) continue;
     if (parameter.kind == ParameterKind::kDescriptor && !parameter.tensor_map) {
-      return "descriptor '" + parameter.name + "' is filled by a function of this process";
+      return "descriptor '" + parameter.name + "' is filled by a function, which a worker process cannot call";
     }
     if (parameter.kind == ParameterKind::kDerived && !parameter.term && ReadsAddresses(candidate, parameter, *layout)) {
-      return "parameter '" + parameter.name + "' is computed from the tensors' addresses";
+      return "parameter '" + parameter.name +
+             "' is computed from the tensors' addresses, which differ in a worker process";
     }
   }
   return "";

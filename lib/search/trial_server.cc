@@ -172,8 +172,8 @@ Status TrialServer::Open(const OpenRequest& request) {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, runtime->OpenDevice(request.device));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   if (identity.UuidString() != request.uuid) {
-    return UnavailableError(absl::StrCat("in the worker ", request.device, " is ", identity.UuidString(),
-                                         ", and here it is ", request.uuid));
+    return UnavailableError(absl::StrCat("in the worker process ", request.device, " is the GPU ",
+                                         identity.UuidString(), ", but the search uses ", request.uuid));
   }
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   auto place = std::make_unique<Place>(std::move(runtime), std::move(context), Target::Of(identity));

@@ -10,14 +10,19 @@ namespace tuneonce {
 inline namespace v0 {
 
 Result<Stream> MakeTrialStream(StreamView caller) {
-  if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
+  if (InsideCallback())
+    return FailedPreconditionError(
+        "a search cannot be started from inside a callback of this library: start it after the callback returns");
   if (InsideTrial())
-    return FailedPreconditionError("a search cannot be started from a launcher that another search is timing");
+    return FailedPreconditionError(
+        "a search cannot be started from a launcher that another search is timing: warm up this kernel before that "
+        "search");
   const DriverApi& api = caller.api();
   TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(api));
   TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, caller.Context());
   if (owner != current.get()) {
-    return InvalidArgumentError("the stream belongs to another CUDA context than the thread's current one");
+    return InvalidArgumentError(
+        "the stream belongs to another CUDA context than the thread's current one: make the stream's context current");
   }
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, caller.IsCapturing());
   if (capturing) return FailedPreconditionError("the stream is capturing: tune before the capture begins");

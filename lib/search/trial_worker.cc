@@ -58,7 +58,7 @@ bool IsCancelled(const SearchOptions& options) {
 Status Refused(const Status& why, const Device& device) {
   Result<int> mode = device.Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
   const bool is_exclusive = mode.ok() && *mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS;
-  const char* hint = is_exclusive ? " (it is in EXCLUSIVE_PROCESS mode, which admits one process)" : "";
+  const char* hint = is_exclusive ? " (the device is in EXCLUSIVE_PROCESS mode, which admits one process)" : "";
   return Status(why.code(), absl::StrCat("the worker cannot use the device", hint, ": ", why.message()));
 }
 

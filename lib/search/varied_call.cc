@@ -210,7 +210,8 @@ Result<std::uint64_t> NumberWhereCut(const KernelDefinition& definition, const P
                                      std::uint64_t given) {
   TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t declared, WarmupScalar(definition, scalar, dims));
   if (IsScalarInKey(definition, scalar) && declared != given) {
-    return InvalidArgumentError("the scalar '" + scalar.name + "' may be an index beyond smaller tensors");
+    return InvalidArgumentError("the scalar '" + scalar.name +
+                                "' may be an index, which would be out of bounds in smaller tensors");
   }
   return declared;
 }
@@ -299,8 +300,9 @@ Status VariedCall::AddFilled(const Source& source, std::size_t index, TensorView
   const bool has_fill = parameter.warmup.has_value() || IsFloatingPoint(view.dtype);
   const bool needs_fill = variation.generates_data ? has_fill : source.is_cut && IsNumber(view.dtype);
   if (is_read && source.is_cut && !has_fill && view.HasElements()) {
-    return InvalidArgumentError("parameter '" + parameter.name +
-                                "' may hold indices beyond smaller tensors: declare values with ForWarmup");
+    return InvalidArgumentError(
+        "parameter '" + parameter.name +
+        "' may hold indices, which would be out of bounds in smaller tensors: declare values with ForWarmup");
   }
   if (is_read && view.HasElements()) {
     std::optional<TrialMemory::Block> apart;  // A buffer is filled from its beginning on.

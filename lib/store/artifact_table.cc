@@ -119,8 +119,8 @@ Status ArtifactTable::Verify(StoreReport* report) const {
       }
     }
     if ((result & 0xff) != SQLITE_CORRUPT) return result;
-    report->problems.push_back(
-        absl::StrCat("artifacts after the first ", report->num_artifacts, ": ", sqlite3_errmsg(database)));
+    report->problems.push_back(absl::StrCat("cannot read the artifacts after the first ", report->num_artifacts, ": ",
+                                            sqlite3_errmsg(database)));
     return SQLITE_DONE;
   });
 }

@@ -122,8 +122,8 @@ Status RecordTable::Verify(StoreReport* report) const {
       if (!record.ok()) {
         report->problems.push_back(absl::StrCat("record ", report->num_records, ": ", record.status().message()));
       } else if (BytesOf(FullKey(record->key)) != records.Blob(0)) {
-        report->problems.push_back(
-            absl::StrCat("record ", report->num_records, " is stored under another key than its own"));
+        report->problems.push_back(absl::StrCat("record ", report->num_records,
+                                                " is stored under a key that differs from the key in the record"));
       }
     }
     report->are_records_whole &= report->problems.size() == num_before;

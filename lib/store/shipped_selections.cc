@@ -63,7 +63,8 @@ std::string EncodeRecords(const std::vector<TuningRecord>& records) {
 Result<std::vector<TuningRecord>> DecodeRecords(std::string_view bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a list of shipped selections"));
   if (decoder.Word() != kVersion)
-    return InvalidArgumentError("a list of shipped selections has another format version");
+    return InvalidArgumentError(
+        "cannot read a list of shipped selections: another version of tuneonce wrote it in a different format");
   std::vector<TuningRecord> records;
   std::uint64_t count = decoder.Word();
   for (std::uint64_t i = 0; i < count && decoder.remaining() > 0; ++i) {

@@ -80,7 +80,7 @@ Status SqliteConnection::Open() {
 Status SqliteConnection::CheckOwner() const {
   if (getpid() == owner_) return Status();
   return FailedPreconditionError("the store " + options_.path +
-                                 " was opened before a fork: open it again in the child");
+                                 " was opened before a fork: open it again in the child process");
 }
 
 bool SqliteConnection::IsOut() {

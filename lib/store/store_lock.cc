@@ -73,7 +73,8 @@ Result<std::shared_ptr<void>> LockByte(const std::string& path, std::int64_t off
     if (attempt == Attempt::kFailed) {
       return UnavailableError(absl::StrCat(name, " cannot be locked: ", std::strerror(errno)));
     }
-    if (cancelled != nullptr && cancelled->load()) return CancelledError("cancelled while waiting");
+    if (cancelled != nullptr && cancelled->load())
+      return CancelledError("cancelled while another process was working on the same key");
     if (attempt == Attempt::kForeign && Clock::now() >= std::min(deadline, foreign_deadline)) {
       return UnavailableError(name + " is locked by another program");
     }

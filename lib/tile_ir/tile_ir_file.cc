@@ -61,7 +61,7 @@ std::uint64_t ByteReader::Index(const char* what, std::uint64_t limit) {
   std::uint64_t index = Varint(what);
   if (!ok() || index < limit) return index;
   position_ = at;
-  Fail(absl::StrCat(what, " ", index, " is beyond the last, ", limit, " there are"));
+  Fail(absl::StrCat(what, " ", index, " is out of range: the file has only ", limit));
   return 0;
 }
 
@@ -168,7 +168,7 @@ Result<TileIrTable> TileIrTable::Parse(const TileIrFile& file, TileIrFile::Secti
   std::uint64_t count = reader.Varint(what);
   reader.AlignTo(static_cast<std::uint64_t>(offset_bytes), section.begin);
   if (count > reader.remaining() / static_cast<std::uint64_t>(offset_bytes))
-    reader.Fail(absl::StrCat(what, ": ", count, " items do not fit"));
+    reader.Fail(absl::StrCat(what, ": ", count, " items do not fit into the section"));
   std::vector<std::uint32_t> offsets;
   for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
     offsets.push_back(reader.Word(what));

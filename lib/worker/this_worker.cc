@@ -99,7 +99,8 @@ Result<Channel> OpenHostChannel() {
   CloseInherited();
   fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);
   int watched = fcntl(kWorkerSocket, F_DUPFD_CLOEXEC, kWorkerSocket + 1);
-  if (watched < 0) return ResourceExhaustedError(absl::StrCat("no descriptor: ", std::strerror(errno)));
+  if (watched < 0)
+    return ResourceExhaustedError(absl::StrCat("cannot duplicate the worker's socket: ", std::strerror(errno)));
   host_of_this_process = new Host{host, watched};
   ExpectCrashes();
   try {
@@ -107,7 +108,7 @@ Result<Channel> OpenHostChannel() {
       for (;;) EndIfTheHostIsGone(kLookMs);
     }).detach();
   } catch (const std::system_error& e) {
-    return ResourceExhaustedError(absl::StrCat("no thread: ", e.what()));
+    return ResourceExhaustedError(absl::StrCat("cannot start a thread in the worker process: ", e.what()));
   }
   return Channel(FileDescriptor(kWorkerSocket));
 }

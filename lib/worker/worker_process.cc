@@ -165,7 +165,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerOptions&
   TUNEONCE_ASSIGN_OR_RETURN(auto ends, Channel::MakePair(kMostAnswerBytes));
   FileDescriptor socket(fcntl(ends.second.descriptor(), F_DUPFD_CLOEXEC, kFirstDescriptor));
   if (!socket.is_open()) {
-    return ResourceExhaustedError(absl::StrCat("no descriptor for a worker: ", std::strerror(errno)));
+    return ResourceExhaustedError(
+        absl::StrCat("cannot duplicate a socket for a worker process: ", std::strerror(errno)));
   }
   ends.second.Close();
   auto life = std::make_shared<Life>();
@@ -175,7 +176,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerOptions&
       life->Run(options, std::move(socket));
     }).detach();
   } catch (const std::system_error& e) {
-    return ResourceExhaustedError(absl::StrCat("no thread for a worker: ", e.what()));
+    return ResourceExhaustedError(absl::StrCat("cannot start a thread for a worker process: ", e.what()));
   }
   if (int error = life->AwaitStart(); error != 0) {
     return UnavailableError(absl::StrCat("cannot start the worker ", options.program, ": ", std::strerror(error)));

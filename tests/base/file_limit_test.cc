@@ -21,14 +21,15 @@ TEST(FileLimitTest, AFileBeyondTheLimitIsNotReadAtAll) {
   Result<std::string> read = ReadFile(path);
   getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 100 * 1024) << "KiB";
-  EXPECT_ERROR(read, StatusCode::kInvalidArgument, "it has 1073741825 bytes; at most 1073741824 are possible");
+  EXPECT_ERROR(read, StatusCode::kInvalidArgument, "the file has 1073741825 bytes; at most 1073741824 are possible");
 }
 
 TEST(FileLimitTest, ALimitHoldsToTheByteAndForFilesWithoutASize) {
   TemporaryFolder folder = *testing::MakeFolder();
   std::string path = *folder.WriteFile("ten", "0123456789");
   EXPECT_OK(ReadFile(path, 10));
-  EXPECT_ERROR(ReadFile(path, 9), StatusCode::kInvalidArgument, path + ": it has 10 bytes; at most 9 are possible");
+  EXPECT_ERROR(ReadFile(path, 9), StatusCode::kInvalidArgument,
+               path + ": the file has 10 bytes; at most 9 are possible");
   EXPECT_ERROR(ReadFile("/proc/self/status", 20), StatusCode::kInvalidArgument, "the file has more than 20 bytes");
   EXPECT_OK(ReadFile(*folder.WriteFile("empty", ""), 0));
 }

@@ -154,7 +154,7 @@ TEST_F(BundleTermsTest, WhatIsWrongIsNamedWithFileLineAndField) {
        "baseline[0].targets: expected \"cpu\""},
       {"\"baseline\": {\"TILE\": 64}", "\"fallback\": {\"TILE\": 65}", "65"},
       {"\"baseline\"", "\"target_filters\": [{\"config\": {}, \"targets\": {}}], \"baseline\"",
-       "target_filters[0].config: expected values of some axes"},
+       "target_filters[0].config: expected an object that sets at least one axis"},
       {"\"baseline\"", "\"target_filters\": [{\"config\": {\"TILE\": 64}}], \"baseline\"",
        "the field 'targets' is missing"},
       {R"({"kind": "dim", "dim": "N"})", R"({"kind": "descriptor", "name": "m", "tensor": "x", "box": [1]})",

@@ -140,7 +140,7 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"{\"axis\": \"TILE\"}", "{\"axis\": \"T\"}", ":16: variants[0].grid.tiles[0][1].axis: unknown axis"},
       {"\"tensor\": \"x\", \"aligned\"", "\"tensor\": \"z\", \"aligned\"",
        "an assumption names 'z', which is not a tensor"},
-      {"\"aligned\": 4", "\"aligned\": 0", "it assumes 0 of 'x'; at least 1 is possible"},
+      {"\"aligned\": 4", "\"aligned\": 0", "an assumption about 'x' has the value 0; at least 1 is possible"},
       {"\"k.cc\"", "\"none.cc\"", ":18: variants[0].artifacts[0].file: the artifact 'none.cc' does not exist"},
       {"\"k.cc\"", "\"../k.cc\"", "lies outside the bundle"},
       {"\"k.cc\"", "\"/etc/passwd\"", "lies outside the bundle"},
@@ -315,9 +315,12 @@ TEST_F(BundleFileTest, AFieldThatTheGridsPatternDoesNotUseIsNamed) {
        "persistent_rows does not use 'tiles', only rows, occupancy"},
       {R"({"pattern": "fixed", "blocks": [2], "tiles": [["N", 64]]})", "fixed does not use 'tiles', only blocks"},
       {R"({"pattern": "fixed"})", ":16: variants[0].grid: the field 'blocks' is missing"},
-      {R"({"pattern": "fixed", "blocks": [2, 0]})", "variants[0].grid: grid: the constant 0; at least 1 is possible"},
-      {R"({"pattern": "one_d", "tiles": [["N", -64]]})", "variants[0].grid: grid: the constant -64; at least 1"},
-      {R"({"pattern": "persistent_rows", "rows": "N", "occupancy": 0})", "grid: the constant 0; at least 1"},
+      {R"({"pattern": "fixed", "blocks": [2, 0]})",
+       "variants[0].grid: grid: the constant 0 is too small; at least 1 is possible"},
+      {R"({"pattern": "one_d", "tiles": [["N", -64]]})",
+       "variants[0].grid: grid: the constant -64 is too small; at least 1"},
+      {R"({"pattern": "persistent_rows", "rows": "N", "occupancy": 0})",
+       "grid: the constant 0 is too small; at least 1"},
   };
   for (const Case& each : cases) {
     Status status = LoadWith(R"({"pattern": "one_d", "tiles": [["N", {"axis": "TILE"}]]})", each.grid);
@@ -364,9 +367,12 @@ TEST_F(BundleFileTest, NumbersAreNotNarrowed) {
       {"\"source\": \"cpu_cpp\"", R"("source": "cuda_cpp", "targets": {"min_capability": 90, "max_capability": 80})",
        "no compute capability is within 90 to 80"},
       {"\"values\": [64, 128]", "\"values\": [64, 128.5]", "expected a whole number"},
-      {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"block\": 0}", "artifacts[0].block: at least 1 is possible"},
-      {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"shared_memory\": -1}", "shared_memory: at least 0 is possible"},
-      {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"cluster\": 0}", "artifacts[0].cluster: at least 1 is possible"},
+      {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"block\": 0}",
+       "artifacts[0].block: the value must be at least 1"},
+      {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"shared_memory\": -1}",
+       "shared_memory: the value must be at least 0"},
+      {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"cluster\": 0}",
+       "artifacts[0].cluster: the value must be at least 1"},
       {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"cluster\": 17}", "cluster: at most 16 blocks are possible"},
       {"\"guards\"", "\"tolerance\": {\"absolute\": 9007199254740993}, \"guards\"",
        "9007199254740993 is not exact as a double"},
@@ -394,14 +400,18 @@ TEST_F(BundleFileTest, MoreThanAnyKernelHasIsRefusedBeforeItIsLookedThrough) {
     const char* message;
   };
   const Case cases[] = {
-      {"\"dims\": [\"N\"],", "\"dims\": " + list(5000, "0") + ",", "dims: it has 5000 values; at most 12 are possible"},
-      {"\"dims\": [\"N\"]},", "\"dims\": " + list(9, "\"N\"") + "},", "parameters[0].dims: it has 9 values; at most 8"},
+      {"\"dims\": [\"N\"],", "\"dims\": " + list(5000, "0") + ",",
+       "dims: the list has 5000 values; at most 12 are possible"},
+      {"\"dims\": [\"N\"]},", "\"dims\": " + list(9, "\"N\"") + "},",
+       "parameters[0].dims: the list has 9 values; at most 8"},
       {"\"axes\": [", "\"key\": " + list(141, "{}") + ", \"axes\": [",
-       "key: it has 141 values; at most 140 are possible"},
-      {"[{\"name\": \"TILE\", \"values\": [64, 128]}]", list(33, "{}"), "axes: it has 33 values; at most 32"},
-      {"[{\"dim\": \"N\", \"at_least\": \"TILE\"}]", list(257, "{}"), "guards: it has 257 values; at most 256"},
-      {"[{\"tensor\": \"x\", \"aligned\": 4}]", list(1025, "{}"), "assumptions: it has 1025 values; at most 1024"},
-      {"\"guards\"", "\"work\": {\"bytes\": " + list(65, "[1]") + "}, \"guards\"", "work.bytes: it has 65 values"},
+       "key: the list has 141 values; at most 140 are possible"},
+      {"[{\"name\": \"TILE\", \"values\": [64, 128]}]", list(33, "{}"), "axes: the list has 33 values; at most 32"},
+      {"[{\"dim\": \"N\", \"at_least\": \"TILE\"}]", list(257, "{}"), "guards: the list has 257 values; at most 256"},
+      {"[{\"tensor\": \"x\", \"aligned\": 4}]", list(1025, "{}"),
+       "assumptions: the list has 1025 values; at most 1024"},
+      {"\"guards\"", "\"work\": {\"bytes\": " + list(65, "[1]") + "}, \"guards\"",
+       "work.bytes: the list has 65 values"},
   };
   for (const Case& each : cases) {
     Status status = LoadWith(each.from, each.to);
@@ -424,7 +434,8 @@ TEST_F(BundleFileTest, WhatAManifestSaysIsOneLineOfText) {
 TEST_F(BundleFileTest, ManifestsOfFourMegabytesAreReadInOnePass) {
   std::string zeros = "{\"dims\":[";
   while (zeros.size() < (std::size_t{4} << 20) - 16) zeros += "0,";
-  EXPECT_ERROR(Load(zeros + "0]}"), StatusCode::kInvalidArgument, "manifest.json:1: it has more than 500000 values");
+  EXPECT_ERROR(Load(zeros + "0]}"), StatusCode::kInvalidArgument,
+               "manifest.json:1: the file has more than 500000 values");
 
   std::string keys = "{";
   for (int i = 0; i < 300000; ++i) keys += "\"k" + std::to_string(i) + "\":0,\n";

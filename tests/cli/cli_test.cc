@@ -146,7 +146,7 @@ TUNEONCE_CPU_KERNEL(sum);)")
   ProcessResult result = RunCli(tune("-inf", "-128"));
   EXPECT_EQ(result.exit_code, 0) << result.output;
   ExpectOneLineError(tune("1e6", "1"), "scalar 'h'");
-  ExpectOneLineError(tune("1", "128"), "scalar 'i': 128 is not a number that a int8 holds");
+  ExpectOneLineError(tune("1", "128"), "scalar 'i': 128 is not a number that int8 can represent");
 }
 
 TEST(CliTest, ABundleOfTheUsersOwnFolderIsFoundByNameAndTunedOnASmallerShapeOnTheCpuDevice) {
@@ -215,7 +215,8 @@ TEST(CliTest, NumbersAreReadExactlyOrRefused) {
     ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", setting}, "write NAME=NUMBER");
   }
   for (const char* value : {"eps=1e300", "eps=0x10", "eps= 1", "eps=1e-5x", "eps=--1", "eps=1e-400"}) {
-    ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", value}, "is not a number that a float32 holds");
+    ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", value},
+                       "is not a number that float32 can represent");
   }
   ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", "delta=1"}, "no scalar 'delta'");
   ExpectOneLineError({"tune", bundle, "--device", "cpu", "--shape", "M=3", "--shape", "M=4"}, "'M' is given twice");
@@ -446,7 +447,7 @@ TEST(CompileTest, TileCppTakesMacrosAnInstanceAndHints) {
   ExpectOneLineError({"hints", "show", file}, "is CUDA C++, which has no hints; add --tile for tile kernels");
   ExpectOneLineError({"hints", "show", Fixture("matmul.tileir"), "--tile"}, "--tile applies to .cu files only");
   ExpectOneLineError({"compile", file, "--tile", "--target", "sm_90", "-D", "VALUE=3"},
-                     "the text has no tile kernel but templates", tileiras);
+                     "the source has no tile kernel other than templates", tileiras);
   ExpectOneLineError({"compile", file, "--tile", "--target", "sm_90", "--symbol", "none<64>"},
                      "the kernel's name 'none<64>': error: ", tileiras);
   ExpectOneLineError({"compile", file, "--target", "sm_90", "--hint", "occupancy=2"},

@@ -171,8 +171,9 @@ TEST_F(CompareTest, BadInputIsOneClearLine) {
   ExpectOneLineError(Compare({a, "nonsense"}), "no bundle 'nonsense'");
   ExpectOneLineError(Compare({a, "vector_add:"}), "write it as matmul:tile");
   ExpectOneLineError(Compare({a, a + ":cuda"}),
-                     "has no back end and no variant 'cuda' for cpu; it has (BACKEND:VARIANT): cpu:cpu");
-  ExpectOneLineError(Compare({a, "vector_add"}), "argument 2 is 'y' (out tensor, float32 [N]) in A, and 'y' (in tensor");
+                     "has neither a back end nor a variant named 'cuda' for cpu; it has (BACKEND:VARIANT): cpu:cpu");
+  ExpectOneLineError(Compare({a, "vector_add"}),
+                     "argument 2 is 'y' (out tensor, float32 [N]) in A, and 'y' (in tensor");
   ExpectOneLineError(Compare({a, a, "--shape", "M=1"}), "no dim, scalar or tensor 'M'");
   ExpectOneLineError(Compare({a, a, "--bundle", a}), "--bundle is only for comparing stores");
   ExpectOneLineError(Compare({a, a, "--change", "tiles"}), "--change needs --ledger FILE");
@@ -258,7 +259,7 @@ TEST_F(CompareTest, ResultsAreComparedByTheirIntervals) {
     EXPECT_EQ(json["shapes"][0]["b"]["config"], (nlohmann::json{{"TILE", 64}, {"backend", "tile"}}));
     EXPECT_EQ(json["device"], "H200");
   }
-  ExpectOneLineError(Compare({a, result("other.json", 1, .1, "8")}), "A has the shape N=4096, and B of N=8");
+  ExpectOneLineError(Compare({a, result("other.json", 1, .1, "8")}), "A has the shape N=4096, and B has N=8");
   ExpectOneLineError(Compare({a, a, "--shape", "N=8"}), "remove --shape, --shapes and --scalar");
   for (const auto& [text, part] :
        {std::pair("", "the file is not a JSON object"), std::pair("[1]", "the file is not a JSON object"),

@@ -452,7 +452,7 @@ TEST_F(RecordsStoresTest, ExplainSaysWhatThisMachineGetsOrWhyNothingServes) {
       << RunCli(arguments).output;
   arguments.back() = store_;
   arguments[arguments.size() - 3] = "Q=3";
-  ExpectOneLineError(arguments, "--shape Q=3: there is no such dim");
+  ExpectOneLineError(arguments, "--shape Q=3: the kernel has no dim 'Q'");
 }
 
 }  // namespace

@@ -217,14 +217,15 @@ TEST_F(SelectionsTest, WhatCannotBeMappedIsRefusedByName) {
       {without("--any-device"), "was made for device 'NVIDIA_H200', but this machine has 'tuneonce CPU device"},
       {without("BLOCK_SIZE_M=TILE_M"), ".json:3: 16: BLOCK_SIZE_M is no axis of 'matmul', which has: TILE_K, TILE_M"},
       {without("num_stages"), "num_stages is no axis of 'matmul'"},
-      {without("E"), "E is no dim of 'matmul', which has: K, M, N: say which it is, --dim E=OURS, or --ignore E"},
-      {without("K=64"), "the key of 'matmul' has the dim K, which has no extent here: give --shape K=..."},
+      {without("E"),
+       "E is no dim of 'matmul', which has: K, M, N: translate the name with --dim E=OURS, or skip it with --ignore E"},
+      {without("K=64"), "the key of 'matmul' has the dim K, which has no extent in the file: give --shape K=..."},
       {without("occupancy=1"), "the axis occupancy of 'matmul' has no value: give --value occupancy=..."},
       {with("--value", "warps=1"), "no axis 'warps'"},
-      {with("--axis", "COLOUR=TILE_M"), "--axis COLOUR: the file has: BLOCK_SIZE_K, BLOCK_SIZE_M"},
-      {with("--dim", "Q=M"), "--dim Q: the file has: E, M, N"},
-      {with("--ignore", "num_wraps"), "--ignore num_wraps: the file has: "},
-      {with("--shape", "Z=1"), "--shape Z: there is no such dim"},
+      {with("--axis", "COLOUR=TILE_M"), "--axis COLOUR: the file has no such axis; it has: BLOCK_SIZE_K, BLOCK_SIZE_M"},
+      {with("--dim", "Q=M"), "--dim Q: the file has no such dim; it has: E, M, N"},
+      {with("--ignore", "num_wraps"), "--ignore num_wraps: the file has no such name; it has: "},
+      {with("--shape", "Z=1"), "--shape Z: 'matmul' has no such dim"},
       {with("--shape", "N=1"), "the dim N has two extents"},
       {with("--dtype", "a=half"), "--dtype a=half is not a dtype"},
       {with("--bundle", "nonsense"), "--bundle"},
@@ -232,7 +233,7 @@ TEST_F(SelectionsTest, WhatCannotBeMappedIsRefusedByName) {
   std::string file = Write(name, kTable);
   for (const Case& c : cases) ExpectOneLine(Import(file, c.arguments), c.part);
   ExpectOneLine(Import(Write("E=8,N=64,device_name=X,dtype=fp8_w8a8,block_shape=[128,128].json", kTable), kMapped),
-                "the file's name says block_shape=[128,128], which no dim of a kernel is");
+                "the file's name contains block_shape=[128,128], which is not a dim");
   EXPECT_FALSE(RunHere({"records", "list", "--store", store_}).exit_code == 0) << "nothing was written";
 }
 

@@ -124,7 +124,7 @@ TEST_F(NvrtcTest, AMacroOfTheKernelsNameIsNoMacroOfTheText) {
       KernelSource::CudaCpp("template <int M> __global__ void k(int* x) { x[0] = TILE; }", "k<TILE>");
   reads_it.Define("TILE", 64);
   EXPECT_ERROR(Compile(reads_it), StatusCode::kInvalidArgument,
-               "TILE is an argument in the kernel's name 'k<TILE>' and therefore no macro of the text");
+               "TILE is a template argument in the kernel's name 'k<TILE>' and not a macro of the source");
   EXPECT_ERROR(Compile(KernelSource::CudaCpp(text, "none<1>")), StatusCode::kInvalidArgument,
                "the kernel's name 'none<1>'");
 }
@@ -200,9 +200,10 @@ TEST_F(NvrtcTest, AHeaderThatNvrtcCannotHaveNamesWhatToIncludeInstead) {
   auto failure = [](const std::string& include) {
     return Compile(KernelSource::CudaCpp("#include " + include + "\n__global__ void k() {}", "k"));
   };
-  EXPECT_ERROR(failure("<cub/cub.cuh>"), StatusCode::kInvalidArgument,
-               "are host code, which NVRTC cannot compile; include what the kernel uses of cub/block, cub/warp and "
-               "cub/thread");
+  EXPECT_ERROR(
+      failure("<cub/cub.cuh>"), StatusCode::kInvalidArgument,
+      "are host code, which NVRTC cannot compile: include only what the kernel needs from cub/block, cub/warp and "
+      "cub/thread");
   EXPECT_ERROR(failure("<cstdint>"), StatusCode::kInvalidArgument,
                "NVRTC has no C++ standard library; include <cuda/std/cstdint> of libcu++");
   EXPECT_OK(failure("<cuda/std/cstdint>"));

@@ -333,7 +333,7 @@ TEST_F(TileCppTest, BadInputIsOneErrorThatNamesIt) {
       {KernelSource::TileCpp(kScale, "scale<100>"), "no instance of constructor"},
       {KernelSource::TileCpp(kScale, "scales<64>"), "identifier \"scales\" is undefined"},
       {KernelSource::TileCpp(kScale, "scale"), "the kernel's name 'scale': error: "},
-      {KernelSource::TileCpp(kScale, ""), "the text has no tile kernel but templates; name one"},
+      {KernelSource::TileCpp(kScale, ""), "the source has no tile kernel other than templates; name one"},
       {KernelSource::TileCpp(global, "k<3>"), "'k<3>' is not a tile kernel: its function is __global__"},
       {KernelSource::TileCpp(std::string(kScale) + global, "k<3>"), "'k<3>' is not a tile kernel"},
       {KernelSource::TileCpp(std::string("#include \"cuda_tile.h\"\n") + "template <int N> __tile__ void k() {}",

@@ -301,8 +301,8 @@ TEST_F(MisbehavingTileirasTest, Crashing) {
 }
 
 TEST_F(MisbehavingTileirasTest, WritingNothingOrNonsense) {
-  EXPECT_ERROR(Compile("exit 0"), StatusCode::kInternal, "ended well but wrote nothing");
-  EXPECT_ERROR(Compile(": > \"$output\""), StatusCode::kInternal, "ended well but wrote nothing");
+  EXPECT_ERROR(Compile("exit 0"), StatusCode::kInternal, "its output file is missing or empty");
+  EXPECT_ERROR(Compile(": > \"$output\""), StatusCode::kInternal, "its output file is missing or empty");
   EXPECT_ERROR(Compile("echo text > \"$output\""), StatusCode::kInvalidArgument, "the image is not a cubin");
 }
 

@@ -68,8 +68,9 @@ TEST_F(ToolTest, AllWhoWantAVersionAskOnce) {
 
 TEST_F(ToolTest, WhatIsNoVersionIsAnErrorInWords) {
   EXPECT_ERROR(tools_.Find("tool", Script("a", "echo cannot open display; exit 0")), StatusCode::kUnavailable,
-               "says no version: cannot open display");
-  EXPECT_ERROR(tools_.Find("tool", Script("b", "exit 0")), StatusCode::kUnavailable, "says no version: nothing at all");
+               "printed no version: cannot open display");
+  EXPECT_ERROR(tools_.Find("tool", Script("b", "exit 0")), StatusCode::kUnavailable,
+               "printed no version: nothing at all");
   EXPECT_ERROR(tools_.Find("tool", Script("c", "echo no licence >&2; exit 9")), StatusCode::kUnavailable, "no licence");
 }
 

@@ -97,12 +97,13 @@ TEST(CompilerOptionTest, ASpaceRefusesWhatNoCompilerTakes) {
          s.AddBoolOptionAxis("approx");
          s.AddBoolOptionAxis("prec-sqrt");
        },
-       "the option axis 'approx' sets for NVRTC what the axes 'prec-div' and 'prec-sqrt' set; keep either it or those"},
+       "the option axis 'approx' sets the same NVRTC options as 'prec-div' and 'prec-sqrt': keep either 'approx' or "
+       "the other two"},
       {[](SearchSpace& s) {
          s.AddBoolOptionAxis("prec-div");
          s.AddBoolOptionAxis("approx");
        },
-       "keep either it or those"},
+       "keep either 'approx' or the other two"},
   };
   for (const Case& each : cases) {
     SearchSpace space;
@@ -239,7 +240,7 @@ TEST(TypeMacroTest, AreThoseOfTheCallsDTypesAndOfAxes) {
   EXPECT_EQ(variants[0].MakeSource(configs[1], problem).defines[0], "T=long long");
   problem.dtypes[1] = DType::kAny;
   EXPECT_ERROR(variants[0].MakeSource(configs[1], problem).Check(), StatusCode::kInvalidArgument,
-               "cannot define the macro 'T': the dtype any has no C++ type here");
+               "cannot define the macro 'T': the dtype any has no C++ type in this kind of source");
 }
 
 TEST(TypeMacroTest, OfNoTensorAreErrors) {

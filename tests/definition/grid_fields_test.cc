@@ -54,7 +54,7 @@ TEST(GridFieldsTest, AGridThatCannotBeLaunchedSaysWhatItIsMadeOf) {
   EXPECT_ERROR(null_geometry.Resolve(TermNames()), StatusCode::kInvalidArgument, "the geometry function is empty");
   GeometryFn no_threads = GeometryFn(Grid::Fixed(1)).Block(0);
   EXPECT_ERROR(no_threads.Resolve(TermNames()), StatusCode::kInvalidArgument,
-               "block: the constant 0; at least 1 is possible");
+               "block: the constant 0 is too small; at least 1 is possible");
   GeometryFn no_memory = GeometryFn(Grid::Fixed(1)).SharedMemory(0);
   EXPECT_OK(no_memory.Resolve(TermNames()));
 }

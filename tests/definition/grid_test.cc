@@ -102,7 +102,7 @@ TEST_F(GridTest, UnknownDimsAreNamed) {
   Grid grid = Grid::OneD({"K", 4});
   EXPECT_ERROR(grid.Resolve(names_), StatusCode::kInvalidArgument, "unknown dim 'K'; the kernel has: M, N, B");
   Grid by_index = Grid::OneD({Dim{5}, 4});
-  EXPECT_ERROR(by_index.Resolve(names_), StatusCode::kInvalidArgument, "no dim number 5");
+  EXPECT_ERROR(by_index.Resolve(names_), StatusCode::kInvalidArgument, "no dim has the index 5");
   Grid four = Grid::TileCoverage({{1, 1}, {1, 1}, {1, 1}, {1, 1}});
   EXPECT_ERROR(four.Resolve(names_), StatusCode::kInvalidArgument, "one to three");
 }

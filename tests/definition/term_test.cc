@@ -122,7 +122,7 @@ TEST_F(TermTest, NamesOfNothingAndNumbersWithAFractionAreRefused) {
   const Case cases[] = {
       {CeilDiv("Q", tile_), "unknown dim 'Q'; the kernel has: M, N, HUGE, and the scalars causal, count, large, eps"},
       {Term("M") * "eps", "the scalar 'eps' is a float32; terms take only integers and booleans"},
-      {Min(1, Dim{3}), "no dim number 3"},
+      {Min(1, Dim{3}), "no dim has the index 3"},
   };
   for (const Case& each : cases) EXPECT_ERROR(Evaluate(each.term), StatusCode::kInvalidArgument, each.message);
 }

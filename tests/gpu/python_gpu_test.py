@@ -101,7 +101,7 @@ def test_what_does_not_suit_is_said():
     expect(tuneonce.InvalidArgumentError, "dimension 1 of 'x' has stride 256", lambda: kernel(
         torch.randn(1024, 256, dtype=HALF, device="cuda").t(), w, y, 1e-5))
     bytes_ = torch.zeros(256 * 1024 * 2 + 2, dtype=torch.uint8, device="cuda")
-    expect(tuneonce.InvalidArgumentError, "expected a float32 tensor, as 'x' is one", lambda: kernel(x.float(), w, y, 1e-5))
+    expect(tuneonce.InvalidArgumentError, "expected a float32 tensor, the dtype of 'x'", lambda: kernel(x.float(), w, y, 1e-5))
     expect(tuneonce.InvalidArgumentError, "its code is for the dtypes float16, bfloat16", lambda: kernel(
         x.float(), w.float(), y.float(), 1e-5))
     expect(TypeError, "host memory", lambda: kernel(x.cpu(), w, y, 1e-5))

@@ -65,7 +65,7 @@ TEST_F(CallTest, AConstantExtentIsCheckedAndIsNoDim) {
   EXPECT_ERROR(check(of({5, 3}), of({4, 5}), of({2, 3})), StatusCode::kInvalidArgument,
                "kernel 'quads', parameter 'x', dimension 1: extent 3 differs from 4");
   EXPECT_ERROR(check(of({5, 4}), of({5, 5}), of({2, 3})), StatusCode::kInvalidArgument,
-               "parameter 'y', dimension 0: extent 5 differs from 4, which is declared");
+               "parameter 'y', dimension 0: extent 5 differs from the declared extent 4");
   EXPECT_ERROR(check(of({5, 4}), of({4, 5}), of({2, 0})), StatusCode::kInvalidArgument,
                "parameter 'table', dimension 1: extent 0 differs from 3");
   EXPECT_ERROR(check(of({5, 4}), of({4, 6}), of({2, 3})), StatusCode::kInvalidArgument,
@@ -205,7 +205,7 @@ TEST_F(CallTest, ADTypeThatMustBeAnothersIs) {
   EXPECT_OK(bind(w_, w_));
   EXPECT_EQ(binder.LeadingDType(call_), static_cast<std::uint64_t>(kFloat32));
   EXPECT_ERROR(bind(w_, half), StatusCode::kInvalidArgument,
-               "parameter 'y': expected a float32 tensor, as 'x' is one, got float16[8]");
+               "parameter 'y': expected a float32 tensor, the dtype of 'x', got float16[8]");
 }
 
 TEST_F(CallTest, ADimThatOccursTwiceInOneTensorMustAgree) {

@@ -141,7 +141,7 @@ TEST_F(BundleCheckTest, GridsThatAreRoundedDownAxesWithoutEffectAndUnreadFilesSh
   ExpectHas(Check({"--target", "cpu", "--device", "cpu"}), "wrong", "y");
 
   Write(parameters, kTileAxis, CpuVariant(R"({"max": [1, {"floor_div": ["N", "TILE"]}]})"));
-  ExpectHas(Check({"--target", "cpu"}), "look", "the grid grows by one block for each 64 of N, but only behind N=127");
+  ExpectHas(Check({"--target", "cpu"}), "look", "the grid grows by one block for each 64 of N, but only above N=127");
 }
 
 TEST_F(BundleCheckTest, TheShippedBundlesAreInOrder) {

@@ -280,7 +280,7 @@ TEST_F(PrecompiledBundleTest, AnotherTargetOrProcessorIsSaidInOneLine) {
   ASSERT_TRUE(Compile("other"));
   Rewrite("out/precompiled.json", "\"cpu\": \"", "\"cpu\": \"another ");
   EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable,
-               "the bundle's code for the CPU device needs the CPU 'another ");
+               "the bundle's code for the CPU device was compiled for the CPU model 'another ");
   Rewrite("other/precompiled.json", "\"target\": \"cpu\"", "\"target\": \"sm_90\"");
   Rewrite("other/precompiled.json", "\"name\": \"cpu\"", "\"name\": \"sm_90\"");
   Status status = LaunchFrom("other", Policy());

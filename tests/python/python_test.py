@@ -239,7 +239,7 @@ def test_wrong_calls_say_what_is_wrong():
         (TypeError, "the only keyword is stream", lambda: kernel(x, w, y, 1.0, streem=1)),
         (TypeError, "a stream must be an int", lambda: kernel(x, w, y, 1.0, stream="s")),
         (TypeError, "dtype that kernels do not take", lambda: kernel(x.astype(complex), w, y, 1.0)),
-        (ValueError, "'w': expected a float32 tensor, as 'x' is one, got float16[8]", lambda: kernel(x.astype("f"), w, y, 1.0)),
+        (ValueError, "'w': expected a float32 tensor, the dtype of 'x', got float16[8]", lambda: kernel(x.astype("f"), w, y, 1.0)),
         (ValueError, "'x': its code is for the dtypes float16, bfloat16, not for float32[4, 8]",
          lambda: kernel(x.astype("f"), w.astype("f"), y.astype("f"), 1.0)),
         (ValueError, "extent 4 disagrees with M=0", lambda: kernel(x[:0], w, y, 1.0)),

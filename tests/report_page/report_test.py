@@ -159,7 +159,7 @@ class ReportTest(unittest.TestCase):
         database.close()
         done = run("report", store, "-o", self.page)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("tuneonce: not read of", done.stderr)
+        self.assertIn("tuneonce: cannot read all of", done.stderr)
         overview = self.overview()
         self.assertEqual([len(overview["rows"]), len(overview["inputs"][0]["problems"])], [2, 1])
 

@@ -74,7 +74,7 @@ TEST_F(ConstantExtentTest, ALaunchTunesAndAnotherExtentIsRefused) {
   ASSERT_OK(Launch(100, 4));
   EXPECT_EQ(kernel_->counters().tunes, 1);
   EXPECT_ERROR(Launch(100, 5), StatusCode::kInvalidArgument,
-               "kernel 'sum_rows', parameter 'x', dimension 1: extent 5 differs from 4, which is declared");
+               "kernel 'sum_rows', parameter 'x', dimension 1: extent 5 differs from the declared extent 4");
   EXPECT_EQ(kernel_->counters().tunes, 1);
   ASSERT_OK(Launch(99, 4));
 }

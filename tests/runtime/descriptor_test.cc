@@ -184,7 +184,7 @@ TEST_F(DescriptorTest, WhatNoDefinitionCanHaveIsNamed) {
       {TensorMap{{rows_}}, "parameter 'x_map': the box of the tensor map has 1 entries, but 'x' has rank 2"},
       {TensorMap{{rows_, "N"}}, "the box of the tensor map must use axes and constants of at most 256, not N"},
       {TensorMap{{rows_, 257}}, "the box of the tensor map must use axes and constants of at most 256, not 257"},
-      {TensorMap{{0, 8}}, "box: the constant 0; at least 1 is possible"},
+      {TensorMap{{0, 8}}, "box: the constant 0 is too small; at least 1 is possible"},
       {TensorMap{{4, 8}, {1, 9}}, "the steps of the tensor map must use axes and constants of at most 8, not 9"},
       {TensorMap{{4, NumSms()}}, "the box of the tensor map must use axes and constants of at most 256, not num_sms"},
   };

@@ -88,7 +88,7 @@ TEST_F(DTypeVariantTest, EachRunsItsOwnCodeAndAnotherIsRefusedByName) {
   EXPECT_ERROR(kernel.Launch(stream_->get(), Of(x, kFloat16), Of(y, kFloat16)), StatusCode::kInvalidArgument,
                "kernel 'times', parameter 'x': its code is for the dtypes int32, float32, not for");
   EXPECT_ERROR(kernel.Launch(stream_->get(), Of(x, kFloat32), Of(y, kInt32)), StatusCode::kInvalidArgument,
-               "parameter 'y': expected a float32 tensor, as 'x' is one");
+               "parameter 'y': expected a float32 tensor, the dtype of 'x'");
   EXPECT_EQ(kernel.counters().tunes, 2);
 }
 
@@ -173,7 +173,9 @@ TEST_F(DTypeVariantTest, WhatContradictsTheDeclarationIsNotCreated) {
     std::vector<DType> dtypes;
     const char* error;
   };
-  for (const Bad& bad : {Bad{In("x", kFloat32, {"N"}), {kInt32}, "assumes int32 of 'x', which is declared as float32"},
+  for (const Bad& bad : {Bad{In("x", kFloat32, {"N"}),
+                             {kInt32},
+                             "an assumption lists the dtype int32 for 'x', which is declared as float32"},
                          Bad{In("x", {"N"}), {}, "an assumption lists no dtype for 'x'"},
                          Bad{In("x", {"N"}), {DType::kAny}, "assumes any of 'x'"}}) {
     KernelDefinition definition("times");

@@ -75,7 +75,8 @@ TEST_F(ManyParametersTest, AKernelOfAllThatAreAllowedIsTunedStoredAndLaunched) {
 TEST_F(ManyParametersTest, OneMoreIsRefusedBeforeAnythingIsCompiled) {
   Result<TunedKernel> kernel = TunedKernel::Create(Define(kScalars + 1), AutotunePolicy());
   ASSERT_FALSE(kernel.ok());
-  EXPECT_NE(kernel.status().message().find("it has 129 parameters; at most 128 are possible"), std::string::npos)
+  EXPECT_NE(kernel.status().message().find("the kernel has 129 parameters; at most 128 are possible"),
+            std::string::npos)
       << kernel.status().message();
 }
 

@@ -25,7 +25,7 @@ TEST_F(PointerTableTest, WhatCannotBeDeclaredIsRefused) {
       {{In("a", kFloat32, {"G", "M"}).ByPointers({"G"})},
        {},
        plain,
-       "lets the dim 'G' vary, but its tensors have no such dim"},
+       "lets the dim 'G' vary, but the tensors in the table have no such dim"},
       {{a, Scalar<int>("s").ByPointers()}, {}, plain, "parameter 's': ByPointers is only for tensor parameters"},
       {{a, StrideValue("a", 1)}, {}, plain, "StrideValue('a', 1): a tensor that is passed ByPointers is always dense"},
       {{a, Descriptor("map", "a", TensorMap{{8, 8}})}, {}, plain, "is passed as a table of pointers"},

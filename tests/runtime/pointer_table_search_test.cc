@@ -52,7 +52,7 @@ TEST_F(PointerTableTest, IsNotIsolatedAndSaysSo) {
   ASSERT_OK(here);
   ASSERT_FALSE(here->notes.empty());
   EXPECT_EQ(here->notes.back(),
-            "candidates ran in this process: 'x' is a table of pointers, which are addresses of this process");
+            "candidates ran in this process: 'x' is a table of pointers, which are not valid in a worker process");
   policy_.search.isolation = Isolation::kRequired;
   EXPECT_ERROR(search(), StatusCode::kFailedPrecondition, "which cannot be used: 'x' is a table of pointers");
   EXPECT_TRUE(AreAll(y, -1));

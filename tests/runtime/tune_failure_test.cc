@@ -297,7 +297,8 @@ TEST_F(TuneFailureTest, ALaunchThatNeedNotWaitRunsTheBaselineWhileAnotherProcess
   EXPECT_EQ(kernel.counters().fallbacks, 1);
   EXPECT_EQ(kernel.counters().failed_tunes, 0);
   ASSERT_EQ(observer_->warnings.size(), 1u);
-  EXPECT_NE(observer_->warnings[0].find("another process is tuning this key; the baseline runs until then"),
+  EXPECT_NE(observer_->warnings[0].find(
+                "another process is tuning this key; the baseline runs until this key has a selection"),
             std::string::npos)
       << observer_->warnings[0];
 }

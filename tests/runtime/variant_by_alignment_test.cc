@@ -281,7 +281,7 @@ TEST_F(VariantByAlignmentTest, AtMost32VariantsArePossible) {
     definition.AddVariant(definition.variants().back());
   }
   EXPECT_ERROR(TunedKernel::Create(definition, policy_), StatusCode::kInvalidArgument,
-               "kernel 'doubled': it has 33 variants; at most 32 are possible");
+               "kernel 'doubled': the kernel has 33 variants; at most 32 are possible");
 }
 
 }  // namespace

@@ -103,13 +103,14 @@ TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
       {[](CUstream, const Config&, const CallArguments& a) {
          return a.tensor("q").data == nullptr ? Status() : InternalError("?");
        },
-       FailureKind::kLaunch, "kernel 'scale': the launcher asked for the tensor 'q', which is not a parameter"},
+       FailureKind::kLaunch,
+       "kernel 'scale': the launcher asked for the tensor 'q', but the kernel has no parameter of this name"},
       {[](CUstream, const Config&, const CallArguments& a) {
          return a.scalar<int>("factor") == 0 ? Status() : InternalError("?");
        },
        FailureKind::kLaunch, "asked for the scalar 'factor' as int32; it is float32"},
       {[](CUstream, const Config&, const CallArguments& a) { return a.dim("M") == 0 ? Status() : InternalError("?"); },
-       FailureKind::kLaunch, "asked for the dim 'M', but the kernel has no such parameter or dim"},
+       FailureKind::kLaunch, "asked for the dim 'M', but the kernel has no dim of this name"},
       {[](CUstream, const Config&, const CallArguments&) { return Status(); }, FailureKind::kRun,
        "launched nothing on the stream"},
       {[&](CUstream s, const Config&, const CallArguments& a) {

@@ -337,14 +337,16 @@ TEST_F(IsolationTest, WhatCannotBeIsolatedSaysWhy) {
     const float factor = 2;
     return exhaustive_search(tactics.Definition(), stream_->get(), {x_view, y_view, factor}, options_);
   };
-  EXPECT_ERROR(search(), StatusCode::kFailedPrecondition, "is launched by a function of this process");
+  EXPECT_ERROR(search(), StatusCode::kFailedPrecondition,
+               "is launched by a function, which a worker process cannot call");
   options_.isolation = Isolation::kPreferred;
   Result<TuningResult> here = search();
   ASSERT_OK(here);
   EXPECT_FALSE(here->is_isolated);
   ASSERT_FALSE(here->notes.empty());
   EXPECT_EQ(here->notes.back(),
-            "candidates ran in this process: variant 'callable' is launched by a function of this process");
+            "candidates ran in this process: variant 'callable' is launched by a function, which a worker process "
+            "cannot call");
 
   options_.isolation = Isolation::kRequired;
   options_.timer = &timer;

@@ -265,7 +265,8 @@ TEST_F(KernelComparisonTest, TwoBackEndsOfOneKernelAreNamed) {
   b.backend = "none";
   compared = Compare(a, b);
   EXPECT_EQ(compared.status().message(),
-            "B: kernel 'scale' has no back end and no variant 'none' for cpu; it has (BACKEND:VARIANT): slow:slow, "
+            "B: kernel 'scale' has neither a back end nor a variant named 'none' for cpu; it has (BACKEND:VARIANT): "
+            "slow:slow, "
             "fast:fast, fast:nothing");
 }
 

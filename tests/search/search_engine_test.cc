@@ -136,7 +136,7 @@ TEST_F(SearchEngineTest, TheSpeedupIsNeverBelowOne) {
 
 TEST_F(SearchEngineTest, AClockThatSeesNothingIsAFailure) {
   EXPECT_ERROR(Search({{"a", 0}, {"base", 0}}, 1), StatusCode::kInternal,
-               "run: the timer gave no time that is a positive number");
+               "run: the timer returned a time that is not a positive number");
   Result<TuningResult> one = Search({{"c", 0}, {"d", 10}}, 0);
   EXPECT_EQ(Best(one), "i=1");
   ASSERT_EQ(one->failures.size(), 1u);

@@ -264,7 +264,7 @@ TEST(WorkerHostTest, SignalsOfTheHostAreNotTheWorkers) {
 TEST(WorkerHostTest, WhereTheSystemGivesNoProcessThereIsNoWorker) {
   int result = InChild([] {
     testing::LimitThreads(1);
-    EXPECT_ERROR(StartObedient(), StatusCode::kResourceExhausted, "no thread for a worker");
+    EXPECT_ERROR(StartObedient(), StatusCode::kResourceExhausted, "cannot start a thread for a worker process");
   });
   if (result == testing::kCannotBeTested) GTEST_SKIP() << "the number of processes cannot be limited here";
   EXPECT_EQ(result, 0);

@@ -85,7 +85,7 @@ class MpiRank final : public RankGroup {
     MPI_Is_thread_main(&is_main);
     if (level >= MPI_THREAD_SERIALIZED || is_main != 0) return Status();
     return FailedPreconditionError(
-        "MPI allows calls only from its main thread, and this is another one: call MPI_Init_thread with "
+        "MPI allows calls only from its main thread, but another thread called it: call MPI_Init_thread with "
         "MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE");
   }
 

@@ -112,8 +112,9 @@ Status FleetRecords::Put(TuningRecord record, std::uint64_t token) {
                                          std::to_string(token), server_.KeepMs(), kernel},
                                         server_.Deadline()));
   if (reply.integer == 1) return Status();
-  return FailedPreconditionError("the lease for tuning " + record.key.kernel + " " + record.key.key_text +
-                                 " passed to another host, whose record is kept in " + server_.place());
+  return FailedPreconditionError("cannot store the record of " + record.key.kernel + " " + record.key.key_text +
+                                 ": the lease for tuning the key passed to another host, whose record is kept in " +
+                                 server_.place());
 }
 
 Status FleetRecords::Remove(const TuningKey& key) {

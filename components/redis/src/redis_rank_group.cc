@@ -46,9 +46,10 @@ return redis.call('HGET', KEYS[1], ARGV[2])
 constexpr milliseconds kFirstPause(1), kLongestPause(20);
 
 Status Lost(const RedisOptions& redis) {
-  return FailedPreconditionError(redis.ToString() +
-                                 " was restarted or emptied since this group began, and agreements of the ranks may be "
-                                 "lost: start the job again (RedisRankOptions::survives_restart)");
+  return FailedPreconditionError(
+      redis.ToString() +
+      " was restarted or emptied since this group began, and agreements of the ranks may be "
+      "lost: start the job again, or set RedisRankOptions::survives_restart if the server keeps its data");
 }
 
 /// That each connection is to the server's same start.
@@ -60,7 +61,9 @@ class SameStart {
     if (survives_restart_) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(RedisReply info, connection.Call({"INFO", "server"}, deadline));
     const std::size_t begin = info.text.find("run_id:");
-    if (begin == std::string::npos) return FailedPreconditionError("INFO server has no run_id");
+    if (begin == std::string::npos)
+      return FailedPreconditionError(redis.ToString() +
+                                     ": INFO server returned no run_id, by which a restart is detected");
     const std::string start = info.text.substr(begin, info.text.find('\r', begin) - begin);
     if (start_.empty()) start_ = start;
     return start == start_ ? Status() : Lost(redis);
@@ -75,7 +78,8 @@ class RedisRank final : public RankGroup {
  public:
   static Result<std::shared_ptr<RankGroup>> Make(RedisRankOptions options) {
     if (options.size < 1 || options.rank < 0 || options.rank >= options.size) {
-      return InvalidArgumentError(absl::StrCat("invalid rank ", options.rank, " of ", options.size));
+      return InvalidArgumentError(absl::StrCat("RedisRankOptions::rank is ", options.rank, " and size is ",
+                                               options.size, ": the rank must be within 0 to size - 1"));
     }
     if (options.expiry_seconds < 1) return InvalidArgumentError("RedisRankOptions::expiry_seconds must be at least 1");
     auto start = std::make_shared<SameStart>(options.survives_restart);
