@@ -130,7 +130,8 @@ Status Importer::CheckListed(const Config& config) const {
     if (values.count(value) > 0) continue;
     return InvalidArgumentError(config.AxisName(i) + "=" + value + ": the axis has the values " + Listed(values));
   }
-  return InvalidArgumentError("{" + config.ToString() + "} is not a config of the kernel");
+  return InvalidArgumentError("{" + config.ToString() +
+                              "}: the kernel has each of these values, but no config that combines them");
 }
 
 Result<Config> Importer::ConfigOf(const SelectionsFile::Selection& selection) const {

@@ -75,7 +75,7 @@ Result<Target> TargetOf(const KernelDefinition& definition, const Options& optio
     if (!target.is_cpu_device && definition.VariantsFor(target).ok()) return target;
   }
   return UnimplementedError(
-      absl::StrCat(definition.name(), ": no variant runs on a known GPU: name one with --target"));
+      absl::StrCat(definition.name(), ": no variant runs on a known GPU: name a GPU with --target"));
 }
 
 Result<KernelEvidence> EvidenceOf(const KernelSource& source) {
@@ -226,7 +226,9 @@ Classification WholeOf(const std::vector<OfVariant>& variants) {
     }
     if (whole.reasons.empty() || (whole.family == nullptr && each.family != nullptr)) whole = each;
   }
-  if (whole.reasons.empty()) whole.reasons.push_back("the code of no variant can be analyzed");
+  if (whole.reasons.empty())
+    whole.reasons.push_back(
+        "no variant's code could be analyzed: see each variant's `no_evidence` (empty: it builds no config)");
   return whole;
 }
 
