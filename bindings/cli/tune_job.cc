@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/number_text.h"
+#include "base/short_list.h"
 #include "cuda/driver_api.h"
 #include "definition/fill_bytes.h"
 #include "definition/open_dtype.h"

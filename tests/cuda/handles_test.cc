@@ -188,7 +188,7 @@ TEST_F(HandlesTest, ABlockForOtherProcessesIsFreedAlsoWhereItHasNoHandle) {
   EXPECT_EQ(before, now);
   EXPECT_ERROR(ExportedBlock::Allocate(api(), total * 2), StatusCode::kResourceExhausted, "cuMemAlloc");
   EXPECT_ERROR(ExportedBlock::Allocate(api(), 0), StatusCode::kInvalidArgument, "0 bytes");
-  EXPECT_ERROR(ImportedBlock::Open(api(), "handle"), StatusCode::kInvalidArgument, "of 6 bytes");
+  EXPECT_ERROR(ImportedBlock::Open(api(), "handle"), StatusCode::kInvalidArgument, "has 6 bytes");
 }
 
 TEST_F(HandlesTest, AnOlderDriverCannotListParameters) {

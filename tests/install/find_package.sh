@@ -43,7 +43,7 @@ for file in bash-completion/completions/tuneonce zsh/site-functions/_tuneonce fi
             man/man1/tuneonce.1 man/man1/tuneonce-tune.1; do
   [ -s "$work/prefix/share/$file" ] || { echo "$file is not installed"; exit 1; }
 done
-grep -q "none of this name in $work/prefix/share/tuneonce/bundles (" <<< "$said" || { echo "$said"; exit 1; }
+grep -q "no bundle of that name in $work/prefix/share/tuneonce/bundles (" <<< "$said" || { echo "$said"; exit 1; }
 # What is loaded by name is the program's own, also where the program was found by PATH and such a file lies in the working
 # directory.
 mkdir "$work/trap"
