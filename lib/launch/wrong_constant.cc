@@ -24,8 +24,11 @@ Result<AssumptionChecks::Check> AssumptionChecks::DTypeCheck(const KernelDefinit
   TUNEONCE_ASSIGN_OR_RETURN(check.parameter, TensorIndex(definition, assumption.tensor));
   const DType declared = definition.parameters()[check.parameter].dtype;
   for (DType dtype : assumption.dtypes) {
-    const bool may_be = dtype != DType::kAny && (declared == DType::kAny || declared == dtype);
-    if (!may_be) {
+    if (dtype == DType::kAny) {
+      return InvalidArgumentError("an assumption lists the dtype any for '" + assumption.tensor +
+                                  "': list the dtypes that the code is for");
+    }
+    if (declared != DType::kAny && declared != dtype) {
       return InvalidArgumentError(absl::StrCat("an assumption lists the dtype ", std::string(DTypeName(dtype)),
                                                " for '", assumption.tensor, "', which is declared as ",
                                                std::string(DTypeName(declared))));

@@ -124,7 +124,7 @@ TEST(CubinToolchainTest, AFatbinIsTakenWholeAndByName) {
   ASSERT_OK(fatbin);
   EXPECT_OK(CubinToolchain().Compile(KernelSource::Cubin(*fatbin, "first"), Hints(), Sm(90)));
   EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(*fatbin, ""), Hints(), Sm(90)),
-               StatusCode::kInvalidArgument, "name the kernel");
+               StatusCode::kInvalidArgument, "pass the kernel");
   for (std::size_t kept : {std::size_t{4}, std::size_t{15}, std::size_t{16}, fatbin->size() - 1}) {
     EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(fatbin->substr(0, kept), "first"), Hints(), Sm(90)),
                  StatusCode::kInvalidArgument, "truncated");

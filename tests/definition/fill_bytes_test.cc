@@ -180,11 +180,12 @@ TEST(FillBytesTest, ADeclarationThatCannotBeIsRefusedWithTheDefinition) {
     const char* message;
   };
   for (const Case& c : std::vector<Case>{
-           {Scalar<std::int32_t>("n").ForWarmup(0.5), "parameter 'n': the warm-up value 0.5 is no int32"},
+           {Scalar<std::int32_t>("n").ForWarmup(0.5),
+            "parameter 'n': the warm-up value 0.5 cannot be represented as int32"},
            {Scalar<std::int32_t>("n").ForWarmup(WarmupFill::Iota()),
             "the warm-up value of a scalar must be one number"},
            {Scalar<std::int32_t>("n").ForWarmup(WarmupFill::Constant("Q")), "names the dim 'Q'"},
-           {In("t", kUInt8, {"N"}).ForWarmup(-1), "parameter 't': the warm-up value -1 is no uint8"},
+           {In("t", kUInt8, {"N"}).ForWarmup(-1), "parameter 't': the warm-up value -1 cannot be represented as uint8"},
            {In("t", {"N"}).ForWarmup(WarmupFill::Uniform(3, 3)), "the warm-up range [3, 3) is empty"},
            {In("t", {}).ForWarmup(1), "only scalars and tensors with dims"},
            {Out("t", {"N"}).ForWarmup(1), "an output that the kernel does not read"},

@@ -63,11 +63,11 @@ TEST_F(CallTest, AConstantExtentIsCheckedAndIsNoDim) {
   ASSERT_OK(check(of({5, 4}), of({4, 5}), of({2, 3})));
   EXPECT_EQ(call_.problem.dims[Dim{0}], 5);
   EXPECT_ERROR(check(of({5, 3}), of({4, 5}), of({2, 3})), StatusCode::kInvalidArgument,
-               "kernel 'quads', parameter 'x', dimension 1: extent 3 differs from 4");
+               "kernel 'quads', parameter 'x', dimension 1: extent 3 differs from the declared extent 4");
   EXPECT_ERROR(check(of({5, 4}), of({5, 5}), of({2, 3})), StatusCode::kInvalidArgument,
                "parameter 'y', dimension 0: extent 5 differs from the declared extent 4");
   EXPECT_ERROR(check(of({5, 4}), of({4, 5}), of({2, 0})), StatusCode::kInvalidArgument,
-               "parameter 'table', dimension 1: extent 0 differs from 3");
+               "parameter 'table', dimension 1: extent 0 differs from the declared extent 3");
   EXPECT_ERROR(check(of({5, 4}), of({4, 6}), of({2, 3})), StatusCode::kInvalidArgument,
                "'y', dimension 1 ('N'): extent 6 disagrees with N=5");
 }

@@ -177,7 +177,7 @@ TEST_F(DTypeVariantTest, WhatContradictsTheDeclarationIsNotCreated) {
                              {kInt32},
                              "an assumption lists the dtype int32 for 'x', which is declared as float32"},
                          Bad{In("x", {"N"}), {}, "an assumption lists no dtype for 'x'"},
-                         Bad{In("x", {"N"}), {DType::kAny}, "assumes any of 'x'"}}) {
+                         Bad{In("x", {"N"}), {DType::kAny}, "an assumption lists the dtype any for 'x': list"}}) {
     KernelDefinition definition("times");
     Variant variant([](const Config&, const Problem&) { return Times("int", "2"); });
     definition.Parameters({bad.x, Out("y", {"N"}), DimValue("N")})
