@@ -133,7 +133,7 @@ Status MakeRankMessages(const std::string& folder) {
   failed.status = Status::FromDriver(StatusCode::kInternal, "the context is lost", 700, /*sticky=*/true);
   const std::vector<std::pair<char, std::string>> messages = {
       {0, EncodeVote(vote)},
-      {1, EncodeSelections({{key, std::string("a record")}, {other, InternalError("none")}})},
+      {1, EncodeDecisions({{key, std::string("a record")}, {other, InternalError("none")}})},
       {2, EncodeChecks({{key, other}, {other, InternalError("none")}})},
       {3, EncodeOffer({/*is_last=*/false, key, /*at_bound=*/true, other})},
       {4, EncodeWord({SearchWord::kFinals, {3, 1, 2}, /*num_ranks=*/4, {key, other}})},

@@ -60,13 +60,13 @@ void Lead(const tuneonce::SearchAnswer& answer) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string body(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const std::string bytes = (data[0] & kAsItComes) != 0 ? body : tuneonce::Frozen(body);
+  const std::string bytes = (data[0] & kAsItComes) != 0 ? body : tuneonce::WithChecksum(body);
   switch ((data[0] & ~kAsItComes) % 8) {
     case 0:
       (void)Read<tuneonce::Vote>(bytes, tuneonce::DecodeVote, tuneonce::EncodeVote);
       break;
     case 1:
-      (void)Read<tuneonce::RankSelections>(bytes, tuneonce::DecodeSelections, tuneonce::EncodeSelections);
+      (void)Read<tuneonce::RankDecisions>(bytes, tuneonce::DecodeDecisions, tuneonce::EncodeDecisions);
       break;
     case 2:
       (void)Read<tuneonce::RankChecks>(bytes, tuneonce::DecodeChecks, tuneonce::EncodeChecks);
