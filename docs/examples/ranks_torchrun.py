@@ -81,7 +81,7 @@ def main() -> int:
 
     from_graph = served(step, y, device)
     error = (y.float() - x.half().float() @ w.half().float()).abs().max().item()
-    choice = matmul.kernel.explain(shape)
+    plan = matmul.kernel.explain(shape)
     line = {"rank": rank, "config": str(plan.config), "variant": plan.variant, "from_graph": from_graph, "error": error}
     lines = [None] * size
     dist.all_gather_object(lines, line)
