@@ -12,6 +12,8 @@ inline namespace v0 {
 namespace {
 
 constexpr std::size_t kMostShown = 5;
+/// A longer text cannot be a misspelled name, and comparing it would take time.
+constexpr std::size_t kMostCompared = 64;
 
 /// Returns how many characters have to be inserted, deleted or replaced to make one text of the other.
 std::size_t EditDistance(std::string_view from, std::string_view to) {
@@ -33,12 +35,14 @@ std::size_t EditDistance(std::string_view from, std::string_view to) {
 std::string ShortList(std::vector<std::string> names, std::string_view wanted) {
   if (names.empty()) return "none";
   if (names.size() <= kMostShown) return absl::StrJoin(names, ", ");
-  constexpr std::size_t kMostCompared =
-      64;  // A longer text cannot be a misspelled name, and comparing it would take time.
   if (!wanted.empty() && wanted.size() <= kMostCompared) {
-    auto distance = [&](const std::string& name) { return EditDistance(name.substr(0, kMostCompared), wanted); };
-    std::stable_sort(names.begin(), names.end(),
-                     [&](const std::string& a, const std::string& b) { return distance(a) < distance(b); });
+    std::vector<std::pair<std::size_t, std::string>> rated;
+    for (std::string& name : names) {
+      const std::size_t distance = EditDistance(std::string_view(name).substr(0, kMostCompared), wanted);
+      rated.emplace_back(distance, std::move(name));
+    }
+    std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = std::move(rated[i].second);
   }
   return absl::StrCat(absl::StrJoin(names.begin(), names.begin() + kMostShown, ", "), ", and ",
                       names.size() - kMostShown, " more");

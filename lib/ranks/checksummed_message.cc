@@ -9,17 +9,17 @@ constexpr std::size_t kChecksumBytes = 16;
 }  // namespace
 
 std::string WithChecksum(std::string body) {
-  MessageWriter freeze;
-  Write(freeze, Fingerprinter().Add(body).Finish());
-  return body + freeze.Take();
+  MessageWriter checksum;
+  Write(checksum, Fingerprinter().Add(body).Finish());
+  return body + checksum.Take();
 }
 
 Result<std::string_view> Opened(const std::string& bytes) {
   std::string_view all = bytes;
   if (all.size() < kChecksumBytes) return InternalError("a message was truncated");
   std::string_view body = all.substr(0, all.size() - kChecksumBytes);
-  MessageReader freeze(all.substr(body.size()));
-  if (ReadFingerprint(freeze) != Fingerprinter().Add(body).Finish())
+  MessageReader checksum(all.substr(body.size()));
+  if (ReadFingerprint(checksum) != Fingerprinter().Add(body).Finish())
     return InternalError("a message was truncated or changed");
   return body;
 }

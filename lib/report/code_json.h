@@ -18,7 +18,7 @@ struct RecordedCode {
 };
 
 /// A file of records (RecordsToJson) that carries code, too: its field "code" is a list of {"key", "bytes"}, the bytes
-/// frozen with their key and a checksum, in base64. Not in builds without JSON. REQUIRES: `records_json` is of
+/// with their key and a checksum, in base64. Not in builds without JSON. REQUIRES: `records_json` is of
 /// RecordsToJson.
 TUNEONCE_API std::string WithCode(const std::string& records_json, const std::vector<RecordedCode>& code);
 

@@ -17,7 +17,7 @@ inline namespace v0 {
 /// next list, and include it in their own list after that. Thread-safe.
 class AgreedKeys {
  public:
-  using Key = PendingKeys::Waiting;
+  using Key = PendingKeys::Entry;
 
   /// Records that the ranks agreed on `key`, which has this name in their lists.
   void Add(const Fingerprint& name, Key key) {

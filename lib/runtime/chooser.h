@@ -64,6 +64,10 @@ struct StoreMiss {
   bool is_to_check = false;
 };
 
+/// The `StoreMiss::detail` of a config that was imported and is to be compared with the baseline.
+inline constexpr char kIsToCheck[] =
+    "the config was imported and has not run here yet: it is compared with the baseline before its first launch";
+
 /// Finds what a key is to run, and makes it ready: from the store, under a lease of the key, else by a search, which
 /// it remembers. Whether and when a key is chosen for, and what runs meanwhile, others decide.
 /// REQUIRES: what it is made of outlives it. Thread-safe; one thread at a time chooses for a key.

@@ -43,11 +43,7 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Lau
     serving.accept_incomplete |= accept_incomplete;
     std::optional<Found> found = FindRecord(in_store, serving, &miss);
     const bool serves = found && IsVerifiedHere(*found, in_store, request.call.call(), serving);
-    if (found && !serves)
-      miss = {
-          RecordMiss::kRefused,
-          "the config was imported and has not run here yet: it is compared with the baseline before its first launch",
-          true};
+    if (found && !serves) miss = {RecordMiss::kRefused, kIsToCheck, /*is_to_check=*/true};
     return serves ? std::optional<TuningRecord>(std::move(found->record)) : std::nullopt;
   };
   // Another key of this list may have the same record.

@@ -16,8 +16,6 @@ namespace {
 
 using DeviceState = ReadyKeys::DeviceState;
 
-constexpr char kIsToCheck[] =
-    "the config was imported and has not run here yet: it is compared with the baseline before its first launch";
 constexpr char kHasOtherCode[] =
     "the config's code has changed since it was verified, and is compared with the baseline before its first launch";
 

@@ -35,7 +35,7 @@ MissPolicy::MissPolicy(const Chooser::Context& context, Chooser& chooser)
       chooser_(chooser),
       failed_(std::chrono::milliseconds(std::max(0, context.policy.retry_after_ms))),
       keeper_(*context.definition, context.policy.kept_inputs_bytes),
-      waiting_(context.policy.max_ready_keys) {}
+      pending_(context.policy.max_ready_keys) {}
 
 Status MissPolicy::CheckMayMiss() const {
   TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
@@ -56,7 +56,7 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const LaunchKey&
   if (std::optional<Status> launched = LaunchWhereNothingIsTuned(stream, call, key)) return *launched;
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     Status launched = LaunchInstead(stream, call, key, *failed);
-    if (waiting_.Has(key)) MakeFallbackKnown(call, key);  // The fallback config may have been loaded just now.
+    if (pending_.Has(key)) MakeFallbackKnown(call, key);  // The fallback config may have been loaded just now.
     return launched;
   }
   if (to_.policy.ranks.group != nullptr) return LaunchNotAgreed(stream, call, key);
@@ -234,7 +234,7 @@ TuneOutcome MissPolicy::MakeReady(const TuneRequest& request, const LaunchKey& k
     if (is_cut_short) return outcome;
     if (outcome.status.ok()) {
       failed_.Remove(flight);
-      waiting_.Remove(key);
+      pending_.Remove(key);
       // Otherwise it is tuned by TunePending.
     } else if (!outcome.is_not_stored || to_.policy.mode == Mode::kStoredOnly) {
       outcome.is_news = NoteFailure(flight, to_.announcer.KeyText(request.call.call(), key.left_out()), outcome);
@@ -306,7 +306,7 @@ Status MissPolicy::WarmFallback(const BoundCall& bound, const TuneLimits* limits
 void MissPolicy::Freeze() {
   frozen_ = true;
   // Their launches are counted as misses from now on.
-  for (const PendingKeys::Waiting& waiting : waiting_.TakeAll()) to_.ready_keys.DropProvisional(waiting.key);
+  for (const PendingKeys::Entry& waiting : pending_.TakeAll()) to_.ready_keys.DropProvisional(waiting.key);
   to_.ready_keys.Keep();
 }
 

@@ -68,14 +68,14 @@ class MissPolicy {
   Status WarmFallback(const BoundCall& bound, const TuneLimits* limits = nullptr);
   Status MakePending(const BoundCall& call);
   /// Returns a pending key with what is needed to make a call of it later. `inputs` may be null.
-  PendingKeys::Waiting WaitingOf(const BoundCall& call, const LaunchKey& key,
-                                 std::shared_ptr<const KeptInputs> inputs) const;
+  PendingKeys::Entry PendingOf(const BoundCall& call, const LaunchKey& key,
+                               std::shared_ptr<const KeptInputs> inputs) const;
   /// Returns OK if a search can run on this call. Errors: those of the call, which do not concern its key.
   Status CheckTunable(CUstream stream, TuningCall& call);
   /// Returns the pending keys of the current device that TunePending should tune now.
-  Result<std::vector<PendingKeys::Waiting>> Due() const;
+  Result<std::vector<PendingKeys::Entry>> Due() const;
   /// Runs `tune` on the copied inputs of the launch that met a pending key, or else on fills.
-  Status OnInputs(CUstream stream, const PendingKeys::Waiting& waiting, const std::function<Status(TuningCall&)>& tune);
+  Status OnInputs(CUstream stream, const PendingKeys::Entry& waiting, const std::function<Status(TuningCall&)>& tune);
   /// Counts a failed tune, notifies the observer and remembers it. Returns TuneOutcome::is_news.
   bool NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
   /// Drops the oldest keys and failures beyond max_ready_keys. REQUIRES: the caller is TunePending.
@@ -95,7 +95,7 @@ class MissPolicy {
   void Freeze();
   std::vector<std::string> frozen_misses() const;
   std::int64_t num_fallbacks() const { return fallbacks_.Sum(); }
-  std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+  std::int64_t num_pending() const { return static_cast<std::int64_t>(pending_.size()); }
   std::int64_t kept_inputs_bytes() const { return keeper_.bytes(); }
 
  private:
@@ -133,9 +133,9 @@ class MissPolicy {
   TuneOutcome VerifyReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool only_serves,
                           const TuneOutcome& so_far);
   /// Makes a call of the key, on its copied inputs or else on fills.
-  Result<TuningCall> CallOf(CUstream stream, const PendingKeys::Waiting& waiting);
+  Result<TuningCall> CallOf(CUstream stream, const PendingKeys::Entry& waiting);
   /// Tunes one pending key.
-  Status ChooseWaiting(CUstream stream, const PendingKeys::Waiting& waiting);
+  Status TunePendingKey(CUstream stream, const PendingKeys::Entry& waiting);
 
   const Chooser::Context to_;
   Chooser& chooser_;
@@ -146,7 +146,7 @@ class MissPolicy {
   TuneOnce tune_once_;
   FailedTunes failed_;
   InputKeeper keeper_;
-  PendingKeys waiting_;
+  PendingKeys pending_;
 };
 
 }  // namespace v0

@@ -38,7 +38,7 @@ Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
 
 void MissPolicy::Forget(const LaunchKey& key) {
   failed_.Remove(FlightOf(key));
-  waiting_.Remove(key);
+  pending_.Remove(key);
 }
 
 Result<std::optional<MissPolicy::Refusal>> MissPolicy::RefusalOf(CUstream stream, const LaunchKey& key) const {

@@ -5,52 +5,52 @@
 namespace tuneonce {
 inline namespace v0 {
 
-bool PendingKeys::Add(Waiting waiting) {
+bool PendingKeys::Add(Entry entry) {
   MutexLock lock(mutex_);
-  TuneOnce::Key words = FlightOf(waiting.key);
-  if (waiting_.count(words) != 0) return true;
-  if (waiting_.size() >= most_) return false;
-  waiting_.emplace(std::move(words), std::move(waiting));
+  TuneOnce::Key words = FlightOf(entry.key);
+  if (pending_.count(words) != 0) return true;
+  if (pending_.size() >= most_) return false;
+  pending_.emplace(std::move(words), std::move(entry));
   return true;
 }
 
 bool PendingKeys::Has(const LaunchKey& key) const {
   MutexLock lock(mutex_);
-  return waiting_.count(FlightOf(key)) != 0;
+  return pending_.count(FlightOf(key)) != 0;
 }
 
 void PendingKeys::Remove(const LaunchKey& key) {
   std::shared_ptr<const KeptInputs> inputs;  // Freed after the lock is released.
   MutexLock lock(mutex_);
-  auto found = waiting_.find(FlightOf(key));
-  if (found == waiting_.end()) return;
+  auto found = pending_.find(FlightOf(key));
+  if (found == pending_.end()) return;
   inputs = std::move(found->second.inputs);
-  waiting_.erase(found);
+  pending_.erase(found);
 }
 
 void PendingKeys::ReleaseInputs(const LaunchKey& key) {
   std::shared_ptr<const KeptInputs> inputs;
   MutexLock lock(mutex_);
-  auto found = waiting_.find(FlightOf(key));
-  if (found != waiting_.end()) inputs = std::move(found->second.inputs);
+  auto found = pending_.find(FlightOf(key));
+  if (found != pending_.end()) inputs = std::move(found->second.inputs);
 }
 
-std::vector<PendingKeys::Waiting> PendingKeys::Due(const std::function<bool(const TuneOnce::Key&)>& is_due) const {
+std::vector<PendingKeys::Entry> PendingKeys::Due(const std::function<bool(const TuneOnce::Key&)>& is_due) const {
   MutexLock lock(mutex_);
-  std::vector<Waiting> due;
-  for (const auto& [words, waiting] : waiting_) {
+  std::vector<Entry> due;
+  for (const auto& [words, waiting] : pending_) {
     if (is_due(words)) due.push_back(waiting);
   }
   return due;
 }
 
-std::vector<PendingKeys::Waiting> PendingKeys::TakeAll() {
-  std::map<TuneOnce::Key, Waiting> taken;
+std::vector<PendingKeys::Entry> PendingKeys::TakeAll() {
+  std::map<TuneOnce::Key, Entry> taken;
   {
     MutexLock lock(mutex_);  // In one step, because a key that is added meanwhile would be lost.
-    taken.swap(waiting_);
+    taken.swap(pending_);
   }
-  std::vector<Waiting> all;
+  std::vector<Entry> all;
   all.reserve(taken.size());
   for (auto& [words, waiting] : taken) all.push_back(std::move(waiting));
   return all;
@@ -58,7 +58,7 @@ std::vector<PendingKeys::Waiting> PendingKeys::TakeAll() {
 
 std::size_t PendingKeys::size() const {
   MutexLock lock(mutex_);
-  return waiting_.size();
+  return pending_.size();
 }
 
 }  // namespace v0

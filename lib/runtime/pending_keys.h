@@ -22,7 +22,7 @@ inline namespace v0 {
 /// Freeze finds them. Thread-safe.
 class PendingKeys {
  public:
-  struct Waiting {
+  struct Entry {
     LaunchKey key;
     InputShape shape;
     std::string text;                          ///< "M=128, x:float16".
@@ -33,21 +33,21 @@ class PendingKeys {
   explicit PendingKeys(std::size_t most) : most_(most) {}
 
   /// Returns false if the list is full. A key that is pending already stays so.
-  bool Add(Waiting waiting);
+  bool Add(Entry entry);
   bool Has(const LaunchKey& key) const;
   void Remove(const LaunchKey& key);
   /// Frees the launch's inputs. The key stays pending.
   void ReleaseInputs(const LaunchKey& key);
   /// Returns the keys for which `is_due` returns true, in no particular order.
-  std::vector<Waiting> Due(const std::function<bool(const TuneOnce::Key& key)>& is_due) const;
+  std::vector<Entry> Due(const std::function<bool(const TuneOnce::Key& key)>& is_due) const;
   /// Removes and returns all keys, in no particular order.
-  std::vector<Waiting> TakeAll();
+  std::vector<Entry> TakeAll();
   std::size_t size() const;
 
  private:
   const std::size_t most_;
   mutable Mutex mutex_;
-  std::map<TuneOnce::Key, Waiting> waiting_ TUNEONCE_GUARDED_BY(mutex_);
+  std::map<TuneOnce::Key, Entry> pending_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace v0

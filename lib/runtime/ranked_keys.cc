@@ -241,7 +241,7 @@ void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_fallback) {
     // If one rank dropped it, that rank would run another config than the others.
     impl.ready_keys.Keep();
     impl.agreed.Add(NameOf(impl.definition->name(), entry.contribution.key, 0),
-                    impl.misses.WaitingOf(call.call(), entry.key.key, /*inputs=*/nullptr));
+                    impl.misses.PendingOf(call.call(), entry.key.key, /*inputs=*/nullptr));
     return Status();
   });
   if (!done.ok()) FinishFailed(entry, done);

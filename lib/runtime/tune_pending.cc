@@ -12,16 +12,16 @@ namespace tuneonce {
 inline namespace v0 {
 
 std::shared_ptr<const KeptInputs> MissPolicy::KeepInputs(CUstream stream, const BoundCall& call, const LaunchKey& key) {
-  if (!may_search() || waiting_.Has(key)) return nullptr;
+  if (!may_search() || pending_.Has(key)) return nullptr;
   Result<std::shared_ptr<const KeptInputs>> kept = keeper_.Keep(StreamView(to_.api, stream), call);
   if (kept.ok()) return *std::move(kept);
   ++to_.counters.inputs_not_kept;
   return nullptr;
 }
 
-PendingKeys::Waiting MissPolicy::WaitingOf(const BoundCall& call, const LaunchKey& key,
-                                           std::shared_ptr<const KeptInputs> inputs) const {
-  PendingKeys::Waiting waiting{
+PendingKeys::Entry MissPolicy::PendingOf(const BoundCall& call, const LaunchKey& key,
+                                         std::shared_ptr<const KeptInputs> inputs) const {
+  PendingKeys::Entry waiting{
       key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call, key.left_out()), std::move(inputs)};
   const std::vector<Parameter>& parameters = to_.definition->parameters();
   waiting.shape.scalars.resize(parameters.size());
@@ -36,7 +36,7 @@ PendingKeys::Waiting MissPolicy::WaitingOf(const BoundCall& call, const LaunchKe
 void MissPolicy::Wait(const BoundCall& call, const LaunchKey& key, std::shared_ptr<const KeptInputs> inputs) {
   // No search can run on this call, so the key waits for another one.
   if (!chooser_.CheckLaunchable(call).ok()) return;
-  if (waiting_.Add(WaitingOf(call, key, std::move(inputs)))) MakeFallbackKnown(call, key);
+  if (pending_.Add(PendingOf(call, key, std::move(inputs)))) MakeFallbackKnown(call, key);
 }
 
 void MissPolicy::MakeFallbackKnown(const BoundCall& bound, const LaunchKey& key) {
@@ -46,7 +46,7 @@ void MissPolicy::MakeFallbackKnown(const BoundCall& bound, const LaunchKey& key)
   if (fallback.ok() && *fallback != nullptr) to_.ready_keys.PublishProvisional(key, **fallback);
   if (!frozen_) return;
   // Freeze was called since this launch checked, and may have finished before the key was added.
-  waiting_.Remove(key);
+  pending_.Remove(key);
   to_.ready_keys.DropProvisional(key);
 }
 
@@ -62,22 +62,22 @@ Status MissPolicy::MakePending(const BoundCall& call) {
 
 void MissPolicy::DropOldest() {
   // Dropped keys are no longer pending. Their next launch is a miss, which copies its own inputs.
-  for (const LaunchKey& dropped : to_.ready_keys.Evict(to_.policy.max_ready_keys)) waiting_.Remove(dropped);
+  for (const LaunchKey& dropped : to_.ready_keys.Evict(to_.policy.max_ready_keys)) pending_.Remove(dropped);
   failed_.DropOldest(to_.policy.max_ready_keys);
 }
 
-Result<TuningCall> MissPolicy::CallOf(CUstream stream, const PendingKeys::Waiting& waiting) {
+Result<TuningCall> MissPolicy::CallOf(CUstream stream, const PendingKeys::Entry& waiting) {
   const StreamView where(to_.api, stream);
   if (waiting.inputs != nullptr) {
     Result<TuningCall> on_kept = TuningCall::OnKept(*to_.definition, to_.binder, waiting.shape, waiting.inputs, where);
     if (on_kept.ok() || on_kept.status().sticky()) return on_kept;
-    waiting_.ReleaseInputs(waiting.key);
+    pending_.ReleaseInputs(waiting.key);
   }
   WarmupInputs::Use use = may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
   return TuningCall::OnFills(*to_.definition, to_.binder, waiting.shape, where, use);
 }
 
-Status MissPolicy::OnInputs(CUstream stream, const PendingKeys::Waiting& waiting,
+Status MissPolicy::OnInputs(CUstream stream, const PendingKeys::Entry& waiting,
                             const std::function<Status(TuningCall&)>& tune) {
   TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, CallOf(stream, waiting));
   Status tuned = tune(call);
@@ -85,11 +85,11 @@ Status MissPolicy::OnInputs(CUstream stream, const PendingKeys::Waiting& waiting
   TUNEONCE_RETURN_IF_ERROR(waiting.inputs->EndUse(StreamView(to_.api, stream)));
   // After a transient failure the inputs are used again, unless their memory may be what was missing.
   bool may_serve = IsTransient(tuned.code()) && tuned.code() != StatusCode::kResourceExhausted;
-  if (!may_serve) waiting_.ReleaseInputs(waiting.key);
+  if (!may_serve) pending_.ReleaseInputs(waiting.key);
   return tuned;
 }
 
-Status MissPolicy::ChooseWaiting(CUstream stream, const PendingKeys::Waiting& waiting) {
+Status MissPolicy::TunePendingKey(CUstream stream, const PendingKeys::Entry& waiting) {
   bool is_asked = false;
   TuneOutcome outcome;
   Status tuned = OnInputs(stream, waiting, [&](TuningCall& call) {
@@ -103,20 +103,20 @@ Status MissPolicy::ChooseWaiting(CUstream stream, const PendingKeys::Waiting& wa
   return outcome.is_elsewhere || outcome.is_not_stored ? Status() : tuned;
 }
 
-Result<std::vector<PendingKeys::Waiting>> MissPolicy::Due() const {
-  if (waiting_.size() == 0 || frozen_) return std::vector<PendingKeys::Waiting>();
+Result<std::vector<PendingKeys::Entry>> MissPolicy::Due() const {
+  if (pending_.size() == 0 || frozen_) return std::vector<PendingKeys::Entry>();
   const FailedTunes::Clock::time_point now = FailedTunes::Clock::now();
   TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.ready_keys.DeviceWord(LaunchKey::kTuned));
-  return waiting_.Due([&](const TuneOnce::Key& key) {
+  return pending_.Due([&](const TuneOnce::Key& key) {
     return LaunchKey::DeviceAndRole(key.front()) == device_word && !failed_.Find(key, now);
   });
 }
 
 Status MissPolicy::TunePending(CUstream stream) {
   Status first_failure;
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<PendingKeys::Waiting> due, Due());
-  for (PendingKeys::Waiting& waiting : due) {
-    Status chosen = ChooseWaiting(stream, waiting);
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<PendingKeys::Entry> due, Due());
+  for (PendingKeys::Entry& waiting : due) {
+    Status chosen = TunePendingKey(stream, waiting);
     waiting.inputs.reset();  // The next key's search may need the memory.
     if (first_failure.ok()) first_failure = chosen;
     if (chosen.sticky() || IsInterrupted(to_.policy.search.interrupted)) break;

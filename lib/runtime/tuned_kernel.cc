@@ -320,7 +320,7 @@ Counters TunedKernel::counters() const {
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
-  counters.pending_keys = impl->misses.num_waiting();
+  counters.pending_keys = impl->misses.num_pending();
   counters.pinned_keys = impl->ready_keys.selections().num_pinned();
   counters.kept_inputs_bytes = impl->misses.kept_inputs_bytes();
   counters.inputs_not_kept = from.inputs_not_kept;

@@ -87,7 +87,7 @@ Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* 
 Status TunedKernel::Impl::TunePendingInRanks(CUstream stream) {
   const ReadyKeys::Reader reader(ready_keys);
   if (InsideTrial()) return misses.CheckSafe(stream, "call of TunePending", "call it");
-  Result<std::vector<PendingKeys::Waiting>> due = std::vector<PendingKeys::Waiting>();
+  Result<std::vector<PendingKeys::Entry>> due = std::vector<PendingKeys::Entry>();
   RankedKeys keys(stream, policy.ranks);
   Status safe = Guarded([&]() -> Status {
     TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "call of TunePending", "call it"));
@@ -100,7 +100,7 @@ Status TunedKernel::Impl::TunePendingInRanks(CUstream stream) {
     }
     return Status();
   });
-  for (const PendingKeys::Waiting& waiting : *due) {
+  for (const PendingKeys::Entry& waiting : *due) {
     RankedKeys::Key key;
     key.impl = this;
     key.key = waiting.key;

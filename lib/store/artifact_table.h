@@ -10,7 +10,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The artifacts of a store's file, bounded by SqliteStoreOptions::max_artifact_bytes, each frozen together with its
+/// The artifacts of a store's file, bounded by SqliteStoreOptions::max_artifact_bytes, each together with its
 /// key. Thread rule: as its connection.
 class ArtifactTable {
  public:

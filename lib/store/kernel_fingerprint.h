@@ -22,7 +22,7 @@ inline namespace v0 {
 TUNEONCE_API Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition,
                                                    const std::vector<Config>& configs, const Problem& problem);
 
-/// Instead of KernelFingerprint, for kernels that share selections: of the selection's name and the configs alone.
+/// Instead of KernelFingerprint, for kernels that share selections: of the group's name and the configs alone.
 TUNEONCE_API Fingerprint SelectionGroupFingerprint(const std::string& selection_group,
                                                    const std::vector<Config>& configs);
 

@@ -234,7 +234,7 @@ class ShadowedHeaderTest : public ::testing::Test {
   MemoryArtifactCache cache_;
 };
 
-TEST_F(ShadowedHeaderTest, AHeaderThatAppearsIsNoticedByHostCpp) {
+TEST_F(ShadowedHeaderTest, AHeaderThatAppearsIsNoticedByCpuCpp) {
   for (const Appearance& each : kAppearances) {
     SCOPED_TRACE(each.what);
     StartOver();
@@ -254,7 +254,7 @@ TEST_F(ShadowedHeaderTest, AHeaderThatAppearsIsNoticedByNvrtc) {
   }
 }
 
-TEST_F(ShadowedHeaderTest, EveryOptionThatNamesAFolderOrAHeaderCountsInHostCpp) {
+TEST_F(ShadowedHeaderTest, EveryOptionThatNamesAFolderOrAHeaderCountsInCpuCpp) {
   const Appearance ways[] = {
       {"-iquote", "#include \"value.h\"", {"-iquote", "%/a", "-I", "%/b"}, {{"b/value.h", kOne}}, "a/value.h"},
       {"-isystem", "#include <value.h>", {"-isystem", "%/a", "-isystem%/b"}, {{"b/value.h", kOne}}, "a/value.h"},

@@ -61,7 +61,7 @@ class KernelCaller::Arguments {
   std::vector<std::unique_ptr<TableRef>> tables;
   std::size_t num_tensors = 0;
   std::size_t count = 0;
-  LaunchPlan* plan = nullptr;  // Use::kSelected: where the answer goes.
+  LaunchPlan* plan = nullptr;  // Use::kExplain: where the answer goes.
   std::uint64_t words[kMaxParameters];
   alignas(TensorRef) unsigned char storage[kMaxParameters * sizeof(TensorRef)];
   alignas(Argument) unsigned char list_storage[kMaxParameters * sizeof(Argument)];

@@ -133,7 +133,7 @@ Status KernelCaller::Do(Use use, CUstream stream, const Argument* list, std::siz
       return kernel_.WarmupArguments(stream, list, count);
     case Use::kRetune:
       return kernel_.RetuneArguments(stream, list, count);
-    case Use::kSelected:
+    case Use::kExplain:
       break;
   }
   TUNEONCE_ASSIGN_OR_RETURN(*plan, kernel_.ExplainArguments(stream, list, count));
@@ -142,7 +142,7 @@ Status KernelCaller::Do(Use use, CUstream stream, const Argument* list, std::siz
 
 Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
   Status status;
-  if (use != Use::kSelected) {
+  if (use != Use::kExplain) {
     arguments.ForEach([&](const TensorRef& tensor) {
       if (tensor.producer_stream() == nullptr) return true;
       status = OrderBehind(StreamView(device_.api(), stream), tensor.producer_stream());
@@ -226,7 +226,7 @@ bool KernelCaller::Explain(PyObject* const* arguments, Py_ssize_t count, std::op
   Arguments read;
   if (!Read(arguments, count, &read)) return false;
   read.plan = plan;
-  PyObject* none = is_cpu_ ? CallOnCpuDevice(read, Use::kSelected) : CallOnCuda(read, stream, Use::kSelected);
+  PyObject* none = is_cpu_ ? CallOnCpuDevice(read, Use::kExplain) : CallOnCuda(read, stream, Use::kExplain);
   Py_XDECREF(none);
   return none != nullptr;
 }

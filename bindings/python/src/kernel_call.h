@@ -80,8 +80,8 @@ class KernelCaller {
   bool ReadTable(PyObject* object, const Parameter& parameter, Arguments* read) const;
   bool Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const;
   /// What is done with the arguments: launch, tune on them, or explain what a launch would run.
-  enum class Use { kLaunch, kWarmup, kRetune, kSelected };
-  /// `plan`: for kSelected.
+  enum class Use { kLaunch, kWarmup, kRetune, kExplain };
+  /// `plan`: for kExplain.
   Status Do(Use use, CUstream stream, const Argument* list, std::size_t count, LaunchPlan* plan);
   PyObject* CallOnCuda(Arguments& arguments, std::optional<CUstream> stream, Use use);
   PyObject* CallOnCpuDevice(Arguments& arguments, Use use);

@@ -242,7 +242,7 @@ std::vector<std::string> Oracle::Records() const {
   return lines;
 }
 
-std::int64_t Oracle::num_waiting() const {
+std::int64_t Oracle::num_pending() const {
   std::size_t waiting = 0;
   for (const auto& [device, state] : on_device_) waiting += state.waiting.size();
   return static_cast<std::int64_t>(waiting);

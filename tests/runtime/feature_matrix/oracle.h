@@ -61,7 +61,7 @@ class Oracle {
   bool may_have_compiled() const { return has_compiled_; }
   /// "N=1024" or "G=2, N=1024", with "other driver" or "incomplete" where that is so; sorted. Not of a failing store.
   std::vector<std::string> Records() const;
-  std::int64_t num_waiting() const;
+  std::int64_t num_pending() const;
 
  private:
   struct Record {
