@@ -126,7 +126,7 @@ std::vector<Race::Gap> Race::Gaps(const Standing& standing) const {
   double widening = StudentT975(static_cast<int>(freedom)) / kNormal975;
   for (std::size_t place = 0; place < count; ++place) {
     double variance = (kPriorFreedom * prior + pooled_weight * pooled + squares[place]) / freedom;
-    gaps[place].standard_error = std::sqrt(variance * options_.share_of_variance / n) * widening;
+    gaps[place].standard_error = std::sqrt(variance / n) * widening;
   }
   return gaps;
 }
