@@ -17,7 +17,7 @@ if(TUNEONCE_BUILD_CLI)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT command OPTIONAL
           FILES_MATCHING PATTERN "*.1")
 endif()
-install(DIRECTORY include/tuneonce cpu_device/include/tuneonce DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY include/tuneonce cpu_device/include/tuneonce tools/include/tuneonce DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(EXPORT tuneonceTargets NAMESPACE tuneonce:: DESTINATION ${package_folder} COMPONENT development)
 
