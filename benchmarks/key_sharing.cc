@@ -1,7 +1,7 @@
 // Time of a warm-up of 30 keys whose searches are distributed over the ranks of a group, on 1, 2, 4 and 8 devices. The
 // ranks are threads of this process with a device each.
 //
-//   key_sharing_benchmark --device=cpu|cuda [--benchmark_format=json]
+//   key_sharing_benchmark --device=cpu|cuda [--benchmark_format=json] [--trace=FOLDER]
 //
 // Compare the rows of one workload within one run:
 //   Warm       the code of all candidates is in the cache that all ranks share, as after an earlier start;
@@ -9,20 +9,25 @@
 //   ColdSplit  nothing is compiled, and the ranks divide the machine's cores among their compile threads.
 // Workloads: "sleep" (kernels of the CPU device that sleep, so that ranks do not share the machine's cores in them; it
 // says nothing about a GPU), "matmul" (30 shapes of the bundle) and "llm" (the language model of docs/examples/llm).
-// `digests` is 1 if all ranks run the same config of each key; `tuned` is the number of searches in the group.
+// Each row has, of each rank, the milliseconds of its own thread by phase ("rank0 load"), of the last iteration; "rest"
+// is what is in no phase: waits for other ranks, memory and its contents. `digests` is 1 if all ranks run the same
+// config of each key; `tuned` is the number of searches in the group.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/span.h"
 #include "device_benchmark.h"
 #include "key_sharing_workloads.h"
 #include "tuneonce/artifact_cache.h"
@@ -37,6 +42,47 @@
 namespace tuneonce {
 namespace {
 
+/// The span that all of a rank's spans are within.
+constexpr char kWholeSpan[] = "the whole warm-up";
+
+/// --trace=FOLDER. Empty: traces are not written.
+std::string trace_folder;
+
+/// Returns the milliseconds of a rank's own thread by phase (the category of a span, or the name of a wait), without
+/// what is within another phase.
+std::map<std::string, double> PhasesOf(const std::string& trace) {
+  struct Open {
+    std::string phase;
+    double end_us;
+  };
+  std::vector<nlohmann::json> events;
+  nlohmann::json thread;
+  nlohmann::json parsed = nlohmann::json::parse(trace);
+  for (nlohmann::json& event : parsed["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    if (event["name"] == kWholeSpan) thread = event["tid"];
+    events.push_back(std::move(event));
+  }
+  std::stable_sort(events.begin(), events.end(), [](const nlohmann::json& a, const nlohmann::json& b) {
+    if (a["ts"] != b["ts"]) return a["ts"] < b["ts"];
+    return a["dur"] > b["dur"];
+  });
+  std::map<std::string, double> phases;
+  std::vector<Open> open;
+  for (const nlohmann::json& event : events) {
+    if (event["tid"] != thread) continue;
+    const double begin_us = event["ts"], duration_us = event["dur"];
+    while (!open.empty() && open.back().end_us <= begin_us) open.pop_back();
+    if (!open.empty()) phases[open.back().phase] -= duration_us / 1000;
+    const std::string category = event["cat"];
+    const std::string name = event["name"];
+    const bool is_wait_for = category == "wait" && name.rfind("wait for", 0) == 0;
+    open.push_back({is_wait_for ? name : category, begin_us + duration_us});
+    phases[open.back().phase] += duration_us / 1000;
+  }
+  return phases;
+}
+
 /// A warm-up of all ranks, from when the last one is ready.
 class SharedWarmup {
  public:
@@ -47,7 +93,8 @@ class SharedWarmup {
         cache_(cache),
         groups_(MakeThreadRanks(ranks)),
         selected_(groups_.size()),
-        tuned_(groups_.size()) {}
+        tuned_(groups_.size()),
+        phases_(groups_.size()) {}
 
   /// Returns the time until the last rank is done, in seconds.
   double Run() {
@@ -64,7 +111,8 @@ class SharedWarmup {
     return std::all_of(selected_.begin(), selected_.end(), [&](const auto& each) { return each == selected_.front(); });
   }
   std::size_t num_keys() const { return selected_.front().size(); }
-  std::vector<std::int64_t> tuned() const { return tuned_; }
+  const std::vector<std::int64_t>& tuned() const { return tuned_; }
+  const std::map<std::string, double>& PhasesOfRank(std::size_t rank) const { return phases_[rank]; }
 
  private:
   using Since = std::chrono::steady_clock::duration;
@@ -88,12 +136,19 @@ class SharedWarmup {
     std::unique_ptr<Workload> workload = make_(policy, stream.view());
     ++num_ready_;
     while (!goes_) std::this_thread::yield();
-    OrDie(workload->WarmUp(stream.get()));
+    runtime->BeginTrace();
+    {
+      Span span(&runtime->trace(), "rest", kWholeSpan);
+      OrDie(workload->WarmUp(stream.get()));
+    }
     const Since now = std::chrono::steady_clock::now().time_since_epoch();
     for (Since last = last_done_; last < now && !last_done_.compare_exchange_weak(last, now);) {
     }
     for (TunedKernel* kernel : workload->Kernels()) tuned_[rank] += kernel->counters().tunes;
     selected_[rank] = SelectedIn(*policy.store);
+    const std::string trace = runtime->EndTrace();
+    phases_[rank] = PhasesOf(trace);
+    if (!trace_folder.empty()) std::ofstream(trace_folder + "/rank" + std::to_string(rank) + ".json") << trace;
   }
 
   const MakeWorkload make_;
@@ -102,6 +157,7 @@ class SharedWarmup {
   const std::vector<std::shared_ptr<RankGroup>> groups_;
   std::vector<std::map<std::string, std::string>> selected_;  // By rank.
   std::vector<std::int64_t> tuned_;                           // By rank.
+  std::vector<std::map<std::string, double>> phases_;         // By rank.
   std::atomic<int> num_ready_{0};
   std::atomic<bool> goes_{false};
   std::atomic<Since> last_done_{Since(0)};
@@ -126,7 +182,9 @@ void Warmup(benchmark::State& state, MakeWorkload make, Code code) {
     double tuned = 0;
     for (std::size_t rank = 0; rank < warmup.tuned().size(); ++rank) {
       tuned += static_cast<double>(warmup.tuned()[rank]);
-      state.counters["rank" + std::to_string(rank)] = static_cast<double>(warmup.tuned()[rank]);
+      const std::string name = "rank" + std::to_string(rank);
+      state.counters[name] = static_cast<double>(warmup.tuned()[rank]);
+      for (const auto& [phase, ms] : warmup.PhasesOfRank(rank)) state.counters[name + " " + phase] = ms;
     }
     state.counters["tuned"] = tuned;
   }
@@ -153,5 +211,12 @@ int main(int argc, char** argv) {
   tuneonce::Register("sleep", tuneonce::MakeSleep);
   tuneonce::Register("matmul", tuneonce::MakeMatmul);
   tuneonce::Register("llm", tuneonce::MakeModel);
-  return tuneonce::RunDeviceBenchmarks(argc, argv);
+  std::vector<char*> others;
+  const std::string trace = "--trace=";
+  for (int i = 0; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.rfind(trace, 0) == 0) tuneonce::trace_folder = argument.substr(trace.size());
+    if (argument.rfind(trace, 0) != 0) others.push_back(argv[i]);
+  }
+  return tuneonce::RunDeviceBenchmarks(static_cast<int>(others.size()), others.data());
 }

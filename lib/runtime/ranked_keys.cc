@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/span.h"
 #include "ranks/code_exchange.h"
 #include "ranks/rank_turn.h"
 #include "tuneonce/runtime.h"
@@ -101,6 +102,10 @@ Status RankedKeys::Contribute(Entry& entry) {
 }
 
 Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
+  std::optional<Span> span;
+  if (!entries_.empty()) {
+    span.emplace(&entries_.front().key.impl->policy.search.runtime->trace(), "ranks", "vote");
+  }
   Vote vote;
   std::map<Fingerprint, std::uint64_t> repeats;
   for (Entry& entry : entries_) {
@@ -151,6 +156,7 @@ void RankedKeys::FetchCodeOf(const Entry& entry) {
 
 void RankedKeys::ClaimTimer(const TunedKernel::Impl& impl) {
   if (burst_ || impl.policy.search.timer != nullptr) return;
+  Span span(&impl.policy.search.runtime->trace(), "measure", "claim CUPTI");
   burst_.emplace(impl.policy.search.runtime->cupti(), impl.api);  // One acquisition of CUPTI serves all searches.
 }
 
@@ -196,6 +202,7 @@ Status RankedKeys::LoadFallbacks(Entry& entry, const TuneLimits* limits) {
 
 Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const Agreement& agreement, RankBeat& beat) {
   TunedKernel::Impl& impl = *entry.key.impl;
+  Span span(&impl.policy.search.runtime->trace(), "ranks", "make ready " + entry.key.text);
   const TuneLimits limits = LimitsOf(entry, beat);
   Fingerprint digest;
   Status ready = impl.Guarded([&]() -> Status {

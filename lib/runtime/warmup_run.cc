@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/span.h"
 #include "runtime/warmup_shape.h"
 #include "search/trial_worker.h"
 #include "tuneonce/autotune_policy.h"
@@ -162,6 +163,7 @@ void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::functi
     Entry& entry = *each;
     if (entry.is_done || IsOverFor(*entry.impl)) continue;
     // The search returns the errors of its plan.
+    Span span(&entry.impl->policy.search.runtime->trace(), "plan", "plan " + entry.warmed.key);
     Status planned = entry.impl->Guarded([&] { return PlanCompiles(entry); });
     const double budget_ms = entry.impl->policy.search.wall_budget_ms;
     budgets_ms += budget_ms > 0 ? budget_ms : std::numeric_limits<double>::infinity();

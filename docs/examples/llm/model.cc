@@ -201,17 +201,20 @@ Status Model::WarmUpAndFreeze(CUstream stream) {
     decode.push_back(
         {{"B", sequences}, {"C", shape_.context}, {"H", shape_.heads}, {"G", shape_.kv_heads}, {"D", kHeadDim}});
   }
-  TUNEONCE_RETURN_IF_ERROR(kernels_.gather_rows.Warmup(stream, gather));
-  TUNEONCE_RETURN_IF_ERROR(kernels_.rotary_tables.Warmup(stream, tables));
-  TUNEONCE_RETURN_IF_ERROR(kernels_.append_kv.Warmup(stream, append));
-  TUNEONCE_RETURN_IF_ERROR(kernels_.add_rows.Warmup(stream, add));
-  TUNEONCE_RETURN_IF_ERROR(kernels_.next_token.Warmup(stream, next));
-  TUNEONCE_RETURN_IF_ERROR(kernels_.rms_norm.Warmup(stream, norm));
-  TUNEONCE_RETURN_IF_ERROR(kernels_.matmul.Warmup(stream, products));
-  TUNEONCE_RETURN_IF_ERROR(kernels_.rope.Warmup(stream, rotary));
-  TUNEONCE_RETURN_IF_ERROR(kernels_.varlen_attention.Warmup(stream, prefill));
-  TUNEONCE_RETURN_IF_ERROR(kernels_.decode_attention.Warmup(stream, decode));
-  TUNEONCE_RETURN_IF_ERROR(kernels_.dual_gemm.Warmup(stream, gated));
+  // One list, so that ranks can divide it.
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<tuneonce::WarmedKey> keys,
+                            tuneonce::WarmupAll(stream, {{&kernels_.gather_rows, gather},
+                                                         {&kernels_.rotary_tables, tables},
+                                                         {&kernels_.append_kv, append},
+                                                         {&kernels_.add_rows, add},
+                                                         {&kernels_.next_token, next},
+                                                         {&kernels_.rms_norm, norm},
+                                                         {&kernels_.matmul, products},
+                                                         {&kernels_.rope, rotary},
+                                                         {&kernels_.varlen_attention, prefill},
+                                                         {&kernels_.decode_attention, decode},
+                                                         {&kernels_.dual_gemm, gated}}));
+  for (const tuneonce::WarmedKey& key : keys) TUNEONCE_RETURN_IF_ERROR(key.status);
   for (TunedKernel* kernel : kernels_.All()) kernel->Freeze();
   return Status();
 }
