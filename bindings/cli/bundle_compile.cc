@@ -8,8 +8,8 @@
 
 #include "bundle_ways.h"
 #include "bundle_writer.h"
+#include "compile/command_toolchain.h"
 #include "compile/compile_pool.h"
-#include "compile/cpu_toolchain.h"
 #include "loose_header.h"
 #include "records_store.h"
 #include "search/back_end.h"

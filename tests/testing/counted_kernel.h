@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "testing/tools.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/toolchain.h"
@@ -132,7 +132,7 @@ class CountingCompiler final : public Toolchain {
     return made->emplace(source.content, std::move(artifact)).first->second;
   }
 
-  CpuToolchain host_{Tools()};
+  CommandToolchain host_{kHostCompiler, Tools()};
   mutable Mutex mutex_;
   mutable std::map<std::string, int> compiled_ TUNEONCE_GUARDED_BY(mutex_);
 };

@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_CPU_DEVICE_KERNEL_H_
 #define TUNEONCE_CPU_DEVICE_KERNEL_H_
 
-/// How a kernel for the CPU device is written. CpuToolchain puts this text before every kernel, so a kernel needs no
+/// How a kernel for the CPU device is written. The library puts this text before every kernel, so a kernel needs no
 /// include of its own; include it for an editor's sake. It includes nothing: a candidate compiles in a fraction of a
 /// second.
 ///
