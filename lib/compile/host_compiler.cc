@@ -12,7 +12,7 @@
 #include "base/process.h"
 #include "compile/command_toolchain.h"
 #include "compile/cpu_headers.h"
-#include "cpu_kernel_prelude.h"  // Generated from cpu_device/include/tuneonce/cpu_device/kernel.h.
+#include "cpu_kernel_prelude.h"  // Generated from base/cpu_kernel.h.
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
