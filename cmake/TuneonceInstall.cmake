@@ -17,8 +17,8 @@ if(TUNEONCE_BUILD_CLI)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT command OPTIONAL
           FILES_MATCHING PATTERN "*.1")
 endif()
-install(DIRECTORY include/tuneonce DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
-        FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/tuneonce tools/include/tuneonce DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(FILES lib/base/cpu_kernel.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tuneonce/cpu_device RENAME kernel.h
         COMPONENT development)
 install(EXPORT tuneonceTargets NAMESPACE tuneonce:: DESTINATION ${package_folder} COMPONENT development)

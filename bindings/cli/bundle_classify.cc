@@ -1,8 +1,8 @@
 #include "bundle_classify.h"
 
+#include "inspect/classified_bundle.h"
 #include "numbers.h"
 #include "output.h"
-#include "report/classified_bundle.h"
 #include "target_argument.h"
 #include "tuneonce/runtime.h"
 

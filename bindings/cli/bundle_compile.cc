@@ -8,11 +8,11 @@
 
 #include "bundle_ways.h"
 #include "bundle_writer.h"
+#include "compare/back_end.h"
 #include "compile/command_toolchain.h"
 #include "compile/compile_pool.h"
 #include "loose_header.h"
 #include "records_store.h"
-#include "search/back_end.h"
 #include "store/shipped_selections.h"
 #include "target_argument.h"
 #include "tuneonce/record_store.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "search/kernel_comparison.h"
+#include "compare/kernel_comparison.h"
 #include "tuneonce/status.h"
 
 namespace tuneonce::cli {

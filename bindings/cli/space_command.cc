@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "commands.h"
+#include "inspect/shown_family.h"
 #include "numbers.h"
 #include "output.h"
-#include "report/shown_family.h"
 #include "target_argument.h"
 
 namespace tuneonce::cli {

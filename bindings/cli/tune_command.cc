@@ -5,12 +5,12 @@
 
 #include "commands.h"
 #include "files.h"
+#include "inspect/classified_bundle.h"
 #include "interrupts.h"
 #include "measuring_arguments.h"
 #include "numbers.h"
 #include "output.h"
 #include "records_store.h"
-#include "report/classified_bundle.h"
 #include "report/config_json.h"
 #include "runtime/recorded_result.h"
 #include "search_timeline.h"

@@ -54,7 +54,7 @@ Result<Fingerprint> RunRank(const std::string& device_name, std::shared_ptr<Rank
   AutotunePolicy policy;
   policy.store = MakeMemoryStore();  // Each rank its own, as ranks on hosts of their own have.
   policy.ranks.group = std::move(group);
-  policy.ranks.share_search = true;  // Each GPU tries a part of the candidates.
+  policy.ranks.exchange_code = true;  // So that each config is compiled once.
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::FromBundle(vector_add_bundle, policy));
   const TunedKernel::Shape shape = {{"N", kElements}};
   TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(cu_stream, {shape}));  // All ranks.

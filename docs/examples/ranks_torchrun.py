@@ -64,7 +64,7 @@ def main() -> int:
     rank, size = dist.get_rank(), dist.get_world_size()
 
     matmul = tuneonce.torch.custom_op("example::matmul", "matmul", device=kind, ranks=make_group(rank, size),
-                                      ranks_share_search=True, store="memory")
+                                      ranks_exchange_code=True, store="memory")
     shape = {"M": M, "N": N, "K": K // size}
     matmul.kernel.warmup([shape])  # All ranks call it.
     matmul.kernel.freeze()  # From now on nothing is tuned.

@@ -19,7 +19,7 @@ inline namespace v0 {
 /// groups that have one). A rank that detects that it joined this group before is refused.
 ///
 /// Names have at most 100 letters, digits and slashes. Messages have a few bytes to tens of thousands, and up to 4 MiB
-/// for compiled code (RankPolicy::share_search). A stored message lasts as long as the group. Thread rule: the library
+/// for compiled code (RankPolicy::exchange_code). A stored message lasts as long as the group. Thread rule: the library
 /// calls a group from one thread of a rank at a time. An exception from a group becomes an error.
 class TUNEONCE_API RankGroup {
  public:
@@ -61,9 +61,10 @@ class TUNEONCE_API RankGroup {
 /// With a group, a key's config is used only after all ranks agreed on it, in Warmup, WarmupAll or TunePending, which
 /// all ranks call in the same order. Until then launches run the fallback config and the key is pending: a launch never
 /// searches, waits or sends. Each rank contributes the record of its store. If all ranks have the same record, they
-/// agree on it. Otherwise they agree on the record of the lowest rank that has one. Without any record, the lowest rank
-/// that may search does so for all (with `mixed_kinds`, for all ranks with its device and driver). A key that only some
-/// ranks asked for is an error of Warmup, and stays pending at TunePending until the others ask for it.
+/// agree on it. Otherwise they agree on the record of the lowest rank that has one. The keys of a list that no rank has
+/// a record of are distributed over the ranks with the same device, driver and variants, balanced by their estimated
+/// costs: each rank searches for its keys and sends the records. A key that only some ranks asked for is an error of
+/// Warmup, and stays pending at TunePending until the others ask for it.
 struct RankPolicy {
   /// The group. Null (default): this process decides alone.
   std::shared_ptr<RankGroup> group;
@@ -79,18 +80,10 @@ struct RankPolicy {
   /// Whether ranks may have different devices or drivers. If false (default), that is an error that names them. If
   /// true, ranks with the same device and driver agree among each other.
   bool mixed_kinds = false;
-  /// Whether a search is distributed over the ranks that set this. Each rank compiles and tries a part of the
-  /// candidates with its own compilers and GPU, and all ranks race the finalists. Compiled code is sent from rank to
-  /// rank, so that each candidate is compiled once. Default false: one rank searches alone. Set it where the ranks'
-  /// GPUs have nothing else to do in a warm-up, and where only the ranks can write to the transport, because they run
-  /// the code that they receive.
-  bool share_search = false;
-  /// What a distributed search (`share_search`) minimizes.
-  enum class Minimize {
-    kWorst,  ///< The time on the slowest rank, because ranks that meet in collectives wait for it.
-    kMean,   ///< The mean time over the ranks.
-  };
-  Minimize minimize = Minimize::kWorst;
+  /// Whether ranks send the code of agreed configs to each other, so that it is compiled once in the group. Code that
+  /// does not arrive is compiled where it is needed. Default false: set it where ranks have no store in common, and
+  /// where only the ranks can write to the transport, because they run the code that they receive.
+  bool exchange_code = false;
 };
 
 /// Makes a group of `size` ranks that are threads of this process, for tests and for one process with several GPUs.

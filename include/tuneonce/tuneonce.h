@@ -31,7 +31,6 @@
 #include "tuneonce/problem.h"
 #include "tuneonce/progress.h"
 #include "tuneonce/record_store.h"
-#include "tuneonce/report.h"
 #include "tuneonce/result.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"

@@ -115,8 +115,7 @@ std::vector<Race::Gap> Race::Gaps(const Standing& standing) const {
   PooledVariance pooled{std::accumulate(squares.begin(), squares.end(), 0.0) / std::max(freedom, 1.0),
                         std::min(kPooledFreedom, freedom)};
   for (std::size_t place = 0; place < count; ++place) {
-    gaps[place].standard_error =
-        ModeratedError(num_rounds_, squares[place], kLogRatioPrior, options_.share_of_variance / n, pooled);
+    gaps[place].standard_error = ModeratedError(num_rounds_, squares[place], kLogRatioPrior, 1 / n, pooled);
   }
   return gaps;
 }

@@ -19,10 +19,6 @@ struct RaceOptions {
   /// The fraction for entrant 0, which wins unless another one is faster by more. Default 0.01. A search with a
   /// baseline enters it first and sets its margin here.
   double first_tie = 0.01;
-  /// The variance of the final decision as a fraction of the variance of this race's own rounds. It is below 1 if
-  /// others race the same entrants at the same time and all their rounds decide together. Default 1: this race decides
-  /// alone.
-  double share_of_variance = 1;
   /// Rounds after the warm-up at most. Default 300: entrants whose samples spread by 4 % are then known to 0.3 % of
   /// each other.
   int max_rounds = 300;

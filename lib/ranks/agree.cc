@@ -19,14 +19,15 @@ constexpr int kLongestWaitMs = 50;
 /// Waits for the ranks of one stage.
 class Listener {
  public:
-  Listener(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement& agreement, std::set<int>& silent)
-      : group_(group), silence_ms_(silence_ms), work_(work), agreement_(agreement), silent_(silent) {}
+  Listener(RankGroup& group, int silence_ms, Agreement& agreement, std::set<int>& silent)
+      : group_(group), silence_ms_(silence_ms), agreement_(agreement), silent_(silent) {}
 
   /// Looks once at everyone who is awaited. Errors: the engine's.
   Status Look(RankBeat& beat) {
     const int wait_ms = std::clamp(static_cast<int>(RankBeat::PauseOf(silence_ms_).count()), 1, kLongestWaitMs);
     bool is_first = true;
     for (int rank : agreement_.awaited()) {
+      if (agreement_.want() != Agreement::Want::kHear) break;
       TUNEONCE_RETURN_IF_ERROR(LookAt(rank, is_first ? wait_ms : 0, beat));
       is_first = false;
     }
@@ -37,12 +38,10 @@ class Listener {
  private:
   Status LookAt(int rank, int wait_ms, RankBeat& beat) {
     const bool is_over = beat.IsSilent(rank);
-    if (work_.help != nullptr && agreement_.AwaitsSharedSearchOf(rank) && !is_over) {
-      TUNEONCE_ASSIGN_OR_RETURN(const bool has_waited, work_.help(rank, wait_ms, beat));
-      if (has_waited) wait_ms = 0;
-    }
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> message,
-                              GetFrom(group_, agreement_.CellOf(rank), is_over ? 0 : wait_ms));
+    const std::string cell = agreement_.CellOf(rank);
+    // It may learn only now that it has to take over the work of a lost rank.
+    if (agreement_.IsTakeoverOf(rank) && takeovers_.insert(cell).second && !is_over) beat.Heard(rank);
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> message, GetFrom(group_, cell, is_over ? 0 : wait_ms));
     if (message) {
       const Status taken = agreement_.Heard(rank, *message);
       if (taken.ok()) beat.Heard(rank);
@@ -61,10 +60,10 @@ class Listener {
 
   RankGroup& group_;
   const int silence_ms_;
-  const AgreementWork& work_;
   Agreement& agreement_;
   std::set<int>& silent_;
   std::map<int, std::string> damage_;  // By rank: the error of an invalid message.
+  std::set<std::string> takeovers_;    // The cells of takeovers that were looked at.
 };
 
 void Work(const AgreementWork& work, RankBeat& beat, Agreement* agreement) {
@@ -91,9 +90,9 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
       engine = held.status();
       if (held.ok()) agreement->Posted(*held);
     } else if (agreement->want() == Want::kHear) {
-      Listener listener(group, silence_ms, work, *agreement, *silent);
-      const std::string stage = agreement->cell();
-      while (engine.ok() && agreement->want() == Want::kHear && agreement->cell() == stage) {
+      Listener listener(group, silence_ms, *agreement, *silent);
+      const int stage = agreement->num_awaited();
+      while (engine.ok() && agreement->want() == Want::kHear && agreement->num_awaited() == stage) {
         engine = listener.Look(beat);
         if (IsInterrupted(work.interrupted)) agreement->GiveUp(CancelledError("interrupted"));
       }

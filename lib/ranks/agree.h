@@ -22,9 +22,6 @@ struct AgreementWork {
   /// Makes a key ready to run: what was decided, or this rank's own (Agreement::DecisionOf), or the fallback
   /// (RunsFallback). A digest of what would run.
   std::function<Result<Fingerprint>(std::size_t key, const Agreement& agreement, RankBeat& beat)> make_ready;
-  /// While a search of `leader`'s is waited for: waits for its next offer, for `wait_ms` at most, and takes part in it.
-  /// False: there will be no more, and it did not wait. Null: this rank takes no part. Errors: the engine's.
-  std::function<Result<bool>(int leader, int wait_ms, RankBeat& beat)> help = nullptr;
   /// Asked while this rank waits: true ends it. May be null.
   std::function<bool()> interrupted = nullptr;
 };

@@ -1,10 +1,13 @@
 #include "ranks/agreement.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -37,8 +40,10 @@ Agreement::Want Agreement::want() const {
     case Stage::kVote:
       return is_posted_ ? Want::kHear : Want::kPost;
     case Stage::kDecision:
+      // Marks come first, because other ranks may have to search then.
+      if (const Decision* next = ToPost(); next != nullptr && !next->why_silent.empty()) return Want::kPost;
       if (!wanted().empty()) return Want::kFind;
-      return GivesDecisions() && !is_posted_ ? Want::kPost : Want::kHear;
+      return ToPost() != nullptr ? Want::kPost : Want::kHear;
     case Stage::kCheck:
       if (!wanted().empty()) return Want::kMakeReady;
       return is_posted_ ? Want::kHear : Want::kPost;
@@ -48,36 +53,127 @@ Agreement::Want Agreement::want() const {
   return Want::kNothing;
 }
 
+const Agreement::Decision* Agreement::ToPost() const {
+  const Decision* own = nullptr;
+  for (const Decision& decision : decisions_) {
+    if (decision.is_settled) continue;
+    if (!decision.why_silent.empty()) return &decision;
+    if (own == nullptr && decision.rank() == options_.rank) own = &decision;
+  }
+  return own;
+}
+
+const Agreement::Decision* Agreement::AwaitedOf(int rank) const {
+  auto awaits = [&](const Decision& decision) {
+    return !decision.is_settled && decision.why_silent.empty() && decision.rank() == rank &&
+           std::any_of(decision.keys.begin(), decision.keys.end(), [&](std::size_t key) { return Takes(key); });
+  };
+  const auto found = std::find_if(decisions_.begin(), decisions_.end(), awaits);
+  return rank == options_.rank || found == decisions_.end() ? nullptr : &*found;
+}
+
+Agreement::Decision& Agreement::Mutable(const Decision* decision) {
+  return *std::find_if(decisions_.begin(), decisions_.end(), [&](const Decision& each) { return &each == decision; });
+}
+
+bool Agreement::Takes(std::size_t key) const {
+  return plans_[key].status.ok() && IsOneOf(plans_[key].takers, options_.rank);
+}
+
+std::string Agreement::CellOf(const Decision& decision) const {
+  return absl::StrCat("turn", options_.turn, "/decision/", absl::StrJoin(decision.ranks, "/"));
+}
+
 std::string Agreement::CellOf(int rank) const {
-  const char* stage = stage_ == Stage::kVote ? "vote" : stage_ == Stage::kDecision ? "decision" : "check";
-  return absl::StrCat("turn", options_.turn, "/", stage, "/", rank);
+  if (const Decision* decision = stage_ == Stage::kDecision ? AwaitedOf(rank) : nullptr; decision != nullptr) {
+    return CellOf(*decision);
+  }
+  return absl::StrCat("turn", options_.turn, stage_ == Stage::kVote ? "/vote/" : "/check/", rank);
+}
+
+bool Agreement::IsTakeoverOf(int rank) const {
+  const Decision* decision = stage_ == Stage::kDecision ? AwaitedOf(rank) : nullptr;
+  return decision != nullptr && decision->ranks.size() > 1;
+}
+
+std::string Agreement::cell() const {
+  const Decision* decision = stage_ == Stage::kDecision ? ToPost() : nullptr;
+  return decision != nullptr ? CellOf(*decision) : CellOf(options_.rank);
 }
 
 std::string Agreement::bytes() const {
   if (stage_ == Stage::kVote) return EncodeVote(vote_);
-  RankDecisions decisions;
+  if (stage_ == Stage::kDecision) {
+    const Decision* decision = ToPost();
+    if (decision == nullptr || !decision->why_silent.empty())
+      return EncodeLost(decision == nullptr ? "" : decision->why_silent);
+    RankDecisions decisions;
+    for (std::size_t key : decision->keys) {
+      const Plan& plan = plans_[key];
+      decisions.emplace_back(vote_.keys[key].key,
+                             plan.status.ok() ? Result<std::string>(plan.decision) : Result<std::string>(plan.status));
+    }
+    return EncodeDecisions(decisions);
+  }
   RankChecks checks;
   for (std::size_t key = 0; key < plans_.size(); ++key) {
     const Plan& plan = plans_[key];
     const Fingerprint& name = vote_.keys[key].key;
-    if (stage_ == Stage::kCheck && plan.status.ok()) checks.emplace_back(name, *plan.digest);
-    if (stage_ == Stage::kCheck && !plan.status.ok()) checks.emplace_back(name, plan.status);
-    if (stage_ != Stage::kDecision || plan.owner != options_.rank || plan.takers.empty()) continue;
-    if (plan.status.ok()) decisions.emplace_back(name, plan.decision);
-    if (!plan.status.ok()) decisions.emplace_back(name, plan.status);
+    if (plan.status.ok()) checks.emplace_back(name, *plan.digest);
+    if (!plan.status.ok()) checks.emplace_back(name, plan.status);
   }
-  return stage_ == Stage::kDecision ? EncodeDecisions(decisions) : EncodeChecks(checks);
+  return EncodeChecks(checks);
 }
 
 void Agreement::Posted(const std::string& held) {
+  Decision* decision = stage_ == Stage::kDecision && ToPost() != nullptr ? &Mutable(ToPost()) : nullptr;
+  if (decision != nullptr && !decision->why_silent.empty()) {
+    // Something else is there: the rank was late, but earlier than this mark.
+    decision->why_silent.clear();
+    if (Status taken = HeardDecisions(decision, held); !taken.ok()) {
+      for (std::size_t key : decision->keys) Fail(key, taken);
+      decision->is_settled = true;
+    }
+    return Advance();
+  }
   is_posted_ = true;
-  if (held != bytes()) {
+  if (decision != nullptr && DecodeLost(held)) {
+    GiveUp(
+        DeadlineExceededError(absl::StrCat("the other ranks gave up rank ", options_.rank,
+                                           " because they received nothing from it in time (RankPolicy::silence_ms)")));
+  } else if (held != bytes()) {
     FailAll(FailedPreconditionError(absl::StrCat("rank ", options_.rank,
                                                  " joined this group before, or another process uses its number: after "
                                                  "a restart use another group name on all ranks")));
     stage_ = Stage::kOver;  // What was written stays: nothing more is to be said in its name.
   }
+  if (decision != nullptr) decision->is_settled = true;
   Advance();
+}
+
+void Agreement::TakeOver(Decision* lost) {
+  lost->is_settled = true;
+  std::map<int, std::vector<std::size_t>> keys_of;
+  for (std::size_t key : lost->keys) {
+    Plan& plan = plans_[key];
+    if (plan.successors.empty()) {
+      Fail(key, LostError(lost->rank(), lost_.at(lost->rank())));
+      continue;
+    }
+    plan.owner = plan.successors.front();
+    plan.successors.erase(plan.successors.begin());
+    plan.takers = my_kind_;
+    plan.takers.erase(std::find(plan.takers.begin(), plan.takers.end(), plan.owner));
+    keys_of[plan.owner].push_back(key);
+  }
+  for (auto& [rank, keys] : keys_of) {
+    decisions_.push_back({lost->ranks, std::move(keys)});
+    decisions_.back().ranks.push_back(rank);
+  }
+}
+
+Status Agreement::LostError(int rank, const std::string& why) const {
+  return DeadlineExceededError(absl::StrCat("rank ", rank, " ", why));
 }
 
 void Agreement::Broken(const Status& why) {
@@ -95,10 +191,11 @@ std::vector<int> Agreement::awaited() const {
   std::vector<int> ranks;
   if (has_given_up_) return ranks;
   for (int rank = 0; rank < options_.size; ++rank) {
-    if (rank == options_.rank || is_heard_[static_cast<std::size_t>(rank)]) continue;
+    const bool is_heard = stage_ != Stage::kDecision && is_heard_[static_cast<std::size_t>(rank)];
+    if (rank == options_.rank || is_heard) continue;
     const bool counts = stage_ == Stage::kVote       ? true
-                        : stage_ == Stage::kDecision ? NeedsDecisionsOf(rank)
-                                                     : IsOfMyKind(rank);
+                        : stage_ == Stage::kDecision ? AwaitedOf(rank) != nullptr
+                                                     : IsOfMyKind(rank) && lost_.count(rank) == 0;
     if (counts) ranks.push_back(rank);
   }
   return ranks;
@@ -108,7 +205,7 @@ Status Agreement::Heard(int rank, const std::string& bytes) {
   const std::vector<int> expected = awaited();
   if (want() != Want::kHear || !IsOneOf(expected, rank)) return Status();
   Status taken = stage_ == Stage::kVote       ? HeardVote(rank, bytes)
-                 : stage_ == Stage::kDecision ? HeardDecisions(rank, bytes)
+                 : stage_ == Stage::kDecision ? HeardDecisions(&Mutable(AwaitedOf(rank)), bytes)
                                               : HeardChecks(rank, bytes);
   if (!taken.ok()) return taken;
   is_heard_[static_cast<std::size_t>(rank)] = true;
@@ -118,11 +215,13 @@ Status Agreement::Heard(int rank, const std::string& bytes) {
 
 void Agreement::Silent(int rank, const std::string& why) {
   if (want() != Want::kHear) return;
-  const Status status = DeadlineExceededError(absl::StrCat("rank ", rank, " ", why));
-  for (std::size_t key = 0; key < plans_.size(); ++key) {
-    const bool concerns = stage_ != Stage::kDecision || plans_[key].owner == rank;
-    if (concerns) Fail(key, status);
+  if (stage_ == Stage::kDecision) {
+    for (Decision& decision : decisions_) {
+      if (!decision.is_settled && decision.rank() == rank && rank != options_.rank) decision.why_silent = why;
+    }
+    return;
   }
+  FailAll(LostError(rank, why));
   is_heard_[static_cast<std::size_t>(rank)] = true;
   Advance();
 }
@@ -241,41 +340,67 @@ void Agreement::PlanKey(std::size_t key) {
   }
 }
 
+void Agreement::DistributeSearches() {
+  std::map<Fingerprint, std::vector<std::size_t>> searches;  // By KeyVote::search.
+  for (std::size_t key = 0; key < plans_.size(); ++key) {
+    const bool is_search = plans_[key].owner >= 0 && !VoteOf(plans_[key].owner, key)->has_record();
+    if (is_search && plans_[key].status.ok()) searches[VoteOf(plans_[key].owner, key)->search].push_back(key);
+  }
+  // All ranks compute with the vote of the same rank.
+  auto cost = [&](const auto& search) {
+    const std::size_t key = search.second.front();
+    return VoteOf(plans_[key].owner, key)->cost;
+  };
+  std::vector<std::pair<Fingerprint, std::vector<std::size_t>>> by_cost(searches.begin(), searches.end());
+  std::stable_sort(by_cost.begin(), by_cost.end(), [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
+  std::map<int, double> load;
+  for (std::size_t i = 0; i < by_cost.size(); ++i) {
+    std::vector<int> ranks = SearchersOf(by_cost[i].second);
+    const auto first = std::min_element(ranks.begin(), ranks.end(), [&](int a, int b) { return load[a] < load[b]; });
+    load[*first] += static_cast<double>(cost(by_cost[i]));
+    const int owner = *first;
+    ranks.erase(first);
+    // The keys of a lost rank are distributed, too.
+    if (!ranks.empty()) {
+      std::rotate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(i % ranks.size()), ranks.end());
+    }
+    for (std::size_t key : by_cost[i].second) {
+      Plan& plan = plans_[key];
+      plan.owner = owner;
+      plan.successors = ranks;
+      plan.takers = my_kind_;
+      plan.takers.erase(std::find(plan.takers.begin(), plan.takers.end(), owner));
+    }
+  }
+}
+
+std::vector<int> Agreement::SearchersOf(const std::vector<std::size_t>& keys) const {
+  const Fingerprint& variants = VoteOf(plans_[keys.front()].owner, keys.front())->variants;
+  auto may_search = [&](int rank) {
+    return std::all_of(keys.begin(), keys.end(), [&](std::size_t key) {
+      const KeyVote* vote = VoteOf(rank, key);
+      return vote->state == KeyVote::kNothing && vote->variants == variants;
+    });
+  };
+  std::vector<int> ranks;
+  std::copy_if(my_kind_.begin(), my_kind_.end(), std::back_inserter(ranks), may_search);
+  if (ranks.empty()) ranks.push_back(plans_[keys.front()].owner);
+  return ranks;
+}
+
+void Agreement::PlanDecisions() {
+  std::map<int, std::vector<std::size_t>> keys_of;
+  for (std::size_t key = 0; key < plans_.size(); ++key) {
+    const Plan& plan = plans_[key];
+    if (plan.owner >= 0 && !plan.takers.empty() && plan.status.ok()) keys_of[plan.owner].push_back(key);
+  }
+  for (auto& [rank, keys] : keys_of) decisions_.push_back({{rank}, std::move(keys)});
+}
+
 bool Agreement::MustFind(std::size_t key) const {
   const Plan& plan = plans_[key];
   const bool is_mine = plan.owner == options_.rank && plan.status.ok() && !plan.is_found;
   return is_mine && (!HasRecord(key) || !plan.takers.empty());
-}
-
-bool Agreement::GivesDecisions() const {
-  return std::any_of(plans_.begin(), plans_.end(),
-                     [&](const Plan& plan) { return plan.owner == options_.rank && !plan.takers.empty(); });
-}
-
-bool Agreement::NeedsDecisionsOf(int rank) const {
-  return std::any_of(plans_.begin(), plans_.end(), [&](const Plan& plan) {
-    return plan.owner == rank && plan.status.ok() && IsOneOf(plan.takers, options_.rank);
-  });
-}
-
-std::vector<int> Agreement::HelpersOf(std::size_t key) const {
-  std::vector<int> helpers;
-  if (!vote_.shares_search || stage_ != Stage::kDecision || HasRecord(key)) return helpers;
-  for (int rank : plans_[key].takers) {
-    if (votes_[static_cast<std::size_t>(rank)]->shares_search) helpers.push_back(rank);
-  }
-  return helpers;
-}
-
-bool Agreement::AwaitsSharedSearchOf(int rank) const {
-  const std::optional<Vote>& vote = votes_[static_cast<std::size_t>(rank)];
-  if (stage_ != Stage::kDecision || !vote_.shares_search || !vote || !vote->shares_search) return false;
-  for (std::size_t key = 0; key < plans_.size(); ++key) {
-    const Plan& plan = plans_[key];
-    const bool is_awaited = plan.owner == rank && plan.status.ok() && IsOneOf(plan.takers, options_.rank);
-    if (is_awaited && !VoteOf(rank, key)->has_record()) return true;
-  }
-  return false;
 }
 
 std::vector<std::size_t> Agreement::wanted() const {
@@ -296,20 +421,26 @@ void Agreement::Found(std::size_t key, Result<std::string> record) {
   Advance();
 }
 
-Status Agreement::HeardDecisions(int rank, const std::string& bytes) {
+Status Agreement::HeardDecisions(Decision* decision, const std::string& bytes) {
+  if (std::optional<std::string> why = DecodeLost(bytes)) {
+    lost_.emplace(decision->rank(), *std::move(why));
+    TakeOver(decision);
+    return Status();
+  }
   TUNEONCE_ASSIGN_OR_RETURN(const RankDecisions decisions, DecodeDecisions(bytes));
-  for (std::size_t key = 0; key < plans_.size(); ++key) {
+  for (std::size_t key : decision->keys) {
     Plan& plan = plans_[key];
-    if (plan.owner != rank || !IsOneOf(plan.takers, options_.rank)) continue;
-    const Result<std::string>* decision = Find(decisions, vote_.keys[key].key);
-    if (decision == nullptr) {
-      Fail(key, InternalError(absl::StrCat("rank ", rank, " did not vote on this key")));
-    } else if (!decision->ok()) {
-      Fail(key, decision->status());
+    if (!IsOneOf(plan.takers, options_.rank)) continue;
+    const Result<std::string>* decided = Find(decisions, vote_.keys[key].key);
+    if (decided == nullptr) {
+      Fail(key, InternalError(absl::StrCat("rank ", decision->rank(), " did not vote on this key")));
+    } else if (!decided->ok()) {
+      Fail(key, decided->status());
     } else {
-      plan.decision = **decision;
+      plan.decision = **decided;
     }
   }
+  decision->is_settled = true;
   return Status();
 }
 
@@ -341,10 +472,15 @@ void Agreement::Advance() {
     is_posted_ = false;
     if (stage_ == Stage::kVote && !ServesNothing()) {
       PlanAll();
+      DistributeSearches();
+      PlanDecisions();
       stage_ = Stage::kDecision;
     } else if (stage_ == Stage::kCheck || NobodyHasKeys()) {
       stage_ = Stage::kOver;
     } else {
+      for (const auto& [rank, why] : lost_) {
+        if (!options_.may_differ) FailAll(LostError(rank, why));
+      }
       // A rank that serves nothing sends the reason and receives the others' messages, because some transports deliver
       // only while the receiver listens.
       stage_ = Stage::kCheck;

@@ -12,8 +12,6 @@ namespace {
 /// How often a working rank reports in the time after which a silent rank is given up.
 constexpr int kBeatsPerSilence = 8;
 
-constexpr std::chrono::milliseconds kListenPause(20);
-
 }  // namespace
 
 std::chrono::milliseconds RankBeat::PauseOf(int silence_ms) {
@@ -44,13 +42,6 @@ void RankBeat::Step() {
   (void)PutInto(group_, Beat::NameOf(group_.rank()), beat_.Encode());
 }
 
-void RankBeat::Listen() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last_listened_ < kListenPause) return;
-  last_listened_ = now;
-  (void)GetFrom(group_, Beat::NameOf(group_.rank()), /*wait_ms=*/0);
-}
-
 Status RankBeat::Look() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return Status();
@@ -66,11 +57,6 @@ Status RankBeat::Look() {
                [&](const Beat& beat) { return beat.MaySpeak(beat_.turn, num_awaited); });
   }
   return Status();
-}
-
-bool RankBeat::HasGoneOn(int rank, int num_awaited) const {
-  const std::optional<Beat>& beat = watches_.at(rank).beat();
-  return beat && !beat->MaySpeak(beat_.turn, num_awaited);
 }
 
 }  // namespace v0

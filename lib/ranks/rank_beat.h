@@ -23,9 +23,6 @@ class TUNEONCE_API RankBeat {
   /// Something was done, or is waited for: said at most a few times in the time after which a silent rank is given up;
   /// and looks at the others' beats.
   void Step();
-  /// Lets an engine that carries messages only while it is called do so: for a rank that works while others ask it, at
-  /// most 50 times a second.
-  void Listen();
   /// The least time between two beats.
   static std::chrono::milliseconds PauseOf(int silence_ms);
 
@@ -35,20 +32,14 @@ class TUNEONCE_API RankBeat {
   void Heard(int rank) { watches_.at(rank).Heard(RankWatch::Clock::now()); }
   /// That rank said nothing for the time after which a rank is given up.
   bool IsSilent(int rank) const { return watches_.at(rank).IsSilent(RankWatch::Clock::now()); }
-  /// Its last beat shows that it has sent its decision, or gone on: it has no more words of a search that it leads.
-  bool HasDecided(int rank) const { return HasGoneOn(rank, Agreement::kDecided); }
-  /// Returns whether the rank has sent its check, after which it takes no further part.
-  bool HasChecked(int rank) const { return HasGoneOn(rank, Agreement::kNumMessages); }
 
  private:
-  bool HasGoneOn(int rank, int num_awaited) const;
-
   RankGroup& group_;
   const Agreement& agreement_;
   const std::chrono::milliseconds pause_;
   Beat beat_;
   std::map<int, RankWatch> watches_;  // The watches of the other ranks.
-  std::chrono::steady_clock::time_point last_, last_listened_, next_look_;
+  std::chrono::steady_clock::time_point last_, next_look_;
 };
 
 }  // namespace v0

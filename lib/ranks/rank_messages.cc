@@ -9,12 +9,19 @@
 
 namespace tuneonce {
 inline namespace v0 {
+namespace {
+
+/// Begins the mark of a lost rank. No list of decisions begins with it, because it would be their number.
+constexpr std::uint64_t kLostMark = ~std::uint64_t{0};
+
+}  // namespace
+
 std::string EncodeVote(const Vote& vote) {
   MessageWriter writer;
-  writer.U32(kRanksVersion).U64(vote.nonce).Text(vote.kind).Bool(vote.shares_search).Count(vote.keys.size());
+  writer.U32(kRanksVersion).U64(vote.nonce).Text(vote.kind).Count(vote.keys.size());
   for (const KeyVote& key : vote.keys) {
     Write(Write(writer, key.key), key.definition).U32(key.state);
-    Write(writer, key.selection);
+    Write(Write(Write(writer, key.selection), key.search), key.variants).U64(key.cost);
   }
   return WithChecksum(writer.Take());
 }
@@ -29,14 +36,16 @@ Result<Vote> DecodeVote(const std::string& bytes) {
   Vote vote;
   vote.nonce = reader.U64();
   vote.kind = reader.Text();
-  vote.shares_search = reader.Bool();
-  constexpr std::size_t kLeastBytes = 3 * sizeof(Fingerprint) + 4;
+  constexpr std::size_t kLeastBytes = 5 * sizeof(Fingerprint) + 4 + 8;
   for (std::size_t i = reader.Count(kLeastBytes); i > 0; --i) {
     KeyVote key;
     key.key = ReadFingerprint(reader);
     key.definition = ReadFingerprint(reader);
     key.state = reader.Enum(KeyVote::kServed);
     key.selection = ReadFingerprint(reader);
+    key.search = ReadFingerprint(reader);
+    key.variants = ReadFingerprint(reader);
+    key.cost = reader.U64();
     vote.keys.push_back(key);
   }
   TUNEONCE_RETURN_IF_ERROR(reader.Done());
@@ -71,6 +80,17 @@ Result<RankDecisions> DecodeDecisions(const std::string& bytes) {
   }
   TUNEONCE_RETURN_IF_ERROR(reader.Done());
   return decisions;
+}
+
+std::string EncodeLost(const std::string& why) { return WithChecksum(MessageWriter().U64(kLostMark).Text(why).Take()); }
+
+std::optional<std::string> DecodeLost(const std::string& bytes) {
+  const Result<std::string_view> body = Opened(bytes);
+  if (!body.ok()) return std::nullopt;
+  MessageReader reader(*body);
+  const bool is_mark = reader.U64() == kLostMark;
+  std::string why = reader.Text();
+  return is_mark && reader.Done().ok() ? std::optional<std::string>(std::move(why)) : std::nullopt;
 }
 
 std::string EncodeChecks(const RankChecks& checks) {

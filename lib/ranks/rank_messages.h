@@ -15,7 +15,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Version of the messages and of the protocol. The vote of a rank with another version is refused.
-inline constexpr std::uint32_t kRanksVersion = 2;
+inline constexpr std::uint32_t kRanksVersion = 3;
 
 /// What a rank contributes for a key.
 struct KeyVote {
@@ -32,13 +32,15 @@ struct KeyVote {
   Fingerprint key;         ///< Equal in all ranks, whatever their devices and definitions.
   Fingerprint definition;  ///< The kernel's.
   State state = kNothing;
-  Fingerprint selection;  ///< Fingerprint of the config and how it is built. Zero without a record.
+  Fingerprint selection;   ///< Fingerprint of the config and how it is built. Zero without a record.
+  Fingerprint search;      ///< Equal for keys that one search serves (AutotunePolicy::selection_group).
+  Fingerprint variants;    ///< Which variants this rank can build.
+  std::uint64_t cost = 0;  ///< Estimated cost of its search in microseconds.
 };
 
 struct Vote {
-  std::uint64_t nonce = 0;     ///< Identifies this start of the rank.
-  std::string kind;            ///< Device and driver as text.
-  bool shares_search = false;  ///< RankPolicy::share_search.
+  std::uint64_t nonce = 0;  ///< Identifies this start of the rank.
+  std::string kind;         ///< Device and driver as text.
   std::vector<KeyVote> keys;
 };
 
@@ -51,6 +53,11 @@ using RankChecks = std::vector<std::pair<Fingerprint, Result<Fingerprint>>>;
 TUNEONCE_API std::string EncodeVote(const Vote& vote);
 TUNEONCE_API std::string EncodeDecisions(const RankDecisions& decisions);
 TUNEONCE_API std::string EncodeChecks(const RankChecks& checks);
+/// Encodes the mark that other ranks write into the cell of a lost rank in place of its decisions. `why`: "sent nothing
+/// for 60000 ms".
+TUNEONCE_API std::string EncodeLost(const std::string& why);
+/// Returns the reason in a mark, or nothing for any other message.
+TUNEONCE_API std::optional<std::string> DecodeLost(const std::string& bytes);
 /// Decodes a vote. Errors: Internal for an invalid message; FailedPrecondition for a vote of another version.
 TUNEONCE_API Result<Vote> DecodeVote(const std::string& bytes);
 TUNEONCE_API Result<RankDecisions> DecodeDecisions(const std::string& bytes);

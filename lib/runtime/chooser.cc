@@ -14,7 +14,6 @@
 #include "search/candidate.h"
 #include "search/search_call.h"
 #include "search/search_plan.h"
-#include "search/shared_search.h"
 #include "store/kernel_fingerprint.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/record_store.h"
@@ -220,17 +219,7 @@ Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInS
   const StreamView stream(to_.api, request.stream);
   SearchOptions options = OptionsOf(request, begin);
   TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, only, call, options));
-  Result<SearchOutcome> found = InternalError("not searched yet");
-  if (request.shared != nullptr && only == nullptr) {
-    SharedSearch::Options shared{std::move(options), to_.policy.ranks.minimize, &call != &request.call.call(),
-                                 request.shared->key};
-    // Not on the stack, of which the thread of a host's may have little.
-    auto search = std::make_unique<SharedSearch>(request.shared->board, std::move(plan), stream, std::move(memory),
-                                                 std::move(shared));
-    found = search->Lead(request.shared->helpers);
-  } else {
-    found = RunSearch(std::move(plan), stream, options, std::move(memory));
-  }
+  Result<SearchOutcome> found = RunSearch(std::move(plan), stream, options, std::move(memory));
   TUNEONCE_RETURN_IF_ERROR(found.status());
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*to_.definition, call.problem, to_.api, &found->result));
   return found;

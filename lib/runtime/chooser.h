@@ -11,7 +11,6 @@
 #include "cuda/driver_api.h"
 #include "launch/call_binder.h"
 #include "ranks/rank_watch.h"
-#include "ranks/search_board.h"
 #include "runtime/announcer.h"
 #include "runtime/code_loader.h"
 #include "runtime/miss_counters.h"
@@ -39,20 +38,11 @@ struct TuneLimits {
   std::function<bool()> is_over;  ///< In place of SearchOptions::interrupted, which it asks too.
 };
 
-/// How a key's search is shared out over ranks.
-struct SharedOut {
-  SearchBoard& board;
-  Fingerprint key;           ///< KeyVote::key.
-  std::vector<int> helpers;  ///< Ranks that may take part, of a search that this one leads.
-};
-
 /// A call to choose for.
 struct TuneRequest {
   CUstream stream;
   TuningCall& call;                    ///< Gets the current device's target.
   const TuneLimits* limits = nullptr;  ///< None.
-  /// Other ranks, over which a search is shared out. Null: none.
-  const SharedOut* shared = nullptr;
 };
 
 /// Why the store has nothing that serves a key; `reason` kNone: it has.
@@ -103,13 +93,14 @@ class Chooser {
     TuningKey key;
     std::optional<TuningRecord> record;  ///< Its selection, ready or stored, if there is one that serves.
     Selection selection;                 ///< Where that is from.
+    // Without a record, what a search here would be:
+    Fingerprint variants;    ///< Which variants it could build.
+    std::uint64_t cost = 0;  ///< EstimatedSearchUs.
   };
   Result<Contribution> Contribute(TuningCall& call, const LaunchKey& key);
   /// A selection for all ranks: the stored one, else a search's, which is remembered. Makes nothing ready. Errors: as
   /// Choose's.
   Result<TuningRecord> FindForRanks(const TuneRequest& request, const LaunchKey& key);
-  /// This rank's part in a search that `offer` is of. Errors: as SharedSearch::Help.
-  Status HelpSearch(const TuneRequest& request, const LaunchKey& key, const SearchOffer& offer);
   /// What ranks agreed on, loaded; and then, if all could load it, ready.
   struct Agreed {
     Config config;
@@ -165,6 +156,8 @@ class Chooser {
     bool accept_unchecked;     ///< Also what was imported and did not run here yet.
     const TuneLimits* limits;  ///< May be null.
   };
+  /// Fills what a search for the key would be: Contribution::variants and ::cost.
+  Status EstimateSearch(const TuningCall& call, const KeyInStore& in_store, Contribution* contribution);
   Serving ServingOf(bool may_compile_now, const TuneLimits* limits) const;
   /// A record that may serve, as far as policy goes.
   struct Found {

@@ -1,21 +1,26 @@
 // A Chooser's part in an agreement of ranks: what this process has of a key, a selection for all, and what was agreed
 // on.
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "base/environment.h"
 #include "runtime/chooser.h"
-#include "search/shared_search.h"
+#include "search/candidate.h"
+#include "search/search_cost.h"
 #include "tuneonce/autotune_observer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
+#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 Result<Chooser::Contribution> Chooser::Contribute(TuningCall& call, const LaunchKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
-  Contribution contribution{in_store.key, std::nullopt, {}};
+  Contribution contribution;
+  contribution.key = in_store.key;
   if (to_.ready_keys.HasSelection(key)) {
     std::optional<Selection> selection = to_.ready_keys.selections().Find(key);
     if (!selection || selection->record == nullptr)
@@ -29,10 +34,37 @@ Result<Chooser::Contribution> Chooser::Contribute(TuningCall& call, const Launch
   StoreMiss miss;
   std::optional<Found> found = FindRecord(in_store, serving, &miss);
   // What is to be compared with the baseline first is compared by the rank that searches.
-  if (!found || !IsVerifiedHere(*found, in_store, call.call(), serving)) return contribution;
+  if (!found || !IsVerifiedHere(*found, in_store, call.call(), serving)) {
+    TUNEONCE_RETURN_IF_ERROR(EstimateSearch(call, in_store, &contribution));
+    return contribution;
+  }
   contribution.selection = SelectionOf(found->record, found->match, found->is_shipped);
   contribution.record = std::move(found->record);
   return contribution;
+}
+
+Status Chooser::EstimateSearch(const TuningCall& call, const KeyInStore& in_store, Contribution* contribution) {
+  const KernelDefinition& definition = *to_.definition;
+  const Problem& problem = call.call().problem;
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
+                            definition.space().Fitting(in_store.configs, problem.target, problem));
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(to_.api));
+  contribution->cost = EstimatedSearchUs(definition, call.call(), configs.size(), device);
+  if (configs.empty()) return Status();
+  const Runtime& runtime = *Runtime::OrDefault(to_.policy.search.runtime);
+  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(to_.definition, configs.front(), call.call(),
+                                                              runtime.environment().enable_tile, in_store.left_out));
+  // The variants are equal where the same compilers are installed.
+  Fingerprinter variants;
+  for (const Candidate& candidate : planned.alternatives) {
+    variants.Add(candidate.variant_name());
+    if (candidate.is_callable()) continue;
+    Result<const Toolchain*> toolchain = runtime.toolchains().For(candidate.source.kind);
+    const Result<std::string> version = toolchain.ok() ? (*toolchain)->Version() : toolchain.status();
+    variants.Add(version.ok() ? *version : "missing");
+  }
+  contribution->variants = variants.Finish();
+  return Status();
 }
 
 Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const LaunchKey& key) {
@@ -65,29 +97,6 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Lau
   }
   RememberSearched(*searched);
   return std::move(searched->record);
-}
-
-Status Chooser::HelpSearch(const TuneRequest& request, const LaunchKey& key, const SearchOffer& offer) {
-  const auto begin = std::chrono::steady_clock::now();
-  const StreamView stream(to_.api, request.stream);
-  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
-  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(to_.api, to_.policy.search.memory_budget_bytes));
-  std::optional<TuningCall> at_bound;
-  if (offer.at_bound) {
-    TUNEONCE_ASSIGN_OR_RETURN(TuningCall made, request.call.AtBound(*to_.definition, to_.binder, stream, memory));
-    at_bound.emplace(std::move(made));
-  }
-  const TuningCall& tuning_call = at_bound ? *at_bound : request.call;
-  tuning_call.AddOwnInputs(*to_.definition, memory);
-  const BoundCall& call = tuning_call.call();
-  SearchOptions options = OptionsOf(request, begin);
-  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, /*only=*/nullptr, call, options));
-  to_.announcer.Inform(in_store.key.key_text, [&] {
-    return "this rank takes part in a search that is led by rank " + std::to_string(request.shared->board.leader());
-  });
-  SharedSearch::Options shared{std::move(options), to_.policy.ranks.minimize, offer.at_bound, request.shared->key};
-  SharedSearch search(request.shared->board, std::move(plan), stream, std::move(memory), std::move(shared));
-  return search.Help(offer);
 }
 
 Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const LaunchKey& key, TuningRecord record,

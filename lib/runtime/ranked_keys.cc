@@ -63,9 +63,8 @@ TuneLimits RankedKeys::LimitsOf(const Entry& entry, RankBeat& beat) const {
                     entry.key.impl->policy.search.interrupted};
   if (entry.key.limits) limits = entry.key.limits();
   // Called regularly while this thread compiles, measures and waits, so each call also reports that this rank works.
-  limits.is_over = [is_over = std::move(limits.is_over), shares = policy_.share_search, &beat] {
+  limits.is_over = [is_over = std::move(limits.is_over), &beat] {
     beat.Step();
-    if (shares) beat.Listen();
     return v0::IsInterrupted(is_over);
   };
   return limits;
@@ -91,6 +90,9 @@ Status RankedKeys::Contribute(Entry& entry) {
     const bool may_search =
         impl.misses.may_search() && !(entry.key.limits && v0::IsInterrupted(entry.key.limits().is_over));
     vote.state = may_search ? KeyVote::kNothing : KeyVote::kMayNotSearch;
+    vote.search = NameOf("", entry.contribution.key, 0);
+    vote.variants = entry.contribution.variants;
+    vote.cost = entry.contribution.cost;
     if (!record) return Status();
     vote.state = is_ready || record->is_pinned ? KeyVote::kServed : KeyVote::kStored;
     vote.selection = Explain(*record);
@@ -112,7 +114,6 @@ Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
     voted_.push_back(&entry);
     vote.keys.push_back(entry.vote);
   }
-  vote.shares_search = policy_.share_search;
   // Without a device the rank has no keys and no kind to compare.
   if (of_device == nullptr) return vote;
   Status known = of_device->Guarded([&]() -> Status {
@@ -131,19 +132,54 @@ Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
 Result<std::string> RankedKeys::Find(std::size_t place, const Agreement& agreement, RankBeat& beat) {
   Entry& entry = *voted_[place];
   if (ahead_) CompileAhead(agreement, beat);
-  Status found;
-  if (!agreement.HasRecord(place)) found = Search(entry, agreement.HelpersOf(place), beat);
-  const int me = agreement.options().rank;
-  if (boards_.count(me) > 0 && agreement.wanted().back() == place) {
-    SearchOffer none;
-    none.is_last = true;
-    (void)BoardOf(me, beat).Offer(none);  // If it fails, the helpers only wait a little longer.
-  }
-  TUNEONCE_RETURN_IF_ERROR(found);
+  if (!agreement.HasRecord(place)) TUNEONCE_RETURN_IF_ERROR(Search(entry, beat));
   const TuningRecord& record = *entry.contribution.record;
-  if (policy_.share_search)
-    (void)PublishCode(*policy_.group, *entry.key.impl->policy.search.compile.cache, record.artifact);
+  if (policy_.exchange_code) {
+    ArtifactCache& cache = *entry.key.impl->policy.search.compile.cache;
+    (void)PublishCode(*policy_.group, cache, record.artifact);
+    if (record.baseline) (void)PublishCode(*policy_.group, cache, record.baseline->artifact);
+  }
   return EncodeRecord(record);
+}
+
+void RankedKeys::FetchCodeOf(const Entry& entry) {
+  const TuningRecord& record = *entry.contribution.record;
+  ArtifactCache& cache = *entry.key.impl->policy.search.compile.cache;
+  (void)FetchCode(*policy_.group, cache, record.artifact);
+  if (record.baseline) (void)FetchCode(*policy_.group, cache, record.baseline->artifact);
+}
+
+void RankedKeys::ClaimTimer(const TunedKernel::Impl& impl) {
+  if (burst_ || impl.policy.search.timer != nullptr) return;
+  burst_.emplace(impl.policy.search.runtime->cupti(), impl.api);  // One acquisition of CUPTI serves all searches.
+}
+
+void RankedKeys::CompileAhead(const Agreement& agreement, RankBeat& beat) {
+  std::vector<std::size_t> searched;
+  for (std::size_t place : agreement.wanted()) {
+    if (!agreement.HasRecord(place)) searched.push_back(voted_[place]->added);
+  }
+  const AheadFn ahead = std::exchange(ahead_, nullptr);
+  if (!searched.empty()) ahead(searched, [&beat] { beat.Step(); });
+}
+
+Status RankedKeys::Search(Entry& entry, RankBeat& beat) {
+  TunedKernel::Impl& impl = *entry.key.impl;
+  const TuneLimits limits = LimitsOf(entry, beat);
+  ClaimTimer(impl);
+  return impl.Guarded([&] {
+    return entry.key.on_inputs([&](TuningCall& call) -> Status {
+      TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call));
+      const std::int64_t tunes = impl.counters.tunes;
+      TUNEONCE_ASSIGN_OR_RETURN(entry.contribution.record,
+                                impl.chooser.FindForRanks({stream_, call, &limits}, entry.key.key));
+      entry.contribution.selection =
+          impl.counters.tunes > tunes
+              ? SelectionOf(*entry.contribution.record, LaunchPlan::Origin::kSearch)
+              : SelectionOf(*entry.contribution.record, RecordMatch::kExact, /*is_shipped=*/false);
+      return Status();
+    });
+  });
 }
 
 Status RankedKeys::LoadFallbacks(Entry& entry, const TuneLimits* limits) {
@@ -163,6 +199,13 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
   const TuneLimits limits = LimitsOf(entry, beat);
   Fingerprint digest;
   Status ready = impl.Guarded([&]() -> Status {
+    const std::string& decided = agreement.DecisionOf(place);
+    const bool is_own = decided.empty() || agreement.IsMine(place);
+    if (!is_own) {
+      TUNEONCE_ASSIGN_OR_RETURN(entry.contribution.record, DecodeRecord(decided));
+      entry.contribution.selection = SelectionOf(*entry.contribution.record, LaunchPlan::Origin::kRanks);
+      if (policy_.exchange_code) FetchCodeOf(entry);
+    }
     TUNEONCE_RETURN_IF_ERROR(LoadFallbacks(entry, &limits));  // Captures need the fallback config.
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
     if (agreement.RunsFallback(place)) {
@@ -177,15 +220,6 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
     if (running != nullptr && !running->is_provisional) {
       digest = DigestOf(*running->kernel);
       return Status();
-    }
-    const std::string& decided = agreement.DecisionOf(place);
-    const bool is_own = decided.empty() || agreement.IsMine(place);
-    if (!is_own) {
-      TUNEONCE_ASSIGN_OR_RETURN(entry.contribution.record, DecodeRecord(decided));
-      entry.contribution.selection = SelectionOf(*entry.contribution.record, LaunchPlan::Origin::kRanks);
-      if (policy_.share_search) {
-        (void)FetchCode(*policy_.group, *impl.policy.search.compile.cache, entry.contribution.record->artifact);
-      }
     }
     TUNEONCE_ASSIGN_OR_RETURN(
         entry.ready, impl.chooser.LoadAgreed({stream_, call, &limits}, entry.key.key, *entry.contribution.record,
@@ -260,9 +294,6 @@ AgreementWork RankedKeys::Work() {
   work.make_ready = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
     return MakeReady(*voted_[place], place, agreement, beat);
   };
-  if (policy_.share_search) {
-    work.help = [this](int leader, int wait_ms, RankBeat& beat) { return Help(leader, wait_ms, beat); };
-  }
   work.interrupted = [this] { return IsInterrupted(); };
   return work;
 }
@@ -271,9 +302,10 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device,
   const RankTurn turn(*policy_.group);
   if (patience == Patience::kForAll) turn.silent().clear();
   Agreement::Options options;
-  options.turn = turn_ = turn.number();
+  options.turn = turn.number();
   options.nonce = turn.nonce();
   options.mixed_kinds = policy_.mixed_kinds;
+  options.may_differ = policy_.may_differ;
   const Status known = CallForeign("the rank group", StatusCode::kUnavailable, [&]() -> Status {
     options.rank = policy_.group->rank();
     options.size = policy_.group->size();

@@ -15,7 +15,6 @@
 #include "measure/cupti_timer.h"
 #include "ranks/agree.h"
 #include "ranks/agreement.h"
-#include "ranks/search_board.h"
 #include "runtime/chooser.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
@@ -59,7 +58,7 @@ class RankedKeys {
     entries_.back().added = added;
   }
   /// Called once and alone, before this rank searches, with the places of its keys in the order of Add, to compile for
-  /// all of them. Long work calls `beat`. Keys of a distributed search are compiled when they are claimed.
+  /// all of them. Long work calls `beat`.
   using AheadFn = std::function<void(const std::vector<std::size_t>& places, const std::function<void()>& beat)>;
   void CompileAheadBy(AheadFn ahead) { ahead_ = std::move(ahead); }
   /// Whether to wait for a rank that the last agreement gave up, because its host may have restarted it.
@@ -87,12 +86,10 @@ class RankedKeys {
   AgreementWork Work();
   Result<std::string> Find(std::size_t place, const Agreement& agreement, RankBeat& beat);
   void CompileAhead(const Agreement& agreement, RankBeat& beat);
-  /// Runs a search, together with the ranks that help.
-  Status Search(Entry& entry, std::vector<int> helpers, RankBeat& beat);
-  /// Helps with what `leader` offers next: AgreementWork::help.
-  Result<bool> Help(int leader, int wait_ms, RankBeat& beat);
-  Status HelpWith(Entry& entry, const SearchOffer& offer, SearchBoard& board, RankBeat& beat);
-  SearchBoard& BoardOf(int leader, RankBeat& beat);
+  /// Finds the key's record: the stored one, or a search's.
+  Status Search(Entry& entry, RankBeat& beat);
+  /// Fetches the code of the record that another rank decided on. Code that is not found is compiled here.
+  void FetchCodeOf(const Entry& entry);
   void ClaimTimer(const TunedKernel::Impl& impl);
   Result<Fingerprint> MakeReady(Entry& entry, std::size_t place, const Agreement& agreement, RankBeat& beat);
   Status LoadFallbacks(Entry& entry, const TuneLimits* limits);
@@ -109,9 +106,6 @@ class RankedKeys {
   std::vector<Entry*> voted_;  // In the order of the agreement.
   std::vector<Fingerprint> of_others_;
   AheadFn ahead_;  // May be null, and is null after its call.
-  std::uint64_t turn_ = 0;
-  std::map<int, SearchBoard> boards_;  // Boards of distributed searches, by leader.
-  std::set<int> offered_all_;          // Leaders that offer no further search.
   std::optional<TimingBurst> burst_;
 };
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -23,20 +22,6 @@
 
 namespace tuneonce {
 inline namespace v0 {
-namespace {
-
-/// The whole list, in one go.
-class AllAtOnce final : public CandidateSource {
- public:
-  explicit AllAtOnce(std::size_t count) : places_(count) { std::iota(places_.begin(), places_.end(), 0); }
-  std::vector<std::size_t> Next() override { return std::exchange(places_, {}); }
-
- private:
-  std::vector<std::size_t> places_;
-};
-
-}  // namespace
-
 SearchEngine::SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
                            const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock)
     : key_(std::move(key)),
@@ -57,8 +42,6 @@ double SearchEngine::SecondsSince(Clock::time_point start) {
 
 void SearchEngine::Begin(std::vector<PlannedConfig> planned) {
   planned_ = std::move(planned);
-  part_.max_rounds = options_.max_rounds;
-  part_.checks_again = true;
   stage_began_ = Clock::now();
   if (options_.wall_budget_ms <= 0) return;
   constexpr double kMostMs = 1e12;  // 30 years: what a clock's time can be put after.
@@ -70,11 +53,11 @@ void SearchEngine::Begin(std::vector<PlannedConfig> planned) {
   compiling_ends_ = ends_ - milliseconds(std::clamp(options_.race_budget_ms, 0.0, budget_ms / 2));
 }
 
-Status SearchEngine::Search(CandidateSource& source) {
+Status SearchEngine::Search() {
   stage_began_ = preparing_began_ = race_began_ = Clock::now();
   num_prepared_ = 0;
   winner_ = nullptr;
-  Status done = CompileAndPrepare(source);
+  Status done = CompileAndPrepare();
   if (done.ok()) done = Decide();
   Report(SearchProgress::Stage::kDone, 0, 0, nullptr);
   TUNEONCE_RETURN_IF_ERROR(done);
@@ -84,40 +67,11 @@ Status SearchEngine::Search(CandidateSource& source) {
   return Status();
 }
 
-void SearchEngine::BeginParts(std::vector<PlannedConfig> planned) {
-  is_in_parts_ = true;
-  Begin(std::move(planned));
-}
-
-Result<TuningResult> SearchEngine::RunPart(CandidateSource& source, const PartOptions& part) {
-  Span span(&runtime_.trace(), "search", "a part of the search " + result_.kernel);
-  part_ = part;
-  in_part_.clear();
-  TuningResult fresh;
-  fresh.kernel = result_.kernel;
-  result_ = std::move(fresh);
-  TUNEONCE_RETURN_IF_ERROR(Search(source));
-  return result_;
-}
-
-bool SearchEngine::IsInPart(const Group& group) const {
-  return std::any_of(group.members.begin(), group.members.end(),
-                     [&](std::size_t member) { return in_part_.count(member) > 0; });
-}
-
-bool SearchEngine::IsTaken(std::size_t index) const {
-  if (failures_.count(index) > 0 || not_measured_.count(index) > 0) return true;
-  return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
-    return std::find(group.members.begin(), group.members.end(), index) != group.members.end();
-  });
-}
-
 Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   runtime_.trace().NameThread("searching thread");
   Span span(&runtime_.trace(), "search", "search " + result_.kernel);
-  AllAtOnce all(planned.size());
   Begin(std::move(planned));
-  TUNEONCE_RETURN_IF_ERROR(Search(all));
+  TUNEONCE_RETURN_IF_ERROR(Search());
   if (winner_ == nullptr) return AllFailed();
   SearchOutcome outcome;
   TUNEONCE_ASSIGN_OR_RETURN(outcome.best, runner_.CodeOf(*winner_->prepared, winner_->candidate));
@@ -164,7 +118,7 @@ Status SearchEngine::PrepareGroups(bool all_compiled) {
   // Without the baseline's outputs the others cannot be checked: they wait for it, until it is sure that it failed.
   if (runner_.wants_baseline_first() && !all_compiled) return Status();
   for (Group& group : groups_) {
-    if (!group.prepared && IsInPart(group) && !IsTooLateFor(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
+    if (!group.prepared && !IsTooLateFor(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
   }
   return Status();
 }
@@ -176,9 +130,7 @@ bool SearchEngine::IsTooLateFor(const Group& group) const {
 }
 
 void SearchEngine::LeaveOutUnprepared() {
-  auto is_left_out = [&](const Group& group) {
-    return IsInPart(group) && (!group.prepared || group.prepared->is_not_tried);
-  };
+  auto is_left_out = [](const Group& group) { return !group.prepared || group.prepared->is_not_tried; };
   for (const Group& group : groups_) {
     if (!is_left_out(group)) continue;
     not_measured_.insert(group.members.begin(), group.members.end());
@@ -215,9 +167,7 @@ Status SearchEngine::Prepare(Group& group) {
                : absl::StrCat(config, "is correct, and takes about ", group.prepared->warmup_us, " us");
   });
   group.is_loaded = !group.prepared->failure;
-  const Status fatal = group.prepared->fatal;
-  if (fatal.code() == StatusCode::kCancelled) group.prepared.reset();  // Another part may try it.
-  return fatal;
+  return group.prepared->fatal;
 }
 
 }  // namespace v0

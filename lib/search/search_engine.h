@@ -16,7 +16,6 @@
 #include "compile/compile_pool.h"
 #include "measure/race.h"
 #include "search/candidate_runner.h"
-#include "search/candidate_source.h"
 #include "search/finalist_checks.h"
 #include "search/search_call.h"
 #include "tuneonce/progress.h"
@@ -54,23 +53,6 @@ class SearchEngine {
   /// Errors: every candidate failed (listing why), or the context was lost.
   Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
 
-  /// Instead of Run: a search of which this engine does parts, of these candidates.
-  void BeginParts(std::vector<PlannedConfig> planned);
-  struct PartOptions {
-    int max_rounds = 300;       ///< At most SearchOptions::max_rounds.
-    bool checks_again = false;  ///< Finalists are checked again, as at the end of Run.
-    /// RaceOptions::tie between the baseline and all others. Empty: SearchOptions' margin, and the usual tie.
-    std::optional<double> tie;
-    double share_of_variance = 1;  ///< RaceOptions::share_of_variance.
-    /// Called between rounds, after the first few. True ends the race with the samples so far. May be null.
-    std::function<bool()> enough = nullptr;
-  };
-  /// Tries the candidates of `source`, each as soon as it is compiled, and races them. It may select none. What an
-  /// earlier part compiled, loaded and verified is reused, and a candidate that failed there has failed. The costs are
-  /// those of this part. REQUIRES: BeginParts. Errors: the context was lost; Cancelled, after which another part may
-  /// follow.
-  Result<TuningResult> RunPart(CandidateSource& source, const PartOptions& part);
-
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -85,29 +67,16 @@ class SearchEngine {
     bool is_finalist = false;  ///< It was not eliminated from the race.
   };
 
-  /// Candidates that are compiled together.
-  struct Batch {
-    std::vector<std::size_t> index_of;  ///< For each job, its index in `planned_`.
-    std::unique_ptr<CompilePool> pool;
-  };
-
   /// From now on SearchOptions::wall_budget_ms counts.
   void Begin(std::vector<PlannedConfig> planned);
-  /// A part, or all: all but the selection's code.
-  Status Search(CandidateSource& source);
-  /// Returns whether the group has a candidate of this part's source.
-  bool IsInPart(const Group& group) const;
-  /// Returns whether the candidate's outcome is known, or an earlier part has a trial for it.
-  bool IsTaken(std::size_t index) const;
-  Status CompileAndPrepare(CandidateSource& source);
-  /// Begins to compile what the source gives next, if it gives anything.
-  std::optional<Batch> NextBatch(CandidateSource& source);
-  /// Takes what compiles, as it comes.
-  Status TakeAll(Batch& batch, int* done);
+  /// Does everything but loading the selected config's code.
+  Status Search();
+  /// Compiles all candidates and prepares them as they are compiled.
+  Status CompileAndPrepare();
   std::optional<CompiledJob> NextOf(CompilePool& pool) const;
-  /// Returns the jobs to compile for `places`, and sets `index_of` to each job's index in `planned_`. Takes candidates
-  /// that need no compiling.
-  std::vector<CompileJob> JobsToCompile(const std::vector<std::size_t>& places, std::vector<std::size_t>* index_of);
+  /// Returns the jobs to compile, and sets `index_of` to each job's index in `planned_`. Takes candidates that need no
+  /// compiling.
+  std::vector<CompileJob> JobsToCompile(std::vector<std::size_t>* index_of);
   CompileOptions OptionsToCompile() const;
   /// Adds a compiled candidate to a group, or to the failures.
   void Take(CompiledJob compiled, std::size_t index);
@@ -141,9 +110,8 @@ class SearchEngine {
   /// True if the winner and the baseline are correct in all runs of FinalistChecks; the runner-up too, or it has
   /// failed.
   Result<bool> FinalistsAreVerified();
-  /// The runner-up of the race; in a search of parts, where other ranks' times count too, all that raced. Neither the
-  /// winner nor the baseline.
-  std::vector<Group*> RunnersUp() const;
+  /// Returns the fastest group of the race besides the winner and the baseline, or null.
+  Group* RunnerUp() const;
   /// Takes what FinalistChecks found. True if it concerns the winner or the baseline.
   bool TakeFailures(const FinalistChecks::Failures& failures);
   /// A sample of each, in this order, the device locked.
@@ -199,11 +167,6 @@ class SearchEngine {
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
   bool is_open_ = false;                // The runner is.
-  bool is_in_parts_ = false;            // Candidates are tried as soon as they are compiled, and the caller selects.
-  PartOptions part_;
-  std::set<std::size_t> in_part_;     // Places in `planned_` that this part is about.
-  std::int64_t launches_before_ = 0;  // The runner's, of earlier parts.
-  int workers_replaced_before_ = 0;
   Group* winner_ = nullptr;
   Clock::time_point stage_began_;  // Compiling.
   Clock::time_point preparing_began_;

@@ -27,12 +27,9 @@ std::string WhyPassedOver(const std::vector<PassedOver>& passed_over) {
 
 }  // namespace
 
-std::vector<CompileJob> SearchEngine::JobsToCompile(const std::vector<std::size_t>& places,
-                                                    std::vector<std::size_t>* index_of) {
+std::vector<CompileJob> SearchEngine::JobsToCompile(std::vector<std::size_t>* index_of) {
   std::vector<CompileJob> jobs;
-  for (std::size_t i : places) {
-    in_part_.insert(i);
-    if (IsTaken(i)) continue;
+  for (std::size_t i = 0; i < planned_.size(); ++i) {
     if (planned_[i].alternatives.empty()) {
       Fail(i, FailureKind::kCompile, WhyPassedOver(planned_[i].passed_over));
       continue;
@@ -70,34 +67,18 @@ CompileOptions SearchEngine::OptionsToCompile() const {
   return compile;
 }
 
-std::optional<SearchEngine::Batch> SearchEngine::NextBatch(CandidateSource& source) {
-  const std::vector<std::size_t> places = source.Next();
-  if (places.empty()) return std::nullopt;
-  Batch batch;
-  std::vector<CompileJob> jobs = JobsToCompile(places, &batch.index_of);
-  batch.pool = std::make_unique<CompilePool>(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs),
-                                             OptionsToCompile(), CompilePool::Order::kByCost, &runtime_.trace());
-  return batch;
-}
-
-Status SearchEngine::TakeAll(Batch& batch, int* done) {
-  while (std::optional<CompiledJob> compiled = NextOf(*batch.pool)) {
-    const std::size_t index = batch.index_of[compiled->job];
+Status SearchEngine::CompileAndPrepare() {
+  std::vector<std::size_t> index_of;
+  std::vector<CompileJob> jobs = JobsToCompile(&index_of);
+  CompilePool pool(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs), OptionsToCompile(),
+                   CompilePool::Order::kByCost, &runtime_.trace());
+  int done = 0;
+  while (std::optional<CompiledJob> compiled = NextOf(pool)) {
+    const std::size_t index = index_of[compiled->job];
     Take(*std::move(compiled), index);
-    Report(SearchProgress::Stage::kCompile, ++*done, planned_.size(), &planned_[index].config);
+    Report(SearchProgress::Stage::kCompile, ++done, planned_.size(), &planned_[index].config);
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     if (!target_.is_cpu_device) TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/false));
-  }
-  return is_in_parts_ ? PrepareGroups(/*all_compiled=*/false) : Status();
-}
-
-Status SearchEngine::CompileAndPrepare(CandidateSource& source) {
-  int done = 0;
-  std::optional<Batch> now = NextBatch(source);
-  while (now) {
-    std::optional<Batch> next = NextBatch(source);
-    TUNEONCE_RETURN_IF_ERROR(TakeAll(*now, &done));
-    now = std::move(next);
   }
   result_.cost.compile_wall_seconds = SecondsSince(stage_began_);
   if (target_.is_cpu_device) preparing_began_ = Clock::now();

@@ -22,9 +22,6 @@ namespace {
 /// tens of microseconds.
 constexpr auto kDevicePeriod = std::chrono::milliseconds(50);
 
-/// Samples that spread by 4 % know a time to 2 % then.
-constexpr int kRoundsBeforeEnough = 5;
-
 /// Minimum number of rounds for measuring a drift.
 constexpr std::size_t kMinRoundsForDrift = 8;
 
@@ -102,7 +99,6 @@ Status SearchEngine::Decide() {
     if (racing_.empty()) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(bool is_over, RunRace());
     if (!is_over) continue;
-    if (!part_.checks_again) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(bool are_right, FinalistsAreRight());
     if (!are_right) continue;
     TUNEONCE_ASSIGN_OR_RETURN(bool are_verified, FinalistsAreVerified());
@@ -115,7 +111,6 @@ Status SearchEngine::EnterRace() {
   racing_.clear();
   result_.speedup_over_baseline.reset();
   for (Group& group : groups_) {
-    if (!IsInPart(group)) continue;
     group.samples_us.clear();
     if (group.prepared->failure || timing_failures_.count(&group) > 0) continue;
     if (!group.is_loaded) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
@@ -127,10 +122,8 @@ Status SearchEngine::EnterRace() {
 
 Race SearchEngine::MakeRace() const {
   RaceOptions options;
-  if (part_.tie) options.tie = *part_.tie;
-  if (part_.tie || HasBaseline(*racing_.front())) options.first_tie = part_.tie.value_or(options_.baseline_margin);
-  options.share_of_variance = part_.share_of_variance;
-  options.max_rounds = std::min(options_.max_rounds, part_.max_rounds);
+  if (HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
+  options.max_rounds = options_.max_rounds;
   options.budget_ms = options_.gpu_budget_ms - result_.cost.gpu_seconds * 1000;
   options.seed = options_.seed;
   Race race(racing_.size(), options);
@@ -187,8 +180,7 @@ Result<bool> SearchEngine::RunRace() {
     }
     race.Record(*samples);
     UnloadLosers(race);
-    const bool is_enough = race.num_rounds() >= kRoundsBeforeEnough && part_.enough && part_.enough();
-    if ((race.num_rounds() > 0 && RaceIsOverdue()) || is_enough) race.Stop();
+    if (race.num_rounds() > 0 && RaceIsOverdue()) race.Stop();
     ReportRound(race);
     TraceDevice();
   }
@@ -208,7 +200,7 @@ Result<bool> SearchEngine::RunRace() {
   });
   std::optional<std::size_t> selection = race.Selected();
   if (!selection) return true;
-  if (HasBaseline(*racing_.front()) && *selection != 0 && options_.final_rounds > 0 && !is_in_parts_) {
+  if (HasBaseline(*racing_.front()) && *selection != 0 && options_.final_rounds > 0) {
     TUNEONCE_ASSIGN_OR_RETURN(bool keeps, WinnerKeepsMargin(*selection));
     if (!keeps) selection = 0;
   }
@@ -261,16 +253,16 @@ Result<bool> SearchEngine::FinalistsAreRight() {
   return all;
 }
 
-std::vector<SearchEngine::Group*> SearchEngine::RunnersUp() const {
+SearchEngine::Group* SearchEngine::RunnerUp() const {
   std::vector<Group*> others;
   for (Group* group : racing_) {
     const bool has_raced = !group->prepared->failure && !group->samples_us.empty();
     if (has_raced && group != winner_ && !HasBaseline(*group)) others.push_back(group);
   }
-  if (is_in_parts_ || others.empty()) return others;
+  if (others.empty()) return nullptr;
   auto mean_us = [](const Group* group) { return Summarize(group->samples_us).mean_us; };
-  return {*std::min_element(others.begin(), others.end(),
-                            [&](const Group* a, const Group* b) { return mean_us(a) < mean_us(b); })};
+  return *std::min_element(others.begin(), others.end(),
+                           [&](const Group* a, const Group* b) { return mean_us(a) < mean_us(b); });
 }
 
 bool SearchEngine::TakeFailures(const FinalistChecks::Failures& failures) {
@@ -295,7 +287,7 @@ Result<bool> SearchEngine::FinalistsAreVerified() {
     std::vector<const Candidate*> finalists;
     if (has_baseline) finalists.push_back(&racing_.front()->candidate);
     if (!HasBaseline(*winner_)) finalists.push_back(&winner_->candidate);
-    for (const Group* group : RunnersUp()) finalists.push_back(&group->candidate);
+    if (const Group* runner_up = RunnerUp(); runner_up != nullptr) finalists.push_back(&runner_up->candidate);
     std::vector<const Candidate*> others;
     for (const Group* group : racing_) {
       const bool is_finalist = std::find(finalists.begin(), finalists.end(), &group->candidate) != finalists.end();

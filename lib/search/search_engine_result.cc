@@ -48,8 +48,6 @@ bool SearchEngine::IsFatal(Group& group) {
 void SearchEngine::Collect() {
   std::map<std::size_t, Duplicate> duplicates;
   for (Group& group : groups_) {
-    if (!IsInPart(group)) continue;
-    in_part_.insert(group.members.begin(), group.members.end());
     std::size_t representative = Representative(group);
     const Config& config = planned_[representative].config;
     for (std::size_t member : group.members) {
@@ -68,7 +66,7 @@ void SearchEngine::Collect() {
     }
   }
   for (auto& [index, duplicate] : duplicates) result_.duplicates.push_back(std::move(duplicate));
-  for (std::size_t index : in_part_) {
+  for (std::size_t index = 0; index < planned_.size(); ++index) {
     if (auto failed = failures_.find(index); failed != failures_.end()) result_.failures.push_back(failed->second);
     if (not_measured_.count(index) > 0) result_.not_measured.push_back(planned_[index].config);
     if (auto passed = substitutions_.find(index); passed != substitutions_.end()) {
@@ -96,10 +94,9 @@ void SearchEngine::AddCosts() {
   if (options_.verify == Verify::kOff) {
     result_.notes.push_back("outputs were not compared (Verify::kOff): the selected config may be incorrect");
   }
-  result_.cost.num_launches = runner_.num_launches() - std::exchange(launches_before_, runner_.num_launches());
+  result_.cost.num_launches = runner_.num_launches();
   result_.cost.peak_bytes = runner_.peak_bytes();
-  result_.cost.workers_replaced =
-      runner_.workers_replaced() - std::exchange(workers_replaced_before_, runner_.workers_replaced());
+  result_.cost.workers_replaced = runner_.workers_replaced();
   result_.is_isolated = runner_.is_isolated();
   result_.cost.wall_seconds = SecondsSince(stage_began_);
 }
@@ -125,7 +122,6 @@ void SearchEngine::NoteOptionsWithoutEffect() {
 }
 
 std::string SearchEngine::LonelyReference() const {
-  if (is_in_parts_) return "";  // The outputs of candidates in other parts are not known.
   const bool is_given = !options_.reference.empty();
   int most = 0;
   for (const Group& group : groups_) {

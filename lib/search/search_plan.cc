@@ -8,25 +8,15 @@
 #include "cuda/driver_api.h"
 #include "measure/roofline.h"
 #include "search/proposed_configs.h"
-#include "search/search_session.h"
+#include "search/search_engine.h"
+#include "search/search_runner.h"
+#include "search/trial_stream.h"
+#include "search/trial_tensors.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
 inline namespace v0 {
-Fingerprint SearchPlan::CandidatesFingerprint() const {
-  Fingerprinter list;
-  list.Add(kernel).Add(target.name()).Add(baseline ? baseline->Canonical() : "");
-  for (const PlannedConfig& config : planned) {
-    list.Add(config.config.Canonical()).Add(config.alternatives.size());
-    for (const Candidate& candidate : config.alternatives) {
-      list.Add(candidate.variant_name());
-      const Dims& dims = candidate.call.problem.dims;
-      for (int i = 0; i < dims.count(); ++i) list.Add(static_cast<std::uint64_t>(dims[Dim{i}]));
-    }
-  }
-  return list.Finish();
-}
 
 namespace {
 
@@ -79,9 +69,38 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
 }
 
 Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchSession> session,
-                            SearchSession::Open(std::move(plan), stream, options, std::move(memory)));
-  return session->Run();
+  for (const PlannedConfig& config : plan.planned) {
+    for (const Candidate& candidate : config.alternatives) {
+      TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
+    }
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
+  const StreamView trials = trial_stream.view();
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchRunner> runner,
+                            SearchRunner::Create(plan.planned, trials, options, memory, plan.baseline.has_value()));
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
+  Mutex& measuring_lock = stream.api().measuring_lock(device.handle());
+  // Not on the stack, because a thread of the host may have little.
+  auto engine = std::make_unique<SearchEngine>(plan.kernel, plan.key, plan.target, plan.baseline, options, *runner,
+                                               measuring_lock);
+  engine->LeaveOut(std::move(plan.fatal));
+  std::optional<FinalistChecks> checks;
+  if (plan.verification) {
+    checks.emplace(*std::move(plan.verification), *runner, trials, memory, options, measuring_lock);
+    engine->VerifyBy(&*checks);
+  }
+  // User callbacks catch their own exceptions, so any other is from this library: a lack of memory or threads.
+  Result<SearchOutcome> found =
+      CallForeign("kernel '" + plan.kernel + "': the search", StatusCode::kInternal,
+                  [&]() -> Result<SearchOutcome> { return engine->Run(std::move(plan.planned)); });
+  if (Status status = runner->WithDamage(found.status()); !status.ok()) found = std::move(status);
+  if (found.ok() && !plan.note.empty()) found->result.notes.push_back(std::move(plan.note));
+  engine.reset();
+  // The last work in the stream may still use the caller's tensors, for inputs that are restored. The search returned
+  // its error.
+  (void)trials.Synchronize();
+  runner->Close();
+  return found;
 }
 
 Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,

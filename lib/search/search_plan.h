@@ -28,17 +28,14 @@ struct SearchPlan {
   std::string note;                    ///< A note for the user about the selection of candidates; may be empty.
   /// What finalists are verified for besides the measured call. Empty in a search without a definition.
   std::optional<VerificationScope> verification;
-
-  /// Returns a fingerprint of the list of candidates and of what they are tried at. It is the same in processes that
-  /// may share the search.
-  Fingerprint CandidatesFingerprint() const;
 };
 
 /// Calls the definition's functions for each config of the scope. REQUIRES: what `call` points to outlives the plan;
 /// CheckTables, of a caller's call. Errors: as exhaustive_search, before anything is compiled.
 Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, StreamView stream,
                               const BoundCall& call, const SearchScope& scope, const SearchOptions& options);
-/// All of it, in a session of its own.
+/// Runs a planned search on a stream of its own, and waits until nothing uses the caller's tensors any more. Errors: as
+/// SearchEngine::Run, TrialTensors::CheckSizes and SearchRunner::Create.
 Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory);
 /// Adds rooflines: what the definition states that a run must move and compute, in relation to the device's peaks.
 Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,

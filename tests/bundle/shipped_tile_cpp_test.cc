@@ -11,12 +11,12 @@
 
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/tile_front_end.h"
+#include "inspect/tile_ir_evidence.h"
 #include "launch/code_assumptions.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
 #include "tile_ir/tile_ir.h"
-#include "tile_ir/tile_ir_evidence.h"
 #include "tuneonce/bundle.h"
 
 namespace tuneonce {

@@ -47,7 +47,7 @@ RULES = [
     rule("a heading that is a riddle", "page", r"^#+ (?:What|Who|Somebody|Else|More of|Of|By|With|Ask)\b"),
     rule("'beside'", "page", r"\bbeside\b"),
 ]
-CODE = re.compile(r"(include|lib|bindings|components|cpu_device)/.*\.(h|cc|cu|py|js|sh)$")
+CODE = re.compile(r"(include|lib|tools|bindings|components|cpu_device)/.*\.(h|cc|cu|py|js|sh)$")
 PAGE = re.compile(r"(README|CONTRIBUTING)\.md$|docs/([^/]*|internal/.*)\.md$")
 
 

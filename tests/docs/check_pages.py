@@ -13,7 +13,7 @@ _MOST_COLUMNS = 120
 _LANGUAGES = {"cpp", "python", "sh", "json", "cmake", "text"}
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 # Paths in `code` that name a file of the tree: what begins with one of its folders.
-_PATH = re.compile(r"`((?:docs|tests|benchmarks|scripts|cpu_device|cmake|bindings)/[\w./-]+)`")
+_PATH = re.compile(r"`((?:docs|tests|benchmarks|scripts|cpu_device|cmake|bindings|tools)/[\w./-]+)`")
 _CITED = re.compile(r"docs/(?:\w+/)*\w+\.(?:md|json)")
 _CODE = {".h", ".cc", ".cu", ".py", ".pyi", ".cmake", ".sh", ".txt"}
 
@@ -71,6 +71,7 @@ def cited_in_code(root: pathlib.Path) -> Iterator[str]:
     for area in (
         "include",
         "lib",
+        "tools",
         "cpu_device",
         "bindings",
         "benchmarks",

@@ -12,6 +12,7 @@
 #include "tuneonce/mpi_rank_group.h"
 #include "tuneonce/redis_rank_group.h"
 #include "tuneonce/redis_store.h"
+#include "tuneonce/report.h"
 #include "tuneonce/tuneonce.h"
 
 using namespace tuneonce;  // NOLINT: blocks are what follows `using namespace tuneonce`.

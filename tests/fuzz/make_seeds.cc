@@ -10,9 +10,7 @@
 #include "compile/cubin.h"
 #include "fuzz/checksum.h"
 #include "ranks/rank_messages.h"
-#include "ranks/search_word.h"
 #include "report/records_json.h"
-#include "search/search_answer.h"
 #include "search/trial_messages.h"
 #include "testing/record_changes.h"
 #include "testing/tools.h"
@@ -107,39 +105,18 @@ Status MakeTrials(const std::string& folder) {
   return WriteFile(folder + "/trial/prepare", "\1" + EncodeMessage(request));
 }
 
-/// A share of four candidates, one of each kind.
-SearchAnswer SomeAnswer() {
-  SearchAnswer answer;
-  answer.tried.resize(4);
-  for (std::size_t i = 0; i < answer.tried.size(); ++i) answer.tried[i].place = i;
-  answer.tried[0].kind = TriedCandidate::kMeasured;
-  answer.tried[0].success.variant = "fast";
-  answer.tried[0].success.measurement = {12.5, 0.25, 7, 0.5, 12, 11, 14};
-  answer.tried[0].success.largest_difference = OutputDifference{"y", 0.125, 0.5};
-  answer.tried[1].kind = TriedCandidate::kFailed;
-  answer.tried[1].failure = {Config(), FailureKind::kTimeout, "too long", true};
-  answer.tried[2].kind = TriedCandidate::kDuplicate;
-  answer.tried[2].same_as = 0;
-  return answer;
-}
-
 /// Each kind of message between ranks, without its checksum, behind the fuzzer's own first byte.
 Status MakeRankMessages(const std::string& folder) {
   const Fingerprint key{1, 2}, other{3, 4};
   Vote vote;
   vote.kind = "a device";
-  vote.keys = {{key, other, KeyVote::kStored, other}, {other, key, KeyVote::kNothing, {}}};
-  SearchAnswer failed;
-  failed.status = Status::FromDriver(StatusCode::kInternal, "the context is lost", 700, /*sticky=*/true);
+  vote.keys = {{key, other, KeyVote::kStored, other, key, other, 1000}, {other, key, KeyVote::kNothing, {}, {}, {}, 1}};
   const std::vector<std::pair<char, std::string>> messages = {
       {0, EncodeVote(vote)},
       {1, EncodeDecisions({{key, std::string("a record")}, {other, InternalError("none")}})},
       {2, EncodeChecks({{key, other}, {other, InternalError("none")}})},
-      {3, EncodeOffer({/*is_last=*/false, key, /*at_bound=*/true, other})},
-      {4, EncodeWord({SearchWord::kFinals, {3, 1, 2}, /*num_ranks=*/4, {key, other}})},
-      {5, EncodeAnswer(SomeAnswer())},
-      {5, EncodeAnswer(failed)},
-      {6, WithChecksum(MessageWriter().U64(1).U64(2).U64(3).U64(4).Take())},
+      {3, EncodeLost("sent nothing for 60000 ms")},
+      {4, WithChecksum(MessageWriter().U64(1).U64(2).U64(3).U64(4).Take())},
   };
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const std::string body = messages[i].first + WithoutChecksum(messages[i].second);

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "compile/ptx_evidence.h"
-#include "definition/classification.h"
+#include "inspect/classification.h"
+#include "inspect/ptx_evidence.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);

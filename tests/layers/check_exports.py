@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_exports.py ROOT OBJECT...: what these object files take from the library is exported by a shared one.
 
-Of each function that they leave undefined, the declaration in include/, lib/ or components/ must carry TUNEONCE_API, or its class.
+Of each function that they leave undefined, the declaration in include/, lib/, tools/ or components/ must carry TUNEONCE_API, or its class.
 A static build links without, so that only who builds a shared library would meet the mistake; nor does it see where the
 word stands, which is an attribute in a shared one: before `static` and the like.
 """
@@ -17,7 +17,7 @@ NAMESPACE = "tuneonce::v0::"
 def headers(root: pathlib.Path) -> Dict[pathlib.Path, str]:
     """Their texts."""
     return {header: header.read_text()
-            for folder in ("include", "lib", "components") for header in sorted((root / folder).rglob("*.h"))}
+            for folder in ("include", "lib", "tools", "components") for header in sorted((root / folder).rglob("*.h"))}
 
 
 def exported(texts: Iterable[str]) -> Set[str]:

@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 copy_tree() {
   rm -rf "$work/tree"
   mkdir -p "$work/tree"
-  cp -r "$root/include" "$root/lib" "$work/tree/"
+  cp -r "$root/include" "$root/lib" "$root/tools" "$work/tree/"
 }
 
 expectations=()  # FILE, what is wrong with it, and a part of the message, by threes.
@@ -34,12 +34,13 @@ plant() {  # FILE LINE MESSAGE
 copy_tree
 plant lib/base/status.cc '#include "cuda/event.h"' 'base may not include cuda'
 plant lib/definition/config.cc '#include "runtime/hit_table.h"' 'definition may not include runtime'
+plant lib/runtime/chooser.cc '#include "report/config_json.h"' 'runtime may not include report'
 plant lib/search/candidate.cc '#include "tuneonce/record_store.h"' 'search does not know store'
 plant lib/store/memory_store.cc '#include "tuneonce/progress.h"' 'store may not include search'
 plant include/tuneonce/status.h '#include "absl/strings/str_cat.h"' 'a public header may not include a third-party library'
 plant include/tuneonce/device.h '#include "cuda/event.h"' 'a public header may not include a private one'
 plant lib/search/candidate.cc 'auto x = UnguardedTable(api);' 'calls the driver round the capture guard'
-plant lib/report/doctor.cc '#include <filesystem>' 'use base/file.h'
+plant tools/inspect/doctor.cc '#include <filesystem>' 'use base/file.h'
 plant lib/definition/config.cc 'auto x = getenv("X");' 'only base/environment reads'
 plant lib/search/candidate.cc 'auto x = Environment::Read();' 'takes the environment from its Runtime'
 expect_all "$cmake" "-DROOT=$work/tree" -P "$root/tests/layers/check_layers.cmake"

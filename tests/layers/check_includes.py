@@ -29,7 +29,7 @@ FUNCTION = re.compile(r"(?<!return)(?<!&&)(?<=[\w>&*]) [*&]?(?:\w+::)?([A-Z]\w+)
 class Tree:
     def __init__(self, root):
         self.texts = {}
-        for folder in ("include/tuneonce", "lib", "bindings/cli", "bindings/worker", "cpu_device"):
+        for folder in ("include/tuneonce", "lib", "tools", "bindings/cli", "bindings/worker", "cpu_device"):
             for where, _, names in os.walk(os.path.join(root, folder)):
                 for name in names:
                     if name.endswith((".h", ".cc")):
@@ -52,7 +52,7 @@ class Tree:
         """Paths of the tree that a file includes, and the words of its other includes."""
         inner, other = [], set()
         for name in re.findall(r'^#include [<"]([^>"]+)[>"]', self.texts[path], re.M):
-            found = [os.path.join(folder, name) for folder in ("include", "lib", os.path.dirname(path))]
+            found = [os.path.join(folder, name) for folder in ("include", "lib", "tools", "tools/include", os.path.dirname(path))]
             found = [each for each in found if each in self.texts]
             inner += found[:1]
             if not found:

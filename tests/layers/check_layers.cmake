@@ -1,8 +1,10 @@
 # cmake -DROOT=FOLDER -P check_layers.cmake: an area may include only itself and areas before it. Fails with every
 # include that goes the wrong way, every public header that names a third-party library, every file that calls the
 # driver round the capture guard, and every use of std::filesystem (lib/base/file.h says why).
-set(order base cuda definition tile_ir launch bundle compile measure store worker shared ranks search runtime report)
-# Public headers by area; the umbrella, tuneonce.h, stands over all of them.
+# The areas of lib/, then those of tools/.
+set(order base cuda definition tile_ir launch bundle compile measure store worker shared ranks search runtime
+  inspect compare report report_page)
+# Public headers by area; the umbrella, tuneonce.h, stands over all of lib/.
 set(public_base api fingerprint result status)
 set(public_cuda context device device_buffer stream)
 set(public_definition argument code_assumption config dims families geometry grid hints kernel_definition kernel_source key parameters problem
@@ -14,15 +16,15 @@ set(public_search compiled_kernel exhaustive_search progress search_options tuni
 set(public_store record_store sqlite_store tuning_record)
 set(public_shared runtime)
 set(public_ranks rank_group)
-set(public_runtime autotune_observer autotune_policy tuned_kernel)
-set(public_report report tuneonce)
+set(public_runtime autotune_observer autotune_policy tuned_kernel tuneonce)
+set(public_report report)
 foreach(area IN LISTS order)
   foreach(header IN LISTS public_${area})
     set(area_of_${header} ${area})
   endforeach()
 endforeach()
 set(failures "")
-file(GLOB_RECURSE files ${ROOT}/include/tuneonce/*.h ${ROOT}/lib/*.h ${ROOT}/lib/*.cc)
+file(GLOB_RECURSE files ${ROOT}/include/tuneonce/*.h ${ROOT}/lib/*.h ${ROOT}/lib/*.cc ${ROOT}/tools/*.h ${ROOT}/tools/*.cc)
 list(LENGTH files count)
 if(count LESS 50)
   message(FATAL_ERROR "only ${count} files under ${ROOT}: a wrong folder?")
@@ -40,10 +42,10 @@ endfunction()
 
 foreach(file IN LISTS files)
   file(RELATIVE_PATH name ${ROOT} ${file})
-  if(name MATCHES "^include/tuneonce/([a-z0-9_]+)\\.h$")
-    set(area "${area_of_${CMAKE_MATCH_1}}")
+  if(name MATCHES "^(tools/)?include/tuneonce/([a-z0-9_]+)\\.h$")
+    set(area "${area_of_${CMAKE_MATCH_2}}")
   else()
-    string(REGEX REPLACE "^lib/([^/]+)/.*" "\\1" area ${name})
+    string(REGEX REPLACE "^(lib|tools)/([^/]+)/.*" "\\2" area ${name})
   endif()
   list(FIND order ${area} place)
   if(place EQUAL -1)
@@ -58,7 +60,7 @@ foreach(file IN LISTS files)
       set(included "${area_of_${CMAKE_MATCH_1}}")
     elseif(include MATCHES "\"([a-z_]+)/[a-z0-9_]+\\.h\"")
       set(included ${CMAKE_MATCH_1})
-      if(name MATCHES "^include/")
+      if(name MATCHES "^(tools/)?include/")
         list(APPEND failures "${name}: a public header may not include a private one: ${include}")
       endif()
     endif()
@@ -75,13 +77,13 @@ foreach(file IN LISTS files)
     if(include MATCHES "<filesystem>")
       list(APPEND failures "${name}: use base/file.h: ${include}")
     endif()
-    if(name MATCHES "^include/" AND include MATCHES "absl/|nlohmann/|sqlite3|CLI/|xxhash|gtest/")
+    if(name MATCHES "^(tools/)?include/" AND include MATCHES "absl/|nlohmann/|sqlite3|CLI/|xxhash|gtest/")
       list(APPEND failures "${name}: a public header may not include a third-party library: ${include}")
     endif()
   endforeach()
   forbid("^lib/(base|cuda)/" "UnguardedTable" "calls the driver round the capture guard")
   forbid("^lib/base/environment\\.cc$" "getenv\\(" "only base/environment reads the environment")
-  forbid("^lib/(base/environment|shared/runtime)\\.(h|cc)$" "Environment::Read\\(|Runtime::Default\\(\\)->environment"
+  forbid("^(lib/(base/environment|shared/runtime)\\.(h|cc)$|tools/)" "Environment::Read\\(|Runtime::Default\\(\\)->environment"
          "takes the environment from its Runtime, or is handed what it needs")
 endforeach()
 

@@ -108,21 +108,21 @@ def kernels_of_all_ranks_run_one_selection() -> None:
     assert choices[0] == choices[1] == choices[2] and None not in choices[0], choices
 
 
-def ranks_share_a_search_out() -> None:
-    for minimize in ("worst", "mean"):
-        size, store = 3, StoreDouble()
-        choices: Dict[int, Any] = {}
+def ranks_distribute_keys() -> None:
+    size, store = 3, StoreDouble()
+    tunes: Dict[int, int] = {}
+    choices: Dict[int, Any] = {}
+    extents = [4096 * (i + 1) for i in range(6)]
 
-        def body(rank: int) -> None:
-            of_rank = kernel(StoreRanks(store, rank, size, "sharing"), ranks_share_search=True, ranks_minimize=minimize)
-            of_rank.warmup([{"N": 4096}])
-            choices[rank] = of_rank.explain({"N": 4096}).config
+    def body(rank: int) -> None:
+        of_rank = kernel(StoreRanks(store, rank, size, "sharing"), ranks_exchange_code=True)
+        of_rank.warmup([{"N": n} for n in extents])
+        choices[rank] = [of_rank.explain({"N": n}).config for n in extents]
+        tunes[rank] = of_rank.counters()["tunes"]
 
-        in_threads(size, body)
-        assert choices[0] == choices[1] == choices[2] and choices[0] is not None, choices
-        shared = [key for key in store._held if "/search/" in key and "/claim/" in key]
-        assert shared, "all by one rank"
-    expect(ValueError, "ranks_minimize", lambda: kernel(None, ranks_minimize="best"))
+    in_threads(size, body)
+    assert choices[0] == choices[1] == choices[2] and None not in choices[0], choices
+    assert tunes == {0: 2, 1: 2, 2: 2}, tunes
 
 
 class Broken:
@@ -161,6 +161,6 @@ def what_a_group_raises_fails_the_warm_up_in_words() -> None:
 the_suite_passes_over_the_double()
 wrong_stores_and_ranks_are_errors()
 kernels_of_all_ranks_run_one_selection()
-ranks_share_a_search_out()
+ranks_distribute_keys()
 what_a_group_raises_fails_the_warm_up_in_words()
 print("ranks: ok")

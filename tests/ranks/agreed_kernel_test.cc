@@ -321,49 +321,5 @@ TEST(AgreedKernelTest, AShapeThatCannotBeLaunchedIsAnErrorAndItsKeyIsAgreedOnAtA
   });
 }
 
-TEST(AgreedKernelTest, ManyKeysOfSeveralKernelsAreOneList) {
-  RankThreads ranks(2);
-  ranks.Run([&](RankThread& rank) {
-    AutotunePolicy policy = ranks.policies[static_cast<std::size_t>(rank.rank)];
-    Result<TunedKernel> other = TunedKernel::Create(ScaleKernel().Definition("other"), policy);
-    ASSERT_OK(other);
-    std::vector<KernelShapes> list = {{&*rank.kernel, {{{"N", 10}}, {{"N", 20}}}}, {&*other, {{{"N", 10}}}}};
-    Result<std::vector<WarmedKey>> warmed = WarmupAll(rank.cu_stream(), list);
-    ASSERT_OK(warmed);
-    ASSERT_EQ(warmed->size(), 3u);
-    for (const WarmedKey& key : *warmed) {
-      EXPECT_OK(key.status);
-      EXPECT_EQ(key.state, rank.rank == 0 ? WarmedKey::State::kTuned : WarmedKey::State::kFromRanks) << key.key;
-    }
-  });
-}
-
-TEST(AgreedKernelTest, TheRankThatSearchesCompilesForAllItsKeysAhead) {
-  for (bool shares : {false, true}) {
-    RankThreads ranks(2);
-    std::map<int, int> ahead;  // How many candidates each rank compiled ahead.
-    Mutex mutex;
-    for (int rank = 0; rank < 2; ++rank) {
-      AutotunePolicy& policy = ranks.policies[static_cast<std::size_t>(rank)];
-      policy.ranks.share_search = shares;
-      policy.search.on_progress = [&, rank](const SearchProgress& progress) {
-        MutexLock lock(mutex);
-        if (progress.kernel == "all kernels") ahead[rank] = progress.total;
-      };
-    }
-    ranks.Run([&](RankThread& rank) {
-      AutotunePolicy policy = ranks.policies[static_cast<std::size_t>(rank.rank)];
-      Result<TunedKernel> other = TunedKernel::Create(ScaleKernel().Definition("other"), policy);
-      ASSERT_OK(other);
-      Result<std::vector<WarmedKey>> warmed =
-          WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", 10}}}}, {&*other, {{{"N", 10}}}}});
-      ASSERT_OK(warmed);
-      for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
-    });
-    // Of each key the fallback's code and four candidates'. What is shared out is compiled as it is claimed.
-    EXPECT_EQ(ahead, (shares ? std::map<int, int>() : std::map<int, int>{{0, 10}}));
-  }
-}
-
 }  // namespace
 }  // namespace tuneonce::testing

@@ -259,7 +259,7 @@ TEST_F(FaultTest, ARankOfAnotherVersionIsNamed) {
   const std::vector<Ended> came = Run();
   for (int rank = 0; rank < 2; ++rank) {
     EXPECT_ERROR(came[static_cast<std::size_t>(rank)].status, StatusCode::kFailedPrecondition,
-                 "rank 2: the rank uses version 3 of the rank protocol");
+                 "rank 2: the rank uses version 4 of the rank protocol");
   }
 }
 

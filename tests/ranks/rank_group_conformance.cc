@@ -3,17 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "testing/expect_status.h"
-#include "testing/sharing_ranks.h"
-#include "testing/work_timer.h"
+#include "testing/rank_threads.h"
 
 namespace tuneonce {
 namespace {
@@ -213,37 +215,40 @@ void ACallThatCannotBeAnsweredEnds(const NextAttempt& next) {
   Meet(*group);
 }
 
-/// Claims, answers and code by way of the group: a kernel that all ranks tune together.
-void TheyShareASearchOut(const NextAttempt& next) {
-  constexpr int kCandidates = 12;
+/// Votes, decisions, code and checks over the group: a list of keys that all ranks warm up.
+void TheyDistributeKeysAndExchangeCode(const NextAttempt& next) {
+  const std::vector<std::int64_t> extents = {10, 20, 30, 40, 50, 60};
   std::shared_ptr<RankGroup> group = next();
-  testing::CountedKernel kernel(kCandidates,
-                                [](std::int64_t candidate) { return testing::WorkOf(/*rank=*/0, candidate); });
-  testing::WorkTimer timer(kernel.ledger().work);
-  auto compiler = std::make_shared<testing::CountingCompiler>();
   AutotunePolicy policy;
   policy.store = MakeMemoryStore();
+  policy.search.max_rounds = 1;
   policy.ranks.group = group;
   policy.ranks.silence_ms = kLongMs;
-  testing::ShareSearches(timer, compiler, &policy);
-  testing::RankThread rank(group->rank(), kernel.Definition(), policy);
+  policy.ranks.exchange_code = true;
+  testing::RankThread rank(group->rank(), testing::ScaleKernel().Definition(), policy);
   rank.Start();
   ASSERT_TRUE(rank.kernel.has_value());
-  EXPECT_OK(rank.Warmup(testing::kScaleN));
-  EXPECT_EQ(rank.Runs(testing::kScaleN), testing::NameOf(testing::kBest));
-  std::string compiled;
-  for (const auto& [define, times] : compiler->compiled()) {
-    for (int i = 0; i < times; ++i) compiled += define + " ";
+  std::vector<TunedKernel::Shape> shapes;
+  for (std::int64_t n : extents) shapes.push_back({{"N", n}});
+  Result<std::vector<WarmedKey>> warmed = WarmupAll(rank.cu_stream(), {{&*rank.kernel, shapes}});
+  ASSERT_OK(warmed);
+  std::string runs;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    EXPECT_OK((*warmed)[i].status);
+    runs += rank.Runs(extents[i]) + "; ";
   }
-  Result<std::vector<std::string>> all = group->AllGather(compiled, kLongMs);
+  const std::int64_t tunes = rank.kernel->counters().tunes;
+  Result<std::vector<std::string>> all = group->AllGather(absl::StrCat(tunes, "|", runs), kLongMs);
   ASSERT_OK(all);
-  const std::string of_all = absl::StrJoin(*all, "");
-  for (int candidate = 0; candidate < kCandidates; ++candidate) {
-    const std::string define = testing::NameOf(candidate) + " ";
-    const std::size_t found = of_all.find(define);
-    EXPECT_NE(found, std::string::npos) << define;
-    EXPECT_EQ(of_all.find(define, found + 1), std::string::npos) << define << "was compiled twice";
+  std::int64_t tunes_of_all = 0;
+  for (const std::string& each : *all) {
+    std::int64_t tuned = 0;
+    ASSERT_TRUE(absl::SimpleAtoi(each.substr(0, each.find('|')), &tuned));
+    tunes_of_all += tuned;
+    EXPECT_EQ(each.substr(each.find('|') + 1), runs);
   }
+  EXPECT_EQ(tunes_of_all, static_cast<std::int64_t>(extents.size())) << "each key is searched for once";
+  EXPECT_GT(tunes, 0) << "each rank searches";
   Meet(*group);
 }
 
@@ -262,7 +267,7 @@ std::vector<RankGroupCase> RankGroupCases() {
       {"AMessageOfADeadAttemptIsNotTakenForOneOfThis", AMessageOfADeadAttemptIsNotTakenForOneOfThis},
       {"WhatADeadRankSaidIsStillThere", WhatADeadRankSaidIsStillThere, /*needs_dead_ranks=*/true},
       {"ACallThatCannotBeAnsweredEnds", ACallThatCannotBeAnsweredEnds},
-      {"TheyShareASearchOut", TheyShareASearchOut},
+      {"TheyDistributeKeysAndExchangeCode", TheyDistributeKeysAndExchangeCode},
   };
 }
 

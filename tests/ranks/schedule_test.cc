@@ -57,6 +57,7 @@ class Schedule {
     if (bad.fault.kind == RankFault::kSlow) bad.fault.delay_ms %= 4;
     bad.starts_again = Below(6) == 0;
     if (Below(6) == 0) bad.skips_round = Below(kScheduleRounds);
+    may_differ_ = Below(2) == 0;
   }
 
   void Run() {
@@ -96,11 +97,14 @@ class Schedule {
     options.size = group.size();
     options.turn = turn.number();
     options.nonce = turn.nonce();
+    options.may_differ = may_differ_;
     const std::vector<std::string> keys = {"k0", "k1"};
     Vote vote;
     vote.kind = "a device";
     for (const std::string& key : keys) {
-      KeyVote of{OfText(key), OfText("definition"), KeyVote::kNothing, {}};
+      KeyVote of;
+      of.key = of.search = OfText(key);
+      of.definition = OfText("definition");
       if (actor.stored.count(key) != 0) of.state = KeyVote::kStored;
       if (actor.served.count(key) != 0) of.state = KeyVote::kServed;
       if (of.has_record()) of.selection = OfText(OwnOf(actor, key));
@@ -154,6 +158,7 @@ class Schedule {
   }
 
   std::mt19937 random_;
+  bool may_differ_ = false;
   const std::vector<std::shared_ptr<RankGroup>> groups_;
   std::vector<Actor> actors_;
   const std::shared_ptr<FaultClock> clock_ = std::make_shared<FaultClock>();

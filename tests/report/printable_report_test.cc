@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/doctor.h"
+#include "inspect/doctor.h"
 #include "testing/device_test.h"
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/doctor.h"
+#include "inspect/doctor.h"
 #include "testing/comma_locale.h"
 #include "testing/device_test.h"
 #include "tuneonce/runtime.h"

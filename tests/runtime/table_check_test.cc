@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "compare/kernel_comparison.h"
 #include "launch/assumption.h"
-#include "search/kernel_comparison.h"
 #include "search/search_call.h"
 #include "testing/pointer_table_test.h"
 

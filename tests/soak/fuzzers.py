@@ -11,7 +11,7 @@ COVERED = {
                "lib/bundle/bundle_space.cc", "lib/bundle/bundle_variant.cc"],
     "tile_ir": ["lib/tile_ir/tile_ir.cc", "lib/tile_ir/tile_ir_file.cc"],
     "record": ["lib/store/tuning_record.cc", "lib/base/encoding.h", "lib/definition/config.cc"],
-    "records_json": ["lib/report/records_json.cc"],
+    "records_json": ["tools/report/records_json.cc"],
     "cubin": ["lib/compile/cubin.cc", "lib/base/elf_image.cc"],
     "artifact": ["lib/compile/artifact.cc", "lib/base/encoding.h"],
     "precompiled": ["lib/bundle/precompiled_bundle.cc"],

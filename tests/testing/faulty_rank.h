@@ -93,10 +93,7 @@ class FaultyRank final : public RankGroup {
   Result<std::optional<std::string>> Get(const std::string& name, int wait_ms) override {
     TUNEONCE_RETURN_IF_ERROR(Before(name, /*is_message=*/false));
     Result<std::optional<std::string>> got = inner_->Get(name, wait_ms);
-    const bool is_torn = read_ != nullptr && got.ok() && *got && name.find(read_->at) != std::string::npos &&
-                         (read_->kind == RankFault::kDamaged || (read_->kind == RankFault::kTorn && torn_++ < 3));
-    if (!is_torn) return got;
-    clock_->Came();
+    if (!got.ok() || !*got || !ReadsTorn(name)) return got;
     return std::optional<std::string>((*got)->substr(0, (*got)->size() / 2));
   }
   Result<std::string> PutOnce(const std::string& name, const std::string& bytes, int wait_ms) override {
@@ -115,10 +112,18 @@ class FaultyRank final : public RankGroup {
       });
       return bytes;
     }
-    return inner_->PutOnce(name, bytes, wait_ms);
+    Result<std::string> held = inner_->PutOnce(name, bytes, wait_ms);
+    if (!held.ok() || *held == bytes || !ReadsTorn(name)) return held;
+    return held->substr(0, held->size() / 2);
   }
 
  private:
+  bool ReadsTorn(const std::string& name) {
+    const bool is_torn = read_ != nullptr && name.find(read_->at) != std::string::npos &&
+                         (read_->kind == RankFault::kDamaged || (read_->kind == RankFault::kTorn && torn_++ < 3));
+    if (is_torn) clock_->Came();
+    return is_torn;
+  }
   bool IsAt(const std::string& name) const { return name.find(fault_.at) != std::string::npos; }
 
   Status Before(const std::string& name, bool is_message) {

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "definition/classification.h"
+#include "inspect/classification.h"
+#include "inspect/tile_ir_evidence.h"
 #include "tile_ir/tile_ir.h"
-#include "tile_ir/tile_ir_evidence.h"
 #include "tile_ir/tile_ir_math.h"
 
 namespace tuneonce {

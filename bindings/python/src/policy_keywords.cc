@@ -149,13 +149,8 @@ std::vector<Keyword<KernelKeywords>> MakeKernelKeywords() {
        [](const char* name, py::handle given, K& k) { k.policy.ranks.may_differ = BoolOf(name, given); }},
       {"ranks_mixed_kinds", Text(RankPolicy().mixed_kinds),
        [](const char* name, py::handle given, K& k) { k.policy.ranks.mixed_kinds = BoolOf(name, given); }},
-      {"ranks_share_search", Text(RankPolicy().share_search),
-       [](const char* name, py::handle given, K& k) { k.policy.ranks.share_search = BoolOf(name, given); }},
-      {"ranks_minimize", "'worst'",
-       [](const char* name, py::handle given, K& k) {
-         const bool is_mean = WordOf(name, given, {"worst", "mean"}) == 1;
-         k.policy.ranks.minimize = is_mean ? RankPolicy::Minimize::kMean : RankPolicy::Minimize::kWorst;
-       }},
+      {"ranks_exchange_code", Text(RankPolicy().exchange_code),
+       [](const char* name, py::handle given, K& k) { k.policy.ranks.exchange_code = BoolOf(name, given); }},
       OfPolicy<&P::kept_inputs_bytes>("kept_inputs_bytes"),
       OfPolicy<&P::store_under_profiler>("store_under_profiler"),
       OfPolicy<&P::accept_incomplete>("accept_incomplete"),

@@ -120,8 +120,7 @@ selection_group: kernels with the same name here share their selections.
 observer: a tuneonce.Observer, told what happens on misses.
 ranks: a tuneonce.ranks.RankGroup: all its ranks run the same config of each key. ranks_silence_ms: how long one may say
     nothing. ranks_may_differ: what is not agreed on runs its baseline. ranks_mixed_kinds: devices of one kind agree.
-    ranks_share_search: all compile and try a part of the candidates. ranks_minimize: of what all ranks timed, the
-    'worst' or the 'mean'.
+    ranks_exchange_code: ranks send the code of agreed configs to each other.
 kept_inputs_bytes: of copies for 'tune_deferred'. max_wait_ms: for another process that tunes the key.
 tune_at_bucket_bound: tune a bucket at its upper bound. max_ready_keys: more than these are dropped.
 timer: 'cupti', 'events' or None for the best there is. warm: measure with a warm cache.

@@ -53,7 +53,6 @@ _Shape = Union[Mapping[str, Union[int, float, bool, str]], Sequence[int]]
 _Shapes = Iterable[_Shape]
 _Mode = Literal["tune_on_miss", "tune_deferred", "stored_only", "fallback_only"]
 _OnTuneError = Literal["use_fallback", "raise"]
-_Minimize = Literal["worst", "mean"]
 _Match = Literal["exact", "other_driver", "other_device"]
 _Isolation = Literal["off", "preferred", "required"]
 _Timer = Optional[Literal["cupti", "events"]]
@@ -79,7 +78,7 @@ class TunedKernel:
         mode: _Mode = "tune_on_miss", on_tune_error: _OnTuneError = "use_fallback", min_match: _Match = "exact",
         selection_group: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
         ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False,
-        ranks_share_search: bool = False, ranks_minimize: _Minimize = "worst", kept_inputs_bytes: int = 268435456,
+        ranks_exchange_code: bool = False, kept_inputs_bytes: int = 268435456,
         store_under_profiler: bool = False, accept_incomplete: bool = False, max_wait_ms: int = 120000,
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_ready_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
@@ -115,7 +114,7 @@ def load(
         mode: _Mode = "tune_on_miss", on_tune_error: _OnTuneError = "use_fallback", min_match: _Match = "exact",
         selection_group: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
         ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False,
-        ranks_share_search: bool = False, ranks_minimize: _Minimize = "worst", kept_inputs_bytes: int = 268435456,
+        ranks_exchange_code: bool = False, kept_inputs_bytes: int = 268435456,
         store_under_profiler: bool = False, accept_incomplete: bool = False, max_wait_ms: int = 120000,
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_ready_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,

@@ -1,0 +1,378 @@
+// Searches of a list of keys that the ranks of a group divide among each other: who searches for what, what is sent,
+// and what happens if a rank is lost, slow, or has a store in another state.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compile/command_toolchain.h"
+#include "ranks/agreement.h"
+#include "testing/expect_status.h"
+#include "testing/faulty_rank.h"
+#include "testing/rank_threads.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
+#include "tuneonce/sqlite_store.h"
+
+namespace tuneonce::testing {
+namespace {
+
+constexpr int kFourRanks = 4;
+
+std::vector<TunedKernel::Shape> ShapesOf(int count) {
+  std::vector<TunedKernel::Shape> shapes;
+  for (int i = 1; i <= count; ++i) shapes.push_back({{"N", 100 * i}});
+  return shapes;
+}
+
+/// What a rank had after a warm-up of ShapesOf(keys).
+struct Warmed {
+  std::vector<Status> statuses;
+  std::vector<std::string> runs;
+  Counters counters;
+};
+
+std::vector<Warmed> WarmUp(RankThreads& ranks, int keys) {
+  std::vector<Warmed> all(ranks.policies.size());
+  ranks.Run([&](RankThread& rank) {
+    Warmed& mine = all[static_cast<std::size_t>(rank.rank)];
+    Result<std::vector<WarmedKey>> warmed = WarmupAll(rank.cu_stream(), {{&*rank.kernel, ShapesOf(keys)}});
+    ASSERT_OK(warmed);
+    for (const WarmedKey& key : *warmed) mine.statuses.push_back(key.status);
+    for (int i = 1; i <= keys; ++i) mine.runs.push_back(rank.Runs(100 * i));
+    mine.counters = rank.kernel->counters();
+  });
+  return all;
+}
+
+void ExpectAllReadyAndEqual(const std::vector<Warmed>& all) {
+  for (const Warmed& rank : all) {
+    for (const Status& status : rank.statuses) EXPECT_OK(status);
+    EXPECT_EQ(rank.runs, all.front().runs);
+  }
+}
+
+std::int64_t TunesOf(const std::vector<Warmed>& all) {
+  std::int64_t tunes = 0;
+  for (const Warmed& rank : all) tunes += rank.counters.tunes;
+  return tunes;
+}
+
+TEST(KeySharingTest, EachRankSearchesForItsShareAndAllRunTheSame) {
+  RankThreads ranks(kFourRanks);
+  const std::vector<Warmed> all = WarmUp(ranks, 12);
+  ExpectAllReadyAndEqual(all);
+  for (const Warmed& rank : all) EXPECT_EQ(rank.counters.tunes, 3);
+  for (const AutotunePolicy& policy : ranks.policies) EXPECT_EQ(policy.store->List()->size(), 12u) << "the next start";
+}
+
+TEST(KeySharingTest, PendingKeysAreSharedAtTunePending) {
+  RankThreads ranks(kFourRanks);
+  std::vector<std::int64_t> tunes(kFourRanks);
+  ranks.Run([&](RankThread& rank) {
+    for (int i = 1; i <= 8; ++i) EXPECT_OK(rank.Launch(static_cast<std::size_t>(100 * i)));
+    EXPECT_EQ(rank.kernel->counters().tunes, 0);
+    EXPECT_OK(rank.kernel->TunePending(rank.cu_stream()));
+    EXPECT_EQ(rank.kernel->counters().pending_keys, 0);
+    tunes[static_cast<std::size_t>(rank.rank)] = rank.kernel->counters().tunes;
+  });
+  EXPECT_EQ(tunes, (std::vector<std::int64_t>{2, 2, 2, 2}));
+}
+
+TEST(KeySharingTest, KernelsThatShareASelectionAreSearchedByOneRank) {
+  RankThreads ranks(2);
+  std::atomic<std::int64_t> tunes{0};
+  for (AutotunePolicy& policy : ranks.policies) {
+    policy.selection_group = "pair";
+    policy.search.baseline_margin =
+        100;  // The second kernel verifies the first one's selection; noise decides nothing.
+  }
+  ranks.Run([&](RankThread& rank) {
+    Result<TunedKernel> other =
+        TunedKernel::Create(ScaleKernel().Definition("other"), ranks.policies[static_cast<std::size_t>(rank.rank)]);
+    ASSERT_OK(other);
+    Result<std::vector<WarmedKey>> warmed =
+        WarmupAll(rank.cu_stream(), {{&*rank.kernel, ShapesOf(1)}, {&*other, ShapesOf(1)}});
+    ASSERT_OK(warmed);
+    for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
+    // Both keys have the same searching rank.
+    const std::int64_t mine = rank.kernel->counters().tunes + other->counters().tunes;
+    EXPECT_EQ(mine > 0, rank.rank == 0);
+    tunes += mine;
+  });
+  EXPECT_GE(tunes, 1);
+}
+
+TEST(KeySharingTest, ManyKeysOfSeveralKernelsAreOneList) {
+  RankThreads ranks(2);
+  std::vector<std::int64_t> tunes(2);
+  ranks.Run([&](RankThread& rank) {
+    AutotunePolicy policy = ranks.policies[static_cast<std::size_t>(rank.rank)];
+    Result<TunedKernel> other = TunedKernel::Create(ScaleKernel().Definition("other"), policy);
+    ASSERT_OK(other);
+    Result<std::vector<WarmedKey>> warmed =
+        WarmupAll(rank.cu_stream(), {{&*rank.kernel, ShapesOf(2)}, {&*other, ShapesOf(2)}});
+    ASSERT_OK(warmed);
+    ASSERT_EQ(warmed->size(), 4u);
+    int tuned = 0;
+    for (const WarmedKey& key : *warmed) {
+      EXPECT_OK(key.status);
+      tuned += key.state == WarmedKey::State::kTuned ? 1 : 0;
+      EXPECT_TRUE(key.state == WarmedKey::State::kTuned || key.state == WarmedKey::State::kFromRanks) << key.key;
+    }
+    EXPECT_EQ(tuned, 2);
+  });
+}
+
+TEST(KeySharingTest, EachRankCompilesForItsKeysAhead) {
+  RankThreads ranks(2);
+  std::map<int, int> ahead;  // How many candidates each rank compiled ahead.
+  Mutex mutex;
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.policies[static_cast<std::size_t>(rank)].search.on_progress = [&, rank](const SearchProgress& progress) {
+      MutexLock lock(mutex);
+      if (progress.kernel == "all kernels") ahead[rank] = progress.total;
+    };
+  }
+  ExpectAllReadyAndEqual(WarmUp(ranks, 4));
+  // Of each key the fallback's code and four candidates'.
+  EXPECT_EQ(ahead, (std::map<int, int>{{0, 10}, {1, 10}}));
+}
+
+/// A compiler with a version of its own that counts what it compiles, and may be slow.
+class OwnCompiler final : public Toolchain {
+ public:
+  explicit OwnCompiler(std::string version, int delay_ms = 0) : version_(std::move(version)), delay_ms_(delay_ms) {}
+  SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
+  Result<std::string> Version() const override { return version_; }
+  std::string Description() const override { return version_; }
+  int compiled() const { return compiled_; }
+
+ protected:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const WaitLimits& limits) const override {
+    ++compiled_;
+    std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms_));
+    return host_.Compile(source, hints, target, limits);
+  }
+
+ private:
+  const std::string version_;
+  const int delay_ms_;
+  const CommandToolchain host_{kHostCompiler, Tools()};
+  mutable std::atomic<int> compiled_{0};
+};
+
+TEST(KeySharingTest, OnlyRanksWithTheCompilersOfTheFirstSearch) {
+  RankThreads ranks(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    AutotunePolicy& policy = ranks.policies[static_cast<std::size_t>(rank)];
+    policy.search.runtime = RuntimeWith(std::make_shared<OwnCompiler>(rank == 1 ? "other 2" : "usual 1"));
+  }
+  const std::vector<Warmed> all = WarmUp(ranks, 4);
+  ExpectAllReadyAndEqual(all);
+  EXPECT_EQ(all[0].counters.tunes, 2);
+  EXPECT_EQ(all[1].counters.tunes, 0);
+  EXPECT_EQ(all[2].counters.tunes, 2);
+}
+
+TEST(KeySharingTest, WithExchangeCodeEachCandidateIsCompiledOnceInTheGroup) {
+  for (bool exchanges : {false, true}) {
+    RankThreads ranks(2);
+    std::vector<std::shared_ptr<OwnCompiler>> compilers;
+    for (AutotunePolicy& policy : ranks.policies) {
+      compilers.push_back(std::make_shared<OwnCompiler>("usual 1"));
+      policy.search.runtime = RuntimeWith(compilers.back());
+      policy.ranks.exchange_code = exchanges;
+    }
+    const std::vector<Warmed> all = WarmUp(ranks, 1);
+    ExpectAllReadyAndEqual(all);
+    EXPECT_EQ(compilers[0]->compiled(), 4) << "the configs of the key that this rank searched for";
+    const int needed = all[1].runs.front() == kScaleBaseline ? 1 : 2;  // The selected config and the fallback.
+    EXPECT_EQ(compilers[1]->compiled(), exchanges ? 0 : needed) << all[1].runs.front();
+  }
+}
+
+TEST(KeySharingTest, ARankWithASlowCompilerIsWaitedFor) {
+  constexpr int kSilenceMs = 300;
+  RankThreads ranks(2);
+  for (int rank = 0; rank < 2; ++rank) {
+    AutotunePolicy& policy = ranks.policies[static_cast<std::size_t>(rank)];
+    policy.search.runtime = RuntimeWith(std::make_shared<OwnCompiler>("usual 1", rank == 1 ? 4 * kSilenceMs : 0));
+    policy.ranks.silence_ms = kSilenceMs;
+  }
+  const std::vector<Warmed> all = WarmUp(ranks, 2);
+  ExpectAllReadyAndEqual(all);
+  EXPECT_EQ(all[1].counters.tunes, 1);
+}
+
+/// Rank `bad` falls silent before it sends its decisions.
+std::vector<Warmed> WarmUpWithALostRank(RankThreads& ranks, int bad, int keys, bool may_differ) {
+  const auto clock = std::make_shared<FaultClock>();
+  const int size = static_cast<int>(ranks.policies.size());
+  for (int rank = 0; rank < size; ++rank) {
+    RankPolicy& policy = ranks.policies[static_cast<std::size_t>(rank)].ranks;
+    policy.silence_ms = 600;
+    policy.may_differ = may_differ;
+    const RankFault fault = rank == bad ? RankFault{RankFault::kHang, "/decision/"} : RankFault();
+    policy.group = std::make_shared<FaultyRank>(policy.group, fault, clock);
+  }
+  std::vector<Warmed> all(ranks.policies.size());
+  std::atomic<int> done{0};
+  ranks.Run([&](RankThread& rank) {
+    Warmed& mine = all[static_cast<std::size_t>(rank.rank)];
+    Result<std::vector<WarmedKey>> warmed = WarmupAll(rank.cu_stream(), {{&*rank.kernel, ShapesOf(keys)}});
+    if (rank.rank != bad && ++done == size - 1) clock->Release();
+    ASSERT_OK(warmed);
+    for (const WarmedKey& key : *warmed) mine.statuses.push_back(key.status);
+    for (int i = 1; i <= keys; ++i) mine.runs.push_back(rank.Runs(100 * i));
+    mine.counters = rank.kernel->counters();
+  });
+  return all;
+}
+
+TEST(KeySharingTest, TheKeysOfALostRankAreTakenOverAndServedWhereRanksMayDiffer) {
+  RankThreads ranks(3);
+  const std::vector<Warmed> all = WarmUpWithALostRank(ranks, /*bad=*/1, /*keys=*/6, /*may_differ=*/true);
+  EXPECT_EQ(all[0].runs, all[2].runs);
+  for (int rank : {0, 2}) {
+    const Warmed& mine = all[static_cast<std::size_t>(rank)];
+    for (const Status& status : mine.statuses) EXPECT_OK(status);
+    EXPECT_EQ(mine.counters.tunes, 3) << "two keys of its own and one of the lost rank";
+    EXPECT_EQ(mine.counters.pending_keys, 0);
+  }
+  // The lost rank finds that it was given up, and runs its fallback.
+  for (const std::string& runs : all[1].runs) EXPECT_EQ(runs, kScaleBaseline);
+  EXPECT_EQ(all[1].counters.pending_keys, 6);
+}
+
+TEST(KeySharingTest, WithoutMayDifferALostRankIsAnErrorAndNoSearchIsLost) {
+  RankThreads ranks(3);
+  const std::vector<Warmed> all = WarmUpWithALostRank(ranks, /*bad=*/1, /*keys=*/6, /*may_differ=*/false);
+  std::set<std::string> stored;
+  for (int rank : {0, 2}) {
+    for (const Status& status : all[static_cast<std::size_t>(rank)].statuses) {
+      EXPECT_ERROR(status, StatusCode::kDeadlineExceeded, "rank 1 ");
+    }
+    for (const std::string& runs : all[static_cast<std::size_t>(rank)].runs) EXPECT_EQ(runs, kScaleBaseline);
+    const Result<std::vector<TuningRecord>> records = ranks.policies[static_cast<std::size_t>(rank)].store->List();
+    ASSERT_OK(records);
+    for (const TuningRecord& record : *records) stored.insert(record.key.key_text);
+  }
+  EXPECT_EQ(stored.size(), 6u) << "the next start of the group searches for nothing";
+}
+
+TEST(KeySharingTest, AllRanksButOneMayBeLost) {
+  RankThreads ranks(2);
+  const std::vector<Warmed> all = WarmUpWithALostRank(ranks, /*bad=*/0, /*keys=*/4, /*may_differ=*/true);
+  for (const Status& status : all[1].statuses) EXPECT_OK(status);
+  EXPECT_EQ(all[1].counters.tunes, 4);
+}
+
+TEST(KeySharingTest, StoresInDifferentStatesAgree) {
+  Result<TemporaryFolder> folder = MakeFolder();
+  ASSERT_OK(folder);
+  constexpr int kKeys = 6;
+  auto open = [](const std::string& path) -> std::shared_ptr<RecordStore> {
+    SqliteStoreOptions options;
+    options.path = path;
+    Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
+    EXPECT_OK(store);
+    return store.ok() ? *store : nullptr;
+  };
+  const std::string warm = folder->path() + "/warm.db", read_only = folder->path() + "/read_only.db",
+                    corrupt = folder->path() + "/corrupt.db";
+  {  // A store that knows half of the keys.
+    RankThreads alone(1);
+    alone.policies[0].ranks = RankPolicy();
+    alone.policies[0].store = open(warm);
+    ExpectAllReadyAndEqual(WarmUp(alone, kKeys / 2));
+  }
+  for (const std::string& path : {read_only, corrupt}) {
+    RankThreads alone(1);
+    alone.policies[0].ranks = RankPolicy();
+    alone.policies[0].store = open(path);
+    ExpectAllReadyAndEqual(WarmUp(alone, 1));
+  }
+  ASSERT_EQ(::chmod(read_only.c_str(), 0400), 0);
+  std::ofstream(corrupt, std::ios::binary | std::ios::in | std::ios::out).write(std::string(4096, 'x').data(), 4096);
+  RankThreads ranks(kFourRanks);
+  ranks.policies[0].store = MakeMemoryStore();  // Cold.
+  ranks.policies[1].store = open(warm);
+  ranks.policies[2].store = open(read_only);
+  ranks.policies[3].store = open(corrupt);
+  const std::vector<Warmed> all = WarmUp(ranks, kKeys);
+  ExpectAllReadyAndEqual(all);
+  EXPECT_EQ(TunesOf(all), kKeys / 2) << "a record of any rank serves all";
+}
+
+/// The distribution itself, without kernels: the votes of ranks, and who has to search for which key.
+class DistributionTest : public ::testing::Test {
+ protected:
+  static KeyVote VoteFor(const std::string& key, std::uint64_t cost) {
+    KeyVote vote;
+    vote.key = vote.search = Fingerprinter().Add(key).Finish();
+    vote.cost = cost;
+    return vote;
+  }
+  /// The costs that each rank has to bear, from its own view; all ranks must come to the same.
+  static std::vector<std::multiset<std::uint64_t>> Distribute(const std::vector<Vote>& votes) {
+    std::vector<std::multiset<std::uint64_t>> costs(votes.size());
+    const int size = static_cast<int>(votes.size());
+    for (int rank = 0; rank < size; ++rank) {
+      Agreement::Options options;
+      options.rank = rank;
+      options.size = size;
+      options.mixed_kinds = true;
+      Agreement agreement(options, votes[static_cast<std::size_t>(rank)]);
+      agreement.Posted(agreement.bytes());
+      for (int other = 0; other < size; ++other) {
+        if (other != rank) EXPECT_OK(agreement.Heard(other, EncodeVote(votes[static_cast<std::size_t>(other)])));
+      }
+      for (std::size_t key : agreement.wanted()) {
+        costs[static_cast<std::size_t>(rank)].insert(votes[static_cast<std::size_t>(rank)].keys[key].cost);
+      }
+    }
+    return costs;
+  }
+};
+
+TEST_F(DistributionTest, TheMostExpensiveSearchesAreBalancedFirst) {
+  Vote vote;
+  vote.kind = "a";
+  for (std::uint64_t cost : {7, 6, 5, 4, 3, 2, 1}) vote.keys.push_back(VoteFor("key" + std::to_string(cost), cost));
+  EXPECT_EQ(Distribute({vote, vote}), (std::vector<std::multiset<std::uint64_t>>{{7, 4, 3}, {6, 5, 2, 1}}));
+}
+
+TEST_F(DistributionTest, RanksOfAKindShareAmongEachOther) {
+  Vote a, b;
+  a.kind = "a";
+  b.kind = "b";
+  for (int i = 0; i < 4; ++i) a.keys.push_back(VoteFor("key" + std::to_string(i), 1));
+  b.keys = a.keys;
+  const auto costs = Distribute({a, b, a, b});
+  for (const auto& rank : costs) EXPECT_EQ(rank.size(), 2u);
+}
+
+TEST_F(DistributionTest, ARankThatMayNotSearchHasNoShare) {
+  Vote searches, may_not;
+  searches.kind = may_not.kind = "a";
+  for (int i = 0; i < 4; ++i) searches.keys.push_back(VoteFor("key" + std::to_string(i), 1));
+  may_not.keys = searches.keys;
+  for (KeyVote& key : may_not.keys) key.state = KeyVote::kMayNotSearch;
+  const auto costs = Distribute({may_not, searches, searches});
+  EXPECT_EQ(costs[0].size(), 0u);
+  EXPECT_EQ(costs[1].size(), 2u);
+  EXPECT_EQ(costs[2].size(), 2u);
+}
+
+}  // namespace
+}  // namespace tuneonce::testing

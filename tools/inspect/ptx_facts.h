@@ -1,0 +1,76 @@
+#ifndef TUNEONCE_TOOLS_INSPECT_PTX_FACTS_H_
+#define TUNEONCE_TOOLS_INSPECT_PTX_FACTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "inspect/ptx_statements.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// What is in a register: bits, of all that it may be made of.
+enum PtxFact : std::uint32_t {
+  kPtxElements = 1u << 0,   ///< What was loaded from a place of the thread's own, unreduced.
+  kPtxReduced = 1u << 1,    ///< A reduction's result.
+  kPtxProduct = 1u << 2,    ///< A matrix product's.
+  kPtxSoftmax = 1u << 3,    ///< An exponential of products and reductions.
+  kPtxNumBlocks = 1u << 4,  ///< The grid's extent.
+  kPtxBlockId = 1u << 5,
+  kPtxLane = 1u << 6,      ///< The thread's place in its block.
+  kPtxContent = 1u << 7,   ///< What was loaded from places that differ from block to block, or thread to thread.
+  kPtxScalar = 1u << 8,    ///< A parameter that is a float.
+  kPtxShuffled = 1u << 9,  ///< Another thread's register; not in what is computed of it.
+  kPtxScanned = 1u << 10,  ///< The register of a thread with a lower index; not in what is computed of it.
+  kPtxShared = 1u << 11,   ///< Loaded from shared memory; not in what is computed of it.
+  kPtxDot = 1u << 12,      ///< A multiply-add of two elements.
+};
+
+/// What an instruction does to memory.
+enum class PtxAccess {
+  kNone,
+  kParameter,
+  kLoad,
+  kStore,
+  kAtomic,
+  kLoadShared,
+  kStoreShared,
+  kCopyToShared,
+  kCopyToGlobal
+};
+PtxAccess AccessOf(const PtxInstruction& instruction);
+/// mma, wgmma, tcgen05.mma.
+bool IsPtxProduct(const PtxInstruction& instruction);
+/// An addition, maximum or minimum.
+bool IsPtxFold(const PtxInstruction& instruction);
+
+/// Facts of a kernel's registers, whatever the order in which its instructions run.
+struct PtxFacts {
+  struct OfRegister {
+    std::uint32_t facts = 0;
+    std::uint32_t origins = 0;   ///< Parameters, of the first 32, by bit.
+    std::uint64_t products = 0;  ///< Of which product: accumulators that are handed on are one. A bit by its hash.
+    std::uint64_t loads = 0;     ///< Of which loads; likewise.
+
+    /// Adds what `other` has.
+    void Merge(const OfRegister& other);
+  };
+  std::vector<OfRegister> registers;
+  std::uint32_t pointers = 0;  ///< Parameters that are.
+  std::uint32_t shared = 0;    ///< Facts of what was stored in shared memory, but for products.
+
+  static PtxFacts Of(const PtxKernel& kernel);
+  OfRegister Of(const PtxOperand& operand) const;
+  /// Returns the merged facts of all operands that the instruction reads: all but the first, which is its result.
+  OfRegister OfSources(const PtxInstruction& instruction) const;
+  /// Whether a fold joins what several threads have: it is a reduction's step.
+  bool JoinsThreads(const PtxInstruction& fold) const;
+  /// Whether both are made of elements, and of no load together.
+  static bool AreTwoElements(const OfRegister& a, const OfRegister& b);
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_TOOLS_INSPECT_PTX_FACTS_H_

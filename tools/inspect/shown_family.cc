@@ -1,0 +1,101 @@
+#include "inspect/shown_family.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/short_list.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+OrderedJson JsonOfConfig(const Config& config) {
+  OrderedJson json = OrderedJson::object();
+  for (std::size_t i = 0; i < config.values().size(); ++i) {
+    json[config.AxisName(i)] = std::get<std::int64_t>(config.values()[i]);  // As all axes of families.
+  }
+  return json;
+}
+
+Status CheckExtents(const Family& family, const std::map<std::string, std::int64_t>& extents) {
+  const std::vector<std::string> dims = family.Dims();
+  for (const auto& [dim, extent] : extents) {
+    if (std::find(dims.begin(), dims.end(), dim) == dims.end()) {
+      return InvalidArgumentError(
+          absl::StrCat("the family ", family.name, " has no dim '", dim, "'; its dims are: ", ShortList(dims, dim)));
+    }
+    if (extent < 0) return InvalidArgumentError(absl::StrCat("the extent of ", dim, " is ", extent, ", below 0"));
+  }
+  return Status();
+}
+
+ShownFamily::OnTarget ShownOn(const SearchSpace& space, const Target& target, Problem problem) {
+  ShownFamily::OnTarget shown;
+  shown.target = problem.target = target;
+  Result<std::vector<Config>> configs = space.Enumerate(target, &problem);
+  shown.status = configs.status();
+  if (!configs.ok()) return shown;
+  shown.configs = *std::move(configs);
+  Result<std::optional<Config>> baseline = space.BaselineFor(problem);
+  shown.status = baseline.status();
+  if (baseline.ok()) shown.baseline = *std::move(baseline);
+  return shown;
+}
+
+}  // namespace
+
+Result<ShownFamily> ShownFamily::Of(const std::string& name, std::vector<Target> targets,
+                                    const std::map<std::string, std::int64_t>& extents) {
+  ShownFamily shown;
+  TUNEONCE_ASSIGN_OR_RETURN(shown.family, FindFamily(name));
+  TUNEONCE_RETURN_IF_ERROR(CheckExtents(*shown.family, extents));
+  shown.space = shown.family->Space();
+  // Guards of dims without an extent are left out.
+  std::map<std::string, std::string> names;
+  for (const std::string& dim : shown.family->Dims()) names[dim] = extents.count(dim) > 0 ? dim : "";
+  SearchSpace asked = shown.family->Space(std::nullopt, names);
+  Problem problem;
+  problem.dims = Dims(static_cast<int>(extents.size()));
+  std::vector<std::string> dims;
+  for (const auto& [dim, extent] : extents) {
+    problem.dims[Dim{static_cast<int>(dims.size())}] = extent;
+    dims.push_back(dim);
+  }
+  TUNEONCE_RETURN_IF_ERROR(asked.ResolveDims(dims));
+  if (targets.empty()) targets = KnownTargets();
+  for (const Target& target : targets) shown.targets.push_back(ShownOn(asked, target, problem));
+  return shown;
+}
+
+std::string ShownFamily::Json() const {
+  OrderedJson json = {{"family", family->name},
+                      {"summary", family->summary},
+                      {"dims", family->Dims()},
+                      {"hints", OrderedJson::array()},
+                      {"target_filters", space.TargetFilterNames()},
+                      {"guards", space.GuardNames()},
+                      {"targets", OrderedJson::array()}};
+  for (const Family::Axis& axis : family->axes) {
+    if (axis.kind == AxisKind::kHint) json["hints"].push_back(axis.name);
+  }
+  for (const OnTarget& shown : targets) {
+    OrderedJson on = {{"target", shown.target.name()}};
+    if (!shown.status.ok()) {
+      on["error"] = shown.status.message();
+      json["targets"].push_back(std::move(on));
+      continue;
+    }
+    on["baseline"] = shown.baseline ? JsonOfConfig(*shown.baseline) : OrderedJson();
+    on["configs"] = OrderedJson::array();
+    for (const Config& config : shown.configs) on["configs"].push_back(JsonOfConfig(config));
+    json["targets"].push_back(std::move(on));
+  }
+  return json.dump(2);
+}
+
+}  // namespace v0
+}  // namespace tuneonce

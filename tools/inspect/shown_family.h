@@ -1,0 +1,43 @@
+#ifndef TUNEONCE_TOOLS_INSPECT_SHOWN_FAMILY_H_
+#define TUNEONCE_TOOLS_INSPECT_SHOWN_FAMILY_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "definition/family.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// A family's space as people and tools look at it: what it has on some targets, for a shape or for all.
+struct TUNEONCE_API ShownFamily {
+  struct OnTarget {
+    Target target;
+    Status status;  ///< Why it has no configs there.
+    std::vector<Config> configs;
+    std::optional<Config> baseline;  ///< One of `configs`.
+  };
+
+  const Family* family = nullptr;
+  SearchSpace space;
+  std::vector<OnTarget> targets;
+
+  /// `targets`: empty for all that are known. `extents` by the family's dims: guards of the others are not asked.
+  /// Errors: InvalidArgument for an unknown family, a dim that it does not have, an extent below 0.
+  static Result<ShownFamily> Of(const std::string& name, std::vector<Target> targets,
+                                const std::map<std::string, std::int64_t>& extents);
+
+  /// {"family", "summary", "dims", "hints": [axis], "target_filters", "guards", "targets": [{"target", "baseline":
+  /// {axis: value}, "configs": [{axis: value}]}]}; a target without configs has "error" in their place. Not in builds
+  /// without JSON.
+  std::string Json() const;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_TOOLS_INSPECT_SHOWN_FAMILY_H_

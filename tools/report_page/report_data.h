@@ -1,0 +1,71 @@
+#ifndef TUNEONCE_TOOLS_REPORT_PAGE_REPORT_DATA_H_
+#define TUNEONCE_TOOLS_REPORT_PAGE_REPORT_DATA_H_
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report_entry.h"
+#include "tuneonce/config.h"
+#include "tuneonce/result.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce::report {
+
+/// A config, known by its axes and values. A value.
+struct ReportConfig {
+  nlohmann::ordered_json axes;  ///< {"TILE": 64, "backend": "tile"}
+  std::string text;             ///< "TILE=64, backend=tile"
+};
+
+/// A file that a report is made from. A value.
+struct ReportInput {
+  std::string name;                   ///< The name that the caller gave.
+  std::string kind;                   ///< "store", "records" or "result".
+  std::vector<std::string> problems;  ///< The problems of reading it, one line each.
+};
+
+/// The content of a report: the entries of all inputs in one form, whatever their files. Texts are Printable. It does
+/// not depend on pages and tables. Thread rule: one thread at a time.
+class ReportData {
+ public:
+  /// Adds a store, or a file that `records export` or `tune --json` wrote. Errors, naming the file: those of opening a
+  /// store; InvalidArgument for any other file.
+  Status AddFile(const std::string& path);
+  /// Adds the store of `path`; empty: the user's.
+  Status AddStore(const std::string& path);
+  /// Adds the text of a result (ResultJson, tune --json) as a file called `name`.
+  Status AddResult(const std::string& name, const std::string& json);
+
+  /// Forgets the entries of other kernels. Errors: NotFound, with the kernels that there are.
+  Status KeepKernel(const std::string& kernel);
+
+  const std::vector<ReportInput>& inputs() const { return inputs_; }
+  const std::vector<ReportEntry>& entries() const { return entries_; }
+  const std::vector<ReportConfig>& configs() const { return configs_; }
+  /// "{TILE=64}"; "a table by M" and "-" where an entry has no config of its own.
+  std::string SelectionText(const ReportEntry& entry) const;
+
+  ConfigId Intern(const Config& config);
+  /// `axes`: an object of numbers, texts and truth values; whatever else is in it becomes text.
+  ConfigId Intern(const nlohmann::ordered_json& axes);
+
+ private:
+  void Add(std::string name, std::string kind, const std::vector<TuningRecord>& records,
+           std::vector<std::string> problems);
+
+  std::vector<ReportInput> inputs_;
+  std::vector<ReportEntry> entries_;
+  std::vector<ReportConfig> configs_;
+  std::map<std::string, ConfigId> ids_;             // By axes as text.
+  std::map<std::string, ConfigId> ids_of_records_;  // By Config::Canonical, which is had sooner.
+};
+
+/// Whether a file begins as SQLite's do.
+bool IsSqliteFile(const std::string& path);
+
+}  // namespace tuneonce::report
+
+#endif  // TUNEONCE_TOOLS_REPORT_PAGE_REPORT_DATA_H_
