@@ -17,8 +17,10 @@ if(TUNEONCE_BUILD_CLI)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT command OPTIONAL
           FILES_MATCHING PATTERN "*.1")
 endif()
-install(DIRECTORY include/tuneonce cpu_device/include/tuneonce tools/include/tuneonce DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY include/tuneonce tools/include/tuneonce DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         COMPONENT development FILES_MATCHING PATTERN "*.h")
+install(FILES lib/base/cpu_kernel.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tuneonce/cpu_device RENAME kernel.h
+        COMPONENT development)
 install(EXPORT tuneonceTargets NAMESPACE tuneonce:: DESTINATION ${package_folder} COMPONENT development)
 
 # Where this build found CUDA's headers is a hint for the users of the same machine; what lies in its own tree is not.

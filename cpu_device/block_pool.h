@@ -8,8 +8,8 @@
 #include <deque>
 #include <memory>
 
+#include "base/cpu_kernel.h"
 #include "base/mutex.h"
-#include "tuneonce/cpu_device/kernel.h"
 
 namespace tuneonce::cpu_device {
 

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/cpu_kernel.h"
 #include "driver_functions.h"
-#include "tuneonce/cpu_device/kernel.h"
 
 namespace tuneonce::cpu_device::driver {
 namespace {

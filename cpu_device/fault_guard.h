@@ -3,7 +3,7 @@
 
 #include <cuda.h>
 
-#include "tuneonce/cpu_device/kernel.h"
+#include "base/cpu_kernel.h"
 
 namespace tuneonce::cpu_device {
 

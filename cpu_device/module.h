@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "base/cpu_kernel.h"
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
-#include "tuneonce/cpu_device/kernel.h"
 
 namespace tuneonce::cpu_device {
 

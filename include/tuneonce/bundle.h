@@ -16,7 +16,6 @@
 namespace tuneonce {
 inline namespace v0 {
 
-struct Environment;  // Opaque to hosts.
 class Runtime;
 
 /// One file of a bundle that CMake's tuneonce_add_bundle embedded into a program.
@@ -80,8 +79,6 @@ class TUNEONCE_API Bundle {
  private:
   friend class BundleReader;
   friend class TunedKernel;
-  static Result<Bundle> LoadIn(const Environment& environment, const std::string& folder_or_name);
-  static std::vector<std::string> NamesIn(const Environment& environment);
   explicit Bundle(KernelDefinition definition)
       : definition_(std::make_shared<const KernelDefinition>(std::move(definition))) {}
 

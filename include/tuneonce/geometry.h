@@ -77,7 +77,7 @@ class TUNEONCE_API GeometryFn {
   GeometryFn& ByCode(std::function<CodeGeometry(const Config&)> of_code);
 
   /// Copies from `other` each part that is not set here: the grid or function, the block, the cluster, and so on. A
-  /// GeometryFn made from a function copies nothing, because the function decides all parts.
+  /// GeometryFn made from a function copies nothing from one with a grid or a function, because it decides all parts.
   void Default(const GeometryFn& other);
 
   /// Looks up each name that the terms of the grid, block, cluster and shared memory contain, among the kernel's dims

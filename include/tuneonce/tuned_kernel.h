@@ -353,6 +353,8 @@ class TUNEONCE_API TunedKernel {
 
  private:
   friend struct TunedKernelOn;
+  friend class KernelInRanks;
+  friend class LaunchExplainer;
   friend class RankedKeys;
   friend class WarmupRun;
   struct Impl;
@@ -363,10 +365,6 @@ class TUNEONCE_API TunedKernel {
   /// Returns the state for the driver whose context is current, which the first use creates.
   Result<Impl*> Bound() const;
   const RankPolicy& ranks() const;
-  Status WarmupInRanks(CUstream stream, const std::vector<Shape>& shapes,
-                       const std::function<void(std::size_t, const Status&)>& on_done);
-  /// Takes part in an agreement with an empty list, because this rank cannot tune, and returns `why`.
-  Status TakeTurn(CUstream stream, Status why) const;
 
   std::unique_ptr<Origin> origin_;            // Owns the members below.
   mutable std::atomic<Impl*> impl_{nullptr};  // Null until the first use, then constant.

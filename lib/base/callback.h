@@ -122,6 +122,17 @@ template <typename Function>
   }
 }
 
+/// Calls a progress callback, which may be empty. An exception from it is dropped, because it must not end the work.
+template <typename Callback, typename... Arguments>
+void TellProgress(const Callback& callback, const Arguments&... arguments) {
+  if (!callback) return;
+  CallbackScope scope;
+  try {
+    callback(arguments...);
+  } catch (...) {
+  }
+}
+
 /// Returns what SearchOptions::interrupted returns, or false without one. An exception from it counts as true.
 inline bool IsInterrupted(const std::function<bool()>& interrupted) {
   if (!interrupted) return false;

@@ -37,7 +37,7 @@ struct TUNEONCE_API Environment {
   /// `CUDA_INJECTION64_PATH`, else `NVTX_INJECTION64_PATH`: a profiler that is loaded into this process (nsys, ncu) and
   /// owns CUPTI. Default empty.
   std::string profiler;
-  /// `TUNEONCE_TILEIRAS`, `TUNEONCE_PTXAS`: the compilers for Tile IR and PTX. Default empty: see TileirasToolchain for
+  /// `TUNEONCE_TILEIRAS`, `TUNEONCE_PTXAS`: the compilers for Tile IR and PTX. Default empty: see Toolbox::Find for
   /// the places searched.
   std::string tileiras;
   std::string ptxas;

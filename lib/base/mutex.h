@@ -14,14 +14,8 @@
 #endif
 /// A member that is read and written under this lock only.
 #define TUNEONCE_GUARDED_BY(mutex) TUNEONCE_THREAD_SAFETY(guarded_by(mutex))
-/// Like TUNEONCE_GUARDED_BY, for the data that a pointer refers to.
-#define TUNEONCE_PT_GUARDED_BY(mutex) TUNEONCE_THREAD_SAFETY(pt_guarded_by(mutex))
 /// A function that is called with these locks held.
 #define TUNEONCE_REQUIRES(...) TUNEONCE_THREAD_SAFETY(requires_capability(__VA_ARGS__))
-/// Marks a function that must be called without the locks, because it acquires them.
-#define TUNEONCE_EXCLUDES(...) TUNEONCE_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
-/// Marks a function that returns this lock.
-#define TUNEONCE_RETURNS_LOCK(mutex) TUNEONCE_THREAD_SAFETY(lock_returned(mutex))
 /// Marks a function of the classes below that acquires or releases a lock.
 #define TUNEONCE_ACQUIRE(...) TUNEONCE_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define TUNEONCE_RELEASE(...) TUNEONCE_THREAD_SAFETY(release_capability(__VA_ARGS__))

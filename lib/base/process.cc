@@ -195,7 +195,6 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
   if (program.empty()) {
     return UnavailableError(absl::StrCat("program '", options.arguments[0], "' was not found"));
   }
-  const std::string& name = options.name.empty() ? program : options.name;
   TUNEONCE_ASSIGN_OR_RETURN(Supervised tool, Start(program, options));
   absl::Cleanup end = [&] { End(&tool); };
   const Clock::time_point start = Clock::now();
@@ -203,12 +202,12 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
   std::string exit_status;
   for (bool has_ended = false; !has_ended;) {
     if (options.cancelled != nullptr && options.cancelled->load()) {
-      return CancelledError(absl::StrCat(name, " was cancelled and killed"));
+      return CancelledError(absl::StrCat(options.NameInErrors(), " was cancelled and killed"));
     }
     int remaining_ms = RemainingMs(start, options.timeout_ms);
     if (remaining_ms == 0) {
       return DeadlineExceededError(
-          absl::StrCat(name, " did not finish within ", options.timeout_ms, " ms and was killed"));
+          absl::StrCat(options.NameInErrors(), " did not finish within ", options.timeout_ms, " ms and was killed"));
     }
     pollfd readable[] = {{tool.output.get(), POLLIN, 0}, {tool.status.get(), POLLIN, 0}};
     if (poll(readable, 2, std::min(remaining_ms, kCancelPollMs)) <= 0) continue;

@@ -17,6 +17,7 @@ struct ProcessOptions {
   std::vector<std::string> arguments;
   /// What errors call a program that was started. Empty: its path.
   std::string name;
+  const std::string& NameInErrors() const { return name.empty() ? arguments[0] : name; }
   /// The child's whole environment, "NAME=value". The parent's is not inherited: tools misread it.
   std::vector<std::string> environment;
   /// The child and all its children are killed after this long. 0 means no deadline.

@@ -9,25 +9,123 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "bundle/bundle_artifacts.h"
-#include "bundle/bundle_descriptor.h"
 #include "bundle/bundle_files.h"
-#include "bundle/bundle_fill.h"
 #include "bundle/bundle_folders.h"
-#include "bundle/bundle_key.h"
-#include "bundle/bundle_matmul.h"
-#include "bundle/bundle_space.h"
-#include "bundle/bundle_term.h"
-#include "bundle/bundle_variant.h"
-#include "bundle/manifest.h"
+#include "bundle/manifest_readers.h"
 #include "bundle/precompiled_bundle.h"
 #include "definition/compiler_option.h"
-#include "definition/fill_bytes.h"
 #include "launch/assumption.h"
 #include "launch/parameter_block.h"
 #include "launch/source_parameters.h"
 
 namespace tuneonce {
 inline namespace v0 {
+namespace {
+
+// Beyond what a kernel has: a part is at most each dim, dtype and value.
+constexpr std::size_t kMostKeyParts = kMaxDims + kMaxParameters;
+
+/// [1, 2, 4]
+Result<std::vector<std::int64_t>> ReadValues(const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(KeyPart::kMostValues));
+  std::vector<std::int64_t> values;
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, each.Int());
+    values.push_back(value);
+  }
+  return values;
+}
+
+/// {"dim": "M"}, {"dim": "M", "bucket": "next_pow2"}, {"dim": "M", "buckets": [1, 2, 4]} or "nearest" with a list.
+Result<KeyPart> ReadKeyOfDim(const BundleSpace& space, const ManifestNode& node, const ManifestNode& dim) {
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"dim", "bucket", "buckets", "nearest"}));
+  TUNEONCE_RETURN_IF_ERROR(space.FindDim(dim).status());
+  TUNEONCE_ASSIGN_OR_RETURN(std::string name, dim.String());
+  KeyPart part = KeyOf(std::move(name));
+  if (const ManifestNode* bucket = node.Find("bucket")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string text, bucket->String());
+    if (text != "next_pow2") return bucket->Error("expected next_pow2, got '" + text + "'");
+    part = std::move(part).NextPow2();
+  }
+  if (const ManifestNode* buckets = node.Find("buckets")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::int64_t> values, ReadValues(*buckets));
+    part = std::move(part).Buckets(std::move(values));
+  }
+  if (const ManifestNode* nearest = node.Find("nearest")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::int64_t> values, ReadValues(*nearest));
+    part = std::move(part).Nearest(std::move(values));
+  }
+  if (Status sound = part.Check(); !sound.ok()) return node.Error(sound.message());
+  return part;
+}
+
+Result<KeyPart> ReadKeyPart(const BundleSpace& space, const ManifestNode& node) {
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"dim", "bucket", "buckets", "nearest", "dtype_of", "value_of"}));
+  if (const ManifestNode* dim = node.Find("dim")) return ReadKeyOfDim(space, node, *dim);
+  if (const ManifestNode* dtype_of = node.Find("dtype_of")) {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"dtype_of"}));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, dtype_of->String());
+    return DTypeOf(std::move(name));
+  }
+  if (const ManifestNode* value_of = node.Find("value_of")) {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"value_of"}));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, value_of->String());
+    return ValueOf(std::move(name));
+  }
+  return node.Error("expected one of the fields dim, dtype_of and value_of");
+}
+
+/// Reads the manifest's "key", if it has one: a list of {"dim"}, with "bucket", "buckets" or "nearest", {"dtype_of"}
+/// and {"value_of"}.
+Status ReadKey(const BundleSpace& space, const ManifestNode& root, KernelDefinition* definition) {
+  const ManifestNode* node = root.Find("key");
+  if (node == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array(kMostKeyParts));
+  std::vector<KeyPart> parts;
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_ASSIGN_OR_RETURN(KeyPart part, ReadKeyPart(space, each));
+    parts.push_back(std::move(part));
+  }
+  definition->Key(std::move(parts));
+  return Status();
+}
+
+/// Reads the field "matmul", {"a": "a", "m": "M", "tile_m": "TILE_M", ...}. What is not named has the name that
+/// MatmulParts gives it.
+Result<MatmulParts> ReadMatmul(const ManifestNode& node) {
+  MatmulParts parts;
+  const std::pair<std::string_view, std::string*> names[] = {{"a", &parts.a},
+                                                             {"b", &parts.b},
+                                                             {"c", &parts.c},
+                                                             {"m", &parts.m},
+                                                             {"n", &parts.n},
+                                                             {"k", &parts.k},
+                                                             {"batch", &parts.batch},
+                                                             {"tile_m", &parts.tile_m},
+                                                             {"tile_n", &parts.tile_n},
+                                                             {"tile_k", &parts.tile_k},
+                                                             {"num_stages", &parts.num_stages},
+                                                             {"num_warps", &parts.num_warps},
+                                                             {"split_k", &parts.split_k},
+                                                             {"num_ctas", &parts.num_ctas}};
+  std::vector<std::string_view> fields = {"a_is_transposed", "b_is_transposed"};
+  for (const auto& [field, value] : names) {
+    fields.push_back(field);
+    if (const ManifestNode* given = node.Find(field)) {
+      TUNEONCE_ASSIGN_OR_RETURN(*value, given->String());
+    }
+  }
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields(fields));
+  for (auto [field, value] :
+       {std::pair("a_is_transposed", &parts.a_is_transposed), std::pair("b_is_transposed", &parts.b_is_transposed)}) {
+    if (const ManifestNode* given = node.Find(field)) {
+      TUNEONCE_ASSIGN_OR_RETURN(*value, given->Bool());
+    }
+  }
+  return parts;
+}
+
+}  // namespace
 
 /// Reads one manifest. A class only because the parts share the definition that grows, and the way to the files.
 class BundleReader {
@@ -49,16 +147,14 @@ class BundleReader {
       return format->Error(absl::StrCat("this is format ", version, "; this tuneonce reads format ", kFormat,
                                         version > kFormat ? ": update tuneonce" : ": export the bundle again"));
     }
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name, root.Get("name"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string kernel, name->String());
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kernel_version, root.Get("version"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string version_text, kernel_version->String());
+    TUNEONCE_ASSIGN_OR_RETURN(std::string kernel, root.GetString("name"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string version_text, root.GetString("version"));
     KernelDefinition definition = KernelDefinition(kernel).Version(version_text);
     TUNEONCE_ASSIGN_OR_RETURN(space_, BundleSpace::Read(root));
     SearchSpace unfiltered = space_.space();
     TUNEONCE_RETURN_IF_ERROR(ReadGuards(space_, root, &unfiltered));
     definition.DimsInOrder(space_.dims()).Space(std::move(unfiltered));
-    TUNEONCE_RETURN_IF_ERROR(ReadParameters(root, &definition));
+    TUNEONCE_RETURN_IF_ERROR(ReadParameters(space_, root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadKey(space_, root, &definition));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array(kMostVariants));
@@ -95,183 +191,6 @@ class BundleReader {
   static constexpr std::int64_t kFormat = 1;
   // Beyond what a kernel has.
   static constexpr std::size_t kMostVariants = 32;
-
-  static Result<DType> ReadDType(const ManifestNode& node) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
-    std::optional<DType> dtype = DTypeNamed(name);
-    if (!dtype) return node.Error("unknown dtype '" + name + "'; use float16, bfloat16, int32, ...");
-    return *dtype;
-  }
-
-  // --- parameters and key
-
-  Status ReadParameters(const ManifestNode& root, KernelDefinition* definition) {
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* node, root.Get("parameters"));
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array(kMaxParameters));
-    std::vector<Parameter> parameters;
-    for (const ManifestNode& each : *list) {
-      TUNEONCE_ASSIGN_OR_RETURN(Parameter parameter, ReadParameter(each));
-      parameters.push_back(std::move(parameter));
-    }
-    definition->Parameters(std::move(parameters));
-    return Status();
-  }
-
-  static Status RefuseOutputFields(const ManifestNode& node) {
-    for (const char* field : {"may_be_partial", "tolerance"}) {
-      if (const ManifestNode* given = node.Find(field)) {
-        return given->Error(std::string(field) + " is only for outputs, which are tensors with access out or inout");
-      }
-    }
-    return Status();
-  }
-
-  Result<Parameter> ReadParameter(const ManifestNode& node) const {
-    TUNEONCE_ASSIGN_OR_RETURN(Parameter parameter, ReadParameterItself(node));
-    if (parameter.kind == ParameterKind::kTensor) TUNEONCE_RETURN_IF_ERROR(ReadPointers(node, &parameter));
-    const ManifestNode* warmup = node.Find("warmup");
-    if (warmup == nullptr) return parameter;
-    TUNEONCE_ASSIGN_OR_RETURN(parameter.warmup, ReadWarmupFill(space_, *warmup));
-    if (Status fits = CheckWarmupFill(parameter, space_.dims()); !fits.ok()) return warmup->Error(fits.message());
-    return parameter;
-  }
-
-  Result<Parameter> ReadParameterItself(const ManifestNode& node) const {
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kind_node, node.Get("kind"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string kind, kind_node->String());
-    DType dtype = DType::kAny;
-    if (const ManifestNode* dtype_node = node.Find("dtype")) {
-      TUNEONCE_ASSIGN_OR_RETURN(dtype, ReadDType(*dtype_node));
-    }
-    if (kind == "tensor") return ReadTensor(node, dtype);
-    TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
-    if (kind == "dim") {
-      TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"kind", "dim", "dtype"}));
-      TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dim_node, node.Get("dim"));
-      TUNEONCE_ASSIGN_OR_RETURN(Dim dim, space_.FindDim(*dim_node));
-      return DimValue(space_.dims()[static_cast<std::size_t>(dim.index)], dtype == DType::kAny ? DType::kInt32 : dtype);
-    }
-    if (kind == "stride") return ReadStride(node, dtype == DType::kAny ? DType::kInt32 : dtype);
-    if (kind == "derived") return ReadDerived(node, dtype == DType::kAny ? DType::kInt32 : dtype);
-    if (kind == "workspace") return ReadWorkspace(node, dtype);
-    if (kind == "descriptor") return ReadDescriptor(space_, node);
-    if (kind != "scalar") {
-      return kind_node->Error("expected tensor, scalar, dim, stride, derived, workspace or descriptor, got '" + kind +
-                              "'");
-    }
-    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "dtype", "warmup"}));
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
-    if (dtype == DType::kAny) return node.Error("a scalar needs a dtype");
-    return Scalar(name, dtype);
-  }
-
-  /// "by_pointers": true, "varying": ["M"].
-  static Status ReadPointers(const ManifestNode& node, Parameter* tensor) {
-    const ManifestNode *by_pointers = node.Find("by_pointers"), *varying = node.Find("varying");
-    if (by_pointers != nullptr) {
-      TUNEONCE_ASSIGN_OR_RETURN(tensor->by_pointers, by_pointers->Bool());
-    }
-    if (varying == nullptr) return Status();
-    if (!tensor->by_pointers) return varying->Error("\"varying\" is only for tensors with \"by_pointers\"");
-    TUNEONCE_ASSIGN_OR_RETURN(tensor->varying, varying->Strings(kMaxRank));
-    return Status();
-  }
-
-  /// ["N", 4]: a dim's name or a constant for each dimension.
-  Result<std::vector<std::string>> ReadShape(const ManifestNode& node) const {
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(kMaxRank));
-    if (list->empty()) return node.Error("a tensor needs at least one dim");
-    std::vector<std::string> shape;
-    for (const ManifestNode& each : *list) {
-      if (each.kind() == ManifestNode::Kind::kInt) {
-        TUNEONCE_ASSIGN_OR_RETURN(std::int64_t constant, each.Int());
-        if (constant < 1) return each.Error("a constant extent must be a whole number of at least 1");
-        shape.push_back(DeclaredExtent(constant).text);
-        continue;
-      }
-      TUNEONCE_ASSIGN_OR_RETURN(std::string dim, each.String());
-      TUNEONCE_RETURN_IF_ERROR(space_.FindDim(node, dim).status());
-      shape.push_back(std::move(dim));
-    }
-    return shape;
-  }
-
-  Result<Parameter> ReadTensor(const ManifestNode& node, DType dtype) const {
-    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "access", "dtype", "same_dtype_as", "dims",
-                                               "by_pointers", "varying", "may_be_partial", "tolerance", "warmup"}));
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims_node, node.Get("dims"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> dims, ReadShape(*dims_node));
-    DeclaredDType declared = dtype;
-    if (const ManifestNode* same = node.Find("same_dtype_as")) {
-      if (dtype != DType::kAny) return same->Error("a tensor takes \"dtype\" or \"same_dtype_as\", but not both");
-      TUNEONCE_ASSIGN_OR_RETURN(std::string other, same->String());
-      declared = SameDTypeAs(other);
-    }
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* access_node, node.Get("access"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string access, access_node->String());
-    if (access == "in") {
-      TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
-      return In(name, declared, dims);
-    }
-    if (access != "out" && access != "inout") {
-      return access_node->Error("expected in, out or inout, got '" + access + "'");
-    }
-    Parameter output = access == "out" ? Out(name, declared, dims) : InOut(name, declared, dims);
-    if (const ManifestNode* partial = node.Find("may_be_partial")) {
-      TUNEONCE_ASSIGN_OR_RETURN(output.may_be_partial, partial->Bool());
-    }
-    if (const ManifestNode* tolerance = node.Find("tolerance")) {
-      TUNEONCE_ASSIGN_OR_RETURN(output.tolerance, ReadTolerance(*tolerance));
-    }
-    return output;
-  }
-
-  /// {"kind": "stride", "tensor": "x", "dimension": 0}, and perhaps a name and a dtype.
-  static Result<Parameter> ReadStride(const ManifestNode& node, DType dtype) {
-    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "tensor", "dimension", "dtype"}));
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, node.Get("tensor"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dimension_node, node.Get("dimension"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t dimension, dimension_node->Int());
-    if (dimension < 0 || dimension >= kMaxRank)
-      return dimension_node->Error(absl::StrCat("dimension ", dimension, " is not within 0 to ", kMaxRank - 1));
-    Parameter parameter = StrideValue(std::move(tensor), static_cast<int>(dimension), dtype);
-    if (const ManifestNode* name = node.Find("name")) {
-      TUNEONCE_ASSIGN_OR_RETURN(parameter.name, name->String());
-    }
-    return parameter;
-  }
-
-  static Result<std::string> ReadName(const ManifestNode& node) {
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name, node.Get("name"));
-    return name->String();
-  }
-
-  /// {"name": "num_tiles", "kind": "derived", "value": TERM}, and perhaps a dtype.
-  Result<Parameter> ReadDerived(const ManifestNode& node, DType dtype) const {
-    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "dtype", "value"}));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string name, ReadName(node));
-    TUNEONCE_ASSIGN_OR_RETURN(Term value, ReadTermField(space_, node, "value"));
-    return Derived(std::move(name), std::move(value), dtype);
-  }
-
-  /// {"name": "scratch", "kind": "workspace", "bytes": TERM}, or a dtype and "elements".
-  Result<Parameter> ReadWorkspace(const ManifestNode& node, DType dtype) const {
-    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "bytes", "dtype", "elements"}));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string name, ReadName(node));
-    if (node.Find("bytes") != nullptr) {
-      TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "bytes"}));
-      TUNEONCE_ASSIGN_OR_RETURN(Term bytes, ReadTermField(space_, node, "bytes"));
-      return Workspace(std::move(name), std::move(bytes));
-    }
-    TUNEONCE_ASSIGN_OR_RETURN(Term elements, ReadTermField(space_, node, "elements"));
-    if (dtype == DType::kAny)
-      return node.Error("a workspace with \"elements\" needs a \"dtype\", or its size as \"bytes\"");
-    return Workspace(std::move(name), Term(static_cast<std::int64_t>(DTypeBytes(dtype))) * std::move(elements));
-  }
 
   /// Each option axis means something to some variant's compiler: else it only multiplies the configs.
   Status CheckOptionAxes(const ManifestNode& root, const Config& config) const {
@@ -350,19 +269,6 @@ class BundleReader {
 
   // --- verification, work, example
 
-  static Result<Tolerance> ReadTolerance(const ManifestNode& node) {
-    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"absolute", "relative", "ulps"}));
-    Tolerance tolerance;
-    for (auto [field, value] : {std::pair("absolute", &tolerance.absolute), std::pair("relative", &tolerance.relative),
-                                std::pair("ulps", &tolerance.ulps)}) {
-      const ManifestNode* given = node.Find(field);
-      if (given == nullptr) continue;
-      TUNEONCE_ASSIGN_OR_RETURN(*value, given->Number());
-      if (!(*value >= 0)) return given->Error("a tolerance must not be negative");
-    }
-    return tolerance;
-  }
-
   static Status ReadVerification(const ManifestNode& root, KernelDefinition* definition) {
     if (const ManifestNode* node = root.Find("tolerance")) {
       TUNEONCE_ASSIGN_OR_RETURN(Tolerance tolerance, ReadTolerance(*node));
@@ -435,11 +341,9 @@ class BundleReader {
   std::vector<BundleVariant> variants_;
 };
 
-std::vector<std::string> Bundle::NamesIn(const Environment& environment) {
-  return BundleFolders::Of(environment).Names();
-}
+std::vector<std::string> BundleNames(const Environment& environment) { return BundleFolders::Of(environment).Names(); }
 
-Result<Bundle> Bundle::LoadIn(const Environment& environment, const std::string& folder_or_name) {
+Result<Bundle> LoadBundle(const Environment& environment, const std::string& folder_or_name) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string folder, BundleFolders::Of(environment).Find(folder_or_name));
   std::string manifest = folder + "/manifest.json";
   TUNEONCE_ASSIGN_OR_RETURN(BundleFiles files, BundleFiles::Open(folder));
@@ -453,7 +357,7 @@ Result<Bundle> Bundle::LoadIn(const Environment& environment, const std::string&
   return BundleReader(std::move(files), std::move(precompiled)).Read(*node);
 }
 
-Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
+Result<Bundle> LoadBundle(const EmbeddedBundle& embedded) {
   BundleFiles files(embedded);
   std::string where = std::string("(embedded ") + embedded.name + ")/manifest.json";
   auto text = files.Read("manifest.json", ManifestNode::kMostBytes);

@@ -1,10 +1,9 @@
-#include "bundle/bundle_assumptions.h"
-
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
+
+#include "bundle/manifest_readers.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -46,19 +45,15 @@ Status ReadScalarAssumption(const ManifestNode& node, std::vector<Assumption>* r
 /// "bfloat16", or a list of such.
 Result<std::vector<DType>> ReadDTypes(const ManifestNode& node) {
   std::vector<DType> dtypes;
-  auto read = [&](const ManifestNode& each) -> Status {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string name, each.String());
-    std::optional<DType> dtype = DTypeNamed(name);
-    if (!dtype) return each.Error("unknown dtype '" + name + "'; use float16, bfloat16, int32, ...");
-    dtypes.push_back(*dtype);
-    return Status();
-  };
   if (node.kind() == ManifestNode::Kind::kString) {
-    TUNEONCE_RETURN_IF_ERROR(read(node));
-    return dtypes;
+    TUNEONCE_ASSIGN_OR_RETURN(DType dtype, ReadDType(node));
+    return std::vector<DType>{dtype};
   }
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(kMostDTypes));
-  for (const ManifestNode& each : *list) TUNEONCE_RETURN_IF_ERROR(read(each));
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_ASSIGN_OR_RETURN(DType dtype, ReadDType(each));
+    dtypes.push_back(dtype);
+  }
   return dtypes;
 }
 
@@ -67,8 +62,7 @@ Status ReadTensorAssumption(const ManifestNode& node, std::vector<Assumption>* r
   TUNEONCE_RETURN_IF_ERROR(
       node.CheckFields({"tensor", "aligned", "contiguous", "dimension", "stride", "stride_divisible_by", "extent",
                         "extent_divisible_by", "extent_at_least", "no_overlap", "dtype"}));
-  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, node.Get("tensor"));
-  TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
+  TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, node.GetString("tensor"));
   int dimension = 0;
   bool is_of_dimension = node.Find("stride") != nullptr || node.Find("stride_divisible_by") != nullptr ||
                          node.Find("extent") != nullptr || node.Find("extent_divisible_by") != nullptr ||

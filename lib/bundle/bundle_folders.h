@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "tuneonce/bundle.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -31,6 +32,11 @@ class TUNEONCE_API BundleFolders {
 
   std::vector<std::string> folders_;
 };
+
+/// Bundle::Load and Bundle::Names, with the environment of a Runtime.
+Result<Bundle> LoadBundle(const Environment& environment, const std::string& folder_or_name);
+Result<Bundle> LoadBundle(const EmbeddedBundle& embedded);
+std::vector<std::string> BundleNames(const Environment& environment);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -1,5 +1,3 @@
-#include "bundle/bundle_options.h"
-
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/short_list.h"
+#include "bundle/manifest_readers.h"
 
 namespace tuneonce {
 inline namespace v0 {

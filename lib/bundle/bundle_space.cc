@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
-#include "bundle/bundle_targets.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -18,6 +17,8 @@ namespace {
 constexpr std::size_t kMostAxes = 32;
 constexpr std::size_t kMostBaselines = 64;
 constexpr std::size_t kMostFilters = 256;
+/// Beyond any capability: 90 is 9.0.
+constexpr std::int64_t kMostCapability = 10000;
 
 template <typename T>
 Result<std::vector<T>> Each(const std::vector<ManifestNode>& nodes, Result<T> (ManifestNode::*get)() const) {
@@ -30,6 +31,29 @@ Result<std::vector<T>> Each(const std::vector<ManifestNode>& nodes, Result<T> (M
 }
 
 }  // namespace
+
+Result<TargetFilter> ReadTargets(const ManifestNode& node) {
+  const ManifestNode* targets = node.Find("targets");
+  if (targets == nullptr) return TargetFilter();
+  if (targets->kind() == ManifestNode::Kind::kString) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, targets->String());
+    if (name != "cpu")
+      return targets->Error("expected \"cpu\", or an object with min_capability or max_capability, got '" + name + "'");
+    return TargetFilter(OnCpuDevice());
+  }
+  TUNEONCE_RETURN_IF_ERROR(targets->CheckFields({"min_capability", "max_capability"}));
+  std::int64_t from = 0, to = kMostCapability;
+  if (const ManifestNode* least = targets->Find("min_capability")) {
+    TUNEONCE_ASSIGN_OR_RETURN(from, least->Int());
+  }
+  if (const ManifestNode* most = targets->Find("max_capability")) {
+    TUNEONCE_ASSIGN_OR_RETURN(to, most->Int());
+  }
+  if (from < 0 || to < from || to > kMostCapability) {
+    return targets->Error(absl::StrCat("no compute capability is within ", from, " to ", to, "; write 9.0 as 90"));
+  }
+  return TargetFilter(CapabilityRange(static_cast<int>(from), static_cast<int>(to)));
+}
 
 Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
   BundleSpace space;
@@ -54,8 +78,7 @@ Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
 
 Status BundleSpace::ReadAxis(const ManifestNode& node) {
   TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "values"}));
-  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
-  TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
+  TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.GetString("name"));
   std::string kind = "structural";
   if (const ManifestNode* kind_node = node.Find("kind")) {
     TUNEONCE_ASSIGN_OR_RETURN(kind, kind_node->String());

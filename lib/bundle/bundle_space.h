@@ -12,6 +12,7 @@
 #include "tuneonce/grid.h"
 #include "tuneonce/result.h"
 #include "tuneonce/search_space.h"
+#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -31,6 +32,11 @@ struct ConfigPattern {
     return list;
   }
 };
+
+/// Reads the member `targets` of `node`. It is "cpu" for the CPU device, or an object such as
+/// {"min_capability": 80, "max_capability": 129}, in which either field is optional. Returns an empty filter if `node`
+/// has no such member.
+Result<TargetFilter> ReadTargets(const ManifestNode& node);
 
 /// What a manifest's other parts refer to by name, dims, scalars and axes, and the space that they span. A value.
 class BundleSpace {

@@ -1,10 +1,9 @@
-#include "bundle/bundle_term.h"
-
 #include <algorithm>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
+#include "bundle/manifest_readers.h"
 #include "definition/term_guard.h"
 
 namespace tuneonce {

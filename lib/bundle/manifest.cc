@@ -299,6 +299,11 @@ Result<const ManifestNode*> ManifestNode::Get(std::string_view name) const {
   return Error(absl::StrCat("the field '", std::string(name), "' is missing"));
 }
 
+Result<std::string> ManifestNode::GetString(std::string_view name) const {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* member, Get(name));
+  return member->String();
+}
+
 Status ManifestNode::CheckFields(const std::vector<std::string_view>& known) const {
   if (kind_ != Kind::kObject) return Error("expected an object");
   for (const auto& [name, value] : members_) {

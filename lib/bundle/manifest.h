@@ -57,6 +57,8 @@ class TUNEONCE_API ManifestNode {
   const ManifestNode* Find(std::string_view name) const;
   /// The member `name`. Error: it is missing.
   Result<const ManifestNode*> Get(std::string_view name) const;
+  /// The member `name`, which must be a string.
+  Result<std::string> GetString(std::string_view name) const;
   /// Returns an error for a member that is not in `known`, because a misspelt field must not be ignored.
   Status CheckFields(const std::vector<std::string_view>& known) const;
 

@@ -32,9 +32,9 @@ bool TakesWord(const std::string& option) {
 }
 
 /// Whether the options are such that the compiler's list names all files that it reads.
-bool HeadersAreAllThatIsRead(const HostCompile& compile) {
+bool HeadersAreAllThatIsRead(const CommandRun& run) {
   bool is_argument = false;  // True if `option` is the argument of the previous option.
-  for (const std::string& option : compile.options) {
+  for (const std::string& option : run.source.options) {
     if (std::exchange(is_argument, false)) continue;
     is_argument = TakesWord(option);
     bool is_known =
@@ -45,8 +45,8 @@ bool HeadersAreAllThatIsRead(const HostCompile& compile) {
     if (!is_known || reads_more) return false;
   }
   auto asks = [](const std::string& define) { return absl::StrContains(define, "__has_"); };
-  return std::none_of(compile.options.begin(), compile.options.end(), asks) &&
-         std::none_of(compile.defines.begin(), compile.defines.end(), asks);
+  return std::none_of(run.source.options.begin(), run.source.options.end(), asks) &&
+         std::none_of(run.source.defines.begin(), run.source.defines.end(), asks);
 }
 
 /// The headers that options include, taken out of `*options`.
@@ -70,10 +70,10 @@ std::vector<std::string> TakeIncluded(std::vector<std::string>* options) {
 }
 
 /// Whether the text or an option may make the compiler look for a header.
-bool LooksForHeaders(const HostCompile& compile) {
-  const HeaderRequests requests = FindHeaderRequests(compile.text, {});
+bool LooksForHeaders(const CommandRun& run) {
+  const HeaderRequests requests = FindHeaderRequests(run.text, {});
   return !requests.is_complete || !requests.requests.empty() || !requests.asking_macros.empty() ||
-         std::any_of(compile.options.begin(), compile.options.end(), [](const std::string& option) {
+         std::any_of(run.source.options.begin(), run.source.options.end(), [](const std::string& option) {
            return StartsWithAny(option, {"-I", "-i"});
          });
 }
@@ -103,33 +103,33 @@ HeaderPath HeaderPathIn(std::string_view verbose_output) {
   return path;
 }
 
-Status SetHostDependencies(const HostCompile& compile, const Toolbox& tools, const TemporaryFolder& folder,
-                           const WaitLimits& limits, Artifact* artifact) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> read, NamesInRuleFile(compile.dependency_file, folder.path()));
-  auto is_relative = [](const std::string& name) { return !absl::StartsWith(name, "/"); };  // To `folder`.
-  if (!HeadersAreAllThatIsRead(compile) || std::any_of(read.begin(), read.end(), is_relative)) {
+Status SetHostDependencies(CommandRun* run, const std::string& dependency_file) {
+  Artifact* const artifact = &run->artifact;
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> read, NamesInRuleFile(dependency_file, run->folder.path()));
+  auto is_relative = [](const std::string& name) { return !absl::StartsWith(name, "/"); };  // To the folder.
+  if (!HeadersAreAllThatIsRead(*run) || std::any_of(read.begin(), read.end(), is_relative)) {
     artifact->cacheable = false;
     return Status();
   }
-  if (!LooksForHeaders(compile)) {
-    SetDependencies(std::move(read), compile.started, artifact);
+  if (!LooksForHeaders(*run)) {
+    SetDependencies(std::move(read), run->started, artifact);
     return Status();
   }
-  std::vector<std::string> arguments = compile.options;
+  std::vector<std::string> arguments = run->source.options;
   const std::vector<std::string> included = TakeIncluded(&arguments);
-  arguments.insert(arguments.begin(), compile.compiler.begin(), compile.compiler.end());
+  arguments.insert(arguments.begin(), run->command.words.begin(), run->command.words.end());
   arguments.insert(arguments.end(), {"-E", "-v", "-x", "c++", "/dev/null", "-o", "/dev/null"});
-  Result<std::string> output = RunCompiler(arguments, folder, limits, tools.VariablesForTools());
+  Result<std::string> output = RunCompiler(arguments, run->folder, run->limits, run->environment);
   HeaderPath path = output.ok() ? HeaderPathIn(*output) : HeaderPath();
   if (path.angled.empty()) {  // A compiler that does not state it.
     artifact->cacheable = false;
     return Status();
   }
-  HeaderSearch search(std::move(path), read, compile.started);
-  search.AddText(compile.text, std::nullopt);
+  HeaderSearch search(std::move(path), read, run->started);
+  search.AddText(run->text, std::nullopt);
   search.AddInclude(kPredefinitions, /*is_quoted=*/false, std::nullopt);
   for (const std::string& name : included) search.AddInclude(name, /*is_quoted=*/true, std::nullopt);
-  SetDependencies(std::move(read), &search, compile.started, artifact);
+  SetDependencies(std::move(read), &search, run->started, artifact);
   return Status();
 }
 

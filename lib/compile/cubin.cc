@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/elf_image.h"
+#include "base/fat_binary.h"
 #include "base/short_list.h"
 #include "compile/cubin_info.h"
 #include "tuneonce/fingerprint.h"
@@ -144,6 +145,24 @@ std::vector<std::string>::const_iterator OnlyMangled(const std::vector<std::stri
   return std::find_if(first + 1, kernels.end(), is_it) == kernels.end() ? first : kernels.end();
 }
 
+/// An image of which no more is known than its bytes.
+Status DescribeByBytes(Artifact* artifact) {
+  if (artifact->symbol.empty())
+    return InvalidArgumentError("the image does not list its kernels: pass the kernel's name as the symbol");
+  artifact->code_fingerprint = Fingerprinter().Add(artifact->image).Add(artifact->symbol).Finish();
+  return Status();
+}
+
+Status DescribeSharedObject(Artifact* artifact) {
+  Result<ElfImage> image = ElfImage::Parse(artifact->image);
+  if (!image.ok()) {
+    return InvalidArgumentError("the image is not a shared object, which the CPU device loads: " +
+                                image.status().message());
+  }
+  if (image->machine() == kMachineCuda) return InvalidArgumentError("a cubin cannot run on the CPU device");
+  return DescribeByBytes(artifact);
+}
+
 }  // namespace
 
 Status DescribeCubin(Artifact* artifact) {
@@ -174,6 +193,22 @@ Status DescribeCubin(Artifact* artifact) {
   artifact->code_fingerprint =
       Fingerprinter().Add(hash.Finish()).Add(static_cast<std::uint64_t>(kernel - artifact->kernels.begin())).Finish();
   return Status();
+}
+
+Result<Artifact> CubinToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
+                                           const WaitLimits&) const {
+  Artifact artifact;
+  artifact.image = source.content;
+  artifact.symbol = source.symbol;
+  if (target.is_cpu_device) {
+    TUNEONCE_RETURN_IF_ERROR(DescribeSharedObject(&artifact));
+  } else if (IsFatBinary(artifact.image)) {
+    TUNEONCE_RETURN_IF_ERROR(CheckFatBinary(artifact.image));
+    TUNEONCE_RETURN_IF_ERROR(DescribeByBytes(&artifact));
+  } else {
+    TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact));
+  }
+  return artifact;
 }
 
 }  // namespace v0

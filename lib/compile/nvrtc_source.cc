@@ -1,6 +1,8 @@
 #include "compile/nvrtc_source.h"
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -8,13 +10,19 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
+#include "compile/cuda_headers.h"
 #include "compile/dependency_file.h"
 #include "compile/header_search.h"
+#include "compile/nvrtc_log.h"
+#include "compile/nvrtc_worker.h"
 #include "definition/name_expression.h"
 
 namespace tuneonce {
 inline namespace v0 {
 namespace {
+
+/// NVRTC has this header within itself, and reads no file of its name.
+constexpr char kTileHeader[] = "cuda_tile.h";
 
 /// Whether `text` has this word, however its lines are cut.
 bool Mentions(const std::string& text, const char* word) {
@@ -31,12 +39,15 @@ std::string DefineLine(const std::string& define) {
   return absl::StrCat("#define ", define.substr(0, equals), " ", define.substr(equals + 1), "\n");
 }
 
-}  // namespace
-
-std::string NvrtcFileOf(const KernelSource& source) {
-  return source.file.empty() ? std::string(KernelNameIn(source.symbol)) + ".cu" : source.file;
+/// Whether one of the options begins in one of these ways.
+bool GivesOption(const std::vector<std::string>& options, const char* one_way, const char* other_way) {
+  return std::any_of(options.begin(), options.end(), [&](const std::string& option) {
+    return absl::StartsWith(option, one_way) || absl::StartsWith(option, other_way);
+  });
 }
 
+/// The text that is compiled: the source's, behind its macros. These are no -D, which NVRTC's own header before every
+/// text would see: there "T" and "N" are names of template parameters. Moves what became a line out of `*defines`.
 std::string NvrtcTextOf(const KernelSource& source, std::vector<std::string>* defines) {
   const std::string file = NvrtcFileOf(source);
   // A header that is read before the text has to see the macros, too.
@@ -54,11 +65,12 @@ std::string NvrtcTextOf(const KernelSource& source, std::vector<std::string>* de
   return text.append(WithoutByteOrderMark(source.content));
 }
 
-bool GivesOption(const std::vector<std::string>& options, const char* one_way, const char* other_way) {
-  return std::any_of(options.begin(), options.end(), [&](const std::string& option) {
-    return absl::StartsWith(option, one_way) || absl::StartsWith(option, other_way);
-  });
-}
+/// What the options say of headers.
+struct HeaderOptions {
+  std::vector<std::string> folders;   ///< In the order of the path.
+  std::vector<std::string> included;  ///< Before the text.
+  bool is_known = true;               ///< False if there is an option of headers that is not known here.
+};
 
 HeaderOptions HeaderOptionsIn(const std::vector<std::string>& options) {
   HeaderOptions found;
@@ -86,12 +98,14 @@ HeaderOptions HeaderOptionsIn(const std::vector<std::string>& options) {
   return found;
 }
 
+/// Whether an option other than a folder of headers or a macro makes NVRTC read or write a file.
 bool OptionsNameFiles(const std::vector<std::string>& options) {
   return std::any_of(options.begin(), options.end(), [](const std::string& option) {
     return absl::StrContains(option, "pch") || absl::StrContains(option, "time-trace");
   });
 }
 
+/// Whether the source's text and options show that no file is read.
 bool ReadsNoFile(const KernelSource& source) {
   if (Mentions(source.content, "include") || OptionsNameFiles(source.options)) return false;
   return std::none_of(source.options.begin(), source.options.end(), [](const std::string& option) {
@@ -100,13 +114,14 @@ bool ReadsNoFile(const KernelSource& source) {
   });
 }
 
-void SetReadHeaders(const KernelSource& source, const std::string& text, const std::vector<std::string>& options,
-                    std::vector<std::string> headers, const timespec& started, const std::vector<std::string>& built_in,
-                    Artifact* artifact) {
-  HeaderOptions given = HeaderOptionsIn(options);
+/// Sets what `artifact` was made of: the files among `headers`, which a run of NVRTC read, and those that it looked for
+/// and did not find. `built_in`: the names of headers that this NVRTC has within itself, so that it reads no such file.
+void SetReadHeaders(const KernelSource& source, const NvrtcRequest& request, std::vector<std::string> headers,
+                    const timespec& started, const std::vector<std::string>& built_in, Artifact* artifact) {
+  HeaderOptions given = HeaderOptionsIn(request.options);
   const bool is_asked = std::any_of(source.defines.begin(), source.defines.end(),
                                     [](const std::string& define) { return absl::StrContains(define, "__has_"); });
-  artifact->cacheable = given.is_known && !is_asked && !OptionsNameFiles(options);
+  artifact->cacheable = given.is_known && !is_asked && !OptionsNameFiles(request.options);
   if (!artifact->cacheable) return;
   auto is_in_memory = [&](const std::string& name) {
     return std::find(built_in.begin(), built_in.end(), name) != built_in.end() ||
@@ -114,12 +129,78 @@ void SetReadHeaders(const KernelSource& source, const std::string& text, const s
   };
   headers.erase(std::remove_if(headers.begin(), headers.end(), is_in_memory), headers.end());
   HeaderSearch search(HeaderPath{{}, std::move(given.folders)}, headers, started);
-  const std::string file = NvrtcFileOf(source);
-  search.AddText(text, file.substr(0, file.rfind('/') == std::string::npos ? 0 : file.rfind('/')));
+  const std::string& file = request.file;
+  search.AddText(request.text, file.substr(0, file.rfind('/') == std::string::npos ? 0 : file.rfind('/')));
   for (const auto& [name, header] : source.headers) search.AddHeaderInMemory(name, header);
   for (const std::string& name : built_in) search.AddHeaderInMemory(name, "");
   for (const std::string& name : given.included) search.AddInclude(name, /*is_quoted=*/true, /*folder=*/"");
   SetDependencies(std::move(headers), &search, started, artifact);
+}
+
+/// The options for a run: some by default, the macros, then the source's own, then the folders of the CUDA toolkit.
+std::vector<std::string> OptionsFor(const NvrtcJob& job, const CudaHeaders& headers) {
+  struct Default {
+    const char* option;
+    const char* one_way;  // How the source's own begin, which replace it.
+    const char* other_way;
+    bool is_for_tile_only;
+  };
+  const bool is_tile = IsTile(job.source.kind);
+  // Helpers and headers (CUTLASS) have functions that do not state where they run; else each is an error.
+  const Default defaults[] = {{is_tile ? "--std=c++20" : "--std=c++17", "--std", "-std", false},
+                              {"-default-device", "-default-device", "--device-as-default", false},
+                              {"-default-tile", "-default-tile", "-default-tile", true}};
+  std::vector<std::string> options = {absl::StrCat("--gpu-architecture=", job.target.name())};
+  if (is_tile) options.emplace_back("--enable-tile");
+  for (const Default& each : defaults) {
+    if (each.is_for_tile_only && !is_tile) continue;
+    if (!GivesOption(job.options, each.one_way, each.other_way)) options.emplace_back(each.option);
+  }
+  for (const std::string& define : job.defines) options.push_back("-D" + define);
+  options.insert(options.end(), job.options.begin(), job.options.end());
+  for (const std::string& folder : headers.folders) options.push_back("-I" + folder);
+  return options;
+}
+
+}  // namespace
+
+std::string NvrtcFileOf(const KernelSource& source) {
+  return source.file.empty() ? std::string(KernelNameIn(source.symbol)) + ".cu" : source.file;
+}
+
+Result<NvrtcOutput> RunNvrtc(const Toolbox& tools, const NvrtcLibrary& nvrtc, NvrtcJob job, const WaitLimits& limits,
+                             Artifact* made_of) {
+  if (limits.cancelled != nullptr && limits.cancelled->load())
+    return CancelledError("NVRTC was not started: cancelled");
+  const KernelSource& source = job.source;
+  const bool is_tile = IsTile(source.kind);
+  const auto start = std::chrono::steady_clock::now();
+  const timespec started = FileClock();
+  const CudaHeaders headers = CudaHeaders::Find(tools.environment(), nvrtc.folder, is_tile);
+  NvrtcRequest request;
+  request.text = NvrtcTextOf(source, &job.defines);
+  request.file = NvrtcFileOf(source);
+  request.headers = source.headers;
+  request.expressions = job.expressions;
+  request.options = OptionsFor(job, headers);
+  request.wants_headers = !ReadsNoFile(source) && !OptionsNameFiles(source.options);
+  TUNEONCE_ASSIGN_OR_RETURN(NvrtcOutput output, CompileByNvrtc(tools, nvrtc, request, limits));
+  if (output.result != 0) {
+    const std::string code =
+        output.result == NvrtcLibrary::kCompilation ? "" : absl::StrCat(nvrtc.GetErrorString(output.result), ": ");
+    return InvalidArgumentError(
+        absl::StrCat("NVRTC for ", job.target.name(), ": ", code,
+                     ExplainNvrtcLog(output.log, source, HeaderOptionsIn(request.options).folders, headers)));
+  }
+  made_of->log = output.log;
+  made_of->cacheable = ReadsNoFile(source);
+  if (output.headers) {
+    std::vector<std::string> built_in;
+    if (is_tile) built_in.emplace_back(kTileHeader);
+    SetReadHeaders(source, request, *output.headers, started, built_in, made_of);
+  }
+  made_of->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return output;
 }
 
 }  // namespace v0

@@ -1,49 +1,37 @@
 #ifndef TUNEONCE_LIB_COMPILE_NVRTC_SOURCE_H_
 #define TUNEONCE_LIB_COMPILE_NVRTC_SOURCE_H_
 
-#include <ctime>
 #include <string>
 #include <vector>
 
+#include "compile/nvrtc_library.h"
+#include "compile/nvrtc_messages.h"
+#include "compile/toolbox.h"
 #include "tuneonce/artifact.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// A source of CUDA C++ or CUDA Tile C++ as NVRTC gets it: its text, the headers that its options name, and what a
-/// compile of it read.
-
-/// The name of the source in messages: its file, else one made of its symbol.
+/// The name of a source of CUDA C++ or CUDA Tile C++ in messages: its file, else one made of its symbol.
 std::string NvrtcFileOf(const KernelSource& source);
 
-/// The text that is compiled: the source's, behind its macros. These are no -D, which NVRTC's own header before every
-/// text would see: there "T" and "N" are names of template parameters. Moves what became a line out of `*defines`.
-std::string NvrtcTextOf(const KernelSource& source, std::vector<std::string>* defines);
-
-/// Whether one of the options begins in one of these ways.
-bool GivesOption(const std::vector<std::string>& options, const char* one_way, const char* other_way);
-
-/// What the options say of headers.
-struct HeaderOptions {
-  std::vector<std::string> folders;   ///< In the order of the path.
-  std::vector<std::string> included;  ///< Before the text.
-  bool is_known = true;               ///< False if there is an option of headers that is not known here.
+/// What one run of NVRTC compiles, of a source of CUDA C++ or CUDA Tile C++.
+struct NvrtcJob {
+  const KernelSource& source;
+  const Target& target;
+  std::vector<std::string> options;  ///< Those of the source's options that NVRTC takes.
+  std::vector<std::string> defines;  ///< Macros, without those that the expressions contain.
+  std::vector<std::string> expressions;
 };
-HeaderOptions HeaderOptionsIn(const std::vector<std::string>& options);
 
-/// Whether an option other than a folder of headers or a macro makes NVRTC read or write a file.
-bool OptionsNameFiles(const std::vector<std::string>& options);
-
-/// Whether the source's text and options show that no file is read.
-bool ReadsNoFile(const KernelSource& source);
-
-/// Sets what `artifact` was made of: the files among `headers`, which a run of NVRTC read (NvrtcOutput::headers), and
-/// those that it looked for and did not find. `text` and `options` are what was compiled. `built_in`: the names of
-/// headers that this NVRTC has within itself, so that no file of such a name is read.
-void SetReadHeaders(const KernelSource& source, const std::string& text, const std::vector<std::string>& options,
-                    std::vector<std::string> headers, const timespec& started, const std::vector<std::string>& built_in,
-                    Artifact* artifact);
+/// Runs NVRTC (CompileByNvrtc) with the CUDA toolkit's headers (CudaHeaders). Macros are lines before the text. Sets
+/// log, seconds, dependencies, absent and cacheable of `made_of`: it is cacheable by the headers that were read
+/// (HeadersInTrace), or if the text and the options show that no file is read. Errors: as CompileByNvrtc, and
+/// InvalidArgument, with NVRTC's message, for a text that does not compile.
+Result<NvrtcOutput> RunNvrtc(const Toolbox& tools, const NvrtcLibrary& nvrtc, NvrtcJob job, const WaitLimits& limits,
+                             Artifact* made_of);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -10,7 +10,6 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "compile/find_worker.h"
 #include "compile/nvrtc_program.h"
 #include "compile/tool.h"
 
@@ -50,7 +49,7 @@ Result<NvrtcOutput> CompileInWorker(const std::string& worker, const TemporaryFo
 Result<NvrtcOutput> CompileByNvrtc(const Toolbox& tools, const NvrtcLibrary& nvrtc, NvrtcRequest request,
                                    const WaitLimits& limits) {
   request.library = nvrtc.file;
-  const Result<std::string> worker = FindWorker(tools.environment());
+  const Result<std::string>& worker = tools.Worker();
   const Result<TemporaryFolder> folder = tools.MakeFolder();
   if (worker.ok() && folder.ok() && folder->WriteFile(kRequestFile, EncodeNvrtcRequest(request)).ok()) {
     return CompileInWorker(*worker, *folder, tools.environment(), limits);

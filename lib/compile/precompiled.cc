@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "compile/cpu_toolchain.h"
-#include "compile/cubin_toolchain.h"
+#include "compile/command_toolchain.h"
+#include "compile/cubin.h"
 #include "definition/precompiled_code.h"
 
 namespace tuneonce {

@@ -47,7 +47,7 @@ Hints HintsOver(const TileIrEntry& entry, const Hints& hints) {
 }  // namespace
 
 TileCppToolchain::TileCppToolchain(std::shared_ptr<const Toolbox> tools, double most_run_seconds)
-    : front_end_(std::make_unique<TileFrontEnd>(tools, most_run_seconds)), tileiras_(tools) {}
+    : front_end_(std::make_unique<TileFrontEnd>(tools, most_run_seconds)), tileiras_(kTileiras, tools) {}
 
 TileCppToolchain::~TileCppToolchain() = default;
 

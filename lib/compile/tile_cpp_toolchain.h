@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "compile/command_toolchain.h"
 #include "compile/cuda_headers.h"
-#include "compile/tileiras_toolchain.h"
 #include "compile/toolbox.h"
 #include "tuneonce/toolchain.h"
 
@@ -18,7 +18,7 @@ inline namespace v0 {
 class TileFrontEnd;
 
 /// CUDA Tile C++ -> cubin: NVRTC lowers it to Tile IR (TileFrontEnd), which tileiras compiles as any other
-/// (TileirasToolchain). C++20, and functions that do not state where they run are tile functions and the device's,
+/// (kTileiras). C++20, and functions that do not state where they run are tile functions and the device's,
 /// unless the source's options differ. Hints are patched into the bytecode, where they replace those of the text that
 /// have the same name, for whatever target; the text's others stay. The artifact's symbol is the lowered name, and its
 /// dependencies are the headers that NVRTC read. NVRTC is found as TileFrontEnd::Nvrtc states.
@@ -44,7 +44,7 @@ class TUNEONCE_API TileCppToolchain final : public Toolchain {
                              const WaitLimits& limits) const override;
 
   const std::unique_ptr<TileFrontEnd> front_end_;
-  const TileirasToolchain tileiras_;
+  const CommandToolchain tileiras_;
 };
 
 }  // namespace v0

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "compile/dependency_file.h"
-#include "compile/nvrtc_log.h"
 #include "compile/nvrtc_source.h"
-#include "compile/nvrtc_worker.h"
 #include "compile/python_packages.h"
 #include "definition/name_expression.h"
 #include "tile_ir/tile_ir.h"
@@ -26,28 +23,11 @@ constexpr std::size_t kMostInstances = 256;
 constexpr std::size_t kMostKernelBytes = std::size_t{64} << 20;
 /// The entry that NVRTC puts into a module without kernels.
 constexpr char kDummyKernel[] = "__$dummy_kernel";
-/// NVRTC has this header within itself, and reads no file of its name.
-constexpr char kTileHeader[] = "cuda_tile.h";
 
 std::string FolderOfFile(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 Fingerprint KeyOf(const Fingerprint& batch, const std::string& expression) {
   return Fingerprinter().Add(batch).Add(expression).Finish();
-}
-
-/// What NVRTC is given for a run of `expressions`.
-std::vector<std::string> TileOptionsFor(const KernelSource& source, const std::vector<std::string>& defines,
-                                        const CudaHeaders& headers, const Target& target) {
-  const std::vector<std::string> given = TileOptions::Of(source.options).of_nvrtc;
-  std::vector<std::string> options = {absl::StrCat("--gpu-architecture=", target.name()), "--enable-tile"};
-  if (!GivesOption(given, "--std", "-std")) options.emplace_back("--std=c++20");
-  // Functions that do not state where they run may be called from a tile kernel, and from others in the same text.
-  if (!GivesOption(given, "-default-device", "--device-as-default")) options.emplace_back("-default-device");
-  if (!GivesOption(given, "-default-tile", "-default-tile")) options.emplace_back("-default-tile");
-  for (const std::string& define : defines) options.push_back("-D" + define);
-  options.insert(options.end(), given.begin(), given.end());
-  for (const std::string& folder : headers.folders) options.push_back("-I" + folder);
-  return options;
 }
 
 /// Whether one of several instances may have failed their run: it does not compile, crashes NVRTC, or takes too long.
@@ -248,36 +228,12 @@ Result<TileFrontEnd::Kernels> TileFrontEnd::Run(const KernelSource& source, cons
                                                 const Request& request, const std::vector<std::string>& expressions,
                                                 const WaitLimits& limits) {
   TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, Nvrtc());
-  if (limits.cancelled != nullptr && limits.cancelled->load())
-    return CancelledError("NVRTC was not started: cancelled");
-  const auto start = std::chrono::steady_clock::now();
-  const timespec started = FileClock();
-  const CudaHeaders headers = CudaHeaders::Find(tools_->environment(), nvrtc->folder, /*for_tile=*/true);
-  std::vector<std::string> defines = request.defines;
-  NvrtcRequest run;
-  run.text = NvrtcTextOf(source, &defines);
-  run.file = NvrtcFileOf(source);
-  run.headers = source.headers;
-  if (!request.expression.empty()) run.expressions = expressions;
-  run.options = TileOptionsFor(source, defines, headers, target);
-  run.wants_headers = !OptionsNameFiles(source.options);
+  NvrtcJob job{source, target, TileOptions::Of(source.options).of_nvrtc, request.defines, {}};
+  if (!request.expression.empty()) job.expressions = expressions;
   ++num_runs_;
-  TUNEONCE_ASSIGN_OR_RETURN(NvrtcOutput output, CompileByNvrtc(*tools_, *nvrtc, run, limits));
-  if (output.result != 0) {
-    const std::string code =
-        output.result == NvrtcLibrary::kCompilation ? "" : absl::StrCat(nvrtc->GetErrorString(output.result), ": ");
-    return InvalidArgumentError(
-        absl::StrCat("NVRTC for ", target.name(), ": ", code,
-                     ExplainNvrtcLog(output.log, source, HeaderOptionsIn(run.options).folders, headers)));
-  }
   Artifact made_of;
-  made_of.log = output.log;
-  made_of.cacheable = false;
-  if (output.headers) {
-    SetReadHeaders(source, run.text, run.options, *output.headers, started, {kTileHeader}, &made_of);
-  }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  made_of.seconds = seconds / static_cast<double>(expressions.size());
+  TUNEONCE_ASSIGN_OR_RETURN(NvrtcOutput output, RunNvrtc(*tools_, *nvrtc, std::move(job), limits, &made_of));
+  made_of.seconds /= static_cast<double>(expressions.size());
   TUNEONCE_ASSIGN_OR_RETURN(Kernels made, Collect(output, request, expressions, made_of));
   Keep(request, made_of, made);
   return made;

@@ -3,12 +3,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/file.h"
 #include "base/process.h"
 
 namespace tuneonce {
@@ -29,7 +26,7 @@ Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const
                                 const std::string& name) {
   ProcessOptions options;
   options.arguments = arguments;
-  options.name = name.empty() ? arguments[0] : name;
+  options.name = name;
   options.environment = std::move(environment);
   options.environment.push_back("TMPDIR=" + folder.path());
   options.folder = folder.path();
@@ -38,29 +35,14 @@ Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const
   TUNEONCE_ASSIGN_OR_RETURN(ProcessResult result, RunProcess(options));
   std::string said(absl::StripAsciiWhitespace(result.output));
   if (result.exit_code > 128 && result.exit_code <= 128 + SIGRTMAX) {
-    return InternalError(absl::StrCat(options.name, " was ended by ", SignalText(result.exit_code - 128),
+    return InternalError(absl::StrCat(options.NameInErrors(), " was ended by ", SignalText(result.exit_code - 128),
                                       said.empty() ? "" : ": ", said));
   }
   if (result.exit_code != 0) {
-    return InvalidArgumentError(
-        absl::StrCat(options.name, " failed with exit code ", result.exit_code, said.empty() ? "" : ": ", said));
+    return InvalidArgumentError(absl::StrCat(options.NameInErrors(), " failed with exit code ", result.exit_code,
+                                             said.empty() ? "" : ": ", said));
   }
   return said;
-}
-
-Result<Artifact> CompileToFile(const std::vector<std::string>& arguments, const std::string& output,
-                               const TemporaryFolder& folder, const WaitLimits& limits,
-                               std::vector<std::string> environment) {
-  auto start = std::chrono::steady_clock::now();
-  Artifact artifact;
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.log, RunCompiler(arguments, folder, limits, std::move(environment)));
-  artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  Result<std::string> image = ReadFile(output);
-  if (!image.ok() || image->empty()) {
-    return InternalError(absl::StrCat(arguments[0], " exited with code 0, but its output file is missing or empty"));
-  }
-  artifact.image = *std::move(image);
-  return artifact;
 }
 
 }  // namespace v0

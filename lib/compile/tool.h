@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/temporary_folder.h"
-#include "tuneonce/artifact.h"
 #include "tuneonce/compile_options.h"
 #include "tuneonce/result.h"
 
@@ -29,12 +28,6 @@ bool NamesFiles(const std::vector<std::string>& options);
 Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
                                 const WaitLimits& limits, std::vector<std::string> environment = {},
                                 const std::string& name = "");
-
-/// Runs a compile and collects what it made: image (the file `output`), log and seconds. Errors: as RunCompiler;
-/// Internal if the tool ended well and `output` is missing or empty.
-Result<Artifact> CompileToFile(const std::vector<std::string>& arguments, const std::string& output,
-                               const TemporaryFolder& folder, const WaitLimits& limits,
-                               std::vector<std::string> environment = {});
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "base/mutex.h"
 #include "base/process.h"
+#include "compile/find_worker.h"
 #include "compile/keyed_lock.h"
 #include "compile/python_packages.h"
 #include "tuneonce/fingerprint.h"
@@ -68,8 +70,8 @@ Result<std::string> AskVersion(const Toolbox& tools, const std::vector<std::stri
 
 }  // namespace
 
-/// The versions that are known, and which are being asked for.
-struct Toolbox::Versions {
+/// The versions that are known, and which are being asked for; and where the worker is.
+struct Toolbox::State {
   std::optional<std::string> Find(const Fingerprint& tool) {
     MutexLock lock(mutex);
     auto found = known.find(tool);
@@ -83,24 +85,30 @@ struct Toolbox::Versions {
   Mutex mutex;
   std::map<Fingerprint, std::string> known TUNEONCE_GUARDED_BY(mutex);
   KeyedLock asking;
+  std::once_flag worker_once;
+  Result<std::string> worker{std::string()};
 };
 
-Toolbox::Toolbox(Environment environment)
-    : environment_(std::move(environment)), versions_(std::make_unique<Versions>()) {}
+Toolbox::Toolbox(Environment environment) : environment_(std::move(environment)), state_(std::make_unique<State>()) {}
 
 Toolbox::~Toolbox() = default;
 
 Result<std::string> Toolbox::VersionOf(const std::vector<std::string>& command) const {
   Fingerprint tool = IdentityOf(command, environment_.path);
-  if (std::optional<std::string> version = versions_->Find(tool)) return *std::move(version);
+  if (std::optional<std::string> version = state_->Find(tool)) return *std::move(version);
   WaitLimits limits;
   limits.timeout_ms = kVersionTimeoutMs;
-  Result<ArtifactLease> lease = versions_->asking.Acquire(tool, limits);
+  Result<ArtifactLease> lease = state_->asking.Acquire(tool, limits);
   if (!lease.ok()) return lease.status().WithPrefix(absl::StrCat(command[0], " --version"));
-  if (std::optional<std::string> version = versions_->Find(tool)) return *std::move(version);
+  if (std::optional<std::string> version = state_->Find(tool)) return *std::move(version);
   TUNEONCE_ASSIGN_OR_RETURN(std::string version, AskVersion(*this, command));
-  versions_->Add(tool, version);
+  state_->Add(tool, version);
   return version;
+}
+
+const Result<std::string>& Toolbox::Worker() const {
+  std::call_once(state_->worker_once, [&] { state_->worker = FindWorker(environment_); });
+  return state_->worker;
 }
 
 Result<Tool> Toolbox::Find(const std::string& name, const std::string& explicit_path) const {

@@ -37,6 +37,9 @@ class TUNEONCE_API Toolbox {
   /// Errors: Unavailable with the places; as VersionOf.
   Result<Tool> Find(const std::string& name, const std::string& explicit_path) const;
 
+  /// FindWorker for this environment, which looks at its places once.
+  const Result<std::string>& Worker() const;
+
   /// A folder for one compile. Errors: as TemporaryFolder::Create.
   Result<TemporaryFolder> MakeFolder() const { return TemporaryFolder::Create(environment_.temporary_folder); }
 
@@ -44,10 +47,10 @@ class TUNEONCE_API Toolbox {
   std::vector<std::string> VariablesForTools() const { return {"PATH=" + environment_.path, "LC_ALL=C"}; }
 
  private:
-  struct Versions;
+  struct State;
 
   const Environment environment_;
-  const std::unique_ptr<Versions> versions_;
+  const std::unique_ptr<State> state_;
 };
 
 }  // namespace v0

@@ -27,9 +27,6 @@ struct AxisTable {
   std::atomic<std::uint64_t> misused_by{0};
 };
 
-/// "64, 128"
-std::string ValuesString(const std::vector<AxisValue>& values);
-
 }  // namespace v0
 }  // namespace tuneonce
 

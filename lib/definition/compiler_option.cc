@@ -15,8 +15,8 @@ using Type = CompilerOption::Type;
 using Results = CompilerOption::Results;
 
 /// An opt-level also decides whether products and sums are contracted, so it may change results. For the CPU device's
-/// compiler it does not, because CpuToolchain always passes -ffp-contract=off, but one effect applies to all
-/// compilers. tileiras has neither --ftz nor --approx, so TileirasToolchain patches the bytecode for them.
+/// compiler it does not, because the CPU device's compiler always gets -ffp-contract=off, but one effect applies to all
+/// compilers. tileiras has neither --ftz nor --approx, so its toolchain patches the bytecode for them.
 constexpr CompilerOption kOptions[] = {
     {"maxrregcount", Type::kNumber, Results::kSame, "--maxrregcount=", "--maxrregcount=", "", ""},
     {"ftz", Type::kTruth, Results::kLessExact, "--ftz=", "", "--ftz", "", "--ftz"},

@@ -24,7 +24,7 @@ struct CompilerOption {
   std::string_view name;
   Type type;
   Results results;
-  /// The text before the value, for each compiler that takes the option (NVRTC, ptxas, TileirasToolchain, the CPU
+  /// The text before the value, for each compiler that takes the option (NVRTC, ptxas, tileiras, the CPU
   /// device's compiler), or the words that stand for `true`. Empty: the compiler does not have the option.
   std::string_view cuda_cpp, ptx, tile_ir, cpu_cpp;
   std::string_view tile_cpp = {};

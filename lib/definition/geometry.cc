@@ -53,8 +53,9 @@ GeometryFn& GeometryFn::ByCode(std::function<CodeGeometry(const Config&)> of_cod
 }
 
 void GeometryFn::Default(const GeometryFn& other) {
-  if (is_function_) return;
-  if (!grid_) {
+  // What was set before the function (Variant::Block) stays, so that Resolve finds that both are set.
+  if (is_function_ && (other.grid_ || other.is_function_)) return;
+  if (!grid_ && !is_function_) {
     grid_ = other.grid_;
     function_ = other.function_;
     is_function_ = other.is_function_;

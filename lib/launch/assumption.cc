@@ -50,16 +50,16 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
   checks.variant_ = &variant;
   for (const Assumption& assumption : variant.assumptions) {
     if (IsOfScalar(assumption.kind)) {
-      TUNEONCE_ASSIGN_OR_RETURN(Check of_scalar, ScalarCheck(definition, assumption));
+      TUNEONCE_ASSIGN_OR_RETURN(AssumptionCheck of_scalar, ScalarCheck(definition, assumption));
       checks.Add(of_scalar);
       continue;
     }
     if (assumption.kind == Assumption::Kind::kDTypeIn) {
-      TUNEONCE_ASSIGN_OR_RETURN(Check of_dtype, DTypeCheck(definition, assumption));
+      TUNEONCE_ASSIGN_OR_RETURN(AssumptionCheck of_dtype, DTypeCheck(definition, assumption));
       checks.Add(of_dtype);
       continue;
     }
-    Check check{};
+    AssumptionCheck check{};
     check.kind = assumption.kind;
     TUNEONCE_ASSIGN_OR_RETURN(check.parameter, TensorIndex(definition, assumption.tensor));
     int rank = static_cast<int>(definition.parameters()[check.parameter].dims.size());
@@ -117,7 +117,7 @@ void AssumptionChecks::AddTensorMap(const Parameter& map) {
   const Parameter& parameter = definition_->parameters()[tensor];
   constexpr std::int64_t kAlignment = 16;  // Of addresses and strides, in bytes, for cuTensorMapEncodeTiled.
   auto add = [&](Assumption::Kind kind, std::size_t dimension, std::int64_t value) {
-    Check check{};
+    AssumptionCheck check{};
     check.kind = kind;
     check.parameter = static_cast<std::uint8_t>(tensor);
     check.dimension = static_cast<std::uint8_t>(dimension);
@@ -133,14 +133,14 @@ void AssumptionChecks::AddTensorMap(const Parameter& map) {
   for (std::size_t d = 0; d < inner; ++d) add(Assumption::Kind::kStrideDivisibleBy, d, divisor);
 }
 
-Result<AssumptionChecks::Check> AssumptionChecks::ScalarCheck(const KernelDefinition& definition,
-                                                              const Assumption& assumption) {
+Result<AssumptionCheck> AssumptionChecks::ScalarCheck(const KernelDefinition& definition,
+                                                      const Assumption& assumption) {
   std::optional<std::size_t> index = definition.FindParameter(assumption.tensor);
   if (!index || definition.parameters()[*index].kind != ParameterKind::kScalar) {
     return InvalidArgumentError("an assumption names '" + assumption.tensor + "', which is not a scalar");
   }
   const DType dtype = definition.parameters()[*index].dtype;
-  Check check{};
+  AssumptionCheck check{};
   check.kind = assumption.kind;
   check.parameter = static_cast<std::uint8_t>(*index);
   check.dtype = dtype;
@@ -165,6 +165,27 @@ Result<AssumptionChecks::Check> AssumptionChecks::ScalarCheck(const KernelDefini
   return check;
 }
 
+Result<AssumptionCheck> AssumptionChecks::DTypeCheck(const KernelDefinition& definition, const Assumption& assumption) {
+  AssumptionCheck check{};
+  check.kind = assumption.kind;
+  TUNEONCE_ASSIGN_OR_RETURN(check.parameter, TensorIndex(definition, assumption.tensor));
+  const DType declared = definition.parameters()[check.parameter].dtype;
+  for (DType dtype : assumption.dtypes) {
+    if (dtype == DType::kAny) {
+      return InvalidArgumentError("an assumption lists the dtype any for '" + assumption.tensor +
+                                  "': list the dtypes that the code is for");
+    }
+    if (declared != DType::kAny && declared != dtype) {
+      return InvalidArgumentError(absl::StrCat("an assumption lists the dtype ", std::string(DTypeName(dtype)),
+                                               " for '", assumption.tensor, "', which is declared as ",
+                                               std::string(DTypeName(declared))));
+    }
+    check.value |= std::int64_t{1} << static_cast<int>(dtype);
+  }
+  if (check.value != 0) return check;
+  return InvalidArgumentError("an assumption lists no dtype for '" + assumption.tensor + "'");
+}
+
 void AssumptionChecks::AddConstantExtents() {
   for (std::size_t i = 0; i < definition_->parameters().size(); ++i) {
     const Parameter& parameter = definition_->parameters()[i];
@@ -172,7 +193,7 @@ void AssumptionChecks::AddConstantExtents() {
     for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
       const std::optional<std::int64_t> constant = ConstantExtent(parameter.dims[d]);
       if (!constant) continue;
-      Check check{};
+      AssumptionCheck check{};
       check.kind = Assumption::Kind::kExtentIs;
       check.parameter = static_cast<std::uint8_t>(i);
       check.dimension = static_cast<std::uint8_t>(d);
@@ -199,14 +220,14 @@ Status AssumptionChecks::CheckConstantExtents(const KernelDefinition& definition
 void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
   AddConstantExtents();
   for (const ParameterLayout::Narrowed& narrowed : layout.narrowed()) {
-    Check check{};
+    AssumptionCheck check{};
     check.kind = narrowed.is_stride ? Assumption::Kind::kStrideFitsInt32 : Assumption::Kind::kExtentFitsInt32;
     check.parameter = narrowed.parameter;
     check.dimension = narrowed.dimension;
     Add(check);
   }
   for (const ParameterLayout::StrideArgument& stride : layout.stride_arguments()) {
-    Check check{};
+    AssumptionCheck check{};
     check.kind = Assumption::Kind::kStrideNotNegative;
     check.parameter = stride.parameter;
     check.dimension = stride.dimension;
@@ -214,11 +235,11 @@ void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
   }
   for (std::uint8_t map : layout.map_parameters()) AddTensorMap(definition_->parameters()[map]);
   for (const ParameterLayout::Bare& bare : layout.bare_tensors()) {
-    bool is_declared = std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& known) {
+    bool is_declared = std::any_of(others_.all.begin(), others_.all.end(), [&](const AssumptionCheck& known) {
       return known.kind == Assumption::Kind::kContiguous && known.parameter == bare.parameter;
     });
     if (is_declared) continue;
-    Check check{};
+    AssumptionCheck check{};
     check.kind = Assumption::Kind::kContiguous;
     check.parameter = bare.parameter;
     check.strides_taken = bare.strides_taken;
@@ -226,7 +247,7 @@ void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
   }
 }
 
-void AssumptionChecks::Add(Check check) {
+void AssumptionChecks::Add(AssumptionCheck check) {
   check.rank = static_cast<std::uint8_t>(definition_->parameters()[check.parameter].dims.size());
   check.is_table = definition_->parameters()[check.parameter].by_pointers;
   bool is_of_extent = check.kind == Assumption::Kind::kExtentIs || check.kind == Assumption::Kind::kExtentDivisibleBy ||
@@ -243,11 +264,9 @@ void AssumptionChecks::Add(Check check) {
   (is_of_extent || is_decided ? extents_ : others_).Add(check);
 }
 
-const KeyPart* AssumptionChecks::PartOf(const Check& check) const {
-  const Parameter& parameter = definition_->parameters()[check.parameter];
-  const bool is_scalar = IsOfScalar(check.kind);
-  const std::string& name = is_scalar ? parameter.name : parameter.dims[check.dimension];
-  const KeyPart::Kind kind = is_scalar ? KeyPart::Kind::kValue : KeyPart::Kind::kDim;
+const KeyPart* AssumptionChecks::PartOf(const AssumptionCheck& check) const {
+  const KeyPart::Kind kind = IsOfScalar(check.kind) ? KeyPart::Kind::kValue : KeyPart::Kind::kDim;
+  const std::string& name = NameOf(*definition_, check);
   const std::vector<KeyPart>& key = definition_->key();
   auto part = std::find_if(key.begin(), key.end(), [&](const KeyPart& p) { return p.kind == kind && p.name == name; });
   return part == key.end() ? nullptr : &*part;
@@ -255,7 +274,7 @@ const KeyPart* AssumptionChecks::PartOf(const Check& check) const {
 
 bool AssumptionChecks::MayHoldForKey(const BoundCall& call) const {
   if (!dtypes_.Hold(call)) return false;
-  return std::all_of(extents_.all.begin(), extents_.all.end(), [&](const Check& check) {
+  return std::all_of(extents_.all.begin(), extents_.all.end(), [&](const AssumptionCheck& check) {
     if (check.Holds(call)) return true;
     const KeyPart* part = PartOf(check);
     if (part == nullptr) return true;

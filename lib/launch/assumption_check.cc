@@ -1,10 +1,11 @@
-// Checks of single assumptions: by the comparisons of a hit, and completely.
+#include "launch/assumption_check.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 
 #include "definition/scalar_value.h"
-#include "launch/assumption.h"
+#include "launch/parameter_block.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -16,14 +17,14 @@ constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
 }  // namespace
 
-void AssumptionChecks::Checks::Add(const Check& check) {
+void CheckList::Add(const AssumptionCheck& check) {
   all.push_back(check);
   if (check.kind == Assumption::Kind::kNoOverlap) {
     apart.emplace_back(check.parameter, check.other);
     has_more = true;
   } else if (check.kind == Assumption::Kind::kContiguous && !check.is_table) {
     AddContiguous(check);
-  } else if (std::optional<Masked> quick = check.Quick()) {
+  } else if (std::optional<MaskedCheck> quick = check.Quick()) {
     AddMasked(*quick);
     if (check.IsQuickExact()) exact.push_back(*quick);
   } else {
@@ -31,7 +32,7 @@ void AssumptionChecks::Checks::Add(const Check& check) {
   }
 }
 
-void AssumptionChecks::Checks::AddContiguous(const Check& check) {
+void CheckList::AddContiguous(const AssumptionCheck& check) {
   auto is_taken = [&](int d) { return (check.strides_taken >> d & 1) != 0; };
   auto offset = [](int d) {
     return static_cast<std::uint8_t>(offsetof(TensorView, strides) +
@@ -41,23 +42,23 @@ void AssumptionChecks::Checks::AddContiguous(const Check& check) {
   int d = last;  // The outermost one that `innermost` or `masked` covers.
   if (!is_taken(last)) {
     if (last > 0 && !is_taken(last - 1)) {
-      innermost.push_back(Rows{check.parameter, offset(--d)});
+      innermost.push_back(DenseRows{check.parameter, offset(--d)});
     } else {
-      AddMasked(Masked{check.parameter, offset(last), ~std::uint64_t{0}, 1});
+      AddMasked(MaskedCheck{check.parameter, offset(last), ~std::uint64_t{0}, 1});
     }
   }
   while (--d >= 0) {
-    if (!is_taken(d)) rows.push_back(Rows{check.parameter, offset(d)});
+    if (!is_taken(d)) rows.push_back(DenseRows{check.parameter, offset(d)});
   }
   has_more |= !innermost.empty() || !rows.empty();
 }
 
-std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
+std::optional<MaskedCheck> AssumptionCheck::Quick() const {
   auto masked = [this](std::size_t offset, std::uint64_t mask, std::uint64_t expected) {
-    return Masked{parameter, static_cast<std::uint8_t>(offset), mask, expected};
+    return MaskedCheck{parameter, static_cast<std::uint8_t>(offset), mask, expected};
   };
   // Multiples of a power of two are recognized by their low bits. Other divisors need a division.
-  auto multiple = [&](std::size_t offset) -> std::optional<Masked> {
+  auto multiple = [&](std::size_t offset) -> std::optional<MaskedCheck> {
     if ((value & (value - 1)) != 0) return std::nullopt;
     return masked(offset, static_cast<std::uint64_t>(value - 1), 0);
   };
@@ -82,7 +83,7 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
       return masked(extent, kNoInt32, 0);
     case Assumption::Kind::kContiguous:
       // For a tensor the check compares two values at a time (AddContiguous).
-      return is_table ? std::optional<Masked>(masked(offsetof(PointerTable, num_gaps), ~std::uint64_t{0}, 0))
+      return is_table ? std::optional<MaskedCheck>(masked(offsetof(PointerTable, num_gaps), ~std::uint64_t{0}, 0))
                       : std::nullopt;
     case Assumption::Kind::kNoOverlap:
     case Assumption::Kind::kScalarIs:  // A scalar may have less bytes than a masked compare reads.
@@ -95,15 +96,15 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
   return std::nullopt;
 }
 
-bool AssumptionChecks::Check::IsQuickExact() const {
+bool AssumptionCheck::IsQuickExact() const {
   // For others, the stride of a dimension with one element may be any.
   return kind == Assumption::Kind::kAligned || kind == Assumption::Kind::kStrideDivisibleBy ||
          kind == Assumption::Kind::kExtentIs || kind == Assumption::Kind::kExtentDivisibleBy ||
          kind == Assumption::Kind::kExtentFitsInt32;
 }
 
-void AssumptionChecks::Checks::AddMasked(const Masked& check) {
-  auto joins = [&](Masked& known) {
+void CheckList::AddMasked(const MaskedCheck& check) {
+  auto joins = [&](MaskedCheck& known) {
     if (known.parameter != check.parameter || known.offset != check.offset) return false;
     // They contradict each other.
     if (((known.expected ^ check.expected) & known.mask & check.mask) != 0) return false;
@@ -121,11 +122,11 @@ void AssumptionChecks::Checks::AddMasked(const Masked& check) {
   }
 }
 
-bool AssumptionChecks::Checks::HoldOneByOne(const BoundCall& call) const {
-  return std::all_of(all.begin(), all.end(), [&](const Check& check) { return check.Holds(call); });
+bool CheckList::HoldOneByOne(const BoundCall& call) const {
+  return std::all_of(all.begin(), all.end(), [&](const AssumptionCheck& check) { return check.Holds(call); });
 }
 
-bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
+bool AssumptionCheck::Holds(const BoundCall& call) const {
   if (kind == Assumption::Kind::kScalarIs || kind == Assumption::Kind::kScalarDivisibleBy) {
     const void* bytes = call.problem.values[parameter];
     std::uint64_t word = 0;
@@ -172,14 +173,14 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
   return false;
 }
 
-bool AssumptionChecks::Check::IsAtLeast(const void* scalar) const {
+bool AssumptionCheck::IsAtLeast(const void* scalar) const {
   if (dtype != DType::kUInt64) return WholeScalar(dtype, scalar) >= value;
   std::uint64_t number;
   std::memcpy(&number, scalar, sizeof(number));
   return value <= 0 || number >= static_cast<std::uint64_t>(value);
 }
 
-std::optional<AssumptionChecks::Check::Gap> AssumptionChecks::Check::FindGap(const TensorView& tensor) const {
+std::optional<AssumptionCheck::Gap> AssumptionCheck::FindGap(const TensorView& tensor) const {
   std::uint64_t dense = 1;
   for (int d = rank; d-- > 0;) {
     auto stride = static_cast<std::uint64_t>(tensor.strides[static_cast<std::size_t>(d)]);

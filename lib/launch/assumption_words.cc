@@ -3,36 +3,30 @@
 
 #include "absl/strings/str_cat.h"
 #include "definition/scalar_value.h"
-#include "launch/assumption.h"
+#include "launch/assumption_check.h"
+#include "launch/parameter_block.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-Status AssumptionChecks::Verify(const BoundCall& call) const {
-  for (const Checks* checks : {&dtypes_, &others_, &extents_}) {
-    for (const Check& check : checks->all) {
-      if (!check.Holds(call)) return Broken(check, call);
-    }
-  }
-  return Status();
-}
+namespace {
 
-std::string AssumptionChecks::NotContiguous(const Check& check, const BoundCall& call) const {
+std::string NotContiguous(const KernelDefinition& definition, const AssumptionCheck& check, const BoundCall& call) {
   if (check.is_table) {
     return absl::StrCat(check.TableIn(call).num_gaps, " of the tensors that '",
-                        definition_->parameters()[check.parameter].name,
+                        definition.parameters()[check.parameter].name,
                         "' points to have gaps, but the kernel needs contiguous memory: pass contiguous copies");
   }
   const TensorView& tensor = call.tensor(check.parameter);
-  Check::Gap gap = check.FindGap(tensor).value_or(Check::Gap{0, 0});
-  return absl::StrCat("dimension ", gap.dimension, " of '", definition_->parameters()[check.parameter].name,
+  AssumptionCheck::Gap gap = check.FindGap(tensor).value_or(AssumptionCheck::Gap{0, 0});
+  return absl::StrCat("dimension ", gap.dimension, " of '", definition.parameters()[check.parameter].name,
                       "' has stride ", tensor.strides[static_cast<std::size_t>(gap.dimension)], ", not ", gap.needed,
                       ", but the kernel needs contiguous memory: pass a contiguous copy, or add a variant that takes "
                       "this stride (StrideValue)");
 }
 
-std::string AssumptionChecks::OtherScalar(const Check& check, const BoundCall& call) const {
-  const Parameter& parameter = definition_->parameters()[check.parameter];
+std::string OtherScalar(const KernelDefinition& definition, const AssumptionCheck& check, const BoundCall& call) {
+  const Parameter& parameter = definition.parameters()[check.parameter];
   std::int64_t value = WholeScalar(check.dtype, call.problem.values[check.parameter]);
   std::string is = IsWhole(check.dtype) && value != kNoWholeNumber ? absl::StrCat(" is ", value) : " has another value";
   std::string not_what = check.kind == Assumption::Kind::kScalarDivisibleBy
@@ -43,14 +37,22 @@ std::string AssumptionChecks::OtherScalar(const Check& check, const BoundCall& c
   return absl::StrCat("the scalar '", parameter.name, "'", is, not_what);
 }
 
-Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const {
+}  // namespace
+
+const std::string& NameOf(const KernelDefinition& definition, const AssumptionCheck& check) {
+  const Parameter& parameter = definition.parameters()[check.parameter];
+  return IsOfScalar(check.kind) ? parameter.name : parameter.dims[check.dimension];
+}
+
+Status BrokenAssumption(const KernelDefinition& definition, const Variant& variant, const AssumptionCheck& check,
+                        const BoundCall& call) {
   auto refuse = [&](const std::string& what) {
-    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', variant '", variant_->name,
+    return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "', variant '", variant.name,
                                              "' was compiled for other arguments: ", what));
   };
-  if (IsOfScalar(check.kind)) return refuse(OtherScalar(check, call));
+  if (IsOfScalar(check.kind)) return refuse(OtherScalar(definition, check, call));
   const TensorView& tensor = call.tensor(check.parameter);
-  auto name = [&](std::size_t parameter) { return "'" + definition_->parameters()[parameter].name + "'"; };
+  auto name = [&](std::size_t parameter) { return "'" + definition.parameters()[parameter].name + "'"; };
   std::string dimension = absl::StrCat("dimension ", static_cast<int>(check.dimension), " of ", name(check.parameter));
   std::string what;
   switch (check.kind) {
@@ -69,8 +71,8 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
                           " does not divide");
       break;
     case Assumption::Kind::kExtentIs:
-      what = absl::StrCat(dimension, " (", NameOf(check), ") has extent ", tensor.shape[check.dimension], ", not ",
-                          check.value);
+      what = absl::StrCat(dimension, " (", NameOf(definition, check), ") has extent ", tensor.shape[check.dimension],
+                          ", not ", check.value);
       break;
     case Assumption::Kind::kExtentDivisibleBy:
       what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which ", check.value,
@@ -87,7 +89,7 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
                               : ", which does not fit an int32");
       break;
     case Assumption::Kind::kContiguous:
-      what = NotContiguous(check, call);
+      what = NotContiguous(definition, check, call);
       break;
     case Assumption::Kind::kExtentFitsInt32:
       what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which does not fit an int32");

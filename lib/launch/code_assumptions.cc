@@ -84,6 +84,18 @@ void AddConstantsOf(const TileIrView& view, const ParameterLayout& layout, std::
   }
 }
 
+/// AssumptionsInCode. With a layout (which may be null) also the constants of views.
+std::vector<CodeAssumption> ReadAssumptionsOf(const KernelSource& source, const ParameterLayout* layout) {
+  if (source.kind == SourceKind::kPtx) return AssumptionsInPtx(source.content, source.symbol);
+  if (source.kind != SourceKind::kTileIr) return {};
+  Result<TileIrAssumptions> read = ReadTileIrAssumptions(source.content, source.symbol);
+  if (!read.ok()) return {};
+  std::vector<CodeAssumption> of_code = std::move(read->of_parameters);
+  if (layout == nullptr) return of_code;
+  for (const TileIrView& view : read->views) AddConstantsOf(view, *layout, &of_code);
+  return of_code;
+}
+
 /// "the dim 'K' is a multiple of 16".
 std::string AssumptionText(const KernelDefinition& definition, const ParameterLayout& layout,
                            const CodeAssumption& of_code) {
@@ -101,46 +113,53 @@ std::string Assumes(const KernelDefinition& definition, const ParameterLayout& l
   return "its code assumes that " + AssumptionText(definition, layout, of_code);
 }
 
-}  // namespace
+/// What the declared assumptions of a variant say of extents, strides, addresses and scalars, compared with what its
+/// code assumes of them.
+class DeclaredFacts {
+ public:
+  explicit DeclaredFacts(const AssumptionChecks& declared) : declared_(declared), definition_(declared.definition()) {}
 
-std::vector<std::string> AssumptionTexts(const KernelDefinition& definition, const ParameterLayout& layout,
-                                         const std::vector<CodeAssumption>& of_code) {
-  std::vector<std::string> words;
-  for (const CodeAssumption& each : of_code) {
-    if (each.parameter >= layout.num_declared()) continue;
-    const ParameterLayout::Meaning::Of of = layout.MeaningOf(each.parameter).of;
-    const bool is_counted = of == ParameterLayout::Meaning::Of::kExtent || of == ParameterLayout::Meaning::Of::kStride;
-    if (is_counted && each.kind == CodeAssumption::Kind::kAtLeast && each.value <= 0) continue;
-    words.push_back(AssumptionText(definition, layout, each));
-  }
-  return words;
-}
+  Status Cover(const ParameterLayout& layout, const Config& config, const CodeAssumption& of_code) const;
+  /// The check that a launch makes for an assumption of code; empty if there is no such check.
+  std::optional<AssumptionCheck> CheckOfCode(const ParameterLayout& layout, const CodeAssumption& of_code) const;
+  /// The value that a constant of the definition, or a declared assumption, gives what `check` is of.
+  std::optional<std::int64_t> DeclaredValue(const AssumptionCheck& check) const;
 
-std::vector<CodeAssumption> AssumptionsInCode(const KernelSource& source) {
-  if (source.kind == SourceKind::kPtx) return AssumptionsInPtx(source.content, source.symbol);
-  if (source.kind != SourceKind::kTileIr) return {};
-  Result<TileIrAssumptions> read = ReadTileIrAssumptions(source.content, source.symbol);
-  return read.ok() ? std::move(read->of_parameters) : std::vector<CodeAssumption>();
-}
+ private:
+  /// The numbers that divide an extent, or a stride, of each call for which all assumptions hold: their least common
+  /// multiple, as far as it is known.
+  std::int64_t DivisorOfExtent(const std::string& dim) const;
+  std::int64_t DivisorOfStride(std::size_t parameter, std::size_t dimension) const;
+  /// Returns the stride of a contiguous tensor whose inner extents are constants, or nothing for other tensors.
+  std::optional<std::int64_t> DenseStride(std::size_t parameter, std::size_t dimension) const;
+  std::optional<AssumptionCheck> CheckOfExtent(const std::string& dim, const CodeAssumption& of_code) const;
+  bool CoversAddress(std::size_t parameter, std::int64_t divisor) const;
+  bool CoversExtent(const std::string& dim, const CodeAssumption& of_code) const;
+  bool CoversStride(std::size_t parameter, std::size_t dimension, const CodeAssumption& of_code) const;
+  bool CoversScalar(std::size_t parameter, const CodeAssumption& of_code) const;
 
-std::int64_t AssumptionChecks::DivisorOfExtent(const std::string& dim) const {
+  const AssumptionChecks& declared_;
+  const KernelDefinition& definition_;
+};
+
+std::int64_t DeclaredFacts::DivisorOfExtent(const std::string& dim) const {
   if (const std::optional<std::int64_t> constant = ConstantExtent(dim)) return *constant;
   std::int64_t divisor = 1;
-  for (const Check& check : extents_.all) {
+  for (const AssumptionCheck& check : declared_.extents().all) {
     const bool divides =
         check.kind == Assumption::Kind::kExtentIs || check.kind == Assumption::Kind::kExtentDivisibleBy;
-    if (!divides || definition_->parameters()[check.parameter].dims[check.dimension] != dim) continue;
+    if (!divides || definition_.parameters()[check.parameter].dims[check.dimension] != dim) continue;
     divisor = LeastCommonMultiple(divisor, check.value);
   }
   return divisor;
 }
 
-std::int64_t AssumptionChecks::DivisorOfStride(std::size_t parameter, std::size_t dimension) const {
+std::int64_t DeclaredFacts::DivisorOfStride(std::size_t parameter, std::size_t dimension) const {
   std::int64_t divisor = 1;
-  const std::vector<std::string>& dims = definition_->parameters()[parameter].dims;
+  const std::vector<std::string>& dims = definition_.parameters()[parameter].dims;
   // Along one element a stride may be any, but for one that has to be divisible.
   const bool has_steps = CoversExtent(dims[dimension], {CodeAssumption::Kind::kAtLeast, 0, 2});
-  for (const Check& check : others_.all) {
+  for (const AssumptionCheck& check : declared_.others().all) {
     if (check.parameter != parameter) continue;
     const bool is_of_stride =
         check.kind == Assumption::Kind::kStrideDivisibleBy || (check.kind == Assumption::Kind::kStrideIs && has_steps);
@@ -158,48 +177,49 @@ std::int64_t AssumptionChecks::DivisorOfStride(std::size_t parameter, std::size_
   return divisor;
 }
 
-std::optional<std::int64_t> AssumptionChecks::DenseStride(std::size_t parameter, std::size_t dimension) const {
-  const bool is_dense = std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& check) {
-    return check.kind == Assumption::Kind::kContiguous && check.parameter == parameter && !check.is_table &&
-           (check.strides_taken >> dimension & 1) == 0;
-  });
+std::optional<std::int64_t> DeclaredFacts::DenseStride(std::size_t parameter, std::size_t dimension) const {
+  const bool is_dense =
+      std::any_of(declared_.others().all.begin(), declared_.others().all.end(), [&](const AssumptionCheck& check) {
+        return check.kind == Assumption::Kind::kContiguous && check.parameter == parameter && !check.is_table &&
+               (check.strides_taken >> dimension & 1) == 0;
+      });
   if (!is_dense) return std::nullopt;
-  const std::vector<std::string>& dims = definition_->parameters()[parameter].dims;
+  const std::vector<std::string>& dims = definition_.parameters()[parameter].dims;
   std::int64_t stride = 1;
   for (std::size_t d = dimension + 1; d < dims.size(); ++d) {
-    auto is_known = [&](const Check& check) {
+    auto is_known = [&](const AssumptionCheck& check) {
       return check.kind == Assumption::Kind::kExtentIs &&
-             definition_->parameters()[check.parameter].dims[check.dimension] == dims[d];
+             definition_.parameters()[check.parameter].dims[check.dimension] == dims[d];
     };
     std::optional<std::int64_t> extent = ConstantExtent(dims[d]);
-    auto known = std::find_if(extents_.all.begin(), extents_.all.end(), is_known);
-    if (!extent && known != extents_.all.end()) extent = known->value;
+    auto known = std::find_if(declared_.extents().all.begin(), declared_.extents().all.end(), is_known);
+    if (!extent && known != declared_.extents().all.end()) extent = known->value;
     if (!extent || __builtin_mul_overflow(stride, *extent, &stride)) return std::nullopt;
   }
   return stride;
 }
 
-bool AssumptionChecks::CoversAddress(std::size_t parameter, std::int64_t divisor) const {
-  const Parameter& declared = definition_->parameters()[parameter];
+bool DeclaredFacts::CoversAddress(std::size_t parameter, std::int64_t divisor) const {
+  const Parameter& declared = definition_.parameters()[parameter];
   // The table itself is the library's, and an element's own size divides its address.
   const std::int64_t known =
       declared.by_pointers ? kAllocationAlignment : static_cast<std::int64_t>(DTypeBytes(declared.dtype));
   if (known > 0 && Divides(divisor, known)) return true;
-  return std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& check) {
+  return std::any_of(declared_.others().all.begin(), declared_.others().all.end(), [&](const AssumptionCheck& check) {
     return check.kind == Assumption::Kind::kAligned && check.parameter == parameter && !check.is_table &&
            Divides(divisor, check.value);
   });
 }
 
-bool AssumptionChecks::CoversExtent(const std::string& dim, const CodeAssumption& of_code) const {
+bool DeclaredFacts::CoversExtent(const std::string& dim, const CodeAssumption& of_code) const {
   if (of_code.kind == CodeAssumption::Kind::kDivisibleBy) return Divides(of_code.value, DivisorOfExtent(dim));
   const bool is_least = of_code.kind == CodeAssumption::Kind::kAtLeast;
   if (is_least && of_code.value <= 0) return true;
   if (const std::optional<std::int64_t> constant = ConstantExtent(dim)) {
     return is_least ? *constant >= of_code.value : *constant <= of_code.value;
   }
-  return std::any_of(extents_.all.begin(), extents_.all.end(), [&](const Check& check) {
-    if (IsOfScalar(check.kind) || definition_->parameters()[check.parameter].dims[check.dimension] != dim) return false;
+  return std::any_of(declared_.extents().all.begin(), declared_.extents().all.end(), [&](const AssumptionCheck& check) {
+    if (IsOfScalar(check.kind) || definition_.parameters()[check.parameter].dims[check.dimension] != dim) return false;
     switch (check.kind) {
       case Assumption::Kind::kExtentIs:
         return is_least ? check.value >= of_code.value : check.value <= of_code.value;
@@ -213,7 +233,7 @@ bool AssumptionChecks::CoversExtent(const std::string& dim, const CodeAssumption
   });
 }
 
-bool AssumptionChecks::CoversStride(std::size_t parameter, std::size_t dimension, const CodeAssumption& of_code) const {
+bool DeclaredFacts::CoversStride(std::size_t parameter, std::size_t dimension, const CodeAssumption& of_code) const {
   if (of_code.kind == CodeAssumption::Kind::kDivisibleBy) {
     return Divides(of_code.value, DivisorOfStride(parameter, dimension));
   }
@@ -221,7 +241,7 @@ bool AssumptionChecks::CoversStride(std::size_t parameter, std::size_t dimension
   if (const std::optional<std::int64_t> dense = DenseStride(parameter, dimension)) {
     return is_least ? *dense >= of_code.value : *dense <= of_code.value;
   }
-  return std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& check) {
+  return std::any_of(declared_.others().all.begin(), declared_.others().all.end(), [&](const AssumptionCheck& check) {
     if (check.parameter != parameter || check.dimension != dimension) return false;
     switch (check.kind) {
       case Assumption::Kind::kStrideIs:
@@ -236,8 +256,8 @@ bool AssumptionChecks::CoversStride(std::size_t parameter, std::size_t dimension
   });
 }
 
-bool AssumptionChecks::CoversScalar(std::size_t parameter, const CodeAssumption& of_code) const {
-  auto covers = [&](const Check& check) {
+bool DeclaredFacts::CoversScalar(std::size_t parameter, const CodeAssumption& of_code) const {
+  auto covers = [&](const AssumptionCheck& check) {
     if (check.parameter != parameter || !IsOfScalar(check.kind) || !IsWhole(check.dtype)) return false;
     if (check.kind == Assumption::Kind::kScalarDivisibleBy) {
       return of_code.kind == CodeAssumption::Kind::kDivisibleBy && Divides(of_code.value, check.value);
@@ -247,14 +267,13 @@ bool AssumptionChecks::CoversScalar(std::size_t parameter, const CodeAssumption&
     }
     return Fulfils(of_code, WholeScalar(check.dtype, &check.value));
   };
-  return std::any_of(others_.all.begin(), others_.all.end(), covers) ||
-         std::any_of(extents_.all.begin(), extents_.all.end(), covers);
+  return std::any_of(declared_.others().all.begin(), declared_.others().all.end(), covers) ||
+         std::any_of(declared_.extents().all.begin(), declared_.extents().all.end(), covers);
 }
 
-Status AssumptionChecks::Cover(const ParameterLayout& layout, const Config& config,
-                               const CodeAssumption& of_code) const {
+Status DeclaredFacts::Cover(const ParameterLayout& layout, const Config& config, const CodeAssumption& of_code) const {
   const ParameterLayout::Meaning meaning = layout.MeaningOf(of_code.parameter);
-  const Parameter& parameter = definition_->parameters()[meaning.parameter];
+  const Parameter& parameter = definition_.parameters()[meaning.parameter];
   const bool is_divisor = of_code.kind == CodeAssumption::Kind::kDivisibleBy;
   if (is_divisor && of_code.value == 1) return Status();
   std::string declare;
@@ -285,7 +304,7 @@ Status AssumptionChecks::Cover(const ParameterLayout& layout, const Config& conf
   }
   if (is_covered) return Status();
   if (of_code.kind == CodeAssumption::Kind::kAtMost) declare.clear();
-  const std::string assumes = Assumes(*definition_, layout, of_code);
+  const std::string assumes = Assumes(definition_, layout, of_code);
   if (parameter.kind == ParameterKind::kDerived) {
     return InvalidArgumentError(
         absl::StrCat(assumes,
@@ -297,9 +316,9 @@ Status AssumptionChecks::Cover(const ParameterLayout& layout, const Config& conf
                    declare.empty() ? "compile the code without this assumption" : "add " + declare + " to Assuming"));
 }
 
-std::optional<AssumptionChecks::Check> AssumptionChecks::CheckOfExtent(const std::string& dim,
-                                                                       const CodeAssumption& of_code) const {
-  Check check{};
+std::optional<AssumptionCheck> DeclaredFacts::CheckOfExtent(const std::string& dim,
+                                                            const CodeAssumption& of_code) const {
+  AssumptionCheck check{};
   check.value = of_code.value;
   check.kind = of_code.kind == CodeAssumption::Kind::kDivisibleBy ? Assumption::Kind::kExtentDivisibleBy
                                                                   : Assumption::Kind::kExtentAtLeast;
@@ -307,7 +326,7 @@ std::optional<AssumptionChecks::Check> AssumptionChecks::CheckOfExtent(const std
     if (of_code.value < std::numeric_limits<std::int32_t>::max()) return std::nullopt;
     check.kind = Assumption::Kind::kExtentFitsInt32;
   }
-  const std::vector<Parameter>& parameters = definition_->parameters();
+  const std::vector<Parameter>& parameters = definition_.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const std::vector<std::string>& dims = parameters[i].dims;
     auto found = std::find(dims.begin(), dims.end(), dim);
@@ -319,13 +338,13 @@ std::optional<AssumptionChecks::Check> AssumptionChecks::CheckOfExtent(const std
   return std::nullopt;
 }
 
-std::optional<AssumptionChecks::Check> AssumptionChecks::CheckOfCode(const ParameterLayout& layout,
-                                                                     const CodeAssumption& of_code) const {
+std::optional<AssumptionCheck> DeclaredFacts::CheckOfCode(const ParameterLayout& layout,
+                                                          const CodeAssumption& of_code) const {
   const ParameterLayout::Meaning meaning = layout.MeaningOf(of_code.parameter);
-  const Parameter& parameter = definition_->parameters()[meaning.parameter];
+  const Parameter& parameter = definition_.parameters()[meaning.parameter];
   const bool is_divisor = of_code.kind == CodeAssumption::Kind::kDivisibleBy;
   if (is_divisor && of_code.value < 1) return std::nullopt;
-  Check check{};
+  AssumptionCheck check{};
   check.parameter = static_cast<std::uint8_t>(meaning.parameter);
   check.dimension = static_cast<std::uint8_t>(meaning.dimension);
   check.value = of_code.value;
@@ -333,64 +352,88 @@ std::optional<AssumptionChecks::Check> AssumptionChecks::CheckOfCode(const Param
     case ParameterLayout::Meaning::Of::kAddress:
       check.kind = Assumption::Kind::kAligned;
       check.dimension = 0;
-      return is_divisor && !parameter.by_pointers ? std::optional<Check>(check) : std::nullopt;
+      return is_divisor && !parameter.by_pointers ? std::optional<AssumptionCheck>(check) : std::nullopt;
     case ParameterLayout::Meaning::Of::kExtent:
       return CheckOfExtent(meaning.dim, of_code);
     case ParameterLayout::Meaning::Of::kStride:
       check.kind = is_divisor ? Assumption::Kind::kStrideDivisibleBy : Assumption::Kind::kStrideNotNegative;
       return is_divisor || (of_code.kind == CodeAssumption::Kind::kAtLeast && of_code.value <= 0)
-                 ? std::optional<Check>(check)
+                 ? std::optional<AssumptionCheck>(check)
                  : std::nullopt;
     case ParameterLayout::Meaning::Of::kScalar:
       check.kind = is_divisor ? Assumption::Kind::kScalarDivisibleBy : Assumption::Kind::kScalarAtLeast;
       check.dtype = parameter.dtype;
-      return IsWhole(parameter.dtype) && of_code.kind != CodeAssumption::Kind::kAtMost ? std::optional<Check>(check)
-                                                                                       : std::nullopt;
+      return IsWhole(parameter.dtype) && of_code.kind != CodeAssumption::Kind::kAtMost
+                 ? std::optional<AssumptionCheck>(check)
+                 : std::nullopt;
     case ParameterLayout::Meaning::Of::kOther:
       break;
   }
   return std::nullopt;
 }
 
-std::optional<std::int64_t> AssumptionChecks::DeclaredValue(const Check& check) const {
+std::optional<std::int64_t> DeclaredFacts::DeclaredValue(const AssumptionCheck& check) const {
   const bool is_scalar = IsOfScalar(check.kind);
   const bool is_stride =
       check.kind == Assumption::Kind::kStrideDivisibleBy || check.kind == Assumption::Kind::kStrideNotNegative;
   if (is_stride) {
     if (std::optional<std::int64_t> dense = DenseStride(check.parameter, check.dimension)) return dense;
   }
-  for (const Checks* checks : {&others_, &extents_}) {
-    for (const Check& known : checks->all) {
+  for (const CheckList* checks : {&declared_.others(), &declared_.extents()}) {
+    for (const AssumptionCheck& known : checks->all) {
       const bool is_same = known.parameter == check.parameter && known.dimension == check.dimension;
       if (is_scalar && is_same && known.kind == Assumption::Kind::kScalarIs) {
         return WholeScalar(known.dtype, &known.value);
       }
       if (is_stride && is_same && known.kind == Assumption::Kind::kStrideIs) return known.value;
       if (is_scalar || is_stride || known.kind != Assumption::Kind::kExtentIs) continue;
-      const std::vector<Parameter>& parameters = definition_->parameters();
+      const std::vector<Parameter>& parameters = definition_.parameters();
       if (check.kind != Assumption::Kind::kAligned &&
-          NameOf(known) == parameters[check.parameter].dims[check.dimension])
+          NameOf(definition_, known) == parameters[check.parameter].dims[check.dimension])
         return known.value;
     }
   }
   return std::nullopt;
 }
 
-Status AssumptionChecks::AddOfCode(const ParameterLayout& layout, const Config& config,
-                                   const std::vector<CodeAssumption>& of_code, bool* has_more) {
+}  // namespace
+
+std::vector<std::string> AssumptionTexts(const KernelDefinition& definition, const ParameterLayout& layout,
+                                         const std::vector<CodeAssumption>& of_code) {
+  std::vector<std::string> words;
+  for (const CodeAssumption& each : of_code) {
+    if (each.parameter >= layout.num_declared()) continue;
+    const ParameterLayout::Meaning::Of of = layout.MeaningOf(each.parameter).of;
+    const bool is_counted = of == ParameterLayout::Meaning::Of::kExtent || of == ParameterLayout::Meaning::Of::kStride;
+    if (is_counted && each.kind == CodeAssumption::Kind::kAtLeast && each.value <= 0) continue;
+    words.push_back(AssumptionText(definition, layout, each));
+  }
+  return words;
+}
+
+std::vector<CodeAssumption> AssumptionsInCode(const KernelSource& source) { return ReadAssumptionsOf(source, nullptr); }
+
+Status CoverAssumption(const AssumptionChecks& declared, const ParameterLayout& layout, const Config& config,
+                       const CodeAssumption& of_code) {
+  return DeclaredFacts(declared).Cover(layout, config, of_code);
+}
+
+Status AddAssumptionsOfCode(const ParameterLayout& layout, const Config& config,
+                            const std::vector<CodeAssumption>& of_code, AssumptionChecks* declared, bool* has_more) {
   *has_more = false;
+  const DeclaredFacts facts(*declared);
   for (const CodeAssumption& each : of_code) {
     if (each.parameter >= layout.num_declared()) continue;  // Loading states that there are too many.
-    Status covered = Cover(layout, config, each);
+    Status covered = facts.Cover(layout, config, each);
     if (covered.ok()) continue;
-    const std::optional<Check> check = CheckOfCode(layout, each);
+    const std::optional<AssumptionCheck> check = facts.CheckOfCode(layout, each);
     if (!check) return covered;
-    if (const std::optional<std::int64_t> declared = DeclaredValue(*check); declared && !Fulfils(each, *declared)) {
+    if (const std::optional<std::int64_t> value = facts.DeclaredValue(*check); value && !Fulfils(each, *value)) {
       return InvalidArgumentError(
-          absl::StrCat(Assumes(*definition_, layout, each), ", but the definition declares ", *declared,
+          absl::StrCat(Assumes(declared->definition(), layout, each), ", but the definition declares ", *value,
                        "; change the declaration, or compile the code without this assumption"));
     }
-    Add(*check);
+    declared->Add(*check);
     *has_more = true;
   }
   return Status();
@@ -399,18 +442,9 @@ Status AssumptionChecks::AddOfCode(const ParameterLayout& layout, const Config& 
 Status CheckAssumptionsOfCode(const AssumptionChecks& declared, const ParameterLayout& layout, const Config& config,
                               const KernelSource& source) {
   if (source.withheld != nullptr) return Status();
-  std::vector<CodeAssumption> of_code;
-  if (source.kind == SourceKind::kTileIr) {
-    Result<TileIrAssumptions> read = ReadTileIrAssumptions(source.content, source.symbol);
-    if (!read.ok()) return Status();
-    of_code = std::move(read->of_parameters);
-    for (const TileIrView& view : read->views) AddConstantsOf(view, layout, &of_code);
-  } else if (source.kind == SourceKind::kPtx) {
-    of_code = AssumptionsInPtx(source.content, source.symbol);
-  }
-  for (const CodeAssumption& assumption : of_code) {
+  for (const CodeAssumption& assumption : ReadAssumptionsOf(source, &layout)) {
     if (assumption.parameter >= layout.num_declared()) continue;  // CheckSource states that there are too many.
-    Status covered = declared.Cover(layout, config, assumption);
+    Status covered = CoverAssumption(declared, layout, config, assumption);
     if (!covered.ok()) return source.file.empty() ? covered : covered.WithPrefix(source.file);
   }
   return Status();

@@ -12,6 +12,17 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// OK if what the code of `config` assumes of a kernel's parameter follows from the declared assumptions, or from the
+/// term of a derived parameter. Errors: InvalidArgument that names what the variant has to declare. REQUIRES: `layout`
+/// is the variant's and has such a parameter.
+Status CoverAssumption(const AssumptionChecks& declared, const ParameterLayout& layout, const Config& config,
+                       const CodeAssumption& of_code);
+/// Adds to `declared` what the code of `config` assumes and does not follow from it, so that a launch that does not
+/// fulfil it is refused. `*has_more` is set to whether there is any. Errors: InvalidArgument for what the definition
+/// contradicts, so that no launch fulfils it, and for what no launch can be checked for. REQUIRES: as CoverAssumption.
+Status AddAssumptionsOfCode(const ParameterLayout& layout, const Config& config,
+                            const std::vector<CodeAssumption>& of_code, AssumptionChecks* declared, bool* has_more);
+
 /// Compares the assumptions in the Tile IR or PTX of `config` about its parameters with the variant's, which each
 /// launch checks. Other kinds of source state no assumptions, and code that cannot be read passes, because its compiler
 /// reports why. Errors: InvalidArgument that names the assumption and what to declare. REQUIRES: `layout` is the

@@ -17,31 +17,18 @@
 namespace tuneonce {
 inline namespace v0 {
 
-Result<AssumptionChecks::Check> AssumptionChecks::DTypeCheck(const KernelDefinition& definition,
-                                                             const Assumption& assumption) {
-  Check check{};
-  check.kind = assumption.kind;
-  TUNEONCE_ASSIGN_OR_RETURN(check.parameter, TensorIndex(definition, assumption.tensor));
-  const DType declared = definition.parameters()[check.parameter].dtype;
-  for (DType dtype : assumption.dtypes) {
-    if (dtype == DType::kAny) {
-      return InvalidArgumentError("an assumption lists the dtype any for '" + assumption.tensor +
-                                  "': list the dtypes that the code is for");
+Status AssumptionChecks::Verify(const BoundCall& call) const {
+  for (const CheckList* checks : {&dtypes_, &others_, &extents_}) {
+    for (const AssumptionCheck& check : checks->all) {
+      if (!check.Holds(call)) return BrokenAssumption(*definition_, *variant_, check, call);
     }
-    if (declared != DType::kAny && declared != dtype) {
-      return InvalidArgumentError(absl::StrCat("an assumption lists the dtype ", std::string(DTypeName(dtype)),
-                                               " for '", assumption.tensor, "', which is declared as ",
-                                               std::string(DTypeName(declared))));
-    }
-    check.value |= std::int64_t{1} << static_cast<int>(dtype);
   }
-  if (check.value != 0) return check;
-  return InvalidArgumentError("an assumption lists no dtype for '" + assumption.tensor + "'");
+  return Status();
 }
 
-const AssumptionChecks::Check* AssumptionChecks::WrongConstant(const BoundCall& call) const {
-  for (const Checks* checks : {&extents_, &others_}) {
-    for (const Check& check : checks->all) {
+const AssumptionCheck* AssumptionChecks::WrongConstant(const BoundCall& call) const {
+  for (const CheckList* checks : {&extents_, &others_}) {
+    for (const AssumptionCheck& check : checks->all) {
       bool is_constant = check.kind == Assumption::Kind::kExtentIs ||
                          (check.kind == Assumption::Kind::kScalarIs && IsWhole(check.dtype));
       if (is_constant && !check.Holds(call)) return &check;
@@ -50,21 +37,17 @@ const AssumptionChecks::Check* AssumptionChecks::WrongConstant(const BoundCall& 
   return nullptr;
 }
 
-const std::string& AssumptionChecks::NameOf(const Check& constant) const {
-  const Parameter& parameter = definition_->parameters()[constant.parameter];
-  return constant.kind == Assumption::Kind::kExtentIs ? parameter.dims[constant.dimension] : parameter.name;
-}
-
-const AssumptionChecks::Check* AssumptionChecks::WrongDType(const BoundCall& call) const {
-  auto wrong = std::find_if(dtypes_.all.begin(), dtypes_.all.end(), [&](const Check& c) { return !c.Holds(call); });
+const AssumptionCheck* AssumptionChecks::WrongDType(const BoundCall& call) const {
+  auto wrong =
+      std::find_if(dtypes_.all.begin(), dtypes_.all.end(), [&](const AssumptionCheck& c) { return !c.Holds(call); });
   return wrong == dtypes_.all.end() ? nullptr : &*wrong;
 }
 
 Status AssumptionChecks::NoneOfDType(const std::vector<const AssumptionChecks*>& any, const BoundCall& call) {
-  const Check* first = any.front()->WrongDType(call);
+  const AssumptionCheck* first = any.front()->WrongDType(call);
   std::int64_t known = 0;
   for (const AssumptionChecks* checks : any) {
-    for (const Check& check : checks->dtypes_.all) {
+    for (const AssumptionCheck& check : checks->dtypes_.all) {
       if (check.parameter == first->parameter) known |= check.value;
     }
   }
@@ -88,16 +71,16 @@ Status AssumptionChecks::VerifyAny(const std::vector<const AssumptionChecks*>& o
   if (any.empty() && !of_any_dtype.empty()) return NoneOfDType(of_any_dtype, call);
   Status nearest;
   const AssumptionChecks* first = nullptr;
-  const Check* first_wrong = nullptr;
+  const AssumptionCheck* first_wrong = nullptr;
   std::set<std::int64_t> values;
   for (const AssumptionChecks* checks : any) {
-    if (const Check* wrong = checks->WrongConstant(call)) {
+    if (const AssumptionCheck* wrong = checks->WrongConstant(call)) {
       if (first == nullptr) {
         first = checks;
         first_wrong = wrong;
       }
       bool is_whole_scalar = wrong->kind == Assumption::Kind::kScalarIs;
-      if (checks->NameOf(*wrong) == first->NameOf(*first_wrong)) {
+      if (NameOf(*checks->definition_, *wrong) == NameOf(*first->definition_, *first_wrong)) {
         values.insert(is_whole_scalar ? WholeScalar(wrong->dtype, &wrong->value) : wrong->value);
       }
       continue;
@@ -107,8 +90,9 @@ Status AssumptionChecks::VerifyAny(const std::vector<const AssumptionChecks*>& o
     if (nearest.ok()) nearest = std::move(suits);
   }
   if (!nearest.ok() || first == nullptr) return nearest;
+  const std::string& name = NameOf(*first->definition_, *first_wrong);
   std::string is_not =
-      absl::StrCat("kernel '", first->definition_->name(), "' was compiled for ", first->NameOf(*first_wrong), " = ",
+      absl::StrCat("kernel '", first->definition_->name(), "' was compiled for ", name, " = ",
                    ShortListOf(values, [](std::int64_t value) { return absl::StrCat(value); }), ", not for ");
   if (first_wrong->kind == Assumption::Kind::kScalarIs) {
     absl::StrAppend(&is_not, WholeScalar(first_wrong->dtype, call.problem.values[first_wrong->parameter]));

@@ -28,10 +28,7 @@ constexpr double kIsTie = 1.2;
 /// a few leave by chance.
 constexpr double kSurelySlower = 5;
 
-// The variance of a pair's log-ratio is its own sample variance, moderated by the pooled variance of all pairs and by
-// the prior (kPriorSpread), because two samples contain little information: the moderated t of Smyth 2004
-// (doi:10.2202/1544-6115.1027).
-/// The weight of the pairs' pooled variance, in degrees of freedom.
+/// The weight of the pairs' pooled variance in each pair's (ModeratedError), in degrees of freedom.
 constexpr double kPooledFreedom = 4;
 
 }  // namespace
@@ -67,7 +64,7 @@ void Race::Record(const std::vector<double>& samples_us) {
   for (std::size_t i = 0; i < round_.size(); ++i) {
     Entrant& entrant = entrants_[round_[i]];
     double sample = samples_us[i];
-    if (!std::isfinite(sample) || sample <= 0) {
+    if (!IsTime(sample)) {
       entrant.racing = false;
       entrant.surely_slower = true;
       continue;
@@ -110,23 +107,15 @@ std::vector<Race::Gap> Race::Gaps(const Standing& standing) const {
   auto n = static_cast<double>(num_rounds_);
   std::vector<double> squares(count);
   for (std::size_t place = 0; place < count; ++place) {
-    const std::vector<double>& samples = entrants_[standing.racing[place]].samples_us;
-    std::vector<double> ratios(samples.size());
-    std::transform(samples.begin(), samples.end(), fastest.begin(), ratios.begin(),
-                   [](double us, double leader_us) { return std::log(us / leader_us); });
-    gaps[place].mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / n;
-    for (double ratio : ratios) squares[place] += (ratio - gaps[place].mean) * (ratio - gaps[place].mean);
+    const LogRatios ratios = LogRatios::Of(entrants_[standing.racing[place]].samples_us, fastest);
+    gaps[place].mean = ratios.mean;
+    squares[place] = ratios.squares;
   }
-  double pooled_freedom = (n - 1) * static_cast<double>(count - 1);
-  double pooled_weight = std::min(kPooledFreedom, pooled_freedom);
-  double pooled = std::accumulate(squares.begin(), squares.end(), 0.0) / std::max(pooled_freedom, 1.0);
-  double prior = 2 * kPriorSpread * kPriorSpread;  // The variance of a difference of two samples.
-  double freedom = kPriorFreedom + pooled_weight + n - 1;
-  // Widened, so that limits in standard errors mean the same as for a normal distribution.
-  double widening = StudentT975(static_cast<int>(freedom)) / kNormal975;
+  double freedom = (n - 1) * static_cast<double>(count - 1);
+  PooledVariance pooled{std::accumulate(squares.begin(), squares.end(), 0.0) / std::max(freedom, 1.0),
+                        std::min(kPooledFreedom, freedom)};
   for (std::size_t place = 0; place < count; ++place) {
-    double variance = (kPriorFreedom * prior + pooled_weight * pooled + squares[place]) / freedom;
-    gaps[place].standard_error = std::sqrt(variance / n) * widening;
+    gaps[place].standard_error = ModeratedError(num_rounds_, squares[place], kLogRatioPrior, 1 / n, pooled);
   }
   return gaps;
 }
@@ -196,12 +185,7 @@ std::optional<std::size_t> Race::Selected() const {
 }
 
 double Race::LogRatio(std::size_t entrant, std::size_t other) const {
-  const std::vector<double>& a = entrants_[entrant].samples_us;
-  const std::vector<double>& b = entrants_[other].samples_us;
-  std::size_t rounds = std::min(a.size(), b.size());
-  double sum = 0;
-  for (std::size_t round = 0; round < rounds; ++round) sum += std::log(a[round] / b[round]);
-  return rounds == 0 ? 0 : sum / static_cast<double>(rounds);
+  return LogRatios::Of(entrants_[entrant].samples_us, entrants_[other].samples_us).mean;
 }
 
 bool Race::Ties(std::size_t entrant) const { return !entrants_[entrant].surely_slower; }

@@ -57,15 +57,29 @@ Measurement Summarize(const std::vector<double>& samples_us) {
   return m;
 }
 
+LogRatios LogRatios::Of(const std::vector<double>& numerator_us, const std::vector<double>& denominator_us) {
+  std::vector<double> ratios(std::min(numerator_us.size(), denominator_us.size()));
+  if (ratios.empty()) return {};
+  for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i] = std::log(numerator_us[i] / denominator_us[i]);
+  const double mean = Mean(ratios);
+  return {static_cast<int>(ratios.size()), mean, Squares(ratios, mean)};
+}
+
+double ModeratedError(int num_samples, double squares, double prior, double factor, const PooledVariance& pooled) {
+  const double freedom = kPriorFreedom + pooled.freedom + num_samples - 1;
+  const double variance = (kPriorFreedom * prior + pooled.freedom * pooled.variance + squares) / freedom;
+  const double widening = StudentT975(static_cast<int>(freedom)) / kNormal975;
+  return std::sqrt(variance * factor) * widening;
+}
+
+bool IsTime(double us) { return std::isfinite(us) && us > 0; }
+
 double StoppedEarlyMargin(int num_samples, double std, double prior) {
   constexpr double kMixture = 2;
   constexpr double kAlpha = 0.05;
   auto n = static_cast<double>(num_samples);
-  double freedom = kPriorFreedom + n - 1;
-  double variance = (kPriorFreedom * prior * prior + (n - 1) * std * std) / freedom;
-  double widening = StudentT975(static_cast<int>(freedom)) / kNormal975;
   double mixture = (n + kMixture) / (n * n) * std::log((n + kMixture) / (kMixture * kAlpha * kAlpha));
-  return std::sqrt(variance * mixture) * widening;
+  return ModeratedError(num_samples, (n - 1) * std * std, prior * prior, mixture);
 }
 
 Measurement SummarizeStoppedEarly(const std::vector<double>& samples_us) {

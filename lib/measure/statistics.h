@@ -22,14 +22,43 @@ inline constexpr double kPriorSpread = 0.04;
 /// How much that counts, in degrees of freedom.
 inline constexpr double kPriorFreedom = 2;
 
+/// The log-ratios of samples in microseconds that were taken in pairs, so that a slowdown of both cancels: one for each
+/// pair, of as many as the shorter list has.
+struct LogRatios {
+  int count = 0;
+  double mean = 0;     ///< 0 without a pair.
+  double squares = 0;  ///< The sum of squared deviations from the mean.
+
+  /// Returns the log-ratios of `numerator_us` to `denominator_us`. REQUIRES: all samples are positive.
+  TUNEONCE_API static LogRatios Of(const std::vector<double>& numerator_us, const std::vector<double>& denominator_us);
+};
+/// The prior variance of a log-ratio: that of a difference of two values that each have the prior's spread.
+inline constexpr double kLogRatioPrior = 2 * kPriorSpread * kPriorSpread;
+
+/// The variance of other lists of samples, which counts as `freedom` degrees of freedom.
+struct PooledVariance {
+  double variance = 0;
+  double freedom = 0;
+};
+
+/// Returns the standard deviation of a sample, times the square root of `factor`, from `num_samples` samples whose
+/// squared deviations from their mean add up to `squares`. Few samples contain little information: the variance is
+/// moderated by its expected value `prior` and by `pooled` (the moderated t of Smyth 2004,
+/// doi:10.2202/1544-6115.1027). It is widened by Student's t over the normal quantile, so that limits in standard
+/// errors mean the same as for a normal distribution.
+TUNEONCE_API double ModeratedError(int num_samples, double squares, double prior, double factor,
+                                   const PooledVariance& pooled = {});
+
+/// Returns whether a timer's value is a time: finite and positive.
+TUNEONCE_API bool IsTime(double us);
+
 /// Returns half of the 95 % confidence interval of a mean whose number of samples was decided during sampling. It is a
 /// confidence sequence, which is valid whenever sampling stops. `std` is the sample standard deviation, whose unit the
 /// result has, and `prior` is its expected value.
 ///
 /// It is s * sqrt((n + r) / n^2 * ln((n + r) / (r * 0.05^2))), the normal mixture of Robbins 1970
-/// (doi:10.1214/aoms/1177696786) with r = 2, which is narrowest near n = 20. s^2 is the sample variance moderated by
-/// the prior (Smyth 2004, doi:10.2202/1544-6115.1027), widened by Student's t over the normal quantile. REQUIRES:
-/// `num_samples` >= 2.
+/// (doi:10.1214/aoms/1177696786) with r = 2, which is narrowest near n = 20. s is moderated and widened as
+/// ModeratedError states. REQUIRES: `num_samples` >= 2.
 TUNEONCE_API double StoppedEarlyMargin(int num_samples, double std, double prior);
 
 /// Mean of samples in microseconds, whose number was decided while they were taken, and StoppedEarlyMargin with the

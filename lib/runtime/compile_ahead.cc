@@ -39,12 +39,7 @@ void CompileAhead::Wait(const ProgressCallback& on_progress) {
       ++progress.done;
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       progress.seconds_left = spent.count() / progress.done * (progress.total - progress.done);
-      if (!on_progress) continue;
-      CallbackScope scope;
-      try {
-        on_progress(progress);
-      } catch (...) {  // An exception from a progress callback must not end a warm-up.
-      }
+      TellProgress(on_progress, progress);
     }
   }
 }

@@ -55,18 +55,10 @@ struct TunedKernel::Impl {
   Status LaunchOther(CUstream stream, BoundCall& call, LaunchKey& key, bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
-  /// Warms up arguments in a group of ranks, which agree on the key.
-  Status WarmArgumentsInRanks(CUstream stream, const Argument* arguments, std::size_t count);
-  Status TunePendingInRanks(CUstream stream);
   /// Makes a call of a shape. Returns nothing if a launch would do nothing. Errors: those of the shape. `what` names
   /// the operation that needs it.
   Result<std::optional<TuningCall>> CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,
                                            const char* what) const;
-  Result<LaunchPlan> Explain(CUstream stream, TuningCall& call);
-  /// Puts the fallback config of the call into `*plan`.
-  Status PutFallback(CUstream stream, const BoundCall& call, LaunchPlan* plan);
-  /// Puts what a launch of a key that is not loaded would do into `*plan`.
-  Status PutStored(CUstream stream, TuningCall& call, const LaunchKey& key, LaunchPlan* plan);
   /// Makes a call like CallOf, for an operation that needs no tensors.
   Result<std::optional<TuningCall>> CallToPin(const Shape& shape, const char* what, LaunchKey* key);
   Status RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count);

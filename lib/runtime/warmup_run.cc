@@ -256,11 +256,7 @@ void WarmupRun::Finish(Entry& entry) {
   double left = seconds(Clock::now() - start_) / static_cast<double>(num_done_) *
                 static_cast<double>(entries_.size() - num_done_);
   if (options_.deadline_ms) left = std::clamp(seconds(TimeLeft()), 0.0, left);
-  CallbackScope scope;
-  try {
-    options_.on_progress(WarmupProgress{warmed, num_done_, entries_.size(), left});
-  } catch (...) {  // An exception from a progress callback must not end a warm-up.
-  }
+  TellProgress(options_.on_progress, WarmupProgress{warmed, num_done_, entries_.size(), left});
 }
 
 std::vector<WarmedKey> WarmupRun::Run() {
@@ -304,6 +300,73 @@ Result<std::vector<WarmedKey>> WarmupAll(CUstream stream, const std::vector<Kern
     }
   }
   return run.Run();
+}
+
+void WarmupRun::NoteGroup(const TunedKernel& kernel, TunedKernel::Impl* impl) {
+  const RankPolicy& policy = kernel.ranks();
+  if (policy.group == nullptr) return;
+  auto known = std::find_if(groups_.begin(), groups_.end(),
+                            [&](const Group& group) { return group.policy->group == policy.group; });
+  if (known == groups_.end()) return groups_.push_back({&policy, impl});
+  if (known->impl == nullptr) known->impl = impl;
+}
+
+void WarmupRun::TakeTurns(CUstream stream, const std::vector<KernelShapes>& kernels, const WarmupAllOptions& options) {
+  // Inside a trial, which may belong to a search for all ranks, this thread is already taking part.
+  if (InsideTrial()) return;
+  WarmupRun run(stream, options);
+  for (const KernelShapes& each : kernels) {
+    if (each.kernel != nullptr) run.NoteGroup(*each.kernel, nullptr);
+  }
+  run.AgreeInRanks();
+}
+
+void WarmupRun::AgreeInRanks() {
+  for (const Group& group : groups_) {
+    RankedKeys keys(stream_, *group.policy);
+    std::vector<Entry*> agreed;
+    for (Entry& entry : entries_) {
+      if (entry.is_done || entry.impl->policy.ranks.group != group.policy->group) continue;
+      agreed.push_back(&entry);
+      keys.Add(RankedKeyOf(entry));
+    }
+    keys.CompileAheadBy([&](const std::vector<std::size_t>& places, const std::function<void()>& beat) {
+      std::vector<Entry*> searched;
+      for (std::size_t place : places) searched.push_back(agreed[place]);
+      CompileFor(searched, beat);
+    });
+    std::vector<RankedKeys::Outcome> outcomes = keys.Agree(group.impl);
+    for (std::size_t i = 0; i < agreed.size(); ++i) {
+      agreed[i]->warmed.is_complete = outcomes[i].is_complete;
+      const StatusCode code = outcomes[i].status.code();
+      const bool is_cut_short = code == StatusCode::kCancelled && IsOverFor(*agreed[i]->impl);
+      End(*agreed[i], is_cut_short ? State::kNotReached : outcomes[i].state, std::move(outcomes[i].status));
+    }
+  }
+}
+
+RankedKeys::Key WarmupRun::RankedKeyOf(Entry& entry) {
+  TunedKernel::Impl& impl = *entry.impl;
+  RankedKeys::Key key;
+  key.impl = &impl;
+  key.key = entry.key;
+  key.text = entry.warmed.key;
+  key.num_calls = entry.shapes.size();
+  key.call = [this, &entry](std::size_t index) { return CallWithoutMemory(entry, entry.shapes[index]); };
+  key.on_inputs = [this, &entry, &impl](const std::function<Status(TuningCall&)>& tune) -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
+                              TuningCall::OnFills(*impl.definition, impl.binder, entry.shapes.front(),
+                                                  StreamView(impl.api, stream_), WarmupInputs::Use::kSearch));
+    return tune(call);
+  };
+  key.interrupted = [this] { return (options_.cancelled != nullptr && options_.cancelled->load()) || !fatal_.ok(); };
+  key.limits = [this, &impl] {
+    const auto left = std::count_if(entries_.begin(), entries_.end(), [](const Entry& each) { return !each.is_done; });
+    TuneLimits limits{end_, std::nullopt, [this, &impl] { return IsOverFor(impl); }};
+    if (options_.deadline_ms) limits.share = ShareOf(TimeLeft(), static_cast<std::size_t>(std::max<long>(1, left)));
+    return limits;
+  };
+  return key;
 }
 
 }  // namespace v0

@@ -154,7 +154,8 @@ Result<AssumptionChecks> AssumptionsOf(const Candidate& candidate, bool* has_mor
   TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions,
                             AssumptionChecks::Create(*candidate.definition, *candidate.variant, layout));
   bool has_any = false;
-  TUNEONCE_RETURN_IF_ERROR(assumptions.AddOfCode(layout, candidate.config, candidate.artifact.assumptions, &has_any));
+  TUNEONCE_RETURN_IF_ERROR(
+      AddAssumptionsOfCode(layout, candidate.config, candidate.artifact.assumptions, &assumptions, &has_any));
   if (has_more != nullptr) *has_more = has_any;
   return assumptions;
 }

@@ -1,4 +1,5 @@
-// Bundle's functions that ask a Runtime where bundles lie.
+// Bundle's functions: some ask a Runtime where bundles lie.
+#include "bundle/bundle_folders.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/runtime.h"
 
@@ -6,11 +7,13 @@ namespace tuneonce {
 inline namespace v0 {
 
 Result<Bundle> Bundle::Load(const std::string& folder_or_name, const std::shared_ptr<Runtime>& runtime) {
-  return LoadIn(Runtime::OrDefault(runtime)->environment(), folder_or_name);
+  return LoadBundle(Runtime::OrDefault(runtime)->environment(), folder_or_name);
 }
 
+Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) { return LoadBundle(embedded); }
+
 std::vector<std::string> Bundle::Names(const std::shared_ptr<Runtime>& runtime) {
-  return NamesIn(Runtime::OrDefault(runtime)->environment());
+  return BundleNames(Runtime::OrDefault(runtime)->environment());
 }
 
 }  // namespace v0

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "base/file.h"
+#include "compile/command_toolchain.h"
 #include "compile/compile_cached.h"
-#include "compile/cpu_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
@@ -229,7 +229,7 @@ class ShadowedHeaderTest : public ::testing::Test {
   }
 
   std::string folder_ = "/tmp/shadow test-XXXXXX";  // With a blank: rules quote it.
-  CpuToolchain host_{testing::Tools()};
+  CommandToolchain host_{kHostCompiler, testing::Tools()};
   NvrtcToolchain nvrtc_{testing::Tools()};
   MemoryArtifactCache cache_;
 };

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "base/file.h"
+#include "compile/command_toolchain.h"
 #include "compile/compile_cached.h"
-#include "compile/cpu_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
@@ -50,7 +50,7 @@ class StaleHeaderTest : public ::testing::Test {
   }
 
   std::string folder_ = "/tmp/header test-XXXXXX";  // With a blank: rules quote it.
-  CpuToolchain host_{testing::Tools()};
+  CommandToolchain host_{kHostCompiler, testing::Tools()};
   MemoryArtifactCache cache_;
 };
 

@@ -10,8 +10,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compile/built_in_toolchains.h"
-#include "compile/ptxas_toolchain.h"
-#include "compile/tileiras_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "compile/tool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
@@ -46,7 +45,7 @@ constexpr char kPtx[] = R"(
   }
 
 TEST(TileirasToolchainTest, CompilesBytecodeAndDescribesTheCubin) {
-  TileirasToolchain tileiras(testing::Tools());
+  CommandToolchain tileiras(kTileiras, testing::Tools());
   SKIP_WITHOUT(tileiras);
   Result<Artifact> artifact = tileiras.Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90));
   ASSERT_OK(artifact);
@@ -63,7 +62,7 @@ TEST(TileirasToolchainTest, CompilesBytecodeAndDescribesTheCubin) {
 }
 
 TEST(TileirasToolchainTest, HintsActAndBakedOnesAreReported) {
-  TileirasToolchain tileiras(testing::Tools());
+  CommandToolchain tileiras(kTileiras, testing::Tools());
   SKIP_WITHOUT(tileiras);
   KernelSource source = KernelSource::TileIr(Fixture("rms_norm.hinted"), "rms_norm");
   Result<Artifact> baked = tileiras.Compile(source, Hints(), Sm(90));
@@ -82,7 +81,7 @@ TEST(TileirasToolchainTest, HintsActAndBakedOnesAreReported) {
 }
 
 TEST(TileirasToolchainTest, MathOptionsArePatchedIntoTheBytecodeAndAreInTheKey) {
-  TileirasToolchain tileiras(testing::Tools());
+  CommandToolchain tileiras(kTileiras, testing::Tools());
   SKIP_WITHOUT(tileiras);
   const Hints hints(HintValues{{"occupancy", 2}});
   std::set<std::string> codes, keys;
@@ -106,7 +105,7 @@ TEST(TileirasToolchainTest, MathOptionsArePatchedIntoTheBytecodeAndAreInTheKey) 
 }
 
 TEST(TileirasToolchainTest, BadRequestsAreRefusedBeforeTheToolRuns) {
-  TileirasToolchain tileiras(testing::Tools());
+  CommandToolchain tileiras(kTileiras, testing::Tools());
   KernelSource source = KernelSource::TileIr(Fixture("matmul"), "matmul");
   Target cpu;
   cpu.is_cpu_device = true;
@@ -122,14 +121,14 @@ TEST(TileirasToolchainTest, BadRequestsAreRefusedBeforeTheToolRuns) {
 }
 
 TEST(TileirasToolchainTest, TheToolsWordsAreInTheError) {
-  TileirasToolchain tileiras(testing::Tools());
+  CommandToolchain tileiras(kTileiras, testing::Tools());
   SKIP_WITHOUT(tileiras);
   EXPECT_ERROR(tileiras.Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(70)),
                StatusCode::kInvalidArgument, "sm_70");
 }
 
 TEST(PtxasToolchainTest, CompilesPtxAndDescribesTheCubin) {
-  PtxasToolchain ptxas(testing::Tools());
+  CommandToolchain ptxas(kPtxas, testing::Tools());
   SKIP_WITHOUT(ptxas);
   Result<Artifact> artifact = ptxas.Compile(KernelSource::Ptx(kPtx, "fill"), Hints(), Sm(90));
   ASSERT_OK(artifact);
@@ -146,7 +145,7 @@ TEST(PtxasToolchainTest, CompilesPtxAndDescribesTheCubin) {
 }
 
 TEST(PtxasToolchainTest, PtxForAnArchitecturesOwnFeaturesIsCompiledForIt) {
-  PtxasToolchain ptxas(testing::Tools());
+  CommandToolchain ptxas(kPtxas, testing::Tools());
   SKIP_WITHOUT(ptxas);
   std::string ptx = kPtx;
   ptx.replace(ptx.find("sm_90"), 5, "sm_90a");
@@ -154,7 +153,7 @@ TEST(PtxasToolchainTest, PtxForAnArchitecturesOwnFeaturesIsCompiledForIt) {
 }
 
 TEST(CodeFingerprintTest, NamesAndLineInformationDoNotCount) {
-  TileirasToolchain tileiras(testing::Tools());
+  CommandToolchain tileiras(kTileiras, testing::Tools());
   SKIP_WITHOUT(tileiras);
   KernelSource source = KernelSource::TileIr(Fixture("softmax.13.3"), "softmax");
   Result<Artifact> plain = tileiras.Compile(source, Hints(), Sm(90));
@@ -178,7 +177,7 @@ TEST(CodeFingerprintTest, NamesAndLineInformationDoNotCount) {
 }
 
 TEST(CodeFingerprintTest, ConstantsAndSharedMemoryCount) {
-  PtxasToolchain ptxas(testing::Tools());
+  CommandToolchain ptxas(kPtxas, testing::Tools());
   SKIP_WITHOUT(ptxas);
   auto fingerprint = [&](const std::string& from, const std::string& to) {
     std::string ptx = kPtx;
@@ -192,7 +191,7 @@ TEST(CodeFingerprintTest, ConstantsAndSharedMemoryCount) {
 }
 
 TEST(CubinTest, ADamagedImageIsRefusedOrHarmless) {
-  PtxasToolchain ptxas(testing::Tools());
+  CommandToolchain ptxas(kPtxas, testing::Tools());
   SKIP_WITHOUT(ptxas);
   std::string image = ptxas.Compile(KernelSource::Ptx(kPtx, "fill"), Hints(), Sm(90))->image;
   ToolchainSet toolchains = BuiltInToolchains(Environment());
@@ -229,7 +228,7 @@ class MisbehavingTileirasTest : public ::testing::Test {
         outside_->path() + "\n" + body + "\n";
     std::string path = *outside_->WriteFile("tileiras", script);
     chmod(path.c_str(), 0700);
-    return TileirasToolchain(testing::ToolsOf(environment_))
+    return CommandToolchain(kTileiras, testing::ToolsOf(environment_))
         .Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90), limits);
   }
   /// The pid that a script wrote to "$outside/pid" is no process any more, or a zombie that nobody reaps.
@@ -251,7 +250,7 @@ class MisbehavingTileirasTest : public ::testing::Test {
 };
 
 TEST_F(MisbehavingTileirasTest, Missing) {
-  EXPECT_ERROR(TileirasToolchain(testing::ToolsOf(environment_))
+  EXPECT_ERROR(CommandToolchain(kTileiras, testing::ToolsOf(environment_))
                    .Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90)),
                StatusCode::kUnavailable, "tileiras was not found at " + outside_->path());
   environment_.tileiras = "";
@@ -320,7 +319,8 @@ TEST_F(MisbehavingTileirasTest, MathOptionsAreNoneOfIts) {
   chmod(path.c_str(), 0700);
   KernelSource source = KernelSource::TileIr(Fixture("math.13.3"), "math");
   source.options = {"--ftz", "-O2", "--approx"};
-  Result<Artifact> artifact = TileirasToolchain(testing::ToolsOf(environment_)).Compile(source, Hints(), Sm(90));
+  Result<Artifact> artifact =
+      CommandToolchain(kTileiras, testing::ToolsOf(environment_)).Compile(source, Hints(), Sm(90));
   EXPECT_ERROR(artifact, StatusCode::kInvalidArgument, "got --gpu-name sm_90 -O2 ");
   EXPECT_EQ(artifact.status().message().find("--ftz"), std::string::npos);
 }

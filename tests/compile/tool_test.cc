@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "compile/toolbox.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
@@ -30,7 +30,7 @@ class ToolTest : public ::testing::Test {
     return path;
   }
   void UseCxx(const std::string& command) { environment_.cxx = command; }
-  CpuToolchain Host() const { return CpuToolchain(testing::ToolsOf(environment_)); }
+  CommandToolchain Host() const { return CommandToolchain(kHostCompiler, testing::ToolsOf(environment_)); }
   Result<Artifact> Compile() const {
     return Host().Compile(
         KernelSource::CpuCpp("static void k(const tuneonce_block&, int* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(k);", "k"),

@@ -3,8 +3,8 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "compile/built_in_toolchains.h"
-#include "compile/cpu_toolchain.h"
-#include "compile/cubin_toolchain.h"
+#include "compile/command_toolchain.h"
+#include "compile/cubin.h"
 #include "compile/nvrtc_toolchain.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
@@ -26,7 +26,7 @@ KernelSource Host(int value) {
 }
 
 TEST(CpuToolchainTest, CompilesAndFingerprintsTheCode) {
-  CpuToolchain host(testing::Tools());
+  CommandToolchain host(kHostCompiler, testing::Tools());
   Result<Artifact> one = host.Compile(Host(1), Hints(), CpuTarget());
   ASSERT_OK(one);
   EXPECT_EQ(one->image.substr(1, 3), "ELF");
@@ -42,20 +42,20 @@ TEST(CpuToolchainTest, CompilesAndFingerprintsTheCode) {
 
 TEST(CpuToolchainTest, ErrorsCarryTheCompilersWords) {
   KernelSource broken = KernelSource::CpuCpp("this is no C++", "k");
-  EXPECT_ERROR(CpuToolchain(testing::Tools()).Compile(broken, Hints(), CpuTarget()), StatusCode::kInvalidArgument,
-               "k.cc:1");
-  EXPECT_ERROR(CpuToolchain(testing::Tools()).Compile(Host(1), Hints(), Sm(90)), StatusCode::kInvalidArgument,
-               "CPU device only");
+  EXPECT_ERROR(CommandToolchain(kHostCompiler, testing::Tools()).Compile(broken, Hints(), CpuTarget()),
+               StatusCode::kInvalidArgument, "k.cc:1");
+  EXPECT_ERROR(CommandToolchain(kHostCompiler, testing::Tools()).Compile(Host(1), Hints(), Sm(90)),
+               StatusCode::kInvalidArgument, "CPU device only");
 }
 
 TEST(CpuToolchainTest, AMissingCompilerIsUnavailable) {
   Environment environment = Environment::Read();
   environment.cxx = "no-such-compiler";
-  EXPECT_ERROR(CpuToolchain(testing::ToolsOf(environment)).Compile(Host(1), Hints(), CpuTarget()),
+  EXPECT_ERROR(CommandToolchain(kHostCompiler, testing::ToolsOf(environment)).Compile(Host(1), Hints(), CpuTarget()),
                StatusCode::kUnavailable, "no-such-compiler");
   environment.cxx = "";
   environment.path = "/nowhere";
-  EXPECT_ERROR(CpuToolchain(testing::ToolsOf(environment)).Compile(Host(1), Hints(), CpuTarget()),
+  EXPECT_ERROR(CommandToolchain(kHostCompiler, testing::ToolsOf(environment)).Compile(Host(1), Hints(), CpuTarget()),
                StatusCode::kUnavailable, "c++, g++, clang++");
 }
 
@@ -64,7 +64,7 @@ TEST(CpuToolchainTest, NoTemporaryFileStays) {
   std::string name = "/tmp/tuneonce-test-XXXXXX";
   ASSERT_NE(mkdtemp(name.data()), nullptr);
   environment.temporary_folder = name;
-  CpuToolchain host(testing::ToolsOf(environment));
+  CommandToolchain host(kHostCompiler, testing::ToolsOf(environment));
   EXPECT_OK(host.Compile(Host(1), Hints(), CpuTarget()));
   EXPECT_FALSE(host.Compile(KernelSource::CpuCpp("#error no", "k"), Hints(), CpuTarget()).ok());
   EXPECT_EQ(rmdir(name.c_str()), 0) << "the folder is not empty";
@@ -103,13 +103,13 @@ TEST(CubinToolchainTest, WhatIsNoCubinIsRefused) {
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), Sm(90)), StatusCode::kInvalidArgument,
                "the image is not a cubin: the file does not start with the ELF magic number");
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), CpuTarget()), StatusCode::kInvalidArgument, "CPU device");
-  Result<Artifact> host = CpuToolchain(testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
+  Result<Artifact> host = CommandToolchain(kHostCompiler, testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
   EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), Sm(90)),
                StatusCode::kInvalidArgument, "for another machine");
 }
 
 TEST(CubinToolchainTest, OnTheCpuDeviceASharedObjectIsTheMachineCode) {
-  Result<Artifact> host = CpuToolchain(testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
+  Result<Artifact> host = CommandToolchain(kHostCompiler, testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
   ASSERT_OK(host);
   Result<Artifact> as_is = CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), CpuTarget());
   ASSERT_OK(as_is);
@@ -140,7 +140,7 @@ TEST(ToolchainSetTest, ChoosesByKindOfSource) {
 }
 
 TEST(ToolchainTest, AnArtifactsKeyCoversWhatTheArtifactDependsOn) {
-  CpuToolchain host(testing::Tools());
+  CommandToolchain host(kHostCompiler, testing::Tools());
   Fingerprint key = *host.ArtifactKey(Host(1), Hints(), CpuTarget());
   EXPECT_EQ(*host.ArtifactKey(Host(1), Hints(HintValues{{"occupancy", 2}}), CpuTarget()), key) << "hints do not apply";
   EXPECT_NE(*host.ArtifactKey(Host(2), Hints(), CpuTarget()), key);

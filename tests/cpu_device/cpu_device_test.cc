@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "cuda/driver_api.h"
 #include "cuda/library.h"
 #include "launch/launch.h"
@@ -32,7 +32,7 @@ class CpuDeviceOnlyTest : public testing::CpuDeviceTest {
   void LoadText(const std::string& text) {
     KernelSource source = KernelSource::CpuCpp(text, "k");
     Result<Artifact> artifact =
-        CpuToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
+        CommandToolchain(kHostCompiler, testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
     ASSERT_OK(artifact);
     Result<Library> library = Library::Load(api(), artifact->image);
     ASSERT_OK(library);

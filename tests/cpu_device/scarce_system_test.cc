@@ -13,7 +13,7 @@
 #include <fstream>
 
 #include "base/temporary_folder.h"
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "cuda/driver_api.h"
 #include "cuda/ipc_memory.h"
 #include "cuda/library.h"
@@ -45,7 +45,7 @@ class ScarceSystemTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     Result<Artifact> artifact =
-        CpuToolchain(testing::Tools())
+        CommandToolchain(kHostCompiler, testing::Tools())
             .Compile(KernelSource::CpuCpp("static void k(const tuneonce_block& block, float* y) { y[block.x] = 7; }\n"
                                           "TUNEONCE_CPU_KERNEL(k);",
                                           "k"),
@@ -241,7 +241,8 @@ TEST_F(ScarceSystemTest, AModuleThatStaysLoadedIsNotTakenForTheNext) {
     KernelSource source = KernelSource::CpuCpp(
         "static void k(const tuneonce_block&, float* y) { *y = VALUE; }\nTUNEONCE_CPU_KERNEL(k);", "k");
     source.Define("VALUE", value).options = {"-Wl,-z,nodelete"};
-    Result<Artifact> artifact = CpuToolchain(testing::Tools()).Compile(source, Hints(), testing::CpuTarget());
+    Result<Artifact> artifact =
+        CommandToolchain(kHostCompiler, testing::Tools()).Compile(source, Hints(), testing::CpuTarget());
     ASSERT_OK(artifact);
     images[value] = artifact->image;
   }

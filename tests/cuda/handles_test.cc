@@ -2,7 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "cuda/fault_injection.h"
@@ -88,7 +88,8 @@ TEST_F(HandlesTest, BuffersCheckTheirBounds) {
 TEST_F(HandlesTest, LibrariesAndGraphsWork) {
   KernelSource source = KernelSource::CpuCpp(
       "static void one(const tuneonce_block&, float* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(one);", "one");
-  Result<Artifact> artifact = CpuToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
+  Result<Artifact> artifact =
+      CommandToolchain(kHostCompiler, testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
   ASSERT_OK(artifact);
   Result<Library> library = Library::Load(api(), artifact->image);
   ASSERT_OK(library);
@@ -194,7 +195,8 @@ TEST_F(HandlesTest, ABlockForOtherProcessesIsFreedAlsoWhereItHasNoHandle) {
 TEST_F(HandlesTest, AnOlderDriverCannotListParameters) {
   KernelSource source = KernelSource::CpuCpp(
       "static void one(const tuneonce_block&, float* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(one);", "one");
-  Result<Artifact> artifact = CpuToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
+  Result<Artifact> artifact =
+      CommandToolchain(kHostCompiler, testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
   ASSERT_OK(artifact);
   DriverTable table = UnguardedTable(api());
   table.FuncGetParamInfo = nullptr;  // As a driver before 12.4.
@@ -212,7 +214,8 @@ TEST_F(HandlesTest, AStreamIsOrderedBehindWhatAnotherHoldsAlready) {
       "1; }\n"
       "TUNEONCE_CPU_KERNEL(held);",
       "held");
-  Result<Artifact> artifact = CpuToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
+  Result<Artifact> artifact =
+      CommandToolchain(kHostCompiler, testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
   ASSERT_OK(artifact);
   Result<Library> library = Library::Load(api(), artifact->image);
   ASSERT_OK(library);

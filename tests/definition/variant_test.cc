@@ -115,10 +115,11 @@ TEST(VariantTest, WithoutAGridHasTheDefinitionsAndKeepsItsOwnBlock) {
 
 TEST(VariantTest, ABlockBesideAFunctionThatSaysItAllIsAnError) {
   auto function = [](const Config&, const Problem&) { return Geometry(); };
-  KernelDefinition own("k"), of_definition("k");
+  KernelDefinition own("k"), before("k"), of_definition("k");
   own.Parameters({In("x", {"N"})}).AddVariant(Variant(None).Grid(function).Block(256));
+  before.Parameters({In("x", {"N"})}).AddVariant(Variant(None).Block(256).Grid(function));
   of_definition.Parameters({In("x", {"N"})}).Grid(function).AddVariant(Variant(None).Block(256));
-  for (KernelDefinition* definition : {&own, &of_definition}) {
+  for (KernelDefinition* definition : {&own, &before, &of_definition}) {
     EXPECT_ERROR(definition->Validate(), StatusCode::kInvalidArgument,
                  "the geometry is a function, so a separate block");
   }

@@ -116,7 +116,7 @@ class CoverTest : public ::testing::Test {
     TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                               ParameterLayout::Create(definition, variant.convention, variant.parameters));
     TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks declared, AssumptionChecks::Create(definition, variant, layout));
-    return declared.Cover(layout, Config(), of_code);
+    return CoverAssumption(declared, layout, Config(), of_code);
   }
 };
 
@@ -144,10 +144,11 @@ TEST_F(CoverTest, AConstantExtentIsKnown) {
   ASSERT_OK(layout);
   Result<AssumptionChecks> declared = AssumptionChecks::Create(definition, variant, *layout);
   ASSERT_OK(declared);
-  EXPECT_OK(declared->Cover(*layout, Config(), {Kind::kDivisibleBy, 2, 8}));  // Extent 1.
-  EXPECT_OK(declared->Cover(*layout, Config(), {Kind::kAtLeast, 2, 24}));
-  EXPECT_OK(declared->Cover(*layout, Config(), {Kind::kDivisibleBy, 3, 12}));  // Stride 0.
-  EXPECT_ERROR(declared->Cover(*layout, Config(), {Kind::kDivisibleBy, 2, 16}), StatusCode::kInvalidArgument, "'=24'");
+  EXPECT_OK(CoverAssumption(*declared, *layout, Config(), {Kind::kDivisibleBy, 2, 8}));  // Extent 1.
+  EXPECT_OK(CoverAssumption(*declared, *layout, Config(), {Kind::kAtLeast, 2, 24}));
+  EXPECT_OK(CoverAssumption(*declared, *layout, Config(), {Kind::kDivisibleBy, 3, 12}));  // Stride 0.
+  EXPECT_ERROR(CoverAssumption(*declared, *layout, Config(), {Kind::kDivisibleBy, 2, 16}), StatusCode::kInvalidArgument,
+               "'=24'");
 }
 
 TEST_F(CoverTest, Scalars) {
@@ -197,7 +198,7 @@ class AddOfCodeTest : public ::testing::Test {
     TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                               ParameterLayout::Create(definition, added.convention, added.parameters));
     TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks checks, AssumptionChecks::Create(definition, added, layout));
-    TUNEONCE_RETURN_IF_ERROR(checks.AddOfCode(layout, Config(), of_code, &has_more_));
+    TUNEONCE_RETURN_IF_ERROR(AddAssumptionsOfCode(layout, Config(), of_code, &checks, &has_more_));
     const std::int64_t shape[] = {rows, 24}, strides[] = {stride, 1};
     const TensorView x =  // Arguments refer to it.
         TensorView::Strided(reinterpret_cast<void*>(address), DType::kFloat32, shape, strides, 2);

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "compile/ptxas_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "measure/compare_element.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
@@ -412,7 +412,7 @@ TEST_F(VerifyTest, DescribeDoesNotLookAtGaps) {
 }
 
 TEST(VerifyKernelsTest, ThePtxAssemblesForEveryArchitecture) {
-  PtxasToolchain ptxas(testing::Tools());
+  CommandToolchain ptxas(kPtxas, testing::Tools());
   if (!ptxas.Version().ok()) GTEST_SKIP() << "NOT INSTALLED: ptxas";
   for (int capability : {75, 80, 90, 100, 120}) {
     Target target;

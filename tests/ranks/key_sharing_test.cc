@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "ranks/agreement.h"
 #include "testing/expect_status.h"
 #include "testing/faulty_rank.h"
@@ -167,7 +167,7 @@ class OwnCompiler final : public Toolchain {
  private:
   const std::string version_;
   const int delay_ms_;
-  const CpuToolchain host_{Tools()};
+  const CommandToolchain host_{kHostCompiler, Tools()};
   mutable std::atomic<int> compiled_{0};
 };
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/temporary_folder.h"
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/tile_toolchain.h"
@@ -62,8 +62,8 @@ TUNEONCE_CPU_KERNEL(doubled);)";
     tile_ = std::make_shared<testing::TileToolchain>(
         std::vector<std::string>{"tile<ptr<f32>>", "tile<ptr<f32>>", "tile<i32>"}, /*assumed=*/2);
     RuntimeOptions options;
-    options.toolchains = std::make_shared<const ToolchainSet>(
-        std::vector<std::shared_ptr<const Toolchain>>{tile_, std::make_shared<const CpuToolchain>(testing::Tools())});
+    options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{
+        tile_, std::make_shared<const CommandToolchain>(kHostCompiler, testing::Tools())});
     policy_.search.runtime = *Runtime::Create(options);
   }
   TunedKernel Create(const KernelDefinition& definition) {

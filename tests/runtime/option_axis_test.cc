@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "base/temporary_folder.h"
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
@@ -228,7 +228,7 @@ TUNEONCE_CPU_KERNEL(math);)",
     return host_.Compile(kernel, Hints(), target, limits);
   }
 
-  CpuToolchain host_{testing::Tools()};
+  CommandToolchain host_{kHostCompiler, testing::Tools()};
 };
 
 /// Axes ftz and approx of the bytecode in math.13.3.tileir.

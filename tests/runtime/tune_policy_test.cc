@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/temporary_folder.h"
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "measure/event_timer.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
@@ -63,7 +63,7 @@ class ThrowingToolchain final : public Toolchain {
 
  private:
   const Thrower& thrower_;
-  CpuToolchain host_{testing::Tools()};
+  CommandToolchain host_{kHostCompiler, testing::Tools()};
 };
 
 class ThrowingTimer final : public Timer {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "compile/find_worker.h"
 #include "cuda/driver_api.h"
 #include "testing/kinds_test.h"
@@ -95,7 +95,7 @@ class TellingToolchain final : public Toolchain {
   }
 
   const std::string file_;
-  const CpuToolchain host_{testing::Tools()};
+  const CommandToolchain host_{kHostCompiler, testing::Tools()};
 };
 
 class IsolationTest : public testing::KindsTest {

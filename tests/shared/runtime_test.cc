@@ -11,8 +11,8 @@
 
 #include "base/environment.h"
 #include "base/file.h"
+#include "compile/command_toolchain.h"
 #include "compile/compile_slots.h"
-#include "compile/cpu_toolchain.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
@@ -140,7 +140,7 @@ TEST(RuntimeStoreTest, AFileWithoutANameIsNoStore) {
   EXPECT_ERROR(SqliteStore::Open({}), StatusCode::kInvalidArgument, "Runtime::Default()->store()");
 }
 
-/// Compiles as CpuToolchain does, and counts.
+/// Compiles as the built-in toolchain does, and counts.
 class CountingToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
@@ -154,7 +154,7 @@ class CountingToolchain final : public Toolchain {
     ++count_;
     return host_.Compile(source, hints, target, limits);
   }
-  CpuToolchain host_{testing::Tools()};
+  CommandToolchain host_{kHostCompiler, testing::Tools()};
   mutable std::atomic<int> count_{0};
 };
 

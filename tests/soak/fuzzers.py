@@ -7,7 +7,7 @@ import subprocess
 
 # The parsers that each fuzzer is about.
 COVERED = {
-    "bundle": ["lib/bundle/manifest.cc", "lib/bundle/bundle.cc", "lib/bundle/bundle_artifacts.cc", "lib/bundle/bundle_geometry.cc",
+    "bundle": ["lib/bundle/manifest.cc", "lib/bundle/bundle.cc", "lib/bundle/bundle_artifacts.cc", "lib/bundle/bundle_parameters.cc",
                "lib/bundle/bundle_space.cc", "lib/bundle/bundle_variant.cc"],
     "tile_ir": ["lib/tile_ir/tile_ir.cc", "lib/tile_ir/tile_ir_file.cc"],
     "record": ["lib/store/tuning_record.cc", "lib/base/encoding.h", "lib/definition/config.cc"],

@@ -1,7 +1,7 @@
-// remembering_compiler FOLDER COMPILER ARGUMENT...: runs the compiler as CpuToolchain does, or gives what it made of
-// the same source by the same command before, which FOLDER has. Tests of all presets compile the same few kernels, each
-// in a process of its own: without this the compiler took a sixth of their time. What is remembered is the compiler's
-// own output, byte by byte; what includes a file, says something, or fails is compiled each time.
+// remembering_compiler FOLDER COMPILER ARGUMENT...: runs the compiler as CommandToolchain does, or gives what it made
+// of the same source by the same command before, which FOLDER has. Tests of all presets compile the same few kernels,
+// each in a process of its own: without this the compiler took a sixth of their time. What is remembered is the
+// compiler's own output, byte by byte; what includes a file, says something, or fails is compiled each time.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "testing/tools.h"
 #include "tuneonce/toolchain.h"
 
@@ -46,7 +46,7 @@ class TileToolchain final : public Toolchain {
   const std::vector<std::string> types_;
   const std::size_t assumed_;
   mutable std::atomic<int> num_compiles_{0};
-  const CpuToolchain host_{Tools()};
+  const CommandToolchain host_{kHostCompiler, Tools()};
 };
 
 }  // namespace tuneonce::testing

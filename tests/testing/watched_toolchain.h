@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "testing/tools.h"
 #include "tuneonce/toolchain.h"
 
@@ -50,7 +50,7 @@ class WatchedToolchain final : public Toolchain {
     return host_.Compile(source, hints, target, limits);
   }
 
-  CpuToolchain host_{Tools()};
+  CommandToolchain host_{kHostCompiler, Tools()};
   mutable std::mutex mutex_;
   mutable std::vector<std::string> compiled_;
   mutable std::atomic<int> num_hung_{0};

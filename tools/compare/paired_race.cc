@@ -1,11 +1,11 @@
 #include "compare/paired_race.h"
 
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "compare/speedup.h"
+#include "measure/statistics.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -20,8 +20,6 @@ constexpr double kNarrow = 0.0025;
 std::string WhyOf(const Failure& failure) {
   return absl::StrCat(std::string(FailureKindName(failure.kind)), ": ", failure.message);
 }
-
-bool IsTime(double us) { return std::isfinite(us) && us > 0; }
 
 }  // namespace
 
@@ -119,8 +117,7 @@ bool PairedRace::IsEnough(const Outcome& outcome) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
   if (pairs >= options_.max_rounds || seconds * 1000 >= options_.race_budget_ms) return true;
   if (pairs < kMinPairs) return false;
-  const Speedup speedup = *PairedSpeedup(outcome.a_us, outcome.b_us);
-  return spent_ms_ >= options_.gpu_budget_ms || std::log(speedup.high / speedup.low) / 2 <= kNarrow;
+  return spent_ms_ >= options_.gpu_budget_ms || LogMargin(*PairedSpeedup(outcome.a_us, outcome.b_us)) <= kNarrow;
 }
 
 Status PairedRace::CheckAgain(Outcome* outcome) {

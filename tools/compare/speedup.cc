@@ -17,9 +17,6 @@ Speedup FromLogs(double log_ratio, double margin) {
   return {std::exp(log_ratio), std::exp(log_ratio - margin), std::exp(log_ratio + margin)};
 }
 
-/// Half of the interval, as a log-ratio.
-double LogMargin(const Speedup& speedup) { return std::log(speedup.high / speedup.low) / 2; }
-
 Verdict VerdictAt(double ratio) {
   if (ratio >= kAcceptFrom) return Verdict::kAccept;
   if (ratio >= kMinorFrom) return Verdict::kMinor;
@@ -28,20 +25,13 @@ Verdict VerdictAt(double ratio) {
 
 }  // namespace
 
+double LogMargin(const Speedup& speedup) { return std::log(speedup.high / speedup.low) / 2; }
+
 std::optional<Speedup> PairedSpeedup(const std::vector<double>& a_us, const std::vector<double>& b_us) {
   if (a_us.size() < 2) return std::nullopt;
-  const auto n = static_cast<double>(a_us.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < a_us.size(); ++i) sum += std::log(a_us[i] / b_us[i]);
-  const double mean = sum / n;
-  double squares = 0;
-  for (std::size_t i = 0; i < a_us.size(); ++i) {
-    const double deviation = std::log(a_us[i] / b_us[i]) - mean;
-    squares += deviation * deviation;
-  }
-  // The standard deviation of the difference of two values that each have the prior's spread.
-  const double prior = std::sqrt(2) * kPriorSpread;
-  return FromLogs(mean, StoppedEarlyMargin(static_cast<int>(n), std::sqrt(squares / (n - 1)), prior));
+  const LogRatios ratios = LogRatios::Of(a_us, b_us);
+  const double std = std::sqrt(ratios.squares / (ratios.count - 1));
+  return FromLogs(ratios.mean, StoppedEarlyMargin(ratios.count, std, std::sqrt(kLogRatioPrior)));
 }
 
 std::optional<Speedup> SpeedupOf(const Measurement& a, const Measurement& b) {

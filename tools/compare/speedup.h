@@ -19,6 +19,9 @@ struct Speedup {
   double high = 1;
 };
 
+/// Returns half of the interval, as a log-ratio.
+TUNEONCE_API double LogMargin(const Speedup& speedup);
+
 /// Returns the mean log-ratio of samples that were taken in pairs, in microseconds, so that a slowdown of both cancels.
 /// The interval is valid whenever sampling stopped (StoppedEarlyMargin). Empty for less than two pairs. REQUIRES: both
 /// lists have the same length, and all samples are positive.

@@ -8,12 +8,10 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/printable.h"
-#include "compile/cpu_toolchain.h"
+#include "compile/command_toolchain.h"
 #include "compile/find_worker.h"
 #include "compile/nvrtc_toolchain.h"
-#include "compile/ptxas_toolchain.h"
 #include "compile/tile_cpp_toolchain.h"
-#include "compile/tileiras_toolchain.h"
 #include "compile/toolbox.h"
 #include "cuda/cupti_api.h"
 #include "cuda/driver_api.h"
@@ -52,11 +50,6 @@ void AddDriver(const std::string& name, const Result<const DriverApi*>& api, con
     findings->push_back(identity.ok() ? DoctorFinding{label, true, DeviceLine(*identity), ""}
                                       : DoctorFinding{label, false, identity.status().message(), advice});
   }
-}
-
-DoctorFinding Compiler(const CpuToolchain& compiler) {
-  bool works = compiler.Version().ok();
-  return DoctorFinding{"C++ compiler", works, compiler.Description(), works ? "" : "install g++ to use the CPU device"};
 }
 
 DoctorFinding NvrtcFinding(const NvrtcToolchain& nvrtc) {
@@ -124,7 +117,7 @@ DoctorFinding CompilerFinding(const std::string& name, const Toolchain& toolchai
 
 /// tileiras starts ptxas: the one next to it, else the first in PATH, which may be too old for what it writes.
 DoctorFinding TileirasFinding(const std::shared_ptr<const Toolbox>& tools) {
-  DoctorFinding finding = CompilerFinding("tileiras", TileirasToolchain(tools),
+  DoctorFinding finding = CompilerFinding("tileiras", CommandToolchain(kTileiras, tools),
                                           "for Tile IR kernels: pip install nvidia-cuda-tileiras, or set "
                                           "TUNEONCE_TILEIRAS; without it their PTX variants are used");
   Result<Tool> tileiras = tools->Find("tileiras", tools->environment().tileiras);
@@ -168,18 +161,19 @@ DoctorReport RunDoctor(const Runtime& runtime) {
             &report.findings);
   AddDriver("CPU driver", LoadCpuDriver(environment),
             "reinstall tuneonce, or set TUNEONCE_CPU_DRIVER to libtuneonce_cpu_driver.so", &report.findings);
-  report.findings.push_back(Compiler(CpuToolchain(tools)));
+  report.findings.push_back(
+      CompilerFinding("C++ compiler", CommandToolchain(kHostCompiler, tools), "install g++ to use the CPU device"));
   report.findings.push_back(NvrtcFinding(NvrtcToolchain(tools)));
   report.findings.push_back(CudaHeadersFinding(NvrtcToolchain(tools)));
   report.findings.push_back(CuptiFinding(environment));
   report.findings.push_back(NvmlFinding(environment));
   report.findings.push_back(WorkerFinding(environment));
   report.findings.push_back(TileirasFinding(tools));
-  report.findings.push_back(TileIrFinding(TileirasToolchain(tools).Version().ok(), GpusOf(LoadCudaDriver(environment)),
-                                          environment.enable_tile));
+  report.findings.push_back(TileIrFinding(CommandToolchain(kTileiras, tools).Version().ok(),
+                                          GpusOf(LoadCudaDriver(environment)), environment.enable_tile));
   report.findings.push_back(CompilerFinding("CUDA Tile C++", TileCppToolchain(tools),
                                             "without it kernels with CUDA Tile C++ use their next variant"));
-  report.findings.push_back(CompilerFinding("ptxas", PtxasToolchain(tools),
+  report.findings.push_back(CompilerFinding("ptxas", CommandToolchain(kPtxas, tools),
                                             "for PTX kernels: install the CUDA toolkit, or set TUNEONCE_PTXAS"));
   return report;
 }

@@ -1,5 +1,4 @@
-#include "compile/cpu_toolchain.h"
-
+// The row of CommandToolchain for the CPU device.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -11,11 +10,9 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/process.h"
-#include "base/temporary_folder.h"
+#include "compile/command_toolchain.h"
 #include "compile/cpu_headers.h"
-#include "compile/dependency_file.h"
-#include "compile/tool.h"
-#include "cpu_kernel_prelude.h"  // Generated from cpu_device/include/tuneonce/cpu_device/kernel.h.
+#include "cpu_kernel_prelude.h"  // Generated from base/cpu_kernel.h.
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
@@ -94,9 +91,8 @@ Result<std::vector<std::string>> NamedCompiler(const Environment& environment) {
   return words;
 }
 
-/// The command that starts the compiler: a path and its first arguments. Errors: Unavailable, with the names looked
-/// for.
-Result<std::vector<std::string>> FindCompiler(const Environment& environment) {
+/// The words that start the compiler: a path and its first arguments. Errors: Unavailable, with the names looked for.
+Result<std::vector<std::string>> FindWords(const Environment& environment) {
   if (!environment.cxx.empty()) return NamedCompiler(environment);
   for (const char* name : {"c++", "g++", "clang++"}) {
     if (std::string path = FindProgram(name, environment.path); !path.empty()) return std::vector{path};
@@ -123,6 +119,54 @@ bool HasKernel(const ElfImage& image, const std::string& kernel) {
                                                 [&](const ElfImage::Symbol& each) { return each.name == symbol; });
 }
 
+Result<CompilerCommand> FindCompiler(const Toolbox& tools) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> words, FindWords(tools.environment()));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string version, tools.VersionOf(words));
+  CompilerCommand command;
+  command.description = absl::StrCat(absl::StrJoin(words, " "), ": ", version);
+  command.words = words;
+  words.front() = std::move(version);  // What comes after the program is part of what is made.
+  command.version = absl::StrCat(absl::StrJoin(words, " "), ", ", HostCpuModel());
+  return command;
+}
+
+std::string DependencyFile(const CommandRun& run) { return run.folder.path() + "/kernel.d"; }
+
+Status PrepareHostCpp(CommandRun* run) {
+  const KernelSource& source = run->source;
+  run->text = absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"", NameInMessages(source), "\"\n",
+                           std::string(WithoutByteOrderMark(source.content)));
+  // -fno-gnu-unique: a unique symbol would be shared between candidates, and would keep the module loaded until the
+  // process ends.
+  run->arguments = {"-std=c++17", "-O3",   "-march=native",      "-ffp-contract=off",
+                    "-shared",    "-fPIC", "-fvisibility=hidden"};
+  if (!IsClang(run->command.words)) run->arguments.push_back("-fno-gnu-unique");
+  for (const std::string& define : source.defines) run->arguments.push_back("-D" + define);
+  run->arguments.insert(run->arguments.end(), source.options.begin(), source.options.end());
+  run->arguments.insert(run->arguments.end(), {"-MD", "-MF", DependencyFile(*run), "-MT", "kernel"});
+  run->environment = run->tools.VariablesForTools();
+  run->artifact.symbol = source.symbol;
+  return Status();
+}
+
+Status FinishSharedObject(CommandRun* run) {
+  const KernelSource& source = run->source;
+  const std::string& program = run->command.words.front();
+  Result<ElfImage> image = ElfImage::Parse(run->artifact.image);
+  if (!image.ok()) {
+    return InternalError(absl::StrCat(
+        program, " succeeded, but its output is not a complete shared object: ", image.status().message()));
+  }
+  if (!HasKernel(*image, source.symbol)) {
+    return InvalidArgumentError(absl::StrCat(NameInMessages(source), ": it has no kernel '", source.symbol,
+                                             "'; define it and add TUNEONCE_CPU_KERNEL(", source.symbol, ")"));
+  }
+  TUNEONCE_RETURN_IF_ERROR(SetHostDependencies(run, DependencyFile(*run)).WithPrefix(program));
+  // The build id is the linker's hash of the content, so equal code gives equal bytes.
+  run->artifact.code_fingerprint = Fingerprinter().Add(run->artifact.image).Add(source.symbol).Finish();
+  return Status();
+}
+
 }  // namespace
 
 const std::string& HostCpuModel() {
@@ -142,61 +186,8 @@ std::string CpuModelIn(std::string_view cpu_info) {
   return model;
 }
 
-Result<std::string> CpuToolchain::Version() const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> compiler, FindCompiler(tools_->environment()));
-  TUNEONCE_ASSIGN_OR_RETURN(std::string version, tools_->VersionOf(compiler));
-  compiler.front() = std::move(version);  // What comes after the program is part of what is made.
-  return absl::StrCat(absl::StrJoin(compiler, " "), ", ", HostCpuModel());
-}
-
-std::string CpuToolchain::Description() const {
-  Result<std::vector<std::string>> compiler = FindCompiler(tools_->environment());
-  if (!compiler.ok()) return compiler.status().message();
-  Result<std::string> version = tools_->VersionOf(*compiler);
-  return version.ok() ? absl::StrCat(absl::StrJoin(*compiler, " "), ": ", *version) : version.status().message();
-}
-
-Result<Artifact> CpuToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
-                                         const WaitLimits& limits) const {
-  if (!target.is_cpu_device) return InvalidArgumentError("a cpu_cpp source runs on the CPU device only");
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> arguments, FindCompiler(tools_->environment()));
-  const bool is_clang = IsClang(arguments);
-  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());
-  HostCompile compile;
-  compile.compiler = arguments;
-  compile.defines = source.defines;
-  compile.text = absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"", NameInMessages(source), "\"\n",
-                              std::string(WithoutByteOrderMark(source.content)));
-  compile.dependency_file = folder.path() + "/kernel.d";
-  TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile("kernel.cc", compile.text));
-  std::string output = folder.path() + "/kernel.so";
-  // -fno-gnu-unique: a unique symbol would be shared between candidates, and would keep the module loaded until the
-  // process ends.
-  arguments.insert(arguments.end(), {"-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC",
-                                     "-fvisibility=hidden"});
-  if (!is_clang) arguments.push_back("-fno-gnu-unique");
-  for (const std::string& define : source.defines) arguments.push_back("-D" + define);
-  arguments.insert(arguments.end(), source.options.begin(), source.options.end());
-  arguments.insert(arguments.end(), {"-MD", "-MF", compile.dependency_file, "-MT", "kernel", input, "-o", output});
-  compile.options = source.options;
-  compile.started = FileClock();
-  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact,
-                            CompileToFile(arguments, output, folder, limits, tools_->VariablesForTools()));
-  Result<ElfImage> image = ElfImage::Parse(artifact.image);
-  if (!image.ok()) {
-    return InternalError(absl::StrCat(
-        arguments[0], " succeeded, but its output is not a complete shared object: ", image.status().message()));
-  }
-  if (!HasKernel(*image, source.symbol)) {
-    return InvalidArgumentError(absl::StrCat(NameInMessages(source), ": it has no kernel '", source.symbol,
-                                             "'; define it and add TUNEONCE_CPU_KERNEL(", source.symbol, ")"));
-  }
-  TUNEONCE_RETURN_IF_ERROR(SetHostDependencies(compile, *tools_, folder, limits, &artifact).WithPrefix(arguments[0]));
-  artifact.symbol = source.symbol;
-  // The build id is the linker's hash of the content, so equal code gives equal bytes.
-  artifact.code_fingerprint = Fingerprinter().Add(artifact.image).Add(artifact.symbol).Finish();
-  return artifact;
-}
+const CompilerRow kHostCompiler = {SourceKind::kCpuCpp, /*uses_hints=*/false, "kernel.cc",       "kernel.so",
+                                   FindCompiler,        PrepareHostCpp,       FinishSharedObject};
 
 }  // namespace v0
 }  // namespace tuneonce

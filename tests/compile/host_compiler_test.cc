@@ -1,7 +1,6 @@
-#include "compile/cpu_toolchain.h"
-
 #include <gtest/gtest.h>
 
+#include "compile/command_toolchain.h"
 #include "testing/expect_status.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
@@ -25,7 +24,7 @@ TEST(CpuToolchainTest, TheModelOfTheCpuIsToldApartOnEveryArchitecture) {
 }
 
 Result<Artifact> CompileOnHost(const std::string& text) {
-  CpuToolchain toolchain(testing::Tools());
+  CommandToolchain toolchain(kHostCompiler, testing::Tools());
   return toolchain.Compile(KernelSource::CpuCpp(text, "k"), Hints(), testing::CpuTarget());
 }
 

@@ -1,9 +1,13 @@
-// TunedKernel::Warmup, TunePending and Retune.
+// TunedKernel's functions other than launches: Warmup, TunePending, Retune, Explain and Pin.
+#include <functional>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "measure/cupti_timer.h"
+#include "runtime/context_status.h"
+#include "runtime/kernel_in_ranks.h"
+#include "runtime/launch_explainer.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
 #include "runtime/warmup_shape.h"
@@ -58,17 +62,18 @@ Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* argumen
 Status TunedKernel::WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count) {
   if (InsideCallback()) return InsideCallbackError("Warmup");
   Result<Impl*> bound = Bound();
-  if (!bound.ok() && ranks().group != nullptr) return TakeTurn(stream, TakeTurn(stream, bound.status()));
+  if (!bound.ok() && ranks().group != nullptr)
+    return KernelInRanks::TakeTurn(*this, stream, KernelInRanks::TakeTurn(*this, stream, bound.status()));
   TUNEONCE_RETURN_IF_ERROR(bound.status());
   Impl* impl = *bound;
-  if (ranks().group != nullptr) return impl->WarmArgumentsInRanks(stream, arguments, count);
+  if (ranks().group != nullptr) return KernelInRanks(impl, stream).WarmArguments(arguments, count);
   return impl->Guarded([&] { return impl->WarmArguments(stream, arguments, count); });
 }
 
 Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
                            const std::function<void(std::size_t, const Status&)>& on_done) {
   if (InsideCallback()) return InsideCallbackError("Warmup");
-  if (ranks().group != nullptr) return WarmupInRanks(stream, shapes, on_done);
+  if (ranks().group != nullptr) return KernelInRanks::Warmup(this, stream, shapes, on_done);
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   Status first_failure;
   // If one shape needs a search, others will too, and one acquisition of CUPTI serves all of them.
@@ -76,13 +81,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     Status outcome = impl->Guarded([&] { return impl->WarmShape(stream, shapes[i]); });
     if (!outcome.ok() && first_failure.ok()) first_failure = outcome;
-    if (on_done) {
-      CallbackScope scope;
-      try {
-        on_done(i + 1, outcome);
-      } catch (...) {  // An exception from a progress callback must not end a warm-up.
-      }
-    }
+    TellProgress(on_done, i + 1, outcome);
     if (outcome.sticky() || IsInterrupted(impl->policy.search.interrupted)) return first_failure;
     bool will_search = impl->counters.tunes > 0 && i + 1 < shapes.size();
     if (will_search && !burst && impl->policy.search.timer == nullptr)
@@ -125,15 +124,87 @@ Status TunedKernel::Retune(CUstream stream, const Shape& shape) {
 Status TunedKernel::TunePending(CUstream stream) {
   if (InsideCallback()) return InsideCallbackError("TunePending");
   Result<Impl*> bound = Bound();
-  if (!bound.ok() && ranks().group != nullptr) return TakeTurn(stream, bound.status());
+  if (!bound.ok() && ranks().group != nullptr) return KernelInRanks::TakeTurn(*this, stream, bound.status());
   TUNEONCE_RETURN_IF_ERROR(bound.status());
   Impl* impl = *bound;
-  if (ranks().group != nullptr) return impl->TunePendingInRanks(stream);
+  if (ranks().group != nullptr) return KernelInRanks(impl, stream).TunePending();
   return impl->Guarded([&]() -> Status {
     const ReadyKeys::Reader reader(impl->ready_keys);
     TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "call of TunePending", "call it"));
     return impl->misses.TunePending(stream);
   });
+}
+
+Result<LaunchPlan> TunedKernel::ExplainArguments(CUstream stream, const Argument* arguments, std::size_t count) const {
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  LaunchPlan plan;
+  TUNEONCE_RETURN_IF_ERROR(impl->Guarded([&]() -> Status {
+    BoundCall bound;
+    bool is_empty = false;
+    if (Status status = impl->binder.Bind(arguments, count, &bound, &is_empty); !status.ok()) {
+      return is_empty ? Status() : status;
+    }
+    TuningCall call(bound);
+    TUNEONCE_ASSIGN_OR_RETURN(plan, LaunchExplainer(impl, stream).Explain(call));
+    return Status();
+  }));
+  return plan;
+}
+
+Result<LaunchPlan> TunedKernel::Explain(CUstream stream, const Shape& shape) const {
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  LaunchPlan plan;
+  TUNEONCE_RETURN_IF_ERROR(impl->Guarded([&]() -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
+                              impl->CallOf(stream, shape, WarmupInputs::Use::kKey, "a question"));
+    if (!call) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(plan, LaunchExplainer(impl, stream).Explain(*call));
+    return Status();
+  }));
+  return plan;
+}
+
+Result<std::optional<TuningCall>> TunedKernel::Impl::CallToPin(const Shape& shape, const char* what, LaunchKey* key) {
+  if (InsideCallback()) {
+    return FailedPreconditionError(absl::StrCat(what, " was called from inside a callback of this library"));
+  }
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
+                            CallOf(/*stream=*/nullptr, shape, WarmupInputs::Use::kKey, what));
+  if (call) TUNEONCE_RETURN_IF_ERROR(ready_keys.SelectionKeyOf(call->call(), key));
+  return call;
+}
+
+Status TunedKernel::Impl::Pin(const Shape& shape, const NamedConfig& config, PinFor how_long) {
+  const ReadyKeys::Reader reader(ready_keys);
+  LaunchKey key;
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallToPin(shape, "pin", &key));
+  if (!call) {
+    return InvalidArgumentError("kernel '" + definition->name() +
+                                "', pin: a shape with 0 elements is never launched, and cannot be pinned");
+  }
+  Status pinned = chooser.Pin(*call, key, config, how_long);
+  if (ready_keys.selections().IsPinned(key)) misses.Forget(key);
+  return pinned.WithPrefix("kernel '" + definition->name() + "', pin");
+}
+
+Status TunedKernel::Impl::Unpin(const Shape& shape) {
+  const ReadyKeys::Reader reader(ready_keys);
+  LaunchKey key;
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallToPin(shape, "unpin", &key));
+  if (!call)
+    return NotFoundError("kernel '" + definition->name() + "', unpin: a shape with 0 elements is never pinned");
+  return chooser.Unpin(*call, key).WithPrefix("kernel '" + definition->name() + "', unpin");
+}
+
+Status TunedKernel::Pin(const Shape& shape, const NamedConfig& config, PinFor how_long) {
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  return impl->Guarded([&] { return impl->Pin(shape, config, how_long); });
+}
+
+Status TunedKernel::Unpin(const Shape& shape) {
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  return impl->Guarded([&] { return impl->Unpin(shape); });
 }
 
 }  // namespace v0

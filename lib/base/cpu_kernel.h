@@ -1,9 +1,9 @@
-#ifndef TUNEONCE_CPU_DEVICE_KERNEL_H_
-#define TUNEONCE_CPU_DEVICE_KERNEL_H_
+#ifndef TUNEONCE_LIB_BASE_CPU_KERNEL_H_
+#define TUNEONCE_LIB_BASE_CPU_KERNEL_H_
 
-/// How a kernel for the CPU device is written. CpuToolchain puts this text before every kernel, so a kernel needs no
-/// include of its own; include it for an editor's sake. It includes nothing: a candidate compiles in a fraction of a
-/// second.
+/// How a kernel for the CPU device is written. The library puts this text before every kernel, so a kernel needs no
+/// include of its own; include it for an editor's sake, as tuneonce/cpu_device/kernel.h of an installation. It includes
+/// nothing: a candidate compiles in a fraction of a second.
 ///
 ///   static void axpy(const tuneonce_block& block, float a, const float* x, float* y, int n) {
 ///     int begin = block.x * TILE, end = begin + TILE < n ? begin + TILE : n;
@@ -162,4 +162,4 @@ struct Kernel<kFunction, void (*)(const tuneonce_block&, Parameters...) noexcept
 /// Makes a function launchable under its own name.
 #define TUNEONCE_CPU_KERNEL(function) TUNEONCE_CPU_KERNEL_WITH_SHARED(function, 0)
 
-#endif  // TUNEONCE_CPU_DEVICE_KERNEL_H_
+#endif  // TUNEONCE_LIB_BASE_CPU_KERNEL_H_

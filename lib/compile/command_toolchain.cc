@@ -1,0 +1,54 @@
+#include "compile/command_toolchain.h"
+
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "compile/dependency_file.h"
+#include "compile/tool.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+Result<std::string> CommandToolchain::Version() const {
+  TUNEONCE_ASSIGN_OR_RETURN(CompilerCommand command, row_.find(*tools_));
+  return std::move(command.version);
+}
+
+std::string CommandToolchain::Description() const {
+  Result<CompilerCommand> command = row_.find(*tools_);
+  return command.ok() ? command->description : command.status().message();
+}
+
+Result<Artifact> CommandToolchain::DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                                             const WaitLimits& limits) const {
+  if (target.is_cpu_device != (row_.kind == SourceKind::kCpuCpp)) {
+    return InvalidArgumentError(
+        absl::StrCat("a ", std::string(SourceKindName(row_.kind)), " source ",
+                     target.is_cpu_device ? "cannot run on the CPU device" : "runs on the CPU device only"));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(const CompilerCommand command, row_.find(*tools_));
+  TUNEONCE_ASSIGN_OR_RETURN(const TemporaryFolder folder, tools_->MakeFolder());
+  CommandRun run{source, hints, target, limits, *tools_, folder, command};
+  TUNEONCE_RETURN_IF_ERROR(row_.prepare(&run));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile(row_.input, run.text));
+  const std::string output = absl::StrCat(folder.path(), "/", row_.output);
+  std::vector<std::string> arguments = command.words;
+  arguments.insert(arguments.end(), run.arguments.begin(), run.arguments.end());
+  arguments.insert(arguments.end(), {input, "-o", output});
+  run.started = FileClock();
+  const auto start = std::chrono::steady_clock::now();
+  TUNEONCE_ASSIGN_OR_RETURN(run.artifact.log, RunCompiler(arguments, folder, limits, run.environment));
+  run.artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Result<std::string> image = ReadFile(output);
+  if (!image.ok() || image->empty()) {
+    return InternalError(absl::StrCat(arguments[0], " exited with code 0, but its output file is missing or empty"));
+  }
+  run.artifact.image = *std::move(image);
+  TUNEONCE_RETURN_IF_ERROR(row_.finish(&run));
+  if (!run.note.empty()) absl::StrAppend(&run.artifact.log, run.artifact.log.empty() ? "" : "\n", run.note);
+  return std::move(run.artifact);
+}
+
+}  // namespace v0
+}  // namespace tuneonce
