@@ -35,8 +35,9 @@ if [ "$mode" != default ]; then
   if grep 'absl::' "$work/symbols" "$work/symbols_of_tools"; then
     echo "a shared library shows Abseil symbols"; exit 1
   fi
-  if [ "$mode" = minimal ] && command -v abidw > /dev/null; then  # Its public ABI is what was committed.
+  if [ "$mode" = minimal ] && command -v abidw > /dev/null; then  # Their public ABI is what was committed.
     "$source/scripts/abi" "$work/tuneonce/lib/libtuneonce.so"
+    "$source/scripts/abi" "$work/tuneonce/tools/libtuneonce_tools.so"
   fi
   grep -q 'tuneonce::v[0-9]*::TunedKernel::Create' "$work/symbols" || { echo "the API is not exported"; exit 1; }
 fi
