@@ -4,7 +4,7 @@
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tuneonce)
 
-install(TARGETS tuneonce EXPORT tuneonceTargets
+install(TARGETS tuneonce tuneonce_tools EXPORT tuneonceTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
 install(TARGETS tuneonce_cpu_driver LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
@@ -45,6 +45,7 @@ if(BUILD_SHARED_LIBS)
   set(pkgconfig_requires "")
   set(pkgconfig_defines "-DTUNEONCE_SHARED")
   set(pkgconfig_libraries "")
+  set(pkgconfig_tools_libraries "")
 else()  # What it uses; hidden, and its run path says where the CPU device lies.
   set(pkgconfig_requires "absl_strings absl_str_format absl_cleanup")
   if(TUNEONCE_WITH_SQLITE)
@@ -52,6 +53,8 @@ else()  # What it uses; hidden, and its run path says where the CPU device lies.
   endif()
   set(pkgconfig_defines "")
   set(pkgconfig_libraries "-Wl,--exclude-libs,libtuneonce.a -Wl,-rpath,\${libdir} -ldl -pthread")
+  set(pkgconfig_tools_libraries "-Wl,--exclude-libs,libtuneonce_tools.a")
 endif()
 configure_file(cmake/tuneonce.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tuneonce.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tuneonce.pc DESTINATION ${pkgconfig_folder} COMPONENT development)
+configure_file(cmake/tuneonce_tools.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tuneonce_tools.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tuneonce.pc ${CMAKE_CURRENT_BINARY_DIR}/tuneonce_tools.pc DESTINATION ${pkgconfig_folder} COMPONENT development)

@@ -13,7 +13,7 @@ inline namespace v0 {
 
 /// Encodes an artifact with its key and a checksum of both, for stores and exported files. An artifact that is found
 /// under another key is not a hit.
-std::string EncodeChecksummedArtifact(const Fingerprint& key, const Artifact& artifact);
+TUNEONCE_API std::string EncodeChecksummedArtifact(const Fingerprint& key, const Artifact& artifact);
 /// Decodes an artifact. Errors: InvalidArgument if the bytes are damaged, of another version, or of another key.
 TUNEONCE_API Result<Artifact> DecodeChecksummedArtifact(const Fingerprint& key, std::string_view bytes);
 

@@ -27,12 +27,17 @@ fi
 grep '"command"' "$work/compile_commands.json" | grep -v -- "-o tuneonce/" | grep -q -- '-std=c++20'
 cmake --build "$work" --target consumer > "$work/log" || { cat "$work/log"; exit 1; }
 if [ "$mode" != default ]; then
-  nm -DC --defined-only "$work/tuneonce/lib/libtuneonce.so" > "$work/symbols"
-  if grep 'absl::' "$work/symbols"; then
-    echo "libtuneonce.so shows Abseil symbols"; exit 1
+  nm -DC --defined-only "$work/tuneonce/tools/libtuneonce_tools.so" > "$work/symbols_of_tools"
+  if grep ' T tuneonce::' "$work/symbols_of_tools" | grep -v 'tuneonce::v[0-9]*::SummaryTable'; then
+    echo "libtuneonce_tools.so shows more than report.h has without JSON"; exit 1
   fi
-  if [ "$mode" = minimal ] && command -v abidw > /dev/null; then  # Its public ABI is what was committed.
+  nm -DC --defined-only "$work/tuneonce/lib/libtuneonce.so" > "$work/symbols"
+  if grep 'absl::' "$work/symbols" "$work/symbols_of_tools"; then
+    echo "a shared library shows Abseil symbols"; exit 1
+  fi
+  if [ "$mode" = minimal ] && command -v abidw > /dev/null; then  # Their public ABI is what was committed.
     "$source/scripts/abi" "$work/tuneonce/lib/libtuneonce.so"
+    "$source/scripts/abi" "$work/tuneonce/tools/libtuneonce_tools.so"
   fi
   grep -q 'tuneonce::v[0-9]*::TunedKernel::Create' "$work/symbols" || { echo "the API is not exported"; exit 1; }
 fi

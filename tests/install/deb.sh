@@ -30,7 +30,7 @@ cmake --build by_cmake > /dev/null
 by_cmake/consumer /tmp/store/store.db softmax
 cp -r by_cmake/bundles by_pkg_config
 g++ -std=c++17 -O1 -Iby_pkg_config consumer/main.cc consumer/use.cc consumer/own_absl.cc -o by_pkg_config/consumer \
-  $(pkg-config --cflags --libs tuneonce)
+  $(pkg-config --cflags --libs tuneonce_tools)
 by_pkg_config/consumer /tmp/store/store.db softmax
 if [ -e /usr/share/man/man1/tuneonce.1* ]; then man tuneonce > /dev/null; fi
 test -s /usr/share/doc/libtuneonce0/copyright

@@ -13,7 +13,7 @@ headers=$source/.deps/cuda/include
 other=$work/source
 mkdir "$other"
 git -C "$source" ls-files -z | (cd "$source" && xargs -0 cp --parents -t "$other")
-grep -rlZ 'inline namespace v0' "$other"/{include,lib,cpu_device} | xargs -0 sed -i 's/inline namespace v0/inline namespace v1/'
+grep -rlZ 'inline namespace v0' "$other"/{include,lib,tools,cpu_device} | xargs -0 sed -i 's/inline namespace v0/inline namespace v1/'
 sed -i 's/^\( *project(tuneonce.*VERSION\) [0-9.]*/\1 1.0.0/; s/^\( *VERSION\) 0\.[0-9.]*/\1 1.0.0/' "$other/CMakeLists.txt"
 for version in 0 1; do
   from=$source

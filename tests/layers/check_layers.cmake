@@ -3,7 +3,7 @@
 # driver round the capture guard, and every use of std::filesystem (lib/base/file.h says why).
 # The areas of lib/, then those of tools/.
 set(order base cuda definition tile_ir launch bundle compile measure store worker shared ranks search runtime
-  inspect compare report report_page)
+  report inspect compare report_page)
 # Public headers by area; the umbrella, tuneonce.h, stands over all of lib/.
 set(public_base api fingerprint result status)
 set(public_cuda context device device_buffer stream)

@@ -20,8 +20,7 @@ struct BackEnd {
 
 /// The variants that are called `name`; if no variant is, those whose names begin with it and an underscore, as
 /// "tile_cpp_D64" begins with "tile_cpp".
-TUNEONCE_API std::vector<const Variant*> VariantsNamed(const std::string& name,
-                                                       const std::vector<const Variant*>& variants);
+std::vector<const Variant*> VariantsNamed(const std::string& name, const std::vector<const Variant*>& variants);
 
 /// `backend`: a back end (Variant::BackendName), of whose variants those are meant that have the kind of source of the
 /// first that runs on the problem's target, so that nothing stands in for it; else VariantsNamed; empty: the whole

@@ -61,7 +61,7 @@ struct KernelComparison {
 
 /// OK if a caller passes both the same arguments: kinds, access, dtypes and dims of tensors and scalars agree, in
 /// order; names may differ, but for dims'. Errors: InvalidArgument, naming the first parameter that differs.
-TUNEONCE_API Status CheckSameSignature(const KernelDefinition& a, const KernelDefinition& b);
+Status CheckSameSignature(const KernelDefinition& a, const KernelDefinition& b);
 
 /// Compares B with A on these arguments. A kernel without a config is searched first, as by exhaustive_search (once if
 /// A and B are the same). Then both run in interleaved pairs on the same copies of the arguments. B's outputs are
@@ -70,9 +70,8 @@ TUNEONCE_API Status CheckSameSignature(const KernelDefinition& a, const KernelDe
 ///
 /// REQUIRES and errors: as for exhaustive_search; those of CheckSameSignature; the error of either kernel that cannot
 /// run here (guards, no variant for the target, no compiler) with the prefix "A: " or "B: "; any error of A.
-TUNEONCE_API Result<KernelComparison> CompareKernels(const ComparedKernel& a, const ComparedKernel& b,
-                                                     StreamView stream, const std::vector<Argument>& arguments,
-                                                     const SearchOptions& options = {});
+Result<KernelComparison> CompareKernels(const ComparedKernel& a, const ComparedKernel& b, StreamView stream,
+                                        const std::vector<Argument>& arguments, const SearchOptions& options = {});
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tuneonce/api.h"
 #include "tuneonce/trial.h"
 
 namespace tuneonce {
@@ -25,15 +24,15 @@ TUNEONCE_API double LogMargin(const Speedup& speedup);
 /// Returns the mean log-ratio of samples that were taken in pairs, in microseconds, so that a slowdown of both cancels.
 /// The interval is valid whenever sampling stopped (StoppedEarlyMargin). Empty for less than two pairs. REQUIRES: both
 /// lists have the same length, and all samples are positive.
-TUNEONCE_API std::optional<Speedup> PairedSpeedup(const std::vector<double>& a_us, const std::vector<double>& b_us);
+std::optional<Speedup> PairedSpeedup(const std::vector<double>& a_us, const std::vector<double>& b_us);
 
 /// Returns the speedup between two measurements at different times with independent errors. The squares of the relative
 /// margins add up to that of the log-ratio (to first order). The interval does not cover differences between the two
 /// times. Empty if one has no time or no margin.
-TUNEONCE_API std::optional<Speedup> SpeedupOf(const Measurement& a, const Measurement& b);
+std::optional<Speedup> SpeedupOf(const Measurement& a, const Measurement& b);
 
 /// The geometric mean of ratios that are independent of each other. REQUIRES: there is one.
-TUNEONCE_API Speedup GeometricMean(const std::vector<Speedup>& speedups);
+Speedup GeometricMean(const std::vector<Speedup>& speedups);
 
 /// What to do about a change from A to B.
 enum class Verdict {
@@ -44,12 +43,12 @@ enum class Verdict {
 };
 
 /// "accept", "minor", "no_change", "revert".
-TUNEONCE_API std::string_view VerdictName(Verdict verdict);
+std::string_view VerdictName(Verdict verdict);
 
 /// Returns the verdict by time alone.
-TUNEONCE_API Verdict VerdictOf(const Speedup& speedup);
+Verdict VerdictOf(const Speedup& speedup);
 /// Returns whether the whole interval has the same verdict. If not, more samples may change it.
-TUNEONCE_API bool IsConclusive(const Speedup& speedup);
+bool IsConclusive(const Speedup& speedup);
 
 }  // namespace v0
 }  // namespace tuneonce

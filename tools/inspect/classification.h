@@ -19,10 +19,10 @@ struct Classification {
 };
 
 /// A pure function of the evidence: the tree of docs/spaces.md, from the top.
-TUNEONCE_API Classification Classify(const KernelEvidence& evidence);
+Classification Classify(const KernelEvidence& evidence);
 
 /// Whether the family's kernels are bound by memory at all sizes: their blocks share nothing.
-TUNEONCE_API bool IsMemoryBound(const Family& family);
+bool IsMemoryBound(const Family& family);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -19,7 +19,7 @@ inline namespace v0 {
 /// Which family a bundle's kernel is of, by the code of its variants, and where the space that it declares departs from
 /// what that family's kernels want. In `report`: it asks all that is before it, and what it says is for people and
 /// tools to look at; nothing is tuned by it.
-struct TUNEONCE_API ClassifiedBundle {
+struct ClassifiedBundle {
   struct Options {
     std::optional<Target> target;              ///< None: sm_90, or the first known GPU that has variants.
     std::map<std::string, std::int64_t> dims;  ///< In place of the example's, for the arithmetic intensity.

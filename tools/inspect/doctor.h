@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/api.h"
-
 namespace tuneonce {
 inline namespace v0 {
 
@@ -22,19 +20,19 @@ struct DoctorReport {
   std::vector<DoctorFinding> findings;
 
   /// True if some device can tune: a GPU with NVRTC, or the CPU device with a C++ compiler.
-  TUNEONCE_API bool can_tune() const;
+  bool can_tune() const;
   /// One line per finding, advice below it.
-  TUNEONCE_API std::string ToString() const;
+  std::string ToString() const;
 };
 
 class Runtime;
 
 /// Looks at this machine, as a Runtime sees it. Starts the tools it finds to ask their version; loads drivers. Takes
 /// about 0.1 s.
-TUNEONCE_API DoctorReport RunDoctor(const Runtime& runtime);
+DoctorReport RunDoctor(const Runtime& runtime);
 
 /// A doctor's findings as a JSON object {"ok", "findings": [...]}.
-TUNEONCE_API std::string DoctorJson(const DoctorReport& report);
+std::string DoctorJson(const DoctorReport& report);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "inspect/kernel_evidence.h"
-#include "tuneonce/api.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -16,7 +15,7 @@ inline namespace v0 {
 /// instructions.
 /// Errors: InvalidArgument for what is no PTX or has no such kernel; Unimplemented for a kernel that calls a function
 /// of its own. Time is bounded by the size.
-TUNEONCE_API Result<KernelEvidence> PtxEvidence(std::string_view ptx, std::string_view symbol);
+Result<KernelEvidence> PtxEvidence(std::string_view ptx, std::string_view symbol);
 
 }  // namespace v0
 }  // namespace tuneonce

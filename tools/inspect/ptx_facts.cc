@@ -9,11 +9,11 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-constexpr int kMaxPasses = 64;  // Facts come once round each loop per pass; what is not settled then stays unsaid.
+constexpr int kMaxPtxPasses = 64;  // Facts come once round each loop per pass; what is not settled then stays unsaid.
 constexpr std::uint32_t kOfOneMove = kPtxShuffled | kPtxScanned | kPtxShared;
 constexpr std::size_t kMaxOrigins = 32;
 
-std::size_t At(int number) { return static_cast<std::size_t>(number); }
+std::size_t Slot(int number) { return static_cast<std::size_t>(number); }
 bool Starts(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
 /// One of 64 bits, by Fibonacci hashing: numbers of accumulators are multiples of powers of two apart.
@@ -70,22 +70,22 @@ class PtxSpreader {
   }
 
   void Unite(int accumulator, int with) {
-    roots_[At(Root(accumulator))] = Root(with);
-    is_accumulator_[At(accumulator)] = true;
+    roots_[Slot(Root(accumulator))] = Root(with);
+    is_accumulator_[Slot(accumulator)] = true;
   }
 
   int Root(int of) {
-    while (roots_[At(of)] != of) of = roots_[At(of)] = roots_[At(roots_[At(of)])];
+    while (roots_[Slot(of)] != of) of = roots_[Slot(of)] = roots_[Slot(roots_[Slot(of)])];
     return of;
   }
 
   void Add(const PtxOperand& to, const PtxFacts::OfRegister& what) {
     for (int number : to.registers) {
-      PtxFacts::OfRegister& of = facts_.registers[At(number)];
+      PtxFacts::OfRegister& of = facts_.registers[Slot(number)];
       PtxFacts::OfRegister before = of;
       PtxFacts::OfRegister added = what;
       // What an accumulator starts from, zeros, is often a copy of another one's register.
-      if (is_accumulator_[At(number)]) added.products = BitOf(At(Root(number)));
+      if (is_accumulator_[Slot(number)]) added.products = BitOf(Slot(Root(number)));
       if ((what.facts & kPtxProduct) == 0) added.products = 0;
       of.Merge(added);
       is_changed_ |= of.facts != before.facts || of.origins != before.origins || of.products != before.products ||
@@ -126,7 +126,7 @@ class PtxSpreader {
     PtxFacts::OfRegister what;
     what.facts = kPtxProduct;
     const std::vector<int>& results = instruction.operands[0].registers;
-    what.products = BitOf(results.empty() ? at : At(Root(results[0])));
+    what.products = BitOf(results.empty() ? at : Slot(Root(results[0])));
     Add(instruction.operands[0], what);
   }
 
@@ -263,7 +263,7 @@ bool PtxFacts::AreTwoElements(const OfRegister& a, const OfRegister& b) {
 
 PtxFacts::OfRegister PtxFacts::Of(const PtxOperand& operand) const {
   OfRegister all;
-  for (int number : operand.registers) all.Merge(registers[At(number)]);
+  for (int number : operand.registers) all.Merge(registers[Slot(number)]);
   return all;
 }
 
@@ -284,7 +284,7 @@ bool PtxFacts::JoinsThreads(const PtxInstruction& fold) const {
 PtxFacts PtxFacts::Of(const PtxKernel& kernel) {
   PtxFacts facts;
   PtxSpreader spreader(kernel, &facts);
-  for (int pass = 0; pass < kMaxPasses && spreader.Pass();) ++pass;
+  for (int pass = 0; pass < kMaxPtxPasses && spreader.Pass();) ++pass;
   return facts;
 }
 

@@ -14,7 +14,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// A family's space as people and tools look at it: what it has on some targets, for a shape or for all.
-struct TUNEONCE_API ShownFamily {
+struct ShownFamily {
   struct OnTarget {
     Target target;
     Status status;  ///< Why it has no configs there.

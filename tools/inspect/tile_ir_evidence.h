@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "inspect/kernel_evidence.h"
-#include "tuneonce/api.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -14,7 +13,7 @@ inline namespace v0 {
 /// followed from loads to stores, through loops. Nothing is run, and time is bounded by the size. Errors:
 /// InvalidArgument with the offset of what is wrong, or of an operation that no version until 13.5 has; NotFound for
 /// the symbol.
-TUNEONCE_API Result<KernelEvidence> TileIrEvidence(std::string_view bytecode, std::string_view symbol);
+Result<KernelEvidence> TileIrEvidence(std::string_view bytecode, std::string_view symbol);
 
 }  // namespace v0
 }  // namespace tuneonce

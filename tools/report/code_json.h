@@ -20,11 +20,11 @@ struct RecordedCode {
 /// A file of records (RecordsToJson) that carries code, too: its field "code" is a list of {"key", "bytes"}, the bytes
 /// with their key and a checksum, in base64. Not in builds without JSON. REQUIRES: `records_json` is of
 /// RecordsToJson.
-TUNEONCE_API std::string WithCode(const std::string& records_json, const std::vector<RecordedCode>& code);
+std::string WithCode(const std::string& records_json, const std::vector<RecordedCode>& code);
 
 /// The code of such a file; none of one without. Errors: InvalidArgument, naming the piece (from 0), for what is
 /// damaged or lies under another key than its own.
-TUNEONCE_API Result<std::vector<RecordedCode>> CodeFromJson(const std::string& json);
+Result<std::vector<RecordedCode>> CodeFromJson(const std::string& json);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tuneonce/api.h"
 #include "tuneonce/config.h"
 
 namespace tuneonce {
@@ -14,13 +13,13 @@ inline namespace v0 {
 // format of records has another one, which keeps the values' types. Not in builds without JSON.
 
 /// A config by its axes: {"TILE": 64, "backend": "tile"}.
-TUNEONCE_API nlohmann::ordered_json ConfigJson(const Config& config);
+nlohmann::ordered_json ConfigJson(const Config& config);
 
 /// The shape "M=64, N=32" as {"M": 64, "N": 32}.
-TUNEONCE_API nlohmann::ordered_json ShapeJson(const std::string& shape);
+nlohmann::ordered_json ShapeJson(const std::string& shape);
 
 /// Either of them as text: "TILE=64, backend=tile". A value that is an array or an object is left out.
-TUNEONCE_API std::string SettingsText(const nlohmann::ordered_json& settings);
+std::string SettingsText(const nlohmann::ordered_json& settings);
 
 }  // namespace v0
 }  // namespace tuneonce

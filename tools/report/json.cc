@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "inspect/doctor.h"
 #include "report/config_json.h"
 #include "report/reading_fields.h"
 #include "runtime/recorded_result.h"
@@ -108,19 +107,6 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
                   {"peak_bytes", result.cost.peak_bytes},
                   {"workers_replaced", result.cost.workers_replaced}};
   // A tool's message may hold bytes that are no UTF-8.
-  return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
-}
-
-std::string DoctorJson(const DoctorReport& report) {
-  Json json;
-  json["ok"] = report.can_tune();
-  json["findings"] = Json::array();
-  for (const DoctorFinding& finding : report.findings) {
-    json["findings"].push_back({{"name", finding.name},
-                                {"found", finding.found},
-                                {"detail", finding.detail},
-                                {"advice", finding.advice.empty() ? Json(nullptr) : Json(finding.advice)}});
-  }
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 

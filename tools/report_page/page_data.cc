@@ -12,7 +12,9 @@
 #include "absl/strings/str_replace.h"
 #include "base/number_text.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -173,4 +175,6 @@ std::string PageDetails(const ReportData& data, std::size_t most_bytes) {
   return page;
 }
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce

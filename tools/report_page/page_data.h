@@ -6,7 +6,9 @@
 
 #include "report_data.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 
 // The JSON script elements that page/data.js reads. No name can end an element.
 
@@ -19,6 +21,8 @@ std::string PageDetails(const ReportData& data, std::size_t most_bytes);
 
 inline constexpr std::size_t kEntriesPerBlock = 64;
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce
 
 #endif  // TUNEONCE_TOOLS_REPORT_PAGE_PAGE_DATA_H_

@@ -6,7 +6,9 @@
 #include "base/printable.h"
 #include "store/stored_enums.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -129,4 +131,6 @@ ReportEntry RecordEntry(const TuningRecord& record, ReportData* data) {
   return entry;
 }
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce

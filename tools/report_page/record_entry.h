@@ -5,7 +5,9 @@
 
 #include "report_data.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 
 /// Makes the entry of a record for a report, and adds its configs to `data`.
 ReportEntry RecordEntry(const TuningRecord& record, ReportData* data);
@@ -15,6 +17,8 @@ std::string WhyText(const TuningRecord& record);
 /// Makes the entry of a search.
 std::string WhyText(SelectionReason reason);
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce
 
 #endif  // TUNEONCE_TOOLS_REPORT_PAGE_RECORD_ENTRY_H_

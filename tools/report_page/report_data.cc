@@ -21,7 +21,9 @@
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -155,4 +157,6 @@ ConfigId ReportData::Intern(const Json& axes) {
   return found->second;
 }
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce

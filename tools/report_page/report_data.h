@@ -12,7 +12,9 @@
 #include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 
 /// A config, known by its axes and values. A value.
 struct ReportConfig {
@@ -66,6 +68,8 @@ class ReportData {
 /// Whether a file begins as SQLite's do.
 bool IsSqliteFile(const std::string& path);
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce
 
 #endif  // TUNEONCE_TOOLS_REPORT_PAGE_REPORT_DATA_H_

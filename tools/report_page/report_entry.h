@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 
 /// A place in ReportData::configs.
 using ConfigId = std::size_t;
@@ -61,6 +63,8 @@ struct ReportEntry {
   nlohmann::ordered_json more = nlohmann::ordered_json::object();
 };
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce
 
 #endif  // TUNEONCE_TOOLS_REPORT_PAGE_REPORT_ENTRY_H_

@@ -6,7 +6,9 @@
 #include "page_data.h"
 #include "report_page_html.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 namespace {
 
 // Where the data goes in page/page.html.
@@ -29,4 +31,6 @@ std::string ReportPage(const ReportData& data) {
   return page;
 }
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce

@@ -6,7 +6,9 @@
 
 #include "report_data.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 
 /// What a page has at most: a browser shows it within two seconds, and a mail takes it. Of 10^5 records what is too
 /// much are candidates.
@@ -16,6 +18,8 @@ inline constexpr std::size_t kMostPageBytes = 20'000'000;
 /// licence (third_party/echarts). It loads nothing, which its Content-Security-Policy holds it to.
 std::string ReportPage(const ReportData& data);
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce
 
 #endif  // TUNEONCE_TOOLS_REPORT_PAGE_REPORT_PAGE_H_

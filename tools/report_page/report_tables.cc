@@ -10,7 +10,9 @@
 #include "absl/strings/str_replace.h"
 #include "base/number_text.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 namespace {
 
 /// Returns a failure's message for Markdown, as one line of a table.
@@ -167,4 +169,6 @@ std::string ReportMarkdown(const ReportData& data) {
   return text;
 }
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce

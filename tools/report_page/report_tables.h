@@ -5,7 +5,9 @@
 
 #include "report_data.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 
 /// A line per candidate, after one with the columns' names; an entry without candidates has one of its own. As RFC 4180
 /// has it, with line feeds; a cell that a spreadsheet would take for a formula begins with an apostrophe.
@@ -14,6 +16,8 @@ std::string ReportCsv(const ReportData& data);
 /// A table of the entries for people, and under it what failed; in CommonMark with GitHub's tables.
 std::string ReportMarkdown(const ReportData& data);
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce
 
 #endif  // TUNEONCE_TOOLS_REPORT_PAGE_REPORT_TABLES_H_

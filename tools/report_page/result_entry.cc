@@ -11,7 +11,9 @@
 #include "record_entry.h"
 #include "store/stored_enums.h"
 
-namespace tuneonce::report {
+namespace tuneonce {
+inline namespace v0 {
+namespace report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -194,4 +196,6 @@ Result<ReportEntry> ResultEntry(const std::string& text, ReportData* data) {
   return entry;
 }
 
-}  // namespace tuneonce::report
+}  // namespace report
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,5 +1,5 @@
-"""public_symbols.py LIBRARY HEADERS: the symbols of a shared libtuneonce whose names, all parts of them, are in its public
-headers, as a list for libabigail. What else it shows is for its own command and tests."""
+"""public_symbols.py LIBRARY LIBRARY FOLDER FOLDER: the symbols of two shared libraries whose names, all parts of them,
+are in the public headers in the folders, as a list for libabigail. The others are for each other and components."""
 import pathlib
 import re
 import subprocess
@@ -7,10 +7,11 @@ import sys
 
 
 def main() -> None:
-    library, headers = sys.argv[1:]
-    text = " ".join(path.read_text() for path in sorted(pathlib.Path(headers).rglob("*.h")))
+    libraries, folders = sys.argv[1:3], sys.argv[3:]
+    text = " ".join(path.read_text() for folder in folders for path in sorted(pathlib.Path(folder).rglob("*.h")))
     words = set(re.findall(r"\w+", re.sub(r"//[^\n]*", "", text)))
-    listed = subprocess.run(["nm", "-D", "--defined-only", library], text=True, stdout=subprocess.PIPE, check=True).stdout
+    nm = ["nm", "-D", "--defined-only", *libraries]
+    listed = subprocess.run(nm, text=True, stdout=subprocess.PIPE, check=True).stdout
     symbols = [line.split()[2] for line in listed.splitlines() if len(line.split()) == 3]
     names = subprocess.run(["c++filt"], input="\n".join(symbols), text=True, stdout=subprocess.PIPE, check=True).stdout
     public = set()

@@ -1,9 +1,11 @@
-// Uses every layer of an installed tuneonce: a search and a launch on the CPU device; with the arguments STORE BUNDLE
-// also a store on disk, a bundle by folder or name, and one that is embedded. Exit code 0 only if all worked.
+// Uses every layer of an installed tuneonce: a search and a launch on the CPU device, and the table of a result; with the
+// arguments STORE BUNDLE also a store on disk, a bundle by folder or name, and one that is embedded. Exit code 0 only if
+// all worked.
 #include <cstdio>
 #include <string>
 
 #include "own_absl.h"
+#include "tuneonce/report.h"
 #include "use.h"
 #include "vector_add_bundle.h"
 
@@ -18,10 +20,18 @@ tuneonce::Status RememberAndLoad(const std::string& store, const std::string& bu
   return Bundle::Load(vector_add_bundle).status().WithPrefix("the embedded bundle");
 }
 
+tuneonce::Status Report() {
+  tuneonce::TuningResult result;
+  result.kernel = "set";
+  return tuneonce::SummaryTable(result).find("set: 0 measured") == 0 ? tuneonce::Status()
+                                                                     : tuneonce::InternalError("the table is wrong");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   tuneonce::Status status = UseTuneonce();
+  if (status.ok()) status = Report();
   if (status.ok() && argc == 3) status = RememberAndLoad(argv[1], argv[2]);
   bool own_absl = absl::StrCat("a", "b") == "own:ab" && absl::Status(3).code() == 3;
   std::printf("consumer: %s, own absl %s\n", status.ToString().c_str(), own_absl ? "untouched" : "BROKEN");
