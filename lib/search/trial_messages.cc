@@ -3,7 +3,7 @@
 #include <array>
 #include <type_traits>
 
-#include "base/message.h"
+#include "base/encoding.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -149,7 +149,7 @@ class FieldWriter {
   std::string Take() { return writer_.Take(); }
 
  private:
-  MessageWriter writer_;
+  Encoder writer_;
 };
 
 class FieldReader {
@@ -202,7 +202,7 @@ class FieldReader {
   Status Done() { return reader_.Done(); }
 
  private:
-  MessageReader reader_;
+  Decoder reader_;
 };
 
 }  // namespace

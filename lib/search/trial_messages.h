@@ -95,7 +95,7 @@ struct TrialReply {
 
 template <typename Message>
 std::string EncodeMessage(const Message& message);
-/// Errors: Internal, as MessageReader::Done.
+/// Errors: Internal, as Decoder::Done.
 template <typename Message>
 Result<Message> DecodeMessage(std::string_view body);
 

@@ -40,7 +40,7 @@ enum class ChannelError {
   kProtocol,  ///< The bytes were not a message of this version. (Internal.)
 };
 
-/// Returns which kind of error a Channel or a MessageReader returned, or nullopt for any other status.
+/// Returns which kind of error a Channel or a Decoder returned, or nullopt for any other status.
 std::optional<ChannelError> ChannelErrorOf(const Status& status);
 
 /// One end of a pair of sockets for messages between a host and its worker.

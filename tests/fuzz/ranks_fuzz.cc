@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "ranks/checksummed_message.h"
+#include "base/encoding.h"
 #include "ranks/rank_messages.h"
 #include "ranks/rank_watch.h"
 #include "store/checksummed_artifact.h"
