@@ -23,12 +23,13 @@ double Milliseconds(double us) { return std::round(us) / 1000; }
 
 }  // namespace
 
-void AddTimeline(const TuningResult& result, const std::string& trace, Json* json) {
+void AddTimeline(const TuningRecord& result, const std::string& trace, Json* json) {
   const Json parsed = Json::parse(trace, nullptr, /*allow_exceptions=*/false);
   if (!parsed.is_object() || !parsed.contains("traceEvents")) return;
   std::map<std::string, std::size_t> success_of;  // By the name of its samples.
-  for (std::size_t i = 0; i < result.successes.size(); ++i) {
-    success_of.emplace("{" + Printable(result.successes[i].config.ToString()) + "}", i);
+  const std::vector<CandidateOutcome> successes = result.successes();
+  for (std::size_t i = 0; i < successes.size(); ++i) {
+    success_of.emplace("{" + Printable(successes[i].config.ToString()) + "}", i);
   }
   std::map<std::int64_t, std::size_t> track_of;
   Json tracks = Json::array(), spans = Json::array(), device = Json::array();

@@ -12,8 +12,8 @@
 #include "output.h"
 #include "records_store.h"
 #include "report/config_json.h"
-#include "runtime/recorded_result.h"
 #include "search_timeline.h"
+#include "store/record_origin.h"
 #include "store/memory_store.h"
 #include "tune_bundle.h"
 #include "tune_estimate.h"
@@ -27,7 +27,7 @@
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/timer.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -56,10 +56,10 @@ void PrintStored(const std::string& name, const BundleReport& report, bool json)
     Json all = {
         {"kernel", name}, {"device", report.device_name}, {"shape", ShapeJson(report.shape)}, {"from", "store"}};
     all["key"] = report.run.key;
-    all["best"] = {{"config", ConfigJson(record.config)},
-                   {"variant", record.variant},
-                   {"mean_us", record.measurement.mean_us},
-                   {"num_samples", record.measurement.num_samples}};
+    all["best"] = {{"config", ConfigJson(record.best.config)},
+                   {"variant", record.best.variant},
+                   {"mean_us", record.best.measurement.mean_us},
+                   {"num_samples", record.best.measurement.num_samples}};
     all["speedup_over_baseline"] = record.speedup_over_baseline ? Json(*record.speedup_over_baseline) : Json(nullptr);
     all["is_conclusive"] = record.is_conclusive;
     all["is_complete"] = record.is_complete;
@@ -70,9 +70,9 @@ void PrintStored(const std::string& name, const BundleReport& report, bool json)
   }
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
   PrintLine("the store has {%s} for %s, stored on %s by %s%s: nothing was searched; add --retune to search again",
-            record.config.ToString().c_str(), report.run.key.c_str(), DateOf(record.unix_seconds).c_str(),
+            record.best.config.ToString().c_str(), report.run.key.c_str(), DateOf(record.unix_seconds).c_str(),
             record.host.empty() ? "an unknown host" : record.host.c_str(), record.is_pinned ? ", pinned" : "");
-  if (record.measurement.mean_us > 0) PrintLine("the stored time is %.2f us", record.measurement.mean_us);
+  if (record.best.measurement.mean_us > 0) PrintLine("the stored time is %.2f us", record.best.measurement.mean_us);
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
@@ -87,7 +87,7 @@ void Print(const std::string& name, const BundleReport& report, bool json, const
     all["from"] = "search";
     all["key"] = report.run.key;
     TuningRecord here;
-    SayWhereAndWhen(&here);
+    StampOrigin(&here);
     all["driver_version"] = report.driver_version;
     all["host"] = here.host;
     all["unix_seconds"] = here.unix_seconds;

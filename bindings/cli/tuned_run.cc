@@ -7,7 +7,7 @@
 
 #include "runtime/tuned_kernel_on.h"
 #include "tuneonce/autotune_observer.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct KeepResult : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
-  TuningResult result;
+  void OnTuned(const std::string&, const std::string&, const TuningRecord& tuned) override { result = tuned; }
+  TuningRecord result;
 };
 
 }  // namespace

@@ -8,13 +8,12 @@
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
-#include "tuneonce/tuning_result.h"
 
 namespace tuneonce::cli {
 
 /// The results of a shape's warm-up, which tunes, and of its launches, which are hits.
 struct TunedRun {
-  TuningResult result;  ///< Without the compiled kernels, so that it outlives the context.
+  TuningRecord result;  ///< Without the compiled kernels, so that it outlives the context.
   /// The store's, which served without a search; null if there was one.
   std::shared_ptr<const TuningRecord> record;
   std::string key;  ///< "M<=128, x:float16"

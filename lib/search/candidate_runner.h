@@ -9,14 +9,14 @@
 
 #include "search/candidate.h"
 #include "tuneonce/trial.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// A candidate that was loaded, run and checked; or why it cannot be.
 struct PreparedTrial {
-  std::optional<Failure> failure;
+  std::optional<CandidateOutcome> failure;
   /// With a failure: it did not run, since it would have had to run on the caller's own inputs, and must not
   /// (SearchOptions::allow_trials_in_place). It counts as not measured.
   bool is_not_tried = false;
@@ -38,7 +38,7 @@ struct PreparedTrial {
 /// The result of verifying several candidates on one call.
 struct VerifiedTogether {
   /// One entry per candidate, in the given order. Empty for a correct one.
-  std::vector<std::optional<Failure>> failures;
+  std::vector<std::optional<CandidateOutcome>> failures;
   /// Not OK: the context was lost, or the search was cancelled, and no further trial is possible.
   Status fatal;
 };
@@ -68,7 +68,7 @@ class TUNEONCE_API CandidateRunner {
   /// and nothing else. Keeps nothing. REQUIRES: at least one candidate.
   virtual VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates,
                                           bool /*first_is_reference*/) {
-    return VerifiedTogether{std::vector<std::optional<Failure>>(candidates.size()), Status()};
+    return VerifiedTogether{std::vector<std::optional<CandidateOutcome>>(candidates.size()), Status()};
   }
   /// Frees what belongs to the trial alone, mainly its code. It will not run again.
   virtual void Release(std::size_t /*trial*/) {}
@@ -88,8 +88,8 @@ class TUNEONCE_API CandidateRunner {
     return prepared.kernel;
   }
   /// Why Sample failed of this trial alone, where the trial ended its process; else it could not be run or timed.
-  virtual FailureKind LossOf(std::size_t /*trial*/) const { return FailureKind::kRun; }
-  /// TuningResult::is_isolated, TuningCost::workers_replaced.
+  virtual OutcomeKind LossOf(std::size_t /*trial*/) const { return OutcomeKind::kRun; }
+  /// TuningRecord::is_isolated, TuningCost::workers_replaced.
   virtual bool is_isolated() const { return false; }
   virtual int workers_replaced() const { return 0; }
 

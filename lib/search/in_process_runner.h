@@ -131,7 +131,7 @@ class InProcessRunner final : public CandidateRunner {
   Status OpenTimer();
   Result<std::vector<double>> SampleInSession(const std::vector<Trial*>& trials);
   void Note(const std::string& line);
-  static PreparedTrial Fail(const Candidate& candidate, FailureKind kind, const Status& status);
+  static PreparedTrial Fail(const Candidate& candidate, OutcomeKind kind, const Status& status);
 
   StreamView stream_;
   const SearchOptions& options_;

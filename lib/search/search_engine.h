@@ -21,7 +21,7 @@
 #include "tuneonce/progress.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -125,14 +125,20 @@ class SearchEngine {
   Result<bool> WinnerKeepsMargin(std::size_t winner);
   bool RaceIsOverdue() const;
   Status CheckCancelled() const;
-  void Fail(std::size_t index, FailureKind kind, std::string message, bool is_transient = false);
-  /// Converts groups to successes, failures, duplicates and configs that were not measured, in the space's order. The
-  /// baseline represents its group, or else the earliest candidate does.
+  void Fail(std::size_t index, OutcomeKind kind, std::string message, bool is_transient = false);
+  /// Fills the record's candidates. The baseline represents its group, or else the earliest candidate does.
   void Collect();
+  /// Adds the outcome of a planned config to the record's candidates.
+  void AddOutcome(std::size_t index, CandidateOutcome outcome);
   void Conclude(const Race& race, std::size_t selection);
-  Success SuccessOf(const Group& group) const;
+  CandidateOutcome OutcomeOf(const Group& group) const;
   std::size_t Representative(const Group& group) const;
   void Choose();
+  /// What decided for the selected config.
+  SelectionReason Reason() const;
+  /// The device's state after the race, with the throttle reasons of before it.
+  static DeviceConditions ConditionsOf(const std::optional<DeviceReading>& before,
+                                       const std::optional<DeviceReading>& after);
   void AddCosts();
   Status AllFailed() const;
   /// Notes option axes whose values no candidate's compiler can tell apart.
@@ -173,18 +179,18 @@ class SearchEngine {
   Clock::time_point race_began_;
   Clock::time_point compiling_ends_ = Clock::time_point::max();  // But for one candidate.
   Clock::time_point ends_ = Clock::time_point::max();
-  std::map<std::size_t, Failure> failures_;
+  std::map<std::size_t, CandidateOutcome> failures_;
   std::set<std::size_t> not_measured_;
   std::string why_not_tried_;  // The reason for one of those that the runner did not try.
-  std::map<std::size_t, std::vector<VariantSubstitution>> substitutions_;
+  std::map<std::size_t, std::string> built_by_;  // The variant that built each planned config, if one did.
   struct TimingFailure {
-    FailureKind kind;
+    OutcomeKind kind;
     std::string message;
   };
   std::map<const Group*, TimingFailure> timing_failures_;
   int num_prepared_ = 0;
   Clock::time_point device_read_;
-  TuningResult result_;
+  TuningRecord record_;
 };
 
 }  // namespace v0

@@ -76,7 +76,7 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
     std::string configs = absl::StrJoin(entrants, ", ", [&](std::string* out, std::size_t entrant) {
       absl::StrAppend(out, "{", racing_[entrant]->candidate.config.ToString(), "}");
     });
-    return times.status().WithPrefix(absl::StrCat("kernel '", result_.kernel, "', one of the candidates ", configs));
+    return times.status().WithPrefix(absl::StrCat("kernel '", record_.key.kernel, "', one of the candidates ", configs));
   }
   // Whose fault was it? Each alone.
   std::vector<double> one_by_one;
@@ -109,7 +109,7 @@ Status SearchEngine::Decide() {
 Status SearchEngine::EnterRace() {
   winner_ = nullptr;
   racing_.clear();
-  result_.speedup_over_baseline.reset();
+  record_.speedup_over_baseline.reset();
   for (Group& group : groups_) {
     group.samples_us.clear();
     if (group.prepared->failure || timing_failures_.count(&group) > 0) continue;
@@ -124,7 +124,7 @@ Race SearchEngine::MakeRace() const {
   RaceOptions options;
   if (HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
   options.max_rounds = options_.max_rounds;
-  options.budget_ms = options_.gpu_budget_ms - result_.cost.gpu_seconds * 1000;
+  options.budget_ms = options_.gpu_budget_ms - record_.cost.gpu_seconds * 1000;
   options.seed = options_.seed;
   Race race(racing_.size(), options);
   // Each ran already, timed, when it was prepared.
@@ -164,7 +164,7 @@ void SearchEngine::TraceDevice() {
 Result<bool> SearchEngine::RunRace() {
   Span span(&runtime_.trace(), "race", absl::StrCat("race of ", racing_.size()));
   Race race = MakeRace();
-  result_.device_before = ReadDevice();
+  record_.device_before = ReadDevice();
   for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     Result<std::vector<double>> samples = SampleRound(round);
@@ -176,7 +176,7 @@ Result<bool> SearchEngine::RunRace() {
       if (std::isfinite((*samples)[i]) && (*samples)[i] > 0) continue;
       timing_failures_.emplace(
           racing_[round[i]],
-          TimingFailure{FailureKind::kRun, "the timer returned a time that is not a positive number"});
+          TimingFailure{OutcomeKind::kRun, "the timer returned a time that is not a positive number"});
     }
     race.Record(*samples);
     UnloadLosers(race);
@@ -184,17 +184,17 @@ Result<bool> SearchEngine::RunRace() {
     ReportRound(race);
     TraceDevice();
   }
-  result_.device_after = ReadDevice();
+  record_.device_after = ReadDevice();
   for (std::size_t i = 0; i < racing_.size(); ++i) {
     racing_[i]->samples_us = race.samples_us(i);
     racing_[i]->ties = race.Ties(i);
     racing_[i]->is_finalist = race.IsRacing(i);
   }
-  result_.cost.gpu_seconds += race.spent_ms() / 1000;
-  result_.cost.num_rounds += race.num_rounds();
-  result_.is_conclusive = race.is_conclusive();
+  record_.cost.gpu_seconds += race.spent_ms() / 1000;
+  record_.cost.num_rounds += race.num_rounds();
+  record_.is_conclusive = race.is_conclusive();
   SayAt(runtime_, LogLevel::kDebug, [&] {
-    return absl::StrCat(result_.kernel, ": ", racing_.size(), " raced for ", race.num_rounds(), " rounds, ",
+    return absl::StrCat(record_.key.kernel, ": ", racing_.size(), " raced for ", race.num_rounds(), " rounds, ",
                         race.spent_ms(), " ms on the device",
                         race.is_conclusive() ? "" : ", without a conclusive result");
   });
@@ -210,9 +210,9 @@ Result<bool> SearchEngine::RunRace() {
 
 void SearchEngine::Conclude(const Race& race, std::size_t selection) {
   winner_ = racing_[selection];
-  result_.drift = DriftOf(winner_->samples_us);
+  record_.drift = DriftOf(winner_->samples_us);
   if (HasBaseline(*racing_.front())) {
-    result_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, selection)));
+    record_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, selection)));
   }
 }
 
@@ -274,7 +274,7 @@ bool SearchEngine::TakeFailures(const FinalistChecks::Failures& failures) {
     Unload(*group);
     group->prepared->failure = failed->second;
     SayAt(runtime_, LogLevel::kDebug, [&] {
-      return absl::StrCat(result_.kernel, " {", group->candidate.config.ToString(), "}: ", failed->second.message);
+      return absl::StrCat(record_.key.kernel, " {", group->candidate.config.ToString(), "}: ", failed->second.message);
     });
   }
   return decides;
@@ -300,8 +300,8 @@ Result<bool> SearchEngine::FinalistsAreVerified() {
     if (failures.empty()) break;
     if (TakeFailures(failures)) return false;
   }
-  result_.verification = checks_->Verified(has_baseline || !options_.reference.empty());
-  for (const std::string& gap : result_.verification.gaps) result_.notes.push_back("not verified at " + gap);
+  record_.verification = checks_->Verified(has_baseline || !options_.reference.empty());
+  for (const std::string& gap : record_.verification.gaps) record_.notes.push_back("not verified at " + gap);
   return true;
 }
 
@@ -314,7 +314,7 @@ Result<bool> SearchEngine::WinnerKeepsMargin(std::size_t winner) {
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<double> times, SampleRound(order));
     if (times[0] <= 0 || times[1] <= 0) return false;
     sum += std::log(times[winner_first ? 1 : 0] / times[winner_first ? 0 : 1]);
-    result_.cost.gpu_seconds += (times[0] + times[1]) * 1e-6;
+    record_.cost.gpu_seconds += (times[0] + times[1]) * 1e-6;
   }
   return sum / options_.final_rounds > options_.baseline_margin;
 }

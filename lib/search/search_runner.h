@@ -49,7 +49,7 @@ class SearchRunner final : public CandidateRunner {
                                                      const Candidate& candidate) override {
     return runner_->CodeOf(prepared, candidate);
   }
-  FailureKind LossOf(std::size_t trial) const override { return runner_->LossOf(trial); }
+  OutcomeKind LossOf(std::size_t trial) const override { return runner_->LossOf(trial); }
   /// NVML is called in this process even if candidates run in a worker.
   std::optional<DeviceReading> ReadDevice() override { return watch_ ? watch_->Read() : std::nullopt; }
   bool is_isolated() const override { return isolated_ != nullptr; }

@@ -22,7 +22,6 @@ constexpr TensorMap::OutOfBounds LastOf(TensorMap::OutOfBounds) { return TensorM
 constexpr Verify LastOf(Verify) { return Verify::kOff; }
 constexpr CacheState LastOf(CacheState) { return CacheState::kWarm; }
 constexpr TrialTiming LastOf(TrialTiming) { return TrialTiming::kEvents; }
-constexpr FailureKind LastOf(FailureKind) { return FailureKind::kProtocol; }
 constexpr StatusCode LastOf(StatusCode) { return StatusCode::kDataLoss; }
 
 /// A Status in fields.
@@ -95,7 +94,7 @@ template <typename F, typename T, For<F, T, TrialRequest> = 0>
 void VisitFields(F& fields, T& m) {
   fields(m.trial);
 }
-template <typename F, typename T, For<F, T, Failure> = 0>
+template <typename F, typename T, For<F, T, CandidateOutcome> = 0>
 void VisitFields(F& fields, T& m) {
   fields(m.kind), fields(m.message), fields(m.is_transient);
 }
@@ -190,6 +189,11 @@ class FieldReader {
     T read{};
     (*this)(read);
     value = std::move(read);
+  }
+  /// Of a failure.
+  void operator()(OutcomeKind& kind) {
+    kind = reader_.Enum(OutcomeKind::kProtocol);
+    if (!IsFailure(kind)) reader_.Refuse("a message has an outcome that is not a failure");
   }
   template <typename T>
   void operator()(T& value) {

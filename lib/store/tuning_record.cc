@@ -1,5 +1,8 @@
 #include "tuneonce/tuning_record.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "base/encoding.h"
 #include "store/record_fields.h"
@@ -8,6 +11,17 @@
 
 namespace tuneonce {
 inline namespace v0 {
+namespace {
+
+template <typename IsWanted>
+std::vector<CandidateOutcome> CandidatesOf(const TuningRecord& record, const IsWanted& is_wanted) {
+  std::vector<CandidateOutcome> wanted;
+  std::copy_if(record.candidates.begin(), record.candidates.end(), std::back_inserter(wanted),
+               [&](const CandidateOutcome& candidate) { return is_wanted(candidate.kind); });
+  return wanted;
+}
+
+}  // namespace
 
 bool TuningKey::SameDevice(const TuningKey& other) const {
   return device_name == other.device_name && capability == other.capability && num_sms == other.num_sms;
@@ -20,6 +34,21 @@ bool TuningKey::SameKernel(const TuningKey& other) const {
 bool TuningKey::IsOtherSource(const TuningKey& other) const {
   return kernel == other.kernel && key_words == other.key_words && !(kernel_fingerprint == other.kernel_fingerprint);
 }
+
+std::vector<CandidateOutcome> TuningRecord::successes() const {
+  return CandidatesOf(*this, [](OutcomeKind kind) { return kind == OutcomeKind::kMeasured; });
+}
+
+std::vector<CandidateOutcome> TuningRecord::failures() const { return CandidatesOf(*this, IsFailure); }
+
+std::vector<CandidateOutcome> TuningRecord::duplicates() const {
+  return CandidatesOf(*this, [](OutcomeKind kind) { return kind == OutcomeKind::kDuplicate; });
+}
+
+std::vector<CandidateOutcome> TuningRecord::not_measured() const {
+  return CandidatesOf(*this, [](OutcomeKind kind) { return kind == OutcomeKind::kNotMeasured; });
+}
+
 namespace {
 
 /// Every format begins with this word: "tuner1", with the format's number in the last 16 bits.

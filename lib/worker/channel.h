@@ -17,7 +17,7 @@ inline namespace v0 {
 
 /// The version of the kinds of messages and their fields, which must be equal in a host and its worker. Any change of
 /// them needs a new version. A worker of another version is refused at its first message.
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 
 /// Maximum number of bytes of a message's body: the output limit of a compiler (base/process.h), twice.
 inline constexpr std::size_t kMostBodyBytes = std::size_t{2} << 30;

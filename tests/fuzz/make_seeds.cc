@@ -80,7 +80,7 @@ Status MakeTrials(const std::string& folder) {
   TrialReply reply;
   reply.status = Status::FromDriver(StatusCode::kInternal, "illegal address", 700, /*sticky=*/true);
   reply.handle = std::string(64, 'h');
-  reply.failure = Failure{Config(), FailureKind::kRun, "it failed", true};
+  reply.failure = CandidateOutcome::Failed(Config(), OutcomeKind::kRun, "it failed", true);
   reply.largest_difference = OutputDifference{"y", 1, 0.5};
   reply.times_us = {1.5, 2.5};
   reply.timer = "events";

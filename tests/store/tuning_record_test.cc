@@ -40,7 +40,7 @@ template <typename Enum>
 void CheckTable() {
   std::set<std::uint64_t> numbers;
   std::set<std::string_view> words;
-  for (const StoredValue<Enum>& each : StoredValues(Enum())) {
+  for (const auto& each : StoredValues(Enum())) {
     EXPECT_TRUE(numbers.insert(each.number).second) << each.word;
     EXPECT_TRUE(words.insert(each.word).second) << each.word;
     EXPECT_EQ(FromNumber<Enum>(each.number), each.value);
@@ -54,7 +54,7 @@ TEST(StoredEnumsTest, ANumberAndAWordMeanOneValue) {
   CheckTable<AxisKind>();
   CheckTable<TunedInputs>();
   CheckTable<SelectionReason>();
-  CheckTable<CandidateOutcome::Kind>();
+  CheckTable<OutcomeKind>();
 }
 
 }  // namespace

@@ -22,7 +22,7 @@
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/search_space.h"
 #include "tuneonce/toolchain.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {
 
@@ -75,7 +75,7 @@ class ScriptedRunner final : public CandidateRunner {
     if (candidate.source.content == "crash") {
       result.fatal = Status::FromDriver(StatusCode::kInternal, "illegal access", 700, true);
     } else if (double us = times.at(candidate.source.content); us < 0) {
-      result.failure = Failure{candidate.config, FailureKind::kRun, "failed running"};
+      result.failure = CandidateOutcome::Failed(candidate.config, OutcomeKind::kRun, "failed running");
     } else {
       result.trial = prepared.size();
       result.warmup_us = us;
@@ -101,7 +101,7 @@ class ScriptedRunner final : public CandidateRunner {
   PreparedTrial CheckAgain(PreparedTrial trial) override {
     checked_again.push_back(contents[trial.trial]);
     if (wrong_later.count(contents[trial.trial]) > 0) {
-      trial.failure = Failure{Config(), FailureKind::kWrongResult, "wrong later"};
+      trial.failure = CandidateOutcome::Failed(Config(), OutcomeKind::kWrongResult, "wrong later");
     }
     return trial;
   }

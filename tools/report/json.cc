@@ -3,10 +3,9 @@
 #include "inspect/doctor.h"
 #include "report/config_json.h"
 #include "report/reading_fields.h"
-#include "runtime/recorded_result.h"
 #include "store/stored_enums.h"
 #include "tuneonce/report.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -24,7 +23,7 @@ Json ToJson(const Roofline& roofline) {
   return json;
 }
 
-Json ToJson(const Success& success) {
+Json ToJson(const CandidateOutcome& success) {
   const Measurement& m = success.measurement;
   Json json;
   json["config"] = ConfigJson(success.config);
@@ -60,37 +59,40 @@ Json ToJson(const std::optional<DeviceReading>& reading) {
 
 }  // namespace
 
-std::string ResultJson(const TuningResult& result, const std::string& device, const std::string& shape) {
+std::string ResultJson(const TuningRecord& result, const std::string& device, const std::string& shape) {
   Json json;
-  json["kernel"] = result.kernel;
+  json["kernel"] = result.key.kernel;
   if (!device.empty()) json["device"] = device;
   if (!shape.empty()) json["shape"] = ShapeJson(shape);
   json["baseline"] = result.baseline ? ToJson(*result.baseline) : Json(nullptr);
   json["best"] = ToJson(result.best);
   json["successes"] = Json::array();
-  for (const Success& success : result.successes) json["successes"].push_back(ToJson(success));
+  for (const CandidateOutcome& success : result.successes()) json["successes"].push_back(ToJson(success));
   json["failures"] = Json::array();
-  for (const Failure& failure : result.failures) {
+  for (const CandidateOutcome& failure : result.failures()) {
     json["failures"].push_back({{"config", ConfigJson(failure.config)},
-                                {"kind", std::string(FailureKindName(failure.kind))},
+                                {"kind", std::string(OutcomeName(failure.kind))},
                                 {"message", failure.message}});
   }
   json["duplicates"] = Json::array();
-  for (const Duplicate& duplicate : result.duplicates) {
+  for (const CandidateOutcome& duplicate : result.duplicates()) {
     json["duplicates"].push_back(
-        {{"config", ConfigJson(duplicate.config)}, {"same_as", ConfigJson(duplicate.same_as)}});
+        {{"config", ConfigJson(duplicate.config)}, {"same_as", ConfigJson(*duplicate.same_as)}});
   }
   json["not_measured"] = Json::array();
-  for (const Config& config : result.not_measured) json["not_measured"].push_back(ConfigJson(config));
+  for (const CandidateOutcome& each : result.not_measured()) json["not_measured"].push_back(ConfigJson(each.config));
   json["substitutions"] = Json::array();
-  for (const VariantSubstitution& substitution : result.substitutions) {
-    json["substitutions"].push_back({{"config", ConfigJson(substitution.config)},
-                                     {"variant", substitution.variant},
-                                     {"instead_of", substitution.instead_of.variant},
-                                     {"reason", substitution.instead_of.reason}});
+  for (const CandidateOutcome& candidate : result.candidates) {
+    if (candidate.variant.empty()) continue;
+    for (const PassedOver& passed_over : candidate.passed_over) {
+      json["substitutions"].push_back({{"config", ConfigJson(candidate.config)},
+                                       {"variant", candidate.variant},
+                                       {"instead_of", passed_over.variant},
+                                       {"reason", passed_over.reason}});
+    }
   }
   json["speedup_over_baseline"] = result.speedup_over_baseline ? Json(*result.speedup_over_baseline) : Json(nullptr);
-  json["reason"] = std::string(FindStored(ReasonOf(result))->word);
+  json["reason"] = std::string(FindStored(result.reason)->word);
   json["is_conclusive"] = result.is_conclusive;
   json["is_isolated"] = result.is_isolated;
   json["timer"] = result.timer;

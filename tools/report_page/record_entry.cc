@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 template <typename Enum>
 std::string Word(Enum value) {
-  const StoredValue<Enum>* stored = FindStored(value);
+  const auto* stored = FindStored(value);
   return stored == nullptr ? "unknown" : std::string(stored->word);
 }
 
@@ -24,10 +24,10 @@ ReportCandidate CandidateOf(const CandidateOutcome& outcome, ReportData* data) {
   candidate.variant = Printable(outcome.variant);
   candidate.message = PrintableLines(outcome.message);
   if (outcome.same_as) candidate.same_as = data->Intern(*outcome.same_as);
-  if (outcome.kind != CandidateOutcome::Kind::kMeasured) return candidate;
-  candidate.mean_us = outcome.mean_us;
-  candidate.error_margin_us = outcome.error_margin_us;
-  candidate.num_samples = outcome.num_samples;
+  if (outcome.kind != OutcomeKind::kMeasured) return candidate;
+  candidate.mean_us = outcome.measurement.mean_us;
+  candidate.error_margin_us = outcome.measurement.error_margin_us;
+  candidate.num_samples = outcome.measurement.num_samples;
   return candidate;
 }
 
@@ -49,8 +49,8 @@ Json ConditionsJson(const DeviceConditions& conditions) {
 Json MoreOf(const TuningRecord& record, ReportData* data) {
   Json more = Json::object();
   if (record.workspace_bytes > 0) more["workspace_bytes"] = record.workspace_bytes;
-  if (record.is_imported() && record.measurement.num_samples == 0) more["is_unchecked"] = true;
-  if (!(record.artifact == Fingerprint())) more["has_code"] = true;
+  if (record.is_imported() && record.best.measurement.num_samples == 0) more["is_unchecked"] = true;
+  if (!(record.best.artifact == Fingerprint())) more["has_code"] = true;
   if (record.fencing_token > 0) more["fencing_token"] = record.fencing_token;
   for (const FatalCandidate& fatal : record.fatal) {
     more["fatal"].push_back(Json::array({data->Intern(fatal.config), PrintableLines(fatal.reason)}));
@@ -94,7 +94,7 @@ std::string WhyText(SelectionReason reason) {
 std::string WhyText(const TuningRecord& record) {
   if (record.is_pinned) return "it was pinned";
   if (!record.is_imported()) return WhyText(record.reason);
-  return record.measurement.num_samples > 0 ? "imported, and compared with the baseline"
+  return record.best.measurement.num_samples > 0 ? "imported, and compared with the baseline"
                                             : "imported; it is compared with the baseline before its first launch";
 }
 
@@ -108,9 +108,9 @@ ReportEntry RecordEntry(const TuningRecord& record, ReportData* data) {
   entry.num_sms = record.key.num_sms;
   entry.driver_version = record.key.driver_version;
   entry.fingerprint = record.key.kernel_fingerprint.ToString();
-  if (record.nearest_dim.empty()) entry.config = data->Intern(record.config);
-  entry.variant = Printable(record.variant);
-  AddMeasurement(record.measurement, &entry);
+  if (record.nearest_dim.empty()) entry.config = data->Intern(record.best.config);
+  entry.variant = Printable(record.best.variant);
+  AddMeasurement(record.best.measurement, &entry);
   entry.speedup_over_baseline = record.speedup_over_baseline;
   if (record.baseline) entry.baseline = data->Intern(record.baseline->config);
   entry.reason = Word(record.reason);
@@ -122,7 +122,7 @@ ReportEntry RecordEntry(const TuningRecord& record, ReportData* data) {
   entry.inputs = Word(record.inputs);
   entry.timer = Printable(record.timer);
   entry.host = Printable(record.host);
-  entry.toolchain = Printable(record.toolchain);
+  entry.toolchain = Printable(record.best.toolchain);
   entry.unix_seconds = record.unix_seconds;
   for (const CandidateOutcome& outcome : record.candidates) entry.candidates.push_back(CandidateOf(outcome, data));
   entry.more = MoreOf(record, data);

@@ -24,7 +24,7 @@
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/timer.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::python {
 namespace {
@@ -55,7 +55,7 @@ class CallableSearch {
 
   void SetBaseline(std::size_t index) { space_.SetBaseline({{axis_, labels_.at(index)}}); }
 
-  Result<TuningResult> Run(StreamView stream, const SearchOptions& options) {
+  Result<TuningRecord> Run(StreamView stream, const SearchOptions& options) {
     auto launch = [this](CUstream on, const Config& config, const CallArguments& arguments) {
       return Launch(on, IndexOf(config), arguments);
     };
@@ -143,7 +143,7 @@ py::object SearchCallables(const py::list& configs, const std::vector<std::strin
   if (main_thread == 0) throw py::error_already_set();
   options.interrupted = [&] { return search.is_interrupted() || SignalRaised(main_thread); };
   StreamView where(device.api(), StreamOf(stream));
-  std::optional<Result<TuningResult>> result;
+  std::optional<Result<TuningRecord>> result;
   {
     py::gil_scoped_release release;
     result.emplace(search.Run(where, options));

@@ -45,7 +45,7 @@ void PythonObserver::OnTuneBegin(const std::string& kernel, const std::string& k
   Tell("on_tune_begin", [&] { return py::make_tuple(kernel, key); });
 }
 
-void PythonObserver::OnTuned(const std::string& kernel, const std::string& key, const TuningResult& result) {
+void PythonObserver::OnTuned(const std::string& kernel, const std::string& key, const TuningRecord& result) {
   Tell("on_tuned", [&] { return py::make_tuple(kernel, key, ResultObject(result, ConfigDict)); });
 }
 

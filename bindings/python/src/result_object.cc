@@ -5,7 +5,6 @@
 #include <string>
 
 #include "report/reading_fields.h"
-#include "runtime/recorded_result.h"
 #include "store/stored_enums.h"
 
 namespace tuneonce::python {
@@ -24,7 +23,7 @@ py::tuple TupleOf(const Items& items, const Function& make) {
   return tuple;
 }
 
-py::object SuccessObject(const Success& success, const ConfigOf& config_of) {
+py::object SuccessObject(const CandidateOutcome& success, const ConfigOf& config_of) {
   const Measurement& measured = success.measurement;
   return ClassNamed("Success")(py::arg("config") = config_of(success.config), py::arg("mean_us") = measured.mean_us,
                                py::arg("error_margin_us") = measured.error_margin_us,
@@ -61,26 +60,26 @@ py::object ConfigDict(const Config& config) {
   return py::object(std::move(values));
 }
 
-py::object ResultObject(const TuningResult& result, const ConfigOf& config_of) {
-  auto success = [&](const Success& each) { return SuccessObject(each, config_of); };
-  auto failure = [&](const Failure& each) {
-    return ClassNamed("Failure")(config_of(each.config), std::string(FailureKindName(each.kind)), each.message,
+py::object ResultObject(const TuningRecord& result, const ConfigOf& config_of) {
+  auto success = [&](const CandidateOutcome& each) { return SuccessObject(each, config_of); };
+  auto failure = [&](const CandidateOutcome& each) {
+    return ClassNamed("Failure")(config_of(each.config), std::string(OutcomeName(each.kind)), each.message,
                                  each.is_transient);
   };
-  auto duplicate = [&](const Duplicate& each) {
-    return ClassNamed("Duplicate")(config_of(each.config), config_of(each.same_as));
+  auto duplicate = [&](const CandidateOutcome& each) {
+    return ClassNamed("Duplicate")(config_of(each.config), config_of(*each.same_as));
   };
-  return ClassNamed("TuningResult")(
-      py::arg("kernel") = result.kernel, py::arg("best") = success(result.best),
-      py::arg("successes") = TupleOf(result.successes, success),
-      py::arg("failures") = TupleOf(result.failures, failure),
-      py::arg("duplicates") = TupleOf(result.duplicates, duplicate),
-      py::arg("not_measured") = TupleOf(result.not_measured, config_of),
+  return ClassNamed("TuningRecord")(
+      py::arg("kernel") = result.key.kernel, py::arg("best") = success(result.best),
+      py::arg("successes") = TupleOf(result.successes(), success),
+      py::arg("failures") = TupleOf(result.failures(), failure),
+      py::arg("duplicates") = TupleOf(result.duplicates(), duplicate),
+      py::arg("not_measured") = TupleOf(result.not_measured(), [&](const CandidateOutcome& each) { return config_of(each.config); }),
       py::arg("baseline") = result.baseline ? success(*result.baseline) : py::object(py::none()),
       py::arg("speedup_over_baseline") = result.speedup_over_baseline, py::arg("is_conclusive") = result.is_conclusive,
       py::arg("is_isolated") = result.is_isolated, py::arg("timer") = result.timer, py::arg("drift") = result.drift,
       py::arg("notes") = py::tuple(py::cast(result.notes)), py::arg("cost") = CostObject(result.cost),
-      py::arg("reason") = std::string(FindStored(ReasonOf(result))->word),
+      py::arg("reason") = std::string(FindStored(result.reason)->word),
       py::arg("device_before") = ReadingDict(result.device_before),
       py::arg("device_after") = ReadingDict(result.device_after));
 }

@@ -5,15 +5,15 @@
 
 #include <functional>
 
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::python {
 
 /// {axis: value}.
 pybind11::object ConfigDict(const Config& config);
 
-/// Makes a tuneonce.TuningResult. `config_of` converts a config to Python. Throws Python's exceptions. Needs the GIL.
-pybind11::object ResultObject(const TuningResult& result,
+/// Makes a tuneonce.TuningRecord. `config_of` converts a config to Python. Throws Python's exceptions. Needs the GIL.
+pybind11::object ResultObject(const TuningRecord& result,
                               const std::function<pybind11::object(const Config&)>& config_of);
 
 }  // namespace tuneonce::python

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -20,12 +20,12 @@ struct TableOptions {
 /// the best, and "=" if it cannot be distinguished from the fastest. The best and the baseline are marked. Up to five
 /// failures and the cost follow. The first line counts failures, duplicates and configs that were not measured. Axes
 /// that have one value in all configs are printed once.
-TUNEONCE_API std::string SummaryTable(const TuningResult& result, const TableOptions& options = {});
+TUNEONCE_API std::string SummaryTable(const TuningRecord& result, const TableOptions& options = {});
 
 /// Returns a search's result as the text of a JSON object with the fields that docs/cli.md lists: kernel, best,
 /// successes, failures, duplicates, baseline, speedup_over_baseline, cost. Unknown numbers are null. `device` and
 /// `shape` are added if they are not empty. Not available in builds without JSON (TUNEONCE_WITH_JSON=OFF).
-TUNEONCE_API std::string ResultJson(const TuningResult& result, const std::string& device = "",
+TUNEONCE_API std::string ResultJson(const TuningRecord& result, const std::string& device = "",
                                     const std::string& shape = "");
 
 /// Returns a TunedKernel's counters as the text of a JSON object with the names of the C++ members. Not available in
