@@ -184,7 +184,8 @@ class SharedWarmup {
     }
     for (TunedKernel* kernel : workload->Kernels()) tuned_[rank] += kernel->counters().tunes;
     for (const TuningRecord& record : OrDie(policy.store->List())) {
-      selected_[rank].emplace(record.key.kernel + record.key.key_text, record.best.config.ToString() + record.best.variant);
+      selected_[rank].emplace(record.key.kernel + record.key.key_text,
+                              record.best.config.ToString() + record.best.variant);
     }
   }
 

@@ -51,7 +51,8 @@ Result<Json> LaunchByHand(const Device& device, StreamView stream, const SqliteS
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   call.problem.target = Target::Of(identity);
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(call.problem.target));
-  auto config = std::find_if(configs.begin(), configs.end(), [&](const Config& c) { return c.IsSame(record.best.config); });
+  auto config =
+      std::find_if(configs.begin(), configs.end(), [&](const Config& c) { return c.IsSame(record.best.config); });
   auto variant = std::find_if(definition.variants().begin(), definition.variants().end(),
                               [&](const Variant& v) { return v.name == record.best.variant; });
   if (config == configs.end() || variant == definition.variants().end()) {

@@ -21,7 +21,9 @@ struct Pair {
   std::optional<TuningRecord> a, b;
 
   const TuningKey& key() const { return a ? a->key : b->key; }
-  bool is_same_selection() const { return a && b && a->best.config.IsSame(b->best.config) && a->best.variant == b->best.variant; }
+  bool is_same_selection() const {
+    return a && b && a->best.config.IsSame(b->best.config) && a->best.variant == b->best.variant;
+  }
 };
 
 struct Difference {

@@ -13,7 +13,6 @@
 #include "records_store.h"
 #include "report/config_json.h"
 #include "search_timeline.h"
-#include "store/record_origin.h"
 #include "store/memory_store.h"
 #include "tune_bundle.h"
 #include "tune_estimate.h"
@@ -50,24 +49,8 @@ struct TuneArguments : MeasuringArguments {
   bool is_traced() const { return samples || !trace.empty(); }
 };
 
-void PrintStored(const std::string& name, const BundleReport& report, bool json) {
-  const TuningRecord& record = *report.run.record;
-  if (json) {
-    Json all = {
-        {"kernel", name}, {"device", report.device_name}, {"shape", ShapeJson(report.shape)}, {"from", "store"}};
-    all["key"] = report.run.key;
-    all["best"] = {{"config", ConfigJson(record.best.config)},
-                   {"variant", record.best.variant},
-                   {"mean_us", record.best.measurement.mean_us},
-                   {"num_samples", record.best.measurement.num_samples}};
-    all["speedup_over_baseline"] = record.speedup_over_baseline ? Json(*record.speedup_over_baseline) : Json(nullptr);
-    all["is_conclusive"] = record.is_conclusive;
-    all["is_complete"] = record.is_complete;
-    all["is_pinned"] = record.is_pinned;
-    all["host"] = record.host;
-    all["unix_seconds"] = record.unix_seconds;
-    return PrintJson(all);
-  }
+void PrintStored(const std::string& name, const BundleReport& report) {
+  const TuningRecord& record = report.run.record;
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
   PrintLine("the store has {%s} for %s, stored on %s by %s%s: nothing was searched; add --retune to search again",
             record.best.config.ToString().c_str(), report.run.key.c_str(), DateOf(record.unix_seconds).c_str(),
@@ -81,21 +64,16 @@ constexpr TableOptions kRows{/*top=*/3, /*bottom=*/1};
 
 /// `trace`: what the search did when; empty: not asked for.
 void Print(const std::string& name, const BundleReport& report, bool json, const std::string& trace) {
-  if (report.run.record != nullptr) return PrintStored(name, report, json);
+  const TuningRecord& record = report.run.record;
   if (json) {
-    Json all = Json::parse(ResultJson(report.run.result, report.device_name, report.shape));
-    all["from"] = "search";
-    all["key"] = report.run.key;
-    TuningRecord here;
-    StampOrigin(&here);
-    all["driver_version"] = report.driver_version;
-    all["host"] = here.host;
-    all["unix_seconds"] = here.unix_seconds;
-    if (!trace.empty()) AddTimeline(report.run.result, trace, &all);
+    Json all = Json::parse(RecordsToJson({record}));
+    all["from"] = report.run.is_from_store ? "store" : "search";
+    if (!trace.empty()) AddTimeline(record, trace, &all);
     return PrintJson(all);
   }
+  if (report.run.is_from_store) return PrintStored(name, report);
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
-  PrintText(SummaryTable(report.run.result, kRows));
+  PrintText(SummaryTable(record, kRows));
   PrintLine(
       "all outputs were compared with the baseline's; the first call took %.1f ms, a launch now costs %.2f us of "
       "host time",

@@ -1,7 +1,6 @@
 #ifndef TUNEONCE_BINDINGS_CLI_TUNED_RUN_H_
 #define TUNEONCE_BINDINGS_CLI_TUNED_RUN_H_
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,10 +12,9 @@ namespace tuneonce::cli {
 
 /// The results of a shape's warm-up, which tunes, and of its launches, which are hits.
 struct TunedRun {
-  TuningRecord result;  ///< Without the compiled kernels, so that it outlives the context.
-  /// The store's, which served without a search; null if there was one.
-  std::shared_ptr<const TuningRecord> record;
-  std::string key;  ///< "M<=128, x:float16"
+  TuningRecord record;         ///< Of the search, or the store's that served without one.
+  bool is_from_store = false;  ///< Whether the store had the record, so that nothing was searched.
+  std::string key;             ///< "M<=128, x:float16"
   double first_call_ms = 0;
   double hit_host_us = 0;  ///< Host time of a launch once tuned: the mean of 10.
 };

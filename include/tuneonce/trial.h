@@ -50,7 +50,7 @@ struct Roofline {
   std::optional<double> percent_of_peak;
 };
 
-/// What became of a candidate in a search. The table of names and stored numbers is in lib/measure/outcomes.h. A new value
+/// The outcome of a candidate in a search. lib/measure/outcomes.h has the names and the stored numbers, and a new value
 /// must be added there too.
 enum class OutcomeKind {
   kMeasured,

@@ -93,8 +93,8 @@ struct CandidateOutcome {
   std::string variant;  ///< The variant that built it. Empty if none did, and in a search without a definition.
   /// The variants that are preferred to `variant`, and why they did not build the config.
   std::vector<PassedOver> passed_over;
-  std::string message;        ///< For a failure, the message of the tool or driver.
-  bool is_transient = false;  ///< For a failure, whether another search may measure the candidate (IsTransient).
+  std::string message;            ///< For a failure, the message of the tool or driver.
+  bool is_transient = false;      ///< For a failure, whether another search may measure the candidate (IsTransient).
   std::optional<Config> same_as;  ///< For kDuplicate, the config that was measured in its place.
 
   // For kMeasured. A kPredicted candidate has Measurement::mean_us alone.

@@ -174,7 +174,8 @@ std::vector<KnownFatal> Chooser::FatalAt(const TuningKey& key) const {
     for (const CandidateOutcome& outcome : there->record->candidates) {
       if (EndsItsProcess(outcome.kind) && outcome.config.IsSame(candidate.config)) kind = outcome.kind;
     }
-    fatal.push_back({CandidateOutcome::Failed(candidate.config, kind, candidate.reason), there->record->best.toolchain});
+    fatal.push_back(
+        {CandidateOutcome::Failed(candidate.config, kind, candidate.reason), there->record->best.toolchain});
   }
   return fatal;
 }

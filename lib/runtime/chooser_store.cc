@@ -144,9 +144,9 @@ Result<std::optional<Chooser::StoredSelection>> Chooser::FindStoredSelection(Tun
     }
   }
   // A record of the key of all variants may name one that does not suit this call.
-  std::string variant = is_to_check
-                            ? found->record.best.variant
-                            : loader_.VariantOf(found->record.best.variant, found->config, call.call(), in_store.left_out);
+  std::string variant =
+      is_to_check ? found->record.best.variant
+                  : loader_.VariantOf(found->record.best.variant, found->config, call.call(), in_store.left_out);
   return std::optional<StoredSelection>(StoredSelection{
       found->config, std::move(variant), SelectionOf(found->record, found->match, found->is_shipped), is_to_check});
 }

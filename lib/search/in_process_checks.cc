@@ -194,7 +194,7 @@ bool InProcessRunner::VerifyAll(const std::vector<const Candidate*>& candidates,
     const Candidate& candidate = *candidates[i];
     if (i > 0 && first_is_reference && compares && verified->failures.front()) {
       verified->failures[i] = CandidateOutcome::Failed(candidate.config, OutcomeKind::kNotVerified,
-                                      "the reference failed: " + verified->failures.front()->message);
+                                                       "the reference failed: " + verified->failures.front()->message);
       continue;
     }
     Against against = first_is_reference ? Against::kReference : Against::kItself;

@@ -32,7 +32,7 @@ PreparedTrial Failed(CandidateOutcome failure) {
 /// Returns the failure for a missing reference, where `why` is the error of the baseline.
 CandidateOutcome NotVerified(const Candidate& candidate, const Status& why) {
   return CandidateOutcome::Failed(candidate.config, OutcomeKind::kNotVerified,
-                 "the baseline failed when it ran again: " + why.message());
+                                  "the baseline failed when it ran again: " + why.message());
 }
 
 /// Takes over what a worker found of a trial, and leaves of `reply` the rest.
@@ -324,8 +324,8 @@ void IsolatedRunner::Release(std::size_t index) {
   trial.generation = -1;
   if (baseline_ == index) baseline_.reset();
   if (!trial.failure)
-    trial.failure =
-        CandidateOutcome::Failed(trial.candidate->config, OutcomeKind::kRun, "the candidate was already released and cannot run again");
+    trial.failure = CandidateOutcome::Failed(trial.candidate->config, OutcomeKind::kRun,
+                                             "the candidate was already released and cannot run again");
 }
 
 bool IsolatedRunner::TimeInAnotherWay() {

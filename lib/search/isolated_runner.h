@@ -54,8 +54,8 @@ class IsolatedRunner final : public CandidateRunner {
     const Candidate* candidate = nullptr;
     bool is_baseline = false;
     double warmup_us = 0;
-    std::uint64_t in_worker = 0;     ///< Its number there,
-    int generation = -1;             ///< in this one.
+    std::uint64_t in_worker = 0;              ///< Its number there,
+    int generation = -1;                      ///< in this one.
     std::optional<CandidateOutcome> failure;  ///< Since it was prepared first: it is not tried any more.
   };
 

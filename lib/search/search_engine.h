@@ -181,7 +181,7 @@ class SearchEngine {
   Clock::time_point ends_ = Clock::time_point::max();
   std::map<std::size_t, CandidateOutcome> failures_;
   std::set<std::size_t> not_measured_;
-  std::string why_not_tried_;  // The reason for one of those that the runner did not try.
+  std::string why_not_tried_;                    // The reason for one of those that the runner did not try.
   std::map<std::size_t, std::string> built_by_;  // The variant that built each planned config, if one did.
   struct TimingFailure {
     OutcomeKind kind;

@@ -76,7 +76,8 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
     std::string configs = absl::StrJoin(entrants, ", ", [&](std::string* out, std::size_t entrant) {
       absl::StrAppend(out, "{", racing_[entrant]->candidate.config.ToString(), "}");
     });
-    return times.status().WithPrefix(absl::StrCat("kernel '", record_.key.kernel, "', one of the candidates ", configs));
+    return times.status().WithPrefix(
+        absl::StrCat("kernel '", record_.key.kernel, "', one of the candidates ", configs));
   }
   // Whose fault was it? Each alone.
   std::vector<double> one_by_one;

@@ -154,12 +154,12 @@ void SearchEngine::NoteOptionsWithoutEffect() {
                             return !group.candidate.is_callable() && TakesOption(group.candidate.source.kind, **option);
                           });
     auto differs = [&](const Config& other) { return !(other.values()[i] == config.values()[i]); };
-    const bool has_values = std::any_of(groups_.begin(), groups_.end(),
-                                        [&](const Group& group) { return differs(group.candidate.config); }) ||
-                            std::any_of(record_.candidates.begin(), record_.candidates.end(),
-                                        [&](const CandidateOutcome& candidate) {
-                                          return candidate.kind == OutcomeKind::kDuplicate && differs(candidate.config);
-                                        });
+    const bool has_values =
+        std::any_of(groups_.begin(), groups_.end(),
+                    [&](const Group& group) { return differs(group.candidate.config); }) ||
+        std::any_of(record_.candidates.begin(), record_.candidates.end(), [&](const CandidateOutcome& candidate) {
+          return candidate.kind == OutcomeKind::kDuplicate && differs(candidate.config);
+        });
     if (is_taken || !has_values) continue;
     record_.notes.push_back(absl::StrCat("no compiler of these candidates has the option '", config.AxisName(i),
                                          "', so the values of this axis make duplicate configs"));

@@ -190,7 +190,7 @@ class FieldReader {
     (*this)(read);
     value = std::move(read);
   }
-  /// Of a failure.
+  /// The kind of a failure: other outcomes are refused.
   void operator()(OutcomeKind& kind) {
     kind = reader_.Enum(OutcomeKind::kProtocol);
     if (!IsFailure(kind)) reader_.Refuse("a message has an outcome that is not a failure");

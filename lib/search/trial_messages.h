@@ -77,7 +77,7 @@ struct TrialReply {
   Status status;
   std::uint64_t address = 0;                           ///< kAllocate: there.
   std::string handle;                                  ///< kAllocate: opens it in another process.
-  std::optional<CandidateOutcome> failure;                      ///< kPrepare, kCheckAgain. Its config stays at home.
+  std::optional<CandidateOutcome> failure;             ///< kPrepare, kCheckAgain. Its config stays at home.
   std::uint64_t trial = 0;                             ///< kPrepare.
   double warmup_us = 0;                                ///< kPrepare.
   std::optional<OutputDifference> largest_difference;  ///< kPrepare, kCheckAgain.
@@ -85,7 +85,7 @@ struct TrialReply {
   std::int64_t num_dissenting = 0;                     ///< kPrepare.
   bool is_done = false;                                ///< kTimeInAnotherWay.
   std::vector<std::uint64_t> failed;                   ///< kVerify: which of the trials failed,
-  std::vector<CandidateOutcome> failures;                       ///< and how. Their configs stay at home.
+  std::vector<CandidateOutcome> failures;              ///< and how. Their configs stay at home.
 
   std::string timer;
   std::vector<std::string> notes;

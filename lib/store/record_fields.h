@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_STORE_RECORD_FIELDS_H_
 #define TUNEONCE_LIB_STORE_RECORD_FIELDS_H_
 
+#include <cstdint>
 #include <type_traits>
 
 #include "tuneonce/tuning_record.h"
@@ -8,9 +9,12 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// The number of the list of fields, in stored bytes and in files of records. A changed list is a new format, and other
+/// formats are refused: before the first release none is read but the current one.
+inline constexpr std::uint32_t kRecordFormat = 6;
+
 // The list of a record's fields. All code that reads or writes a record as bytes or JSON uses it, by calling
-// `fields(name, value)` for each field; `value` is const for a writer. The order is that of the bytes, so a change of
-// the list is a new format (tuning_record.cc).
+// `fields(name, value)` for each field; `value` is const for a writer. The order is that of the bytes.
 
 template <typename T, typename Struct>
 using EnableFor = std::enable_if_t<std::is_same_v<std::remove_const_t<T>, Struct>, int>;

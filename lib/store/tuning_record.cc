@@ -54,8 +54,6 @@ namespace {
 /// Every format begins with this word: "tuner1", with the format's number in the last 16 bits.
 constexpr std::uint64_t kMark = 0x74756e6572310000;
 constexpr std::uint64_t kFormatBits = 0xffff;
-/// Records of other formats are refused: before the first release no format is read but the current one.
-constexpr std::uint64_t kFormat = 5;
 constexpr EncodedWhat kRecord{"a stored record", StatusCode::kInvalidArgument};
 
 class FieldEncoder {
@@ -157,7 +155,7 @@ class FieldDecoder {
 
 std::string EncodeRecord(const TuningRecord& record) {
   FieldEncoder fields;
-  fields.encoder().U64(kMark | kFormat);
+  fields.encoder().U64(kMark | kRecordFormat);
   VisitFields(fields, record);
   return WithChecksum(fields.encoder().Take());
 }
@@ -168,9 +166,10 @@ Result<TuningRecord> DecodeRecord(std::string_view bytes) {
   std::uint64_t mark = decoder.U64();
   if ((mark & ~kFormatBits) != kMark) return InvalidArgumentError("a stored record was not written by tuneonce");
   const std::uint64_t format = mark & kFormatBits;
-  if (format != kFormat) {
+  if (format != kRecordFormat) {
     return InvalidArgumentError(absl::StrCat("a stored record has format ", format, ", but this tuneonce reads ",
-                                             kFormat, format > kFormat ? ": update tuneonce" : ": tune its key again"));
+                                             kRecordFormat,
+                                             format > kRecordFormat ? ": update tuneonce" : ": tune its key again"));
   }
   TuningRecord record;
   FieldDecoder fields(&decoder);

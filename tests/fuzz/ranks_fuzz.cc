@@ -1,5 +1,6 @@
-// Messages that another rank may send, of any content: votes, decisions, checks, marks of lost ranks, beats and code. The
-// first byte selects the kind. Its highest bit leaves the checksum as it comes; otherwise the body gets a valid one.
+// Messages that another rank may send, of any content: votes, decisions, checks, marks of lost ranks, beats and code.
+// The first byte selects the kind. Its highest bit leaves the checksum as it comes; otherwise the body gets a valid
+// one.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

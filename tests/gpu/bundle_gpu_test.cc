@@ -101,7 +101,8 @@ TEST_P(BundleSpaceGpuTest, EveryConfigOfEveryBackEndRunsAndFewAreTheSame) {
   auto kept = std::make_shared<KeepResult>();
   testing::ExpectItComputesItsFormula(GetParam(), *device_, stream_->view(), PolicyIn({}, kept));
   const TuningRecord& tuned = kept->tuned;
-  for (const CandidateOutcome& failure : tuned.failures()) ADD_FAILURE() << failure.config.ToString() << ": " << failure.message;
+  for (const CandidateOutcome& failure : tuned.failures())
+    ADD_FAILURE() << failure.config.ToString() << ": " << failure.message;
   EXPECT_TRUE(tuned.not_measured().empty());
   EXPECT_LE(tuned.duplicates().size(), 2u) << "wasted candidates";
   std::set<std::string> sources;

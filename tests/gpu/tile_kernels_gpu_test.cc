@@ -345,8 +345,7 @@ TEST_F(BackendTest, PtxIsUsedWhereTileIrIsSwitchedOffOrItsCompilerIsMissing) {
     EXPECT_EQ(result->best.variant, "ptx");
     ASSERT_EQ(result->best.passed_over.size(), 1u);
     std::printf("softmax by '%s' instead of '%s': %s\n", result->best.variant.c_str(),
-                result->best.passed_over[0].variant.c_str(),
-                result->best.passed_over[0].reason.c_str());
+                result->best.passed_over[0].variant.c_str(), result->best.passed_over[0].reason.c_str());
   }
 }
 

@@ -71,10 +71,10 @@ TEST(PrintableReportTest, AWarningOfTheDefaultRuntime) {
 TEST(PrintableReportTest, JsonIsAsciiAndExact) {
   TuningRecord result = HostileResult();
   result.key.kernel = "a\x1b[2J\xc2\x9b\xe2\x80\xae";  // What JSON can hold.
-  std::string text = ResultJson(result);
+  std::string text = RecordsToJson({result});
   EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= ' ' && c < 0x7f); }))
       << text;
-  EXPECT_EQ(nlohmann::json::parse(text)["kernel"], result.key.kernel);
+  EXPECT_EQ(nlohmann::json::parse(text)["records"][0]["kernel"], result.key.kernel);
 }
 
 }  // namespace

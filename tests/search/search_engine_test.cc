@@ -223,9 +223,9 @@ TEST_F(SearchEngineTest, TheWholeSpaceIsAccountedForWhereverASearchIsCutShort) {
       for (const CandidateOutcome& each : result->duplicates()) all.insert(each.config.ToString());
       for (const CandidateOutcome& each : result->not_measured()) all.insert(each.config.ToString());
       EXPECT_EQ(all.size(), 12u);
-      EXPECT_EQ(
-          result->successes().size() + result->failures().size() + result->duplicates().size() + result->not_measured().size(),
-          12u);
+      EXPECT_EQ(result->successes().size() + result->failures().size() + result->duplicates().size() +
+                    result->not_measured().size(),
+                12u);
       EXPECT_GE(result->not_measured().size(), 12 - first_cut);
       EXPECT_EQ(result->is_conclusive, result->not_measured().empty());
     }

@@ -38,7 +38,8 @@ TEST(MemoryStoreTest, TheBestMatchIsFound) {
   EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kExact);
   EXPECT_EQ(store.Lookup(key)->record->best.config, testing::NamedConfig("c"));
   ASSERT_OK(store.Put(Record("d")));
-  EXPECT_EQ(store.Lookup(key)->record->best.config, testing::NamedConfig("d")) << "the newer record replaces the older one";
+  EXPECT_EQ(store.Lookup(key)->record->best.config, testing::NamedConfig("d"))
+      << "the newer record replaces the older one";
   EXPECT_EQ(store.List()->size(), 4u);
 }
 
@@ -143,8 +144,9 @@ TEST(RecordLookupTest, PolicyGetsTheCompleteRecordOfAnotherDriverInPlaceOfOneTha
   }
   // Nothing goes before a complete record of this driver.
   ASSERT_OK(user->Put(Record("here")));
-  EXPECT_EQ(MakeLayeredStore(user, {shipped})->Lookup(cut_short.key)->BestFor(RecordMatch::kOtherDevice).record->best.config,
-            testing::NamedConfig("here"));
+  EXPECT_EQ(
+      MakeLayeredStore(user, {shipped})->Lookup(cut_short.key)->BestFor(RecordMatch::kOtherDevice).record->best.config,
+      testing::NamedConfig("here"));
 }
 
 TEST(TuningKeyTest, TheFingerprintTellsConfigsThatPrintAlike) {

@@ -95,14 +95,8 @@ inline std::vector<RecordChange> RecordChanges() {
          r.best.artifact = {3, 4};
        }},
       {"baseline", [](R& r) { r.baseline.emplace(); }},
-      {"baseline's config",
-       [](R& r) {
-         r.baseline.emplace().config = ConfigOfAllTypes();
-       }},
-      {"baseline's variant",
-       [](R& r) {
-         r.baseline.emplace().variant = "ptx";
-       }},
+      {"baseline's config", [](R& r) { r.baseline.emplace().config = ConfigOfAllTypes(); }},
+      {"baseline's variant", [](R& r) { r.baseline.emplace().variant = "ptx"; }},
       {"baseline's artifact",
        [](R& r) {
          r.baseline.emplace().artifact = {5, 6};

@@ -101,8 +101,7 @@ Result<std::vector<double>> PairedRace::SamplePair(Outcome* outcome) {
     Result<std::vector<double>> b = SampleTrials({b_.trial});
     if (!b.ok() && (b.status().sticky() || b.status().code() == StatusCode::kUnavailable)) return b;
     if (!b.ok()) {
-      outcome->failure =
-          absl::StrCat(std::string(OutcomeName(runner_.LossOf(b_.trial))), ": ", b.status().message());
+      outcome->failure = absl::StrCat(std::string(OutcomeName(runner_.LossOf(b_.trial))), ": ", b.status().message());
       return b;
     }
     times = std::vector<double>{a_first ? a->front() : b->front(), a_first ? b->front() : a->front()};

@@ -1,15 +1,15 @@
 """exhaustive_search with the names that cuTile's users know, over anything that launches."""
 import collections.abc
 import contextlib
-import dataclasses
 import inspect
 import itertools
+import json
 import sys
 from typing import (Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union,
                     overload)
 
 from tuneonce._cutile import CompiledAhead
-from tuneonce.result import TuningResult
+from tuneonce.result import TuningRecord
 
 
 C = TypeVar("C")
@@ -64,7 +64,7 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
                       baseline: Optional[C] = None, outputs: Sequence[int] = (), baseline_margin: float = 0.02,
                       max_rounds: int = 300, gpu_budget_ms: float = 500, race_budget_ms: float = 10000,
                       wall_budget_ms: float = 0, warm: bool = False, verify: bool = True, final_rounds: int = 0,
-                      memory_budget_bytes: int = 0, seed: int = 1) -> TuningResult[C]:
+                      memory_budget_bytes: int = 0, seed: int = 1) -> TuningRecord[C]:
     """Runs every config and returns the fastest; ties go to the baseline, else to the earliest in the space.
 
     kernel: a cuTile kernel (launched by ct.launch on grid_fn(config)), or a callable `kernel(config)` that returns one: the
@@ -88,8 +88,8 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
     try:
         launchers = [_launcher(config, grid_fn, kernel, _Arguments(args, outputs), hints_fn, stream, device, ahead)
                      for config, args in zip(configs, arguments)]
-        found: TuningResult[C] = _tuneonce._search(
-            configs, _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
+        found = _tuneonce._search(
+            _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
             [[args[position] for position in outputs] for args in arguments], stream, device,
             None if baseline is None else configs.index(baseline),
             {"quiet": quiet, "timer": timer, "warm": warm, "verify": verify, "baseline_margin": baseline_margin,
@@ -97,10 +97,30 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
              "race_budget_ms": race_budget_ms, "wall_budget_ms": wall_budget_ms, "memory_budget_bytes": memory_budget_bytes, "seed": seed})
     finally:
         ahead.end()
-    result = dataclasses.replace(found, cost=ahead.added_to(found.cost))
+    result = _record_of(found, configs, _labels(configs), ahead)
     if not quiet:
         print(f"tuneonce: best of {len(configs)}: {result.best}", file=sys.stderr)
     return result
+
+
+def _record_of(text: str, configs: List[C], labels: List[str], ahead: CompiledAhead) -> TuningRecord[C]:
+    """Returns the record of a search, whose configs are the caller's. In its JSON a config that is a dict has its axes."""
+    of_label = dict(zip(labels, configs))
+    fields = json.loads(text)["records"][0]
+    ahead.add_to(fields["cost"])
+    record: TuningRecord[C] = TuningRecord(fields, lambda config: of_label[config[0]["value"]])
+
+    def axes(config: Any) -> Any:
+        of_config = of_label[config[0]["value"]]
+        return [{"axis": str(name), "kind": "structural",
+                 "value": value if isinstance(value, (bool, int, float, str)) else str(value)}
+                for name, value in of_config.items()] if isinstance(of_config, dict) else config
+
+    for each in (fields["best"], fields["baseline"], *fields["candidates"], *fields["fatal"]):
+        for name in ("config", "same_as"):
+            if each is not None and each.get(name) is not None:
+                each[name] = axes(each[name])
+    return record
 
 
 def _checked(search_space: Sequence[C], baseline: Optional[C], args_fn: Callable[[C], Sequence[Any]],
