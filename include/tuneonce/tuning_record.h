@@ -202,6 +202,9 @@ struct TUNEONCE_API TuningRecord {
   /// The device's state right before and right after the final race. Empty if unknown: without NVML, and on the CPU
   /// device.
   std::optional<DeviceReading> device_before, device_after;
+  /// Mean SM clock in MHz while the final race ran, over NVML's readings after its rounds, at most one in 50 ms, and
+  /// after the last round. Empty if unknown, as `device_before`.
+  std::optional<double> race_sm_clock_mhz;
   /// The device's state after the race, with the throttle reasons of before it, too.
   DeviceConditions conditions;
   /// Notes for the user about the measurement, one line each: another timer than usual, outputs not verified.

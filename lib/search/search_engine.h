@@ -152,8 +152,8 @@ class SearchEngine {
   void ReportRound(const Race& race) const;
   /// The device as it is now, into the trace too.
   std::optional<DeviceReading> ReadDevice();
-  /// Reads the device's state for the trace alone, if the trace is on and the last reading is old enough.
-  void TraceDevice();
+  /// Reads the device's state during the race, if the last reading is old enough.
+  void WatchDevice();
   /// Estimates the rest of a stage that began at `began` from its finished parts.
   std::optional<double> SecondsLeft(Clock::time_point began, double done, double total) const;
   /// Hands it to the callback, whose exceptions are dropped.
@@ -190,6 +190,7 @@ class SearchEngine {
   std::map<const Group*, TimingFailure> timing_failures_;
   int num_prepared_ = 0;
   Clock::time_point device_read_;
+  std::vector<double> race_clocks_mhz_;  // The SM clock of each reading of the race.
   TuningRecord record_;
 };
 

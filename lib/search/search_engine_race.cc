@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -18,12 +19,17 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Between two looks at the device while rounds go on, in a trace: clocks do not change faster, and a look costs some
-/// tens of microseconds.
+/// Between two readings of the device while rounds go on: clocks do not change faster, and a reading costs some tens of
+/// microseconds.
 constexpr auto kDevicePeriod = std::chrono::milliseconds(50);
 
 /// Minimum number of rounds for measuring a drift.
 constexpr std::size_t kMinRoundsForDrift = 8;
+
+std::optional<double> MeanOf(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 /// How much slower the second half of the samples is than the first.
 double DriftOf(const std::vector<double>& samples) {
@@ -142,6 +148,9 @@ bool SearchEngine::RaceIsOverdue() const {
 std::optional<DeviceReading> SearchEngine::ReadDevice() {
   device_read_ = Clock::now();
   std::optional<DeviceReading> reading = runner_.ReadDevice();
+  if (reading && reading->conditions.sm_clock_mhz) {
+    race_clocks_mhz_.push_back(static_cast<double>(*reading->conditions.sm_clock_mhz));
+  }
   Trace& trace = runtime_.trace();
   if (!reading || !trace.is_on()) return reading;
   const DeviceConditions& conditions = reading->conditions;
@@ -158,14 +167,15 @@ std::optional<DeviceReading> SearchEngine::ReadDevice() {
   return reading;
 }
 
-void SearchEngine::TraceDevice() {
-  if (runtime_.trace().is_on() && Clock::now() - device_read_ >= kDevicePeriod) ReadDevice();
+void SearchEngine::WatchDevice() {
+  if (Clock::now() - device_read_ >= kDevicePeriod) ReadDevice();
 }
 
 Result<bool> SearchEngine::RunRace() {
   Span span(&runtime_.trace(), "race", absl::StrCat("race of ", racing_.size()));
   Race race = MakeRace();
   record_.device_before = ReadDevice();
+  race_clocks_mhz_.clear();
   for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     Result<std::vector<double>> samples = SampleRound(round);
@@ -183,9 +193,10 @@ Result<bool> SearchEngine::RunRace() {
     UnloadLosers(race);
     if (race.num_rounds() > 0 && RaceIsOverdue()) race.Stop();
     ReportRound(race);
-    TraceDevice();
+    WatchDevice();
   }
   record_.device_after = ReadDevice();
+  record_.race_sm_clock_mhz = MeanOf(race_clocks_mhz_);
   for (std::size_t i = 0; i < racing_.size(); ++i) {
     racing_[i]->samples_us = race.samples_us(i);
     racing_[i]->ties = race.Ties(i);

@@ -196,6 +196,7 @@ void VisitFields(Fields& fields, T& record) {
   fields("drift", record.drift);
   fields("device_before", record.device_before);
   fields("device_after", record.device_after);
+  fields("race_sm_clock_mhz", record.race_sm_clock_mhz);
   fields("conditions", record.conditions);
   fields("notes", record.notes);
   fields("cost", record.cost);

@@ -93,6 +93,7 @@ def record(kernel: str, key: str, axes: Axes, candidates: List[Dict[str, Any]], 
         "drift": 0.0,
         "device_before": None,
         "device_after": None,
+        "race_sm_clock_mhz": None,
         "notes": [],
         "cost": {
             "compile_seconds": 0.0,

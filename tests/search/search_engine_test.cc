@@ -82,7 +82,7 @@ class SearchEngineTest : public ::testing::Test {
 TEST_F(SearchEngineTest, TheDeviceIsLookedAtBeforeTheRaceAndAfterIt) {
   Result<TuningRecord> unknown = Search({{"a", 30}, {"b", 10}}, 0);
   ASSERT_OK(unknown);
-  EXPECT_FALSE(unknown->device_before || unknown->device_after);
+  EXPECT_FALSE(unknown->device_before || unknown->device_after || unknown->race_sm_clock_mhz);
   runner_.knows_device = true;
   const std::int64_t before = runner_.launches;
   Result<TuningRecord> result = Search({{"a", 30}, {"b", 10}}, 0);
@@ -91,6 +91,16 @@ TEST_F(SearchEngineTest, TheDeviceIsLookedAtBeforeTheRaceAndAfterIt) {
   EXPECT_EQ(result->device_before->conditions.sm_clock_mhz, before + 2) << "both were prepared, none raced";
   EXPECT_EQ(result->device_after->conditions.sm_clock_mhz, runner_.launches);
   EXPECT_EQ(result->device_after->temperature_c, 41);
+}
+
+TEST_F(SearchEngineTest, TheClockOfTheRaceIsTheMeanOfWhatIsReadDuringIt) {
+  runner_.knows_device = true;
+  runner_.sample_ms = 60;  // Longer than the time between two readings.
+  Result<TuningRecord> result = Search({{"a", 30}, {"b", 29.9}}, 0);
+  ASSERT_OK(result);
+  ASSERT_TRUE(result->race_sm_clock_mhz);
+  EXPECT_GT(*result->race_sm_clock_mhz, static_cast<double>(*result->device_before->conditions.sm_clock_mhz));
+  EXPECT_LT(*result->race_sm_clock_mhz, static_cast<double>(*result->device_after->conditions.sm_clock_mhz));
 }
 
 TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {

@@ -119,6 +119,7 @@ inline std::vector<RecordChange> RecordChanges() {
       {"drift", [](R& r) { r.drift = -0.25; }},
       {"device_before", [](R& r) { r.device_before.emplace().temperature_c = 70; }},
       {"device_after", [](R& r) { r.device_after.emplace().power_mw = 350000; }},
+      {"race_sm_clock_mhz", [](R& r) { r.race_sm_clock_mhz = 1987.5; }},
       {"notes", [](R& r) { r.notes = {"timed by events"}; }},
       {"cost", [](R& r) { r.cost.num_launches = 42; }},
       {"peak_bytes", [](R& r) { r.cost.peak_bytes = std::size_t{1} << 40; }},

@@ -88,6 +88,7 @@ class ScriptedRunner final : public CandidateRunner {
   }
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override {
     if (!lost.ok() && ++num_sampled > 3) return lost;
+    std::this_thread::sleep_for(std::chrono::milliseconds(sample_ms));
     std::vector<double> samples;
     for (std::size_t trial : trials) {
       EXPECT_NE(prepared[trial], kReleased) << "it is not sampled again";
@@ -140,6 +141,7 @@ class ScriptedRunner final : public CandidateRunner {
   std::function<void(const Candidate&)> on_prepare;
   std::vector<double> prepared;
   int prepare_ms = 0;
+  int sample_ms = 0;  ///< How long a round takes.
   std::int64_t launches = 0;
   bool wants_baseline = false;
   Status lost;  ///< What Sample says from the fourth round on.
