@@ -12,7 +12,7 @@ namespace tuneonce::cli {
 
 /// The results of a shape's warm-up, which tunes, and of its launches, which are hits.
 struct TunedRun {
-  TuningRecord record;         ///< Of the search, or the store's that served without one.
+  TuningRecord record;         ///< The record of the search, or the one of the store that served without a search.
   bool is_from_store = false;  ///< Whether the store had the record, so that nothing was searched.
   std::string key;             ///< "M<=128, x:float16"
   double first_call_ms = 0;

@@ -62,6 +62,9 @@ struct SearchOptions {
   /// Number of rounds in which only the winner and the baseline run after the race. The winner must keep its margin
   /// there. Default 0. A search that is distributed over ranks ignores it, because its finals run on all ranks.
   int final_rounds = 0;
+  /// Whether the energy of a launch is measured for each finalist (CandidateOutcome::energy_mj), which takes about a
+  /// second for each. Default false.
+  bool measure_energy = false;
   /// Limits of the race. No round begins after `max_rounds` rounds, after the samples took `gpu_budget_ms` on the
   /// device, or after `race_budget_ms` of wall time. The winner is then selected from the rounds so far, and
   /// TuningRecord::is_conclusive is false. Defaults 300, 500 ms and 10 s.

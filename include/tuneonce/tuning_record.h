@@ -112,6 +112,9 @@ struct CandidateOutcome {
   /// How close this config came to the device's limits. Empty unless the definition declares the bytes and operations
   /// of a run (KernelDefinition::Work).
   std::optional<Roofline> roofline;
+  /// Energy of a launch in millijoules, for the finalists of a search with SearchOptions::measure_energy. Empty if it
+  /// is unknown.
+  std::optional<double> energy_mj;
 
   /// Returns the outcome of a candidate that failed.
   static CandidateOutcome Failed(Config config, OutcomeKind kind, std::string message, bool is_transient = false) {

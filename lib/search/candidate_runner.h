@@ -77,6 +77,12 @@ class TUNEONCE_API CandidateRunner {
   /// which may be any of them; sticky if the context was lost; Unavailable if the times were lost.
   virtual Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) = 0;
 
+  /// Launches a trial many times back to back, with a warm cache, untimed and unchecked. Errors: that of a launch;
+  /// sticky if the context was lost.
+  virtual Status Burst(std::size_t /*trial*/, std::int64_t /*launches*/) {
+    return UnimplementedError("this runner has no bursts of launches");
+  }
+
   /// Called when times were lost. Returns whether the runner now uses another timer, so that all samples must be
   /// repeated.
   virtual bool TimeInAnotherWay() { return false; }
@@ -95,6 +101,9 @@ class TUNEONCE_API CandidateRunner {
 
   /// The device as it is now. Empty where nothing is known of it.
   virtual std::optional<DeviceReading> ReadDevice() { return std::nullopt; }
+
+  /// DeviceWatch::ReadEnergyMj.
+  virtual std::optional<std::uint64_t> ReadEnergyMj() { return std::nullopt; }
 
   /// "cupti", "events"; empty before the first Prepare.
   virtual std::string timer_name() const { return ""; }

@@ -317,5 +317,16 @@ Result<std::vector<double>> InProcessRunner::Sample(const std::vector<std::size_
   return SampleInSession(sampled);
 }
 
+Status InProcessRunner::Burst(std::size_t trial, std::int64_t launches) {
+  TUNEONCE_RETURN_IF_ERROR(Bind(*trials_[trial]));
+  TimedRun run = trials_[trial]->Timed(stream_.api());
+  for (std::int64_t launch = 0; launch < launches; ++launch) {
+    if (run.prepare) TUNEONCE_RETURN_IF_ERROR(run.prepare(stream_.get()));
+    ++num_untimed_;
+    TUNEONCE_RETURN_IF_ERROR(run.launch(stream_.get()));
+  }
+  return stream_.Synchronize();
+}
+
 }  // namespace v0
 }  // namespace tuneonce

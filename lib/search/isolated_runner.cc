@@ -220,6 +220,14 @@ Result<std::vector<double>> IsolatedRunner::Sample(const std::vector<std::size_t
   return times_us;
 }
 
+Status IsolatedRunner::Burst(std::size_t trial, std::int64_t launches) {
+  auto encode = [&] { return EncodeMessage(BurstRequest{trials_[trial].in_worker, launches}); };
+  const double expected_us = trials_[trial].warmup_us * static_cast<double>(launches);
+  Result<TrialReply> reply = AskAbout({trial}, TrialMessage::kBurst, encode, expected_us);
+  if (!over_.ok()) return over_;
+  return reply.ok() ? reply->status : InternalError(reply.status().message());
+}
+
 OutcomeKind IsolatedRunner::LossOf(std::size_t trial) const {
   const std::optional<CandidateOutcome>& failure = trials_[trial].failure;
   return failure ? failure->kind : OutcomeKind::kRun;

@@ -59,6 +59,7 @@ Status SearchEngine::Search() {
   winner_ = nullptr;
   Status done = CompileAndPrepare();
   if (done.ok()) done = Decide();
+  if (done.ok()) done = MeasureEnergy();
   Report(SearchProgress::Stage::kDone, 0, 0, nullptr);
   TUNEONCE_RETURN_IF_ERROR(done);
   Collect();

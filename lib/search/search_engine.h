@@ -65,6 +65,7 @@ class SearchEngine {
     std::vector<double> samples_us;
     bool ties = true;
     bool is_finalist = false;  ///< It was not eliminated from the race.
+    std::optional<double> energy_mj;
   };
 
   /// From now on SearchOptions::wall_budget_ms counts.
@@ -124,6 +125,11 @@ class SearchEngine {
   /// Winner against baseline alone: true if the winner kept its margin.
   Result<bool> WinnerKeepsMargin(std::size_t winner);
   bool RaceIsOverdue() const;
+  /// Measures the energy of a launch of each finalist, if the options ask for it.
+  Status MeasureEnergy();
+  /// The energy of a launch in millijoules, from the device's counter before and after a burst. Empty if it is unknown,
+  /// or the burst failed. Errors: the context was lost; Cancelled.
+  Result<std::optional<double>> EnergyOf(const Group& group);
   Status CheckCancelled() const;
   void Fail(std::size_t index, OutcomeKind kind, std::string message, bool is_transient = false);
   /// Fills the record's candidates. The baseline represents its group, or else the earliest candidate does.

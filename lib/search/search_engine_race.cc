@@ -23,6 +23,12 @@ namespace {
 /// microseconds.
 constexpr auto kDevicePeriod = std::chrono::milliseconds(50);
 
+/// How long a finalist is launched for its energy. The device's counter changes up to every 100 ms, so that the error
+/// is at most a tenth.
+constexpr auto kEnergyTime = std::chrono::seconds(1);
+/// How long one burst of it takes about: then the search looks whether it is cancelled.
+constexpr double kBurstUs = 50000;
+
 /// Minimum number of rounds for measuring a drift.
 constexpr std::size_t kMinRoundsForDrift = 8;
 
@@ -329,6 +335,36 @@ Result<bool> SearchEngine::WinnerKeepsMargin(std::size_t winner) {
     record_.cost.gpu_seconds += (times[0] + times[1]) * 1e-6;
   }
   return sum / options_.final_rounds > options_.baseline_margin;
+}
+
+Status SearchEngine::MeasureEnergy() {
+  if (!options_.measure_energy || winner_ == nullptr) return Status();
+  for (Group* group : racing_) {
+    const bool can_run = group->is_loaded && !group->prepared->failure && !group->samples_us.empty();
+    const bool is_finalist = group->is_finalist || group == winner_ || HasBaseline(*group);
+    if (!can_run || !is_finalist || Clock::now() >= ends_) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(group->energy_mj, EnergyOf(*group));
+  }
+  return Status();
+}
+
+Result<std::optional<double>> SearchEngine::EnergyOf(const Group& group) {
+  Span span(&runtime_.trace(), "energy", "energy of {" + group.candidate.config.ToString() + "}");
+  MutexLock lock(measuring_lock_);
+  const std::optional<std::uint64_t> before = runner_.ReadEnergyMj();
+  if (!before) return std::optional<double>();
+  const double mean_us = Summarize(group.samples_us).mean_us;
+  const auto launches = static_cast<std::int64_t>(std::clamp(kBurstUs / mean_us, 1.0, kBurstUs));
+  std::int64_t launched = 0;
+  for (const auto began = Clock::now(); Clock::now() - began < kEnergyTime; launched += launches) {
+    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+    Status burst = runner_.Burst(group.prepared->trial, launches);
+    if (burst.sticky()) return burst;
+    if (!burst.ok()) return std::optional<double>();
+  }
+  const std::optional<std::uint64_t> after = runner_.ReadEnergyMj();
+  if (!after || *after <= *before) return std::optional<double>();
+  return std::optional<double>(static_cast<double>(*after - *before) / static_cast<double>(launched));
 }
 
 }  // namespace v0

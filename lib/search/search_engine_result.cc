@@ -31,6 +31,7 @@ CandidateOutcome SearchEngine::OutcomeOf(const Group& group) const {
   outcome.toolchain = group.candidate.artifact.toolchain;
   outcome.ties_with_fastest = group.ties;
   outcome.largest_difference = group.prepared->largest_difference;
+  outcome.energy_mj = group.energy_mj;
   return outcome;
 }
 

@@ -90,6 +90,10 @@ template <typename F, typename T, For<F, T, VerifyRequest> = 0>
 void VisitFields(F& fields, T& m) {
   fields(m.trials), fields(m.first_is_reference);
 }
+template <typename F, typename T, For<F, T, BurstRequest> = 0>
+void VisitFields(F& fields, T& m) {
+  fields(m.trial), fields(m.launches);
+}
 template <typename F, typename T, For<F, T, TrialRequest> = 0>
 void VisitFields(F& fields, T& m) {
   fields(m.trial);
@@ -237,6 +241,7 @@ TUNEONCE_MESSAGE(SetUpRequest);
 TUNEONCE_MESSAGE(PrepareRequest);
 TUNEONCE_MESSAGE(SampleRequest);
 TUNEONCE_MESSAGE(VerifyRequest);
+TUNEONCE_MESSAGE(BurstRequest);
 TUNEONCE_MESSAGE(TrialRequest);
 TUNEONCE_MESSAGE(TrialReply);
 #undef TUNEONCE_MESSAGE

@@ -33,6 +33,7 @@ enum class TrialMessage : std::uint32_t {
   kEnd,               ///< No fields: frees all of the search but the context.
   kPing,              ///< No fields: it is still there.
   kVerify,            ///< VerifyRequest: as CandidateRunner::VerifyTogether.
+  kBurst,             ///< BurstRequest: as CandidateRunner::Burst.
 };
 
 struct OpenRequest {
@@ -67,6 +68,10 @@ struct SampleRequest {
 struct VerifyRequest {
   std::vector<TrialDescription> trials;
   bool first_is_reference = false;
+};
+struct BurstRequest {
+  std::uint64_t trial = 0;
+  std::int64_t launches = 0;
 };
 struct TrialRequest {
   std::uint64_t trial = 0;

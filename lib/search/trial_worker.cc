@@ -89,6 +89,8 @@ const char* NameOf(TrialMessage kind) {
       return "ping";
     case TrialMessage::kVerify:
       return "verify";
+    case TrialMessage::kBurst:
+      return "run a burst";
   }
   return "";
 }

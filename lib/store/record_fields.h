@@ -107,6 +107,7 @@ void VisitFields(Fields& fields, T& candidate) {
   fields("resources", candidate.resources);
   fields("largest_difference", candidate.largest_difference);
   fields("roofline", candidate.roofline);
+  fields("energy_mj", candidate.energy_mj);
 }
 
 template <typename Fields, typename T, EnableFor<T, FatalCandidate> = 0>

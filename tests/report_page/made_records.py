@@ -45,6 +45,7 @@ def candidate(axes: Axes, outcome: str, **fields: Any) -> Dict[str, Any]:
             resources={"registers": 0, "shared_bytes": 0, "local_bytes": 0},
             largest_difference=None,
             roofline=None,
+            energy_mj=None,
         )
     if "same_as" in fields:
         fields["same_as"] = config(fields["same_as"])

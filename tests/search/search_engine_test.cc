@@ -48,6 +48,7 @@ class SearchEngineTest : public ::testing::Test {
     options.gpu_budget_ms = gpu_budget_ms_;
     options.wall_budget_ms = wall_budget_ms_;
     options.final_rounds = final_rounds_;
+    options.measure_energy = measure_energy_;
     options.baseline_margin = margin;
     options.on_progress = [&](const SearchProgress& p) {
       stages_.push_back(p.stage);
@@ -75,6 +76,7 @@ class SearchEngineTest : public ::testing::Test {
   int total_timeout_ms_ = 0;
   int compile_timeout_ms_ = 120000;
   int final_rounds_ = 0;
+  bool measure_energy_ = false;
   std::vector<SearchProgress::Stage> stages_;
   std::vector<SearchProgress> steps_;
 };
@@ -101,6 +103,22 @@ TEST_F(SearchEngineTest, TheClockOfTheRaceIsTheMeanOfWhatIsReadDuringIt) {
   ASSERT_TRUE(result->race_sm_clock_mhz);
   EXPECT_GT(*result->race_sm_clock_mhz, static_cast<double>(*result->device_before->conditions.sm_clock_mhz));
   EXPECT_LT(*result->race_sm_clock_mhz, static_cast<double>(*result->device_after->conditions.sm_clock_mhz));
+}
+
+TEST_F(SearchEngineTest, TheEnergyOfFinalistsIsMeasuredWhereItIsAskedForAndKnown) {
+  const std::vector<std::pair<std::string, double>> script = {{"base", 30}, {"fast", 10}, {"slow", 1000}};
+  runner_.knows_device = true;
+  EXPECT_FALSE(Search(script, 0)->best.energy_mj) << "by default it is not measured";
+  EXPECT_TRUE(runner_.bursts.empty());
+  measure_energy_ = true;
+  Result<TuningRecord> result = Search(script, 0);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.energy_mj, 2);
+  EXPECT_EQ(result->baseline->energy_mj, 2);
+  EXPECT_EQ(runner_.bursts, (std::set<std::string>{"base", "fast"})) << "the eliminated one is not a finalist";
+  EXPECT_EQ(result->successes().back().energy_mj, std::nullopt);
+  runner_.knows_device = false;
+  EXPECT_FALSE(Search(script, 0)->best.energy_mj);
 }
 
 TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {

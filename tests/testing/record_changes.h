@@ -153,6 +153,7 @@ inline std::vector<RecordChange> RecordChanges() {
     Measured(&c).largest_difference = OutputDifference{"y", 0.25, std::numeric_limits<double>::infinity()};
   });
   of_candidate("roofline", [](CandidateOutcome& c) { Measured(&c).roofline = Roofline{0.5, Bound::kMemory, 1, 2, 3}; });
+  of_candidate("energy_mj", [](CandidateOutcome& c) { Measured(&c).energy_mj = 0.5; });
   of_candidate("artifact", [](CandidateOutcome& c) { c.artifact = {5, 6}; });
   of_candidate("toolchain", [](CandidateOutcome& c) { c.toolchain = "nvrtc 13.0"; });
   of_candidate("passed_over", [](CandidateOutcome& c) { c.passed_over = {{"tile", "no tileiras"}}; });

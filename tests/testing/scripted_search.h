@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -118,6 +119,15 @@ class ScriptedRunner final : public CandidateRunner {
     reading.temperature_c = 41;
     return reading;
   }
+  Status Burst(std::size_t trial, std::int64_t count) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    bursts.insert(contents[trial]);
+    energy_mj += static_cast<std::uint64_t>(2 * count);
+    return Status();
+  }
+  std::optional<std::uint64_t> ReadEnergyMj() override {
+    return knows_device ? std::optional<std::uint64_t>(energy_mj) : std::nullopt;
+  }
   bool TimeInAnotherWay() override {
     if (!has_other_timer) return false;
     timer = "other";
@@ -140,6 +150,8 @@ class ScriptedRunner final : public CandidateRunner {
   std::vector<std::string> ran;
   std::function<void(const Candidate&)> on_prepare;
   std::vector<double> prepared;
+  std::set<std::string> bursts;  ///< Sources of which a burst was launched: each launch takes 2 mJ.
+  std::uint64_t energy_mj = 5000;
   int prepare_ms = 0;
   int sample_ms = 0;  ///< How long a round takes.
   std::int64_t launches = 0;
