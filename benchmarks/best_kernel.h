@@ -4,13 +4,13 @@
 #include "tuneonce/compiled_kernel.h"
 #include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 
 /// What a search of `definition`, whose sources ask for nothing but the config, found best: ready for a raw launch.
 inline Result<CompiledKernel> BestKernel(const Device& device, const KernelDefinition& definition,
-                                         const Success& best) {
+                                         const CandidateOutcome& best) {
   for (const Variant& variant : definition.variants()) {
     if (variant.name != best.variant) continue;
     Hints hints = variant.hints ? variant.hints(best.config) : Hints::OfConfig(best.config);

@@ -33,7 +33,7 @@ def tune(folder: pathlib.Path, kernel: str, device: str) -> Tuple[float, Dict[st
         events = json.loads(trace.read_text())
         events = events["traceEvents"] if isinstance(events, dict) else events
         runs = sum(1 for event in events if event.get("name", "").startswith("verify at "))
-        return seconds, json.loads(out), runs
+        return seconds, json.loads(out)["records"][0], runs
 
 
 def text_of(seconds: List[float]) -> str:

@@ -16,13 +16,28 @@ def time_text(us: float) -> str:
     return f"{us / 1000:.3g} ms" if us >= 1000 else f"{us:.4g} us"
 
 
+def result_of(file: Dict[str, Any]) -> Dict[str, Any]:
+    """The record of a file that `tune --json` wrote: its configs by axis, its candidates by outcome."""
+    record = dict(file["records"][0])
+
+    def axes(config: Any) -> Dict[str, Any]:
+        return {each["axis"]: each["value"] for each in config}
+
+    candidates = [{**each, "config": axes(each["config"])} for each in record["candidates"]]
+    outcomes = {"measured": "successes", "duplicate": "duplicates", "not_measured": "not_measured"}
+    for name in ("successes", "duplicates", "not_measured", "failures"):
+        record[name] = [each for each in candidates if outcomes.get(each["outcome"], "failures") == name]
+    record["best"] = {**record["best"], "config": axes(record["best"]["config"])}
+    return record
+
+
 def found(result: Dict[str, Any], brief: Any) -> str:
     """The selected config, and how many of the others ran, failed or were not measured."""
     others = [f"{len(result['successes'])} ran"]
     if result["duplicates"]:
         others.append(f"{len(result['duplicates'])} have the same code as others")
     if result["failures"]:
-        kinds = sorted({failure["kind"] for failure in result["failures"]})
+        kinds = sorted({failure["outcome"] for failure in result["failures"]})
         others.append(f"{len(result['failures'])} failed ({', '.join(kinds)})")
     if result["not_measured"]:
         others.append(f"{len(result['not_measured'])} not measured")
@@ -50,14 +65,14 @@ def seen(result: Dict[str, Any], brief: Any) -> str:
 
 
 def section(name: str, result: Dict[str, Any]) -> List[str]:
-    configs = [each["config"] for kind in ("successes", "failures", "duplicates") for each in result[kind]]
-    configs += result["not_measured"]
+    outcomes = ("successes", "failures", "duplicates", "not_measured")
+    configs = [each["config"] for outcome in outcomes for each in result[outcome]]
     axes = [axis for axis in configs[0] if len({json.dumps(config.get(axis)) for config in configs}) > 1]
 
     def brief(config: Dict[str, Any]) -> str:
         return "{" + ", ".join(f"{axis}={config[axis]}" for axis in axes or config) + "}"
 
-    shape = ", ".join(f"{dim}={extent}" for dim, extent in result["shape"].items())
+    shape = result["tuned_at"]
     text = textwrap.wrap(f"{found(result, brief)} {seen(result, brief)}", 118, break_on_hyphens=False)
     picture = f"![{result['kernel']}, {shape}](gallery/{name}.webp)"
     return [f"## {result['kernel']}: {shape}", "", *text, "", picture, ""]
@@ -68,7 +83,7 @@ def main() -> None:
     parser.add_argument("--results", type=pathlib.Path, required=True)
     parser.add_argument("--commit", required=True)
     options = parser.parse_args()
-    results = {file.stem: json.loads(file.read_text()) for file in sorted(options.results.glob("[0-9]*.json"))}
+    results = {file.stem: result_of(json.loads(file.read_text())) for file in sorted(options.results.glob("[0-9]*.json"))}
     first = next(iter(results.values()))
     date = datetime.datetime.fromtimestamp(first["unix_seconds"], datetime.timezone.utc).date()
     lines = [

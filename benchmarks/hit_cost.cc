@@ -33,7 +33,7 @@
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 #include "vector_add_bundle.h"
 
 namespace tuneonce {
@@ -155,7 +155,7 @@ const CompiledKernel& RawKernel() {
     ScopedContext current(bench.context.view());
     TensorView view = View(32);
     KernelDefinition definition = OneConfig();
-    TuningResult result =
+    TuningRecord result =
         OrDie(exhaustive_search(definition, bench.stream.get(), {view, view, Output(32)}, SearchOptions()));
     return new CompiledKernel(OrDie(BestKernel(bench.device, definition, result.best)));
   }();

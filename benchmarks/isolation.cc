@@ -24,7 +24,7 @@
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -101,10 +101,10 @@ struct Searcher {
   /// Milliseconds; adds the candidates' times to `times_us`.
   double Search(Json* times_us) {
     const auto start = std::chrono::steady_clock::now();
-    TuningResult result = OrDie(exhaustive_search(definition, stream.get(), {x, y}, options));
+    TuningRecord result = OrDie(exhaustive_search(definition, stream.get(), {x, y}, options));
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     if (result.is_isolated != (options.isolation != Isolation::kOff)) OrDie(InternalError("it ran elsewhere"));
-    for (const Success& success : result.successes) {
+    for (const CandidateOutcome& success : result.successes()) {
       (*times_us)[success.config.ToString()].push_back(success.measurement.mean_us);
     }
     return ms;
@@ -174,7 +174,7 @@ Json BesideAHangingWorker(const Searcher& searcher, const ContextView& context) 
   options.candidate_deadline_ms = 5000;
   std::thread search([&] {
     ScopedContext current(context);
-    TuningResult result = OrDie(exhaustive_search(Hang(), stream.get(), {searcher.x, searcher.y}, options));
+    TuningRecord result = OrDie(exhaustive_search(Hang(), stream.get(), {searcher.x, searcher.y}, options));
     if (result.cost.workers_replaced < 1) OrDie(InternalError("nothing hung"));
     over = true;
   });

@@ -122,7 +122,7 @@ using MakeWorkload = std::unique_ptr<Workload> (*)(const AutotunePolicy& policy,
 inline std::map<std::string, std::string> SelectedIn(const RecordStore& store) {
   std::map<std::string, std::string> selected;
   for (const TuningRecord& record : OrDie(store.List())) {
-    selected.emplace(record.key.kernel + record.key.key_text, record.config.ToString() + record.variant);
+    selected.emplace(record.key.kernel + record.key.key_text, record.best.config.ToString() + record.best.variant);
   }
   return selected;
 }

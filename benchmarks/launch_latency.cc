@@ -29,7 +29,7 @@
 #include "tuneonce/runtime.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 #include "vector_add_bundle.h"
 
 namespace tuneonce {
@@ -66,7 +66,7 @@ struct Bench {
     OrDie(buffer.Fill(0));
     TensorView view = View();
     KernelDefinition definition = VectorAdd();
-    TuningResult result = OrDie(exhaustive_search(definition, stream.get(), {view, view, view}));
+    TuningRecord result = OrDie(exhaustive_search(definition, stream.get(), {view, view, view}));
     best.emplace(OrDie(BestKernel(device, definition, result.best)));
     OrDie(kernel.Launch(stream.get(), view, view, view));
     OrDie(stream.view().Synchronize());

@@ -44,16 +44,17 @@ Result<Json> LaunchByHand(const Device& device, StreamView stream, const SqliteS
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, store->List());
   if (records.empty()) return FailedPreconditionError("the store is empty: run without --by-hand first");
   const TuningRecord& record = records.back();
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, store->Get(record.artifact));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, store->Get(record.best.artifact));
   if (!artifact) return FailedPreconditionError("the store does not have the artifact");
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(CallBinder(definition).Bind(arguments.data(), arguments.size(), &call));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   call.problem.target = Target::Of(identity);
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(call.problem.target));
-  auto config = std::find_if(configs.begin(), configs.end(), [&](const Config& c) { return c.IsSame(record.config); });
+  auto config =
+      std::find_if(configs.begin(), configs.end(), [&](const Config& c) { return c.IsSame(record.best.config); });
   auto variant = std::find_if(definition.variants().begin(), definition.variants().end(),
-                              [&](const Variant& v) { return v.name == record.variant; });
+                              [&](const Variant& v) { return v.name == record.best.variant; });
   if (config == configs.end() || variant == definition.variants().end()) {
     return FailedPreconditionError("the store's record is of another bundle");
   }

@@ -18,7 +18,7 @@
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -56,7 +56,7 @@ KernelDefinition DefineMatmul(const std::string& folder) {
   return definition;
 }
 
-Json Summary(const TuningResult& result, double wall_s) {
+Json Summary(const TuningRecord& result, double wall_s) {
   Json json = {{"wall_s", wall_s},
                {"compile_s", result.cost.compile_seconds},
                {"gpu_s", result.cost.gpu_seconds},
@@ -64,10 +64,10 @@ Json Summary(const TuningResult& result, double wall_s) {
                {"timer", result.timer},
                {"best", result.best.config.ToString()},
                {"best_us", result.best.measurement.mean_us},
-               {"failures", result.failures.size()},
+               {"failures", result.failures().size()},
                {"notes", result.notes},
                {"mean_us", Json::object()}};
-  for (const Success& success : result.successes)
+  for (const CandidateOutcome& success : result.successes())
     json["mean_us"][success.config.ToString()] = success.measurement.mean_us;
   return json;
 }
@@ -100,7 +100,7 @@ Result<Json> Run(const std::string& folder, const Shape& shape, const DriverApi&
   options.compile.cache = &cache;
   auto search = [&]() -> Result<Json> {
     auto start = std::chrono::steady_clock::now();
-    TUNEONCE_ASSIGN_OR_RETURN(TuningResult result,
+    TUNEONCE_ASSIGN_OR_RETURN(TuningRecord result,
                               exhaustive_search(definition, stream.get(), {a_view, b_view, c_view}, options));
     double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return Summary(result, wall);

@@ -34,9 +34,10 @@ TuningRecord Record(std::uint64_t word) {
   for (const char* axis : {"TILE_M", "TILE_N", "TILE_K", "occupancy"}) {
     settings.push_back({axis, AxisKind::kStructural, std::int64_t{64}});
   }
-  record.config = Config::Of(std::move(settings));
-  record.variant = "tile";
-  record.measurement.mean_us = 10;
+  record.best.config = Config::Of(std::move(settings));
+  record.best.kind = OutcomeKind::kMeasured;
+  record.best.variant = "tile";
+  record.best.measurement.mean_us = 10;
   return record;
 }
 

@@ -36,7 +36,7 @@ import dataclasses
     return folder / "out"
 
 
-def tuned(bundle: Path, case: Case, device: str, deadline_ms: int, seconds: float) -> tuneonce.TuningResult:
+def tuned(bundle: Path, case: Case, device: str, deadline_ms: int, seconds: float) -> tuneonce.TuningRecord:
     results = Results()
     kernel = tuneonce.TunedKernel(bundle, device=device, store="memory", observer=results, candidate_deadline_ms=deadline_ms,
                                   wall_budget_ms=1000 * seconds, isolation="required" if device == "cuda" else "off")

@@ -38,9 +38,9 @@ class Results(tuneonce.Observer):
     """Keeps the last search's result: the next shape's too, where both are of one bucket."""
 
     def __init__(self) -> None:
-        self.last: Optional[tuneonce.TuningResult] = None
+        self.last: Optional[tuneonce.TuningRecord] = None
 
-    def on_tuned(self, kernel: str, key: str, result: tuneonce.TuningResult) -> None:
+    def on_tuned(self, kernel: str, key: str, result: tuneonce.TuningRecord) -> None:
         self.last = result
 
     def configs(self, backend: str) -> List[Dict[str, Any]]:

@@ -82,9 +82,9 @@ class Measuring:
     def incorrect(self) -> List[str]:
         """Configs of all searches so far whose output differed from the baseline's, and by how much."""
         import tuneonce
-        return [f"{candidate['config']}: {candidate.get('message', '')}"
-                for record in tuneonce.records(self._scratch / "ours.sqlite") for candidate in record["candidates"]
-                if candidate["outcome"] == "wrong_result"]
+        return [f"{candidate.config}: {candidate.message}"
+                for record in tuneonce.records(self._scratch / "ours.sqlite") for candidate in record.candidates
+                if candidate.kind == "wrong_result"]
 
     def arguments(self, case: Case) -> List[Any]:
         """What the bundle takes, by its parameters' names. Raises KeyError for one that the case has not."""

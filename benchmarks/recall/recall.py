@@ -26,9 +26,9 @@ CLOSE = 0.03
 
 
 class Kept(tuneonce.Observer):
-    result: Optional[tuneonce.TuningResult] = None
+    result: Optional[tuneonce.TuningRecord] = None
 
-    def on_tuned(self, kernel: str, key: str, result: tuneonce.TuningResult) -> None:
+    def on_tuned(self, kernel: str, key: str, result: tuneonce.TuningRecord) -> None:
         self.result = result
 
 
@@ -40,19 +40,19 @@ class Search:
         self._kernel = tuneonce.TunedKernel(folder, store="memory", observer=self._kept, on_tune_error="raise",
                                             max_proposed=max_proposed, isolation="off", **budget)
 
-    def at(self, tensors: Sequence[torch.Tensor]) -> tuneonce.TuningResult:
+    def at(self, tensors: Sequence[torch.Tensor]) -> tuneonce.TuningRecord:
         self._kernel.warmup_with(*tensors)
         assert self._kept.result is not None
         return self._kept.result
 
 
-def times_of(result: tuneonce.TuningResult) -> Dict[str, float]:
+def times_of(result: tuneonce.TuningRecord) -> Dict[str, float]:
     """By config; one that is the same code as another has its time."""
     times = {str(success.config): success.mean_us for success in result.successes}
     return {**times, **{str(d.config): times[str(d.same_as)] for d in result.duplicates if str(d.same_as) in times}}
 
 
-def tried_of(result: tuneonce.TuningResult) -> List[str]:
+def tried_of(result: tuneonce.TuningRecord) -> List[str]:
     return [str(each.config) for each in (*result.successes, *result.duplicates, *result.failures)]
 
 

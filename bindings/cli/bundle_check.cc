@@ -196,7 +196,7 @@ Status BundleChecker::RunOnDevice() {
     Find(true, "on " + options_.device + ": " + report.status().message());
     return Status();
   }
-  for (const Failure& failure : report->run.result.failures) {
+  for (const CandidateOutcome& failure : report->run.record.failures()) {
     Find(true, "on " + options_.device + " at " + report->shape + ", {" + failure.config.ToString() +
                    "}: " + failure.message);
   }

@@ -171,8 +171,8 @@ Result<Json> Shown(const BundleFolder& folder) {
   for (const TuningRecord& record : records) {
     json["selections"].push_back({{"device", record.key.device_name},
                                   {"key", record.key.key_text},
-                                  {"config", ConfigJson(record.config)},
-                                  {"variant", record.variant}});
+                                  {"config", ConfigJson(record.best.config)},
+                                  {"variant", record.best.variant}});
   }
   return json;
 }

@@ -170,7 +170,7 @@ bool BundleCompiler::IsDecided(const Config& config, const std::vector<TuningRec
   return std::any_of(selections.begin(), selections.end(), [&](const TuningRecord& record) {
     bool is_row = std::any_of(record.rows.begin(), record.rows.end(),
                               [&](const ImportedRow& row) { return row.config.IsSame(config); });
-    return is_row || record.config.IsSame(config) || (record.baseline && record.baseline->config.IsSame(config));
+    return is_row || record.best.config.IsSame(config) || (record.baseline && record.baseline->config.IsSame(config));
   });
 }
 

@@ -7,9 +7,9 @@
 #include "launch/assumption.h"
 #include "launch/call_binder.h"
 #include "numbers.h"
-#include "runtime/recorded_result.h"
 #include "runtime/warmup_inputs.h"
 #include "store/kernel_fingerprint.h"
+#include "store/record_origin.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/target.h"
 
@@ -240,10 +240,10 @@ Result<TuningRecord> Importer::RecordOf(const SelectionsFile::Selection& selecti
   key.capability = target_.capability();
   key.num_sms = identity_.num_sms;
   key.driver_version = 0;  // It has not run here yet.
-  record.config = std::move(config);
+  record.best.config = std::move(config);
   record.reason = SelectionReason::kImported;
-  record.toolchain = file_.toolchain;
-  SayWhereAndWhen(&record);
+  record.best.toolchain = file_.toolchain;
+  StampOrigin(&record);
   return record;
 }
 
@@ -263,7 +263,7 @@ Status Importer::AddTo(std::vector<TuningRecord>* records, TuningRecord record,
     }
     record.key.key_words[nearest] = 0;
     record.nearest_dim = definition_.key()[nearest].name;
-    record.rows.push_back({named->second, record.config});
+    record.rows.push_back({named->second, record.best.config});
   }
   for (std::size_t i = 0; i < record.key.key_words.size(); ++i) {
     const KeyPart& part = definition_.key()[i];

@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 void PrintRecord(const TuningRecord& record) {
   PrintLine("%s  %s  %s  {%s}  %.3f us%s  %s", record.key.kernel.c_str(), record.key.key_text.c_str(),
-            record.key.device_name.c_str(), record.config.ToString().c_str(), record.measurement.mean_us,
+            record.key.device_name.c_str(), record.best.config.ToString().c_str(), record.best.measurement.mean_us,
             record.speedup_over_baseline ? (", " + std::to_string(*record.speedup_over_baseline) + "x").c_str() : "",
             DateOf(record.unix_seconds).c_str());
 }

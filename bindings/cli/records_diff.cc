@@ -21,7 +21,9 @@ struct Pair {
   std::optional<TuningRecord> a, b;
 
   const TuningKey& key() const { return a ? a->key : b->key; }
-  bool is_same_selection() const { return a && b && a->config.IsSame(b->config) && a->variant == b->variant; }
+  bool is_same_selection() const {
+    return a && b && a->best.config.IsSame(b->best.config) && a->best.variant == b->best.variant;
+  }
 };
 
 struct Difference {
@@ -57,10 +59,10 @@ Difference Compare(WholeStore a, WholeStore b, const std::string& kernel) {
 
 Json RecordJson(const std::optional<TuningRecord>& record) {
   if (!record) return nullptr;
-  return {{"config", ConfigJson(record->config)},
-          {"variant", record->variant},
-          {"mean_us", record->measurement.mean_us},
-          {"num_samples", record->measurement.num_samples},
+  return {{"config", ConfigJson(record->best.config)},
+          {"variant", record->best.variant},
+          {"mean_us", record->best.measurement.mean_us},
+          {"num_samples", record->best.measurement.num_samples},
           {"reason", std::string(FindStored(record->reason)->word)},
           {"is_pinned", record->is_pinned},
           {"is_complete", record->is_complete},

@@ -33,7 +33,7 @@ Result<std::vector<RecordedCode>> CodeOf(AnyStore& store, const std::vector<Tuni
     return true;
   };
   for (const TuningRecord& record : records) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool has_code, add(record.artifact));
+    TUNEONCE_ASSIGN_OR_RETURN(bool has_code, add(record.best.artifact));
     if (!has_code) ++*without_code;
     if (record.baseline) TUNEONCE_RETURN_IF_ERROR(add(record.baseline->artifact).status());
   }

@@ -62,22 +62,22 @@ std::string OtherDevice(const TuningRecord& record) { return record.nearest_dim.
 std::string Origin(const TuningRecord& record) {
   if (record.is_pinned) return "pinned";
   if (!record.is_imported()) return "search";
-  return record.measurement.num_samples > 0 ? "imported" : "imported_unchecked";
+  return record.best.measurement.num_samples > 0 ? "imported" : "imported_unchecked";
 }
 
 /// A candidate that was measured takes this much longer than the selection: 0.05 for 5 %.
 double Slower(const CandidateOutcome& candidate, const TuningRecord& record) {
-  double chosen_us = record.measurement.mean_us;
-  return chosen_us > 0 ? candidate.mean_us / chosen_us - 1 : 0;
+  double chosen_us = record.best.measurement.mean_us;
+  return chosen_us > 0 ? candidate.measurement.mean_us / chosen_us - 1 : 0;
 }
 
 Json AlternativesJson(const TuningRecord& record) {
   Json alternatives = Json::array();
   for (const CandidateOutcome& candidate : record.candidates) {
-    if (candidate.config.IsSame(record.config)) continue;
+    if (candidate.config.IsSame(record.best.config)) continue;
     Json json = {{"config", ConfigJson(candidate.config)}, {"outcome", std::string(FindStored(candidate.kind)->word)}};
-    if (candidate.kind == CandidateOutcome::Kind::kMeasured) {
-      json["mean_us"] = candidate.mean_us;
+    if (candidate.kind == OutcomeKind::kMeasured) {
+      json["mean_us"] = candidate.measurement.mean_us;
       json["slower_by"] = Slower(candidate, record);
     }
     if (!candidate.message.empty()) json["message"] = candidate.message;
@@ -91,19 +91,19 @@ Json RecordJson(const TuningRecord& record) {
   Json json = {
       {"device", record.key.device_name},
       {"driver_version", record.key.driver_version},
-      {"config", ConfigJson(record.config)},
-      {"variant", record.variant},
+      {"config", ConfigJson(record.best.config)},
+      {"variant", record.best.variant},
       {"origin", Origin(record)},
       {"reason", std::string(FindStored(record.reason)->word)},
-      {"mean_us", record.measurement.mean_us},
-      {"error_margin_us", or_null(record.measurement.error_margin_us)},
-      {"num_samples", record.measurement.num_samples},
+      {"mean_us", record.best.measurement.mean_us},
+      {"error_margin_us", or_null(record.best.measurement.error_margin_us)},
+      {"num_samples", record.best.measurement.num_samples},
       {"speedup_over_baseline", or_null(record.speedup_over_baseline)},
       {"is_conclusive", record.is_conclusive},
       {"is_complete", record.is_complete},
       {"host", record.host},
       {"unix_seconds", record.unix_seconds},
-      {"has_code", !(record.artifact == Fingerprint())},
+      {"has_code", !(record.best.artifact == Fingerprint())},
       {"other_driver", OtherDriver(record)},
       {"other_device", OtherDevice(record)},
       {"alternatives", AlternativesJson(record)},
@@ -117,7 +117,7 @@ Json RecordJson(const TuningRecord& record) {
 }
 
 std::string SureText(const TuningRecord& record) {
-  const Measurement& measured = record.measurement;
+  const Measurement& measured = record.best.measurement;
   if (measured.num_samples == 0) return "not measured";
   std::string text = absl::StrFormat("%.3f us", measured.mean_us);
   if (measured.error_margin_us) absl::StrAppendFormat(&text, " +- %.3f us", *measured.error_margin_us);
@@ -132,10 +132,10 @@ std::string AlternativesText(const TuningRecord& record) {
   std::vector<std::string> measured;
   int failed = 0, duplicates = 0;
   for (const CandidateOutcome& candidate : record.candidates) {
-    if (candidate.config.IsSame(record.config)) continue;
+    if (candidate.config.IsSame(record.best.config)) continue;
     failed += candidate.failed() ? 1 : 0;
-    duplicates += candidate.kind == CandidateOutcome::Kind::kDuplicate ? 1 : 0;
-    if (candidate.kind != CandidateOutcome::Kind::kMeasured) continue;
+    duplicates += candidate.kind == OutcomeKind::kDuplicate ? 1 : 0;
+    if (candidate.kind != OutcomeKind::kMeasured) continue;
     measured.push_back(absl::StrFormat("{%s} %+.1f %%", candidate.config.ToString(), 100 * Slower(candidate, record)));
   }
   std::string more = measured.size() > kMostListed ? absl::StrCat("; ", measured.size() - kMostListed, " more") : "";
@@ -156,13 +156,13 @@ void PrintRows(const TuningRecord& record) {
 void PrintExplained(const TuningRecord& record) {
   std::string driver = record.key.driver_version == 0 ? "any driver" : "driver " + Driver(record.key.driver_version);
   PrintLine("  on %s, %s: %s", record.key.device_name.c_str(), driver.c_str(),
-            record.nearest_dim.empty() ? ("{" + record.config.ToString() + "}").c_str() : "a table");
+            record.nearest_dim.empty() ? ("{" + record.best.config.ToString() + "}").c_str() : "a table");
   if (!record.nearest_dim.empty()) PrintRows(record);
   PrintLine("    why: %s", report::WhyText(record).c_str());
   PrintLine("    how sure: %s", SureText(record).c_str());
   PrintLine("    from: %s on %s%s%s", Origin(record).c_str(), DateOf(record.unix_seconds).c_str(),
             record.host.empty() ? "" : (", " + record.host).c_str(),
-            record.toolchain.empty() ? "" : (", " + record.toolchain).c_str());
+            record.best.toolchain.empty() ? "" : (", " + record.best.toolchain).c_str());
   if (!record.candidates.empty()) PrintLine("    alternatives: %s", AlternativesText(record).c_str());
   PrintLine("    another driver gets %s; another device %s",
             OtherDriver(record) == "always" ? "the same" : "it if min_match is other_driver",

@@ -150,7 +150,7 @@ Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& 
 Status Fill(const std::vector<WholeStore>& stores, const std::vector<TuningRecord>& records, RecordStore& into,
             bool anew, int* without_code) {
   for (const TuningRecord& record : records) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool has_code, CopyCode(stores, record.artifact, into, anew));
+    TUNEONCE_ASSIGN_OR_RETURN(bool has_code, CopyCode(stores, record.best.artifact, into, anew));
     if (!has_code) ++*without_code;
     if (record.baseline) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, record.baseline->artifact, into, anew).status());
     TUNEONCE_RETURN_IF_ERROR(into.Put(record));
@@ -166,9 +166,9 @@ PreferRecord PreferenceNamed(const std::string& by) {
 Json DecidedJson(const Decided& each, const std::vector<WholeStore>& stores) {
   auto side = [&](const TuningRecord& record, std::size_t from) {
     return Json{{"store", stores[from].path},
-                {"config", ConfigJson(record.config)},
+                {"config", ConfigJson(record.best.config)},
                 {"tuned_at", record.tuned_at},
-                {"mean_us", record.measurement.mean_us},
+                {"mean_us", record.best.measurement.mean_us},
                 {"unix_seconds", record.unix_seconds}};
   };
   const TuningKey& key = each.taken.key;

@@ -116,9 +116,9 @@ std::string KeyLine(const TuningKey& key) {
 }
 
 std::string Brief(const TuningRecord& record) {
-  std::string text = "{" + record.config.ToString() + "}";
+  std::string text = "{" + record.best.config.ToString() + "}";
   if (!record.nearest_dim.empty()) text = "a table by " + record.nearest_dim;
-  if (record.measurement.num_samples > 0) text += " " + std::to_string(record.measurement.mean_us) + " us";
+  if (record.best.measurement.num_samples > 0) text += " " + std::to_string(record.best.measurement.mean_us) + " us";
   if (record.is_pinned) text += ", pinned";
   if (record.is_imported()) text += ", imported";
   return text + (record.is_complete ? "" : ", incomplete");

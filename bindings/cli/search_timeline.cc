@@ -23,13 +23,17 @@ double Milliseconds(double us) { return std::round(us) / 1000; }
 
 }  // namespace
 
-void AddTimeline(const TuningResult& result, const std::string& trace, Json* json) {
+void AddTimeline(const TuningRecord& record, const std::string& trace, Json* json) {
   const Json parsed = Json::parse(trace, nullptr, /*allow_exceptions=*/false);
   if (!parsed.is_object() || !parsed.contains("traceEvents")) return;
-  std::map<std::string, std::size_t> success_of;  // By the name of its samples.
-  for (std::size_t i = 0; i < result.successes.size(); ++i) {
-    success_of.emplace("{" + Printable(result.successes[i].config.ToString()) + "}", i);
+  std::map<std::string, std::size_t> candidate_of;  // By the name of its samples.
+  for (std::size_t i = 0; i < record.candidates.size(); ++i) {
+    const CandidateOutcome& candidate = record.candidates[i];
+    if (candidate.kind == OutcomeKind::kMeasured) {
+      candidate_of.emplace("{" + Printable(candidate.config.ToString()) + "}", i);
+    }
   }
+  std::map<std::size_t, Json> samples_of;
   std::map<std::int64_t, std::size_t> track_of;
   Json tracks = Json::array(), spans = Json::array(), device = Json::array();
   std::size_t left_out = parsed["otherData"].value("dropped_events", std::size_t{0});
@@ -61,10 +65,12 @@ void AddTimeline(const TuningResult& result, const std::string& trace, Json* jso
                        {"duration_ms", Milliseconds(event["dur"])}});
       continue;
     }
-    auto success = success_of.find(event["name"].get<std::string>());
-    if (success == success_of.end()) continue;  // It failed later.
-    Json& samples = (*json)["successes"][success->second]["samples"];
-    if (samples.is_null()) samples = {{"at_ms", Json::array()}, {"us", Json::array()}};
+    auto candidate = candidate_of.find(event["name"].get<std::string>());
+    if (candidate == candidate_of.end()) continue;  // It failed later.
+    Json& samples = samples_of[candidate->second];
+    if (samples.is_null()) {
+      samples = {{"candidate", candidate->second}, {"at_ms", Json::array()}, {"us", Json::array()}};
+    }
     if (samples["us"].size() >= kMostSamples) {
       ++left_out;
       continue;
@@ -73,6 +79,8 @@ void AddTimeline(const TuningResult& result, const std::string& trace, Json* jso
     samples["us"].push_back(std::round(1000 * event["args"]["us"].get<double>()) / 1000);  // To the nanosecond.
   }
   (*json)["timeline"] = {{"tracks", std::move(tracks)}, {"spans", std::move(spans)}, {"left_out", left_out}};
+  Json& samples = (*json)["timeline"]["samples"] = Json::array();
+  for (auto& [index, each] : samples_of) samples.push_back(std::move(each));
   if (!device.empty()) (*json)["timeline"]["device"] = std::move(device);
 }
 

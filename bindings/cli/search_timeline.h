@@ -4,14 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
 
-/// Adds data from a search's trace (Runtime::EndTrace) to the JSON of its result: `samples` to each of its `successes`,
-/// and `timeline`. docs/cli.md describes both. The size is limited, and further entries are only counted. Without such
-/// events `json` does not change.
-void AddTimeline(const TuningResult& result, const std::string& trace, nlohmann::ordered_json* json);
+/// Adds data from a search's trace (Runtime::EndTrace) to the JSON of its record's file: `timeline`, which docs/cli.md
+/// describes, with the samples of each measured candidate. The size is limited, and further entries are only counted.
+/// Without such events `json` does not change.
+void AddTimeline(const TuningRecord& record, const std::string& trace, nlohmann::ordered_json* json);
 
 }  // namespace tuneonce::cli
 

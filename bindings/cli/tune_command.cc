@@ -12,7 +12,6 @@
 #include "output.h"
 #include "records_store.h"
 #include "report/config_json.h"
-#include "runtime/recorded_result.h"
 #include "search_timeline.h"
 #include "store/memory_store.h"
 #include "tune_bundle.h"
@@ -27,7 +26,7 @@
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/timer.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -46,33 +45,18 @@ struct TuneArguments : MeasuringArguments {
   std::string budget;
   std::string trace;
   bool samples = false;
+  bool energy = false;
 
   bool is_traced() const { return samples || !trace.empty(); }
 };
 
-void PrintStored(const std::string& name, const BundleReport& report, bool json) {
-  const TuningRecord& record = *report.run.record;
-  if (json) {
-    Json all = {
-        {"kernel", name}, {"device", report.device_name}, {"shape", ShapeJson(report.shape)}, {"from", "store"}};
-    all["key"] = report.run.key;
-    all["best"] = {{"config", ConfigJson(record.config)},
-                   {"variant", record.variant},
-                   {"mean_us", record.measurement.mean_us},
-                   {"num_samples", record.measurement.num_samples}};
-    all["speedup_over_baseline"] = record.speedup_over_baseline ? Json(*record.speedup_over_baseline) : Json(nullptr);
-    all["is_conclusive"] = record.is_conclusive;
-    all["is_complete"] = record.is_complete;
-    all["is_pinned"] = record.is_pinned;
-    all["host"] = record.host;
-    all["unix_seconds"] = record.unix_seconds;
-    return PrintJson(all);
-  }
+void PrintStored(const std::string& name, const BundleReport& report) {
+  const TuningRecord& record = report.run.record;
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
   PrintLine("the store has {%s} for %s, stored on %s by %s%s: nothing was searched; add --retune to search again",
-            record.config.ToString().c_str(), report.run.key.c_str(), DateOf(record.unix_seconds).c_str(),
+            record.best.config.ToString().c_str(), report.run.key.c_str(), DateOf(record.unix_seconds).c_str(),
             record.host.empty() ? "an unknown host" : record.host.c_str(), record.is_pinned ? ", pinned" : "");
-  if (record.measurement.mean_us > 0) PrintLine("the stored time is %.2f us", record.measurement.mean_us);
+  if (record.best.measurement.mean_us > 0) PrintLine("the stored time is %.2f us", record.best.measurement.mean_us);
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
@@ -81,21 +65,16 @@ constexpr TableOptions kRows{/*top=*/3, /*bottom=*/1};
 
 /// `trace`: what the search did when; empty: not asked for.
 void Print(const std::string& name, const BundleReport& report, bool json, const std::string& trace) {
-  if (report.run.record != nullptr) return PrintStored(name, report, json);
+  const TuningRecord& record = report.run.record;
   if (json) {
-    Json all = Json::parse(ResultJson(report.run.result, report.device_name, report.shape));
-    all["from"] = "search";
-    all["key"] = report.run.key;
-    TuningRecord here;
-    SayWhereAndWhen(&here);
-    all["driver_version"] = report.driver_version;
-    all["host"] = here.host;
-    all["unix_seconds"] = here.unix_seconds;
-    if (!trace.empty()) AddTimeline(report.run.result, trace, &all);
+    Json all = Json::parse(RecordsToJson({record}));
+    all["from"] = report.run.is_from_store ? "store" : "search";
+    if (!trace.empty()) AddTimeline(record, trace, &all);
     return PrintJson(all);
   }
+  if (report.run.is_from_store) return PrintStored(name, report);
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
-  PrintText(SummaryTable(report.run.result, kRows));
+  PrintText(SummaryTable(record, kRows));
   PrintLine(
       "all outputs were compared with the baseline's; the first call took %.1f ms, a launch now costs %.2f us of "
       "host time",
@@ -107,6 +86,7 @@ Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomi
                                 std::shared_ptr<TuneStore>* kept) {
   AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search, SearchOptionsOf(arguments, interrupted));
+  policy.search.measure_energy = arguments.energy;
   policy.store = std::make_shared<MemoryStore>();
   if (arguments.store.empty()) return policy;
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
@@ -225,6 +205,7 @@ void AddTune(CLI::App& app, Command* command) {
                    "Select from what is measured after this time, such as 90s, 10m, 1h30m (default: no limit)");
   tune->add_flag("--dry-run", arguments->dry_run,
                  "Only print what would be searched, with an estimate of time and memory");
+  tune->add_flag("--energy", arguments->energy, "Measure the energy of a launch of each finalist, too");
   tune->add_flag("--samples", arguments->samples,
                  "With --json: add each sample of each config and a timeline, for tuneonce report");
   tune->add_option("--trace", arguments->trace, "Write a trace to this file, for ui.perfetto.dev");

@@ -49,7 +49,7 @@ struct Findings : AutotuneObserver {
     double mean_us = 0;
     std::optional<double> speedup;
   };
-  void OnTuned(const std::string& kernel, const std::string& key, const TuningResult& result) override {
+  void OnTuned(const std::string& kernel, const std::string& key, const TuningRecord& result) override {
     by_key[{kernel, key}] = {result.best.config.ToString(), ConfigJson(result.best.config),
                              result.best.measurement.mean_us, result.speedup_over_baseline};
   }
@@ -178,7 +178,7 @@ class ManyRun {
     for (Row& row : rows_) {
       if (row.bundle != names_[key.kernel] || row.key != key.key) continue;
       if (plan->config) row.axes = ConfigJson(*plan->config);
-      row.mean_us = plan->record->measurement.mean_us;
+      row.mean_us = plan->record->best.measurement.mean_us;
       row.speedup = plan->record->speedup_over_baseline;
       row.is_complete = plan->record->is_complete;
     }

@@ -7,16 +7,16 @@
 
 #include "runtime/tuned_kernel_on.h"
 #include "tuneonce/autotune_observer.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct KeepResult : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
-  TuningResult result;
+struct KeepRecord : AutotuneObserver {
+  void OnTuned(const std::string&, const std::string&, const TuningRecord& tuned) override { record = tuned; }
+  TuningRecord record;
 };
 
 }  // namespace
@@ -24,7 +24,7 @@ struct KeepResult : AutotuneObserver {
 Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& device, StreamView stream,
                           const TunedKernel::Shape& shape, const std::vector<Argument>& arguments,
                           AutotunePolicy policy) {
-  auto observer = std::make_shared<KeepResult>();
+  auto observer = std::make_shared<KeepRecord>();
   policy.observer = observer;
   policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernelOn::Create(device, definition, std::move(policy)));
@@ -43,8 +43,8 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
   run.hit_host_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count() / kHits;
   TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
   // A record that did not load is searched for after all.
-  if (kernel.counters().tunes == 0) run.record = before.record;
-  run.result = std::move(observer->result);
+  run.is_from_store = kernel.counters().tunes == 0 && before.record != nullptr;
+  run.record = run.is_from_store ? *before.record : std::move(observer->record);
   return run;
 }
 

@@ -1,23 +1,20 @@
 #ifndef TUNEONCE_BINDINGS_CLI_TUNED_RUN_H_
 #define TUNEONCE_BINDINGS_CLI_TUNED_RUN_H_
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
-#include "tuneonce/tuning_result.h"
 
 namespace tuneonce::cli {
 
 /// The results of a shape's warm-up, which tunes, and of its launches, which are hits.
 struct TunedRun {
-  TuningResult result;  ///< Without the compiled kernels, so that it outlives the context.
-  /// The store's, which served without a search; null if there was one.
-  std::shared_ptr<const TuningRecord> record;
-  std::string key;  ///< "M<=128, x:float16"
+  TuningRecord record;         ///< The record of the search, or the one of the store that served without a search.
+  bool is_from_store = false;  ///< Whether the store had the record, so that nothing was searched.
+  std::string key;             ///< "M<=128, x:float16"
   double first_call_ms = 0;
   double hit_host_us = 0;  ///< Host time of a launch once tuned: the mean of 10.
 };

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -22,7 +22,7 @@ class TUNEONCE_API AutotuneObserver {
   /// A search for a key begins. `kernel` is the definition's name, `key` a text such as "M=128, x:float16".
   virtual void OnTuneBegin(const std::string& /*kernel*/, const std::string& /*key*/) {}
   /// A search for a key found a config. `result` has all candidates.
-  virtual void OnTuned(const std::string& /*kernel*/, const std::string& /*key*/, const TuningResult& /*result*/) {}
+  virtual void OnTuned(const std::string& /*kernel*/, const std::string& /*key*/, const TuningRecord& /*result*/) {}
   /// A key could not be tuned. `why` is the error of the search, or the error that prevented it. Launches of the key
   /// run the fallback config. Launches try again later if `why` is transient (IsTransient). Otherwise they do not, but
   /// TunedKernel::Warmup and WarmupAll do.

@@ -14,7 +14,7 @@
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -29,7 +29,7 @@ inline namespace v0 {
 /// InvalidArgument (arguments, space, callback); FailedPrecondition (no context, the stream is capturing); Internal
 /// when every candidate failed, with the reasons; Unavailable or ResourceExhausted for a transient reason (no compiler,
 /// no process, no memory). A fault in a kernel loses the context: the error is sticky() and names the candidate.
-TUNEONCE_API Result<TuningResult> exhaustive_search(const KernelDefinition& definition, CUstream stream,
+TUNEONCE_API Result<TuningRecord> exhaustive_search(const KernelDefinition& definition, CUstream stream,
                                                     const std::vector<Argument>& arguments,
                                                     const SearchOptions& options = {});
 
@@ -95,7 +95,7 @@ class TUNEONCE_API TrialArgument {
 /// geometry, `kernel_fn` the source, `args_fn` the kernel arguments in order, and `hints_fn` the compiler hints (null:
 /// the values of the config's hint axes). Trials, requirements and errors are those of the search with a
 /// KernelDefinition.
-TUNEONCE_API Result<TuningResult> exhaustive_search(
+TUNEONCE_API Result<TuningRecord> exhaustive_search(
     const SearchSpace& space, CUstream stream, const std::function<Geometry(const Config&)>& grid_fn,
     const std::function<KernelSource(const Config&)>& kernel_fn,
     const std::function<std::vector<TrialArgument>(const Config&)>& args_fn,
@@ -105,7 +105,7 @@ TUNEONCE_API Result<TuningResult> exhaustive_search(
 /// documents its duties). It reads the arguments that `args_fn` returned for the config by index. If `args_fn` is null,
 /// the launches have no arguments, and nothing is verified. Trials, requirements and errors are those of the search
 /// with a KernelDefinition.
-TUNEONCE_API Result<TuningResult> exhaustive_search(
+TUNEONCE_API Result<TuningRecord> exhaustive_search(
     const SearchSpace& space, CUstream stream, const Variant::LaunchFn& launch_fn,
     const std::function<std::vector<TrialArgument>(const Config&)>& args_fn = nullptr,
     const SearchOptions& options = {});

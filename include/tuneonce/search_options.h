@@ -22,7 +22,7 @@ class Timer;
 /// Whether candidates' outputs are verified.
 enum class Verify {
   /// Outputs are compared with SearchOptions::reference, else with the baseline's. If the baseline fails there is
-  /// nothing to compare with, and all others fail too (FailureKind::kNotVerified). Without a baseline, the search only
+  /// nothing to compare with, and all others fail too (OutcomeKind::kNotVerified). Without a baseline, the search only
   /// checks that every element was written.
   kAgainstBaseline,
   kOff,  ///< Outputs are not compared. The search only checks that a candidate wrote nothing but its outputs.
@@ -32,7 +32,7 @@ enum class Verify {
 enum class Isolation {
   kOff,  ///< Candidates run in this process and in the current context, which is lost if a candidate faults.
   /// Candidates run in a worker process with its own context, which is replaced when a candidate crashes or hangs it.
-  /// If that is not possible (docs/isolation.md), they run in this process, which TuningResult::notes then states.
+  /// If that is not possible (docs/isolation.md), they run in this process, which TuningRecord::notes then states.
   kPreferred,
   /// Candidates run in a worker process. If that is not possible, the search fails (FailedPrecondition,
   /// ResourceExhausted).
@@ -45,7 +45,7 @@ struct SearchOptions {
   /// Runtime::Default().
   std::shared_ptr<Runtime> runtime;
   /// How candidates are timed. Null (default): by CUPTI, or by events if CUPTI is missing or has another owner, which
-  /// TuningResult::notes then states.
+  /// TuningRecord::notes then states.
   Timer* timer = nullptr;
   /// The content of the L2 cache when a sample begins (timer.h). Default CacheState::kDefault.
   CacheState cache = {};
@@ -62,9 +62,12 @@ struct SearchOptions {
   /// Number of rounds in which only the winner and the baseline run after the race. The winner must keep its margin
   /// there. Default 0. A search that is distributed over ranks ignores it, because its finals run on all ranks.
   int final_rounds = 0;
+  /// Whether the energy of a launch is measured for each finalist (CandidateOutcome::energy_mj), which takes about a
+  /// second for each. Default false.
+  bool measure_energy = false;
   /// Limits of the race. No round begins after `max_rounds` rounds, after the samples took `gpu_budget_ms` on the
   /// device, or after `race_budget_ms` of wall time. The winner is then selected from the rounds so far, and
-  /// TuningResult::is_conclusive is false. Defaults 300, 500 ms and 10 s.
+  /// TuningRecord::is_conclusive is false. Defaults 300, 500 ms and 10 s.
   int max_rounds = 300;
   /// Limit of the race: total device time of its samples, in milliseconds (see `max_rounds`).
   double gpu_budget_ms = 500;
@@ -75,26 +78,26 @@ struct SearchOptions {
   /// or its proposals, all configs are tried. 0: all configs. Default 16.
   int max_proposed = 16;
   /// Limit of the wall time of the whole search in milliseconds, compiling included. The race gets as much of it as it
-  /// may need, but at most half. Candidates that were not compiled or tried in time are TuningResult::not_measured.
+  /// may need, but at most half. Candidates that were not compiled or tried in time are TuningRecord::not_measured.
   /// Running compilers are stopped, except NVRTC, which finishes its compile. The baseline is compiled and measured in
   /// any case, or without one the candidate that compiles cheapest, so that there is a result. Default 0: no limit.
   double wall_budget_ms = 0;
   /// Device memory in bytes that the search may hold at a time (TuningCost::peak_bytes). If it does not suffice for
   /// copies of the inputs, the baseline is selected without trying others (see `allow_trials_in_place`). If it does not
-  /// suffice for a candidate's own memory, that candidate fails (FailureKind::kResources). Default 0: half of what is
+  /// suffice for a candidate's own memory, that candidate fails (OutcomeKind::kResources). Default 0: half of what is
   /// free when the search begins. Set it lower if the host allocates memory while other threads tune.
   std::size_t memory_budget_bytes = 0;
   /// Whether candidates may run on the caller's own inputs if memory does not suffice for copies. Checksums then detect
   /// an overwritten input. That is an error of the search, and of the launch or warm-up that started it
   /// (StatusCode::kDataLoss), which names the tensor, and nothing is stored. Default false: only the baseline runs on
-  /// them, the others are TuningResult::not_measured, and TuningResult::notes states which tensor was too large.
+  /// them, the others are TuningRecord::not_measured, and TuningRecord::notes states which tensor was too large.
   bool allow_trials_in_place = false;
   /// Where candidates run. A worker's context needs device memory of its own, and is kept between searches that follow
   /// each other. Default kOff. The `tuneonce` command and the Python package use kPreferred.
   Isolation isolation = Isolation::kOff;
   /// In a worker, how long a candidate may take to be loaded, run and verified, and by how much a round of the race may
   /// exceed what its candidates took before, in milliseconds. After that the worker is ended and the candidate failed
-  /// (FailureKind::kTimeout). It is capped at `wall_budget_ms`, but is at least one second. 0: no limit. Default 10 s.
+  /// (OutcomeKind::kTimeout). It is capped at `wall_budget_ms`, but is at least one second. 0: no limit. Default 10 s.
   double candidate_deadline_ms = 10000;
   /// Seed for the order of candidates within rounds. Default 1.
   std::uint64_t seed = 1;

@@ -13,8 +13,6 @@
 namespace tuneonce {
 inline namespace v0 {
 
-// A trial of a candidate results in a Measurement or a Failure.
-
 /// The measured time of a candidate.
 struct Measurement {
   /// Mean time of a launch in microseconds.
@@ -52,8 +50,14 @@ struct Roofline {
   std::optional<double> percent_of_peak;
 };
 
-/// Why a candidate failed, so that it cannot be selected.
-enum class FailureKind {
+/// The outcome of a candidate in a search. lib/measure/outcomes.h has the names and the stored numbers, and a new value
+/// must be added there too.
+enum class OutcomeKind {
+  kMeasured,
+  kDuplicate,    ///< Its code equals that of another config, which was measured in its place.
+  kNotMeasured,  ///< The search was cut short before it measured this candidate, or no search tried it.
+  kPredicted,    ///< Its mean time is the prediction of a model. The candidate was not measured for this key.
+  // The kinds below are failures: such a candidate cannot be selected.
   kCompile,      ///< The toolchain could not compile the candidate.
   kLoad,         ///< The driver refused the code, or the code's parameters are not the declared ones.
   kResources,    ///< It needs more memory, shared memory or threads than available.
@@ -64,28 +68,23 @@ enum class FailureKind {
   kNotWritten,   ///< It left elements of an output unwritten.
   kWroteInput,   ///< It wrote a tensor that is declared as an input.
   kNotVerified,  ///< The candidate's outputs could not be compared, because the baseline failed.
-  // The kinds below occur in a worker process (SearchOptions::isolation), which the candidate ended.
+  // The next three occur in a worker process (SearchOptions::isolation), which the candidate ended.
   kCrash,    ///< It ended the worker by a fault, a trap, a signal, exit or abort.
   kTimeout,  ///< It exceeded SearchOptions::candidate_deadline_ms.
   /// The worker's answer was invalid, because the candidate overwrote the worker's memory or its socket.
   kProtocol,
+  kQuarantined,  ///< It failed in production and must not run. `message` states how it failed.
 };
 
+/// Returns whether candidates with this outcome failed.
+constexpr bool IsFailure(OutcomeKind kind) { return kind >= OutcomeKind::kCompile; }
 /// Returns whether candidates with this kind of failure ended their worker process.
-constexpr bool EndsItsProcess(FailureKind kind) { return kind >= FailureKind::kCrash; }
+constexpr bool EndsItsProcess(OutcomeKind kind) {
+  return kind >= OutcomeKind::kCrash && kind <= OutcomeKind::kProtocol;
+}
 
-/// Returns the name of a kind: "compile", "load", ...
-TUNEONCE_API std::string_view FailureKindName(FailureKind kind);
-
-/// A candidate that failed. It is part of the result and not an error of the search.
-struct Failure {
-  Config config;
-  FailureKind kind = FailureKind::kCompile;
-  std::string message;  ///< The message of the tool or driver.
-  /// Whether the reason is transient (IsTransient): memory, a process, a compiler or time was not available. Another
-  /// search may measure the candidate.
-  bool is_transient = false;
-};
+/// Returns the name of a kind for people: "compile", "wrong result", ...
+TUNEONCE_API std::string_view OutcomeName(OutcomeKind kind);
 
 /// The conditions under which a selected config was verified. Nothing is known about conditions that it does not list.
 /// It has value semantics.

@@ -46,6 +46,5 @@
 #include "tuneonce/trial.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
-#include "tuneonce/tuning_result.h"
 
 #endif  // TUNEONCE_TUNEONCE_H_

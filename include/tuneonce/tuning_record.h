@@ -1,14 +1,18 @@
 #ifndef TUNEONCE_TUNING_RECORD_H_
 #define TUNEONCE_TUNING_RECORD_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "tuneonce/artifact.h"
 #include "tuneonce/config.h"
 #include "tuneonce/fingerprint.h"
+#include "tuneonce/geometry.h"
 #include "tuneonce/result.h"
 #include "tuneonce/trial.h"
 
@@ -65,51 +69,88 @@ enum class SelectionReason {
   kPredicted,  ///< A model ranked it first. It was not measured for this key.
 };
 
-/// The outcome of one candidate in a search.
-struct CandidateOutcome {
-  enum class Kind {
-    kMeasured,
-    kDuplicate,    ///< Its code equals that of the config `same_as`, which was measured in its place.
-    kNotMeasured,  ///< The search was cut short before it measured this candidate.
-    kPredicted,    ///< `mean_us` is the prediction of a model. The candidate was not measured for this key.
-    // The kinds below are failures; see FailureKind.
-    kCompile,
-    kLoad,
-    kResources,
-    kLaunch,
-    kRun,
-    kWrongResult,
-    kOutOfBounds,
-    kNotWritten,
-    kWroteInput,
-    kNotVerified,
-    kCrash,
-    kTimeout,
-    kProtocol,
-    kQuarantined,  ///< It failed in production and must not run. `message` states how it failed.
-  };
-
-  Config config;
-  Kind kind = Kind::kNotMeasured;
-  /// Fingerprint of the candidate's code and launch geometry, so that results stay valid when the list of configs
-  /// changes. Zero if the candidate was not compiled.
-  Fingerprint identity;
-  std::string variant;                    ///< The variant that built it. Empty if it was not measured.
-  double mean_us = 0;                     ///< Mean time in microseconds, for kMeasured and kPredicted.
-  std::optional<double> error_margin_us;  ///< Half of the 95 % confidence interval in microseconds, for kMeasured.
-  int num_samples = 0;                    ///< Number of samples, for kMeasured.
-  std::string message;                    ///< For a failure, the message of the tool or driver.
-  std::optional<Config> same_as;          ///< For kDuplicate, the config that was measured in its place.
-
-  /// Returns whether the candidate failed.
-  bool failed() const { return kind >= Kind::kCompile; }
+/// The largest difference between a candidate's outputs and the reference's, over all runs that were compared.
+struct OutputDifference {
+  std::string output;   ///< The parameter whose difference is largest in relation to its tolerance.
+  double absolute = 0;  ///< The largest |candidate - reference| in that output, in the output's own units.
+  /// The largest difference divided by the tolerance of its element. A value above 1 is a failure.
+  double share_of_tolerance = 0;
 };
 
-/// The baseline of a record, and what is needed to load it without a compiler.
-struct RecordedBaseline {
-  Config config;
+/// A variant that was not used to build a config, and the reason.
+struct PassedOver {
   std::string variant;
-  Fingerprint artifact;  ///< The key of the baseline's code in an ArtifactCache. Zero if the code is not kept.
+  std::string reason;
+};
+
+/// The outcome of one config in a search. Copyable plain data.
+struct CandidateOutcome {
+  Config config;
+  OutcomeKind kind = OutcomeKind::kNotMeasured;
+  /// Fingerprint of the candidate's code and launch geometry, so that results stay valid when the list of configs
+  /// changes. Zero if the candidate was not compiled, or did not run.
+  Fingerprint identity;
+  std::string variant;  ///< The variant that built it. Empty if none did, and in a search without a definition.
+  /// The variants that are preferred to `variant`, and why they did not build the config.
+  std::vector<PassedOver> passed_over;
+  std::string message;            ///< For a failure, the message of the tool or driver.
+  bool is_transient = false;      ///< For a failure, whether another search may measure the candidate (IsTransient).
+  std::optional<Config> same_as;  ///< For kDuplicate, the config that was measured in its place.
+
+  // For kMeasured. A kPredicted candidate has Measurement::mean_us alone.
+  Measurement measurement;
+  Geometry geometry;
+  ResourceUse resources;
+  /// The key of its code in an ArtifactCache (Artifact::key). Zero if the code is not kept.
+  Fingerprint artifact;
+  std::string toolchain;  ///< The toolchain that compiled it, with its version (Artifact::toolchain).
+  /// Whether it may be as fast as the fastest candidate. False if it is certainly slower by more than 1 %.
+  bool ties_with_fastest = false;
+  /// The largest difference of its outputs from the reference's. The baseline is compared with its own first run. Empty
+  /// if the outputs were not compared.
+  std::optional<OutputDifference> largest_difference;
+  /// How close this config came to the device's limits. Empty unless the definition declares the bytes and operations
+  /// of a run (KernelDefinition::Work).
+  std::optional<Roofline> roofline;
+  /// Energy of a launch in millijoules, for the finalists of a search with SearchOptions::measure_energy. Empty if it
+  /// is unknown.
+  std::optional<double> energy_mj;
+
+  /// Returns the outcome of a candidate that failed.
+  static CandidateOutcome Failed(Config config, OutcomeKind kind, std::string message, bool is_transient = false) {
+    CandidateOutcome outcome;
+    outcome.config = std::move(config);
+    outcome.kind = kind;
+    outcome.message = std::move(message);
+    outcome.is_transient = is_transient;
+    return outcome;
+  }
+  /// Returns whether the candidate failed.
+  bool failed() const { return IsFailure(kind); }
+};
+
+/// What a search cost.
+struct TuningCost {
+  double compile_seconds = 0;  ///< Sum over all compiles, in seconds: the time that one core would have needed.
+  /// Time until the last candidate was compiled, in seconds. Trials may run meanwhile.
+  double compile_wall_seconds = 0;
+  /// Number of artifacts that were compiled. The code of the other candidates came from a cache or was equal to another
+  /// candidate's.
+  int num_compiled = 0;
+  /// Device time of timed samples and their warm-up, in seconds, without cache flushes and verification.
+  double gpu_seconds = 0;
+  double wall_seconds = 0;        ///< Wall time of the whole search, in seconds.
+  std::int64_t num_launches = 0;  ///< Number of launches of candidates' kernels, verification included.
+  int num_rounds = 0;             ///< Number of rounds of the race, without its warm-up round.
+  /// The most device memory in bytes that the search held at a time, besides the caller's tensors: copies of inputs,
+  /// scratch, guard zones, workspaces, the reference, loaded code, the buffer that flushes the cache, and a bucket's
+  /// tensors.
+  std::size_t peak_bytes = 0;
+  /// Number of worker processes that the search lost: a candidate crashed the worker, exceeded
+  /// SearchOptions::candidate_deadline_ms or corrupted the worker's answer, or something else killed the process (such
+  /// as the system, short of memory). A new worker starts when the search needs one again. 0 if candidates did not run
+  /// in a worker (SearchOptions::isolation).
+  int workers_replaced = 0;
 };
 
 /// A candidate that ended the process in which it ran.
@@ -124,40 +165,54 @@ struct ImportedRow {
   Config config;
 };
 
-/// The config that was selected for a key, why it was selected (`reason`), and, if a search selected it, what that
-/// search found. Copyable plain data. Its configs are not tied to a SearchSpace; Config::IsSame matches them with the
-/// configs of a space.
-struct TuningRecord {
+/// What is known of a key: the config that was selected for it, why, and, if a search selected it, every candidate of
+/// that search. exhaustive_search returns a record, and stores keep records. Copyable plain data that outlives every
+/// context. Its configs are not tied to a SearchSpace; Config::IsSame matches them with the configs of a space.
+struct TUNEONCE_API TuningRecord {
+  /// The kernel, the launch's key and the device. A search without a store sets the kernel's name and the device alone.
   TuningKey key;
-  Config config;        ///< The selected config.
-  std::string variant;  ///< The variant that built the selected config.
-  Measurement measurement;
-  std::optional<double> speedup_over_baseline;
-  /// CandidateOutcome::identity of the selected config. Other code for the same config was not verified. Zero if the
-  /// config did not run.
-  Fingerprint identity;
-  /// Fingerprint of the list of configs that was searched. Zero for a record that no search made.
-  Fingerprint configs;
-  /// The conditions under which the selected config was verified.
-  Verification verification;
-  /// The key of the selected config's code in an ArtifactCache, which serves it without a compiler. Zero if the code is
-  /// not kept.
-  Fingerprint artifact;
-  /// The definition's baseline. Empty without a baseline, or if it failed.
-  std::optional<RecordedBaseline> baseline;
+  /// The selected config. Other code for the same config than CandidateOutcome::identity states was not verified.
+  CandidateOutcome best;
   SelectionReason reason = SelectionReason::kUnknown;
-  std::int64_t workspace_bytes = 0;  ///< Device memory that the config needs besides its tensors, in bytes.
-
-  std::string tuned_at;  ///< The dims that were measured: a bucket's bound, or the launch's own shape.
-  TunedInputs inputs = TunedInputs::kUnknown;
-
+  std::optional<CandidateOutcome> baseline;  ///< The definition's baseline. Empty without one, or if it failed.
+  /// The time of the baseline divided by the time of the best, over the rounds in which both ran. Never below 1,
+  /// because the baseline is selected unless another config is faster by the margin. Empty without a baseline.
+  std::optional<double> speedup_over_baseline;
   /// Every candidate of the space: the measured ones, fastest first, then the failures, the duplicates, and those not
   /// measured, each in the space's order. Empty if the candidates are not known.
   std::vector<CandidateOutcome> candidates;
   bool is_complete = true;  ///< False if the search was cut short. AutotunePolicy states whether such a record is used.
   int num_not_measured = 0;  ///< Number of candidates that were not measured because the search was cut short.
   std::vector<FatalCandidate> fatal;
-  bool is_conclusive = true;  ///< Whether the result was conclusive (TuningResult::is_conclusive).
+  /// Whether the result is conclusive: another round was not likely to change the selected config. False if the budget
+  /// or the rounds were used up first, or if candidates were not measured at all.
+  bool is_conclusive = true;
+  /// Fingerprint of the list of configs that was searched. Zero for a record that no TunedKernel's search made.
+  Fingerprint configs;
+  /// The conditions under which the selected config was verified.
+  Verification verification;
+  std::int64_t workspace_bytes = 0;  ///< Device memory that the config needs besides its tensors, in bytes.
+
+  // How the candidates were measured.
+  std::string tuned_at;  ///< The dims that were measured: a bucket's bound, or the launch's own shape.
+  TunedInputs inputs = TunedInputs::kUnknown;
+  std::string timer;         ///< Name of the timer that measured the candidates (Timer::name): "cupti", "events".
+  bool is_isolated = false;  ///< Whether candidates ran in a worker process (SearchOptions::isolation).
+  /// By which fraction the best config ran slower in the second half of its rounds than in the first, mostly because
+  /// the device's clock changed. Candidates are compared within rounds, so it does not affect the result. Negative if
+  /// it ran faster. 0 if it ran in fewer than 8 rounds.
+  double drift = 0;
+  /// The device's state right before and right after the final race. Empty if unknown: without NVML, and on the CPU
+  /// device.
+  std::optional<DeviceReading> device_before, device_after;
+  /// Mean SM clock in MHz while the final race ran, over NVML's readings after its rounds, at most one in 50 ms, and
+  /// after the last round. Empty if unknown, as `device_before`.
+  std::optional<double> race_sm_clock_mhz;
+  /// The device's state after the race, with the throttle reasons of before it, too.
+  DeviceConditions conditions;
+  /// Notes for the user about the measurement, one line each: another timer than usual, outputs not verified.
+  std::vector<std::string> notes;
+  TuningCost cost;
 
   bool is_pinned = false;  ///< Whether the config was pinned (TunedKernel::Pin), so that no search replaces it.
   /// Number of the fleet's lease under which the record was put (RedisStore), which grows with each lease. Of two
@@ -166,17 +221,21 @@ struct TuningRecord {
   std::string signature;  ///< Signature bytes. Empty for a record that is not signed.
 
   // The origin of the record, which is not part of the key.
-  std::string timer;              ///< Name of the timer that measured the candidates (Timer::name): "cupti", "events".
   std::string host;               ///< Name of the machine.
-  std::string toolchain;          ///< The toolchain that compiled the selected config, with its version.
   std::int64_t unix_seconds = 0;  ///< When the record was made, in seconds since 1970.
-  DeviceConditions conditions;
 
   /// For an imported record with `rows`, the dim that selects the row: the row with the extent nearest to the key's
   /// value of this dim applies. TuningKey::key_words has 0 for this dim. Empty: the record applies to its key alone.
   std::string nearest_dim;
   /// The configs by extent of `nearest_dim`. Of two equally near rows the first one applies.
   std::vector<ImportedRow> rows;
+
+  /// Return the candidates that were measured, failed, equal another one, or were not measured, in the order of
+  /// `candidates`.
+  std::vector<CandidateOutcome> successes() const;
+  std::vector<CandidateOutcome> failures() const;
+  std::vector<CandidateOutcome> duplicates() const;
+  std::vector<CandidateOutcome> not_measured() const;
 
   /// Returns whether the config was imported. An imported record whose TuningKey::driver_version is 0 has not run here
   /// yet.

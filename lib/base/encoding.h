@@ -1,110 +1,122 @@
 #ifndef TUNEONCE_LIB_BASE_ENCODING_H_
 #define TUNEONCE_LIB_BASE_ENCODING_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "tuneonce/api.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// Encodes data for files: words and texts, little-endian as on every machine with an NVIDIA GPU, followed by a
-/// checksum of everything.
+/// Encodes data for files and for messages between processes (a host and its worker, or ranks): fields in the order in
+/// which a Decoder reads them. Numbers have a fixed width and are little-endian; texts and bytes are preceded by their
+/// length. Fields have no tags, so the version of a format or protocol must change with any of its fields.
 class Encoder {
  public:
-  Encoder& Add(std::uint64_t word) {
-    out_.append(reinterpret_cast<const char*>(&word), sizeof(word));
+  Encoder& U32(std::uint32_t value) { return Raw(&value, sizeof(value)); }
+  Encoder& U64(std::uint64_t value) { return Raw(&value, sizeof(value)); }
+  Encoder& I64(std::int64_t value) { return Raw(&value, sizeof(value)); }
+  Encoder& F64(double value) { return Raw(&value, sizeof(value)); }
+  Encoder& Bool(bool value) { return U32(value ? 1 : 0); }
+  template <typename Word>
+  Encoder& Enum(Word value) {
+    return U32(static_cast<std::uint32_t>(value));
+  }
+  Encoder& Text(std::string_view text) { return Bytes(text); }
+  Encoder& Bytes(std::string_view bytes) {
+    U64(bytes.size());
+    body_.append(bytes);
     return *this;
   }
-  Encoder& Add(std::int64_t value) { return Add(static_cast<std::uint64_t>(value)); }
-  Encoder& Add(int value) { return Add(static_cast<std::int64_t>(value)); }
-  Encoder& Add(double value) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, &value, sizeof(word));
-    return Add(word);
-  }
-  Encoder& Add(std::string_view text) {
-    Add(static_cast<std::uint64_t>(text.size()));
-    out_.append(text);
+  Encoder& Add(const Fingerprint& fingerprint) { return U64(fingerprint.high).U64(fingerprint.low); }
+  /// How many elements follow.
+  Encoder& Count(std::size_t count) { return U64(count); }
+  Encoder& Texts(const std::vector<std::string>& texts) {
+    Count(texts.size());
+    for (const std::string& text : texts) Text(text);
     return *this;
   }
-  Encoder& Add(const Fingerprint& fingerprint) { return Add(fingerprint.high).Add(fingerprint.low); }
 
-  /// Returns the encoded bytes without a checksum, to be embedded into data that has one.
-  const std::string& Bytes() const { return out_; }
-
-  std::string Finish() {
-    Add(Fingerprinter().Add(std::string_view(out_)).Finish());
-    return std::move(out_);
-  }
+  /// Returns the encoded body and leaves the encoder empty.
+  std::string Take() { return std::move(body_); }
 
  private:
-  std::string out_;
+  Encoder& Raw(const void* value, std::size_t bytes) {
+    body_.append(static_cast<const char*>(value), bytes);
+    return *this;
+  }
+
+  std::string body_;
 };
 
-/// Decodes what Encoder wrote. After the first missing field everything reads as zero or empty, and `Ended` returns
-/// false.
-class Decoder {
+/// What is decoded, for errors.
+struct EncodedWhat {
+  const char* name = "a message";  ///< The text outlives the Decoder.
+  StatusCode code = StatusCode::kInternal;
+};
+
+/// Decodes what an Encoder wrote, or arbitrary bytes from a file or another process. After the first missing or invalid
+/// field everything reads as zero or empty, and `Done` returns an error. It reads nothing out of bounds, allocates no
+/// more than the size of the body, and a loop over a `Count` ends.
+class TUNEONCE_API Decoder {
  public:
-  /// Checks the checksum. `what`: "a stored artifact", for messages.
-  static Result<Decoder> Open(std::string_view bytes, const std::string& what) {
-    constexpr std::size_t kChecksumBytes = 2 * sizeof(std::uint64_t);
-    if (bytes.size() < kChecksumBytes) return InvalidArgumentError(what + " is truncated");
-    std::string_view content = bytes.substr(0, bytes.size() - kChecksumBytes);
-    Decoder checksum(bytes.substr(content.size()));
-    if (checksum.ReadFingerprint() != Fingerprinter().Add(content).Finish()) {
-      return InvalidArgumentError(what + " has a wrong checksum");
-    }
-    return Decoder(content);
-  }
+  /// `body` outlives the decoder.
+  explicit Decoder(std::string_view body, EncodedWhat what = {}) : rest_(body), what_(what) {}
 
-  /// Makes a decoder for the result of Encoder::Bytes.
-  static Decoder OfPart(std::string_view bytes) { return Decoder(bytes); }
-
-  std::uint64_t Word() {
-    std::uint64_t word = 0;
-    std::string_view bytes = Bytes(sizeof(word));
-    if (!bytes.empty()) std::memcpy(&word, bytes.data(), sizeof(word));
-    return word;
+  std::uint32_t U32() { return Raw<std::uint32_t>(); }
+  std::uint64_t U64() { return Raw<std::uint64_t>(); }
+  std::int64_t I64() { return Raw<std::int64_t>(); }
+  double F64() { return Raw<double>(); }
+  bool Bool();
+  /// Reads a value of an enum, from 0 to `last`.
+  template <typename Word>
+  Word Enum(Word last) {
+    return static_cast<Word>(UpTo(static_cast<std::uint32_t>(last)));
   }
-  std::int64_t Int() { return static_cast<std::int64_t>(Word()); }
-  double Double() {
-    std::uint64_t word = Word();
-    double value = 0;
-    std::memcpy(&value, &word, sizeof(value));
+  std::string Text() { return std::string(Bytes()); }
+  /// A part of the body, uncopied.
+  std::string_view Bytes();
+  Fingerprint ReadFingerprint();
+  /// Reads how many elements follow, each of which takes at least `least_bytes` bytes (1 or more). Returns 0 if the
+  /// remaining bytes cannot hold that many.
+  std::size_t Count(std::size_t least_bytes);
+  std::vector<std::string> Texts();
+
+  /// Rejects a field that was present but is invalid. Nothing more is read, and `Done` returns `why`.
+  void Refuse(std::string why);
+
+  bool ok() const { return error_.ok(); }
+  /// Returns OK if all fields were present and no bytes remain. Errors: of EncodedWhat::code.
+  Status Done();
+
+ private:
+  template <typename Number>
+  Number Raw() {
+    Number value{};
+    std::string_view bytes = Take(sizeof(value));
+    if (!bytes.empty()) bytes.copy(reinterpret_cast<char*>(&value), sizeof(value));
     return value;
   }
-  std::string Text() { return std::string(Bytes(Word())); }
-  Fingerprint ReadFingerprint() {
-    Fingerprint fingerprint;
-    fingerprint.high = Word();
-    fingerprint.low = Word();
-    return fingerprint;
-  }
-  /// True if all was there, and nothing is left.
-  bool Ended() const { return ok_ && bytes_.empty(); }
-  std::uint64_t remaining() const { return ok_ ? bytes_.size() : 0; }
+  std::uint32_t UpTo(std::uint32_t last);
+  std::string_view Take(std::uint64_t count);
 
- private:
-  explicit Decoder(std::string_view bytes) : bytes_(bytes) {}
-
-  std::string_view Bytes(std::uint64_t count) {
-    if (!ok_ || count > bytes_.size()) {
-      ok_ = false;
-      return {};
-    }
-    std::string_view bytes = bytes_.substr(0, static_cast<std::size_t>(count));
-    bytes_.remove_prefix(bytes.size());
-    return bytes;
-  }
-
-  std::string_view bytes_;
-  bool ok_ = true;
+  std::string_view rest_;
+  EncodedWhat what_;
+  Status error_;
 };
+
+/// Returns the body followed by a checksum of it.
+TUNEONCE_API std::string WithChecksum(std::string body);
+/// Returns the body of what WithChecksum returned. REQUIRES: `bytes` outlives the result. Errors, of `what.code`:
+/// `bytes` was truncated or changed.
+TUNEONCE_API Result<std::string_view> WithoutChecksum(std::string_view bytes, EncodedWhat what = {});
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -29,6 +29,8 @@ struct NvmlApi {
   int (*DeviceGetPowerUsage)(Device device, unsigned* milliwatts) = nullptr;
   int (*DeviceGetEnforcedPowerLimit)(Device device, unsigned* milliwatts) = nullptr;
   int (*DeviceGetCurrentClocksThrottleReasons)(Device device, unsigned long long* reasons) = nullptr;
+  /// Millijoules since the driver was loaded. Volta and newer.
+  int (*DeviceGetTotalEnergyConsumption)(Device device, unsigned long long* millijoules) = nullptr;
   int (*DeviceGetName)(Device device, char* name, unsigned length) = nullptr;
   int (*DeviceGetDeviceHandleFromMigDeviceHandle)(Device mig_device, Device* device) = nullptr;
 };

@@ -29,6 +29,7 @@ Result<NvmlApi> Open(const std::string& name) {
   find("nvmlDeviceGetPowerUsage", api.DeviceGetPowerUsage);
   find("nvmlDeviceGetEnforcedPowerLimit", api.DeviceGetEnforcedPowerLimit);
   find("nvmlDeviceGetCurrentClocksThrottleReasons", api.DeviceGetCurrentClocksThrottleReasons);
+  find("nvmlDeviceGetTotalEnergyConsumption", api.DeviceGetTotalEnergyConsumption);
   find("nvmlDeviceGetName", api.DeviceGetName);
   find("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", api.DeviceGetDeviceHandleFromMigDeviceHandle);
   if (!missing.empty()) {

@@ -35,25 +35,25 @@ std::string FewestDigits(double value) {
 
 void AddValue(const AxisValue& value, Encoder* encoder) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    encoder->Add(kInt64Value).Add(*integer);
+    encoder->U64(kInt64Value).I64(*integer);
   } else if (const auto* real = std::get_if<double>(&value)) {
-    encoder->Add(kDoubleValue).Add(*real);
+    encoder->U64(kDoubleValue).F64(*real);
   } else if (const auto* flag = std::get_if<bool>(&value)) {
-    encoder->Add(kBoolValue).Add(std::uint64_t{*flag ? 1u : 0u});
+    encoder->U64(kBoolValue).U64(*flag ? 1 : 0);
   } else {
-    encoder->Add(kStringValue).Add(std::string_view(std::get<std::string>(value)));
+    encoder->U64(kStringValue).Text(std::get<std::string>(value));
   }
 }
 
 /// Returns nothing for a type or value that AddValue does not write.
 std::optional<AxisValue> ReadValue(Decoder* decoder) {
-  switch (decoder->Word()) {
+  switch (decoder->U64()) {
     case kInt64Value:
-      return AxisValue(decoder->Int());
+      return AxisValue(decoder->I64());
     case kDoubleValue:
-      return AxisValue(decoder->Double());
+      return AxisValue(decoder->F64());
     case kBoolValue: {
-      std::uint64_t flag = decoder->Word();
+      std::uint64_t flag = decoder->U64();
       if (flag > 1) return std::nullopt;
       return AxisValue(flag == 1);
     }
@@ -132,33 +132,29 @@ std::string Config::ToString() const {
 
 std::string Config::Canonical() const {
   Encoder encoder;
-  encoder.Add(kCanonicalVersion).Add(static_cast<std::uint64_t>(values_.size()));
+  encoder.U64(kCanonicalVersion).Count(values_.size());
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    encoder.Add(std::string_view(AxisName(i))).Add(Stored(Kind(i)));
+    encoder.Text(AxisName(i)).U64(Stored(Kind(i)));
     AddValue(values_[i], &encoder);
   }
-  return encoder.Bytes();
+  return encoder.Take();
 }
 
 Result<Config> Config::FromCanonical(std::string_view bytes, const Config& like) {
-  Decoder decoder = Decoder::OfPart(bytes);
+  Decoder decoder(bytes);
   Status malformed = InvalidArgumentError("a stored config is not well formed");
-  if (decoder.Word() != kCanonicalVersion) return malformed;
-  std::vector<Setting> settings;
-  std::uint64_t left = decoder.Word();
-  constexpr std::uint64_t kLeastBytes = 4 * sizeof(std::uint64_t);  // A name's length, a kind, a type and a value.
-  settings.reserve(static_cast<std::size_t>(std::min(left, decoder.remaining() / kLeastBytes)));
-  for (; left > 0; --left) {
-    Setting setting;
+  if (decoder.U64() != kCanonicalVersion) return malformed;
+  constexpr std::size_t kLeastBytes = 4 * sizeof(std::uint64_t);  // A name's length, a kind, a type and a value.
+  std::vector<Setting> settings(decoder.Count(kLeastBytes));
+  for (Setting& setting : settings) {
     setting.axis = decoder.Text();
-    std::uint64_t kind = decoder.Word();
+    std::uint64_t kind = decoder.U64();
     std::optional<AxisValue> value = ReadValue(&decoder);
     if (kind < kStructural || kind > StoredKind::kOption || !value) return malformed;
     setting.kind = static_cast<AxisKind>(kind - kStructural);
     setting.value = *std::move(value);
-    settings.push_back(std::move(setting));
   }
-  if (!decoder.Ended()) return malformed;
+  if (!decoder.Done().ok()) return malformed;
   if (!like.HasAxesOf(settings)) return Config::Of(std::move(settings));
   std::vector<AxisValue> values;
   values.reserve(settings.size());

@@ -70,5 +70,12 @@ std::optional<DeviceReading> DeviceWatch::Read() {
   return reading;
 }
 
+std::optional<std::uint64_t> DeviceWatch::ReadEnergyMj() {
+  if (!is_open_) Open();
+  if (api_ == nullptr || !mig_profile_.empty()) return std::nullopt;
+  return Asked<unsigned long long>(
+      [&](unsigned long long* mj) { return api_->DeviceGetTotalEnergyConsumption(device_, mj); });
+}
+
 }  // namespace v0
 }  // namespace tuneonce

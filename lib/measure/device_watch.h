@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_MEASURE_DEVICE_WATCH_H_
 #define TUNEONCE_LIB_MEASURE_DEVICE_WATCH_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,9 @@ class TUNEONCE_API DeviceWatch {
 
   /// Empty where nothing is known: without NVML, and of the CPU device.
   std::optional<DeviceReading> Read();
+  /// The energy in millijoules that the device has consumed since its driver was loaded. Empty where Read is, for a MIG
+  /// instance, whose device serves others too, and for devices before Volta.
+  std::optional<std::uint64_t> ReadEnergyMj();
 
  private:
   void Open();

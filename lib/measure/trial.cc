@@ -2,37 +2,14 @@
 
 #include <algorithm>
 
+#include "measure/outcomes.h"
+
 namespace tuneonce {
 inline namespace v0 {
 
-std::string_view FailureKindName(FailureKind kind) {
-  switch (kind) {
-    case FailureKind::kCompile:
-      return "compile";
-    case FailureKind::kLoad:
-      return "load";
-    case FailureKind::kResources:
-      return "resources";
-    case FailureKind::kLaunch:
-      return "launch";
-    case FailureKind::kRun:
-      return "run";
-    case FailureKind::kWrongResult:
-      return "wrong result";
-    case FailureKind::kOutOfBounds:
-      return "out of bounds";
-    case FailureKind::kNotWritten:
-      return "not written";
-    case FailureKind::kWroteInput:
-      return "wrote an input";
-    case FailureKind::kNotVerified:
-      return "not verified";
-    case FailureKind::kCrash:
-      return "crash";
-    case FailureKind::kTimeout:
-      return "timeout";
-    case FailureKind::kProtocol:
-      return "protocol";
+std::string_view OutcomeName(OutcomeKind kind) {
+  for (const NamedOutcome& each : kOutcomes) {
+    if (each.value == kind) return each.name;
   }
   return "unknown";
 }

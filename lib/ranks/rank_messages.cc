@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/message.h"
-#include "ranks/checksummed_message.h"
+#include "base/encoding.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -14,21 +13,29 @@ namespace {
 /// Begins the mark of a lost rank. No list of decisions begins with it, because it would be their number.
 constexpr std::uint64_t kLostMark = ~std::uint64_t{0};
 
+/// An error, by code and words.
+void Add(const Status& why, Encoder* encoder) { encoder->Enum(why.code()).Text(why.message()); }
+Status ReadStatus(Decoder& decoder) {
+  const auto code = decoder.Enum(StatusCode::kUnavailable);
+  std::string words = decoder.Text();
+  return code == StatusCode::kOk ? InternalError(std::move(words)) : Status(code, std::move(words));
+}
+
 }  // namespace
 
 std::string EncodeVote(const Vote& vote) {
-  MessageWriter writer;
+  Encoder writer;
   writer.U32(kRanksVersion).U64(vote.nonce).Text(vote.kind).Count(vote.keys.size());
   for (const KeyVote& key : vote.keys) {
-    Write(Write(writer, key.key), key.definition).U32(key.state);
-    Write(Write(Write(writer, key.selection), key.search), key.variants).U64(key.cost);
+    writer.Add(key.key).Add(key.definition).U32(key.state);
+    writer.Add(key.selection).Add(key.search).Add(key.variants).U64(key.cost);
   }
   return WithChecksum(writer.Take());
 }
 
 Result<Vote> DecodeVote(const std::string& bytes) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
-  MessageReader reader(body);
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, WithoutChecksum(bytes));
+  Decoder reader(body);
   if (const std::uint32_t version = reader.U32(); version != kRanksVersion) {
     return FailedPreconditionError(absl::StrCat("the rank uses version ", version, " of the rank protocol, not ",
                                                 kRanksVersion, ": use the same tuneonce version on all ranks"));
@@ -39,12 +46,12 @@ Result<Vote> DecodeVote(const std::string& bytes) {
   constexpr std::size_t kLeastBytes = 5 * sizeof(Fingerprint) + 4 + 8;
   for (std::size_t i = reader.Count(kLeastBytes); i > 0; --i) {
     KeyVote key;
-    key.key = ReadFingerprint(reader);
-    key.definition = ReadFingerprint(reader);
+    key.key = reader.ReadFingerprint();
+    key.definition = reader.ReadFingerprint();
     key.state = reader.Enum(KeyVote::kServed);
-    key.selection = ReadFingerprint(reader);
-    key.search = ReadFingerprint(reader);
-    key.variants = ReadFingerprint(reader);
+    key.selection = reader.ReadFingerprint();
+    key.search = reader.ReadFingerprint();
+    key.variants = reader.ReadFingerprint();
     key.cost = reader.U64();
     vote.keys.push_back(key);
   }
@@ -53,25 +60,25 @@ Result<Vote> DecodeVote(const std::string& bytes) {
 }
 
 std::string EncodeDecisions(const RankDecisions& decisions) {
-  MessageWriter writer;
+  Encoder writer;
   writer.Count(decisions.size());
   for (const auto& [key, record] : decisions) {
-    Write(writer, key).Bool(record.ok());
+    writer.Add(key).Bool(record.ok());
     if (record.ok()) {
       writer.Bytes(*record);
     } else {
-      Write(writer, record.status());
+      Add(record.status(), &writer);
     }
   }
   return WithChecksum(writer.Take());
 }
 
 Result<RankDecisions> DecodeDecisions(const std::string& bytes) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
-  MessageReader reader(body);
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, WithoutChecksum(bytes));
+  Decoder reader(body);
   RankDecisions decisions;
   for (std::size_t i = reader.Count(sizeof(Fingerprint) + 12); i > 0; --i) {
-    const Fingerprint key = ReadFingerprint(reader);
+    const Fingerprint key = reader.ReadFingerprint();
     if (reader.Bool()) {
       decisions.emplace_back(key, std::string(reader.Bytes()));
     } else {
@@ -82,39 +89,39 @@ Result<RankDecisions> DecodeDecisions(const std::string& bytes) {
   return decisions;
 }
 
-std::string EncodeLost(const std::string& why) { return WithChecksum(MessageWriter().U64(kLostMark).Text(why).Take()); }
+std::string EncodeLost(const std::string& why) { return WithChecksum(Encoder().U64(kLostMark).Text(why).Take()); }
 
 std::optional<std::string> DecodeLost(const std::string& bytes) {
-  const Result<std::string_view> body = Opened(bytes);
+  const Result<std::string_view> body = WithoutChecksum(bytes);
   if (!body.ok()) return std::nullopt;
-  MessageReader reader(*body);
+  Decoder reader(*body);
   const bool is_mark = reader.U64() == kLostMark;
   std::string why = reader.Text();
   return is_mark && reader.Done().ok() ? std::optional<std::string>(std::move(why)) : std::nullopt;
 }
 
 std::string EncodeChecks(const RankChecks& checks) {
-  MessageWriter writer;
+  Encoder writer;
   writer.Count(checks.size());
   for (const auto& [key, digest] : checks) {
-    Write(writer, key).Bool(digest.ok());
+    writer.Add(key).Bool(digest.ok());
     if (digest.ok()) {
-      Write(writer, *digest);
+      writer.Add(*digest);
     } else {
-      Write(writer, digest.status());
+      Add(digest.status(), &writer);
     }
   }
   return WithChecksum(writer.Take());
 }
 
 Result<RankChecks> DecodeChecks(const std::string& bytes) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
-  MessageReader reader(body);
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, WithoutChecksum(bytes));
+  Decoder reader(body);
   RankChecks checks;
   for (std::size_t i = reader.Count(sizeof(Fingerprint) + 12); i > 0; --i) {
-    const Fingerprint key = ReadFingerprint(reader);
+    const Fingerprint key = reader.ReadFingerprint();
     if (reader.Bool()) {
-      checks.emplace_back(key, ReadFingerprint(reader));
+      checks.emplace_back(key, reader.ReadFingerprint());
     } else {
       checks.emplace_back(key, ReadStatus(reader));
     }

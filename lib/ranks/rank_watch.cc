@@ -1,17 +1,17 @@
 #include "ranks/rank_watch.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/message.h"
+#include "base/encoding.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 std::string Beat::NameOf(int rank) { return absl::StrCat("beat/", rank); }
 
-std::string Beat::Encode() const { return MessageWriter().U64(turn).U64(nonce).U64(steps).U64(num_said).Take(); }
+std::string Beat::Encode() const { return Encoder().U64(turn).U64(nonce).U64(steps).U64(num_said).Take(); }
 
 std::optional<Beat> Beat::Decode(const std::string& bytes) {
-  MessageReader reader(bytes);
+  Decoder reader(bytes);
   Beat beat;
   beat.turn = reader.U64();
   beat.nonce = reader.U64();

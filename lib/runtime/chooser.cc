@@ -10,7 +10,6 @@
 #include "base/callback.h"
 #include "base/environment.h"
 #include "base/span.h"
-#include "runtime/recorded_result.h"
 #include "search/candidate.h"
 #include "search/search_call.h"
 #include "search/search_plan.h"
@@ -18,7 +17,7 @@
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -44,12 +43,12 @@ void Limit(const TuneLimits& limits, SearchOptions* options) {
 }
 
 /// What a search came to, for people.
-std::string TunedText(const TuningResult& result) {
+std::string TunedText(const TuningRecord& result) {
   const TuningCost& cost = result.cost;
   return absl::StrCat(
       "{", result.best.config.ToString(), "} takes ", result.best.measurement.mean_us, " us",
       result.speedup_over_baseline ? absl::StrCat(", ", *result.speedup_over_baseline, "x the baseline") : "", "; ",
-      result.successes.size(), " measured, ", result.failures.size(), " failed, ", result.not_measured.size(),
+      result.successes().size(), " measured, ", result.failures().size(), " failed, ", result.num_not_measured,
       " not measured; ", cost.wall_seconds, " s, of which ", cost.compile_wall_seconds, " s compiling");
 }
 
@@ -171,13 +170,12 @@ std::vector<KnownFatal> Chooser::FatalAt(const TuningKey& key) const {
   Result<RecordLookup> there = to_.policy.store->Lookup(key);
   if (!there.ok() || there->match != RecordMatch::kExact) return fatal;
   for (const FatalCandidate& candidate : there->record->fatal) {
-    FailureKind kind = FailureKind::kCrash;
+    OutcomeKind kind = OutcomeKind::kCrash;
     for (const CandidateOutcome& outcome : there->record->candidates) {
-      if (!outcome.config.IsSame(candidate.config)) continue;
-      if (outcome.kind == CandidateOutcome::Kind::kTimeout) kind = FailureKind::kTimeout;
-      if (outcome.kind == CandidateOutcome::Kind::kProtocol) kind = FailureKind::kProtocol;
+      if (EndsItsProcess(outcome.kind) && outcome.config.IsSame(candidate.config)) kind = outcome.kind;
     }
-    fatal.push_back({Failure{candidate.config, kind, candidate.reason}, there->record->toolchain});
+    fatal.push_back(
+        {CandidateOutcome::Failed(candidate.config, kind, candidate.reason), there->record->best.toolchain});
   }
   return fatal;
 }
@@ -221,7 +219,7 @@ Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInS
   TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, only, call, options));
   Result<SearchOutcome> found = RunSearch(std::move(plan), stream, options, std::move(memory));
   TUNEONCE_RETURN_IF_ERROR(found.status());
-  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*to_.definition, call.problem, to_.api, &found->result));
+  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*to_.definition, call.problem, to_.api, &found->record));
   return found;
 }
 
@@ -268,7 +266,7 @@ Result<Chooser::Searched> Chooser::SearchForKey(const TuneRequest& request, cons
   MeasuredOn measured_on;
   Result<SearchOutcome> found = Search(request, in_store, /*only=*/nullptr, &measured_on);
   TUNEONCE_RETURN_IF_ERROR(found.status());
-  const TuningResult& result = found->result;
+  const TuningRecord& result = found->record;
   to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
   to_.counters.workers_replaced += result.cost.workers_replaced;
   to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
@@ -277,7 +275,7 @@ Result<Chooser::Searched> Chooser::SearchForKey(const TuneRequest& request, cons
 }
 
 void Chooser::RememberSearched(const Searched& searched) const {
-  const TuningResult& result = searched.found.result;
+  const TuningRecord& result = searched.record;
   const std::string& key_text = searched.record.key.key_text;
   Remember(searched.record);
   to_.announcer.Inform(key_text, [&] { return TunedText(result); });
@@ -303,7 +301,7 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
       place == ReadyKeys::Place::kInstead && in_use && in_use->record != nullptr && MustStay(*in_use->record, record);
   if (stays) {
     to_.announcer.Warn(absl::StrCat(record.key.key_text, ": the search was cut short, so the earlier selection {",
-                                    in_use->record->config.ToString(), "} is kept: raise the search's budget"));
+                                    in_use->record->best.config.ToString(), "} is kept: raise the search's budget"));
   } else if (Status published = PublishFound(searched->found, in_store.device, call, key, place, record);
              !published.ok()) {
     return {published};
@@ -315,24 +313,22 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
   return outcome;
 }
 
-TuningRecord Chooser::RecordOf(const TuningResult& result, const KeyInStore& in_store, const MeasuredOn& on) const {
-  TuningRecord record;
+TuningRecord Chooser::RecordOf(const TuningRecord& result, const KeyInStore& in_store, const MeasuredOn& on) const {
+  TuningRecord record = result;
   record.key = in_store.key;
   record.configs = in_store.configs_identity;
-  RecordResult(result, &record);
   record.tuned_at = to_.definition->DimsString(on.dims);
   record.inputs = on.inputs;
-  SayWhereAndWhen(&record);
   return record;
 }
 
 Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& device, const BoundCall& call,
                              const LaunchKey& key, ReadyKeys::Place place, const TuningRecord& record) {
-  to_.ready_keys.PublishSelection(device, key, call, found.result.best.config, found.best, place,
+  to_.ready_keys.PublishSelection(device, key, call, found.record.best.config, found.best, place,
                                   SelectionOf(record, LaunchPlan::Origin::kSearch));
-  if (!found.result.baseline) return Status();
+  if (!found.record.baseline) return Status();
   const LaunchKey fallback = WithRole(key, LaunchKey::kFallback);
-  to_.ready_keys.Publish(device, fallback, call, found.result.baseline->config, found.baseline);
+  to_.ready_keys.Publish(device, fallback, call, found.record.baseline->config, found.baseline);
   return Status();
 }
 

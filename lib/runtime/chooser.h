@@ -228,7 +228,7 @@ class Chooser {
   TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const LaunchKey& key,
                                 ReadyKeys::Place place);
   /// A record of what a search found, for the key.
-  TuningRecord RecordOf(const TuningResult& result, const KeyInStore& in_store, const MeasuredOn& on) const;
+  TuningRecord RecordOf(const TuningRecord& result, const KeyInStore& in_store, const MeasuredOn& on) const;
   /// Makes what a search found ready: its selection and, as the fallback, its baseline.
   Status PublishFound(const SearchOutcome& found, const ReadyKeys::DeviceState& device, const BoundCall& call,
                       const LaunchKey& key, ReadyKeys::Place place, const TuningRecord& record);

@@ -114,7 +114,9 @@ std::shared_ptr<const LoadedKernel> Chooser::LoadStoredFallback(const ReadyKeys:
     if (record.baseline && config.IsSame(record.baseline->config)) {
       return loader_.LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
     }
-    return config.IsSame(record.config) ? loader_.LoadStored(record.artifact, record.variant, config, call) : nullptr;
+    return config.IsSame(record.best.config)
+               ? loader_.LoadStored(record.best.artifact, record.best.variant, config, call)
+               : nullptr;
   };
   // What another driver's search compiled is this kernel's code all the same; what another device's did need not run.
   if (lookup.ok() && lookup->record && lookup->match <= RecordMatch::kOtherDriver) {

@@ -7,7 +7,7 @@
 #include "runtime/chooser.h"
 #include "search/search_call.h"
 #include "tuneonce/record_store.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -46,29 +46,27 @@ std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request
   if (!found) return std::nullopt;
   const bool is_imported = found->record.is_imported();
   const BoundCall& call = request.call.call();
-  auto is_it = [&](const Success& success) { return success.config == found->config; };
+  auto is_it = [&](const CandidateOutcome& candidate) { return candidate.config == found->config; };
   MeasuredOn on;
   Result<SearchOutcome> searched = Search(request, in_store, &found->config, &on);
   std::string why = searched.ok() ? "" : searched.status().message();
   if (searched.ok()) {
-    const TuningResult& result = searched->result;
+    const TuningRecord& result = searched->record;
     to_.counters.workers_replaced += result.cost.workers_replaced;
     to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
-    auto it = std::find_if(result.successes.begin(), result.successes.end(), is_it);
+    const std::vector<CandidateOutcome> successes = result.successes();
+    auto it = std::find_if(successes.begin(), successes.end(), is_it);
     // Within the margin by which a selection must beat it, the baseline is no better.
     double most_us =
         result.baseline ? result.baseline->measurement.mean_us * (1 + to_.policy.search.baseline_margin) : 0;
-    if (it == result.successes.end()) {
-      why = result.failures.empty() ? "the config does not run at these dims" : result.failures.front().message;
+    if (it == successes.end()) {
+      const std::vector<CandidateOutcome> failures = result.failures();
+      why = failures.empty() ? "the config does not run at these dims" : failures.front().message;
     } else if (result.baseline && it->measurement.mean_us > most_us) {
       why = "the config is slower than the baseline";
     } else {
       TuningRecord record = RecordOf(result, in_store, on);
-      record.config = it->config;
-      record.variant = it->variant;
-      record.measurement = it->measurement;
-      record.artifact = it->artifact;
-      record.identity = it->identity;
+      record.best = *it;
       record.reason = is_imported ? SelectionReason::kImported : found->record.reason;
       // The old record knows as much about the other candidates.
       if (!is_imported) record.candidates = found->record.candidates;
@@ -99,7 +97,7 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const LaunchKey& key, 
   if (!selection || selection->record == nullptr)
     return {UnavailableError("another thread replaced the key's config during the call: call again")};
   const TuningRecord& known = *selection->record;
-  std::optional<Config> config = ConfigOf(*in_store, known.config);
+  std::optional<Config> config = ConfigOf(*in_store, known.best.config);
   if (!config) return {InternalError("the key's selected config is not a config of the kernel")};
   to_.announcer.Inform(in_store->key.key_text, [&] {
     return "{" + config->ToString() + "} is being verified at " +
@@ -111,14 +109,14 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const LaunchKey& key, 
                          searched.status().code() == StatusCode::kCancelled)) {
     return {searched.status()};
   }
-  const Success* verified = nullptr;
+  bool is_verified = false;
   if (searched.ok()) {
-    for (const Success& success : searched->result.successes) {
-      if (success.config == *config) verified = &success;
+    for (const CandidateOutcome& candidate : searched->record.candidates) {
+      is_verified |= candidate.kind == OutcomeKind::kMeasured && candidate.config == *config;
     }
   }
-  if (verified == nullptr) return Reselect(request, key, may_wait);
-  const Verification& fresh = searched->result.verification;
+  if (!is_verified) return Reselect(request, key, may_wait);
+  const Verification& fresh = searched->record.verification;
   Result<std::shared_ptr<const LoadedKernel>> loaded =
       LoadCodeOf(known, /*is_own=*/true, *config, request.call.call(), in_store->left_out, /*may_compile_now=*/true,
                  InterruptOf(request.limits), nullptr);
@@ -130,7 +128,7 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const LaunchKey& key, 
   // The stored record knows the other candidates, too.
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store->key);
   const bool is_stored = there.ok() && there->match == RecordMatch::kExact && !there->is_shipped &&
-                         there->record->config.IsSame(known.config) && !there->record->is_pinned;
+                         there->record->best.config.IsSame(known.best.config) && !there->record->is_pinned;
   if (is_stored) {
     AddExtents(fresh, &there->record->verification);
     if (Status put = to_.policy.store->Put(*there->record); !put.ok()) {

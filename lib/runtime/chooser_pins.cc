@@ -3,25 +3,22 @@
 #include <utility>
 
 #include "runtime/chooser.h"
-#include "runtime/recorded_result.h"
 #include "search/candidate.h"
+#include "store/record_origin.h"
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// What is known of `config` by a record of its key: how long it took, if it was measured.
-void TakeMeasurement(const Config& config, TuningRecord* record) {
+/// Makes `config` the record's best, with what the record knows of it if it was measured.
+void Select(const Config& config, TuningRecord* record) {
   auto it = std::find_if(record->candidates.begin(), record->candidates.end(), [&](const CandidateOutcome& candidate) {
-    return candidate.kind == CandidateOutcome::Kind::kMeasured && candidate.config.IsSame(config);
+    return candidate.kind == OutcomeKind::kMeasured && candidate.config.IsSame(config);
   });
-  record->measurement = Measurement();
+  record->best = it == record->candidates.end() ? CandidateOutcome() : *it;
+  record->best.config = config;
   record->speedup_over_baseline.reset();
-  if (it == record->candidates.end()) return;
-  record->measurement.mean_us = it->mean_us;
-  record->measurement.error_margin_us = it->error_margin_us;
-  record->measurement.num_samples = it->num_samples;
 }
 
 }  // namespace
@@ -43,16 +40,15 @@ Status Chooser::Pin(TuningCall& tuning_call, const LaunchKey& key, const TunedKe
       there.ok() && there->match == RecordMatch::kExact) {
     record = *std::move(there->record);  // With the baseline's code, and what the candidates took.
   }
+  Select(config, &record);
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded,
                             loader_.Compile(config, call, in_store.left_out, "", may_compile(),
-                                            to_.policy.search.interrupted, &record.artifact));
+                                            to_.policy.search.interrupted, &record.best.artifact));
   record.key = in_store.key;
-  record.config = config;
-  record.variant = loaded->variant->name;
+  record.best.variant = loaded->variant->name;
   record.reason = SelectionReason::kPinned;
   record.is_pinned = true;
-  TakeMeasurement(config, &record);
-  SayWhereAndWhen(&record);
+  StampOrigin(&record);
   to_.ready_keys.PublishSelection(in_store.device, key, call, config, std::move(loaded), ReadyKeys::Place::kAndStays,
                                   SelectionOf(record, LaunchPlan::Origin::kPinned));
   to_.announcer.Inform(in_store.key.key_text, [&] { return "{" + config.ToString() + "} is pinned"; });

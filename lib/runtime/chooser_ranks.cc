@@ -102,10 +102,10 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Lau
 Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const LaunchKey& key, TuningRecord record,
                                             Selection selection) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
-  std::optional<Config> config = ConfigOf(in_store, record.config);
+  std::optional<Config> config = ConfigOf(in_store, record.best.config);
   if (!config) {
     return FailedPreconditionError(
-        "{" + record.config.ToString() +
+        "{" + record.best.config.ToString() +
         "} is not a config of the kernel on this rank: use the same kernel definition on all ranks");
   }
   const BoundCall& call = request.call.call();

@@ -94,9 +94,9 @@ std::optional<Chooser::Found> Chooser::FindRecordOf(const TuningKey& key, const 
   *miss = MissOf(best, in_store, serving);
   if (miss->reason != RecordMiss::kNone) return std::nullopt;
   TuningRecord record = *best.record;
-  std::optional<Config> config = ConfigOf(in_store, record.config);
+  std::optional<Config> config = ConfigOf(in_store, record.best.config);
   if (!config) {
-    *miss = {RecordMiss::kRefused, "the stored {" + record.config.ToString() + "} is not a config of the kernel"};
+    *miss = {RecordMiss::kRefused, "the stored {" + record.best.config.ToString() + "} is not a config of the kernel"};
     return std::nullopt;
   }
   return Found{std::move(record), best.match, best.is_shipped, *std::move(config)};
@@ -117,7 +117,7 @@ std::optional<Chooser::Found> Chooser::FindNearest(const TuningKey& key, const K
     });
     std::optional<Config> config = ConfigOf(in_store, nearest->config);
     if (!config) continue;
-    record.config = nearest->config;
+    record.best.config = nearest->config;
     record.tuned_at = parts[i].name + "=" + std::to_string(nearest->at);
     record.rows.clear();
     return Found{std::move(record), lookup->match, lookup->is_shipped, *std::move(config)};
@@ -138,21 +138,21 @@ Result<std::optional<Chooser::StoredSelection>> Chooser::FindStoredSelection(Tun
       *miss = {RecordMiss::kRefused, kIsToCheck};
       return std::optional<StoredSelection>();
     }
-    if (!loader_.HasCode(record.artifact, record.variant, found->config, call.call(), in_store.left_out)) {
+    if (!loader_.HasCode(record.best.artifact, record.best.variant, found->config, call.call(), in_store.left_out)) {
       *miss = {RecordMiss::kRefused, "the code of {" + found->config.ToString() + "} is not in the store"};
       return std::optional<StoredSelection>();
     }
   }
   // A record of the key of all variants may name one that does not suit this call.
-  std::string variant = is_to_check
-                            ? found->record.variant
-                            : loader_.VariantOf(found->record.variant, found->config, call.call(), in_store.left_out);
+  std::string variant =
+      is_to_check ? found->record.best.variant
+                  : loader_.VariantOf(found->record.best.variant, found->config, call.call(), in_store.left_out);
   return std::optional<StoredSelection>(StoredSelection{
       found->config, std::move(variant), SelectionOf(found->record, found->match, found->is_shipped), is_to_check});
 }
 
 bool Chooser::IsVerifiedCode(const TuningRecord& record, const Fingerprint& identity) {
-  return record.is_pinned || record.is_imported() || record.identity == identity;
+  return record.is_pinned || record.is_imported() || record.best.identity == identity;
 }
 
 Result<std::shared_ptr<const LoadedKernel>> Chooser::LoadCodeOf(const TuningRecord& record, bool is_own,
@@ -163,10 +163,10 @@ Result<std::shared_ptr<const LoadedKernel>> Chooser::LoadCodeOf(const TuningReco
   // Another device's code need not run here, and another kernel's code is not this one's.
   if (is_own && to_.policy.selection_group.empty()) {
     std::shared_ptr<const LoadedKernel> stored =
-        loader_.LoadStored(record.artifact, record.variant, config, call, identity);
+        loader_.LoadStored(record.best.artifact, record.best.variant, config, call, identity);
     if (stored != nullptr) return stored;
   }
-  return loader_.Compile(config, call, left_out, record.variant, may_compile_now, interrupted, nullptr, identity);
+  return loader_.Compile(config, call, left_out, record.best.variant, may_compile_now, interrupted, nullptr, identity);
 }
 
 bool Chooser::IsVerifiedHere(const Found& found, const KeyInStore& in_store, const BoundCall& call,

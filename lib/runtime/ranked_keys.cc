@@ -36,7 +36,7 @@ Fingerprint NameOf(const std::string& kernel, const TuningKey& key, std::uint64_
 }
 
 Fingerprint Explain(const TuningRecord& record) {
-  return Fingerprinter().Add(record.config.Canonical()).Add(record.variant).Finish();
+  return Fingerprinter().Add(record.best.config.Canonical()).Add(record.best.variant).Finish();
 }
 
 Fingerprint DigestOf(const Config& config, const std::string& variant, const LoadedKernel& loaded) {
@@ -141,7 +141,7 @@ Result<std::string> RankedKeys::Find(std::size_t place, const Agreement& agreeme
   const TuningRecord& record = *entry.contribution.record;
   if (policy_.exchange_code) {
     ArtifactCache& cache = *entry.key.impl->policy.search.compile.cache;
-    (void)PublishCode(*policy_.group, cache, record.artifact);
+    (void)PublishCode(*policy_.group, cache, record.best.artifact);
     if (record.baseline) (void)PublishCode(*policy_.group, cache, record.baseline->artifact);
   }
   return EncodeRecord(record);
@@ -150,7 +150,7 @@ Result<std::string> RankedKeys::Find(std::size_t place, const Agreement& agreeme
 void RankedKeys::FetchCodeOf(const Entry& entry) {
   const TuningRecord& record = *entry.contribution.record;
   ArtifactCache& cache = *entry.key.impl->policy.search.compile.cache;
-  (void)FetchCode(*policy_.group, cache, record.artifact);
+  (void)FetchCode(*policy_.group, cache, record.best.artifact);
   if (record.baseline) (void)FetchCode(*policy_.group, cache, record.baseline->artifact);
 }
 

@@ -17,7 +17,7 @@
 #include "tuneonce/artifact.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

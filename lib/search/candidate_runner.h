@@ -9,14 +9,14 @@
 
 #include "search/candidate.h"
 #include "tuneonce/trial.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// A candidate that was loaded, run and checked; or why it cannot be.
 struct PreparedTrial {
-  std::optional<Failure> failure;
+  std::optional<CandidateOutcome> failure;
   /// With a failure: it did not run, since it would have had to run on the caller's own inputs, and must not
   /// (SearchOptions::allow_trials_in_place). It counts as not measured.
   bool is_not_tried = false;
@@ -38,7 +38,7 @@ struct PreparedTrial {
 /// The result of verifying several candidates on one call.
 struct VerifiedTogether {
   /// One entry per candidate, in the given order. Empty for a correct one.
-  std::vector<std::optional<Failure>> failures;
+  std::vector<std::optional<CandidateOutcome>> failures;
   /// Not OK: the context was lost, or the search was cancelled, and no further trial is possible.
   Status fatal;
 };
@@ -68,7 +68,7 @@ class TUNEONCE_API CandidateRunner {
   /// and nothing else. Keeps nothing. REQUIRES: at least one candidate.
   virtual VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates,
                                           bool /*first_is_reference*/) {
-    return VerifiedTogether{std::vector<std::optional<Failure>>(candidates.size()), Status()};
+    return VerifiedTogether{std::vector<std::optional<CandidateOutcome>>(candidates.size()), Status()};
   }
   /// Frees what belongs to the trial alone, mainly its code. It will not run again.
   virtual void Release(std::size_t /*trial*/) {}
@@ -76,6 +76,12 @@ class TUNEONCE_API CandidateRunner {
   /// Runs each of these trials once, in this order, and returns their times in microseconds. Errors: that of a run,
   /// which may be any of them; sticky if the context was lost; Unavailable if the times were lost.
   virtual Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) = 0;
+
+  /// Launches a trial many times back to back, with a warm cache, untimed and unchecked. Errors: that of a launch;
+  /// sticky if the context was lost.
+  virtual Status Burst(std::size_t /*trial*/, std::int64_t /*launches*/) {
+    return UnimplementedError("this runner has no bursts of launches");
+  }
 
   /// Called when times were lost. Returns whether the runner now uses another timer, so that all samples must be
   /// repeated.
@@ -88,13 +94,16 @@ class TUNEONCE_API CandidateRunner {
     return prepared.kernel;
   }
   /// Why Sample failed of this trial alone, where the trial ended its process; else it could not be run or timed.
-  virtual FailureKind LossOf(std::size_t /*trial*/) const { return FailureKind::kRun; }
-  /// TuningResult::is_isolated, TuningCost::workers_replaced.
+  virtual OutcomeKind LossOf(std::size_t /*trial*/) const { return OutcomeKind::kRun; }
+  /// TuningRecord::is_isolated, TuningCost::workers_replaced.
   virtual bool is_isolated() const { return false; }
   virtual int workers_replaced() const { return 0; }
 
   /// The device as it is now. Empty where nothing is known of it.
   virtual std::optional<DeviceReading> ReadDevice() { return std::nullopt; }
+
+  /// DeviceWatch::ReadEnergyMj.
+  virtual std::optional<std::uint64_t> ReadEnergyMj() { return std::nullopt; }
 
   /// "cupti", "events"; empty before the first Prepare.
   virtual std::string timer_name() const { return ""; }

@@ -17,7 +17,7 @@
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -71,7 +71,7 @@ using ArgumentsFn = std::function<std::vector<TrialArgument>(const Config&)>;
 /// Searches without a definition: each config has its own arguments, and `variant` builds all of them.
 /// `complete(config, &candidate)` adds the parts that differ between candidates.
 template <typename Complete>
-Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamView stream, const Variant& variant,
+Result<TuningRecord> SearchWithoutDefinition(const SearchSpace& space, StreamView stream, const Variant& variant,
                                              const ArgumentsFn& args_fn, const SearchOptions& options,
                                              const Complete& complete) {
   TUNEONCE_ASSIGN_OR_RETURN(Target target, CurrentTarget(stream.api()));
@@ -104,19 +104,19 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   plan.baseline = space.BaselineOn(target);
   plan.planned = std::move(planned);
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(std::move(plan), stream, options, std::move(memory)));
-  return std::move(outcome.result);
+  return std::move(outcome.record);
 }
 
 }  // namespace
 
-Result<TuningResult> exhaustive_search(const KernelDefinition& definition, CUstream stream,
+Result<TuningRecord> exhaustive_search(const KernelDefinition& definition, CUstream stream,
                                        const std::vector<Argument>& arguments, const SearchOptions& options) {
   TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
                             DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   return SearchDefinition(definition, StreamView(*api, stream), arguments, options);
 }
 
-Result<TuningResult> SearchDefinition(const KernelDefinition& definition, StreamView stream,
+Result<TuningRecord> SearchDefinition(const KernelDefinition& definition, StreamView stream,
                                       const std::vector<Argument>& arguments, const SearchOptions& options) {
   auto shared = std::make_shared<KernelDefinition>(definition);
   TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(*shared));
@@ -125,7 +125,7 @@ Result<TuningResult> SearchDefinition(const KernelDefinition& definition, Stream
   TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::CheckConstantExtents(*shared, call));
   TUNEONCE_ASSIGN_OR_RETURN(call.problem.target, CurrentTarget(stream.api()));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, SearchCall(std::move(shared), stream, call, options));
-  return std::move(outcome.result);
+  return std::move(outcome.record);
 }
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
@@ -143,11 +143,11 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
                                  TrialMemory memory) {
   TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(definition, stream, call, scope, options));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(std::move(plan), stream, options, std::move(memory)));
-  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.result));
+  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.record));
   return outcome;
 }
 
-Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream,
+Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream,
                                        const std::function<Geometry(const Config&)>& grid_fn,
                                        const std::function<KernelSource(const Config&)>& kernel_fn,
                                        const std::function<std::vector<TrialArgument>(const Config&)>& args_fn,
@@ -174,7 +174,7 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream
       });
 }
 
-Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream, const Variant::LaunchFn& launch_fn,
+Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream, const Variant::LaunchFn& launch_fn,
                                        const ArgumentsFn& args_fn, const SearchOptions& options) {
   if (!launch_fn) return InvalidArgumentError("exhaustive_search needs launch_fn");
   TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,

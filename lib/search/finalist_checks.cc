@@ -193,7 +193,8 @@ FinalistChecks::RunResult FinalistChecks::RunOn(const BoundCall& call, bool is_l
   for (const Candidate* candidate : candidates) {
     Result<std::optional<Candidate>> moved = At(*candidate, call);
     if (!moved.ok()) {
-      result.failures[candidate] = Failure{candidate->config, FailureKind::kRun, moved.status().message()};
+      result.failures[candidate] =
+          CandidateOutcome::Failed(candidate->config, OutcomeKind::kRun, moved.status().message());
       continue;
     }
     if (!*moved) continue;  // Such a launch would run other code.
@@ -210,7 +211,7 @@ FinalistChecks::RunResult FinalistChecks::RunOn(const BoundCall& call, bool is_l
   }
   for (std::size_t i = 0; i < of.size(); ++i) {
     if (!verified.failures[i]) continue;
-    if (verified.failures[i]->kind == FailureKind::kResources) {
+    if (verified.failures[i]->kind == OutcomeKind::kResources) {
       result.gap = verified.failures[i]->message;
     } else {
       result.failures[of[i]] = *std::move(verified.failures[i]);
@@ -320,8 +321,8 @@ Result<FinalistChecks::Failures> FinalistChecks::Check(const std::vector<const C
         if (cause.empty() && candidate != reference) {
           TUNEONCE_ASSIGN_OR_RETURN(cause, CauseOf(run, reference, *candidate));
         }
-        failure.message = absl::StrCat(std::string(FailureKindName(failure.kind)), " at ",
-                                       cause.empty() ? label : cause, ": ", failure.message);
+        failure.message = absl::StrCat(std::string(OutcomeName(failure.kind)), " at ", cause.empty() ? label : cause,
+                                       ": ", failure.message);
         failures.emplace(candidate, std::move(failure));
       }
       return failures;  // The others race again, and are verified after that.

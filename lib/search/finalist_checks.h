@@ -47,7 +47,7 @@ class FinalistChecks {
   FinalistChecks(VerificationScope scope, CandidateRunner& runner, StreamView stream, TrialMemory& memory,
                  const SearchOptions& options, Mutex& measuring_lock);
 
-  using Failures = std::map<const Candidate*, Failure>;
+  using Failures = std::map<const Candidate*, CandidateOutcome>;
   /// Returns the failures of `finalists`, which are compiled and correct on the measured call; the first is the
   /// reference if `first_is_reference`. If one of them fails in a run, `others` are verified in that run too, so that
   /// candidates with the same fault do not race again. Errors: the context was lost; Cancelled.

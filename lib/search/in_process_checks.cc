@@ -100,7 +100,7 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Tri
                                             makes_reference ? "its own first run" : "the reference", &trial.largest));
     }
     if (finding) {
-      const bool is_compared = against == Against::kReference && finding->kind == FailureKind::kWrongResult;
+      const bool is_compared = against == Against::kReference && finding->kind == OutcomeKind::kWrongResult;
       // The copies are of first runs, whose scratch is poisoned alike.
       if (timed && i == 0 && is_compared) TUNEONCE_RETURN_IF_ERROR(NoteDissent(trial));
       return finding;
@@ -158,7 +158,7 @@ VerifiedTogether InProcessRunner::VerifyTogether(const std::vector<const Candida
     tensors = ResourceExhaustedError("there is too little memory for copies of the inputs");
   }
   if (!tensors.ok()) {
-    PreparedTrial failed = Fail(first, FailureKind::kResources, tensors.status());
+    PreparedTrial failed = Fail(first, OutcomeKind::kResources, tensors.status());
     verified.fatal = failed.fatal;
     std::fill(verified.failures.begin(), verified.failures.end(), failed.failure);
     return verified;
@@ -172,7 +172,7 @@ VerifiedTogether InProcessRunner::VerifyTogether(const std::vector<const Candida
   const bool is_passed =
       may_be_quick && VerifyAll(candidates, first_is_reference, scratch, /*is_quick=*/true, &verified);
   if (!is_passed && verified.fatal.ok()) {
-    std::vector<std::optional<Failure>> found = std::exchange(verified.failures, {});
+    std::vector<std::optional<CandidateOutcome>> found = std::exchange(verified.failures, {});
     VerifyAll(candidates, first_is_reference, scratch, /*is_quick=*/false, &verified);
     // A result that was incorrect once remains so, unless the fault is the reference's.
     const bool has_reference = first_is_reference && !verified.failures.front();
@@ -193,8 +193,8 @@ bool InProcessRunner::VerifyAll(const std::vector<const Candidate*>& candidates,
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = *candidates[i];
     if (i > 0 && first_is_reference && compares && verified->failures.front()) {
-      verified->failures[i] = Failure{candidate.config, FailureKind::kNotVerified,
-                                      "the reference failed: " + verified->failures.front()->message};
+      verified->failures[i] = CandidateOutcome::Failed(candidate.config, OutcomeKind::kNotVerified,
+                                                       "the reference failed: " + verified->failures.front()->message);
       continue;
     }
     Against against = first_is_reference ? Against::kReference : Against::kItself;
@@ -204,12 +204,12 @@ bool InProcessRunner::VerifyAll(const std::vector<const Candidate*>& candidates,
     Result<std::optional<Finding>> found =
         VerifyOne(candidate, scratch, against, is_quick, against == Against::kItself ? alone : check);
     if (!found.ok()) {
-      PreparedTrial failed = Fail(candidate, FailureKind::kRun, found.status());
+      PreparedTrial failed = Fail(candidate, OutcomeKind::kRun, found.status());
       verified->failures[i] = std::move(failed.failure);
       verified->fatal = failed.fatal;
       if (!verified->fatal.ok()) return false;
     } else if (*found) {
-      verified->failures[i] = Failure{candidate.config, (*found)->kind, (*found)->message};
+      verified->failures[i] = CandidateOutcome::Failed(candidate.config, (*found)->kind, (*found)->message);
     }
     if (is_quick && verified->failures[i]) return false;
   }
@@ -263,7 +263,7 @@ Status InProcessRunner::SeeToReference(const Trial& trial) {
 Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunFirst(Trial& trial, bool makes_reference) {
   TUNEONCE_RETURN_IF_ERROR(SeeToReference(trial));
   if (!no_reference_.empty() && !makes_reference) {
-    return std::optional<Finding>({FailureKind::kNotVerified, NotVerified()});
+    return std::optional<Finding>({OutcomeKind::kNotVerified, NotVerified()});
   }
   bool is_callable = trial.candidate->is_callable();
   std::initializer_list<int> runs = is_callable ? kFirstRunsOfCallable : kFirstRuns;
@@ -273,7 +273,7 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunFirst(Trial&
 }
 
 PreparedTrial InProcessRunner::Checked(const Trial& trial, const Result<std::optional<Finding>>& checked) const {
-  FailureKind kind = trial.launch_refused ? FailureKind::kLaunch : FailureKind::kRun;
+  OutcomeKind kind = trial.launch_refused ? OutcomeKind::kLaunch : OutcomeKind::kRun;
   if (!checked.ok()) return Fail(*trial.candidate, kind, checked.status());
   if (*checked) {
     PreparedTrial failed = Fail(*trial.candidate, (*checked)->kind, InternalError((*checked)->message));

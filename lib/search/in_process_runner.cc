@@ -61,10 +61,10 @@ InProcessRunner::InProcessRunner(StreamView stream, const SearchOptions& options
 
 InProcessRunner::~InProcessRunner() = default;
 
-PreparedTrial InProcessRunner::Fail(const Candidate& candidate, FailureKind kind, const Status& status) {
+PreparedTrial InProcessRunner::Fail(const Candidate& candidate, OutcomeKind kind, const Status& status) {
   PreparedTrial result;
-  if (status.code() == StatusCode::kResourceExhausted) kind = FailureKind::kResources;
-  result.failure = Failure{candidate.config, kind, status.message(), IsTransient(status.code())};
+  if (status.code() == StatusCode::kResourceExhausted) kind = OutcomeKind::kResources;
+  result.failure = CandidateOutcome::Failed(candidate.config, kind, status.message(), IsTransient(status.code()));
   if (status.sticky()) {
     result.fatal = status.WithPrefix("kernel '" + candidate.definition->name() + "', candidate {" +
                                      candidate.config.ToString() + "}");
@@ -239,7 +239,7 @@ PreparedTrial InProcessRunner::NotTried(const Candidate& candidate, const std::s
                      " cannot be copied within the memory budget: candidates were not tried; raise "
                      "SearchOptions::memory_budget_bytes, or set SearchOptions::allow_trials_in_place";
   }
-  PreparedTrial result = Fail(candidate, FailureKind::kResources, ResourceExhaustedError(why_not_tried_));
+  PreparedTrial result = Fail(candidate, OutcomeKind::kResources, ResourceExhaustedError(why_not_tried_));
   result.is_not_tried = true;
   return result;
 }
@@ -254,7 +254,7 @@ PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_basel
   was_drop_refused_ = false;
   PreparedTrial result = Try(candidate, is_baseline);
   may_drop_copies_ = options_.allow_trials_in_place;
-  const bool lacks_memory = result.failure && result.failure->kind == FailureKind::kResources;
+  const bool lacks_memory = result.failure && result.failure->kind == OutcomeKind::kResources;
   if (lacks_memory && was_drop_refused_) return NotTried(candidate, inputs_.CallersInputs(/*at_risk=*/false));
   return WithDamage(std::move(result),
                     "kernel '" + candidate.definition->name() + "', candidate {" + candidate.config.ToString() + "}");
@@ -262,11 +262,11 @@ PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_basel
 
 PreparedTrial InProcessRunner::Try(const Candidate& candidate, bool is_baseline) {
   if (Status geometry = CheckGeometry(candidate); !geometry.ok()) {
-    return Fail(candidate, FailureKind::kLaunch, geometry);
+    return Fail(candidate, OutcomeKind::kLaunch, geometry);
   }
   if (wants_baseline_ && !is_baseline) no_reference_ = "the baseline failed";
   if (!no_reference_.empty() && !is_baseline) {  // Not even loaded.
-    return Fail(candidate, FailureKind::kNotVerified, InternalError(NotVerified()));
+    return Fail(candidate, OutcomeKind::kNotVerified, InternalError(NotVerified()));
   }
   TrialMemory::Charge code;
   Result<std::shared_ptr<const LoadedKernel>> loaded = WithRoom([&]() -> Result<std::shared_ptr<const LoadedKernel>> {
@@ -274,13 +274,13 @@ PreparedTrial InProcessRunner::Try(const Candidate& candidate, bool is_baseline)
     TUNEONCE_ASSIGN_OR_RETURN(code, memory_.Count(candidate.artifact.image.size()));
     return LoadCandidate(stream_.api(), candidate);
   });
-  if (!loaded.ok()) return Fail(candidate, FailureKind::kLoad, loaded.status());
+  if (!loaded.ok()) return Fail(candidate, OutcomeKind::kLoad, loaded.status());
   Result<std::shared_ptr<Scratch>> scratch = ScratchFor(candidate);
   Result<std::unique_ptr<Trial>> made = scratch.status();
   if (scratch.ok()) made = MakeTrial(candidate, *std::move(scratch));
   PreparedTrial result;
   if (!made.ok()) {
-    result = Fail(candidate, FailureKind::kRun, made.status());
+    result = Fail(candidate, OutcomeKind::kRun, made.status());
   } else if (!MayRunInPlace(is_baseline) && !(*made)->tensors().at_risk().empty()) {
     result = NotTried(candidate, (*made)->tensors().at_risk());
   } else {
@@ -315,6 +315,17 @@ Result<std::vector<double>> InProcessRunner::Sample(const std::vector<std::size_
   std::vector<Trial*> sampled;
   for (std::size_t index : trials) sampled.push_back(trials_[index].get());
   return SampleInSession(sampled);
+}
+
+Status InProcessRunner::Burst(std::size_t trial, std::int64_t launches) {
+  TUNEONCE_RETURN_IF_ERROR(Bind(*trials_[trial]));
+  TimedRun run = trials_[trial]->Timed(stream_.api());
+  for (std::int64_t launch = 0; launch < launches; ++launch) {
+    if (run.prepare) TUNEONCE_RETURN_IF_ERROR(run.prepare(stream_.get()));
+    ++num_untimed_;
+    TUNEONCE_RETURN_IF_ERROR(run.launch(stream_.get()));
+  }
+  return stream_.Synchronize();
 }
 
 }  // namespace v0

@@ -35,6 +35,7 @@ class InProcessRunner final : public CandidateRunner {
   VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates, bool first_is_reference) override;
   void Release(std::size_t trial) override;
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override;
+  Status Burst(std::size_t trial, std::int64_t launches) override;
   bool TimeInAnotherWay() override { return timer_.UseEvents(); }
   std::string timer_name() const override { return timer_.name(); }
   std::vector<std::string> notes() const override;
@@ -131,7 +132,7 @@ class InProcessRunner final : public CandidateRunner {
   Status OpenTimer();
   Result<std::vector<double>> SampleInSession(const std::vector<Trial*>& trials);
   void Note(const std::string& line);
-  static PreparedTrial Fail(const Candidate& candidate, FailureKind kind, const Status& status);
+  static PreparedTrial Fail(const Candidate& candidate, OutcomeKind kind, const Status& status);
 
   StreamView stream_;
   const SearchOptions& options_;

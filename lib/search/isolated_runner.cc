@@ -18,21 +18,21 @@ constexpr int kMostRoundsLost = 2;
 
 constexpr std::int64_t kMostDissenting = 1 << 30;  // A worker's number is not trusted.
 
-Failure FailureOf(const Candidate& candidate, FailureKind kind, const Status& status) {
-  if (status.code() == StatusCode::kResourceExhausted) kind = FailureKind::kResources;
-  return Failure{candidate.config, kind, status.message(), IsTransient(status.code())};
+CandidateOutcome FailureOf(const Candidate& candidate, OutcomeKind kind, const Status& status) {
+  if (status.code() == StatusCode::kResourceExhausted) kind = OutcomeKind::kResources;
+  return CandidateOutcome::Failed(candidate.config, kind, status.message(), IsTransient(status.code()));
 }
 
-PreparedTrial Failed(Failure failure) {
+PreparedTrial Failed(CandidateOutcome failure) {
   PreparedTrial prepared;
   prepared.failure = std::move(failure);
   return prepared;
 }
 
 /// Returns the failure for a missing reference, where `why` is the error of the baseline.
-Failure NotVerified(const Candidate& candidate, const Status& why) {
-  return Failure{candidate.config, FailureKind::kNotVerified,
-                 "the baseline failed when it ran again: " + why.message()};
+CandidateOutcome NotVerified(const Candidate& candidate, const Status& why) {
+  return CandidateOutcome::Failed(candidate.config, OutcomeKind::kNotVerified,
+                                  "the baseline failed when it ran again: " + why.message());
 }
 
 /// Takes over what a worker found of a trial, and leaves of `reply` the rest.
@@ -42,7 +42,7 @@ void TakeFinding(const Candidate& candidate, TrialReply& reply, PreparedTrial* p
     prepared->failure->config = candidate.config;
     prepared->num_dissenting = static_cast<int>(std::clamp<std::int64_t>(reply.num_dissenting, 0, kMostDissenting));
   } else if (!reply.status.ok()) {
-    prepared->failure = FailureOf(candidate, FailureKind::kRun, reply.status);
+    prepared->failure = FailureOf(candidate, OutcomeKind::kRun, reply.status);
   } else {
     prepared->largest_difference = std::move(reply.largest_difference);
   }
@@ -71,8 +71,8 @@ IsolatedRunner::IsolatedRunner(std::unique_ptr<TrialWorker> worker, std::shared_
 
 IsolatedRunner::~IsolatedRunner() = default;
 
-Failure IsolatedRunner::LossBy(const Candidate& candidate) const {
-  return Failure{candidate.config, last_loss_.kind, last_loss_.how, /*is_transient=*/false};
+CandidateOutcome IsolatedRunner::LossBy(const Candidate& candidate) const {
+  return CandidateOutcome::Failed(candidate.config, last_loss_.kind, last_loss_.how, /*is_transient=*/false);
 }
 
 PreparedTrial IsolatedRunner::PrepareThere(const Candidate& candidate, bool is_baseline, std::uint64_t* number) {
@@ -85,14 +85,14 @@ PreparedTrial IsolatedRunner::PrepareThere(const Candidate& candidate, bool is_b
 
 PreparedTrial IsolatedRunner::PrepareOnce(const Candidate& candidate, bool is_baseline, std::uint64_t* number) {
   Result<TrialDescription> described = TrialDescription::Of(candidate);
-  if (!described.ok()) return Failed(FailureOf(candidate, FailureKind::kRun, described.status()));
+  if (!described.ok()) return Failed(FailureOf(candidate, OutcomeKind::kRun, described.status()));
   Status placed = tensors_.Place(
       candidate, [this](std::size_t bytes) { return Allocate(bytes); }, stream_, &*described);
   // Memory cannot be opened, either, of a worker that has ended since it gave it.
   const bool may_be_gone = !placed.ok() && !placed.sticky() && worker_ != nullptr;
   if (may_be_gone && !Ask(TrialMessage::kPing, "").ok() && over_.ok()) return Failed(LossBy(candidate));
   if (!placed.ok()) {
-    PreparedTrial prepared = Failed(FailureOf(candidate, FailureKind::kRun, placed));
+    PreparedTrial prepared = Failed(FailureOf(candidate, OutcomeKind::kRun, placed));
     if (placed.sticky()) prepared.fatal = placed;  // This process's own context was lost.
     if (!over_.ok()) prepared.fatal = over_;
     return prepared;
@@ -116,7 +116,7 @@ PreparedTrial IsolatedRunner::PrepareOnce(const Candidate& candidate, bool is_ba
   return prepared;
 }
 
-Status IsolatedRunner::FailTrial(Trial& trial, Failure failure) {
+Status IsolatedRunner::FailTrial(Trial& trial, CandidateOutcome failure) {
   trial.failure = std::move(failure);
   return InternalError(trial.failure->message);
 }
@@ -141,15 +141,15 @@ Status IsolatedRunner::Revive(Trial& trial) {
 
 PreparedTrial IsolatedRunner::Prepare(const Candidate& candidate, bool is_baseline) {
   if (Status geometry = CheckGeometry(candidate); !geometry.ok()) {
-    return Failed(FailureOf(candidate, FailureKind::kLaunch, geometry));
+    return Failed(FailureOf(candidate, OutcomeKind::kLaunch, geometry));
   }
   if (Status source = CheckSourceOf(candidate); !source.ok()) {
-    return Failed(FailureOf(candidate, FailureKind::kLoad, source));
+    return Failed(FailureOf(candidate, OutcomeKind::kLoad, source));
   }
   PreparedTrial prepared;
   prepared.fatal = EnsureWorker();
   if (!prepared.fatal.ok()) {
-    prepared.failure = FailureOf(candidate, FailureKind::kRun, prepared.fatal);
+    prepared.failure = FailureOf(candidate, OutcomeKind::kRun, prepared.fatal);
     return prepared;
   }
   if (baseline_ && !is_baseline) {
@@ -220,9 +220,17 @@ Result<std::vector<double>> IsolatedRunner::Sample(const std::vector<std::size_t
   return times_us;
 }
 
-FailureKind IsolatedRunner::LossOf(std::size_t trial) const {
-  const std::optional<Failure>& failure = trials_[trial].failure;
-  return failure ? failure->kind : FailureKind::kRun;
+Status IsolatedRunner::Burst(std::size_t trial, std::int64_t launches) {
+  auto encode = [&] { return EncodeMessage(BurstRequest{trials_[trial].in_worker, launches}); };
+  const double expected_us = trials_[trial].warmup_us * static_cast<double>(launches);
+  Result<TrialReply> reply = AskAbout({trial}, TrialMessage::kBurst, encode, expected_us);
+  if (!over_.ok()) return over_;
+  return reply.ok() ? reply->status : InternalError(reply.status().message());
+}
+
+OutcomeKind IsolatedRunner::LossOf(std::size_t trial) const {
+  const std::optional<CandidateOutcome>& failure = trials_[trial].failure;
+  return failure ? failure->kind : OutcomeKind::kRun;
 }
 
 PreparedTrial IsolatedRunner::CheckAgain(PreparedTrial prepared) {
@@ -266,7 +274,7 @@ Result<VerifiedTogether> IsolatedRunner::VerifyOnce(const std::vector<const Cand
   for (std::size_t i = 0; i < std::min(reply.failed.size(), reply.failures.size()); ++i) {
     if (reply.failed[i] >= candidates.size())
       return InternalError("the worker process reported a failure of a candidate that it was not asked to verify");
-    std::optional<Failure>& failure = verified.failures[static_cast<std::size_t>(reply.failed[i])];
+    std::optional<CandidateOutcome>& failure = verified.failures[static_cast<std::size_t>(reply.failed[i])];
     failure = std::move(reply.failures[i]);
     failure->config = candidates[static_cast<std::size_t>(reply.failed[i])]->config;
   }
@@ -293,7 +301,7 @@ VerifiedTogether IsolatedRunner::VerifyOneByOne(const std::vector<const Candidat
     }
     verified.fatal = over_;
     verified.failures[i] =
-        worker_ == nullptr ? LossBy(candidate) : FailureOf(candidate, FailureKind::kRun, of_one.status());
+        worker_ == nullptr ? LossBy(candidate) : FailureOf(candidate, OutcomeKind::kRun, of_one.status());
     if (!verified.fatal.ok()) return verified;
   }
   return verified;
@@ -309,7 +317,7 @@ VerifiedTogether IsolatedRunner::VerifyTogether(const std::vector<const Candidat
   failed.fatal = over_;
   if (verified.status().sticky()) failed.fatal = verified.status();  // This process's own context was lost.
   for (const Candidate* candidate : candidates) {
-    failed.failures.push_back(FailureOf(*candidate, FailureKind::kRun, verified.status()));
+    failed.failures.push_back(FailureOf(*candidate, OutcomeKind::kRun, verified.status()));
   }
   return failed;
 }
@@ -324,8 +332,8 @@ void IsolatedRunner::Release(std::size_t index) {
   trial.generation = -1;
   if (baseline_ == index) baseline_.reset();
   if (!trial.failure)
-    trial.failure =
-        Failure{trial.candidate->config, FailureKind::kRun, "the candidate was already released and cannot run again"};
+    trial.failure = CandidateOutcome::Failed(trial.candidate->config, OutcomeKind::kRun,
+                                             "the candidate was already released and cannot run again");
 }
 
 bool IsolatedRunner::TimeInAnotherWay() {

@@ -35,10 +35,11 @@ class IsolatedRunner final : public CandidateRunner {
   VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates, bool first_is_reference) override;
   void Release(std::size_t trial) override;
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override;
+  Status Burst(std::size_t trial, std::int64_t launches) override;
   bool TimeInAnotherWay() override;
   Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& prepared,
                                                      const Candidate& candidate) override;
-  FailureKind LossOf(std::size_t trial) const override;
+  OutcomeKind LossOf(std::size_t trial) const override;
   bool is_isolated() const override { return true; }
   int workers_replaced() const override { return workers_replaced_; }
   std::string timer_name() const override { return timer_; }
@@ -54,9 +55,9 @@ class IsolatedRunner final : public CandidateRunner {
     const Candidate* candidate = nullptr;
     bool is_baseline = false;
     double warmup_us = 0;
-    std::uint64_t in_worker = 0;     ///< Its number there,
-    int generation = -1;             ///< in this one.
-    std::optional<Failure> failure;  ///< Since it was prepared first: it is not tried any more.
+    std::uint64_t in_worker = 0;              ///< Its number there,
+    int generation = -1;                      ///< in this one.
+    std::optional<CandidateOutcome> failure;  ///< Since it was prepared first: it is not tried any more.
   };
 
   /// Calls TrialWorker::Ask, and counts a worker that was lost.
@@ -86,10 +87,10 @@ class IsolatedRunner final : public CandidateRunner {
   /// True if the worker is gone, and it need not have been the candidate.
   bool LostByOthers() const { return worker_ == nullptr && over_.ok() && last_loss_.may_be_by_others; }
   /// Returns whether a trial that ran well before was lost with its worker, which another trial may have damaged.
-  bool LostAmongOthers() const { return worker_ == nullptr && over_.ok() && last_loss_.kind == FailureKind::kCrash; }
+  bool LostAmongOthers() const { return worker_ == nullptr && over_.ok() && last_loss_.kind == OutcomeKind::kCrash; }
   /// Returns the failure of the candidate that ended the worker.
-  Failure LossBy(const Candidate& candidate) const;
-  Status FailTrial(Trial& trial, Failure failure);
+  CandidateOutcome LossBy(const Candidate& candidate) const;
+  Status FailTrial(Trial& trial, CandidateOutcome failure);
 
   const std::shared_ptr<Runtime> runtime_;
   const Device device_;

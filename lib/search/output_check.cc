@@ -11,7 +11,7 @@ namespace {
 CUdeviceptr AddressOf(const TensorView& tensor) { return reinterpret_cast<CUdeviceptr>(tensor.data); }
 
 OutputCheck::Finding NotWritten(const std::string& output, const Comparison& found, std::uint64_t count) {
-  return {FailureKind::kNotWritten, absl::StrCat("output ", output, ": ", found.num_missing, " of ", count,
+  return {OutcomeKind::kNotWritten, absl::StrCat("output ", output, ": ", found.num_missing, " of ", count,
                                                  " elements were not written, the first at ", found.first,
                                                  "; if that is intended, declare the output MayBePartial")};
 }
@@ -119,7 +119,7 @@ Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const KernelDefin
     // In a search without a definition each config has arguments of its own.
     if (tensor == nullptr || tensor->bytes != output.tensor.bytes || tensor->dtype != output.tensor.dtype) {
       return std::optional<Finding>(
-          {FailureKind::kWrongResult, "output " + output.name + " has another size or dtype than the reference"});
+          {OutcomeKind::kWrongResult, "output " + output.name + " has another size or dtype than the reference"});
     }
     TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, *place, tensors, poison));
     if (!*largest || found.largest_share > (*largest)->share_of_tolerance) {
@@ -132,7 +132,7 @@ Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const KernelDefin
         output.tolerance.absolute > 0 ? absl::StrCat(output.tolerance.absolute, " * largest of 256 + ") : "";
     std::string ulps = output.tolerance.ulps > 0 ? absl::StrCat(" + ", output.tolerance.ulps, " ulp") : "";
     return std::optional<Finding>(
-        {FailureKind::kWrongResult,
+        {OutcomeKind::kWrongResult,
          absl::StrCat("output ", output.name, ": ", found.num_wrong, " of ", output.layout.count,
                       " elements differ from ", reference, ", the first at ", found.first, ", by ",
                       found.largest_difference, " at most (tolerance ", absolute, output.tolerance.relative,

@@ -9,7 +9,7 @@
 #include "measure/verify.h"
 #include "search/trial_tensors.h"
 #include "tuneonce/trial.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -35,7 +35,7 @@ class OutputCheck {
 
   /// The kind of a failure, and its message.
   struct Finding {
-    FailureKind kind;
+    OutcomeKind kind;
     std::string message;
   };
   /// Returns the first failure of a trial's outputs, whose scratch was poisoned with kPoisons[poison], or nothing.

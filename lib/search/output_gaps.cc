@@ -124,7 +124,7 @@ Result<std::optional<StrayWrite>> OutputGaps::Find(ArrayComparer& comparer, CUde
     if (changed.first < place.offset || changed.first >= place.offset + place.tensor.bytes) continue;
     if (place.is_input && HasByte(place.tensor, changed.first - place.offset)) {
       return std::optional<StrayWrite>(
-          {FailureKind::kWroteInput, absl::StrCat("the kernel wrote to its input ", place.name,
+          {OutcomeKind::kWroteInput, absl::StrCat("the kernel wrote to its input ", place.name,
                                                   ", which shares memory with ", NamesOfOutputs())});
     }
     if (around == nullptr || (around->is_input && !place.is_input)) around = &place;
@@ -133,7 +133,7 @@ Result<std::optional<StrayWrite>> OutputGaps::Find(ArrayComparer& comparer, CUde
   const TensorView& tensor = around->tensor;
   const bool has_rows = tensor.rank > 1 && tensor.strides[static_cast<std::size_t>(tensor.rank - 1)] == 1;
   return std::optional<StrayWrite>(
-      {FailureKind::kOutOfBounds, absl::StrCat("the kernel wrote between the ", has_rows ? "rows" : "elements", " of ",
+      {OutcomeKind::kOutOfBounds, absl::StrCat("the kernel wrote between the ", has_rows ? "rows" : "elements", " of ",
                                                around->name, ": ", changed.bytes, " bytes, the first ",
                                                changed.first - around->offset, " bytes after its beginning")});
 }

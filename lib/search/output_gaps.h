@@ -26,7 +26,7 @@ struct TensorRange {
 
 /// A write of a trial outside of its outputs.
 struct StrayWrite {
-  FailureKind kind;
+  OutcomeKind kind;
   std::string message;
 };
 

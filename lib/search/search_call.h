@@ -13,20 +13,20 @@
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/trial.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// The result of a search, and the code of it that stays loaded. Other code was unloaded when the search ended.
+/// The record of a search, and the code of it that stays loaded. Other code was unloaded when the search ended.
 struct SearchOutcome {
-  TuningResult result;
+  TuningRecord record;
   std::shared_ptr<const LoadedKernel> best;
-  std::shared_ptr<const LoadedKernel> baseline;  ///< The baseline's code. Also null without TuningResult::baseline.
+  std::shared_ptr<const LoadedKernel> baseline;  ///< The baseline's code. Also null without TuningRecord::baseline.
 };
 
 /// exhaustive_search with a driver that is named, which may be none of the loaded ones (a wrapped one).
-TUNEONCE_API Result<TuningResult> SearchDefinition(const KernelDefinition& definition, StreamView stream,
+TUNEONCE_API Result<TuningRecord> SearchDefinition(const KernelDefinition& definition, StreamView stream,
                                                    const std::vector<Argument>& arguments,
                                                    const SearchOptions& options = {});
 
@@ -36,7 +36,7 @@ TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefini
                                               const BoundCall& call, const SearchOptions& options);
 /// A candidate that ended the process it was tried in, in an earlier search.
 struct KnownFatal {
-  Failure failure;
+  CandidateOutcome failure;
   std::string toolchain;  ///< The toolchain that made its code. Code of another toolchain may be tried.
 };
 /// Over what a search goes.

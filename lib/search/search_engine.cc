@@ -32,7 +32,7 @@ SearchEngine::SearchEngine(std::string kernel, std::string key, const Target& ta
       runner_(runner),
       measuring_lock_(measuring_lock),
       progress_(options.on_progress) {
-  result_.kernel = std::move(kernel);
+  record_.key.kernel = std::move(kernel);
   if (!progress_ && !options.quiet) progress_ = TerminalProgress();
 }
 
@@ -59,6 +59,7 @@ Status SearchEngine::Search() {
   winner_ = nullptr;
   Status done = CompileAndPrepare();
   if (done.ok()) done = Decide();
+  if (done.ok()) done = MeasureEnergy();
   Report(SearchProgress::Stage::kDone, 0, 0, nullptr);
   TUNEONCE_RETURN_IF_ERROR(done);
   Collect();
@@ -69,32 +70,32 @@ Status SearchEngine::Search() {
 
 Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   runtime_.trace().NameThread("searching thread");
-  Span span(&runtime_.trace(), "search", "search " + result_.kernel);
+  Span span(&runtime_.trace(), "search", "search " + record_.key.kernel);
   Begin(std::move(planned));
   TUNEONCE_RETURN_IF_ERROR(Search());
   if (winner_ == nullptr) return AllFailed();
   SearchOutcome outcome;
   TUNEONCE_ASSIGN_OR_RETURN(outcome.best, runner_.CodeOf(*winner_->prepared, winner_->candidate));
   for (const Group* group : racing_) {
-    if (!HasBaseline(*group) || !result_.baseline) continue;
+    if (!HasBaseline(*group) || !record_.baseline) continue;
     outcome.baseline = outcome.best;
     if (group == winner_) continue;
     TUNEONCE_ASSIGN_OR_RETURN(outcome.baseline, runner_.CodeOf(*group->prepared, group->candidate));
   }
-  span.Note("best", result_.best.config.ToString());
-  span.Note("gpu_s", result_.cost.gpu_seconds);
-  outcome.result = std::move(result_);
+  span.Note("best", record_.best.config.ToString());
+  span.Note("gpu_s", record_.cost.gpu_seconds);
+  outcome.record = std::move(record_);
   return outcome;
 }
 
 Status SearchEngine::CheckCancelled() const {
   bool is_cancelled = options_.cancelled != nullptr && options_.cancelled->load();
   if (!is_cancelled && !IsInterrupted(options_.interrupted)) return Status();
-  return CancelledError(absl::StrCat("kernel '", result_.kernel, "': the search was cancelled"));
+  return CancelledError(absl::StrCat("kernel '", record_.key.kernel, "': the search was cancelled"));
 }
 
-void SearchEngine::Fail(std::size_t index, FailureKind kind, std::string message, bool is_transient) {
-  failures_.emplace(index, Failure{planned_[index].config, kind, std::move(message), is_transient});
+void SearchEngine::Fail(std::size_t index, OutcomeKind kind, std::string message, bool is_transient) {
+  failures_.emplace(index, CandidateOutcome::Failed(planned_[index].config, kind, std::move(message), is_transient));
 }
 
 bool SearchEngine::HasBaseline(const Group& group) const {
@@ -160,9 +161,9 @@ Status SearchEngine::Prepare(Group& group) {
     span.Note("warmup_us", group.prepared->warmup_us);
   }
   SayAt(runtime_, LogLevel::kDebug, [&] {
-    std::string config = absl::StrCat(result_.kernel, " {", group.candidate.config.ToString(), "}: ");
+    std::string config = absl::StrCat(record_.key.kernel, " {", group.candidate.config.ToString(), "}: ");
     return group.prepared->failure
-               ? absl::StrCat(config, std::string(FailureKindName(group.prepared->failure->kind)), ": ",
+               ? absl::StrCat(config, std::string(OutcomeName(group.prepared->failure->kind)), ": ",
                               group.prepared->failure->message)
                : absl::StrCat(config, "is correct, and takes about ", group.prepared->warmup_us, " us");
   });

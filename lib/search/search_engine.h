@@ -21,7 +21,7 @@
 #include "tuneonce/progress.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -65,6 +65,7 @@ class SearchEngine {
     std::vector<double> samples_us;
     bool ties = true;
     bool is_finalist = false;  ///< It was not eliminated from the race.
+    std::optional<double> energy_mj;
   };
 
   /// From now on SearchOptions::wall_budget_ms counts.
@@ -124,15 +125,26 @@ class SearchEngine {
   /// Winner against baseline alone: true if the winner kept its margin.
   Result<bool> WinnerKeepsMargin(std::size_t winner);
   bool RaceIsOverdue() const;
+  /// Measures the energy of a launch of each finalist, if the options ask for it.
+  Status MeasureEnergy();
+  /// The energy of a launch in millijoules, from the device's counter before and after a burst. Empty if it is unknown,
+  /// or the burst failed. Errors: the context was lost; Cancelled.
+  Result<std::optional<double>> EnergyOf(const Group& group);
   Status CheckCancelled() const;
-  void Fail(std::size_t index, FailureKind kind, std::string message, bool is_transient = false);
-  /// Converts groups to successes, failures, duplicates and configs that were not measured, in the space's order. The
-  /// baseline represents its group, or else the earliest candidate does.
+  void Fail(std::size_t index, OutcomeKind kind, std::string message, bool is_transient = false);
+  /// Fills the record's candidates. The baseline represents its group, or else the earliest candidate does.
   void Collect();
+  /// Adds the outcome of a planned config to the record's candidates.
+  void AddOutcome(std::size_t index, CandidateOutcome outcome);
   void Conclude(const Race& race, std::size_t selection);
-  Success SuccessOf(const Group& group) const;
+  CandidateOutcome OutcomeOf(const Group& group) const;
   std::size_t Representative(const Group& group) const;
   void Choose();
+  /// What decided for the selected config.
+  SelectionReason Reason() const;
+  /// The device's state after the race, with the throttle reasons of before it.
+  static DeviceConditions ConditionsOf(const std::optional<DeviceReading>& before,
+                                       const std::optional<DeviceReading>& after);
   void AddCosts();
   Status AllFailed() const;
   /// Notes option axes whose values no candidate's compiler can tell apart.
@@ -146,8 +158,8 @@ class SearchEngine {
   void ReportRound(const Race& race) const;
   /// The device as it is now, into the trace too.
   std::optional<DeviceReading> ReadDevice();
-  /// Reads the device's state for the trace alone, if the trace is on and the last reading is old enough.
-  void TraceDevice();
+  /// Reads the device's state during the race, if the last reading is old enough.
+  void WatchDevice();
   /// Estimates the rest of a stage that began at `began` from its finished parts.
   std::optional<double> SecondsLeft(Clock::time_point began, double done, double total) const;
   /// Hands it to the callback, whose exceptions are dropped.
@@ -173,18 +185,19 @@ class SearchEngine {
   Clock::time_point race_began_;
   Clock::time_point compiling_ends_ = Clock::time_point::max();  // But for one candidate.
   Clock::time_point ends_ = Clock::time_point::max();
-  std::map<std::size_t, Failure> failures_;
+  std::map<std::size_t, CandidateOutcome> failures_;
   std::set<std::size_t> not_measured_;
-  std::string why_not_tried_;  // The reason for one of those that the runner did not try.
-  std::map<std::size_t, std::vector<VariantSubstitution>> substitutions_;
+  std::string why_not_tried_;                    // The reason for one of those that the runner did not try.
+  std::map<std::size_t, std::string> built_by_;  // The variant that built each planned config, if one did.
   struct TimingFailure {
-    FailureKind kind;
+    OutcomeKind kind;
     std::string message;
   };
   std::map<const Group*, TimingFailure> timing_failures_;
   int num_prepared_ = 0;
   Clock::time_point device_read_;
-  TuningResult result_;
+  std::vector<double> race_clocks_mhz_;  // The SM clock of each reading of the race.
+  TuningRecord record_;
 };
 
 }  // namespace v0

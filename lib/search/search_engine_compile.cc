@@ -31,7 +31,7 @@ std::vector<CompileJob> SearchEngine::JobsToCompile(std::vector<std::size_t>* in
   std::vector<CompileJob> jobs;
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     if (planned_[i].alternatives.empty()) {
-      Fail(i, FailureKind::kCompile, WhyPassedOver(planned_[i].passed_over));
+      Fail(i, OutcomeKind::kCompile, WhyPassedOver(planned_[i].passed_over));
       continue;
     }
     if (!planned_[i].needs_compiling()) {
@@ -80,7 +80,7 @@ Status SearchEngine::CompileAndPrepare() {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     if (!target_.is_cpu_device) TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/false));
   }
-  result_.cost.compile_wall_seconds = SecondsSince(stage_began_);
+  record_.cost.compile_wall_seconds = SecondsSince(stage_began_);
   if (target_.is_cpu_device) preparing_began_ = Clock::now();
   auto is_earlier = [](const Group& a, const Group& b) { return a.members.front() < b.members.front(); };
   groups_.sort(is_earlier);
@@ -97,7 +97,7 @@ std::optional<CompiledJob> SearchEngine::NextOf(CompilePool& pool) const {
 void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
   PlannedConfig& planned = planned_[index];
   SayAt(runtime_, LogLevel::kDebug, [&] {
-    std::string config = absl::StrCat(result_.kernel, " {", planned.config.ToString(), "}: ");
+    std::string config = absl::StrCat(record_.key.kernel, " {", planned.config.ToString(), "}: ");
     if (!compiled.artifact.ok()) return absl::StrCat(config, "not compiled: ", compiled.artifact.status().message());
     return compiled.from_cache ? config + "found in the artifact cache"
                                : absl::StrCat(config, "compiled in ", compiled.artifact->seconds, " s");
@@ -119,14 +119,14 @@ void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
     bool has_others = !planned.passed_over.empty() || planned.ends_with_callable();
     if (has_others) planned.passed_over.push_back(PassedOver{candidate.variant_name(), message});
     if (planned.ends_with_callable()) return Take(index, planned.alternatives.size() - 1);
-    Fail(index, FailureKind::kCompile, has_others ? WhyPassedOver(planned.passed_over) : message, is_transient);
+    Fail(index, OutcomeKind::kCompile, has_others ? WhyPassedOver(planned.passed_over) : message, is_transient);
     return;
   }
   candidate.artifact = *std::move(compiled.artifact);
   WarnOfNames(candidate);
   if (!compiled.from_cache) {
-    ++result_.cost.num_compiled;
-    result_.cost.compile_seconds += candidate.artifact.seconds;
+    ++record_.cost.num_compiled;
+    record_.cost.compile_seconds += candidate.artifact.seconds;
   }
   Take(index, compiled.alternative);
 }
@@ -137,17 +137,15 @@ void SearchEngine::WarnOfNames(const Candidate& candidate) {
   Status names = CompareNamesInCpp(*layout, candidate.source);
   if (names.ok()) return;
   const std::string warning = names.message() + "; check the declared parameters";
-  if (std::find(result_.notes.begin(), result_.notes.end(), warning) != result_.notes.end()) return;
-  result_.notes.push_back(warning);
+  if (std::find(record_.notes.begin(), record_.notes.end(), warning) != record_.notes.end()) return;
+  record_.notes.push_back(warning);
   runtime_.Log(LogLevel::kWarn, warning);
 }
 
 void SearchEngine::Take(std::size_t index, std::size_t alternative) {
   PlannedConfig& planned = planned_[index];
   Candidate& candidate = planned.alternatives[alternative];
-  for (const PassedOver& passed_over : planned.passed_over) {
-    substitutions_[index].push_back(VariantSubstitution{planned.config, candidate.variant_name(), passed_over});
-  }
+  built_by_[index] = candidate.variant_name();
   static const std::vector<Dims> kNone;
   for (Group& group : groups_) {
     if (!LaunchesAlike(candidate, group.candidate, checks_ != nullptr ? checks_->dims() : kNone)) continue;

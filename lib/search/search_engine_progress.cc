@@ -30,7 +30,7 @@ void SearchEngine::Report(SearchProgress::Stage stage, int done, std::size_t tot
   progress.stage = stage;
   progress.done = done;
   progress.total = static_cast<int>(total);
-  progress.kernel = result_.kernel;
+  progress.kernel = record_.key.kernel;
   progress.key = key_;
   progress.workers_replaced = runner_.workers_replaced();
   if (config != nullptr) progress.config = config->ToString();
@@ -47,11 +47,11 @@ void SearchEngine::ReportRound(const Race& race) const {
   progress.stage = SearchProgress::Stage::kRace;
   progress.total = static_cast<int>(racing_.size());
   for (std::size_t i = 0; i < racing_.size(); ++i) progress.done += race.IsRacing(i) ? 0 : 1;
-  progress.kernel = result_.kernel;
+  progress.kernel = record_.key.kernel;
   progress.key = key_;
   progress.workers_replaced = runner_.workers_replaced();
   // Whichever of its limits it comes to first, if it is not sure before.
-  const double gpu_ms = result_.cost.gpu_seconds * 1000;
+  const double gpu_ms = record_.cost.gpu_seconds * 1000;
   const std::optional<double> limits[] = {
       SecondsLeft(race_began_, race.num_rounds(), options_.max_rounds),
       SecondsLeft(race_began_, race.spent_ms(), options_.gpu_budget_ms - gpu_ms),

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -18,12 +19,23 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Between two looks at the device while rounds go on, in a trace: clocks do not change faster, and a look costs some
-/// tens of microseconds.
+/// Between two readings of the device while rounds go on: clocks do not change faster, and a reading costs some tens of
+/// microseconds.
 constexpr auto kDevicePeriod = std::chrono::milliseconds(50);
+
+/// How long a finalist is launched for its energy. The device's counter changes up to every 100 ms, so that the error
+/// is at most a tenth.
+constexpr auto kEnergyTime = std::chrono::seconds(1);
+/// How long one burst of it takes about: then the search looks whether it is cancelled.
+constexpr double kBurstUs = 50000;
 
 /// Minimum number of rounds for measuring a drift.
 constexpr std::size_t kMinRoundsForDrift = 8;
+
+std::optional<double> MeanOf(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 /// How much slower the second half of the samples is than the first.
 double DriftOf(const std::vector<double>& samples) {
@@ -76,7 +88,8 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
     std::string configs = absl::StrJoin(entrants, ", ", [&](std::string* out, std::size_t entrant) {
       absl::StrAppend(out, "{", racing_[entrant]->candidate.config.ToString(), "}");
     });
-    return times.status().WithPrefix(absl::StrCat("kernel '", result_.kernel, "', one of the candidates ", configs));
+    return times.status().WithPrefix(
+        absl::StrCat("kernel '", record_.key.kernel, "', one of the candidates ", configs));
   }
   // Whose fault was it? Each alone.
   std::vector<double> one_by_one;
@@ -109,7 +122,7 @@ Status SearchEngine::Decide() {
 Status SearchEngine::EnterRace() {
   winner_ = nullptr;
   racing_.clear();
-  result_.speedup_over_baseline.reset();
+  record_.speedup_over_baseline.reset();
   for (Group& group : groups_) {
     group.samples_us.clear();
     if (group.prepared->failure || timing_failures_.count(&group) > 0) continue;
@@ -124,7 +137,7 @@ Race SearchEngine::MakeRace() const {
   RaceOptions options;
   if (HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
   options.max_rounds = options_.max_rounds;
-  options.budget_ms = options_.gpu_budget_ms - result_.cost.gpu_seconds * 1000;
+  options.budget_ms = options_.gpu_budget_ms - record_.cost.gpu_seconds * 1000;
   options.seed = options_.seed;
   Race race(racing_.size(), options);
   // Each ran already, timed, when it was prepared.
@@ -141,6 +154,9 @@ bool SearchEngine::RaceIsOverdue() const {
 std::optional<DeviceReading> SearchEngine::ReadDevice() {
   device_read_ = Clock::now();
   std::optional<DeviceReading> reading = runner_.ReadDevice();
+  if (reading && reading->conditions.sm_clock_mhz) {
+    race_clocks_mhz_.push_back(static_cast<double>(*reading->conditions.sm_clock_mhz));
+  }
   Trace& trace = runtime_.trace();
   if (!reading || !trace.is_on()) return reading;
   const DeviceConditions& conditions = reading->conditions;
@@ -157,14 +173,15 @@ std::optional<DeviceReading> SearchEngine::ReadDevice() {
   return reading;
 }
 
-void SearchEngine::TraceDevice() {
-  if (runtime_.trace().is_on() && Clock::now() - device_read_ >= kDevicePeriod) ReadDevice();
+void SearchEngine::WatchDevice() {
+  if (Clock::now() - device_read_ >= kDevicePeriod) ReadDevice();
 }
 
 Result<bool> SearchEngine::RunRace() {
   Span span(&runtime_.trace(), "race", absl::StrCat("race of ", racing_.size()));
   Race race = MakeRace();
-  result_.device_before = ReadDevice();
+  record_.device_before = ReadDevice();
+  race_clocks_mhz_.clear();
   for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     Result<std::vector<double>> samples = SampleRound(round);
@@ -176,25 +193,26 @@ Result<bool> SearchEngine::RunRace() {
       if (std::isfinite((*samples)[i]) && (*samples)[i] > 0) continue;
       timing_failures_.emplace(
           racing_[round[i]],
-          TimingFailure{FailureKind::kRun, "the timer returned a time that is not a positive number"});
+          TimingFailure{OutcomeKind::kRun, "the timer returned a time that is not a positive number"});
     }
     race.Record(*samples);
     UnloadLosers(race);
     if (race.num_rounds() > 0 && RaceIsOverdue()) race.Stop();
     ReportRound(race);
-    TraceDevice();
+    WatchDevice();
   }
-  result_.device_after = ReadDevice();
+  record_.device_after = ReadDevice();
+  record_.race_sm_clock_mhz = MeanOf(race_clocks_mhz_);
   for (std::size_t i = 0; i < racing_.size(); ++i) {
     racing_[i]->samples_us = race.samples_us(i);
     racing_[i]->ties = race.Ties(i);
     racing_[i]->is_finalist = race.IsRacing(i);
   }
-  result_.cost.gpu_seconds += race.spent_ms() / 1000;
-  result_.cost.num_rounds += race.num_rounds();
-  result_.is_conclusive = race.is_conclusive();
+  record_.cost.gpu_seconds += race.spent_ms() / 1000;
+  record_.cost.num_rounds += race.num_rounds();
+  record_.is_conclusive = race.is_conclusive();
   SayAt(runtime_, LogLevel::kDebug, [&] {
-    return absl::StrCat(result_.kernel, ": ", racing_.size(), " raced for ", race.num_rounds(), " rounds, ",
+    return absl::StrCat(record_.key.kernel, ": ", racing_.size(), " raced for ", race.num_rounds(), " rounds, ",
                         race.spent_ms(), " ms on the device",
                         race.is_conclusive() ? "" : ", without a conclusive result");
   });
@@ -210,9 +228,9 @@ Result<bool> SearchEngine::RunRace() {
 
 void SearchEngine::Conclude(const Race& race, std::size_t selection) {
   winner_ = racing_[selection];
-  result_.drift = DriftOf(winner_->samples_us);
+  record_.drift = DriftOf(winner_->samples_us);
   if (HasBaseline(*racing_.front())) {
-    result_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, selection)));
+    record_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, selection)));
   }
 }
 
@@ -274,7 +292,7 @@ bool SearchEngine::TakeFailures(const FinalistChecks::Failures& failures) {
     Unload(*group);
     group->prepared->failure = failed->second;
     SayAt(runtime_, LogLevel::kDebug, [&] {
-      return absl::StrCat(result_.kernel, " {", group->candidate.config.ToString(), "}: ", failed->second.message);
+      return absl::StrCat(record_.key.kernel, " {", group->candidate.config.ToString(), "}: ", failed->second.message);
     });
   }
   return decides;
@@ -300,8 +318,8 @@ Result<bool> SearchEngine::FinalistsAreVerified() {
     if (failures.empty()) break;
     if (TakeFailures(failures)) return false;
   }
-  result_.verification = checks_->Verified(has_baseline || !options_.reference.empty());
-  for (const std::string& gap : result_.verification.gaps) result_.notes.push_back("not verified at " + gap);
+  record_.verification = checks_->Verified(has_baseline || !options_.reference.empty());
+  for (const std::string& gap : record_.verification.gaps) record_.notes.push_back("not verified at " + gap);
   return true;
 }
 
@@ -314,9 +332,39 @@ Result<bool> SearchEngine::WinnerKeepsMargin(std::size_t winner) {
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<double> times, SampleRound(order));
     if (times[0] <= 0 || times[1] <= 0) return false;
     sum += std::log(times[winner_first ? 1 : 0] / times[winner_first ? 0 : 1]);
-    result_.cost.gpu_seconds += (times[0] + times[1]) * 1e-6;
+    record_.cost.gpu_seconds += (times[0] + times[1]) * 1e-6;
   }
   return sum / options_.final_rounds > options_.baseline_margin;
+}
+
+Status SearchEngine::MeasureEnergy() {
+  if (!options_.measure_energy || winner_ == nullptr) return Status();
+  for (Group* group : racing_) {
+    const bool can_run = group->is_loaded && !group->prepared->failure && !group->samples_us.empty();
+    const bool is_finalist = group->is_finalist || group == winner_ || HasBaseline(*group);
+    if (!can_run || !is_finalist || Clock::now() >= ends_) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(group->energy_mj, EnergyOf(*group));
+  }
+  return Status();
+}
+
+Result<std::optional<double>> SearchEngine::EnergyOf(const Group& group) {
+  Span span(&runtime_.trace(), "energy", "energy of {" + group.candidate.config.ToString() + "}");
+  MutexLock lock(measuring_lock_);
+  const std::optional<std::uint64_t> before = runner_.ReadEnergyMj();
+  if (!before) return std::optional<double>();
+  const double mean_us = Summarize(group.samples_us).mean_us;
+  const auto launches = static_cast<std::int64_t>(std::clamp(kBurstUs / mean_us, 1.0, kBurstUs));
+  std::int64_t launched = 0;
+  for (const auto began = Clock::now(); Clock::now() - began < kEnergyTime; launched += launches) {
+    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+    Status burst = runner_.Burst(group.prepared->trial, launches);
+    if (burst.sticky()) return burst;
+    if (!burst.ok()) return std::optional<double>();
+  }
+  const std::optional<std::uint64_t> after = runner_.ReadEnergyMj();
+  if (!after || *after <= *before) return std::optional<double>();
+  return std::optional<double>(static_cast<double>(*after - *before) / static_cast<double>(launched));
 }
 
 }  // namespace v0

@@ -12,6 +12,7 @@
 #include "search/search_runner.h"
 #include "search/trial_stream.h"
 #include "search/trial_tensors.h"
+#include "store/record_origin.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 
@@ -37,6 +38,15 @@ VerificationScope VerificationOf(const std::shared_ptr<const KernelDefinition>& 
   verification.dims =
       VerificationDims(*definition, verification.launched->problem.dims, *verification.classes, kMostVerifiedDims);
   return verification;
+}
+
+Status NameDevice(const Device& device, TuningKey* key) {
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  key->device_name = identity.name;
+  key->capability = Target::Of(identity).capability();
+  key->num_sms = identity.num_sms;
+  key->driver_version = identity.driver_version;
+  return Status();
 }
 
 }  // namespace
@@ -94,7 +104,11 @@ Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const Search
       CallForeign("kernel '" + plan.kernel + "': the search", StatusCode::kInternal,
                   [&]() -> Result<SearchOutcome> { return engine->Run(std::move(plan.planned)); });
   if (Status status = runner->WithDamage(found.status()); !status.ok()) found = std::move(status);
-  if (found.ok() && !plan.note.empty()) found->result.notes.push_back(std::move(plan.note));
+  if (found.ok()) {
+    TUNEONCE_RETURN_IF_ERROR(NameDevice(device, &found->record.key));
+    StampOrigin(&found->record);
+    if (!plan.note.empty()) found->record.notes.push_back(std::move(plan.note));
+  }
   engine.reset();
   // The last work in the stream may still use the caller's tensors, for inputs that are restored. The search returned
   // its error.
@@ -104,7 +118,7 @@ Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const Search
 }
 
 Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,
-                    TuningResult* result) {
+                    TuningRecord* record) {
   double bytes = 0;
   double operations = 0;
   TUNEONCE_RETURN_IF_ERROR(CallUser("a function given to Work", [&] {
@@ -115,12 +129,13 @@ Status AddRooflines(const KernelDefinition& definition, const Problem& problem, 
   if (bytes <= 0 && operations <= 0) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api));
   TUNEONCE_ASSIGN_OR_RETURN(DevicePeaks peaks, DevicePeaks::Of(device));
-  auto add = [&](Success& success) {
-    success.roofline = ComputeRoofline(bytes, operations, success.measurement.mean_us, peaks);
+  auto add = [&](CandidateOutcome& outcome) {
+    if (outcome.kind != OutcomeKind::kMeasured) return;
+    outcome.roofline = ComputeRoofline(bytes, operations, outcome.measurement.mean_us, peaks);
   };
-  std::for_each(result->successes.begin(), result->successes.end(), add);
-  add(result->best);
-  if (result->baseline) add(*result->baseline);
+  std::for_each(record->candidates.begin(), record->candidates.end(), add);
+  add(record->best);
+  if (record->baseline) add(*record->baseline);
   return Status();
 }
 

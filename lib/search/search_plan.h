@@ -12,7 +12,7 @@
 #include "search/trial_memory.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -39,7 +39,7 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
 Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory);
 /// Adds rooflines: what the definition states that a run must move and compute, in relation to the device's peaks.
 Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,
-                    TuningResult* result);
+                    TuningRecord* record);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -44,14 +44,16 @@ class SearchRunner final : public CandidateRunner {
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override {
     return runner_->Sample(trials);
   }
+  Status Burst(std::size_t trial, std::int64_t launches) override { return runner_->Burst(trial, launches); }
   bool TimeInAnotherWay() override { return runner_->TimeInAnotherWay(); }
   Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& prepared,
                                                      const Candidate& candidate) override {
     return runner_->CodeOf(prepared, candidate);
   }
-  FailureKind LossOf(std::size_t trial) const override { return runner_->LossOf(trial); }
+  OutcomeKind LossOf(std::size_t trial) const override { return runner_->LossOf(trial); }
   /// NVML is called in this process even if candidates run in a worker.
   std::optional<DeviceReading> ReadDevice() override { return watch_ ? watch_->Read() : std::nullopt; }
+  std::optional<std::uint64_t> ReadEnergyMj() override { return watch_ ? watch_->ReadEnergyMj() : std::nullopt; }
   bool is_isolated() const override { return isolated_ != nullptr; }
   int workers_replaced() const override { return runner_ ? runner_->workers_replaced() : 0; }
   std::string timer_name() const override { return runner_ ? runner_->timer_name() : ""; }

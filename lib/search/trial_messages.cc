@@ -3,7 +3,7 @@
 #include <array>
 #include <type_traits>
 
-#include "base/message.h"
+#include "base/encoding.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -22,7 +22,6 @@ constexpr TensorMap::OutOfBounds LastOf(TensorMap::OutOfBounds) { return TensorM
 constexpr Verify LastOf(Verify) { return Verify::kOff; }
 constexpr CacheState LastOf(CacheState) { return CacheState::kWarm; }
 constexpr TrialTiming LastOf(TrialTiming) { return TrialTiming::kEvents; }
-constexpr FailureKind LastOf(FailureKind) { return FailureKind::kProtocol; }
 constexpr StatusCode LastOf(StatusCode) { return StatusCode::kDataLoss; }
 
 /// A Status in fields.
@@ -91,11 +90,15 @@ template <typename F, typename T, For<F, T, VerifyRequest> = 0>
 void VisitFields(F& fields, T& m) {
   fields(m.trials), fields(m.first_is_reference);
 }
+template <typename F, typename T, For<F, T, BurstRequest> = 0>
+void VisitFields(F& fields, T& m) {
+  fields(m.trial), fields(m.launches);
+}
 template <typename F, typename T, For<F, T, TrialRequest> = 0>
 void VisitFields(F& fields, T& m) {
   fields(m.trial);
 }
-template <typename F, typename T, For<F, T, Failure> = 0>
+template <typename F, typename T, For<F, T, CandidateOutcome> = 0>
 void VisitFields(F& fields, T& m) {
   fields(m.kind), fields(m.message), fields(m.is_transient);
 }
@@ -149,7 +152,7 @@ class FieldWriter {
   std::string Take() { return writer_.Take(); }
 
  private:
-  MessageWriter writer_;
+  Encoder writer_;
 };
 
 class FieldReader {
@@ -191,6 +194,11 @@ class FieldReader {
     (*this)(read);
     value = std::move(read);
   }
+  /// The kind of a failure: other outcomes are refused.
+  void operator()(OutcomeKind& kind) {
+    kind = reader_.Enum(OutcomeKind::kProtocol);
+    if (!IsFailure(kind)) reader_.Refuse("a message has an outcome that is not a failure");
+  }
   template <typename T>
   void operator()(T& value) {
     if constexpr (std::is_enum_v<T>) {
@@ -202,7 +210,7 @@ class FieldReader {
   Status Done() { return reader_.Done(); }
 
  private:
-  MessageReader reader_;
+  Decoder reader_;
 };
 
 }  // namespace
@@ -233,6 +241,7 @@ TUNEONCE_MESSAGE(SetUpRequest);
 TUNEONCE_MESSAGE(PrepareRequest);
 TUNEONCE_MESSAGE(SampleRequest);
 TUNEONCE_MESSAGE(VerifyRequest);
+TUNEONCE_MESSAGE(BurstRequest);
 TUNEONCE_MESSAGE(TrialRequest);
 TUNEONCE_MESSAGE(TrialReply);
 #undef TUNEONCE_MESSAGE

@@ -13,7 +13,7 @@
 #include "tuneonce/search_options.h"
 #include "tuneonce/timer.h"
 #include "tuneonce/trial.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -33,6 +33,7 @@ enum class TrialMessage : std::uint32_t {
   kEnd,               ///< No fields: frees all of the search but the context.
   kPing,              ///< No fields: it is still there.
   kVerify,            ///< VerifyRequest: as CandidateRunner::VerifyTogether.
+  kBurst,             ///< BurstRequest: as CandidateRunner::Burst.
 };
 
 struct OpenRequest {
@@ -68,6 +69,10 @@ struct VerifyRequest {
   std::vector<TrialDescription> trials;
   bool first_is_reference = false;
 };
+struct BurstRequest {
+  std::uint64_t trial = 0;
+  std::int64_t launches = 0;
+};
 struct TrialRequest {
   std::uint64_t trial = 0;
 };
@@ -77,7 +82,7 @@ struct TrialReply {
   Status status;
   std::uint64_t address = 0;                           ///< kAllocate: there.
   std::string handle;                                  ///< kAllocate: opens it in another process.
-  std::optional<Failure> failure;                      ///< kPrepare, kCheckAgain. Its config stays at home.
+  std::optional<CandidateOutcome> failure;             ///< kPrepare, kCheckAgain. Its config stays at home.
   std::uint64_t trial = 0;                             ///< kPrepare.
   double warmup_us = 0;                                ///< kPrepare.
   std::optional<OutputDifference> largest_difference;  ///< kPrepare, kCheckAgain.
@@ -85,7 +90,7 @@ struct TrialReply {
   std::int64_t num_dissenting = 0;                     ///< kPrepare.
   bool is_done = false;                                ///< kTimeInAnotherWay.
   std::vector<std::uint64_t> failed;                   ///< kVerify: which of the trials failed,
-  std::vector<Failure> failures;                       ///< and how. Their configs stay at home.
+  std::vector<CandidateOutcome> failures;              ///< and how. Their configs stay at home.
 
   std::string timer;
   std::vector<std::string> notes;
@@ -95,7 +100,7 @@ struct TrialReply {
 
 template <typename Message>
 std::string EncodeMessage(const Message& message);
-/// Errors: Internal, as MessageReader::Done.
+/// Errors: Internal, as Decoder::Done.
 template <typename Message>
 Result<Message> DecodeMessage(std::string_view body);
 

@@ -151,6 +151,8 @@ Result<TrialReply> TrialServer::Answer(const Frame& question) {
       return With<TrialRequest>(question, [&](const TrialRequest& r) { return CheckAgain(r); });
     case TrialMessage::kVerify:
       return With<VerifyRequest>(question, [&](VerifyRequest r) { return Verify(std::move(r)); });
+    case TrialMessage::kBurst:
+      return With<BurstRequest>(question, [&](const BurstRequest& r) { return ReplyOf(Burst(r)); });
     case TrialMessage::kRelease:
       return With<TrialRequest>(question, [&](const TrialRequest& r) { return ReplyOf(Release(r)); });
     case TrialMessage::kTimeInAnotherWay: {
@@ -275,6 +277,11 @@ Result<TrialReply> TrialServer::Verify(VerifyRequest request) {
     reply.failures.push_back(*std::move(verified.failures[i]));
   }
   return reply;
+}
+
+Status TrialServer::Burst(const BurstRequest& request) {
+  if (search_->trials.count(request.trial) == 0) return OutOfOrder();
+  return search_->runner->Burst(static_cast<std::size_t>(request.trial), request.launches);
 }
 
 Status TrialServer::Release(const TrialRequest& request) {

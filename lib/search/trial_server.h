@@ -36,6 +36,7 @@ class TUNEONCE_API TrialServer {
   Result<TrialReply> Sample(const SampleRequest& request);
   Result<TrialReply> CheckAgain(const TrialRequest& request);
   Result<TrialReply> Verify(VerifyRequest request);
+  Status Burst(const BurstRequest& request);
   Status Release(const TrialRequest& request);
   Status End();
 

@@ -237,7 +237,7 @@ Result<std::optional<StrayWrite>> TrialTensors::FindStrayWrite(const GuardedMemo
     std::size_t num_damaged = copies_->damaged().size();
     TUNEONCE_RETURN_IF_ERROR(copies_->Mend(input, checksum));
     if (found) continue;
-    found = StrayWrite{FailureKind::kWroteInput, "the kernel wrote to its input " + input->names()};
+    found = StrayWrite{OutcomeKind::kWroteInput, "the kernel wrote to its input " + input->names()};
     if (copies_->damaged().size() > num_damaged) {
       found->message += ", and there was too little memory to run on a copy: the caller's tensor is damaged";
     }
@@ -245,13 +245,13 @@ Result<std::optional<StrayWrite>> TrialTensors::FindStrayWrite(const GuardedMemo
   for (std::size_t i = 0; i < tables_.size(); ++i) {
     if (*sum++ == tables_[i]->checksum) continue;
     TUNEONCE_RETURN_IF_ERROR(PutTable(i));
-    if (!found) found = StrayWrite{FailureKind::kWroteInput, "it wrote " + table_memory_->pieces()[i].name};
+    if (!found) found = StrayWrite{OutcomeKind::kWroteInput, "it wrote " + table_memory_->pieces()[i].name};
   }
   for (const GuardedMemory* memory : guarded) {
     for (const GuardedMemory::Guard& guard : memory->guards()) {
       if (*sum++ == guard.checksum) continue;
       TUNEONCE_RETURN_IF_ERROR(memory->Mend(guard));
-      if (!found) found = StrayWrite{FailureKind::kOutOfBounds, "it wrote " + guard.place};
+      if (!found) found = StrayWrite{OutcomeKind::kOutOfBounds, "it wrote " + guard.place};
     }
   }
   if (found || !poison) return found;

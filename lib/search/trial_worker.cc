@@ -89,6 +89,8 @@ const char* NameOf(TrialMessage kind) {
       return "ping";
     case TrialMessage::kVerify:
       return "verify";
+    case TrialMessage::kBurst:
+      return "run a burst";
   }
   return "";
 }
@@ -176,7 +178,7 @@ Status TrialWorker::Open(const Device& device, const SearchOptions& options) {
   return reply.status.ok() ? Status() : Refused(reply.status, device);
 }
 
-Status TrialWorker::Lose(FailureKind kind, std::string how) {
+Status TrialWorker::Lose(OutcomeKind kind, std::string how) {
   process_ = nullptr;
   TraceSince(Trace::Clock::now(), "lost: it " + how);
   loss_ = Loss{kind, std::move(how)};
@@ -186,15 +188,15 @@ Status TrialWorker::Lose(FailureKind kind, std::string how) {
 Status TrialWorker::Lose(const Status& error, milliseconds most) {
   switch (ChannelErrorOf(error).value_or(ChannelError::kClosed)) {
     case ChannelError::kTimeout:
-      return Lose(FailureKind::kTimeout, absl::StrCat("did not finish within ", most.count(), " ms"));
+      return Lose(OutcomeKind::kTimeout, absl::StrCat("did not finish within ", most.count(), " ms"));
     case ChannelError::kProtocol:
-      return Lose(FailureKind::kProtocol, absl::StrCat("gave no answer: ", error.message()));
+      return Lose(OutcomeKind::kProtocol, absl::StrCat("gave no answer: ", error.message()));
     case ChannelError::kClosed:
       break;
   }
   // Its end of the socket is closed; the process is about to be gone.
   const WorkerEnd end = process_->Kill();
-  Status lost = Lose(FailureKind::kCrash, end.ToString());
+  Status lost = Lose(OutcomeKind::kCrash, end.ToString());
   loss_->may_be_by_others = end.kind == WorkerEnd::Kind::kSignaled && end.number == SIGKILL;
   return lost;
 }
@@ -226,11 +228,11 @@ Result<TrialReply> TrialWorker::Ask(TrialMessage kind, const std::string& body, 
   if (!answer.ok()) return Lose(answer.status(), most);
   Result<TrialReply> reply = DecodeMessage<TrialReply>(answer->body);
   if (!reply.ok() || answer->kind != static_cast<std::uint32_t>(kind)) {
-    return Lose(FailureKind::kProtocol, absl::StrCat("gave an invalid answer: ", reply.status().message()));
+    return Lose(OutcomeKind::kProtocol, absl::StrCat("gave an invalid answer: ", reply.status().message()));
   }
   if (!reply->status.sticky()) return reply;
   const int code = reply->status.driver_code();
-  return Lose(code == kLaunchTimeout ? FailureKind::kTimeout : FailureKind::kCrash,
+  return Lose(code == kLaunchTimeout ? OutcomeKind::kTimeout : OutcomeKind::kCrash,
               absl::StrCat("crashed with ", code, ": ", reply->status.message()));
 }
 

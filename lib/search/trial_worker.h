@@ -22,7 +22,7 @@ class TrialWorker {
  public:
   /// How it was lost.
   struct Loss {
-    FailureKind kind = FailureKind::kCrash;
+    OutcomeKind kind = OutcomeKind::kCrash;
     std::string how;  ///< "crashed with 700: ...", "was ended by signal 9 (SIGKILL)".
     /// Others may have done it: the system, where memory is short, or a person.
     bool may_be_by_others = false;
@@ -66,7 +66,7 @@ class TrialWorker {
   Status Open(const Device& device, const SearchOptions& options);
   /// The next answer. Errors: the channel's; Cancelled: the worker has been ended.
   Result<Frame> Receive(Deadline end, const SearchOptions& options);
-  Status Lose(FailureKind kind, std::string how);
+  Status Lose(OutcomeKind kind, std::string how);
   /// Adds what the worker did since `began` to its own line of the trace, if that is on.
   void TraceSince(Trace::Clock::time_point began, const std::string& what) const;
   /// Converts an error of the channel.

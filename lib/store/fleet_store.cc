@@ -72,7 +72,7 @@ Status FleetStore::Put(const TuningRecord& record) {
 }
 
 Status FleetStore::SendUp(const TuningRecord& record) const {
-  Status sent = SendCodeUp(record.artifact);
+  Status sent = SendCodeUp(record.best.artifact);
   if (sent.ok() && record.baseline) sent = SendCodeUp(record.baseline->artifact);
   if (sent.ok()) sent = fleet_->Put(record);
   if (MayPass(sent)) {

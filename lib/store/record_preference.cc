@@ -22,11 +22,11 @@ std::optional<RecordPreference> Less(const T& first, const T& second, const char
   return std::nullopt;
 }
 
-bool IsMeasured(const TuningRecord& record) { return record.measurement.num_samples > 0; }
+bool IsMeasured(const TuningRecord& record) { return record.best.measurement.num_samples > 0; }
 
 /// Returns half of the confidence interval as a fraction of the mean, or infinity if unknown.
 double Uncertainty(const TuningRecord& record) {
-  const Measurement& measured = record.measurement;
+  const Measurement& measured = record.best.measurement;
   bool is_known = measured.error_margin_us.has_value() && measured.mean_us > 0;
   return is_known ? *measured.error_margin_us / measured.mean_us : std::numeric_limits<double>::infinity();
 }
@@ -49,13 +49,13 @@ std::optional<RecordPreference> ByPolicy(const TuningRecord& first, const Tuning
     if (first.tuned_at != second.tuned_at) {
       return More(first.unix_seconds, second.unix_seconds, "newer, since their times are of different shapes");
     }
-    preferred = Less(first.measurement.mean_us, second.measurement.mean_us, "faster");
+    preferred = Less(first.best.measurement.mean_us, second.best.measurement.mean_us, "faster");
   }
   if (by == PreferRecord::kMostCertain && are_measured) {
     preferred = More(first.is_conclusive, second.is_conclusive, "certain");
     if (!preferred) preferred = Less(Uncertainty(first), Uncertainty(second), "of the smaller error margin");
     if (!preferred) {
-      preferred = More(first.measurement.num_samples, second.measurement.num_samples, "of more samples");
+      preferred = More(first.best.measurement.num_samples, second.best.measurement.num_samples, "of more samples");
     }
   }
   return preferred ? preferred : More(first.unix_seconds, second.unix_seconds, "newer");

@@ -11,7 +11,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-constexpr std::uint64_t kVersion = 0x74756e656f330001;  // "tuneo3", format 1.
+constexpr std::uint64_t kVersion = 0x74756e656f330002;  // "tuneo3", format 2.
 
 class ShippedUnderUser final : public LayeredStore {
  public:
@@ -55,25 +55,24 @@ std::shared_ptr<RecordStore> StoreOverShipped(std::shared_ptr<RecordStore> user,
 
 std::string EncodeRecords(const std::vector<TuningRecord>& records) {
   Encoder encoder;
-  encoder.Add(kVersion).Add(static_cast<std::uint64_t>(records.size()));
-  for (const TuningRecord& record : records) encoder.Add(std::string_view(EncodeRecord(record)));
-  return encoder.Finish();
+  encoder.U64(kVersion).Count(records.size());
+  for (const TuningRecord& record : records) encoder.Bytes(EncodeRecord(record));
+  return WithChecksum(encoder.Take());
 }
 
 Result<std::vector<TuningRecord>> DecodeRecords(std::string_view bytes) {
-  TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a list of shipped selections"));
-  if (decoder.Word() != kVersion)
+  constexpr EncodedWhat kWhat{"a list of shipped selections", StatusCode::kInvalidArgument};
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, WithoutChecksum(bytes, kWhat));
+  Decoder decoder(body, kWhat);
+  if (decoder.U64() != kVersion)
     return InvalidArgumentError(
         "cannot read a list of shipped selections: another version of tuneonce wrote it in a different format");
   std::vector<TuningRecord> records;
-  std::uint64_t count = decoder.Word();
-  for (std::uint64_t i = 0; i < count && decoder.remaining() > 0; ++i) {
-    TUNEONCE_ASSIGN_OR_RETURN(TuningRecord record, DecodeRecord(decoder.Text()));
+  for (std::size_t left = decoder.Count(sizeof(std::uint64_t)); left > 0 && decoder.ok(); --left) {
+    TUNEONCE_ASSIGN_OR_RETURN(TuningRecord record, DecodeRecord(decoder.Bytes()));
     records.push_back(std::move(record));
   }
-  if (!decoder.Ended() || records.size() != count) {
-    return InvalidArgumentError("a list of shipped selections is not well formed");
-  }
+  TUNEONCE_RETURN_IF_ERROR(decoder.Done());
   return records;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "measure/outcomes.h"
 #include "tuneonce/config.h"
 #include "tuneonce/tuning_record.h"
 
@@ -50,51 +51,37 @@ inline constexpr StoredValue<Verification::Level> kStoredLevels[] = {
     {Verification::Level::kReference, 2, "reference"},
 };
 
-inline constexpr StoredValue<CandidateOutcome::Kind> kStoredOutcomes[] = {
-    {CandidateOutcome::Kind::kMeasured, 1, "measured"},
-    {CandidateOutcome::Kind::kDuplicate, 2, "duplicate"},
-    {CandidateOutcome::Kind::kNotMeasured, 3, "not_measured"},
-    {CandidateOutcome::Kind::kPredicted, 4, "predicted"},
-    {CandidateOutcome::Kind::kCompile, 16, "compile"},
-    {CandidateOutcome::Kind::kLoad, 17, "load"},
-    {CandidateOutcome::Kind::kResources, 18, "resources"},
-    {CandidateOutcome::Kind::kLaunch, 19, "launch"},
-    {CandidateOutcome::Kind::kRun, 20, "run"},
-    {CandidateOutcome::Kind::kWrongResult, 21, "wrong_result"},
-    {CandidateOutcome::Kind::kOutOfBounds, 22, "out_of_bounds"},
-    {CandidateOutcome::Kind::kNotWritten, 23, "not_written"},
-    {CandidateOutcome::Kind::kWroteInput, 24, "wrote_input"},
-    {CandidateOutcome::Kind::kNotVerified, 25, "not_verified"},
-    {CandidateOutcome::Kind::kCrash, 26, "crash"},
-    {CandidateOutcome::Kind::kTimeout, 27, "timeout"},
-    {CandidateOutcome::Kind::kProtocol, 28, "protocol"},
-    {CandidateOutcome::Kind::kQuarantined, 29, "quarantined"},
+inline constexpr StoredValue<Bound> kStoredBounds[] = {
+    {Bound::kMemory, 1, "memory"},
+    {Bound::kBalanced, 2, "balanced"},
+    {Bound::kCompute, 3, "compute"},
 };
 
 constexpr const auto& StoredValues(AxisKind) { return kStoredAxisKinds; }
 constexpr const auto& StoredValues(TunedInputs) { return kStoredInputs; }
 constexpr const auto& StoredValues(SelectionReason) { return kStoredReasons; }
-constexpr const auto& StoredValues(CandidateOutcome::Kind) { return kStoredOutcomes; }
+constexpr const auto& StoredValues(OutcomeKind) { return kOutcomes; }
+constexpr const auto& StoredValues(Bound) { return kStoredBounds; }
 constexpr const auto& StoredValues(Verification::Level) { return kStoredLevels; }
 
 /// Null if the enum's table lacks the value: stored_enums_test tells.
 template <typename Enum>
-const StoredValue<Enum>* FindStored(Enum value) {
-  for (const StoredValue<Enum>& each : StoredValues(value)) {
+auto FindStored(Enum value) -> decltype(&StoredValues(value)[0]) {
+  for (const auto& each : StoredValues(value)) {
     if (each.value == value) return &each;
   }
   return nullptr;
 }
 template <typename Enum>
 std::optional<Enum> FromNumber(std::uint64_t number) {
-  for (const StoredValue<Enum>& each : StoredValues(Enum())) {
+  for (const auto& each : StoredValues(Enum())) {
     if (each.number == number) return each.value;
   }
   return std::nullopt;
 }
 template <typename Enum>
 std::optional<Enum> FromWord(std::string_view word) {
-  for (const StoredValue<Enum>& each : StoredValues(Enum())) {
+  for (const auto& each : StoredValues(Enum())) {
     if (each.word == word) return each.value;
   }
   return std::nullopt;

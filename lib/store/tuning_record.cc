@@ -1,5 +1,8 @@
 #include "tuneonce/tuning_record.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "base/encoding.h"
 #include "store/record_fields.h"
@@ -8,6 +11,17 @@
 
 namespace tuneonce {
 inline namespace v0 {
+namespace {
+
+template <typename IsWanted>
+std::vector<CandidateOutcome> CandidatesOf(const TuningRecord& record, const IsWanted& is_wanted) {
+  std::vector<CandidateOutcome> wanted;
+  std::copy_if(record.candidates.begin(), record.candidates.end(), std::back_inserter(wanted),
+               [&](const CandidateOutcome& candidate) { return is_wanted(candidate.kind); });
+  return wanted;
+}
+
+}  // namespace
 
 bool TuningKey::SameDevice(const TuningKey& other) const {
   return device_name == other.device_name && capability == other.capability && num_sms == other.num_sms;
@@ -20,13 +34,27 @@ bool TuningKey::SameKernel(const TuningKey& other) const {
 bool TuningKey::IsOtherSource(const TuningKey& other) const {
   return kernel == other.kernel && key_words == other.key_words && !(kernel_fingerprint == other.kernel_fingerprint);
 }
+
+std::vector<CandidateOutcome> TuningRecord::successes() const {
+  return CandidatesOf(*this, [](OutcomeKind kind) { return kind == OutcomeKind::kMeasured; });
+}
+
+std::vector<CandidateOutcome> TuningRecord::failures() const { return CandidatesOf(*this, IsFailure); }
+
+std::vector<CandidateOutcome> TuningRecord::duplicates() const {
+  return CandidatesOf(*this, [](OutcomeKind kind) { return kind == OutcomeKind::kDuplicate; });
+}
+
+std::vector<CandidateOutcome> TuningRecord::not_measured() const {
+  return CandidatesOf(*this, [](OutcomeKind kind) { return kind == OutcomeKind::kNotMeasured; });
+}
+
 namespace {
 
 /// Every format begins with this word: "tuner1", with the format's number in the last 16 bits.
 constexpr std::uint64_t kMark = 0x74756e6572310000;
 constexpr std::uint64_t kFormatBits = 0xffff;
-/// Records of other formats are refused: before the first release no format is read but the current one.
-constexpr std::uint64_t kFormat = 4;
+constexpr EncodedWhat kRecord{"a stored record", StatusCode::kInvalidArgument};
 
 class FieldEncoder {
  public:
@@ -34,32 +62,32 @@ class FieldEncoder {
   void operator()(const char* /*name*/, const T& value) {
     Add(value);
   }
-  std::string Finish() { return encoder_.Finish(); }
-  void Add(std::uint64_t value) { encoder_.Add(value); }
+  Encoder& encoder() { return encoder_; }
 
  private:
-  void Add(std::int64_t value) { encoder_.Add(value); }
-  void Add(int value) { encoder_.Add(value); }
-  void Add(bool value) { encoder_.Add(std::uint64_t{value ? 1u : 0u}); }
-  void Add(double value) { encoder_.Add(value); }
-  void Add(const std::string& value) { encoder_.Add(std::string_view(value)); }
+  void Add(std::uint64_t value) { encoder_.U64(value); }
+  void Add(std::int64_t value) { encoder_.I64(value); }
+  void Add(int value) { encoder_.I64(value); }
+  void Add(bool value) { encoder_.Bool(value); }
+  void Add(double value) { encoder_.F64(value); }
+  void Add(const std::string& value) { encoder_.Text(value); }
   void Add(const Fingerprint& value) { encoder_.Add(value); }
-  void Add(const Config& value) { encoder_.Add(std::string_view(value.Canonical())); }
+  void Add(const Config& value) { encoder_.Bytes(value.Canonical()); }
   template <typename T>
   void Add(const std::optional<T>& value) {
-    Add(value.has_value());
+    encoder_.Bool(value.has_value());
     if (value) Add(*value);
   }
   template <typename T>
   void Add(const std::vector<T>& values) {
-    encoder_.Add(static_cast<std::uint64_t>(values.size()));
+    encoder_.Count(values.size());
     for (const T& value : values) Add(value);
   }
   /// An enum, or a struct of fields.
   template <typename T>
   void Add(const T& value) {
     if constexpr (std::is_enum_v<T>) {
-      encoder_.Add(FindStored(value)->number);
+      encoder_.U64(FindStored(value)->number);
     } else {
       VisitFields(*this, value);
     }
@@ -74,41 +102,35 @@ class FieldDecoder {
 
   template <typename T>
   void operator()(const char* name, T& value) {
-    bool was_ok = ok_;
+    bool was_ok = decoder_.ok();
     Read(&value);
-    if (was_ok && !ok_ && bad_field_.empty()) bad_field_ = name;
+    if (was_ok && !decoder_.ok() && bad_field_.empty()) bad_field_ = name;
   }
-  bool ok() const { return ok_; }
+  /// The first field that was missing or invalid. Empty if none was.
   const std::string& bad_field() const { return bad_field_; }
 
  private:
-  void Read(std::uint64_t* value) { *value = decoder_.Word(); }
-  void Read(std::int64_t* value) { *value = decoder_.Int(); }
-  void Read(int* value) { *value = static_cast<int>(decoder_.Int()); }
-  void Read(bool* value) {
-    std::uint64_t word = decoder_.Word();
-    *value = word == 1;
-    ok_ = ok_ && word <= 1;
-  }
-  void Read(double* value) { *value = decoder_.Double(); }
+  void Read(std::uint64_t* value) { *value = decoder_.U64(); }
+  void Read(std::int64_t* value) { *value = decoder_.I64(); }
+  void Read(int* value) { *value = static_cast<int>(decoder_.I64()); }
+  void Read(bool* value) { *value = decoder_.Bool(); }
+  void Read(double* value) { *value = decoder_.F64(); }
   void Read(std::string* value) { *value = decoder_.Text(); }
   void Read(Fingerprint* value) { *value = decoder_.ReadFingerprint(); }
   void Read(Config* value) {
-    Result<Config> config = Config::FromCanonical(decoder_.Text(), first_config_);
-    ok_ = ok_ && config.ok();
-    if (!config.ok()) return;
+    Result<Config> config = Config::FromCanonical(decoder_.Bytes(), first_config_);
+    if (!config.ok()) return decoder_.Refuse(config.status().message());
     if (first_config_.values().empty()) first_config_ = *config;
     *value = *std::move(config);
   }
   template <typename T>
   void Read(std::optional<T>* value) {
-    bool has_value = false;
-    Read(&has_value);
-    if (has_value) Read(&value->emplace());
+    if (decoder_.Bool()) Read(&value->emplace());
   }
   template <typename T>
   void Read(std::vector<T>* values) {
-    for (std::uint64_t left = decoder_.Word(); left > 0 && ok_ && decoder_.remaining() > 0; --left) {
+    constexpr std::size_t kLeastBytes = sizeof(std::uint64_t);  // Any element's first field takes as much.
+    for (std::size_t left = decoder_.Count(kLeastBytes); left > 0 && decoder_.ok(); --left) {
       Read(&values->emplace_back());
     }
   }
@@ -116,16 +138,15 @@ class FieldDecoder {
   template <typename T>
   void Read(T* value) {
     if constexpr (std::is_enum_v<T>) {
-      std::optional<T> known = FromNumber<T>(decoder_.Word());
-      ok_ = ok_ && known.has_value();
-      if (known) *value = *known;
+      std::optional<T> known = FromNumber<T>(decoder_.U64());
+      if (!known) return decoder_.Refuse("a value is unknown");
+      *value = *known;
     } else {
       VisitFields(*this, *value);
     }
   }
 
   Decoder& decoder_;
-  bool ok_ = true;
   std::string bad_field_;
   Config first_config_;  // The others of a record have the same axes.
 };
@@ -134,27 +155,29 @@ class FieldDecoder {
 
 std::string EncodeRecord(const TuningRecord& record) {
   FieldEncoder fields;
-  fields.Add(kMark | kFormat);
+  fields.encoder().U64(kMark | kRecordFormat);
   VisitFields(fields, record);
-  return fields.Finish();
+  return WithChecksum(fields.encoder().Take());
 }
 
 Result<TuningRecord> DecodeRecord(std::string_view bytes) {
-  TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a stored record"));
-  std::uint64_t mark = decoder.Word();
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, WithoutChecksum(bytes, kRecord));
+  Decoder decoder(body, kRecord);
+  std::uint64_t mark = decoder.U64();
   if ((mark & ~kFormatBits) != kMark) return InvalidArgumentError("a stored record was not written by tuneonce");
   const std::uint64_t format = mark & kFormatBits;
-  if (format != kFormat) {
+  if (format != kRecordFormat) {
     return InvalidArgumentError(absl::StrCat("a stored record has format ", format, ", but this tuneonce reads ",
-                                             kFormat, format > kFormat ? ": update tuneonce" : ": tune its key again"));
+                                             kRecordFormat,
+                                             format > kRecordFormat ? ": update tuneonce" : ": tune its key again"));
   }
   TuningRecord record;
   FieldDecoder fields(&decoder);
   VisitFields(fields, record);
-  if (!fields.ok()) {
+  if (!decoder.ok()) {
     return InvalidArgumentError(absl::StrCat("a stored record's field '", fields.bad_field(), "' is not well formed"));
   }
-  if (!decoder.Ended()) return InvalidArgumentError("a stored record is not well formed");
+  TUNEONCE_RETURN_IF_ERROR(decoder.Done());
   return record;
 }
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/message.h"
+#include "base/encoding.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -33,7 +33,7 @@ struct Header {
 };
 
 Result<Header> ReadHeader(std::string_view bytes, std::size_t most_received_bytes) {
-  MessageReader reader(bytes);
+  Decoder reader(bytes);
   std::uint32_t mark = reader.U32();
   std::uint32_t version = reader.U32();
   Header header;
@@ -93,7 +93,7 @@ Status Channel::Send(std::uint32_t kind, std::string_view body, Deadline deadlin
     return InvalidArgumentError(
         absl::StrCat("a message of ", body.size(), " bytes exceeds the limit of ", kMostBodyBytes));
   }
-  std::string header = MessageWriter().U32(kMark).U32(kProtocolVersion).U32(kind).U64(body.size()).Take();
+  std::string header = Encoder().U32(kMark).U32(kProtocolVersion).U32(kind).U64(body.size()).Take();
   std::string_view parts[2] = {header, body};
   while (!parts[0].empty() || !parts[1].empty()) {
     iovec vectors[2];

@@ -17,7 +17,7 @@ inline namespace v0 {
 
 /// The version of the kinds of messages and their fields, which must be equal in a host and its worker. Any change of
 /// them needs a new version. A worker of another version is refused at its first message.
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 
 /// Maximum number of bytes of a message's body: the output limit of a compiler (base/process.h), twice.
 inline constexpr std::size_t kMostBodyBytes = std::size_t{2} << 30;
@@ -40,7 +40,7 @@ enum class ChannelError {
   kProtocol,  ///< The bytes were not a message of this version. (Internal.)
 };
 
-/// Returns which kind of error a Channel or a MessageReader returned, or nullopt for any other status.
+/// Returns which kind of error a Channel or a Decoder returned, or nullopt for any other status.
 std::optional<ChannelError> ChannelErrorOf(const Status& status);
 
 /// One end of a pair of sockets for messages between a host and its worker.

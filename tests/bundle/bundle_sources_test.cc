@@ -59,11 +59,11 @@ TEST_F(BundleOfTwoFilesTest, AFileWithoutTheKernelIsACandidatesFailure) {
             std::string::npos)
       << warnings[0];
   DeviceBuffer x = Floats(std::vector<float>(256, 3)), y = Floats(std::vector<float>(256, 0));
-  Result<TuningResult> result = exhaustive_search(bundle->definition(), stream_->get(), {View(x), View(y)});
+  Result<TuningRecord> result = exhaustive_search(bundle->definition(), stream_->get(), {View(x), View(y)});
   ASSERT_OK(result);
-  ASSERT_EQ(result->failures.size(), 1u);
-  EXPECT_NE(result->failures[0].message.find("wrong.cc: it has no kernel 'doubled'"), std::string::npos)
-      << result->failures[0].message;
+  ASSERT_EQ(result->failures().size(), 1u);
+  EXPECT_NE(result->failures()[0].message.find("wrong.cc: it has no kernel 'doubled'"), std::string::npos)
+      << result->failures()[0].message;
 }
 
 TEST_F(BundleOfTwoFilesTest, WhereItIsTheBaselinesALaunchSaysSo) {

@@ -12,6 +12,8 @@
 #include "base/temporary_folder.h"
 #include "cli/run_cli.h"
 #include "testing/tools.h"
+#include "tuneonce/report.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -27,9 +29,11 @@ class LedgerTest : public ::testing::Test {
 
   std::string Result(const std::string& name, double mean_us) {
     const std::string path = folder_.path() + "/" + name;
-    const std::string text = R"({"kernel": "k", "device": "d", "shape": {"N": 4}, "best": {"config": {}, "mean_us": )" +
-                             std::to_string(mean_us) + R"(, "error_margin_us": 0.1, "num_samples": 9}})";
-    EXPECT_TRUE(WriteFile(path, text).ok());
+    TuningRecord record;
+    record.tuned_at = "N=4";
+    record.best.kind = OutcomeKind::kMeasured;
+    record.best.measurement = {mean_us, 0.1, 9};
+    EXPECT_TRUE(WriteFile(path, RecordsToJson({record})).ok());
     return path;
   }
   std::vector<std::string> Append(const std::string& change, const std::string& b = "b") const {

@@ -34,7 +34,7 @@ class RecordsStoresTest : public RecordsTest {
   /// Record `word`, with its code and its baseline's.
   void Put(const std::string& path, const TuningRecord& record) {
     std::shared_ptr<SqliteStore> store = Open(path);
-    ASSERT_OK(store->Put(record.artifact, ArtifactOf(100 + record.artifact.low)));
+    ASSERT_OK(store->Put(record.best.artifact, ArtifactOf(100 + record.best.artifact.low)));
     ASSERT_OK(store->Put(record.baseline->artifact, ArtifactOf(50)));
     ASSERT_OK(store->Put(record));
   }
@@ -85,7 +85,7 @@ class RecordsStoresTest : public RecordsTest {
   std::string ConfigIn(const std::string& path, const TuningKey& key) {
     Result<RecordLookup> found = Open(path, /*read_only=*/true)->Lookup(key);
     EXPECT_OK(found);
-    return found->match == RecordMatch::kExact ? found->record->config.ToString() : "";
+    return found->match == RecordMatch::kExact ? found->record->best.config.ToString() : "";
   }
 
   std::string merged_ = folder_.path() + "/merged.db";
@@ -93,9 +93,9 @@ class RecordsStoresTest : public RecordsTest {
 
 TEST_F(RecordsStoresTest, MergeTakesOfEachKeyWhatIsToBeTakenAndKeepsAllElse) {
   TuningRecord fast = Record(1, "fast"), new_one = Record(1, "new"), sure = Record(1, "sure");
-  fast.measurement.mean_us = 1;
+  fast.best.measurement.mean_us = 1;
   new_one.unix_seconds += 10;
-  sure.measurement.error_margin_us = 0.01;
+  sure.best.measurement.error_margin_us = 0.01;
   Put(store_, fast);
   Put(store_, Record(2, "of another driver", 12000));
   Put(store_, Record(3, "alone"));
@@ -107,7 +107,7 @@ TEST_F(RecordsStoresTest, MergeTakesOfEachKeyWhatIsToBeTakenAndKeepsAllElse) {
   const std::string third = folder_.path() + "/c/store.db";
   Put(third, sure);
   TuningRecord faster = Record(4, "faster than the pin");
-  faster.measurement.mean_us = 0.1;
+  faster.best.measurement.mean_us = 0.1;
   Put(third, faster);
   for (const auto& [by, expected] :
        {std::pair("best", "name=fast"), std::pair("newest", "name=new"), std::pair("most-certain", "name=sure")}) {
@@ -138,10 +138,10 @@ TEST_F(RecordsStoresTest, MergeByBestComparesTimesOfOneShapeAlone) {
   TuningRecord slow = Record(1, "slow"), fast = Record(1, "fast"), small = Record(1, "small"), old = Record(1, "old");
   slow.tuned_at = fast.tuned_at = "N=4096";
   small.tuned_at = old.tuned_at = "N=3000";
-  slow.measurement.mean_us = 8;
-  fast.measurement.mean_us = 5;
-  small.measurement.mean_us = 1;  // Less work, not a faster config.
-  old.measurement.mean_us = 2;
+  slow.best.measurement.mean_us = 8;
+  fast.best.measurement.mean_us = 5;
+  small.best.measurement.mean_us = 1;  // Less work, not a faster config.
+  old.best.measurement.mean_us = 2;
   old.unix_seconds = slow.unix_seconds + 5;   // The newest of the small shape, but slower than `small`.
   fast.unix_seconds = slow.unix_seconds + 1;  // The best of the large shape is newer than the best of the small one.
   std::vector<std::pair<std::string, TuningRecord>> records = {{"a", slow}, {"b", fast}, {"c", small}, {"d", old}};
@@ -220,7 +220,7 @@ TEST_F(RecordsStoresTest, RecordsAreUsedWhereOnlyCodeIsDamagedAndOneLineSaysSo) 
   expect_note(note);
   EXPECT_EQ(Open(merged_, true)->List()->size(), 3u);
   EXPECT_TRUE(Open(merged_, true)->Verify()->problems.empty());
-  EXPECT_TRUE(Open(merged_, true)->Get(Record(3).artifact)->has_value()) << "code of the whole store comes along";
+  EXPECT_TRUE(Open(merged_, true)->Get(Record(3).best.artifact)->has_value()) << "code of the whole store comes along";
 
   EXPECT_EQ(JsonBehindNote({"records", "diff", store_, other_}, &note)["differences"].size(), 3u);
   expect_note(note);
@@ -289,7 +289,7 @@ TEST_F(RecordsStoresTest, DiffSaysWhatEachHasAndWhichSourcesAreOthers) {
   Put(store_, Record(2, "a"));
   Put(store_, Record(3));
   TuningRecord same = Record(1, "same"), other_source = Record(3);
-  same.measurement.mean_us = 99;
+  same.best.measurement.mean_us = 99;
   other_source.key.kernel_fingerprint = {9, 9};
   Put(other_, same);
   Put(other_, Record(2, "b"));
@@ -325,7 +325,7 @@ TEST_F(RecordsStoresTest, APackedStoreIsOneSmallFileWithTheCodeThatServes) {
   EXPECT_EQ(json["without_code"], 0);
   std::shared_ptr<SqliteStore> packed = Open(file, /*read_only=*/true);
   EXPECT_EQ(EncodeRecord(*packed->Lookup(Record(1).key)->record), EncodeRecord(Record(1)));
-  EXPECT_EQ((*packed->Get(Record(1).artifact))->image, ArtifactOf(101).image);
+  EXPECT_EQ((*packed->Get(Record(1).best.artifact))->image, ArtifactOf(101).image);
   EXPECT_LT(ReadFile(file)->size(), 100000u);
   EXPECT_EQ(NamesIn(folder_.path() + "/share"), std::vector<std::string>{"tuned.db"});
   struct stat info {};
@@ -441,7 +441,7 @@ TEST_F(RecordsStoresTest, ExplainSaysWhatThisMachineGetsOrWhyNothingServes) {
   EXPECT_EQ(with([](TuningRecord& r) { r.key.num_sms = 999; })["miss"], "other_device");
   EXPECT_EQ(with([](TuningRecord& r) { r.key.kernel_fingerprint = {1, 1}; })["miss"], "other_source");
   EXPECT_EQ(with([](TuningRecord& r) { r.is_complete = false; })["miss"], "incomplete");
-  nlohmann::json refused = with([](TuningRecord& r) { r.config = testing::NamedConfig("none"); });
+  nlohmann::json refused = with([](TuningRecord& r) { r.best.config = testing::NamedConfig("none"); });
   EXPECT_EQ(refused["miss"], "refused");
   EXPECT_NE(refused["detail"].get<std::string>().find("not a config of the kernel"), std::string::npos);
   std::vector<std::string> arguments = explain;

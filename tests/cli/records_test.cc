@@ -40,7 +40,7 @@ TEST_F(RecordsTest, WhatIsTunedCanBeListedExportedImportedAndPruned) {
   nlohmann::json record = list["records"][0];
   EXPECT_EQ(record["kernel"], "vector_add");
   EXPECT_EQ(record["tuned_at"], "N=8192") << "the bound of its bucket";
-  EXPECT_GT(record["mean_us"].get<double>(), 0);
+  EXPECT_GT(record["best"]["mean_us"].get<double>(), 0);
   EXPECT_NE(RunCli({"records", "list", "--store", store_}).output.find("1 records in "), std::string::npos);
   EXPECT_NE(RunCli({"records", "show", "vector_add", "--store", store_}).output.find("kernel_fingerprint"),
             std::string::npos);
@@ -78,17 +78,17 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
     return std::vector<std::string>{"records", "import", file_, "--device", "cpu", "--store", other_};
   };
   nlohmann::json bad = good;
-  bad["version"] = 6;
-  ExpectOneLineError(import(bad), "\"version\" is 6, but this program reads version 5");
+  bad["version"] = 7;
+  ExpectOneLineError(import(bad), "\"version\" is 7, but this program reads version 6");
   bad = good;
   bad["format"] = "other";
   ExpectOneLineError(import(bad), "the file is not a file of records");
   bad = good;
-  bad["records"][0].erase("config");
-  ExpectOneLineError(import(bad), "record 0: field 'config' is missing");
+  bad["records"][0]["best"].erase("config");
+  ExpectOneLineError(import(bad), "record 0, best: field 'config' is missing");
   bad = good;
-  bad["records"][0]["mean_us"] = "fast";
-  ExpectOneLineError(import(bad), "record 0: field 'mean_us' must be a number");
+  bad["records"][0]["best"]["mean_us"] = "fast";
+  ExpectOneLineError(import(bad), "record 0, best: field 'mean_us' must be a number");
   bad = good;
   bad["records"][0]["colour"] = "red";
   ExpectOneLineError(import(bad), "record 0: field 'colour' is unknown");
@@ -176,9 +176,9 @@ TEST_F(RecordsTest, WhatAnImportedRecordSaysDoesNothingToTheTerminal) {
       "1m\xe2\x80\xae"
       "z";
   nlohmann::json& record = file["records"][0];
-  for (const char* field : {"kernel", "key", "variant", "tuned_at", "timer", "host", "toolchain"})
-    record[field] = hostile;
-  record["config"] = {{{"axis", hostile}, {"kind", "structural"}, {"value", hostile}}};
+  for (const char* field : {"kernel", "key", "tuned_at", "timer", "host"}) record[field] = hostile;
+  for (const char* field : {"variant", "toolchain"}) record["best"][field] = hostile;
+  record["best"]["config"] = {{{"axis", hostile}, {"kind", "structural"}, {"value", hostile}}};
   record["candidates"][0]["message"] = hostile;
   ASSERT_TRUE(WriteFile(file_, file.dump()).ok());
   Json({"records", "import", file_, "--device", "cpu", "--store", other_});

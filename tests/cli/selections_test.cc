@@ -158,7 +158,7 @@ TEST_F(SelectionsTest, TuningDoesNotReplaceWhatIsPinned) {
   nlohmann::json records = nlohmann::json::parse(*ReadFile(file));
   records["records"][0]["is_pinned"] = true;
   records["records"][0]["reason"] = "pinned";
-  records["records"][0]["config"][0]["value"] = 65536;
+  records["records"][0]["best"]["config"][0]["value"] = 65536;
   ASSERT_OK(WriteFile(file, records.dump()));
   ASSERT_EQ(RunHere({"records", "import", file, "--replace", "--store", store_}).exit_code, 0);
   ProcessResult again = tune();

@@ -56,10 +56,9 @@ TEST_F(TuneCliTest, AStoresRecordServesUnlessItIsToBeTunedAnew) {
   nlohmann::json second = Json(tune);
   EXPECT_EQ(second["from"], "store");
   for (const nlohmann::json& json : {first, second}) {
-    EXPECT_EQ(json["shape"], (nlohmann::json{{"N", 4096}})) << json["from"];
-    EXPECT_TRUE(json["best"]["config"].is_object()) << json["from"];
+    EXPECT_EQ(json["records"][0]["tuned_at"], "N=4096") << json["from"];
   }
-  EXPECT_EQ(second["best"]["config"], first["best"]["config"]);
+  EXPECT_EQ(second["records"][0]["best"]["config"], first["records"][0]["best"]["config"]);
   EXPECT_EQ(NumRecords(), 1u);
   std::vector<std::string> again = tune;
   again.push_back("--retune");
@@ -198,11 +197,11 @@ TEST_F(TuneCliTest, WhatAProcessRecordedIsTunedAndTuningRecordsNothing) {
 
 TEST_F(TuneCliTest, CandidatesAreTriedInAWorkerUnlessThatIsSwitchedOff) {
   nlohmann::json isolated = Json({"vector_add", "--shape", "N=4096"});
-  EXPECT_EQ(isolated["is_isolated"], true);
-  EXPECT_EQ(isolated["cost"]["workers_replaced"], 0);
+  EXPECT_EQ(isolated["records"][0]["is_isolated"], true);
+  EXPECT_EQ(isolated["records"][0]["cost"]["workers_replaced"], 0);
   nlohmann::json here = Json({"vector_add", "--shape", "N=4096", "--isolation", "off"});
-  EXPECT_EQ(here["is_isolated"], false);
-  EXPECT_EQ(here["notes"], nlohmann::json::array());
+  EXPECT_EQ(here["records"][0]["is_isolated"], false);
+  EXPECT_EQ(here["records"][0]["notes"], nlohmann::json::array());
   ExpectOneLineError(Tune({"vector_add", "--shape", "N=4096", "--isolation", "required"}), "/no/worker",
                      "TUNEONCE_WORKER=/no/worker");
   ExpectOneLineError(Tune({"vector_add", "--candidate-deadline", "soon"}), "--candidate-deadline soon");

@@ -4,11 +4,10 @@
 
 #include <cstdio>
 
+#include "base/encoding.h"
 #include "base/file.h"
-#include "base/message.h"
 #include "base/temporary_folder.h"
 #include "compile/cubin.h"
-#include "fuzz/checksum.h"
 #include "ranks/rank_messages.h"
 #include "report/records_json.h"
 #include "search/trial_messages.h"
@@ -20,6 +19,12 @@
 
 namespace tuneonce {
 namespace {
+
+/// `bytes` without the checksum at their end: fuzzers add one.
+std::string BodyOf(std::string bytes) {
+  bytes.resize(bytes.size() - sizeof(Fingerprint));
+  return bytes;
+}
 
 /// One with nothing but its key, and one with a value in every field.
 std::vector<TuningRecord> Records() {
@@ -59,7 +64,7 @@ Result<std::string> BytesOnTheSocket(std::uint32_t kind, const std::string& body
 /// Messages with each kind of field, and as they are on a socket.
 Status MakeMessages(const std::string& folder) {
   const std::string list("\0\1\2\3\4\5\6\7\x8\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);  // 24 fields.
-  MessageWriter writer;
+  Encoder writer;
   writer.U32(1).U64(2).I64(-3).F64(4.5).Bool(true).U32(2).Text("text").Bytes("bytes").Count(2).U32(8).U32(9);
   for (std::uint32_t i = 9; i < list.size(); ++i) writer.U32(i);
   const std::string body = writer.Take();
@@ -75,7 +80,7 @@ Status MakeTrials(const std::string& folder) {
   TrialReply reply;
   reply.status = Status::FromDriver(StatusCode::kInternal, "illegal address", 700, /*sticky=*/true);
   reply.handle = std::string(64, 'h');
-  reply.failure = Failure{Config(), FailureKind::kRun, "it failed", true};
+  reply.failure = CandidateOutcome::Failed(Config(), OutcomeKind::kRun, "it failed", true);
   reply.largest_difference = OutputDifference{"y", 1, 0.5};
   reply.times_us = {1.5, 2.5};
   reply.timer = "events";
@@ -116,10 +121,10 @@ Status MakeRankMessages(const std::string& folder) {
       {1, EncodeDecisions({{key, std::string("a record")}, {other, InternalError("none")}})},
       {2, EncodeChecks({{key, other}, {other, InternalError("none")}})},
       {3, EncodeLost("sent nothing for 60000 ms")},
-      {4, WithChecksum(MessageWriter().U64(1).U64(2).U64(3).U64(4).Take())},
+      {4, WithChecksum(Encoder().U64(1).U64(2).U64(3).U64(4).Take())},
   };
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const std::string body = messages[i].first + WithoutChecksum(messages[i].second);
+    const std::string body = messages[i].first + BodyOf(messages[i].second);
     TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/ranks/" + std::to_string(i), body));
   }
   return Status();
@@ -136,12 +141,12 @@ Status MakeAll(const std::string& folder) {
   std::vector<TuningRecord> records = Records();
   for (std::size_t i = 0; i < records.size(); ++i) {
     std::string name = std::to_string(i);
-    TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/record/" + name, WithoutChecksum(EncodeRecord(records[i]))));
+    TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/record/" + name, BodyOf(EncodeRecord(records[i]))));
     TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/records_json/" + name, RecordsToJson({records[i]})));
   }
   TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/records_json/all", RecordsToJson(records)));
   TUNEONCE_ASSIGN_OR_RETURN(Artifact two_kernels, CubinArtifact("two_kernels.cubin", "add"));
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/artifact/cubin", WithoutChecksum(EncodeArtifact(two_kernels))));
+  TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/artifact/cubin", BodyOf(EncodeArtifact(two_kernels))));
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder temporary, testing::MakeFolder());
   TUNEONCE_RETURN_IF_ERROR(MakeStore(temporary.path() + "/store.db", two_kernels));  // Whole once it is closed.
   TUNEONCE_ASSIGN_OR_RETURN(std::string store, ReadFile(temporary.path() + "/store.db"));

@@ -4,19 +4,19 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/message.h"
+#include "base/encoding.h"
 
 namespace {
 
-using tuneonce::MessageReader;
-using tuneonce::MessageWriter;
+using tuneonce::Decoder;
+using tuneonce::Encoder;
 
 constexpr std::size_t kMostFields = 24;
 
 enum class Word { kFirst, kSecond, kThird };
 
 /// Reads a field, and writes it again.
-void Copy(unsigned char field, MessageReader& reader, MessageWriter& writer) {
+void Copy(unsigned char field, Decoder& reader, Encoder& writer) {
   switch (field % 9) {
     case 0:
       writer.U32(reader.U32());
@@ -64,8 +64,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view body(reinterpret_cast<const char*>(data) + fields.size(), size - fields.size());
   // All fields, and then the least that makes the message whole: most inputs have some valid beginning.
   for (std::size_t used = 0; used <= fields.size(); ++used) {
-    MessageReader reader(body);
-    MessageWriter writer;
+    Decoder reader(body);
+    Encoder writer;
     for (char field : fields.substr(0, used)) Copy(static_cast<unsigned char>(field), reader, writer);
     bool all_was_there = reader.ok();
     std::string again = writer.Take();

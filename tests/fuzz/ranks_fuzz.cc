@@ -1,12 +1,13 @@
-// Messages that another rank may send, of any content: votes, decisions, checks, marks of lost ranks, beats and code. The
-// first byte selects the kind. Its highest bit leaves the checksum as it comes; otherwise the body gets a valid one.
+// Messages that another rank may send, of any content: votes, decisions, checks, marks of lost ranks, beats and code.
+// The first byte selects the kind. Its highest bit leaves the checksum as it comes; otherwise the body gets a valid
+// one.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
-#include "ranks/checksummed_message.h"
+#include "base/encoding.h"
 #include "ranks/rank_messages.h"
 #include "ranks/rank_watch.h"
 #include "store/checksummed_artifact.h"

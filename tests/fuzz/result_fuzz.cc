@@ -10,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   tuneonce::report::ReportData data;
-  if (!data.AddResult("fuzz", std::string(reinterpret_cast<const char*>(bytes), size)).ok()) return 0;
+  if (!data.AddJson("fuzz", std::string(reinterpret_cast<const char*>(bytes), size)).ok()) return 0;
   // Of each form nothing is ended by what a name holds: two elements, and as many ends.
   const std::string page = PageOverview(data) + PageDetails(data, 1 << 20);
   std::size_t ends = 0;

@@ -15,15 +15,15 @@
 #include "testing/runtimes.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
 
 struct KeepResult : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& result) override { tuned = result; }
+  void OnTuned(const std::string&, const std::string&, const TuningRecord& result) override { tuned = result; }
   bool ByTileIr() const { return absl::StartsWith(tuned.best.variant, "tile"); }
-  TuningResult tuned;
+  TuningRecord tuned;
 };
 
 /// What one test compiled the others have, too.
@@ -100,13 +100,14 @@ class BundleSpaceGpuTest : public testing::GpuTest, public ::testing::WithParamI
 TEST_P(BundleSpaceGpuTest, EveryConfigOfEveryBackEndRunsAndFewAreTheSame) {
   auto kept = std::make_shared<KeepResult>();
   testing::ExpectItComputesItsFormula(GetParam(), *device_, stream_->view(), PolicyIn({}, kept));
-  const TuningResult& tuned = kept->tuned;
-  for (const Failure& failure : tuned.failures) ADD_FAILURE() << failure.config.ToString() << ": " << failure.message;
-  EXPECT_TRUE(tuned.not_measured.empty());
-  EXPECT_LE(tuned.duplicates.size(), 2u) << "wasted candidates";
+  const TuningRecord& tuned = kept->tuned;
+  for (const CandidateOutcome& failure : tuned.failures())
+    ADD_FAILURE() << failure.config.ToString() << ": " << failure.message;
+  EXPECT_TRUE(tuned.not_measured().empty());
+  EXPECT_LE(tuned.duplicates().size(), 2u) << "wasted candidates";
   std::set<std::string> sources;
   bool has_clusters = false;
-  for (const Success& success : tuned.successes) {
+  for (const CandidateOutcome& success : tuned.successes()) {
     sources.insert(success.variant.substr(0, success.variant.find('_')));
     const AxisValue* ctas = success.config.Find("num_ctas");
     has_clusters |= ctas != nullptr && *ctas == AxisValue(std::int64_t{2});

@@ -12,7 +12,7 @@
 #include "tuneonce/record_store.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -88,13 +88,13 @@ TEST_F(CallableGpuTest, TacticsRaceUnderCuptiAndAreCapturedAndServed) {
   }
   TuningRecord record = (*policy_.store->List())[0];
   EXPECT_EQ(record.timer, "cupti");
-  EXPECT_EQ(record.config.ToString(), "WORK=1");
+  EXPECT_EQ(record.best.config.ToString(), "WORK=1");
 }
 
 TEST_F(CallableGpuTest, ATacticOfTwoKernelsIsTimedByEvents) {
   DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 0));
   TensorView x_view = View(x), y_view = View(y);
-  Result<TuningResult> result =
+  Result<TuningRecord> result =
       exhaustive_search(Definition(Launcher(2)), stream_->get(), {x_view, y_view}, policy_.search);
   ASSERT_OK(result);
   EXPECT_EQ(result->timer, "events");
@@ -117,11 +117,11 @@ TEST_F(CallableGpuTest, CubinsAndFatbinsAreTunedAsTheyAre) {
                       .Grid(GeometryFn(Grid::Fixed(1)).Block(kBlock)));
   DeviceBuffer a = Floats(std::vector<float>(kBlock, 1)), b = Floats(std::vector<float>(kBlock, 2));
   TensorView a_view = View(a), b_view = View(b);
-  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {a_view, b_view}, policy_.search);
+  Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {a_view, b_view}, policy_.search);
   ASSERT_OK(result);
-  EXPECT_EQ(result->successes.size(), 2u);
-  ASSERT_EQ(result->failures.size(), 1u);
-  EXPECT_NE(result->failures[0].message.find("two_kernels.ptx_that_is_not_there"), std::string::npos);
+  EXPECT_EQ(result->successes().size(), 2u);
+  ASSERT_EQ(result->failures().size(), 1u);
+  EXPECT_NE(result->failures()[0].message.find("two_kernels.ptx_that_is_not_there"), std::string::npos);
   TunedKernel kernel = *TunedKernel::Create(definition, policy_);
   ASSERT_OK(kernel.Launch(stream_->get(), a_view, b_view));
   EXPECT_EQ(Read(a), std::vector<float>(kBlock, 3));

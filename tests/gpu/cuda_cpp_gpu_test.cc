@@ -114,13 +114,13 @@ TEST_F(CudaCppGpuTest, AKernelOfCubIsTunedOverItsTemplateParametersForEachDType)
 TEST_F(CudaCppGpuTest, EveryBlockSizeOfCubIsMeasuredAndNoneFails) {
   constexpr std::int64_t kRows = 256, kColumns = 8192;
   DeviceBuffer x = Floats(std::vector<float>(kRows * kColumns, 0.5f)), y = Floats(std::vector<float>(kRows, 0));
-  Result<TuningResult> result = exhaustive_search(RowSums(), stream_->get(),
+  Result<TuningRecord> result = exhaustive_search(RowSums(), stream_->get(),
                                                   {TensorView::Contiguous(x.data(), DType::kFloat32, {kRows, kColumns}),
                                                    TensorView::Contiguous(y.data(), DType::kFloat32, {kRows})});
   ASSERT_OK(result);
-  EXPECT_TRUE(result->failures.empty()) << SummaryTable(*result);
-  EXPECT_EQ(result->successes.size() + result->duplicates.size(), 16u);
-  EXPECT_TRUE(result->duplicates.empty()) << "each size is other code";
+  EXPECT_TRUE(result->failures().empty()) << SummaryTable(*result);
+  EXPECT_EQ(result->successes().size() + result->duplicates().size(), 16u);
+  EXPECT_TRUE(result->duplicates().empty()) << "each size is other code";
   std::printf("%s\n", SummaryTable(*result).c_str());
 }
 
@@ -144,14 +144,14 @@ TEST_F(CudaCppGpuTest, OptionsOfTheCompilerAreRacedAndEqualCodeIsMeasuredOnce) {
   const std::vector<Argument> arguments = {from, to};
   EXPECT_ERROR(exhaustive_search(definition, stream_->get(), arguments), StatusCode::kInvalidArgument,
                "the option axis 'prec-div' may change the results of 'y'");
-  Result<TuningResult> result = exhaustive_search(definition.VerifyWithin({0, 0, 4}), stream_->get(), arguments);
+  Result<TuningRecord> result = exhaustive_search(definition.VerifyWithin({0, 0, 4}), stream_->get(), arguments);
   ASSERT_OK(result);
-  EXPECT_TRUE(result->failures.empty()) << SummaryTable(*result);
-  EXPECT_EQ(result->successes.size(), 4u) << "a division is other code, a limit of registers that holds is not";
-  EXPECT_EQ(result->duplicates.size(), 4u);
-  for (const Duplicate& duplicate : result->duplicates) {
+  EXPECT_TRUE(result->failures().empty()) << SummaryTable(*result);
+  EXPECT_EQ(result->successes().size(), 4u) << "a division is other code, a limit of registers that holds is not";
+  EXPECT_EQ(result->duplicates().size(), 4u);
+  for (const CandidateOutcome& duplicate : result->duplicates()) {
     for (const char* axis : {"prec-div", "ITEMS"}) {
-      EXPECT_EQ(*duplicate.config.Find(axis), *duplicate.same_as.Find(axis)) << SummaryTable(*result);
+      EXPECT_EQ(*duplicate.config.Find(axis), *duplicate.same_as->Find(axis)) << SummaryTable(*result);
     }
   }
   std::printf("%s\n", SummaryTable(*result).c_str());

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(, IsolationGpuTest, ::testing::Values(Isolation::kOff, 
 
 TEST_P(IsolationGpuTest, WhatACandidateDoesWrongIsFoundAndNamed) {
   options_.isolation = GetParam();
-  Result<TuningResult> result = Search(Kinds(R"(
+  Result<TuningRecord> result = Search(Kinds(R"(
     y[at] = 2 * x[at];
     if (KIND == 1 && at == 5) y[at] += 1;
     if (KIND == 3 && at == n - 1) y[n] = 1;
@@ -85,10 +85,10 @@ TEST_P(IsolationGpuTest, WhatACandidateDoesWrongIsFoundAndNamed) {
 TEST_P(IsolationGpuTest, TimesAreTheSame) {
   options_.isolation = GetParam();
   options_.gpu_budget_ms = 100;
-  Result<TuningResult> result = Search(Kinds("y[at] = 2 * x[at];", {0, 1, 2}));
+  Result<TuningRecord> result = Search(Kinds("y[at] = 2 * x[at];", {0, 1, 2}));
   ASSERT_OK(result);
   std::printf("%s, by %s:", result->is_isolated ? "isolated" : "in process", result->timer.c_str());
-  for (const Success& success : result->successes) {
+  for (const CandidateOutcome& success : result->successes()) {
     std::printf(" {%s} %.2f +- %.2f us;", success.config.ToString().c_str(), success.measurement.mean_us,
                 success.measurement.error_margin_us.value_or(0));
   }
@@ -117,7 +117,7 @@ TEST_P(CrashGpuTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
     if (KIND == 28 && at == 0 && runs > 3) y[0] = 0;)";
   auto timed_search = [&](const std::string& body, const std::vector<std::int64_t>& all) {
     const auto begin = Clock::now();
-    Result<TuningResult> of = Search(Kinds(body, all));
+    Result<TuningRecord> of = Search(Kinds(body, all));
     return std::make_pair(std::move(of), std::chrono::duration<double>(Clock::now() - begin).count());
   };
   std::vector<std::int64_t> good_kinds = Thirty();
@@ -186,7 +186,7 @@ TEST_P(CrashGpuTest, TwoWorkersOnTwoGpusAtOnce) {
     ASSERT_OK(x.Fill(0x40));
     const TensorView x_view = testing::View(x), y_view = testing::View(y);
     const auto begin = Clock::now();
-    Result<TuningResult> result = exhaustive_search(definition, stream.get(), {x_view, y_view}, options_);
+    Result<TuningRecord> result = exhaustive_search(definition, stream.get(), {x_view, y_view}, options_);
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     ASSERT_OK(result);
     EXPECT_TRUE(result->is_isolated);

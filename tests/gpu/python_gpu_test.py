@@ -421,7 +421,7 @@ def test_cutile_and_triton_race_in_one_bundle():
         kernel(f, g)
         torch.testing.assert_close(g, torch.softmax(f, 1))
         record = tuneonce.records(store)[0]
-        print(record["config"], record["mean_us"], "us, by", record["toolchain"])
+        print(record.best.config, record.best.mean_us, "us, by", record.best.toolchain)
         only_triton = json.loads(pathlib.Path(bundle, "manifest.json").read_text())
         only_triton["axes"][0]["values"] = ["triton"]
         only_triton["baseline"]["backend"] = "triton"

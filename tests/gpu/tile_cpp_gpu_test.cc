@@ -23,7 +23,7 @@
 #include "testing/tools.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -31,8 +31,8 @@ namespace {
 constexpr char kBackEnd[] = "tile_cpp";
 
 struct KeepResult : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& result) override { tuned = result; }
-  TuningResult tuned;
+  void OnTuned(const std::string&, const std::string&, const TuningRecord& result) override { tuned = result; }
+  TuningRecord tuned;
 };
 
 /// Extents are multiples of 16 where the code assumes it.
@@ -129,19 +129,19 @@ TEST_P(TileCppGpuTest, EveryConfigComputesWhatTheOtherVariantsAndTheFormulaDo) {
   double fastest = HUGE_VAL, fastest_of_others = HUGE_VAL;
   int num_right = 0, num_failed = 0;
   std::string first_failure;
-  for (const Success& success : kept->tuned.successes) {
+  for (const CandidateOutcome& success : kept->tuned.successes()) {
     double& least = IsTileCpp(success.config) ? fastest : fastest_of_others;
     least = std::min(least, success.measurement.mean_us);
     num_right += IsTileCpp(success.config) ? 1 : 0;
   }
-  for (const Failure& failure : kept->tuned.failures) {
+  for (const CandidateOutcome& failure : kept->tuned.failures()) {
     if (!IsTileCpp(failure.config)) continue;
     if (num_failed++ == 0) first_failure = "{" + failure.config.ToString() + "}: " + failure.message;
   }
   if (num_right == 0 && first_failure.find("CUDA Tile C++ needs") != std::string::npos) GTEST_SKIP() << first_failure;
   EXPECT_EQ(num_failed, 0) << first_failure;
   EXPECT_GT(num_right, 0);
-  EXPECT_TRUE(kept->tuned.not_measured.empty());
+  EXPECT_TRUE(kept->tuned.not_measured().empty());
   std::cout << "TILE_CPP " << testing::CaseName(GetParam()) << ": " << num_right << " configs; the fastest takes "
             << fastest << " us, of the other back ends " << fastest_of_others << " us" << std::endl;
 }

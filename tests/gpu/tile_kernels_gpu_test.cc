@@ -20,7 +20,7 @@
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -42,9 +42,9 @@ struct Tensor {
 };
 
 struct Listener : AutotuneObserver {
-  explicit Listener(std::optional<TuningResult>* its_result) : result(its_result) {}
-  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { *result = tuned; }
-  std::optional<TuningResult>* result;
+  explicit Listener(std::optional<TuningRecord>* its_result) : result(its_result) {}
+  void OnTuned(const std::string&, const std::string&, const TuningRecord& tuned) override { *result = tuned; }
+  std::optional<TuningRecord>* result;
 };
 
 class TileKernelsTest : public testing::GpuTest {
@@ -174,18 +174,18 @@ class TileKernelsTest : public testing::GpuTest {
     ASSERT_OK(kernel);
     ASSERT_OK(kernel->Launch(stream_->get(), arguments...));
     ASSERT_TRUE(tuned_.has_value());
-    EXPECT_TRUE(tuned_->failures.empty()) << tuned_->failures[0].message;
-    const Success& best = tuned_->best;
+    EXPECT_TRUE(tuned_->failures().empty()) << tuned_->failures()[0].message;
+    const CandidateOutcome& best = tuned_->best;
     std::printf(
         "%-36s best {%s} %8.2f us, %d same code, %3d registers, %6lld B shared, compiled in %.2f s (%.2f s wall)\n",
         definition.name().c_str(), best.config.ToString().c_str(), best.measurement.mean_us,
-        static_cast<int>(tuned_->duplicates.size()), best.resources.registers,
+        static_cast<int>(tuned_->duplicates().size()), best.resources.registers,
         static_cast<long long>(best.resources.shared_bytes), tuned_->cost.compile_seconds,
         tuned_->cost.compile_wall_seconds);
     CheckResources(definition, best);
   }
   /// What we read from the cubin is what the driver says.
-  void CheckResources(const KernelDefinition& definition, const Success& best) {
+  void CheckResources(const KernelDefinition& definition, const CandidateOutcome& best) {
     Result<CompiledKernel> kernel = BestKernel(*device_, definition, best);
     ASSERT_OK(kernel);
     auto attribute = [&](CUfunction_attribute which) {
@@ -217,7 +217,7 @@ class TileKernelsTest : public testing::GpuTest {
   static constexpr double kFloatTolerance = 2e-6;
 
   AutotunePolicy policy_;
-  std::optional<TuningResult> tuned_;
+  std::optional<TuningRecord> tuned_;
   std::mt19937 random_{1};
 };
 
@@ -288,7 +288,7 @@ class BackendTest : public TileKernelsTest {
       }
     }
   }
-  Result<TuningResult> Search(const SearchSpace& space) {
+  Result<TuningRecord> Search(const SearchSpace& space) {
     KernelDefinition definition("softmax");
     definition.Parameters({In("x", {"M", "N"}), Out("y", {"M", "N"})}).Space(space);
     std::string bytecode = *ReadFile(kernels_folder + "/softmax.1024x0x1.tileir");
@@ -324,12 +324,12 @@ TEST_F(BackendTest, TileIrAndPtxRaceAsAnAxis) {
   SearchSpace space;
   auto backend = space.AddStringAxis("backend", {"ptx", "tile"});
   space.SetBaseline({{backend, std::string("ptx")}});
-  Result<TuningResult> result = Search(space);
+  Result<TuningRecord> result = Search(space);
   ASSERT_OK(result);
-  ASSERT_EQ(result->successes.size(), 2u) << result->failures[0].message;
-  EXPECT_TRUE(result->substitutions.empty());
+  ASSERT_EQ(result->successes().size(), 2u) << result->failures()[0].message;
+  EXPECT_TRUE(result->best.passed_over.empty());
   EXPECT_TRUE(result->notes.empty()) << "the outputs were compared with each other";
-  for (const Success& success : result->successes) {
+  for (const CandidateOutcome& success : result->successes()) {
     std::printf("softmax {%s} by '%s': %.2f us\n", success.config.ToString().c_str(), success.variant.c_str(),
                 success.measurement.mean_us);
   }
@@ -340,13 +340,12 @@ TEST_F(BackendTest, PtxIsUsedWhereTileIrIsSwitchedOffOrItsCompilerIsMissing) {
   for (const char* variable : {"ENABLE_TILE", "TUNEONCE_TILEIRAS"}) {
     const char* value = variable == std::string("ENABLE_TILE") ? "0" : "/nowhere/tileiras";
     policy_.search.runtime = testing::RuntimeIn({{variable, value}});
-    Result<TuningResult> result = Search(SearchSpace());
+    Result<TuningRecord> result = Search(SearchSpace());
     ASSERT_OK(result);
     EXPECT_EQ(result->best.variant, "ptx");
-    ASSERT_EQ(result->substitutions.size(), 1u);
+    ASSERT_EQ(result->best.passed_over.size(), 1u);
     std::printf("softmax by '%s' instead of '%s': %s\n", result->best.variant.c_str(),
-                result->substitutions[0].instead_of.variant.c_str(),
-                result->substitutions[0].instead_of.reason.c_str());
+                result->best.passed_over[0].variant.c_str(), result->best.passed_over[0].reason.c_str());
   }
 }
 

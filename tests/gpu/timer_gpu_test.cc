@@ -25,7 +25,7 @@
 #include "tuneonce/stream.h"
 #include "tuneonce/timer.h"
 #include "tuneonce/toolchain.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -109,7 +109,7 @@ class TimerGpuTest : public testing::GpuTest {
                     }).Grid(GeometryFn(Grid::Fixed(kN / 256)).Block(256)));
     return definition;
   }
-  Result<TuningResult> Search() {
+  Result<TuningRecord> Search() {
     SearchOptions options;
     options.quiet = true;
     TensorView y = TensorView::Raw(y_->data(), y_->bytes());
@@ -149,7 +149,7 @@ TEST_F(TimerGpuTest, ALaunchCostsTheSameAfterASearch) {
   auto least = [&] { return std::min({LaunchNs(), LaunchNs(), LaunchNs()}); };  // The host's own speed varies.
   LaunchNs();                                                                   // Clocks and caches settle.
   double before = least();
-  Result<TuningResult> result = Search();
+  Result<TuningRecord> result = Search();
   ASSERT_OK(result);
   EXPECT_EQ(result->timer, "cupti") << "otherwise this shows nothing";
   EXPECT_EQ(result->best.config.ToString(), "REPEAT=1");
@@ -175,7 +175,7 @@ TEST_F(TimerGpuTest, ASearchDoesNotSpoilAnotherThreadsCapture) {
   ASSERT_OK(Launch(capturing->get(), 10));
   std::thread tuner([&] {
     ScopedContext current(context_->view());
-    Result<TuningResult> result = Search();
+    Result<TuningRecord> result = Search();
     EXPECT_OK(result);
     EXPECT_EQ(result.ok() ? result->timer : "", "cupti");
   });
@@ -193,7 +193,7 @@ TEST_F(TimerGpuTest, AnotherOwnerOfCuptiMeansEvents) {
   ASSERT_EQ((*cupti)->Subscribe(
                 &owner, [](void*, int, std::uint32_t, const void*) {}, nullptr),
             0);
-  Result<TuningResult> result = Search();
+  Result<TuningRecord> result = Search();
   ASSERT_OK(result);
   EXPECT_EQ(result->timer, "events");
   ASSERT_FALSE(result->notes.empty());

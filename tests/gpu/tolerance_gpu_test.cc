@@ -12,14 +12,14 @@
 #include "testing/device_test.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
 
 struct KeepResult : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& result) override { tuned = result; }
-  TuningResult tuned;
+  void OnTuned(const std::string&, const std::string&, const TuningRecord& result) override { tuned = result; }
+  TuningRecord tuned;
 };
 
 std::vector<testing::FormulaCase> AllCases() {
@@ -42,17 +42,17 @@ TEST_P(ToleranceGpuTest, NoConfigIsIncorrectOnDataOfAnySeed) {
     policy.store = std::make_shared<MemoryStore>();
     policy.observer = kept;
     testing::ExpectItComputesItsFormula(GetParam(), *device_, stream_->view(), policy, /*offset=*/0, {}, seed);
-    const TuningResult& tuned = kept->tuned;
+    const TuningRecord& tuned = kept->tuned;
     double largest = 0;
     std::string nearest;
-    for (const Success& success : tuned.successes) {
+    for (const CandidateOutcome& success : tuned.successes()) {
       if (!success.largest_difference || success.largest_difference->share_of_tolerance <= largest) continue;
       largest = success.largest_difference->share_of_tolerance;
       nearest = " by {" + success.config.ToString() + "} in '" + success.largest_difference->output + "'";
     }
     std::size_t incorrect = 0;
-    for (const Failure& failure : tuned.failures) {
-      if (failure.kind != FailureKind::kWrongResult) continue;
+    for (const CandidateOutcome& failure : tuned.failures()) {
+      if (failure.kind != OutcomeKind::kWrongResult) continue;
       ++incorrect;
       ADD_FAILURE() << "seed " << seed << ", {" << failure.config.ToString() << "}: " << failure.message;
     }
@@ -63,8 +63,8 @@ TEST_P(ToleranceGpuTest, NoConfigIsIncorrectOnDataOfAnySeed) {
                 << tuned.verification.gaps.size() << " gaps\n";
       for (const std::string& gap : tuned.verification.gaps) std::cout << "  " << gap << "\n";
     }
-    std::cout << "TOLERANCE " << testing::CaseName(GetParam()) << " seed " << seed << ": " << tuned.successes.size()
-              << " configs, " << tuned.failures.size() << " failed, " << incorrect << " of them incorrect; "
+    std::cout << "TOLERANCE " << testing::CaseName(GetParam()) << " seed " << seed << ": " << tuned.successes().size()
+              << " configs, " << tuned.failures().size() << " failed, " << incorrect << " of them incorrect; "
               << largest * 100 << " % of the tolerance at most" << nearest << std::endl;
   }
 }

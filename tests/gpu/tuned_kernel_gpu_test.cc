@@ -19,7 +19,7 @@
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -237,10 +237,10 @@ TEST_F(TunedKernelGpuTest, CandidatesThatAskForTooMuchFailAndTheRestGoOn) {
   TensorView view = View(y);
   SearchOptions options;
   options.quiet = true;
-  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {view}, options);
+  Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {view}, options);
   ASSERT_OK(result);
-  EXPECT_EQ(result->successes.size(), 2u);
-  EXPECT_EQ(result->failures.size(), 4u);
+  EXPECT_EQ(result->successes().size(), 2u);
+  EXPECT_EQ(result->failures().size(), 4u);
   EXPECT_EQ(result->best.config[block], 64);
   EXPECT_EQ(Read(y), std::vector<float>(1, 0));
 }
@@ -259,7 +259,7 @@ void FaultInASearch() {
   TensorView view = View(y);
   SearchOptions options;
   options.quiet = true;
-  Result<TuningResult> result = exhaustive_search(definition, stream.get(), {view}, options);
+  Result<TuningRecord> result = exhaustive_search(definition, stream.get(), {view}, options);
   std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
   std::_Exit(result.status().sticky() ? 0 : 1);
 }

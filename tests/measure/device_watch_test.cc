@@ -41,6 +41,15 @@ TEST(DeviceWatchTest, APartOfADeviceHasTheWholesClocksAndAProfile) {
   EXPECT_EQ(reading->conditions.mig_profile, "1g.10gb");
 }
 
+TEST(DeviceWatchTest, TheEnergyIsThatOfAWholeDevice) {
+  DeviceWatch watch(WithNvml(TUNEONCE_FAKE_NVML), IdentityOf(1));
+  const std::optional<std::uint64_t> before = watch.ReadEnergyMj(), after = watch.ReadEnergyMj();
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(*after - *before, 250u);
+  EXPECT_FALSE(DeviceWatch(WithNvml(TUNEONCE_FAKE_NVML), IdentityOf(2)).ReadEnergyMj()) << "others use the device, too";
+  EXPECT_FALSE(DeviceWatch(WithNvml(TUNEONCE_NO_NVML), IdentityOf(1)).ReadEnergyMj());
+}
+
 TEST(DeviceWatchTest, NothingIsKnownOfTheCpuDeviceOfStrangersAndWithoutNvml) {
   DeviceIdentity cpu_device = IdentityOf(1);
   cpu_device.is_cpu_device = true;

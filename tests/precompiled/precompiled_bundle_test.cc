@@ -56,8 +56,8 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
 }
 
 struct KeepResult : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
-  TuningResult result;
+  void OnTuned(const std::string&, const std::string&, const TuningRecord& tuned) override { result = tuned; }
+  TuningRecord result;
 };
 
 class PrecompiledBundleTest : public testing::CpuDeviceTest {
@@ -165,8 +165,8 @@ TEST_F(PrecompiledBundleTest, AnUndecidedKeyIsSearchedWithoutACompilerAndRemembe
     EXPECT_EQ(kernel.counters().tunes, is_restart ? 0 : 1);
     EXPECT_EQ(kernel.counters().stored_hits, is_restart ? 1 : 0);
   }
-  EXPECT_EQ(observer_->result.successes.size() + observer_->result.duplicates.size(), 2u);
-  EXPECT_TRUE(observer_->result.failures.empty());
+  EXPECT_EQ(observer_->result.successes().size() + observer_->result.duplicates().size(), 2u);
+  EXPECT_TRUE(observer_->result.failures().empty());
   EXPECT_EQ(observer_->result.cost.num_compiled, 0);
   EXPECT_EQ(compilerless_->num_compiles(), 0);
   EXPECT_FALSE(monitor.HasStartedOne());
@@ -236,15 +236,15 @@ TEST_F(PrecompiledBundleTest, OnlyWhatIsDecidedTravelsAndIsSearchedWhereAKeyIsNo
   std::string store = Tuned();
   ASSERT_TRUE(Compile("out", {"--selections", store, "--only-decided", "--no-sources"}));
   Bundle bundle = *Bundle::Load(Path("out"));
-  std::string winner = (*DecodeRecords(bundle.definition().shipped_selections()))[0].config.ToString();
+  std::string winner = (*DecodeRecords(bundle.definition().shipped_selections()))[0].best.config.ToString();
   std::size_t expected = winner == "TILE=256" ? 1 : 2;  // The winner and the baseline.
   TunedKernel kernel = *TunedKernel::FromBundle(Path("out"), Policy());
   ASSERT_OK(Launch(kernel, 5000));
   EXPECT_EQ(kernel.counters().tunes, 0);
   ASSERT_OK(Launch(kernel, 100000));
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(observer_->result.successes.size() + observer_->result.duplicates.size(), expected);
-  for (const Failure& failure : observer_->result.failures) {
+  EXPECT_EQ(observer_->result.successes().size() + observer_->result.duplicates().size(), expected);
+  for (const CandidateOutcome& failure : observer_->result.failures()) {
     EXPECT_NE(failure.message.find("--no-sources"), std::string::npos) << failure.message;
   }
 }

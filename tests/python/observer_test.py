@@ -89,13 +89,13 @@ def test_a_search_with_failures_and_duplicates_is_told_whole():
         kernel(*one_float())
     assert told.calls == [("begin", "copies", KEY), ("tuned", "copies", KEY)], told.calls
     result = told.result
-    assert isinstance(result, tuneonce.TuningResult) and result.kernel == "copies"
+    assert isinstance(result, tuneonce.TuningRecord) and result.kernel == "copies"
     assert result.best.config == {"BODY": "quick"} and result.best == result.successes[0] and result.best.variant == "cpu"
     assert [success.config["BODY"] for success in result.successes] == ["quick", "a"], result
     assert result.successes[0].median_us < result.successes[1].median_us and not result.successes[1].ties_with_fastest
-    assert result.duplicates == (tuneonce.Duplicate({"BODY": "b"}, {"BODY": "a"}),), result.duplicates
+    assert [(each.config, each.same_as) for each in result.duplicates] == [({"BODY": "b"}, {"BODY": "a"})], result.duplicates
     kinds = {failure.config["BODY"]: failure.kind for failure in result.failures}
-    assert kinds == {"wrong": "wrong result", "broken": "compile", "unwritten": "not written"}, kinds
+    assert kinds == {"wrong": "wrong_result", "broken": "compile", "unwritten": "not_written"}, kinds
     assert "no_such_function" in result.failures[1].message and not result.failures[1].is_transient, result.failures
     assert result.baseline is not None and result.baseline.config == {"BODY": "a"} and result.speedup_over_baseline > 2
     assert result.not_measured == () and result.timer == "events" and result.cost.num_compiled >= 4, result

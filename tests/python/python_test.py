@@ -56,12 +56,12 @@ def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():
     plan = kernel.explain(x, y)
     assert (plan.action, plan.reason, plan.origin, plan.match) == ("selected", "ready", "search", "exact"), plan
     assert plan.miss is None and kernel.counters()["misses_no_record"] == 1, plan
-    assert isinstance(plan, tuneonce.LaunchPlan) and plan.record["is_complete"] and plan.record["mean_us"] > 0
+    assert isinstance(plan, tuneonce.LaunchPlan) and plan.record.is_complete and plan.record.best.mean_us > 0
     assert plan.config and plan.variant == "cpu" and plan.key.startswith("M<=8, N=64"), plan
     y[:] = 0
     kernel.explain(x, y)
     assert not y.any() and kernel.counters()["hits"] == 0, "nothing is launched"
-    baseline = {each["axis"]: each["value"] for each in plan.record["baseline"]["config"]}
+    baseline = plan.record.baseline.config
     kernel.pin({"M": 8, "N": 64}, baseline)
     plan = kernel.explain(x, y)
     assert (plan.origin, plan.config) == ("pinned", baseline) and kernel.counters()["pinned_keys"] == 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tuneonce.report, and what a TuningResult is in a notebook: report_test.py BUNDLES [NAME ...], on the CPU device."""
+"""tuneonce.report, and what a TuningRecord is in a notebook: report_test.py BUNDLES [NAME ...], on the CPU device."""
 
 import html
 import pathlib
@@ -65,7 +65,7 @@ def test_stores_and_results_stand_side_by_side_and_what_is_none_is_an_error():
         nothing = pathlib.Path(folder, "nothing.json")
         nothing.write_text("{}")
         expect(
-            tuneonce.InvalidArgumentError, "the file has no 'kernel' and 'best'", lambda: tuneonce.report(str(nothing)).html()
+            tuneonce.InvalidArgumentError, "the file is not a file of records", lambda: tuneonce.report(str(nothing)).html()
         )
         expect(TypeError, "int", lambda: tuneonce.report(3))
 

@@ -45,14 +45,14 @@ import tuneonce
 kernel = tuneonce.load("rms_norm", "cpu", store=["memory", "shipped.db"], wall_budget_ms=100, mode="stored_only")
 hits: int = kernel.counters()["hits"]
 seconds: float = kernel.counters()["tuning_seconds"]
-records: list[tuneonce.Record] = tuneonce.records("store.db")
-device: str = records[0]["device"]
+records: list[tuneonce.TuningRecord[dict[str, bool | int | float | str]]] = tuneonce.records("store.db")
+device: str = records[0].device
 best: dict[str, int] = tuneonce.exhaustive_search([{"A": 1}], None, None, print, lambda c: (c["A"],)).best.config
 missing: bool = all(finding["found"] for finding in tuneonce.doctor()["findings"])
 states: set[str] = {key["state"] for key in tuneonce.warmup_all([(kernel, [(1, 2)])], deadline=1)}
 version: str = tuneonce.__version__
 class Told(tuneonce.Observer):
-    def on_tuned(self, kernel: str, key: str, result: tuneonce.TuningResult[dict[str, int]]) -> None:
+    def on_tuned(self, kernel: str, key: str, result: tuneonce.TuningRecord[dict[str, int]]) -> None:
         kinds: list[str] = [failure.kind for failure in result.failures]
         seconds: float = result.cost.wall_seconds
 """)

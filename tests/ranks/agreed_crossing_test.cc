@@ -126,7 +126,7 @@ TEST(AgreedCrossingTest, AnImportedDecisionIsComparedByOneRankAndRunsInAll) {
   TuningRecord imported = tuned.policies[0].store->List()->front();
   imported.reason = SelectionReason::kImported;
   imported.key.driver_version = 0;  // It did not run here yet.
-  imported.artifact = Fingerprint();
+  imported.best.artifact = Fingerprint();
   RankThreads ranks(2);
   for (AutotunePolicy& policy : ranks.policies) {
     policy.search.timer = &timer;
@@ -139,7 +139,7 @@ TEST(AgreedCrossingTest, AnImportedDecisionIsComparedByOneRankAndRunsInAll) {
     runs[static_cast<std::size_t>(rank.rank)] = rank.Runs(kScaleN);
     searches += rank.kernel->counters().tunes;
   });
-  EXPECT_EQ(runs[0], imported.config.ToString());
+  EXPECT_EQ(runs[0], imported.best.config.ToString());
   EXPECT_EQ(runs[1], runs[0]);
   EXPECT_EQ(searches, 0);
 }

@@ -63,11 +63,11 @@ TuningRecord With(TuningRecord record, std::int64_t tile, std::int64_t work) {
   Result<std::vector<Config>> configs = scale.space.Enumerate(Target());
   EXPECT_OK(configs);
   for (const Config& config : *configs) {
-    if (config[scale.tile] == tile && config[scale.work] == work) record.config = config;
+    if (config[scale.tile] == tile && config[scale.work] == work) record.best.config = config;
   }
-  record.artifact = Fingerprint();
+  record.best.artifact = Fingerprint();
   for (const CandidateOutcome& candidate : record.candidates) {
-    if (candidate.config.IsSame(record.config)) record.identity = candidate.identity;
+    if (candidate.config.IsSame(record.best.config)) record.best.identity = candidate.identity;
   }
   return record;
 }
@@ -177,7 +177,7 @@ TEST(AgreedKernelTest, TheLowestRankThatHasARecordDecidesWhereTheyDiffer) {
     for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_OK(came[i].status);
       EXPECT_EQ(came[i].plan.origin, each.from[i]) << i;
-      EXPECT_EQ(ranks.policies[i].store->List()->front().config.ToString(), each.runs) << "the next start";
+      EXPECT_EQ(ranks.policies[i].store->List()->front().best.config.ToString(), each.runs) << "the next start";
     }
   }
 }

@@ -45,9 +45,9 @@ class FleetCommandTest : public RecordsTest {
   }
   void Put(const std::string& path, const TuningRecord& record) {
     std::shared_ptr<SqliteStore> store = File(path);
-    ASSERT_OK(store->Put(record.artifact, ArtifactOf(100 + record.artifact.low)));
+    ASSERT_OK(store->Put(record.best.artifact, ArtifactOf(100 + record.best.artifact.low)));
     ASSERT_OK(store->Put(record.baseline->artifact, ArtifactOf(50)));
-    ASSERT_OK(store->Put(Fingerprint{99, record.artifact.low}, ArtifactOf(70)));  // A loser's.
+    ASSERT_OK(store->Put(Fingerprint{99, record.best.artifact.low}, ArtifactOf(70)));  // A loser's.
     ASSERT_OK(store->Put(record));
   }
 
@@ -59,7 +59,7 @@ TEST_F(FleetCommandTest, StoresAreMergedIntoItComparedWithItAndPackedOfIt) {
   Put(store_, Record(1, "slow"));
   Put(store_, Record(2, "two"));
   TuningRecord fast = Record(1, "fast");
-  fast.measurement.mean_us = 1;
+  fast.best.measurement.mean_us = 1;
   Put(other_, fast);
   nlohmann::json json = Ask({"records", "merge", store_, other_, "-o", Address("canary")});
   EXPECT_EQ(json["records"], 2) << json;
@@ -82,7 +82,7 @@ TEST_F(FleetCommandTest, StoresAreMergedIntoItComparedWithItAndPackedOfIt) {
   EXPECT_EQ(json["code"], 6);
   EXPECT_EQ(json["store"], Address("prod"));
   std::shared_ptr<SqliteStore> shipped = File(packed, /*read_only=*/true);
-  EXPECT_EQ(shipped->Lookup(fast.key)->record->config, fast.config);
+  EXPECT_EQ(shipped->Lookup(fast.key)->record->best.config, fast.config);
   EXPECT_TRUE(shipped->Get(fast.artifact)->has_value());
   json = Ask({"records", "prune", "--store", Address("prod"), "--kernel", "k"});
   EXPECT_EQ(json["removed"], 3);

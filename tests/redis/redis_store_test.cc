@@ -29,7 +29,7 @@ TuningRecord FleetRecord(const std::string& config, const std::string& device = 
   record.key.key_text = "M<=64";
   record.key.device_name = device;
   record.key.driver_version = driver;
-  record.config = testing::NamedConfig(config);
+  record.best.config = testing::NamedConfig(config);
   return record;
 }
 
@@ -86,11 +86,11 @@ TEST_F(RedisStoreTest, TheBestMatchIsFoundByEveryHost) {
   ASSERT_OK(here->Put(FleetRecord("c")));
   ASSERT_OK(here->Put(FleetRecord("d")));
   EXPECT_EQ(there->Lookup(key)->match, RecordMatch::kExact);
-  EXPECT_EQ(there->Lookup(key)->record->config, testing::NamedConfig("d"));
+  EXPECT_EQ(there->Lookup(key)->record->best.config, testing::NamedConfig("d"));
   std::vector<TuningRecord> all = *there->List();
   ASSERT_EQ(all.size(), 4u);
-  EXPECT_EQ(all.front().config, testing::NamedConfig("other source"));
-  EXPECT_EQ(all.back().config, testing::NamedConfig("d"));
+  EXPECT_EQ(all.front().best.config, testing::NamedConfig("other source"));
+  EXPECT_EQ(all.back().best.config, testing::NamedConfig("d"));
   EXPECT_EQ(Open(Options("another"))->List()->size(), 0u);
   ASSERT_OK(there->Remove(key));
   EXPECT_EQ(here->Lookup(key)->match, RecordMatch::kOtherDriver);
@@ -160,7 +160,7 @@ TEST_F(RedisStoreTest, ARecordThatWasChangedCutMovedOrSignedByNobodyIsAMissWithA
   EXPECT_NE(WhyNot(*elsewhere, key).find("the signature is wrong"), std::string::npos);
   EXPECT_GT(refused_.size(), 3u);
   server_->Ask({"HSET", Name(key), Field(key), good});
-  EXPECT_EQ(store->Lookup(key)->record->config, testing::NamedConfig("good"));
+  EXPECT_EQ(store->Lookup(key)->record->best.config, testing::NamedConfig("good"));
 }
 
 TEST_F(RedisStoreTest, AnArtifactThatWasChangedOrPutUnderAnotherNameIsAMissAndNeverCode) {
@@ -239,7 +239,7 @@ TEST_F(RedisStoreTest, OneHostTunesAKeyAndItsTokensGrow) {
   EXPECT_GT(here->Lookup(key)->record->fencing_token, first);
   // Without a lease: a person's selection, say.
   ASSERT_OK(here->Put(FleetRecord("pinned")));
-  EXPECT_EQ(there->Lookup(key)->record->config, testing::NamedConfig("pinned"));
+  EXPECT_EQ(there->Lookup(key)->record->best.config, testing::NamedConfig("pinned"));
 }
 
 TEST_F(RedisStoreTest, WhoLostTheLeaseCannotPutOverTheOthersRecord) {
@@ -256,7 +256,7 @@ TEST_F(RedisStoreTest, WhoLostTheLeaseCannotPutOverTheOthersRecord) {
   ASSERT_OK(other->Put(FleetRecord("other")));
   held = nullptr;
   EXPECT_ERROR(slow->Put(FleetRecord("slow")), StatusCode::kFailedPrecondition, "passed to another host");
-  EXPECT_EQ(slow->Lookup(key)->record->config, testing::NamedConfig("other"));
+  EXPECT_EQ(slow->Lookup(key)->record->best.config, testing::NamedConfig("other"));
   lost = nullptr;  // And what is not its own any more it does not end.
   held = *other->Lease(key, at_once);
   EXPECT_NE(held, nullptr);
@@ -271,7 +271,7 @@ TEST_F(RedisStoreTest, WhatWasAcknowledgedIsThereAfterTheServerWasKilled) {
   server_->Kill();
   EXPECT_EQ(store->Lookup(key).status().code(), StatusCode::kUnavailable);
   server_->Start();
-  EXPECT_EQ(store->Lookup(key)->record->config, testing::NamedConfig("kept"));
+  EXPECT_EQ(store->Lookup(key)->record->best.config, testing::NamedConfig("kept"));
   EXPECT_TRUE(store->Get(Fingerprint{1, 1})->has_value());
 }
 
@@ -331,7 +331,7 @@ TEST_F(RedisStoreTest, AServerWithoutRoomSaysSoAndIsReadFromAllTheSame) {
   ASSERT_OK(store->Put(FleetRecord("a")));
   server_->Ask({"CONFIG", "SET", "maxmemory", "1"});
   EXPECT_ERROR(store->Put(FleetRecord("b")), StatusCode::kResourceExhausted, "OOM");
-  EXPECT_EQ(store->Lookup(FleetRecord("").key)->record->config, testing::NamedConfig("a"));
+  EXPECT_EQ(store->Lookup(FleetRecord("").key)->record->best.config, testing::NamedConfig("a"));
 }
 
 TEST_F(RedisStoreTest, ItDoesNotCrossAFork) {

@@ -6,7 +6,7 @@
 #include "testing/device_test.h"
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -16,22 +16,26 @@ const std::string kHostile =
     "1m\xe2\x80\xae\xff";
 
 /// `kHostile` stands at each place of it where a name or a message is.
-TuningResult HostileResult() {
+TuningRecord HostileResult() {
   SearchSpace space;
   space.AddStringAxis("TILE\x1b[2J", {kHostile, kHostile + "2"});
   std::vector<Config> configs = *space.Enumerate(Target());
-  TuningResult result;
-  result.kernel = kHostile;
-  Success success;
-  success.config = configs[0];
-  success.variant = kHostile;
-  success.measurement = {10.0, 0.5, 5};
-  result.successes.push_back(success);
-  result.best = success;
-  result.baseline = success;
-  result.failures.push_back(Failure{configs[1], FailureKind::kCompile, kHostile + "\nsecond line"});
-  result.duplicates.push_back(Duplicate{configs[1], configs[0]});
-  result.substitutions.push_back(VariantSubstitution{configs[0], kHostile, PassedOver{kHostile, kHostile}});
+  TuningRecord result;
+  result.key.kernel = kHostile;
+  CandidateOutcome measured;
+  measured.config = configs[0];
+  measured.kind = OutcomeKind::kMeasured;
+  measured.variant = kHostile;
+  measured.passed_over = {{kHostile, kHostile}};
+  measured.measurement = {10.0, 0.5, 5};
+  result.best = measured;
+  result.baseline = measured;
+  CandidateOutcome duplicate;
+  duplicate.config = configs[1];
+  duplicate.kind = OutcomeKind::kDuplicate;
+  duplicate.same_as = configs[0];
+  result.candidates = {
+      measured, CandidateOutcome::Failed(configs[1], OutcomeKind::kCompile, kHostile + "\nsecond line"), duplicate};
   result.notes.push_back(kHostile + "\nnote: forged");
   result.timer = kHostile;
   return result;
@@ -65,12 +69,12 @@ TEST(PrintableReportTest, AWarningOfTheDefaultRuntime) {
 }
 
 TEST(PrintableReportTest, JsonIsAsciiAndExact) {
-  TuningResult result = HostileResult();
-  result.kernel = "a\x1b[2J\xc2\x9b\xe2\x80\xae";  // What JSON can hold.
-  std::string text = ResultJson(result);
+  TuningRecord result = HostileResult();
+  result.key.kernel = "a\x1b[2J\xc2\x9b\xe2\x80\xae";  // What JSON can hold.
+  std::string text = RecordsToJson({result});
   EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= ' ' && c < 0x7f); }))
       << text;
-  EXPECT_EQ(nlohmann::json::parse(text)["kernel"], result.kernel);
+  EXPECT_EQ(nlohmann::json::parse(text)["records"][0]["kernel"], result.key.kernel);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(RecordsJsonTest, EveryFieldComesBack) {
 
 TEST(RecordsJsonTest, WhatIsWrongIsSaidWithItsPlace) {
   TuningRecord record;
-  record.config = Config::Of({{"TILE", AxisKind::kStructural, std::int64_t{64}}});
+  record.best.config = Config::Of({{"TILE", AxisKind::kStructural, std::int64_t{64}}});
   record.candidates.resize(2);
   const nlohmann::json good = nlohmann::json::parse(RecordsToJson({record}));
   struct Case {
@@ -30,21 +30,21 @@ TEST(RecordsJsonTest, WhatIsWrongIsSaidWithItsPlace) {
     const char* message;
   };
   const Case cases[] = {
-      {"/version", 1, "\"version\" is 1, but this program reads version 5: tune again"},
-      {"/version", 6, "\"version\" is 6, but this program reads version 5"},
+      {"/version", 1, "\"version\" is 1, but this program reads version 6: tune again"},
+      {"/version", 7, "\"version\" is 7, but this program reads version 6"},
       {"/records/0", 5, "record 0 must be an object"},
       {"/records/0/num_sms", 1e12, "record 0: field 'num_sms' must be an integer"},
       {"/records/0/num_sms", std::int64_t{1} << 40, "record 0: field 'num_sms' must be an integer of 32 bits"},
       {"/records/0/unix_seconds", ~std::uint64_t{0}, "record 0: field 'unix_seconds' must be an integer of 64 bits"},
       {"/records/0/fencing_token", -1, "record 0: field 'fencing_token' must be an integer of 0 or more"},
       {"/records/0/inputs", "guessed", "record 0: field 'inputs' must be one of unknown, caller, repeated, fill"},
-      {"/records/0/config", "TILE=64", "record 0: field 'config' must be an array of axes"},
-      {"/records/0/config/0/kind", "soft", "record 0, config 0: field 'kind' must be one of structural, hint"},
-      {"/records/0/config/0/value", nullptr, "record 0, config 0: field 'value' must be an integer of 64 bits, a"},
-      {"/records/0/config/0/value", {{"bytes", "0g"}}, "record 0, config 0: field 'value' must be"},
+      {"/records/0/best/config", "TILE=64", "record 0, best: field 'config' must be an array of axes"},
+      {"/records/0/best/config/0/kind", "soft", "record 0, best, config 0: field 'kind' must be one of structural, hint"},
+      {"/records/0/best/config/0/value", nullptr, "record 0, best, config 0: field 'value' must be an integer of 64 bits, a"},
+      {"/records/0/best/config/0/value", {{"bytes", "0g"}}, "record 0, best, config 0: field 'value' must be"},
       {"/records/0/candidates/1/outcome", "won", "record 0, candidates 1: field 'outcome' must be one of measured"},
       {"/records/0/candidates/1/colour", "red", "record 0, candidates 1: field 'colour' is unknown"},
-      {"/records/0/artifact", "12", "record 0: field 'artifact' must be a string of 32 hexadecimal digits"},
+      {"/records/0/best/artifact", "12", "record 0, best: field 'artifact' must be a string of 32 hexadecimal digits"},
       {"/records/0/conditions/mig_profile", 1, "record 0, conditions: field 'mig_profile' must be a string"},
   };
   for (const Case& c : cases) {
@@ -59,10 +59,10 @@ TEST(RecordsJsonTest, AFileOfAnotherVersionOrWithoutAFieldIsRefused) {
   record.key.kernel = "scale";
   nlohmann::json file = nlohmann::json::parse(RecordsToJson({record}));
   file["version"] = 3;
-  EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "this program reads version 5: tune again");
+  EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "this program reads version 6: tune again");
+  file["version"] = 7;
+  EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "this program reads version 6");
   file["version"] = 6;
-  EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "this program reads version 5");
-  file["version"] = 5;
   file["records"][0].erase("verification");
   EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "record 0: field 'verification' is missing");
 }

@@ -7,34 +7,38 @@
 #include "testing/comma_locale.h"
 #include "testing/device_test.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
 
-TuningResult SampleResult() {
+TuningRecord SampleResult() {
   SearchSpace space;
   space.AddAxis("TILE", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   std::vector<Config> configs = *space.Enumerate(Target());
-  TuningResult result;
-  result.kernel = "k";
+  TuningRecord result;
+  result.key.kernel = "k";
   for (std::size_t i = 0; i < 10; ++i) {
-    Success success;
-    success.config = configs[i];
-    success.variant = "tile";
-    success.measurement = {10.0 + static_cast<double>(i), 0.5, 5};
-    success.resources.registers = 64;
-    result.successes.push_back(success);
+    CandidateOutcome& candidate = result.candidates.emplace_back();
+    candidate.config = configs[i];
+    candidate.kind = OutcomeKind::kMeasured;
+    candidate.variant = i < 2 ? "ptx" : "tile";
+    if (i < 2) candidate.passed_over = {{"tile", "tileiras was not found"}};
+    candidate.measurement = {10.0 + static_cast<double>(i), 0.5, 5};
+    candidate.ties_with_fastest = true;
+    candidate.resources.registers = 64;
   }
-  result.successes[9].measurement = Measurement{19, std::nullopt, 1};
-  result.successes[0].largest_difference = OutputDifference{"y", 0.0625, 0.25};
-  result.best = result.successes[0];
-  result.baseline = result.successes[9];
+  result.candidates[9].measurement = Measurement{19, std::nullopt, 1};
+  result.candidates[0].largest_difference = OutputDifference{"y", 0.0625, 0.25};
+  result.best = result.candidates[0];
+  result.baseline = result.candidates[9];
   result.speedup_over_baseline = 1.9;
-  result.failures.push_back(Failure{configs[10], FailureKind::kCompile, "first line\nsecond \xff line"});
-  result.duplicates.push_back(Duplicate{configs[11], configs[0]});
-  result.substitutions.push_back(VariantSubstitution{configs[0], "ptx", PassedOver{"tile", "tileiras was not found"}});
-  result.substitutions.push_back(VariantSubstitution{configs[1], "ptx", PassedOver{"tile", "tileiras was not found"}});
+  result.candidates.push_back(
+      CandidateOutcome::Failed(configs[10], OutcomeKind::kCompile, "first line\nsecond \xff line"));
+  CandidateOutcome& duplicate = result.candidates.emplace_back();
+  duplicate.config = configs[11];
+  duplicate.kind = OutcomeKind::kDuplicate;
+  duplicate.same_as = configs[0];
   result.cost.num_launches = 42;
   result.cost.peak_bytes = 3 << 20;
   return result;
@@ -42,9 +46,9 @@ TuningResult SampleResult() {
 
 TEST(TableTest, ATinyDifferenceHasAPointUnderALocaleWithADecimalComma) {
   TUNEONCE_COMMA_LOCALE_OR_SKIP();
-  TuningResult result = SampleResult();
-  result.successes[0].largest_difference = OutputDifference{"y", 1.5e-30, 0.25};
-  result.best = result.successes[0];
+  TuningRecord result = SampleResult();
+  result.candidates[0].largest_difference = OutputDifference{"y", 1.5e-30, 0.25};
+  result.best = result.candidates[0];
   const std::string table = SummaryTable(result);
   EXPECT_NE(table.find("differs from the reference by 1.5e-30 at most in 'y', 25 % of"), std::string::npos) << table;
 }
@@ -69,12 +73,12 @@ TEST(TableTest, ShowsTopAndBottomAndMarksTheBest) {
 }
 
 TEST(TableTest, IsShortHoweverManyConfigsThereAre) {
-  TuningResult result = SampleResult();
+  TuningRecord result = SampleResult();
   for (int i = 0; i < 1000; ++i) {
-    result.failures.push_back(result.failures[0]);
-    result.duplicates.push_back(result.duplicates[0]);
-    result.not_measured.push_back(result.duplicates[0].config);
+    result.candidates.push_back(result.candidates[10]);
+    result.candidates.push_back(result.candidates[11]);
   }
+  result.num_not_measured = 1000;
   const std::string table = SummaryTable(result);
   EXPECT_NE(table.find("k: 10 measured, 1001 failed, 1001 duplicates, 1000 not measured: the search was cut short\n"),
             std::string::npos)
@@ -88,22 +92,23 @@ TEST(TableTest, ConfigsAreShownByTheAxesThatDiffer) {
   space.AddAxis("TILE", {1, 2});
   space.AddAxis("STAGES", {3});
   std::vector<Config> configs = *space.Enumerate(Target());
-  TuningResult result;
+  TuningRecord result;
   for (const Config& config : configs) {
-    Success success;
-    success.config = config;
-    result.successes.push_back(success);
+    CandidateOutcome& candidate = result.candidates.emplace_back();
+    candidate.config = config;
+    candidate.kind = OutcomeKind::kMeasured;
+    candidate.ties_with_fastest = true;
   }
-  result.best = result.successes[0];
+  result.best = result.candidates[0];
   const std::string table = SummaryTable(result);
   EXPECT_NE(table.find("config (of all: STAGES=3)\n"), std::string::npos) << table;
   EXPECT_NE(table.find("x= TILE=2\n"), std::string::npos) << table;
-  result.successes.resize(1);
+  result.candidates.resize(1);
   EXPECT_NE(SummaryTable(result).find("x= TILE=1, STAGES=3\n"), std::string::npos) << "one alone is shown whole";
 }
 
 TEST(TableTest, RatesOfASlowDeviceAreNotZero) {
-  TuningResult result = SampleResult();
+  TuningRecord result = SampleResult();
   result.best.roofline = Roofline();
   result.best.roofline->gb_per_s = 0.041;
   result.best.roofline->tflop_per_s = 0.0012;
@@ -116,31 +121,23 @@ TEST(TableTest, RatesOfASlowDeviceAreNotZero) {
 }
 
 TEST(JsonTest, HoldsEveryFieldAndNullsForWhatIsUnknown) {
-  auto json = nlohmann::json::parse(ResultJson(SampleResult(), "the device", "M=64, N=32"));
+  auto file = nlohmann::json::parse(RecordsToJson({SampleResult()}));
+  const nlohmann::json& json = file["records"][0];
   EXPECT_EQ(json["kernel"], "k");
-  EXPECT_EQ(json["device"], "the device");
-  EXPECT_EQ(json["shape"]["N"], 32);
-  EXPECT_EQ(json["best"]["config"]["TILE"], 1);
+  EXPECT_EQ(json["best"]["config"][0]["value"], 1);
   EXPECT_EQ(json["best"]["mean_us"], 10.0);
-  EXPECT_EQ(json["successes"].size(), 10u);
-  EXPECT_TRUE(json["successes"][9]["error_margin_us"].is_null()) << "one sample has no margin, and no NaN";
-  EXPECT_EQ(json["failures"][0]["kind"], "compile");
-  EXPECT_EQ(json["duplicates"][0]["same_as"]["TILE"], 1);
-  EXPECT_EQ(json["baseline"]["config"]["TILE"], 10);
+  EXPECT_EQ(json["candidates"].size(), 12u);
+  EXPECT_TRUE(json["candidates"][9]["error_margin_us"].is_null()) << "one sample has no margin, and no NaN";
+  EXPECT_EQ(json["candidates"][10]["outcome"], "compile");
+  EXPECT_FALSE(json["candidates"][10].contains("mean_us")) << "it was not measured";
+  EXPECT_EQ(json["candidates"][11]["same_as"][0]["value"], 1);
+  EXPECT_EQ(json["baseline"]["config"][0]["value"], 10);
   EXPECT_EQ(json["speedup_over_baseline"], 1.9);
   EXPECT_EQ(json["cost"]["num_launches"], 42);
   EXPECT_EQ(json["cost"]["peak_bytes"], 3 << 20);
   EXPECT_EQ(json["best"]["largest_difference"]["output"], "y");
-  EXPECT_EQ(json["best"]["largest_difference"]["absolute"], 0.0625);
   EXPECT_EQ(json["best"]["largest_difference"]["share_of_tolerance"], 0.25);
-  EXPECT_TRUE(json["successes"][1]["largest_difference"].is_null()) << "not compared";
-  TuningResult no_baseline = SampleResult();
-  no_baseline.baseline.reset();
-  no_baseline.speedup_over_baseline.reset();
-  json = nlohmann::json::parse(ResultJson(no_baseline));
-  EXPECT_TRUE(json["baseline"].is_null());
-  EXPECT_TRUE(json["speedup_over_baseline"].is_null());
-  EXPECT_FALSE(json.contains("device"));
+  EXPECT_TRUE(json["candidates"][1]["largest_difference"].is_null()) << "not compared";
 }
 
 TEST(DoctorTest, FindsTheCpuDeviceAndSaysWhatIsMissing) {

@@ -17,17 +17,36 @@ def measured(axes: Axes, mean: float, margin: Optional[float] = 0.01, samples: i
 
 
 def candidate(axes: Axes, outcome: str, **fields: Any) -> Dict[str, Any]:
-    made = {
+    made: Dict[str, Any] = {
         "config": config(axes),
         "outcome": outcome,
         "identity": "0" * 32,
         "variant": "",
-        "mean_us": 0.0,
-        "error_margin_us": None,
-        "num_samples": 0,
+        "passed_over": [],
         "message": "",
+        "is_transient": False,
         "same_as": None,
+        "artifact": "0" * 32,
+        "toolchain": "",
     }
+    if outcome == "measured":
+        mean = fields.get("mean_us", 0.0)
+        made.update(
+            mean_us=mean,
+            error_margin_us=None,
+            num_samples=0,
+            std_us=0.1,
+            median_us=mean,
+            min_us=mean,
+            max_us=mean,
+            ties_with_fastest=False,
+            geometry={**{name: {"x": 1, "y": 1, "z": 1} for name in ("grid", "block", "cluster")},
+                      "shared_memory_bytes": 0, "programmatic_launch": False},
+            resources={"registers": 0, "shared_bytes": 0, "local_bytes": 0},
+            largest_difference=None,
+            roofline=None,
+            energy_mj=None,
+        )
     if "same_as" in fields:
         fields["same_as"] = config(fields["same_as"])
     return {**made, **fields}
@@ -35,7 +54,8 @@ def candidate(axes: Axes, outcome: str, **fields: Any) -> Dict[str, Any]:
 
 def record(kernel: str, key: str, axes: Axes, candidates: List[Dict[str, Any]], **fields: Any) -> Dict[str, Any]:
     """One whose choice is `axes`, by its figures among the candidates."""
-    own = next((each for each in candidates if each["config"] == config(axes)), candidate(axes, "measured"))
+    own = next((each for each in candidates if each["config"] == config(axes)), candidate(axes, "not_measured"))
+    best = {**own, "variant": fields.pop("variant", "tile"), "toolchain": fields.pop("toolchain", "tileiras 13.5")}
     made = {
         "kernel": kernel,
         "kernel_fingerprint": "0123456789abcdef" * 2,
@@ -45,16 +65,7 @@ def record(kernel: str, key: str, axes: Axes, candidates: List[Dict[str, Any]], 
         "capability": 90,
         "num_sms": 132,
         "driver_version": 13000,
-        "config": config(axes),
-        "variant": "tile",
-        "mean_us": own["mean_us"],
-        "error_margin_us": own["error_margin_us"],
-        "num_samples": own["num_samples"],
-        "std_us": 0.1,
-        "median_us": own["mean_us"],
-        "min_us": own["mean_us"],
-        "max_us": own["mean_us"],
-        "identity": "0" * 32,
+        "best": best,
         "configs": "0" * 32,
         "verification": {
             "level": "reference",
@@ -65,7 +76,6 @@ def record(kernel: str, key: str, axes: Axes, candidates: List[Dict[str, Any]], 
             "gaps": [],
         },
         "speedup_over_baseline": None,
-        "artifact": "0" * 32,
         "baseline": None,
         "reason": "fastest",
         "workspace_bytes": 0,
@@ -80,8 +90,24 @@ def record(kernel: str, key: str, axes: Axes, candidates: List[Dict[str, Any]], 
         "fencing_token": 0,
         "signature": "",
         "timer": "cupti",
+        "is_isolated": False,
+        "drift": 0.0,
+        "device_before": None,
+        "device_after": None,
+        "race_sm_clock_mhz": None,
+        "notes": [],
+        "cost": {
+            "compile_seconds": 0.0,
+            "compile_wall_seconds": 0.0,
+            "num_compiled": 0,
+            "gpu_seconds": 0.0,
+            "wall_seconds": 0.0,
+            "num_launches": 0,
+            "num_rounds": 0,
+            "peak_bytes": 0,
+            "workers_replaced": 0,
+        },
         "host": "node1",
-        "toolchain": "tileiras 13.5",
         "unix_seconds": 1764000000,
         "conditions": {
             "sm_clock_mhz": 1980,
@@ -97,11 +123,11 @@ def record(kernel: str, key: str, axes: Axes, candidates: List[Dict[str, Any]], 
 
 
 def baseline(axes: Axes) -> Dict[str, Any]:
-    return {"config": config(axes), "variant": "tile", "artifact": "0" * 32}
+    return candidate(axes, "not_measured", variant="tile")
 
 
 def write(path: pathlib.Path, records: List[Dict[str, Any]]) -> pathlib.Path:
-    path.write_text(json.dumps({"format": "tuneonce-records", "version": 5, "records": records}))
+    path.write_text(json.dumps({"format": "tuneonce-records", "version": 6, "records": records}))
     return path
 
 

@@ -4,7 +4,7 @@
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 class AssumptionTest : public testing::CpuDeviceTest {
  protected:
   struct Listener : AutotuneObserver {
-    void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
+    void OnTuned(const std::string&, const std::string&, const TuningRecord& result) override {
       variant = result.best.variant;
     }
     void OnWarning(const std::string& line) override { warning = line; }

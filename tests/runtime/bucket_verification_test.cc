@@ -110,7 +110,7 @@ TEST_F(BucketVerificationTest, AConfigThatIsIncorrectAnywhereInTheBucketIsNotSel
       const TuningRecord record = OnlyRecord();
       for (const CandidateOutcome& outcome : record.candidates) {
         if (!outcome.failed()) continue;
-        EXPECT_EQ(outcome.kind, CandidateOutcome::Kind::kWrongResult);
+        EXPECT_EQ(outcome.kind, OutcomeKind::kWrongResult);
       }
     }
   }

@@ -22,7 +22,7 @@
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -32,7 +32,7 @@ using testing::View;
 class CallableTest : public testing::CpuDeviceTest {
  protected:
   struct Listener : AutotuneObserver {
-    void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
+    void OnTuned(const std::string&, const std::string&, const TuningRecord& result) override {
       best.push_back(result.best.config.ToString());
     }
     void OnTuneFailed(const std::string&, const std::string&, const Status& status) override {
@@ -104,9 +104,9 @@ TEST_F(CallableTest, ARecordServesWithoutASearchAndWithoutAnArtifact) {
     ASSERT_OK(Launch(kernel, 1000));
   }
   TuningRecord record = (*policy_.store->List())[0];
-  EXPECT_EQ(record.variant, "callable");
-  EXPECT_EQ(record.config.ToString(), "WORK=1");
-  EXPECT_EQ(record.artifact, Fingerprint());
+  EXPECT_EQ(record.best.variant, "callable");
+  EXPECT_EQ(record.best.config.ToString(), "WORK=1");
+  EXPECT_EQ(record.best.artifact, Fingerprint());
   EXPECT_EQ(record.baseline->variant, "callable");
   policy_.store = *SqliteStore::Open(options);
   fast_ = slow_ = 0;

@@ -15,7 +15,7 @@
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -105,14 +105,14 @@ TEST_F(CodeAssumptionTest, AnotherVariantIsUsedWhereTheCodeDoesNotSuit) {
   {
     TunedKernel kernel = Create(Doubled({16}, /*has_plain=*/true));
     EXPECT_OK(Launch(kernel, 64));
-    EXPECT_EQ((*policy_.store->List())[0].variant, "tile");
+    EXPECT_EQ((*policy_.store->List())[0].best.variant, "tile");
     EXPECT_OK(Launch(kernel, 60));
     EXPECT_EQ(kernel.counters().tunes, 1) << "the key's fallback runs";
   }
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create(Doubled({16}, /*has_plain=*/true).Key(KeyOf("N")));
   EXPECT_OK(Launch(kernel, 60));
-  EXPECT_EQ((*policy_.store->List())[0].variant, "plain");
+  EXPECT_EQ((*policy_.store->List())[0].best.variant, "plain");
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
@@ -131,7 +131,7 @@ TEST_F(CodeAssumptionTest, OneConfigFailsAndTheSearchGoesOn) {
   TunedKernel kernel = Create(Doubled({4, 16, 1}));
   EXPECT_OK(Launch(kernel, 60));
   const TuningRecord record = (*policy_.store->List())[0];
-  EXPECT_NE(*record.config.Find("ASSUME"), AxisValue(std::int64_t{16}));
+  EXPECT_NE(*record.best.config.Find("ASSUME"), AxisValue(std::int64_t{16}));
   EXPECT_EQ(tile_->num_compiles(), 3);
 }
 

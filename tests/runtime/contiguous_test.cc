@@ -6,7 +6,7 @@
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -89,7 +89,7 @@ TEST_F(ContiguousTest, ASearchOnItsOwnRefusesItToo) {
   const float factor = 2;
   TensorView gaps = TensorView::Strided(x.data(), DType::kFloat32, &n, &two, 1);
   TensorView out = testing::View(y);
-  Result<TuningResult> result =
+  Result<TuningRecord> result =
       exhaustive_search(testing::ScaleKernel().Definition(), stream_->get(), {gaps, out, factor}, SearchOptions());
   EXPECT_FALSE(result.ok());
   EXPECT_NE(result.status().message().find("dimension 0 of 'x' has stride 2"), std::string::npos)

@@ -9,7 +9,7 @@
 #include "testing/device_test.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -25,7 +25,7 @@ KernelSource Times(const std::string& type, const std::string& factor) {
 class DTypeVariantTest : public testing::CpuDeviceTest {
  protected:
   struct Listener : AutotuneObserver {
-    void OnTuned(const std::string&, const std::string& key, const TuningResult& result) override {
+    void OnTuned(const std::string&, const std::string& key, const TuningRecord& result) override {
       tuned.push_back(result.best.variant + " at " + key);
     }
     std::vector<std::string> tuned;

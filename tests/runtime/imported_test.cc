@@ -63,7 +63,7 @@ class ImportedTest : public testing::TunedScaleTest {
     record.key = key_;
     record.key.driver_version = 0;
     record.key.key_words[0] = static_cast<std::uint64_t>(n);
-    record.config = config;
+    record.best.config = config;
     record.reason = SelectionReason::kImported;
     return record;
   }
@@ -110,7 +110,7 @@ TEST_F(ImportedTest, ItIsComparedWithTheBaselineOnceAndThenServes) {
   EXPECT_EQ(plan.action, LaunchPlan::Action::kSelected);
   EXPECT_EQ(plan.origin, Origin::kImported);
   ASSERT_NE(plan.record, nullptr);
-  EXPECT_GT(plan.record->measurement.num_samples, 0);
+  EXPECT_GT(plan.record->best.measurement.num_samples, 0);
   // It is remembered as one that ran here, and serves without another comparison.
   ASSERT_EQ(policy_.store->List()->size(), 2u);
   EXPECT_EQ(policy_.store->List()->back().candidates.size(), 2u) << "itself and the baseline";

@@ -153,7 +153,7 @@ TEST_F(KeyBucketsTest, AGuardIsAskedForTheLaunchsOwnDimsBelowAndAboveWhatWasTune
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel other = Create(Bucketed(KeyOf("N").Buckets({1000, 1200})));
   Launch(other, 1050);
-  EXPECT_EQ((*policy_.store->List())[0].config[scale_.work], 100);
+  EXPECT_EQ((*policy_.store->List())[0].best.config[scale_.work], 100);
 }
 
 TEST_F(KeyBucketsTest, WithoutMemoryForTheBoundItIsTunedAtTheShapeAtHand) {

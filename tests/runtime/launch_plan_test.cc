@@ -100,7 +100,7 @@ TEST_F(LaunchPlanTest, AMissSearchesThenTheSelectionIsReadyAndSaysHowSureItIs) {
   EXPECT_EQ(WorkOf(plan), 1);
   EXPECT_EQ(plan.variant, kernel.definition().variants().front().name);
   ASSERT_NE(plan.record, nullptr);
-  EXPECT_GT(plan.record->measurement.mean_us, 0);
+  EXPECT_GT(plan.record->best.measurement.mean_us, 0);
   EXPECT_TRUE(plan.record->is_complete);
   EXPECT_EQ(plan.record->timer, "work");
   EXPECT_TRUE(plan.record->candidates.empty()) << "kept for each key: without the others";
@@ -158,8 +158,8 @@ TEST_F(LaunchPlanTest, ACompleteShippedRecordServesThoughTheUsersOwnWasCutShort)
   const TuningRecord complete = tuned->List()->front();
   TuningRecord cut_short = complete;
   cut_short.is_complete = false;
-  cut_short.config = complete.baseline->config;
-  ASSERT_FALSE(cut_short.config.IsSame(complete.config));
+  cut_short.best.config = complete.baseline->config;
+  ASSERT_FALSE(cut_short.best.config.IsSame(complete.best.config));
   for (bool of_another_driver : {false, true}) {
     for (Mode mode : {Mode::kTuneOnMiss, Mode::kStoredOnly}) {
       SCOPED_TRACE(of_another_driver);
@@ -175,7 +175,7 @@ TEST_F(LaunchPlanTest, ACompleteShippedRecordServesThoughTheUsersOwnWasCutShort)
       EXPECT_EQ(plan.origin, Origin::kShipped);
       EXPECT_EQ(plan.match, of_another_driver ? RecordMatch::kOtherDriver : RecordMatch::kExact);
       ASSERT_TRUE(plan.config.has_value());
-      EXPECT_TRUE(plan.config->IsSame(complete.config));
+      EXPECT_TRUE(plan.config->IsSame(complete.best.config));
       Launch(kernel, 1000);
       EXPECT_EQ(kernel.counters().stored_hits, 1);
       EXPECT_EQ(kernel.counters().tunes, 0);
@@ -327,7 +327,7 @@ TEST_F(LaunchPlanTest, WhatIsPinnedOrImportedForAKeyServesItsCallsThatLeaveAVari
          TuningRecord record;
          record.key = of_search.key;
          record.key.driver_version = 0;
-         record.config = of_search.config;
+         record.best.config = of_search.best.config;
          record.reason = SelectionReason::kImported;
          EXPECT_OK(policy_.store->Put(record));
        },

@@ -17,8 +17,8 @@ namespace tuneonce {
 namespace {
 
 struct LastResult : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
-  TuningResult result;
+  void OnTuned(const std::string&, const std::string&, const TuningRecord& tuned) override { result = tuned; }
+  TuningRecord result;
 };
 
 class NamedSpaceTest : public testing::CpuDeviceTest, public ::testing::WithParamInterface<bool> {
@@ -62,10 +62,10 @@ class NamedSpaceTest : public testing::CpuDeviceTest, public ::testing::WithPara
 TEST_P(NamedSpaceTest, ItTunesOverTheFamilysConfigsOfThisDeviceTimesTheAddedAxis) {
   TunedKernel kernel = Create(GetParam());
   ExpectProduct(kernel, 130, 70, 33);
-  const TuningResult& result = observer_->result;
-  EXPECT_EQ(result.successes.size() + result.failures.size() + result.duplicates.size(), 8u)
+  const TuningRecord& result = observer_->result;
+  EXPECT_EQ(result.successes().size() + result.failures().size() + result.duplicates().size(), 8u)
       << "four tiles, two orders";
-  EXPECT_TRUE(result.failures.empty());
+  EXPECT_TRUE(result.failures().empty());
   ASSERT_TRUE(result.baseline.has_value());
   EXPECT_EQ(result.baseline->config.ToString(), "TILE_M=128, TILE_N=128, TILE_K=64, occupancy=1, num_ctas=1, ORDER=0");
   ExpectProduct(kernel, 130, 70, 33);
@@ -75,7 +75,7 @@ TEST_P(NamedSpaceTest, ItTunesOverTheFamilysConfigsOfThisDeviceTimesTheAddedAxis
 TEST_P(NamedSpaceTest, AShapeThatFillsNoLargeTileIsTunedOverTheSmallOnes) {
   TunedKernel kernel = Create(GetParam());
   ExpectProduct(kernel, 5, 64, 33);
-  EXPECT_EQ(observer_->result.successes.size() + observer_->result.duplicates.size(), 2u);
+  EXPECT_EQ(observer_->result.successes().size() + observer_->result.duplicates().size(), 2u);
   EXPECT_EQ(observer_->result.baseline->config.ToString(),
             "TILE_M=64, TILE_N=64, TILE_K=64, occupancy=1, num_ctas=1, ORDER=0");
 }

@@ -84,18 +84,18 @@ TEST_F(OptionAxisTest, TheFasterOptionWinsWithinTheDeclaredToleranceOnly) {
 
 TEST_F(OptionAxisTest, WhatTheCompilerDoesNotTakeIsADuplicateAndReportsNameTheOption) {
   DeviceBuffer x = Floats(std::vector<float>(kElements, 1)), y = Floats(std::vector<float>(kElements, 0));
-  Result<TuningResult> result =
+  Result<TuningRecord> result =
       exhaustive_search(Twice(Tolerance{0, 1e-3, 0}), stream_->get(), {View(x), View(y)}, policy_.search);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "use_fast_math=true, maxrregcount=0");
-  ASSERT_EQ(result->duplicates.size(), 2u);
-  EXPECT_EQ(result->duplicates[0].config.ToString(), "use_fast_math=false, maxrregcount=32");
+  ASSERT_EQ(result->duplicates().size(), 2u);
+  EXPECT_EQ(result->duplicates()[0].config.ToString(), "use_fast_math=false, maxrregcount=32");
   const char* note =
       "no compiler of these candidates has the option 'maxrregcount', so the values of this axis make duplicate "
       "configs";
   EXPECT_EQ(std::count(result->notes.begin(), result->notes.end(), note), 1);
   for (const std::string& each : result->notes) EXPECT_EQ(each.find("use_fast_math"), std::string::npos) << each;
-  EXPECT_EQ(result->successes.size(), 2u);
+  EXPECT_EQ(result->successes().size(), 2u);
   EXPECT_NE(SummaryTable(*result).find("use_fast_math=true"), std::string::npos);
 }
 
@@ -112,7 +112,7 @@ TEST_F(OptionAxisTest, ASelectionIsServedByTheNextProcessAndNotToAKernelWithOthe
   Result<std::vector<TuningRecord>> records = policy_.store->List();
   ASSERT_OK(records);
   ASSERT_EQ(records->size(), 1u);
-  EXPECT_EQ(records->front().config.Kind(0), AxisKind::kOption);
+  EXPECT_EQ(records->front().best.config.Kind(0), AxisKind::kOption);
   KernelDefinition other = Twice(Tolerance{0, 1e-3, 0});
   SearchSpace space;
   space.AddBoolOptionAxis("use_fast_math");
@@ -138,7 +138,7 @@ TEST_F(OptionAxisTest, ASearchWithoutADefinitionTakesThemToo) {
         [](const Config&) { return KernelSource::CpuCpp(kTwice, "twice"); }, arguments, nullptr, policy_.search);
   };
   EXPECT_ERROR(search(std::nullopt), StatusCode::kInvalidArgument, "may change the results of 'argument 2'");
-  Result<TuningResult> result = search(Tolerance{0, 1e-3, 0});
+  Result<TuningRecord> result = search(Tolerance{0, 1e-3, 0});
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "use_fast_math=true");
 }
@@ -286,7 +286,7 @@ TEST_F(OptionAxisTest, MathOfTileIrIsRacedWithinTheDeclaredTolerance) {
     Result<std::vector<TuningRecord>> records = policy_.store->List();
     ASSERT_OK(records);
     const bool is_there = std::any_of(records->begin(), records->end(), [&](const TuningRecord& record) {
-      return record.config.ToString() == each.winner;
+      return record.best.config.ToString() == each.winner;
     });
     EXPECT_TRUE(is_there) << each.winner;
   }

@@ -77,7 +77,7 @@ TEST_F(PinTest, APinnedConfigTakesTheSelectionsPlaceAndGivesItBack) {
   EXPECT_EQ(plan.config->ToString(), "TILE=256, WORK=100");
   ASSERT_NE(plan.record, nullptr);
   EXPECT_EQ(plan.record->reason, SelectionReason::kPinned);
-  EXPECT_GT(plan.record->measurement.mean_us, 0) << "what the search measured of it is known";
+  EXPECT_GT(plan.record->best.measurement.mean_us, 0) << "what the search measured of it is known";
   EXPECT_EQ(kernel.counters().tunes, 1);
   // Another key is not concerned.
   EXPECT_EQ(Explain(kernel, 2000).action, LaunchPlan::Action::kSearch);
@@ -130,7 +130,7 @@ TEST_F(PinTest, ValuesThatNoAxisListsMayBePinned) {
   TuningRecord record;
   ASSERT_OK(kernel.Pin({{"N", 2000}}, {{"TILE", 256}, {"WORK", 1}}, PinFor::kStore));
   record = policy_.store->List()->front();
-  record.config = Config::Of(
+  record.best.config = Config::Of(
       {{"TILE", AxisKind::kStructural, std::int64_t{500}}, {"WORK", AxisKind::kStructural, std::int64_t{7}}});
   ASSERT_OK(policy_.store->Put(record));
   EXPECT_EQ(Explain(Create(), 2000).action, LaunchPlan::Action::kSearch);
@@ -347,11 +347,11 @@ TEST_F(PinTest, RetuneReplacesSelectionAndRecord) {
   Launch(kernel, 1000);
   TuningRecord record = policy_.store->List()->front();
   // A selection that was made in other times.
-  record.config = record.baseline->config;
+  record.best.config = record.baseline->config;
   record.host = "elsewhere";
-  record.artifact = record.baseline->artifact;
+  record.best.artifact = record.baseline->artifact;
   for (const CandidateOutcome& candidate : record.candidates) {
-    if (candidate.config.IsSame(record.config)) record.identity = candidate.identity;
+    if (candidate.config.IsSame(record.best.config)) record.best.identity = candidate.identity;
   }
   ASSERT_OK(policy_.store->Put(record));
   TunedKernel stale = Create();

@@ -35,7 +35,7 @@ TEST_F(PointerTableTest, InTheBackgroundItIsTunedOnWhatTheLaunchHad) {
   std::vector<TuningRecord> records = *policy_.store->List();
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].inputs, TunedInputs::kCaller);
-  EXPECT_EQ(records[0].config.ToString(), "KIND=1");
+  EXPECT_EQ(records[0].best.config.ToString(), "KIND=1");
   ExpectWorks(kernel, {5, 2, 7});
   EXPECT_EQ(kernel.counters().hits, 1);
 }

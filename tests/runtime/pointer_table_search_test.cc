@@ -48,7 +48,7 @@ TEST_F(PointerTableTest, IsNotIsolatedAndSaysSo) {
   auto search = [&] {
     return exhaustive_search(Doubled(), stream_->get(), {x.table(), View(sizes), y.table()}, policy_.search);
   };
-  Result<TuningResult> here = search();
+  Result<TuningRecord> here = search();
   ASSERT_OK(here);
   ASSERT_FALSE(here->notes.empty());
   EXPECT_EQ(here->notes.back(),

@@ -16,7 +16,7 @@
 #include "tuneonce/search_options.h"
 #include "tuneonce/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -70,8 +70,8 @@ TEST_F(PrecompiledTest, FilesInATunedLaunchOut) {
     EXPECT_EQ(kernel.counters().stored_hits, is_restart ? 1 : 0);
   }
   TuningRecord record = (*policy.store->List())[0];
-  EXPECT_EQ(*record.config.Find("WORK"), AxisValue(std::int64_t{1}));
-  EXPECT_EQ(record.variant, "cubin");
+  EXPECT_EQ(*record.best.config.Find("WORK"), AxisValue(std::int64_t{1}));
+  EXPECT_EQ(record.best.variant, "cubin");
   // Other content is another kernel.
   ASSERT_OK(WriteFile(folder_.path() + "/scale.256x1.so", *ReadFile(folder_.path() + "/scale.64x1.so")));
   TunedKernel changed = *TunedKernel::Create(Definition(), policy);
@@ -89,14 +89,14 @@ TEST_F(PrecompiledTest, AConfigWithoutAFileFailsByItsName) {
   SearchOptions options;
   options.timer = &timer;
   options.quiet = true;
-  Result<TuningResult> result = exhaustive_search(Definition(), stream_->get(), {x_view, y_view, factor}, options);
+  Result<TuningRecord> result = exhaustive_search(Definition(), stream_->get(), {x_view, y_view, factor}, options);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "TILE=64, WORK=1");
-  ASSERT_EQ(result->failures.size(), 2u);
-  for (const Failure& failure : result->failures) EXPECT_EQ(failure.kind, FailureKind::kCompile);
-  EXPECT_NE(result->failures[0].message.find("the image is not a shared object"), std::string::npos)
-      << result->failures[0].message;
-  EXPECT_NE(result->failures[1].message.find("/scale.256x1.so"), std::string::npos) << result->failures[1].message;
+  ASSERT_EQ(result->failures().size(), 2u);
+  for (const CandidateOutcome& failure : result->failures()) EXPECT_EQ(failure.kind, OutcomeKind::kCompile);
+  EXPECT_NE(result->failures()[0].message.find("the image is not a shared object"), std::string::npos)
+      << result->failures()[0].message;
+  EXPECT_NE(result->failures()[1].message.find("/scale.256x1.so"), std::string::npos) << result->failures()[1].message;
 }
 
 }  // namespace

@@ -252,7 +252,7 @@ TEST_F(RecordTrustTest, ARecordSaysWhatItWasVerifiedUnder) {
   EXPECT_EQ(record.verification.outputs[0].absolute, Tolerance::Of(kFloat32).absolute);
   ASSERT_EQ(record.verification.extents.size(), 1u);
   EXPECT_EQ(record.verification.extents[0].dim, "M");
-  EXPECT_NE(record.identity, Fingerprint());
+  EXPECT_NE(record.best.identity, Fingerprint());
   for (const CandidateOutcome& outcome : record.candidates) EXPECT_NE(outcome.identity, Fingerprint());
 }
 

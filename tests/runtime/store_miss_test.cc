@@ -87,7 +87,7 @@ const std::vector<MissCase>& Cases() {
        },
        &Counters::misses_other_source, ""},
       {RecordMiss::kIncomplete, [](TuningRecord& r) { r.is_complete = false; }, &Counters::misses_incomplete, ""},
-      {RecordMiss::kRefused, [](TuningRecord& r) { r.config = testing::NamedConfig("none"); },
+      {RecordMiss::kRefused, [](TuningRecord& r) { r.best.config = testing::NamedConfig("none"); },
        &Counters::misses_refused, "none} is not a config of the kernel"},
   };
   return *cases;

@@ -15,7 +15,7 @@
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -77,12 +77,12 @@ long Count(const std::vector<Json>& events, const std::string& category, const s
 
 struct KeepResult : AutotuneObserver {
   // Called by each thread that tuned.
-  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override {
+  void OnTuned(const std::string&, const std::string&, const TuningRecord& tuned) override {
     std::lock_guard lock(mutex);
     result = tuned;
   }
   std::mutex mutex;
-  TuningResult result;  // Of the last search; read when none runs.
+  TuningRecord result;  // Of the last search; read when none runs.
 };
 
 class TraceTest : public testing::TunedScaleTest {
@@ -104,7 +104,7 @@ TEST_F(TraceTest, ItShowsAllThatASearchDidAndItsSumsAreTheCosts) {
   Launch(kernel, 1000);
   std::vector<Json> events = CheckedEvents(runtime_->EndTrace());
   const TuningCost& cost = observer_->result.cost;
-  ASSERT_EQ(observer_->result.successes.size(), 4u);
+  ASSERT_EQ(observer_->result.successes().size(), 4u);
   EXPECT_EQ(Count(events, "compile"), 4);
   EXPECT_EQ(cost.num_compiled, 4);
   EXPECT_NEAR(Sum(events, "compile", "compile_s"), cost.compile_seconds, 1e-9);

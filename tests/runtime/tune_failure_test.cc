@@ -25,7 +25,7 @@
 #include "tuneonce/stream.h"
 #include "tuneonce/timer.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -49,7 +49,7 @@ void ExpectEnds(const std::function<void()>& work) {
 class TuneFailureTest : public testing::CpuDeviceTest {
  protected:
   struct Listener : AutotuneObserver {
-    void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
+    void OnTuned(const std::string&, const std::string&, const TuningRecord& result) override {
       std::lock_guard<std::mutex> lock(mutex);
       chosen = result.best.config.ToString();
     }

@@ -26,7 +26,7 @@
 #include "tuneonce/timer.h"
 #include "tuneonce/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -102,7 +102,7 @@ class ThrowingObserver final : public AutotuneObserver {
  public:
   explicit ThrowingObserver(const Thrower& thrower) : thrower_(thrower) {}
   void OnTuneBegin(const std::string&, const std::string&) override { thrower_.Call("OnTuneBegin"); }
-  void OnTuned(const std::string&, const std::string&, const TuningResult&) override { thrower_.Call("OnTuned"); }
+  void OnTuned(const std::string&, const std::string&, const TuningRecord&) override { thrower_.Call("OnTuned"); }
   void OnTuneFailed(const std::string&, const std::string&, const Status& why) override {
     std::lock_guard<std::mutex> lock(mutex);
     reasons.push_back(why.message());

@@ -17,7 +17,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/stream.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -27,12 +27,12 @@ using testing::View;
 class TunedKernelTest : public testing::CpuDeviceTest {
  protected:
   struct Listener : AutotuneObserver {
-    void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
+    void OnTuned(const std::string&, const std::string&, const TuningRecord& result) override {
       std::lock_guard<std::mutex> lock(mutex);
       results.push_back(result);
     }
     std::mutex mutex;
-    std::vector<TuningResult> results;
+    std::vector<TuningRecord> results;
   };
 
   TunedKernelTest() {
@@ -56,7 +56,7 @@ class TunedKernelTest : public testing::CpuDeviceTest {
   testing::ScaleKernel scale_;
   AutotunePolicy policy_;
   std::shared_ptr<Listener> observer_ = std::make_shared<Listener>();
-  std::vector<TuningResult>& results_ = observer_->results;
+  std::vector<TuningRecord>& results_ = observer_->results;
 };
 
 TEST_F(TunedKernelTest, TunesOncePerKeyAndThenHits) {
@@ -381,7 +381,7 @@ TEST_F(TunedKernelTest, KernelsCanShareOneSelection) {
 TEST_F(TunedKernelTest, TheObserverHearsWhatMissesDo) {
   struct Log : AutotuneObserver {
     void OnTuneBegin(const std::string& kernel, const std::string& key) override { Say("begin", kernel, key); }
-    void OnTuned(const std::string& kernel, const std::string& key, const TuningResult&) override {
+    void OnTuned(const std::string& kernel, const std::string& key, const TuningRecord&) override {
       Say("tuned", kernel, key);
       throw std::runtime_error("must not matter");
     }

@@ -81,7 +81,7 @@ TEST_F(TunedStoreTest, ARestartServesWithoutASearchAndWithoutACompiler) {
   TuningRecord record = (*policy_.store->List())[0];
   EXPECT_EQ(record.baseline->config.ToString(), "TILE=64, WORK=100");
   EXPECT_EQ(record.timer, "events");
-  EXPECT_NE(record.artifact, Fingerprint());
+  EXPECT_NE(record.best.artifact, Fingerprint());
   EXPECT_FALSE(record.host.empty());
   policy_.store = OpenStore(path_);
   policy_.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
@@ -275,7 +275,7 @@ TEST_F(TunedStoreTest, AConfigThatIsGoneMeansANewSearch) {
     ASSERT_OK(Launch(kernel, 1000));
   }
   TuningRecord record = (*store->List())[0];
-  record.config = Config::Of({{"TILE", AxisKind::kStructural, std::int64_t{12345}}});
+  record.best.config = Config::Of({{"TILE", AxisKind::kStructural, std::int64_t{12345}}});
   ASSERT_OK(store->Put(record));
   TunedKernel kernel = Create();
   ASSERT_OK(Launch(kernel, 1000));

@@ -9,7 +9,7 @@
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 extern "C" {
 /// 100 for the fast variant, plus the value of its axis.

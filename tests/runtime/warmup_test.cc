@@ -12,7 +12,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -22,7 +22,7 @@ using testing::View;
 class WarmupTest : public testing::CpuDeviceTest {
  protected:
   struct Listener : AutotuneObserver {
-    void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
+    void OnTuned(const std::string&, const std::string&, const TuningRecord& result) override {
       chosen = result.best.config.ToString();
     }
     std::string chosen;

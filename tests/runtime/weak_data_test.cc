@@ -156,7 +156,7 @@ TEST_F(WeakDataTest, WhereNoDataCanBeGeneratedTheSelectionServesThisProcessAndIs
     const std::vector<TuningRecord> records = *policy_.store->List();
     if (is_declared) {
       ASSERT_EQ(records.size(), 1u);
-      EXPECT_EQ(std::get<std::int64_t>(*records[0].config.Find("CONFIG")), 0);
+      EXPECT_EQ(std::get<std::int64_t>(*records[0].best.config.Find("CONFIG")), 0);
     } else {
       EXPECT_EQ(records.size(), 0u);
       EXPECT_NE(warnings_->lines.find("the inputs cannot reveal an incorrect result"), std::string::npos)

@@ -17,7 +17,7 @@
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -35,16 +35,16 @@ class CallableSearchTest : public testing::CpuDeviceTest {
   }
 
   /// y = x * 2, with x = 3; checks that nothing of the caller's changed.
-  Result<TuningResult> Search(const KernelDefinition& definition) {
+  Result<TuningRecord> Search(const KernelDefinition& definition) {
     DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
     TensorView x_view = View(x), y_view = View(y);
     float factor = 2;
-    Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {x_view, y_view, factor}, options_);
+    Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {x_view, y_view, factor}, options_);
     EXPECT_EQ(Read(x), std::vector<float>(kN, 3)) << "the caller's input is untouched";
     EXPECT_EQ(Read(y), std::vector<float>(kN, 7)) << "the caller's output is untouched";
     return result;
   }
-  Result<TuningResult> Search(const Variant::LaunchFn& launcher) { return Search(tactics_->Definition(launcher)); }
+  Result<TuningRecord> Search(const Variant::LaunchFn& launcher) { return Search(tactics_->Definition(launcher)); }
 
   testing::WorkTimer timer_;
   SearchOptions options_;
@@ -53,12 +53,12 @@ class CallableSearchTest : public testing::CpuDeviceTest {
 
 TEST_F(CallableSearchTest, TheFasterTacticWinsUncompiledAndVerified) {
   options_.timer = &timer_;
-  Result<TuningResult> result = Search(tactics_->Definition());
+  Result<TuningRecord> result = Search(tactics_->Definition());
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config[tactics_->work], 1);
   EXPECT_EQ(result->best.variant, "callable");
   EXPECT_EQ(result->best.artifact, Fingerprint());
-  EXPECT_EQ(result->successes.size(), 2u);
+  EXPECT_EQ(result->successes().size(), 2u);
   EXPECT_EQ(result->cost.num_compiled, 0);
   EXPECT_GE(result->cost.num_launches, 6) << "each ran twice to be checked, and once at least in the race";
   EXPECT_EQ(result->timer, "work");
@@ -69,12 +69,12 @@ TEST_F(CallableSearchTest, TheFasterTacticWinsUncompiledAndVerified) {
 
 TEST_F(CallableSearchTest, TwoTacticsThatAreTheSameAreNoDuplicates) {
   testing::ScaleTactics& tactics = *tactics_;
-  Result<TuningResult> result = Search([&](CUstream stream, const Config&, const CallArguments& a) {
+  Result<TuningRecord> result = Search([&](CUstream stream, const Config&, const CallArguments& a) {
     return tactics.Run(stream, 1, a.tensor(0), a.tensor(1), a.scalar<float>(2), a.dim("N"));
   });
   ASSERT_OK(result);
-  EXPECT_EQ(result->successes.size(), 2u);
-  EXPECT_TRUE(result->duplicates.empty()) << "what the host does cannot be compared";
+  EXPECT_EQ(result->successes().size(), 2u);
+  EXPECT_TRUE(result->duplicates().empty()) << "what the host does cannot be compared";
 }
 
 /// What a launcher may do wrong at WORK=1, what becomes of that config, and what the result says of it.
@@ -82,7 +82,7 @@ TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
   testing::ScaleTactics& tactics = *tactics_;
   struct Case {
     Variant::LaunchFn wrong;
-    FailureKind kind;
+    OutcomeKind kind;
     std::string part;
   };
   auto run = [&](CUstream stream, const TensorView& x, const TensorView& y, float factor, std::int64_t n) {
@@ -95,52 +95,52 @@ TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
   const std::string kWho = "kernel 'scale': the launcher of variant 'callable'";
   std::vector<Case> cases = {
       {[](CUstream, const Config&, const CallArguments&) { return UnimplementedError("no such tactic"); },
-       FailureKind::kLaunch, kWho + ": no such tactic"},
+       OutcomeKind::kLaunch, kWho + ": no such tactic"},
       {[](CUstream, const Config&, const CallArguments&) -> Status { throw std::runtime_error("out of luck"); },
-       FailureKind::kLaunch, kWho + " threw: out of luck"},
-      {[](CUstream, const Config&, const CallArguments&) -> Status { throw 7; }, FailureKind::kLaunch,
+       OutcomeKind::kLaunch, kWho + " threw: out of luck"},
+      {[](CUstream, const Config&, const CallArguments&) -> Status { throw 7; }, OutcomeKind::kLaunch,
        "threw something that is not a std::exception"},
       {[](CUstream, const Config&, const CallArguments& a) {
          return a.tensor("q").data == nullptr ? Status() : InternalError("?");
        },
-       FailureKind::kLaunch,
+       OutcomeKind::kLaunch,
        "kernel 'scale': the launcher asked for the tensor 'q', but the kernel has no parameter of this name"},
       {[](CUstream, const Config&, const CallArguments& a) {
          return a.scalar<int>("factor") == 0 ? Status() : InternalError("?");
        },
-       FailureKind::kLaunch, "asked for the scalar 'factor' as int32; it is float32"},
+       OutcomeKind::kLaunch, "asked for the scalar 'factor' as int32; it is float32"},
       {[](CUstream, const Config&, const CallArguments& a) { return a.dim("M") == 0 ? Status() : InternalError("?"); },
-       FailureKind::kLaunch, "asked for the dim 'M', but the kernel has no dim of this name"},
-      {[](CUstream, const Config&, const CallArguments&) { return Status(); }, FailureKind::kRun,
+       OutcomeKind::kLaunch, "asked for the dim 'M', but the kernel has no dim of this name"},
+      {[](CUstream, const Config&, const CallArguments&) { return Status(); }, OutcomeKind::kRun,
        "launched nothing on the stream"},
       {[&](CUstream s, const Config&, const CallArguments& a) {
          return run(s, a.tensor(0), a.tensor(1), 5, a.dim("N"));
        },
-       FailureKind::kWrongResult, "elements differ from the reference"},
+       OutcomeKind::kWrongResult, "elements differ from the reference"},
       {[&](CUstream s, const Config&, const CallArguments& a) {
          return run(s, a.tensor(0), a.tensor(1), 2, a.dim("N") - 1);
        },
-       FailureKind::kNotWritten, "1 of 5000 elements were not written"},
+       OutcomeKind::kNotWritten, "1 of 5000 elements were not written"},
       {[&](CUstream s, const Config&, const CallArguments& a) {
          return run(s, a.tensor(1), a.tensor(0), 2, a.dim("N"));
        },
-       FailureKind::kWroteInput, "the kernel wrote to its input 'x'"},
+       OutcomeKind::kWroteInput, "the kernel wrote to its input 'x'"},
       {[&](CUstream s, const Config&, const CallArguments& a) {
          return run(s, a.tensor(0), at(a.tensor(1), 8), 2, a.dim("N"));
        },
-       FailureKind::kOutOfBounds, "it wrote "},
+       OutcomeKind::kOutOfBounds, "it wrote "},
   };
   for (const Case& each : cases) {
     SCOPED_TRACE(each.part);
     Variant::LaunchFn right = tactics.Launcher();
-    Result<TuningResult> result = Search([&](CUstream stream, const Config& c, const CallArguments& a) {
+    Result<TuningRecord> result = Search([&](CUstream stream, const Config& c, const CallArguments& a) {
       return c[tactics.work] == 1 ? each.wrong(stream, c, a) : right(stream, c, a);
     });
     ASSERT_OK(result);
     EXPECT_EQ(result->best.config[tactics.work], 100);
-    ASSERT_EQ(result->failures.size(), 1u);
-    EXPECT_EQ(result->failures[0].kind, each.kind) << result->failures[0].message;
-    EXPECT_NE(result->failures[0].message.find(each.part), std::string::npos) << result->failures[0].message;
+    ASSERT_EQ(result->failures().size(), 1u);
+    EXPECT_EQ(result->failures()[0].kind, each.kind) << result->failures()[0].message;
+    EXPECT_NE(result->failures()[0].message.find(each.part), std::string::npos) << result->failures()[0].message;
   }
 }
 
@@ -149,7 +149,7 @@ TEST_F(CallableSearchTest, TheFirstLaunchOfAConfigIsInNoCapture) {
     options_.verify = verify;
     std::map<std::int64_t, std::vector<bool>> captured;
     Variant::LaunchFn right = tactics_->Launcher();
-    Result<TuningResult> result = Search([&](CUstream stream, const Config& c, const CallArguments& a) {
+    Result<TuningRecord> result = Search([&](CUstream stream, const Config& c, const CallArguments& a) {
       captured[c[tactics_->work]].push_back(*StreamView(api(), stream).IsCapturing());
       return right(stream, c, a);
     });
@@ -185,9 +185,9 @@ TEST_F(CallableSearchTest, CallablesAndCodeRaceInOneSearch) {
           return tactics.Run(stream, callable_is_faster ? 1 : 100, a.tensor("x"), a.tensor("y"),
                              a.scalar<float>("factor"), a.dim("N"));
         }));
-    Result<TuningResult> result = Search(definition);
+    Result<TuningRecord> result = Search(definition);
     ASSERT_OK(result);
-    EXPECT_EQ(result->successes.size(), 2u);
+    EXPECT_EQ(result->successes().size(), 2u);
     EXPECT_EQ(result->best.variant, callable_is_faster ? "callable" : "code");
     EXPECT_EQ(result->baseline->variant, "code");
   }
@@ -205,13 +205,16 @@ TEST_F(CallableSearchTest, ACallableStandsInWhereNothingElseCompiles) {
       .AddVariant(code)
       .AddVariant(Callable(tactics_->Launcher()));
   options_.timer = &timer_;
-  Result<TuningResult> result = Search(both);
+  Result<TuningRecord> result = Search(both);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.variant, "callable");
   EXPECT_EQ(result->best.config[tactics_->work], 1);
-  ASSERT_EQ(result->substitutions.size(), 2u);
-  EXPECT_EQ(result->substitutions[0].variant, "callable");
-  EXPECT_EQ(result->substitutions[0].instead_of.variant, "code");
+  ASSERT_EQ(result->candidates.size(), 2u);
+  for (const CandidateOutcome& candidate : result->candidates) {
+    EXPECT_EQ(candidate.variant, "callable");
+    ASSERT_EQ(candidate.passed_over.size(), 1u);
+    EXPECT_EQ(candidate.passed_over[0].variant, "code");
+  }
 }
 
 TEST_F(CallableSearchTest, WithoutADefinitionArgumentsGoByIndex) {
@@ -225,7 +228,7 @@ TEST_F(CallableSearchTest, WithoutADefinitionArgumentsGoByIndex) {
                                       TrialArgument::Out(y.data(), y.bytes(), DType::kFloat32), 2.0f};
   };
   options_.timer = &timer_;
-  Result<TuningResult> result = exhaustive_search(tactics.space, stream_->get(), launch, arguments, options_);
+  Result<TuningRecord> result = exhaustive_search(tactics.space, stream_->get(), launch, arguments, options_);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config[tactics.work], 1);
   EXPECT_EQ(result->best.variant, "");
@@ -235,7 +238,7 @@ TEST_F(CallableSearchTest, WithoutADefinitionArgumentsGoByIndex) {
   auto undeclared = [&](CUstream stream, const Config& c, const CallArguments&) {
     return tactics.Run(stream, c[tactics.work], View(x), View(y), 2, kN);
   };
-  Result<TuningResult> unprotected = exhaustive_search(tactics.space, stream_->get(), undeclared, nullptr, options_);
+  Result<TuningRecord> unprotected = exhaustive_search(tactics.space, stream_->get(), undeclared, nullptr, options_);
   ASSERT_OK(unprotected);
   EXPECT_EQ(unprotected->best.config[tactics.work], 1);
   EXPECT_EQ(Read(y), std::vector<float>(kN, 6)) << "what is not declared is the caller's own";
@@ -246,18 +249,18 @@ TEST_F(CallableSearchTest, WithoutADefinitionArgumentsGoByIndex) {
 TEST_F(CallableSearchTest, BudgetsCancellationAndLimitsHoldAsForCode) {
   testing::ScaleTactics& tactics = *tactics_;
   options_.max_rounds = 3;
-  Result<TuningResult> few = Search(tactics.Definition());
+  Result<TuningRecord> few = Search(tactics.Definition());
   ASSERT_OK(few);
   EXPECT_LE(few->cost.num_rounds, 3);
   options_ = SearchOptions();
   options_.quiet = true;
   options_.race_budget_ms = 0;
-  Result<TuningResult> short_wall = Search(tactics.Definition());
+  Result<TuningRecord> short_wall = Search(tactics.Definition());
   ASSERT_OK(short_wall);
   EXPECT_EQ(short_wall->cost.num_rounds, 1);
   options_.race_budget_ms = 10000;
   options_.gpu_budget_ms = 0;
-  Result<TuningResult> short_gpu = Search(tactics.Definition());
+  Result<TuningRecord> short_gpu = Search(tactics.Definition());
   ASSERT_OK(short_gpu);
   EXPECT_LE(short_gpu->cost.num_rounds, 1);
   options_.gpu_budget_ms = 500;
@@ -326,9 +329,9 @@ TEST_F(CallableSearchTest, ALauncherMayUseATunedKernelButNotTuneIt) {
   };
   EXPECT_ERROR(Search(warms), StatusCode::kInternal, "warm it up before that search");
   ASSERT_OK(inner.Warmup(stream_->get(), {{{"N", kN}}}));
-  Result<TuningResult> result = Search(through_inner);
+  Result<TuningRecord> result = Search(through_inner);
   ASSERT_OK(result);
-  EXPECT_EQ(result->successes.size(), 2u);
+  EXPECT_EQ(result->successes().size(), 2u);
 }
 
 TEST_F(CallableSearchTest, AWorkspaceIsTheLaunchersAndGuarded) {
@@ -351,12 +354,12 @@ TEST_F(CallableSearchTest, AWorkspaceIsTheLaunchersAndGuarded) {
         TUNEONCE_RETURN_IF_ERROR(tactics.Run(stream, c[tactics.work], a.tensor("x"), half, 1, kN));
         return tactics.Run(stream, c[tactics.work], half, a.tensor("y"), a.scalar<float>("factor"), kN);
       }));
-  Result<TuningResult> result = Search(definition);
+  Result<TuningRecord> result = Search(definition);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config[tactics.work], 100);
-  ASSERT_EQ(result->failures.size(), 1u);
-  EXPECT_EQ(result->failures[0].kind, FailureKind::kOutOfBounds) << result->failures[0].message;
-  EXPECT_NE(result->failures[0].message.find("workspace"), std::string::npos) << result->failures[0].message;
+  ASSERT_EQ(result->failures().size(), 1u);
+  EXPECT_EQ(result->failures()[0].kind, OutcomeKind::kOutOfBounds) << result->failures()[0].message;
+  EXPECT_NE(result->failures()[0].message.find("workspace"), std::string::npos) << result->failures()[0].message;
 }
 
 TEST_F(CallableSearchTest, AVariantIsSourceOrLauncher) {
@@ -444,11 +447,11 @@ TUNEONCE_CPU_KERNEL(matmul);)";
     return TensorView::Contiguous(buffer.data(), DType::kFloat32, {kSize, kSize});
   };
   TensorView a_view = square(a), b_view = square(b), c_view = square(c);
-  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {a_view, b_view, c_view}, options_);
+  Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {a_view, b_view, c_view}, options_);
   ASSERT_OK(result);
-  EXPECT_EQ(result->successes.size(), 4u);
+  EXPECT_EQ(result->successes().size(), 4u);
   EXPECT_NE(result->best.variant, "naive");
-  EXPECT_EQ(result->successes.back().variant, "naive") << "it waits for memory at each step";
+  EXPECT_EQ(result->successes().back().variant, "naive") << "it waits for memory at each step";
   EXPECT_EQ(Read(c), values) << "the caller's output is untouched";
 }
 

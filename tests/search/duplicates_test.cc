@@ -6,7 +6,7 @@
 #include "testing/device_test.h"
 #include "testing/work_timer.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -36,7 +36,7 @@ class DuplicatesTest : public testing::CpuDeviceTest {
         .AddVariant(CpuCpp(kSource, "k", {}).KernelArgs({"x", "y", "N", "work", "memory"}));
     return definition;
   }
-  Result<TuningResult> Search(const KernelDefinition& definition) {
+  Result<TuningRecord> Search(const KernelDefinition& definition) {
     x_.emplace(Floats({1, 2, 3}));
     y_.emplace(Floats({0, 0, 0}));
     return exhaustive_search(definition, stream_->get(), {testing::View(*x_), testing::View(*y_)}, options_);
@@ -56,23 +56,23 @@ TEST_F(DuplicatesTest, ConfigsWhoseDerivedValuesDifferAreCandidatesOfTheirOwn) {
       {"a function",
        Derived("work", [work = work_](const Config& c, const Problem&) { return static_cast<int>(c[work]); })}};
   for (const auto& [name, derived] : forms) {
-    Result<TuningResult> result = Search(With(derived, Workspace("memory", Term(16))));
+    Result<TuningRecord> result = Search(With(derived, Workspace("memory", Term(16))));
     ASSERT_OK(result);
     EXPECT_EQ(result->best.config[work_], 20) << name << ": {WORK=1} is incorrect, and {WORK=100} slower";
-    EXPECT_EQ(result->failures.size(), 1u) << name;
-    EXPECT_EQ(result->duplicates.size(), 3u) << name << ": those that differ in UNUSED";
-    for (const Duplicate& duplicate : result->duplicates) {
-      EXPECT_EQ(duplicate.config[work_], duplicate.same_as[work_]) << name;
+    EXPECT_EQ(result->failures().size(), 1u) << name;
+    EXPECT_EQ(result->duplicates().size(), 3u) << name << ": those that differ in UNUSED";
+    for (const CandidateOutcome& duplicate : result->duplicates()) {
+      EXPECT_EQ(duplicate.config[work_], (*duplicate.same_as)[work_]) << name;
     }
   }
 }
 
 TEST_F(DuplicatesTest, ConfigsWhoseWorkspacesDifferAreCandidatesOfTheirOwn) {
-  Result<TuningResult> result =
+  Result<TuningRecord> result =
       Search(With(Derived("work", [](const Config&, const Problem&) { return 5; }), Workspace("memory", Term(work_))));
   ASSERT_OK(result);
-  EXPECT_EQ(result->successes.size(), 3u);
-  EXPECT_EQ(result->duplicates.size(), 3u);
+  EXPECT_EQ(result->successes().size(), 3u);
+  EXPECT_EQ(result->duplicates().size(), 3u);
 }
 
 TEST_F(DuplicatesTest, KernelsWithADescriptorThatTheHostFillsHaveNoDuplicates) {
@@ -87,9 +87,9 @@ TEST_F(DuplicatesTest, KernelsWithADescriptorThatTheHostFillsHaveNoDuplicates) {
       .Space(space_)
       .Grid(Grid::Fixed(1))
       .AddVariant(CpuCpp(kSource, "k", {}).KernelArgs({"x", "y", "N", "work", "memory"}));
-  Result<TuningResult> result = Search(definition);
+  Result<TuningRecord> result = Search(definition);
   ASSERT_OK(result);
-  EXPECT_EQ(result->duplicates.size(), 0u);
+  EXPECT_EQ(result->duplicates().size(), 0u);
   EXPECT_EQ(result->best.config[work_], 20);
 }
 
@@ -108,11 +108,11 @@ TEST_F(DuplicatesTest, TheSameCodeByVariantsThatTakeOtherParametersIsNoDuplicate
       .Grid(Grid::Fixed(1))
       .AddVariant(CpuCpp(kCopy, "c", {}).Named("forth").KernelArgs({"x", "y", "N"}))
       .AddVariant(CpuCpp(kCopy, "c", {}).Named("back").KernelArgs({"y", "x", "N"}));
-  Result<TuningResult> result = Search(definition);
+  Result<TuningRecord> result = Search(definition);
   ASSERT_OK(result);
-  EXPECT_EQ(result->duplicates.size(), 0u);
-  ASSERT_EQ(result->failures.size(), 1u);
-  EXPECT_EQ(result->failures[0].kind, FailureKind::kWrongResult);
+  EXPECT_EQ(result->duplicates().size(), 0u);
+  ASSERT_EQ(result->failures().size(), 1u);
+  EXPECT_EQ(result->failures()[0].kind, OutcomeKind::kWrongResult);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -23,7 +23,7 @@ class ExhaustiveSearchTest : public testing::CpuDeviceTest {
  protected:
   ExhaustiveSearchTest() { options_.quiet = true; }
 
-  Result<TuningResult> Search(const KernelDefinition& definition, const DeviceBuffer& x, const DeviceBuffer& y) {
+  Result<TuningRecord> Search(const KernelDefinition& definition, const DeviceBuffer& x, const DeviceBuffer& y) {
     TensorView x_view = View(x);
     TensorView y_view = View(y);
     return exhaustive_search(definition, stream_->get(), {x_view, y_view, factor_}, options_);
@@ -39,11 +39,11 @@ TEST_F(ExhaustiveSearchTest, FindsTheConfigThatDoesLessWorkAndTouchesNothing) {
   DeviceBuffer x = Floats(std::vector<float>(20000, 3));
   DeviceBuffer y = Floats(std::vector<float>(20000, 7));
   options_.timer = &timer_;
-  Result<TuningResult> result = Search(scale_.Definition(), x, y);
+  Result<TuningRecord> result = Search(scale_.Definition(), x, y);
   ASSERT_OK(result);
-  EXPECT_EQ(result->successes.size(), 4u);
+  EXPECT_EQ(result->successes().size(), 4u);
   EXPECT_EQ(result->best.config[scale_.work], 1) << "a hundredth of the work";
-  EXPECT_EQ(result->successes.back().config[scale_.work], 100);
+  EXPECT_EQ(result->successes().back().config[scale_.work], 100);
   EXPECT_GE(*result->speedup_over_baseline, 1.0);
   EXPECT_GT(result->cost.num_launches, 0);
   EXPECT_EQ(Read(y), std::vector<float>(20000, 7)) << "the caller's data is untouched";
@@ -53,7 +53,7 @@ TEST_F(ExhaustiveSearchTest, TheEngineAloneTakesTheSeedsFunctions) {
   DeviceBuffer x = Floats(std::vector<float>(5000, 3));
   DeviceBuffer y = Floats(std::vector<float>(5000, 7));
   options_.timer = &timer_;
-  Result<TuningResult> result = exhaustive_search(
+  Result<TuningRecord> result = exhaustive_search(
       scale_.space, stream_->get(),
       [&](const Config& c) {
         Geometry g;
@@ -67,7 +67,7 @@ TEST_F(ExhaustiveSearchTest, TheEngineAloneTakesTheSeedsFunctions) {
       },
       nullptr, options_);
   ASSERT_OK(result);
-  EXPECT_EQ(result->kernel, "scale");
+  EXPECT_EQ(result->key.kernel, "scale");
   EXPECT_EQ(result->best.config[scale_.work], 1);
   EXPECT_EQ(Read(y), std::vector<float>(5000, 7));
 }
@@ -144,7 +144,7 @@ TEST_F(ExhaustiveSearchTest, AKernelThatFaultsIsReportedAsFatalForTheContext) {
                         "f");
                   }).Grid(Grid::Fixed(1)));
   DeviceBuffer x = Floats({1});
-  Result<TuningResult> result = Search(definition, x, x);
+  Result<TuningRecord> result = Search(definition, x, x);
   EXPECT_ERROR(result, StatusCode::kInternal, "kernel 'faulty', candidate {(no axes)}");
   EXPECT_ERROR(result, StatusCode::kInternal, "this CUDA context is lost");
   EXPECT_TRUE(result.status().sticky());
@@ -168,7 +168,7 @@ TEST_F(ExhaustiveSearchTest, EveryFailingDriverCallIsAFailureOrAnErrorNeverACras
                                "StreamSynchronize",  "DeviceGetAttribute"}) {
     (*faults)->Clear();
     ASSERT_OK((*faults)->Plan({function, 0, CUDA_ERROR_OUT_OF_MEMORY, 0}));
-    Result<TuningResult> result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    Result<TuningRecord> result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
     EXPECT_FALSE(result.ok()) << function;
     EXPECT_GT((*faults)->CallCount(function), 0) << function;
     // Once, and not of the baseline, which the others need: one candidate fails, and the search has a result.
@@ -176,8 +176,8 @@ TEST_F(ExhaustiveSearchTest, EveryFailingDriverCallIsAFailureOrAnErrorNeverACras
     ASSERT_OK((*faults)->Plan({"LaunchKernelEx", 2, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 0}));
     result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
     ASSERT_OK(result);
-    ASSERT_EQ(result->failures.size(), 1u);
-    EXPECT_EQ(result->failures[0].kind, FailureKind::kResources);
+    ASSERT_EQ(result->failures().size(), 1u);
+    EXPECT_EQ(result->failures()[0].kind, OutcomeKind::kResources);
   }
   EXPECT_EQ(Read(y), std::vector<float>(100, 1));
 }
@@ -225,7 +225,7 @@ TEST_F(ExhaustiveSearchTest, AStreamThatDiesHalfWayEndsTheSearchInWords) {
   for (int ordinal = 1; ordinal <= 40; ordinal += 3) {  // In a verification, in a round, after the last.
     (*faults)->Clear();
     ASSERT_OK((*faults)->Plan({"StreamSynchronize", ordinal, CUDA_ERROR_ILLEGAL_ADDRESS, 0}));
-    Result<TuningResult> result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    Result<TuningRecord> result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
     if ((*faults)->CallCount("StreamSynchronize") < ordinal) break;
     ++errors;
     ASSERT_FALSE(result.ok()) << ordinal;
@@ -272,13 +272,13 @@ TUNEONCE_CPU_KERNEL(twice);)";
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }
-  Result<TuningResult> Search(const KernelDefinition& definition, SearchOptions options = {}) {
+  Result<TuningRecord> Search(const KernelDefinition& definition, SearchOptions options = {}) {
     options.quiet = true;
     options.timer = &timer_;
     DeviceBuffer x = Floats(std::vector<float>(kN, 3));
     DeviceBuffer y = Floats(std::vector<float>(kN, 7));
     TensorView x_view = View(x), y_view = View(y);
-    Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {x_view, y_view}, options);
+    Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {x_view, y_view}, options);
     EXPECT_EQ(Read(y), std::vector<float>(kN, 7)) << "the caller's data";
     return result;
   }
@@ -289,60 +289,60 @@ TUNEONCE_CPU_KERNEL(twice);)";
 TEST_F(VerificationTest, AFastWrongKernelCannotWin) {
   struct Case {
     int kind;
-    FailureKind failure;
+    OutcomeKind failure;
     const char* message;
   };
   for (const Case& c :
-       {Case{1, FailureKind::kWrongResult,
+       {Case{1, OutcomeKind::kWrongResult,
              "output 'y': 1 of 1000 elements differ from the reference, the first at 700"},
-        Case{2, FailureKind::kNotWritten, "output 'y': 1 of 1000 elements were not written, the first at 999"},
-        Case{3, FailureKind::kOutOfBounds, "it wrote behind 'y'"},
-        Case{4, FailureKind::kOutOfBounds, "it wrote before 'y'"},
-        Case{7, FailureKind::kWrongResult, "the first at 5"}}) {
-    Result<TuningResult> result = Search(Define(c.kind));
+        Case{2, OutcomeKind::kNotWritten, "output 'y': 1 of 1000 elements were not written, the first at 999"},
+        Case{3, OutcomeKind::kOutOfBounds, "it wrote behind 'y'"},
+        Case{4, OutcomeKind::kOutOfBounds, "it wrote before 'y'"},
+        Case{7, OutcomeKind::kWrongResult, "the first at 5"}}) {
+    Result<TuningRecord> result = Search(Define(c.kind));
     ASSERT_OK(result);
     EXPECT_EQ(result->best.config.ToString(), "KIND=0") << c.kind;
-    ASSERT_EQ(result->failures.size(), 1u) << c.kind;
-    EXPECT_EQ(result->failures[0].kind, c.failure) << c.kind;
-    EXPECT_NE(result->failures[0].message.find(c.message), std::string::npos) << result->failures[0].message;
+    ASSERT_EQ(result->failures().size(), 1u) << c.kind;
+    EXPECT_EQ(result->failures()[0].kind, c.failure) << c.kind;
+    EXPECT_NE(result->failures()[0].message.find(c.message), std::string::npos) << result->failures()[0].message;
   }
 }
 
 TEST_F(VerificationTest, AnotherOrderOfRoundingIsNoFailure) {
-  Result<TuningResult> result = Search(Define(6));
+  Result<TuningRecord> result = Search(Define(6));
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "KIND=6");
   EXPECT_TRUE(result->notes.empty());
   KernelDefinition strict = Define(6);
   strict.VerifyWithin({0, 1e-9});
-  EXPECT_EQ(Search(strict)->failures.size(), 1u);
+  EXPECT_EQ(Search(strict)->failures().size(), 1u);
 }
 
 TEST_F(VerificationTest, AnUnorderedKernelIsCheckedMoreThanOnce) {
-  EXPECT_TRUE(Search(Define(5))->failures.empty()) << "its first two runs are right";
+  EXPECT_TRUE(Search(Define(5))->failures().empty()) << "its first two runs are right";
   KernelDefinition unordered = Define(5);
   unordered.Unordered();
-  Result<TuningResult> result = Search(unordered);
+  Result<TuningRecord> result = Search(unordered);
   ASSERT_OK(result);
-  ASSERT_EQ(result->failures.size(), 1u);
-  EXPECT_EQ(result->failures[0].kind, FailureKind::kWrongResult);
+  ASSERT_EQ(result->failures().size(), 1u);
+  EXPECT_EQ(result->failures()[0].kind, OutcomeKind::kWrongResult);
 }
 
 TEST_F(VerificationTest, ItCanBeSwitchedOffInWords) {
   SearchOptions options;
   options.verify = Verify::kOff;
-  Result<TuningResult> unverified = Search(Define(1), options);
+  Result<TuningRecord> unverified = Search(Define(1), options);
   EXPECT_EQ(unverified->best.config.ToString(), "KIND=1");
   ASSERT_EQ(unverified->notes.size(), 1u);
   EXPECT_EQ(unverified->notes[0], "outputs were not compared (Verify::kOff): the selected config may be incorrect");
-  EXPECT_EQ(Search(Define(3), options)->failures.size(), 1u) << "bounds are checked all the same";
+  EXPECT_EQ(Search(Define(3), options)->failures().size(), 1u) << "bounds are checked all the same";
 }
 
 TEST_F(VerificationTest, AGivenReferenceStandsInForTheBaseline) {
   SearchOptions options;
   DeviceBuffer expected = Floats(std::vector<float>(kN, 6));
   options.reference = {View(expected)};
-  EXPECT_EQ(Search(Define(1), options)->failures.size(), 1u);
+  EXPECT_EQ(Search(Define(1), options)->failures().size(), 1u);
   DeviceBuffer other = Floats(std::vector<float>(kN, 5));
   options.reference = {View(other)};
   EXPECT_ERROR(Search(Define(1), options), StatusCode::kInternal, "1000 of 1000 elements differ");
@@ -372,7 +372,7 @@ TEST_F(VerificationTest, WhatIsNotComparedIsSaid) {
         },
         nullptr, options);
   };
-  Result<TuningResult> no_baseline = search(space, DType::kFloat32);
+  Result<TuningRecord> no_baseline = search(space, DType::kFloat32);
   ASSERT_OK(no_baseline);
   EXPECT_EQ(no_baseline->notes,
             (std::vector<std::string>{"outputs were not compared: the search has neither a baseline nor a reference",
@@ -383,7 +383,7 @@ TEST_F(VerificationTest, WhatIsNotComparedIsSaid) {
   EXPECT_EQ(search(with_baseline, DType::kAny)->notes,
             (std::vector<std::string>{"input of unknown size, so it was neither copied nor checked: 'argument 1'",
                                       "outputs without a dtype were not compared: 'argument 2'"}));
-  EXPECT_EQ(search(with_baseline, DType::kFloat32)->failures.size(), 1u);
+  EXPECT_EQ(search(with_baseline, DType::kFloat32)->failures().size(), 1u);
 }
 
 TEST_F(VerificationTest, WithoutItsReferenceNobodyWins) {
@@ -417,7 +417,7 @@ TEST_F(VerificationTest, TheRooflineComesFromTheDefinition) {
   Dim n = definition.DimOf("N");
   definition.Work([n](const Problem& p) { return 8.0 * static_cast<double>(p[n]); },
                   [n](const Problem& p) { return static_cast<double>(p[n]); });
-  Result<TuningResult> result = Search(definition);
+  Result<TuningRecord> result = Search(definition);
   ASSERT_OK(result);
   ASSERT_TRUE(result->best.roofline.has_value());
   EXPECT_DOUBLE_EQ(*result->best.roofline->intensity, 0.125);

@@ -132,7 +132,7 @@ class IsolationTest : public testing::KindsTest {
 
 TEST_F(IsolationTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
   testing::HostAtWork host(api(), context_->view());
-  Result<TuningResult> healthy = Search(Kinds(Bad(/*good=*/true), [] {
+  Result<TuningRecord> healthy = Search(Kinds(Bad(/*good=*/true), [] {
     std::vector<std::int64_t> kinds = Thirty();
     kinds.back() = 29;
     return kinds;
@@ -144,7 +144,7 @@ TEST_F(IsolationTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
   ASSERT_EQ(UnguardedTable(api()).MemGetInfo(&free_before, &total), CUDA_SUCCESS);
   const int computed_before = host.computed();
 
-  Result<TuningResult> result = Search(Kinds(Bad(/*good=*/false), Thirty()));
+  Result<TuningRecord> result = Search(Kinds(Bad(/*good=*/false), Thirty()));
 
   ASSERT_EQ(UnguardedTable(api()).CtxSynchronize(), CUDA_SUCCESS);
   ASSERT_EQ(UnguardedTable(api()).MemGetInfo(&free_after, &total), CUDA_SUCCESS);
@@ -172,7 +172,7 @@ TEST_F(IsolationTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
   expect("KIND=28", "wrong result: ");
   expect("KIND=1000", "resources: ");
   EXPECT_EQ(result->cost.workers_replaced, 8) << "who is killed by 9 has a second chance: others may have done it";
-  auto measuring = [](const TuningResult& r) { return r.cost.wall_seconds - r.cost.compile_wall_seconds; };
+  auto measuring = [](const TuningRecord& r) { return r.cost.wall_seconds - r.cost.compile_wall_seconds; };
   const double allowed = 1.1 * measuring(*healthy) + 0.5 * result->cost.workers_replaced + 4.0;
   EXPECT_LE(measuring(*result), allowed) << "a healthy search took " << measuring(*healthy);
 }
@@ -190,17 +190,17 @@ TEST_F(IsolationTest, NothingIsLeftBehind) {
 TEST_F(IsolationTest, ACandidateThatDiesInTheRaceIsFoundAndTheOthersRaceOn) {
   options_.max_rounds = 20;
   // Two runs are checked before the race.
-  Result<TuningResult> result = Search(Kinds("if (KIND == 1 && runs > 2) abort(); twice();", {0, 1, 2, 3}));
+  Result<TuningRecord> result = Search(Kinds("if (KIND == 1 && runs > 2) abort(); twice();", {0, 1, 2, 3}));
   ASSERT_OK(result);
   EXPECT_EQ(Failures(*result)["KIND=1"], "crash: was ended by signal 6 (SIGABRT)");
-  EXPECT_EQ(result->successes.size() + result->duplicates.size(), 3u);
+  EXPECT_EQ(result->successes().size() + result->duplicates().size(), 3u);
   EXPECT_NE(result->best.config.ToString(), "KIND=0");
 }
 
 TEST_F(IsolationTest, ATraceHasALineForEachWorkerWithWhatItWasAskedAndHowItWasLost) {
   const Runtime& runtime = *Runtime::OrDefault(options_.runtime);
   runtime.BeginTrace();
-  Result<TuningResult> result = Search(Kinds("if (KIND == 1) abort(); twice();", {0, 1, 2}));
+  Result<TuningRecord> result = Search(Kinds("if (KIND == 1) abort(); twice();", {0, 1, 2}));
   const std::string trace = runtime.EndTrace();
   ASSERT_OK(result);
   auto count = [&](const std::string& part) {
@@ -220,14 +220,14 @@ TEST_F(IsolationTest, ACandidateThatDiesAfterTheRaceDoesNotWin) {
   // The check after the race runs several launches in a row without a pause; the race is short.
   options_.max_rounds = 2;
   options_.final_rounds = 0;
-  Result<TuningResult> result = Search(Kinds("if (KIND == 1 && runs > 6) abort(); twice();", {0, 1}));
+  Result<TuningRecord> result = Search(Kinds("if (KIND == 1 && runs > 6) abort(); twice();", {0, 1}));
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "KIND=0");
   EXPECT_EQ(Failures(*result)["KIND=1"].substr(0, 7), "crash: ") << Failures(*result)["KIND=1"];
 }
 
 TEST_F(IsolationTest, AnExitIsNoAnswer) {
-  Result<TuningResult> result =
+  Result<TuningRecord> result =
       Search(Kinds("if (KIND == 1) _exit(3); if (KIND == 2) _exit(0); twice();", {0, 1, 2, 3}));
   ASSERT_OK(result);
   EXPECT_EQ(Failures(*result)["KIND=1"], "crash: exited with 3");
@@ -235,7 +235,7 @@ TEST_F(IsolationTest, AnExitIsNoAnswer) {
 }
 
 TEST_F(IsolationTest, ABaselineThatDiesLeavesNothingToCompareWith) {
-  Result<TuningResult> result = Search(Kinds("if (KIND == 0) abort(); twice();", {0, 1}));
+  Result<TuningRecord> result = Search(Kinds("if (KIND == 0) abort(); twice();", {0, 1}));
   EXPECT_ERROR(result, StatusCode::kInternal, "crash: was ended by signal 6");
 }
 
@@ -254,7 +254,7 @@ TEST_F(IsolationTest, ACancelledSearchEndsThoughItsCandidateHangs) {
 }
 
 TEST_F(IsolationTest, WhatGoesOverTheSocketFromACandidateIsNoAnswer) {
-  Result<TuningResult> result =
+  Result<TuningRecord> result =
       Search(Kinds("if (KIND == 1) { char all[64] = {9}; write(3, all, 64); } twice();", {0, 1, 2}));
   ASSERT_OK(result);
   EXPECT_EQ(Failures(*result)["KIND=1"].substr(0, 9), "protocol:") << Failures(*result)["KIND=1"];
@@ -263,7 +263,7 @@ TEST_F(IsolationTest, WhatGoesOverTheSocketFromACandidateIsNoAnswer) {
 TEST_F(IsolationTest, AWorkerIsUsedAgainByTheNextSearch) {
   ASSERT_OK(Search(Kinds("twice();", {0, 1})));
   const auto start = Clock::now();
-  Result<TuningResult> again = Search(Kinds("twice();", {0, 1}));
+  Result<TuningRecord> again = Search(Kinds("twice();", {0, 1}));
   ASSERT_OK(again);
   EXPECT_TRUE(again->is_isolated);
   EXPECT_EQ(NumChildren(), 1) << "one worker for both, after " << SecondsSince(start) << " s";
@@ -280,10 +280,10 @@ TEST_F(IsolationTest, AWorkerThatOthersEndIsReplacedAndNoCandidateIsBlamed) {
       std::this_thread::sleep_for(std::chrono::milliseconds(4 * point));
       for (pid_t worker : Workers()) kill(worker, SIGKILL);
     });
-    Result<TuningResult> result = Search(definition);
+    Result<TuningRecord> result = Search(definition);
     killer.join();
     ASSERT_OK(result);
-    EXPECT_TRUE(result->failures.empty()) << Failures(*result).begin()->second;
+    EXPECT_TRUE(result->failures().empty()) << Failures(*result).begin()->second;
     replaced += result->cost.workers_replaced;
   }
   EXPECT_GT(replaced, 0) << "no kill met a search";
@@ -316,11 +316,11 @@ TEST_F(IsolationTest, TwoWorkersOnTwoDevicesAtOnce) {
                    y = *DeviceBuffer::Allocate(stream.view(), kN * 4);
       EXPECT_OK(x.Fill(0x40));
       const TensorView x_view = testing::View(x), y_view = testing::View(y);
-      Result<TuningResult> result = exhaustive_search(definition, stream.get(), {x_view, y_view}, options_);
+      Result<TuningRecord> result = exhaustive_search(definition, stream.get(), {x_view, y_view}, options_);
       ASSERT_OK(result);
       EXPECT_TRUE(result->is_isolated);
       EXPECT_EQ(result->cost.workers_replaced, 1);
-      EXPECT_EQ(result->failures.size(), 1u);
+      EXPECT_EQ(result->failures().size(), 1u);
     });
   }
   for (std::thread& search : searches) search.join();
@@ -340,7 +340,7 @@ TEST_F(IsolationTest, WhatCannotBeIsolatedSaysWhy) {
   EXPECT_ERROR(search(), StatusCode::kFailedPrecondition,
                "is launched by a function, which a worker process cannot call");
   options_.isolation = Isolation::kPreferred;
-  Result<TuningResult> here = search();
+  Result<TuningRecord> here = search();
   ASSERT_OK(here);
   EXPECT_FALSE(here->is_isolated);
   ASSERT_FALSE(here->notes.empty());
@@ -378,7 +378,7 @@ TEST_F(IsolationTest, TheWorkerStartsWhileCandidatesCompile) {
   options.toolchains = std::make_shared<const ToolchainSet>(
       std::vector<std::shared_ptr<const Toolchain>>{std::make_shared<TellingToolchain>(compiles)});
   options_.runtime = testing::MakeRuntime(std::move(options));
-  Result<TuningResult> result = Search(Kinds("twice();", {0, 1}));
+  Result<TuningRecord> result = Search(Kinds("twice();", {0, 1}));
   ASSERT_OK(result);
   EXPECT_TRUE(result->is_isolated);
   EXPECT_EQ(result->cost.workers_replaced, 0);

@@ -10,7 +10,7 @@
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/toolchain.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -18,13 +18,13 @@ namespace {
 class ParameterCheckTest : public testing::CpuDeviceTest {
  protected:
   /// Searches with one config; the kernel's own parameters are `parameters`, and it does nothing.
-  Result<TuningResult> Search(const std::string& parameters, const std::vector<std::string>& taken,
+  Result<TuningRecord> Search(const std::string& parameters, const std::vector<std::string>& taken,
                               CallingConvention convention = CallingConvention::kPlain) {
     return SearchSource(
         "static void k(const tuneonce_block&, " + parameters + ") { static_cast<void>(0); }\nTUNEONCE_CPU_KERNEL(k);",
         taken, convention);
   }
-  Result<TuningResult> SearchSource(const std::string& text, const std::vector<std::string>& taken,
+  Result<TuningRecord> SearchSource(const std::string& text, const std::vector<std::string>& taken,
                                     CallingConvention convention = CallingConvention::kPlain,
                                     const SearchOptions& options = SearchOptions(),
                                     SourceKind kind = SourceKind::kCpuCpp) {
@@ -46,7 +46,7 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
   /// The only config's failure.
   void ExpectLoadFailure(const std::string& parameters, const std::vector<std::string>& taken,
                          CallingConvention convention, const std::string& message) {
-    Result<TuningResult> result = Search(parameters, taken, convention);
+    Result<TuningRecord> result = Search(parameters, taken, convention);
     EXPECT_FALSE(result.ok()) << "k(" << parameters << ") ran";
     EXPECT_NE(result.status().message().find("load: kernel 'k'"), std::string::npos) << result.status().message();
     EXPECT_NE(result.status().message().find(message), std::string::npos) << result.status().message();
@@ -79,7 +79,7 @@ TEST_F(ParameterCheckTest, AKernelThatLooksDeclaredInAnotherOrderIsWarnedOf) {
   };
   SearchOptions options;
   options.runtime = *Runtime::Create(of_runtime);
-  Result<TuningResult> result = SearchSource(
+  Result<TuningRecord> result = SearchSource(
       "static void k(const tuneonce_block&, const float* a, const float* b, float* c, float factor, int n) {}\n"
       "TUNEONCE_CPU_KERNEL(k);",
       {"c", "a", "b", "factor", "N"}, CallingConvention::kPlain, options);

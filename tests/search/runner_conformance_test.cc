@@ -17,7 +17,7 @@ class RunnerConformanceTest : public testing::KindsTest, public ::testing::WithP
   RunnerConformanceTest() { options_.isolation = GetParam(); }
 
   bool is_isolated() const { return GetParam() == Isolation::kRequired; }
-  void ExpectWhereItRan(const TuningResult& result) const {
+  void ExpectWhereItRan(const TuningRecord& result) const {
     EXPECT_EQ(result.is_isolated, is_isolated());
     EXPECT_EQ(result.cost.workers_replaced, 0);
   }
@@ -27,11 +27,11 @@ INSTANTIATE_TEST_SUITE_P(, RunnerConformanceTest, ::testing::Values(Isolation::k
                          [](const auto& where) { return where.param == Isolation::kOff ? "InProcess" : "Isolated"; });
 
 TEST_P(RunnerConformanceTest, TheFastestOfTheRightOnesWins) {
-  Result<TuningResult> result = Search(Kinds("twice();", {0, 1}));
+  Result<TuningRecord> result = Search(Kinds("twice();", {0, 1}));
   ASSERT_OK(result);
   ExpectWhereItRan(*result);
   EXPECT_EQ(result->best.config.ToString(), "KIND=1");
-  EXPECT_EQ(result->successes.size(), 2u);
+  EXPECT_EQ(result->successes().size(), 2u);
   EXPECT_EQ(result->timer, "events");
   EXPECT_GT(*result->speedup_over_baseline, 1.02);
   ASSERT_TRUE(result->best.largest_difference.has_value()) << "its output was compared";
@@ -43,7 +43,7 @@ TEST_P(RunnerConformanceTest, TheFastestOfTheRightOnesWins) {
 
 TEST_P(RunnerConformanceTest, ABaselineThatIsAloneWithItsOutputIsReported) {
   auto note_of = [&](const std::string& body, std::vector<std::int64_t> kinds) {
-    Result<TuningResult> result = Search(Kinds(body, std::move(kinds)));
+    Result<TuningRecord> result = Search(Kinds(body, std::move(kinds)));
     EXPECT_OK(result);
     if (!result.ok()) return std::string();
     ExpectWhereItRan(*result);
@@ -72,7 +72,7 @@ TEST_P(RunnerConformanceTest, AGivenReferenceThatIsAloneIsReported) {
   options_.reference = {View(wrong)};
   EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kInternal,
                "the given reference differs from 2 candidates that agree with each other: it may be incorrect");
-  Result<TuningResult> result =
+  Result<TuningRecord> result =
       Search(Kinds("twice(); if (KIND == 1) for (int i = 0; i < n; ++i) y[i] = 5;", {0, 1, 2}));
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "KIND=1");
@@ -82,7 +82,7 @@ TEST_P(RunnerConformanceTest, AGivenReferenceThatIsAloneIsReported) {
 // KIND=7, which wins, takes long enough that KIND=5, which takes nothing, is in the race when it turns wrong, however
 // busy the machine is.
 TEST_P(RunnerConformanceTest, WhatACandidateDoesWrongIsFoundAndNamed) {
-  Result<TuningResult> result = Search(Kinds(R"(
+  Result<TuningRecord> result = Search(Kinds(R"(
     if (KIND == 1) { twice(); y[5] += 1; }
     else if (KIND == 2) { twice(); y[n] = 1; }
     else if (KIND == 3) { for (int i = 0; i < n - 1; ++i) y[i] = 2 * x[i]; }
@@ -109,17 +109,17 @@ TEST_P(RunnerConformanceTest, WhatACandidateDoesWrongIsFoundAndNamed) {
 }
 
 TEST_P(RunnerConformanceTest, WithoutABaselinesOutputsNothingWins) {
-  Result<TuningResult> result = Search(Kinds("if (KIND == 0) y[n] = 1; twice();", {0, 1}));
+  Result<TuningRecord> result = Search(Kinds("if (KIND == 0) y[n] = 1; twice();", {0, 1}));
   EXPECT_ERROR(result, StatusCode::kInternal, "not verified: the candidate's outputs cannot be compared");
 }
 
 TEST_P(RunnerConformanceTest, AGivenReferenceIsComparedWith) {
   DeviceBuffer wanted = Floats(std::vector<float>(kN, 6));
   options_.reference = {View(wanted)};
-  Result<TuningResult> result = Search(Kinds("twice(); if (KIND != 1) y[3] = 0;", {0, 1, 2}));
+  Result<TuningRecord> result = Search(Kinds("twice(); if (KIND != 1) y[3] = 0;", {0, 1, 2}));
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "KIND=1");
-  EXPECT_EQ(result->failures.size(), 2u);
+  EXPECT_EQ(result->failures().size(), 2u);
 }
 
 TEST_P(RunnerConformanceTest, AnInOutStartsFromItsOriginalAndSharedMemoryStaysShared) {
@@ -143,9 +143,9 @@ TUNEONCE_CPU_KERNEL(k);)";
   DeviceBuffer wanted_y = Floats(std::vector<float>(kN, 42)), wanted_seen = Floats(std::vector<float>(kN, 42));
   options_.reference = {View(wanted_y), View(wanted_seen)};
   const TensorView y_view = View(y), seen_view = View(seen);
-  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {y_view, y_view, seen_view}, options_);
+  Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {y_view, y_view, seen_view}, options_);
   ASSERT_OK(result);
-  EXPECT_TRUE(result->failures.empty()) << result->failures.front().message;
+  EXPECT_TRUE(result->failures().empty()) << result->failures().front().message;
   EXPECT_TRUE(Read(y) == std::vector<float>(kN, 41));
 }
 
@@ -186,10 +186,10 @@ TUNEONCE_CPU_KERNEL(k);)";
   const TensorView y_view = TensorView::Contiguous(y.data(), DType::kFloat32, {8, 8});
   const double factor = 4;
   const bool flag = true;
-  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {x_view, y_view, factor, flag}, options_);
+  Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {x_view, y_view, factor, flag}, options_);
   ASSERT_OK(result);
-  EXPECT_EQ(result->successes.size() + result->duplicates.size(), 2u);
-  EXPECT_TRUE(result->failures.empty()) << result->failures.front().message;
+  EXPECT_EQ(result->successes().size() + result->duplicates().size(), 2u);
+  EXPECT_TRUE(result->failures().empty()) << result->failures().front().message;
 }
 
 TEST_P(RunnerConformanceTest, ASearchWithoutADefinitionHasArgumentsPerConfig) {
@@ -203,7 +203,7 @@ static void k(const tuneonce_block&, const float* x, float* y, float factor, int
   for (int i = 0; i < n; ++i) y[i] = x[i] * factor + 0 * KIND;
 }
 TUNEONCE_CPU_KERNEL(k);)";
-  Result<TuningResult> result = exhaustive_search(
+  Result<TuningRecord> result = exhaustive_search(
       space, stream_->get(), [](const Config&) { return Geometry(); },
       [&](const Config& c) { return KernelSource::CpuCpp(source, "k").Define("KIND", c[kind]); },
       [&](const Config& c) {
@@ -214,7 +214,7 @@ TUNEONCE_CPU_KERNEL(k);)";
       nullptr, options_);
   ASSERT_OK(result);
   ExpectWhereItRan(*result);
-  EXPECT_TRUE(result->failures.empty()) << result->failures.front().message;
+  EXPECT_TRUE(result->failures().empty()) << result->failures().front().message;
   EXPECT_TRUE(Read(y) == std::vector<float>(kN, 7));
 }
 

@@ -19,7 +19,7 @@
 #include "tuneonce/progress.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/toolchain.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -31,7 +31,7 @@ using testing::ScriptedRunner;
 class SearchEngineTest : public ::testing::Test {
  protected:
   /// One config per entry; {source, microseconds}. `baseline`: its index, or -1.
-  Result<TuningResult> Search(const std::vector<std::pair<std::string, double>>& script, int baseline,
+  Result<TuningRecord> Search(const std::vector<std::pair<std::string, double>>& script, int baseline,
                               double margin = 0.02) {
     std::vector<PlannedConfig> planned = PlannedOf(script, &runner_);
     auto toolchain = std::make_shared<FakeToolchain>();
@@ -48,6 +48,7 @@ class SearchEngineTest : public ::testing::Test {
     options.gpu_budget_ms = gpu_budget_ms_;
     options.wall_budget_ms = wall_budget_ms_;
     options.final_rounds = final_rounds_;
+    options.measure_energy = measure_energy_;
     options.baseline_margin = margin;
     options.on_progress = [&](const SearchProgress& p) {
       stages_.push_back(p.stage);
@@ -59,9 +60,9 @@ class SearchEngineTest : public ::testing::Test {
     TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
                               SearchEngine("k", "M=64", Target(), baseline_config, options, runner_, measuring_lock_)
                                   .Run(std::move(planned)));
-    return std::move(outcome.result);
+    return std::move(outcome.record);
   }
-  std::string Best(const Result<TuningResult>& result) {
+  std::string Best(const Result<TuningRecord>& result) {
     EXPECT_OK(result);
     return result.ok() ? result->best.config.ToString() : "";
   }
@@ -75,17 +76,18 @@ class SearchEngineTest : public ::testing::Test {
   int total_timeout_ms_ = 0;
   int compile_timeout_ms_ = 120000;
   int final_rounds_ = 0;
+  bool measure_energy_ = false;
   std::vector<SearchProgress::Stage> stages_;
   std::vector<SearchProgress> steps_;
 };
 
 TEST_F(SearchEngineTest, TheDeviceIsLookedAtBeforeTheRaceAndAfterIt) {
-  Result<TuningResult> unknown = Search({{"a", 30}, {"b", 10}}, 0);
+  Result<TuningRecord> unknown = Search({{"a", 30}, {"b", 10}}, 0);
   ASSERT_OK(unknown);
-  EXPECT_FALSE(unknown->device_before || unknown->device_after);
+  EXPECT_FALSE(unknown->device_before || unknown->device_after || unknown->race_sm_clock_mhz);
   runner_.knows_device = true;
   const std::int64_t before = runner_.launches;
-  Result<TuningResult> result = Search({{"a", 30}, {"b", 10}}, 0);
+  Result<TuningRecord> result = Search({{"a", 30}, {"b", 10}}, 0);
   ASSERT_OK(result);
   ASSERT_TRUE(result->device_before && result->device_after);
   EXPECT_EQ(result->device_before->conditions.sm_clock_mhz, before + 2) << "both were prepared, none raced";
@@ -93,12 +95,38 @@ TEST_F(SearchEngineTest, TheDeviceIsLookedAtBeforeTheRaceAndAfterIt) {
   EXPECT_EQ(result->device_after->temperature_c, 41);
 }
 
+TEST_F(SearchEngineTest, TheClockOfTheRaceIsTheMeanOfWhatIsReadDuringIt) {
+  runner_.knows_device = true;
+  runner_.sample_ms = 60;  // Longer than the time between two readings.
+  Result<TuningRecord> result = Search({{"a", 30}, {"b", 29.9}}, 0);
+  ASSERT_OK(result);
+  ASSERT_TRUE(result->race_sm_clock_mhz);
+  EXPECT_GT(*result->race_sm_clock_mhz, static_cast<double>(*result->device_before->conditions.sm_clock_mhz));
+  EXPECT_LT(*result->race_sm_clock_mhz, static_cast<double>(*result->device_after->conditions.sm_clock_mhz));
+}
+
+TEST_F(SearchEngineTest, TheEnergyOfFinalistsIsMeasuredWhereItIsAskedForAndKnown) {
+  const std::vector<std::pair<std::string, double>> script = {{"base", 30}, {"fast", 10}, {"slow", 1000}};
+  runner_.knows_device = true;
+  EXPECT_FALSE(Search(script, 0)->best.energy_mj) << "by default it is not measured";
+  EXPECT_TRUE(runner_.bursts.empty());
+  measure_energy_ = true;
+  Result<TuningRecord> result = Search(script, 0);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.energy_mj, 2);
+  EXPECT_EQ(result->baseline->energy_mj, 2);
+  EXPECT_EQ(runner_.bursts, (std::set<std::string>{"base", "fast"})) << "the eliminated one is not a finalist";
+  EXPECT_EQ(result->successes().back().energy_mj, std::nullopt);
+  runner_.knows_device = false;
+  EXPECT_FALSE(Search(script, 0)->best.energy_mj);
+}
+
 TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {
-  Result<TuningResult> result = Search({{"a", 30}, {"b", 10}, {"c", 20}}, 0);
+  Result<TuningRecord> result = Search({{"a", 30}, {"b", 10}, {"c", 20}}, 0);
   EXPECT_EQ(Best(result), "i=1");
-  ASSERT_EQ(result->successes.size(), 3u);
-  EXPECT_EQ(result->successes[0].config.ToString(), "i=1");
-  EXPECT_EQ(result->successes[2].config.ToString(), "i=0");
+  ASSERT_EQ(result->successes().size(), 3u);
+  EXPECT_EQ(result->successes()[0].config.ToString(), "i=1");
+  EXPECT_EQ(result->successes()[2].config.ToString(), "i=0");
   EXPECT_EQ(result->baseline->config.ToString(), "i=0");
   EXPECT_DOUBLE_EQ(*result->speedup_over_baseline, 3.0);
   EXPECT_EQ(result->cost.num_launches, runner_.launches);
@@ -110,7 +138,7 @@ TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {
 }
 
 TEST_F(SearchEngineTest, CandidatesThatAreCheckedWhileOthersCompileStayWhereTheyAre) {
-  Result<TuningResult> result = Search({{"a", 30}, {"b", 10}, {"base", 20}}, 2);
+  Result<TuningRecord> result = Search({{"a", 30}, {"b", 10}, {"base", 20}}, 2);
   EXPECT_EQ(runner_.ran.front(), "i=2") << "the baseline compiles first, and is not the first of the space";
   EXPECT_EQ(Best(result), "i=1");
 }
@@ -119,7 +147,7 @@ TEST_F(SearchEngineTest, TheBaselineStaysUnlessBeatenByTheMargin) {
   EXPECT_EQ(Best(Search({{"a", 98.1}, {"base", 100}}, 1)), "i=1");
   EXPECT_EQ(Best(Search({{"a", 97.9}, {"base", 100}}, 1)), "i=0");
   EXPECT_EQ(Best(Search({{"a", 99.9}, {"base", 100}}, 1, /*margin=*/0)), "i=0");
-  Result<TuningResult> stays = Search({{"a", 99}, {"base", 100}}, 1);
+  Result<TuningRecord> stays = Search({{"a", 99}, {"base", 100}}, 1);
   EXPECT_EQ(*stays->speedup_over_baseline, 1.0);
 }
 
@@ -130,34 +158,34 @@ TEST_F(SearchEngineTest, AmongEqualsTheEarliestWins) {
 
 TEST_F(SearchEngineTest, TheSpeedupIsNeverBelowOne) {
   // The earliest of the equals would be slower than the baseline itself.
-  Result<TuningResult> result = Search({{"a", 10.05}, {"base", 10.0}, {"c", 9.99}}, 1, /*margin=*/0);
+  Result<TuningRecord> result = Search({{"a", 10.05}, {"base", 10.0}, {"c", 9.99}}, 1, /*margin=*/0);
   EXPECT_GE(*result->speedup_over_baseline, 1.0);
 }
 
 TEST_F(SearchEngineTest, AClockThatSeesNothingIsAFailure) {
   EXPECT_ERROR(Search({{"a", 0}, {"base", 0}}, 1), StatusCode::kInternal,
                "run: the timer returned a time that is not a positive number");
-  Result<TuningResult> one = Search({{"c", 0}, {"d", 10}}, 0);
+  Result<TuningRecord> one = Search({{"c", 0}, {"d", 10}}, 0);
   EXPECT_EQ(Best(one), "i=1");
-  ASSERT_EQ(one->failures.size(), 1u);
+  ASSERT_EQ(one->failures().size(), 1u);
   EXPECT_FALSE(one->baseline.has_value());
 }
 
 TEST_F(SearchEngineTest, ACandidateThatCannotBeTimedFailsAloneAndTheOthersGoOn) {
-  Result<TuningResult> result = Search({{"a", 10}, {"b", ScriptedRunner::kRefused}, {"c", 20}}, 0);
+  Result<TuningRecord> result = Search({{"a", 10}, {"b", ScriptedRunner::kRefused}, {"c", 20}}, 0);
   EXPECT_EQ(Best(result), "i=0");
-  ASSERT_EQ(result->failures.size(), 1u);
-  EXPECT_EQ(result->failures[0].message, "launch refused");
-  EXPECT_EQ(result->failures[0].config.ToString(), "i=1");
+  ASSERT_EQ(result->failures().size(), 1u);
+  EXPECT_EQ(result->failures()[0].message, "launch refused");
+  EXPECT_EQ(result->failures()[0].config.ToString(), "i=1");
 }
 
 TEST_F(SearchEngineTest, LostTimesAreTakenAnewInAnotherWay) {
   runner_.lost = UnavailableError("records lost");
   runner_.has_other_timer = true;
-  Result<TuningResult> result = Search({{"a", 10}, {"b", 10.1}, {"c", 10.2}}, -1);
+  Result<TuningRecord> result = Search({{"a", 10}, {"b", 10.1}, {"c", 10.2}}, -1);
   EXPECT_EQ(Best(result), "i=0");
   EXPECT_EQ(result->timer, "other");
-  EXPECT_EQ(result->successes[0].measurement.num_samples, result->cost.num_rounds);
+  EXPECT_EQ(result->successes()[0].measurement.num_samples, result->cost.num_rounds);
   runner_.lost = UnavailableError("records lost");
   runner_.has_other_timer = false;
   EXPECT_ERROR(Search({{"a", 10}, {"b", 10.1}, {"c", 10.2}}, -1), StatusCode::kUnavailable, "records lost");
@@ -175,7 +203,7 @@ TEST_F(SearchEngineTest, TheBaselineIsPreparedFirstWhereOutputsAreCompared) {
 
 TEST_F(SearchEngineTest, ASpentBudgetIsSaid) {
   gpu_budget_ms_ = 0.03;
-  Result<TuningResult> result = Search({{"a", 10}, {"b", 10.001}}, -1);
+  Result<TuningRecord> result = Search({{"a", 10}, {"b", 10.001}}, -1);
   EXPECT_EQ(Best(result), "i=0");
   EXPECT_FALSE(result->is_conclusive);
   EXPECT_EQ(result->cost.num_rounds, 1);
@@ -192,10 +220,10 @@ std::vector<std::pair<std::string, double>> CutShortAt(std::size_t first_cut, co
 
 TEST_F(SearchEngineTest, ASearchThatWasCutShortIsNotCertainAndBlamesNobody) {
   total_timeout_ms_ = 200;
-  Result<TuningResult> result = Search(CutShortAt(7, "slow"), 0);
+  Result<TuningRecord> result = Search(CutShortAt(7, "slow"), 0);
   EXPECT_EQ(Best(result), "i=4");
   EXPECT_FALSE(result->is_conclusive) << "5 of 12 were never measured";
-  EXPECT_EQ(result->failures.size(), 2u) << "what was not compiled in time has not failed";
+  EXPECT_EQ(result->failures().size(), 2u) << "what was not compiled in time has not failed";
 }
 
 TEST_F(SearchEngineTest, TheWholeSpaceIsAccountedForWhereverASearchIsCutShort) {
@@ -207,7 +235,7 @@ TEST_F(SearchEngineTest, TheWholeSpaceIsAccountedForWhereverASearchIsCutShort) {
         return Search(CutShortAt(first_cut, how), 0);
       };
       total_timeout_ms_ = std::string(how) == "slow" ? 60 : 0;
-      Result<TuningResult> result = search();
+      Result<TuningRecord> result = search();
       while (!result.ok() && first_cut > 0 && 0 < total_timeout_ms_ && total_timeout_ms_ < 2000) {
         total_timeout_ms_ *= 2;  // A busy machine compiled none in time.
         result = search();
@@ -218,16 +246,16 @@ TEST_F(SearchEngineTest, TheWholeSpaceIsAccountedForWhereverASearchIsCutShort) {
         continue;
       }
       std::set<std::string> all;
-      for (const Success& each : result->successes) all.insert(each.config.ToString());
-      for (const Failure& each : result->failures) all.insert(each.config.ToString());
-      for (const Duplicate& each : result->duplicates) all.insert(each.config.ToString());
-      for (const Config& each : result->not_measured) all.insert(each.ToString());
+      for (const CandidateOutcome& each : result->successes()) all.insert(each.config.ToString());
+      for (const CandidateOutcome& each : result->failures()) all.insert(each.config.ToString());
+      for (const CandidateOutcome& each : result->duplicates()) all.insert(each.config.ToString());
+      for (const CandidateOutcome& each : result->not_measured()) all.insert(each.config.ToString());
       EXPECT_EQ(all.size(), 12u);
-      EXPECT_EQ(
-          result->successes.size() + result->failures.size() + result->duplicates.size() + result->not_measured.size(),
-          12u);
-      EXPECT_GE(result->not_measured.size(), 12 - first_cut);
-      EXPECT_EQ(result->is_conclusive, result->not_measured.empty());
+      EXPECT_EQ(result->successes().size() + result->failures().size() + result->duplicates().size() +
+                    result->not_measured().size(),
+                12u);
+      EXPECT_GE(result->not_measured().size(), 12 - first_cut);
+      EXPECT_EQ(result->is_conclusive, result->not_measured().empty());
     }
   }
 }
@@ -237,10 +265,10 @@ TEST_F(SearchEngineTest, AWallBudgetEndsCompilingButTheBaselineIsCompiledAndMeas
   for (int baseline : {0, 11}) {
     std::vector<std::pair<std::string, double>> script(12, {"slow", 1});
     script[static_cast<std::size_t>(baseline)] = {"base", 10};
-    Result<TuningResult> result = Search(script, baseline);
+    Result<TuningRecord> result = Search(script, baseline);
     EXPECT_EQ(Best(result), "i=" + std::to_string(baseline));
-    EXPECT_EQ(result->not_measured.size(), 11u);
-    EXPECT_TRUE(result->failures.empty()) << "what was not compiled in time has not failed";
+    EXPECT_EQ(result->not_measured().size(), 11u);
+    EXPECT_TRUE(result->failures().empty()) << "what was not compiled in time has not failed";
     EXPECT_FALSE(result->is_conclusive);
     EXPECT_EQ(*result->speedup_over_baseline, 1.0);
   }
@@ -252,20 +280,20 @@ TEST_F(SearchEngineTest, AWallBudgetEndsCompilingButTheBaselineIsCompiledAndMeas
 
 TEST_F(SearchEngineTest, WithoutABaselineWhatABudgetLeavesIsOneCandidate) {
   wall_budget_ms_ = 1e-6;
-  Result<TuningResult> result = Search({{"a", 3}, {"b", 2}, {"c", 1}}, -1);
+  Result<TuningRecord> result = Search({{"a", 3}, {"b", 2}, {"c", 1}}, -1);
   EXPECT_EQ(Best(result), "i=0");
-  EXPECT_EQ(result->not_measured.size(), 2u);
+  EXPECT_EQ(result->not_measured().size(), 2u);
   EXPECT_EQ(result->cost.num_rounds, 1);
 }
 
 TEST_F(SearchEngineTest, WhatIsCompiledWhenTheBudgetEndsIsNotTriedAnyMore) {
   wall_budget_ms_ = 40;
   runner_.prepare_ms = 50;
-  Result<TuningResult> result = Search({{"a", 3}, {"b", 2}, {"base", 5}, {"b", 2}}, 2);
+  Result<TuningRecord> result = Search({{"a", 3}, {"b", 2}, {"base", 5}, {"b", 2}}, 2);
   EXPECT_EQ(runner_.ran, std::vector<std::string>{"i=2"});
   EXPECT_EQ(Best(result), "i=2");
-  EXPECT_EQ(result->not_measured.size(), 3u) << "a duplicate of what was not measured was not, either";
-  EXPECT_TRUE(result->duplicates.empty());
+  EXPECT_EQ(result->not_measured().size(), 3u) << "a duplicate of what was not measured was not, either";
+  EXPECT_TRUE(result->duplicates().empty());
 }
 
 TEST_F(SearchEngineTest, ProgressSaysForWhichKeyAndHowMuchTimeIsLeft) {
@@ -309,12 +337,12 @@ TEST(ProgressTest, ALineSaysAllThatIsKnownAndNothingThatActsOnATerminal) {
 
 TEST_F(SearchEngineTest, WithoutATimeForAllASlowCompileIsAFailureOfItsOwn) {
   compile_timeout_ms_ = 5;
-  Result<TuningResult> result = Search({{"a", 10}, {"slow", 0}}, 0);
+  Result<TuningRecord> result = Search({{"a", 10}, {"slow", 0}}, 0);
   EXPECT_EQ(Best(result), "i=0");
-  ASSERT_EQ(result->failures.size(), 1u);
-  EXPECT_EQ(result->failures[0].message, "it took too long");
+  ASSERT_EQ(result->failures().size(), 1u);
+  EXPECT_EQ(result->failures()[0].message, "it took too long");
   EXPECT_TRUE(result->is_conclusive);
-  EXPECT_TRUE(result->not_measured.empty());
+  EXPECT_TRUE(result->not_measured().empty());
 }
 
 TEST_F(SearchEngineTest, AFinalRunAgainstTheBaselineMayOverruleTheRace) {
@@ -326,32 +354,32 @@ TEST_F(SearchEngineTest, AFinalRunAgainstTheBaselineMayOverruleTheRace) {
 }
 
 TEST_F(SearchEngineTest, WhoLeavesTheRaceIsUnloadedButNotTheBaseline) {
-  Result<TuningResult> result = Search({{"base", 300}, {"a", 10}, {"b", 200}, {"c", 10.05}}, 0);
+  Result<TuningRecord> result = Search({{"base", 300}, {"a", 10}, {"b", 200}, {"c", 10.05}}, 0);
   EXPECT_EQ(Best(result), "i=1");
   EXPECT_EQ(runner_.released, std::vector<std::string>{"b"});
   EXPECT_EQ(runner_.checked_again, (std::vector<std::string>{"base", "a", "c"})) << "and it was not checked again";
-  EXPECT_EQ(result->successes.size(), 4u);
+  EXPECT_EQ(result->successes().size(), 4u);
 }
 
 TEST_F(SearchEngineTest, AWinnerThatIsWrongAfterTheRaceFailsAndTheOthersRaceAnew) {
   runner_.wrong_later = {{"a", 1}, {"b", 1}};
   // The next best was unloaded, and is loaded again.
-  Result<TuningResult> result = Search({{"base", 300}, {"a", 10}, {"a", 10}, {"b", 10.01}, {"c", 100}}, 0);
+  Result<TuningRecord> result = Search({{"base", 300}, {"a", 10}, {"a", 10}, {"b", 10.01}, {"c", 100}}, 0);
   EXPECT_EQ(Best(result), "i=4");
   EXPECT_DOUBLE_EQ(*result->speedup_over_baseline, 3.0);
-  ASSERT_EQ(result->failures.size(), 2u);
-  EXPECT_EQ(result->failures[0].kind, FailureKind::kWrongResult);
-  EXPECT_EQ(result->failures[0].message, "wrong later");
-  EXPECT_EQ(result->failures[0].config.ToString(), "i=1");
-  ASSERT_EQ(result->duplicates.size(), 1u) << "of the failed one";
-  EXPECT_EQ(result->duplicates[0].same_as.ToString(), "i=1");
-  EXPECT_EQ(result->successes.size(), 2u);
-  EXPECT_LT(result->successes[0].measurement.num_samples, result->cost.num_rounds) << "rounds of both races count";
+  ASSERT_EQ(result->failures().size(), 2u);
+  EXPECT_EQ(result->failures()[0].kind, OutcomeKind::kWrongResult);
+  EXPECT_EQ(result->failures()[0].message, "wrong later");
+  EXPECT_EQ(result->failures()[0].config.ToString(), "i=1");
+  ASSERT_EQ(result->duplicates().size(), 1u) << "of the failed one";
+  EXPECT_EQ(result->duplicates()[0].same_as->ToString(), "i=1");
+  EXPECT_EQ(result->successes().size(), 2u);
+  EXPECT_LT(result->successes()[0].measurement.num_samples, result->cost.num_rounds) << "rounds of both races count";
 }
 
 TEST_F(SearchEngineTest, ABaselineThatIsWrongAfterTheRaceIsNone) {
   runner_.wrong_later = {{"base", 1}};
-  Result<TuningResult> result = Search({{"a", 10}, {"base", 10.1}}, 1);  // Within the margin: the baseline stays.
+  Result<TuningRecord> result = Search({{"a", 10}, {"base", 10.1}}, 1);  // Within the margin: the baseline stays.
   EXPECT_EQ(Best(result), "i=0");
   EXPECT_FALSE(result->baseline.has_value());
   EXPECT_FALSE(result->speedup_over_baseline.has_value());
@@ -367,24 +395,24 @@ TEST_F(SearchEngineTest, AWinnerThatLosesTheFinalRoundsIsCheckedAsTheBaselineIs)
 }
 
 TEST_F(SearchEngineTest, FailuresAreDataAndTheSpaceIsAccountedFor) {
-  Result<TuningResult> result = Search({{"error", 0}, {"a", 10}, {"fails", -1}, {"a", 10}}, 2);
+  Result<TuningRecord> result = Search({{"error", 0}, {"a", 10}, {"fails", -1}, {"a", 10}}, 2);
   EXPECT_EQ(Best(result), "i=1");
-  ASSERT_EQ(result->failures.size(), 2u);
-  EXPECT_EQ(result->failures[0].kind, FailureKind::kCompile);
-  EXPECT_EQ(result->failures[0].message, "line 1: error");
-  EXPECT_EQ(result->failures[1].kind, FailureKind::kRun);
+  ASSERT_EQ(result->failures().size(), 2u);
+  EXPECT_EQ(result->failures()[0].kind, OutcomeKind::kCompile);
+  EXPECT_EQ(result->failures()[0].message, "line 1: error");
+  EXPECT_EQ(result->failures()[1].kind, OutcomeKind::kRun);
   EXPECT_FALSE(result->baseline.has_value()) << "the baseline failed";
   EXPECT_FALSE(result->speedup_over_baseline.has_value());
-  EXPECT_EQ(result->successes.size() + result->failures.size() + result->duplicates.size(), 4u);
+  EXPECT_EQ(result->successes().size() + result->failures().size() + result->duplicates().size(), 4u);
 }
 
 TEST_F(SearchEngineTest, IdenticalCodeIsMeasuredOnceAndTheBaselineStandsForIt) {
-  Result<TuningResult> result = Search({{"a", 10}, {"a", 10}, {"a", 10}, {"b", 20}}, 1);
+  Result<TuningRecord> result = Search({{"a", 10}, {"a", 10}, {"a", 10}, {"b", 20}}, 1);
   EXPECT_EQ(runner_.ran.size(), 2u);
   EXPECT_EQ(Best(result), "i=1");
-  ASSERT_EQ(result->duplicates.size(), 2u);
-  EXPECT_EQ(result->duplicates[0].config.ToString(), "i=0");
-  EXPECT_EQ(result->duplicates[0].same_as.ToString(), "i=1");
+  ASSERT_EQ(result->duplicates().size(), 2u);
+  EXPECT_EQ(result->duplicates()[0].config.ToString(), "i=0");
+  EXPECT_EQ(result->duplicates()[0].same_as->ToString(), "i=1");
 }
 
 TEST_F(SearchEngineTest, WhenAllFailTheErrorListsWhy) {
@@ -401,7 +429,7 @@ TEST_F(SearchEngineTest, WhenAllFailAtMostFiveReasonsAreListed) {
 }
 
 TEST_F(SearchEngineTest, ALostContextEndsTheSearch) {
-  Result<TuningResult> result = Search({{"a", 10}, {"crash", 0}, {"b", 5}}, -1);
+  Result<TuningRecord> result = Search({{"a", 10}, {"crash", 0}, {"b", 5}}, -1);
   EXPECT_TRUE(result.status().sticky());
   EXPECT_EQ(runner_.ran.size(), 2u);
 }
@@ -428,7 +456,7 @@ class VariantSubstitutionTest : public SearchEngineTest {
     EXPECT_OK(definition->Validate());
     return definition;
   }
-  Result<TuningResult> Search(const std::shared_ptr<const KernelDefinition>& definition,
+  Result<TuningRecord> Search(const std::shared_ptr<const KernelDefinition>& definition,
                               const std::vector<Config>& configs) {
     std::vector<PlannedConfig> planned;
     for (const Config& config : configs) {
@@ -444,20 +472,19 @@ class VariantSubstitutionTest : public SearchEngineTest {
     TUNEONCE_ASSIGN_OR_RETURN(
         SearchOutcome outcome,
         SearchEngine("k", "M=64", Target(), std::nullopt, options, runner_, measuring_lock_).Run(std::move(planned)));
-    return std::move(outcome.result);
+    return std::move(outcome.record);
   }
 };
 
 TEST_F(VariantSubstitutionTest, TheNextVariantIsUsedAndTheResultSaysSo) {
-  Result<TuningResult> result = Search(Define("error", "b"), {Config()});
+  Result<TuningRecord> result = Search(Define("error", "b"), {Config()});
   ASSERT_OK(result);
   EXPECT_EQ(result->best.variant, "ptx");
-  ASSERT_EQ(result->substitutions.size(), 1u);
-  EXPECT_EQ(result->substitutions[0].variant, "ptx");
-  EXPECT_EQ(result->substitutions[0].instead_of.variant, "tile");
-  EXPECT_EQ(result->substitutions[0].instead_of.reason, "line 1: error");
+  ASSERT_EQ(result->best.passed_over.size(), 1u);
+  EXPECT_EQ(result->best.passed_over[0].variant, "tile");
+  EXPECT_EQ(result->best.passed_over[0].reason, "line 1: error");
   EXPECT_EQ(Search(Define("a", "b"), {Config()})->best.variant, "tile");
-  EXPECT_TRUE(Search(Define("a", "b"), {Config()})->substitutions.empty());
+  EXPECT_TRUE(Search(Define("a", "b"), {Config()})->best.passed_over.empty());
   EXPECT_ERROR(Search(Define("error", "error"), {Config()}), StatusCode::kInternal,
                "variant 'tile': line 1: error; variant 'ptx': line 1: error");
 }
@@ -465,27 +492,27 @@ TEST_F(VariantSubstitutionTest, TheNextVariantIsUsedAndTheResultSaysSo) {
 TEST_F(VariantSubstitutionTest, EnableTile0LeavesTileIrOut) {
   enable_tile_ = false;
   for (SourceKind kind : {SourceKind::kTileIr, SourceKind::kTileCpp}) {
-    Result<TuningResult> result = Search(Define("a", "b", kind), {Config()});
+    Result<TuningRecord> result = Search(Define("a", "b", kind), {Config()});
     ASSERT_OK(result);
     EXPECT_EQ(result->best.variant, "ptx");
-    ASSERT_EQ(result->substitutions.size(), 1u);
-    EXPECT_EQ(result->substitutions[0].instead_of.reason, "Tile IR is disabled (ENABLE_TILE=0)");
+    ASSERT_EQ(result->best.passed_over.size(), 1u);
+    EXPECT_EQ(result->best.passed_over[0].reason, "Tile IR is disabled (ENABLE_TILE=0)");
   }
 }
 
 TEST_F(VariantSubstitutionTest, ABackendAxisRacesTheVariants) {
   SearchSpace space;
   space.AddStringAxis("backend", {"ptx", "tile"});
-  Result<TuningResult> result = Search(Define("a", "b"), *space.Enumerate(Target()));
+  Result<TuningRecord> result = Search(Define("a", "b"), *space.Enumerate(Target()));
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "backend=tile");
   EXPECT_EQ(result->best.variant, "tile");
-  EXPECT_EQ(result->successes.size(), 2u);
+  EXPECT_EQ(result->successes().size(), 2u);
   // A config that names a back end is built by no other.
   result = Search(Define("error", "b"), *space.Enumerate(Target()));
   EXPECT_EQ(result->best.variant, "ptx");
-  ASSERT_EQ(result->failures.size(), 1u);
-  EXPECT_EQ(result->failures[0].config.ToString(), "backend=tile");
+  ASSERT_EQ(result->failures().size(), 1u);
+  EXPECT_EQ(result->failures()[0].config.ToString(), "backend=tile");
   SearchSpace unknown;
   unknown.AddStringAxis("backend", {"metal"});
   EXPECT_ERROR(Search(Define("a", "b"), *unknown.Enumerate(Target())), StatusCode::kInvalidArgument,
@@ -499,7 +526,7 @@ TEST_F(VariantSubstitutionTest, VariantsOfOneBackEndStandInForEachOther) {
   KernelDefinition definition("k");
   for (Variant variant : defined->variants()) definition.AddVariant(std::move(variant.Backend("tile")));
   ASSERT_OK(definition.Validate());
-  Result<TuningResult> result = Search(std::make_shared<KernelDefinition>(definition), *space.Enumerate(Target()));
+  Result<TuningRecord> result = Search(std::make_shared<KernelDefinition>(definition), *space.Enumerate(Target()));
   ASSERT_OK(result);
   EXPECT_EQ(result->best.variant, "ptx");
 }

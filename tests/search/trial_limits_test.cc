@@ -11,7 +11,7 @@
 #include "tuneonce/progress.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -46,7 +46,7 @@ static void k(const tuneonce_block&, const float* cx, float* y, int n) {
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }
-  Result<TuningResult> Search(const KernelDefinition& definition) {
+  Result<TuningRecord> Search(const KernelDefinition& definition) {
     x_.emplace(Floats(std::vector<float>(kN, 3)));
     y_.emplace(Floats(std::vector<float>(kN, 7)));
     TensorView x_view = View(*x_), y_view = View(*y_);
@@ -56,13 +56,14 @@ static void k(const tuneonce_block&, const float* cx, float* y, int n) {
   /// try {KIND=1}, less a part of what the copy takes.
   void LimitMemory(const KernelDefinition& definition) {
     constexpr std::size_t kStep = std::size_t{20} << 10;
-    auto is_tried = [](const TuningResult& result) {
-      return std::none_of(result.not_measured.begin(), result.not_measured.end(),
-                          [](const Config& config) { return config.ToString() == "KIND=1"; });
+    auto is_tried = [](const TuningRecord& result) {
+      return std::none_of(result.candidates.begin(), result.candidates.end(), [](const CandidateOutcome& candidate) {
+        return candidate.kind == OutcomeKind::kNotMeasured && candidate.config.ToString() == "KIND=1";
+      });
     };
     for (options_.memory_budget_bytes = std::size_t{2} << 20; options_.memory_budget_bytes > 4 * kStep;
          options_.memory_budget_bytes -= kStep) {
-      Result<TuningResult> result = Search(definition);
+      Result<TuningRecord> result = Search(definition);
       if (!result.ok() || is_tried(*result)) continue;
       options_.memory_budget_bytes -= 3 * kStep;
       return;
@@ -70,14 +71,14 @@ static void k(const tuneonce_block&, const float* cx, float* y, int n) {
     FAIL() << "each budget suffices";
   }
   void LimitMemory() { LimitMemory(Define(std::string(kTwice) + "if (KIND == 1) y[0] = 2 * x[0];")); }
-  static std::map<std::string, std::string> Failures(const TuningResult& result) {
+  static std::map<std::string, std::string> Failures(const TuningRecord& result) {
     std::map<std::string, std::string> failures;
-    for (const Failure& failure : result.failures) {
-      failures[failure.config.ToString()] = std::string(FailureKindName(failure.kind)) + ": " + failure.message;
+    for (const CandidateOutcome& failure : result.failures()) {
+      failures[failure.config.ToString()] = std::string(OutcomeName(failure.kind)) + ": " + failure.message;
     }
     return failures;
   }
-  static bool Notes(const TuningResult& result, const std::string& part) {
+  static bool Notes(const TuningRecord& result, const std::string& part) {
     for (const std::string& note : result.notes) {
       if (note.find(part) != std::string::npos) return true;
     }
@@ -101,7 +102,7 @@ TEST_F(TrialLimitsTest, OfAPartialOutputCountsWhatTheBaselineWrites) {
   std::string body = R"(
 int end = KIND == 1 ? 950 : 900;
 for (int i = 0; i < end; ++i) if (KIND != 2 || i != 3) y[i] = 2 * x[i];)";
-  Result<TuningResult> result = Search(Define(body, partial()));
+  Result<TuningRecord> result = Search(Define(body, partial()));
   ASSERT_OK(result);
   auto failures = Failures(*result);
   EXPECT_EQ(failures.size(), 1u);
@@ -113,7 +114,7 @@ for (int i = 0; i < end; ++i) if (KIND != 2 || i != 3) y[i] = 2 * x[i];)";
   unordered.Unordered();
   result = Search(unordered);
   ASSERT_OK(result);
-  EXPECT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(result->failures().size(), 1u);
   // The value of the poison, where the baseline wrote it, is a value.
   result = Search(Define(R"(
 for (int i = 0; i < 900; ++i) y[i] = 1;
@@ -123,7 +124,7 @@ for (int i = 0; i < 4; ++i) reinterpret_cast<unsigned char*>(&poison)[i] = byte;
 if (KIND != 1) y[3] = poison;)",
                          partial()));
   ASSERT_OK(result);
-  EXPECT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(result->failures().size(), 1u);
   EXPECT_EQ(Failures(*result).count("KIND=1"), 1u);
 }
 
@@ -133,23 +134,23 @@ TEST_F(TrialLimitsTest, AGivenReferenceCountsAsAWhole) {
   std::string body = "for (int i = 0; i < n - KIND; ++i) y[i] = 2 * x[i];";
   for (bool is_partial : {false, true}) {
     Parameter y = Out("y", kFloat32, {"N"});
-    Result<TuningResult> result = Search(Define(body, is_partial ? std::move(y).MayBePartial() : y));
+    Result<TuningRecord> result = Search(Define(body, is_partial ? std::move(y).MayBePartial() : y));
     ASSERT_OK(result);
     EXPECT_EQ(result->best.config.ToString(), "KIND=0");
-    EXPECT_EQ(result->failures.size(), 2u);
+    EXPECT_EQ(result->failures().size(), 2u);
     EXPECT_NE(Failures(*result)["KIND=2"].find("2 of 1000 elements were not written"), std::string::npos);
   }
 }
 
 TEST_F(TrialLimitsTest, EachOutputHasItsOwnToleranceAndTheLargestDifferenceIsSaid) {
   std::string body = std::string(kTwice) + "if (KIND == 1) y[5] *= 1.5f;\nif (KIND == 2) y[5] *= 1.25f;";
-  EXPECT_EQ(Search(Define(body))->failures.size(), 2u);
-  Result<TuningResult> result = Search(Define(body, Out("y", kFloat32, {"N"}).Within({0, 0.25, 0})));
+  EXPECT_EQ(Search(Define(body))->failures().size(), 2u);
+  Result<TuningRecord> result = Search(Define(body, Out("y", kFloat32, {"N"}).Within({0, 0.25, 0})));
   ASSERT_OK(result);
-  EXPECT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(result->failures().size(), 1u);
   EXPECT_NE(Failures(*result)["KIND=1"].find("by 3 at most (tolerance 0.25 * |reference|)"), std::string::npos)
       << Failures(*result)["KIND=1"];
-  for (const Success& success : result->successes) {
+  for (const CandidateOutcome& success : result->successes()) {
     ASSERT_TRUE(success.largest_difference.has_value());
     EXPECT_EQ(success.largest_difference->output, "y");
     bool is_baseline = success.config.ToString() == "KIND=0";
@@ -185,9 +186,9 @@ TUNEONCE_CPU_KERNEL(k);)",
   DeviceBuffer y = Floats(std::vector<float>(64, 7));
   std::int64_t shape[] = {4, 5}, strides[] = {16, 2};
   TensorView view = TensorView::Strided(y.data(), DType::kFloat32, shape, strides, 2);
-  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {view}, options_);
+  Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {view}, options_);
   ASSERT_OK(result);
-  EXPECT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(result->failures().size(), 1u);
   EXPECT_NE(Failures(*result)["KIND=1"].find("1 of 20 elements were not written, the first at 11"), std::string::npos)
       << Failures(*result)["KIND=1"];
   EXPECT_EQ(Read(y), std::vector<float>(64, 7));
@@ -231,9 +232,9 @@ TUNEONCE_CPU_KERNEL(k);)",
         },
         nullptr, options_);
   };
-  Result<TuningResult> result = search(y.bytes());
+  Result<TuningRecord> result = search(y.bytes());
   ASSERT_OK(result);
-  EXPECT_EQ(result->failures.size(), 1u) << "each has its own scalars";
+  EXPECT_EQ(result->failures().size(), 1u) << "each has its own scalars";
   EXPECT_EQ(Failures(*result)["KIND=1"], "wrote an input: the kernel wrote to its input 'argument 1'");
   EXPECT_TRUE(result->notes.empty());
   EXPECT_NE(result->best.config.ToString(), "KIND=0");
@@ -247,7 +248,7 @@ TUNEONCE_CPU_KERNEL(k);)",
 // --- memory
 
 TEST_F(TrialLimitsTest, ThePeakIsCountedAndTheBudgetIsKept) {
-  Result<TuningResult> result = Search(Define(kTwice));
+  Result<TuningRecord> result = Search(Define(kTwice));
   ASSERT_OK(result);
   std::size_t peak = result->cost.peak_bytes;
   EXPECT_GE(peak, 3 * kN * sizeof(float)) << "a copy of x, scratch for y, a reference";
@@ -296,16 +297,16 @@ TUNEONCE_CPU_KERNEL(k);)",
                         .Define("KIND", c[kind]);
                   }).Grid(Grid::Fixed(1)));
   LimitMemory(definition);
-  Result<TuningResult> result = Search(definition);
+  Result<TuningRecord> result = Search(definition);
   ASSERT_OK(result);
-  ASSERT_EQ(result->not_measured.size(), 1u) << "1 would need the memory of the copy, 2 more than that";
-  EXPECT_EQ(result->not_measured.front().ToString(), "KIND=1");
+  ASSERT_EQ(result->not_measured().size(), 1u) << "1 would need the memory of the copy, 2 more than that";
+  EXPECT_EQ(result->not_measured().front().config.ToString(), "KIND=1");
   EXPECT_TRUE(Notes(*result, "'x' (4000 bytes) cannot be copied within the memory budget"));
   EXPECT_LE(result->cost.peak_bytes, options_.memory_budget_bytes);
   options_.allow_trials_in_place = true;
   result = Search(definition);
   ASSERT_OK(result);
-  EXPECT_TRUE(result->not_measured.empty());
+  EXPECT_TRUE(result->not_measured().empty());
   EXPECT_TRUE(Notes(*result, "too little memory to copy the inputs"));
   auto failures = Failures(*result);
   EXPECT_EQ(failures.size(), 1u);
@@ -317,12 +318,12 @@ TEST_F(TrialLimitsTest, WithoutMemoryForACopyTheBaselineRunsAlone) {
   LimitMemory();
   for (Verify verify : {Verify::kAgainstBaseline, Verify::kOff}) {
     options_.verify = verify;
-    Result<TuningResult> result = Search(Define(std::string(kTwice) + "if (KIND == 1) x[3] = 9;"));
+    Result<TuningRecord> result = Search(Define(std::string(kTwice) + "if (KIND == 1) x[3] = 9;"));
     ASSERT_OK(result);
     EXPECT_EQ(Read(*x_), std::vector<float>(kN, 3));
     EXPECT_EQ(result->best.config.ToString(), "KIND=0");
-    EXPECT_TRUE(result->failures.empty());
-    EXPECT_EQ(result->not_measured.size(), 2u);
+    EXPECT_TRUE(result->failures().empty());
+    EXPECT_EQ(result->not_measured().size(), 2u);
     EXPECT_FALSE(result->is_conclusive);
     EXPECT_TRUE(Notes(*result,
                       "'x' (4000 bytes) cannot be copied within the memory budget: candidates were not tried; raise "
@@ -401,8 +402,8 @@ TEST_F(TrialLimitsTest, ABucketsTensorsCountAndAreNotTheCallers) {
   KernelDefinition definition = Define(std::string(kTwice) + "if (KIND == 1) x[3] = 9;");
   definition.Key(KeyOf("N").NextPow2());
   struct Observer final : AutotuneObserver {
-    void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
-    TuningResult result;
+    void OnTuned(const std::string&, const std::string&, const TuningRecord& tuned) override { result = tuned; }
+    TuningRecord result;
   };
   constexpr std::int64_t kMany = 70000;  // The bucket's bound is 131072.
   auto tune = [&](std::size_t budget) {
@@ -420,14 +421,14 @@ TEST_F(TrialLimitsTest, ABucketsTensorsCountAndAreNotTheCallers) {
     EXPECT_EQ(Read(y), std::vector<float>(kMany, 6));
     return observer->result;
   };
-  TuningResult result = tune(0);
+  TuningRecord result = tune(0);
   std::size_t bucket = 2 * 131072 * sizeof(float);
   EXPECT_GT(result.cost.peak_bytes, 2 * bucket);
-  EXPECT_EQ(result.failures.size(), 1u);
-  TuningResult tight = tune(result.cost.peak_bytes - 1);
+  EXPECT_EQ(result.failures().size(), 1u);
+  TuningRecord tight = tune(result.cost.peak_bytes - 1);
   EXPECT_TRUE(Notes(tight, "too little memory to copy the inputs"));
   EXPECT_FALSE(Notes(tight, "damaged")) << "it was the bucket's";
-  EXPECT_EQ(tight.failures.size(), 1u);
+  EXPECT_EQ(tight.failures().size(), 1u);
 }
 
 TEST_F(TrialLimitsTest, ASearchThatEndsEarlyLeavesNothingBehind) {

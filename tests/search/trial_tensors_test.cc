@@ -174,7 +174,7 @@ TEST_F(TrialTensorsTest, GapsAreLookedAtOnceTheyWereFilledAndAreMendedByTheNextF
   EXPECT_FALSE(tensors->FindStrayWrite(nullptr)->has_value()) << "what is there is not known";
   Result<std::optional<StrayWrite>> found = tensors->FindStrayWrite(nullptr, kFill);
   ASSERT_TRUE(found.ok() && *found);
-  EXPECT_EQ((*found)->kind, FailureKind::kOutOfBounds);
+  EXPECT_EQ((*found)->kind, OutcomeKind::kOutOfBounds);
   EXPECT_EQ((*found)->message,
             "the kernel wrote between the rows of 'p1': 4 bytes, the first 28 bytes after its beginning");
   ASSERT_OK(tensors->Poison(kFill));
@@ -193,7 +193,7 @@ TEST_F(TrialTensorsTest, WithoutMemoryForACopyTrialsRunOnTheOriginal) {
   Write(in.get() + 8, 1);
   Result<std::optional<StrayWrite>> found = tensors->FindStrayWrite(nullptr);
   ASSERT_TRUE(found.ok() && *found);
-  EXPECT_EQ((*found)->kind, FailureKind::kWroteInput);
+  EXPECT_EQ((*found)->kind, OutcomeKind::kWroteInput);
   EXPECT_NE((*found)->message.find("the caller's tensor is damaged"), std::string::npos) << (*found)->message;
   EXPECT_EQ(inputs_->damaged(), "'p0'");
   EXPECT_FALSE(tensors->FindStrayWrite(nullptr)->has_value()) << "the next candidate is not blamed";

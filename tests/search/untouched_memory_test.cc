@@ -9,7 +9,7 @@
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -55,28 +55,28 @@ static void k(const tuneonce_block& block, const float* ca, float* b, int s, int
                     }).Grid(Grid::Fixed(kM)));
     return definition;
   }
-  Result<TuningResult> Search(const KernelDefinition& definition, const TensorView& a, const TensorView& b) {
+  Result<TuningRecord> Search(const KernelDefinition& definition, const TensorView& a, const TensorView& b) {
     for (Isolation isolation : {Isolation::kRequired, Isolation::kOff}) {
       SearchOptions options;
       options.quiet = true;
       options.isolation = isolation;
       options.max_rounds = 3;
-      Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {a, b}, options);
+      Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {a, b}, options);
       EXPECT_EQ(Read(*buffer_), std::vector<float>(kM * kRow * 2, 1)) << "the caller's memory was written";
       if (isolation == Isolation::kOff) return result;
       in_worker_ = result.ok() ? Failures(*result) : std::map<std::string, std::string>();
     }
     return InternalError("not reached");
   }
-  std::map<std::string, std::string> Failures(const TuningResult& result) {
+  std::map<std::string, std::string> Failures(const TuningRecord& result) {
     std::map<std::string, std::string> failures;
-    for (const Failure& failure : result.failures) {
-      failures[failure.config.ToString()] = std::string(FailureKindName(failure.kind)) + ": " + failure.message;
+    for (const CandidateOutcome& failure : result.failures()) {
+      failures[failure.config.ToString()] = std::string(OutcomeName(failure.kind)) + ": " + failure.message;
     }
     return failures;
   }
   /// EXPECTs that KIND=1 alone fails, with this message, also in a worker. Empty: that none fails.
-  void ExpectFails(const Result<TuningResult>& result, const std::string& message) {
+  void ExpectFails(const Result<TuningRecord>& result, const std::string& message) {
     ASSERT_OK(result);
     auto failures = Failures(*result);
     EXPECT_EQ(failures.size(), message.empty() ? 0u : 1u) << (failures.empty() ? "" : failures.begin()->second);
@@ -186,7 +186,7 @@ TEST_F(UntouchedMemoryTest, AnOutputWhoseRowsAreOneRowHasNoGapsButThoseOfTheRow)
 }
 
 TEST_F(UntouchedMemoryTest, ABaselineThatWritesGapsIsNoReference) {
-  Result<TuningResult> result =
+  Result<TuningRecord> result =
       Search(Define("for (int i = 0; i < (m < 31 ? 16 : 8); ++i) b[m * s + i] = 2;", InAndOut()), Rows(kM * kRow, kN),
              Rows(0));
   EXPECT_ERROR(result, StatusCode::kInternal, "out of bounds: the kernel wrote between the rows of 'y': 992 bytes");
@@ -230,9 +230,9 @@ TUNEONCE_CPU_KERNEL(k);)",
                   }).Grid(Grid::Fixed(2)));
   SearchOptions options;
   options.quiet = true;
-  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {Rows(0, kN), y}, options);
+  Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {Rows(0, kN), y}, options);
   ASSERT_OK(result);
-  EXPECT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(result->failures().size(), 1u);
   EXPECT_EQ(Failures(*result)["KIND=1"],
             "wrote an input: the kernel wrote to its input 'x', which shares memory with 'y' (tensor 0)");
   EXPECT_EQ(Read(*buffer_), std::vector<float>(kM * kRow * 2, 1));
@@ -240,7 +240,7 @@ TUNEONCE_CPU_KERNEL(k);)",
 
 TEST_F(UntouchedMemoryTest, AnOutputWithoutGapsCostsNoMemory) {
   auto peak = [&](const TensorView& y) {
-    Result<TuningResult> result = Search(Define(Twice(""), InAndOut()), Rows(kM * kRow, kN), y);
+    Result<TuningRecord> result = Search(Define(Twice(""), InAndOut()), Rows(kM * kRow, kN), y);
     EXPECT_OK(result);
     return result->cost.peak_bytes;
   };

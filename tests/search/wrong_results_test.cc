@@ -8,7 +8,7 @@
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/progress.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -44,7 +44,7 @@ class WrongResultsTest : public testing::CpuDeviceTest {
                     }).Grid(Grid::Fixed(1)));
     return definition;
   }
-  Result<TuningResult> Search(const KernelDefinition& definition, DType dtype = DType::kFloat32) {
+  Result<TuningRecord> Search(const KernelDefinition& definition, DType dtype = DType::kFloat32) {
     SearchOptions options;
     options.quiet = true;
     std::size_t bytes = kN * DTypeBytes(dtype);
@@ -55,7 +55,7 @@ class WrongResultsTest : public testing::CpuDeviceTest {
     EXPECT_OK(stream_->view().Synchronize());
     TensorView x_view = TensorView::Contiguous(x.data(), dtype, {kN}), y_view = x_view;
     y_view.data = y.data();
-    Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {x_view, y_view}, options);
+    Result<TuningRecord> result = exhaustive_search(definition, stream_->get(), {x_view, y_view}, options);
     EXPECT_TRUE(Bytes(x) == std::vector<char>(bytes, 0x40)) << "the caller's input is damaged";
     EXPECT_TRUE(Bytes(y) == std::vector<char>(bytes, 0x11)) << "the caller's output is damaged";
     return result;
@@ -66,15 +66,15 @@ class WrongResultsTest : public testing::CpuDeviceTest {
     return bytes.ok() ? *std::move(bytes) : std::vector<char>();
   }
   /// Failures by config: "wrote an input: it wrote ...".
-  std::map<std::string, std::string> Failures(const TuningResult& result) {
+  std::map<std::string, std::string> Failures(const TuningRecord& result) {
     std::map<std::string, std::string> failures;
-    for (const Failure& failure : result.failures) {
-      failures[failure.config.ToString()] = std::string(FailureKindName(failure.kind)) + ": " + failure.message;
+    for (const CandidateOutcome& failure : result.failures()) {
+      failures[failure.config.ToString()] = std::string(OutcomeName(failure.kind)) + ": " + failure.message;
     }
     return failures;
   }
   /// EXPECTs that KIND=1, which is fast, failed so, and that others did not.
-  void ExpectFails(const Result<TuningResult>& result, const std::string& how) {
+  void ExpectFails(const Result<TuningRecord>& result, const std::string& how) {
     ASSERT_OK(result);
     EXPECT_NE(result->best.config.ToString(), "KIND=1");
     auto failures = Failures(*result);
@@ -89,7 +89,7 @@ TEST_F(WrongResultsTest, WhatNoConfigCoversIsAFailureAndNoReference) {
   for (bool has_baseline : {true, false}) {
     KernelDefinition definition =
         Define("for (int i = 0; i < n - 1; ++i) y[i] = 2 * x[i];", {0, 1}, DType::kFloat32, has_baseline);
-    Result<TuningResult> result = Search(definition);
+    Result<TuningRecord> result = Search(definition);
     EXPECT_FALSE(result.ok()) << "nobody wrote the last element";
     EXPECT_ERROR(result, StatusCode::kInternal,
                  "not written: output 'y': 1 of 1000 elements were not written, the first at 999");
@@ -108,9 +108,9 @@ TEST_F(WrongResultsTest, ARightHalfIsNotMissedThoughItIsWhatMemoryWasFilledWith)
   // Of 16 million halves that a matmul makes, a few are the filling, and a step off the baseline's.
   for (const char* bits : {"0x3434", "0xCBCB"}) {
     std::string body = std::string("for (int i = 0; i < n; ++i) y[i] = KIND == 1 ? ") + bits + " : " + bits + " + 1;";
-    Result<TuningResult> result = Search(Define(body, {0, 1}, DType::kFloat16), DType::kFloat16);
+    Result<TuningRecord> result = Search(Define(body, {0, 1}, DType::kFloat16), DType::kFloat16);
     ASSERT_OK(result);
-    EXPECT_TRUE(result->failures.empty()) << result->failures.front().message;
+    EXPECT_TRUE(result->failures().empty()) << result->failures().front().message;
     body = std::string("for (int i = 0; i < n; ++i) if (KIND != 1 || i != 5) y[i] = ") + bits + ";";
     ExpectFails(Search(Define(body, {0, 1, 2}, DType::kFloat16), DType::kFloat16),
                 "not written: output 'y': 1 of 1000 elements were not written, the first at 5");
@@ -184,11 +184,11 @@ TEST_F(WrongResultsTest, WhenTheWinnerIsWrongTheNextBestIsTaken) {
   // 1 and 2 are the fastest, and wrong; 3 is next; the baseline is far behind.
   std::string body = "for (volatile int i = 0; i < KIND * 3000; i = i + 1) {}\n" + std::string(kTwice) +
                      "if ((KIND == 1 || KIND == 2) && runs > 3) y[7] = 0;";
-  Result<TuningResult> result = Search(Define(body, {0, 1, 2, 30}));
+  Result<TuningRecord> result = Search(Define(body, {0, 1, 2, 30}));
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "KIND=30");
   EXPECT_GT(*result->speedup_over_baseline, 1.0);
-  EXPECT_EQ(result->successes.size() + result->failures.size(), 4u);
+  EXPECT_EQ(result->successes().size() + result->failures().size(), 4u);
   EXPECT_NE(Failures(*result)["KIND=1"], "");
   // Without a baseline as well.
   result = Search(Define(std::string(kTwice) + "for (volatile int i = 0; i < KIND * 3000; i = i + 1) {}\n" +
@@ -206,7 +206,7 @@ TEST_F(WrongResultsTest, AFloat8ThatIsTwoStepsOffIsWrong) {
                   DType::kFloat8E4M3);
   };
   ExpectFails(search("0x42"), "wrong result: output 'y': 1000 of 1000 elements differ");
-  EXPECT_TRUE(search("0x41")->failures.empty()) << "another rounding";
+  EXPECT_TRUE(search("0x41")->failures().empty()) << "another rounding";
 }
 
 TEST_F(WrongResultsTest, AnOutlierHidesErrorsOnlyInItsOwnBlock) {
@@ -234,7 +234,7 @@ class TrialMemoryTest : public testing::CpuDeviceTest {
   static constexpr std::size_t kWorkspace = std::size_t{4} << 20;
 
   /// `num` configs that take a workspace each, over two tensors. `least_free`: during the search.
-  Result<TuningResult> Search(std::int64_t num, std::size_t* least_free) {
+  Result<TuningRecord> Search(std::int64_t num, std::size_t* least_free) {
     constexpr std::int64_t kN = kTensor / 4;
     SearchSpace space;
     std::vector<std::int64_t> kinds(static_cast<std::size_t>(num));
@@ -291,10 +291,10 @@ TEST_F(TrialMemoryTest, HalfOfWhatIsFreeStaysTheHosts) {
   CUdeviceptr hosts = 0;
   ASSERT_EQ(driver->MemAlloc(&hosts, Free() - kLeft), CUDA_SUCCESS);
   std::size_t least_free = 0;
-  Result<TuningResult> result = Search(7, &least_free);
+  Result<TuningRecord> result = Search(7, &least_free);
   EXPECT_EQ(driver->MemFree(hosts), CUDA_SUCCESS);
   ASSERT_OK(result);
-  EXPECT_TRUE(result->failures.empty());
+  EXPECT_TRUE(result->failures().empty());
   EXPECT_GE(least_free, (kLeft - 2 * kTensor) / 2);
 }
 

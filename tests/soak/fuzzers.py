@@ -16,7 +16,7 @@ COVERED = {
     "artifact": ["lib/compile/artifact.cc", "lib/base/encoding.h"],
     "precompiled": ["lib/bundle/precompiled_bundle.cc"],
     "trial": ["lib/search/trial_description.cc", "lib/search/trial_messages.cc"],
-    "message": ["lib/base/message.cc", "lib/base/message.h"],
+    "message": ["lib/base/encoding.cc", "lib/base/encoding.h"],
     "channel": ["lib/worker/channel.cc"],
     "store": ["lib/store/sqlite_store.cc", "lib/store/sqlite.h"],
 }

@@ -65,7 +65,7 @@ TEST_F(FleetStoreTest, WhatTheMachineHasIsServedWithoutAskingTheFleet) {
   ASSERT_OK(machine_->Put(Record(1, "machine's")));
   ASSERT_OK(fleet_->Put(Record(1, "fleet's")));
   fleet_->away = UnavailableError("away");
-  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, testing::NamedConfig("machine's"));
+  EXPECT_EQ(store->Lookup(Record(1).key)->record->best.config, testing::NamedConfig("machine's"));
   EXPECT_EQ(fleet_->num_lookups, 0);
   EXPECT_TRUE(said_.empty());
 }
@@ -74,12 +74,12 @@ TEST_F(FleetStoreTest, WhatTheFleetHasComesToTheMachineWithItsCode) {
   std::shared_ptr<RecordStore> store = Store();
   TuningRecord record = Record(1, "fleet's");
   ASSERT_OK(fleet_->Put(record));
-  ASSERT_OK(fleet_->code.Put(record.artifact, ArtifactOf(10)));
-  EXPECT_EQ(store->Lookup(record.key)->record->config, record.config);
-  EXPECT_TRUE(store->artifacts()->Get(record.artifact)->has_value());
+  ASSERT_OK(fleet_->code.Put(record.best.artifact, ArtifactOf(10)));
+  EXPECT_EQ(store->Lookup(record.key)->record->best.config, record.best.config);
+  EXPECT_TRUE(store->artifacts()->Get(record.best.artifact)->has_value());
   fleet_->away = UnavailableError("away");
-  EXPECT_EQ(store->Lookup(record.key)->record->config, record.config);
-  EXPECT_TRUE(store->artifacts()->Get(record.artifact)->has_value());
+  EXPECT_EQ(store->Lookup(record.key)->record->best.config, record.best.config);
+  EXPECT_TRUE(store->artifacts()->Get(record.best.artifact)->has_value());
   EXPECT_TRUE(machine_->Lookup(record.key)->record);
 }
 
@@ -114,7 +114,7 @@ TEST_F(FleetStoreTest, TheBetterOfBothServes) {
     ASSERT_OK(machine->Put(each.machines));
     ASSERT_OK(fleet->Put(each.fleets));
     Result<RecordLookup> found = MakeFleetStore(machine, fleet)->Lookup(Record(1).key);
-    EXPECT_EQ(found->record->config, testing::NamedConfig(each.serves)) << each.what;
+    EXPECT_EQ(found->record->best.config, testing::NamedConfig(each.serves)) << each.what;
   }
 }
 
@@ -126,14 +126,14 @@ TEST_F(FleetStoreTest, TheFleetGetsOnlyWhatARecordNamesAlsoOfAMachineThatKeepsNo
     use.writes = writes;
     std::shared_ptr<RecordStore> store = MakeFleetStore(MakeMemoryStore(), fleet, use);
     TuningRecord record = Record(1);
-    ASSERT_OK(store->artifacts()->Put(record.artifact, ArtifactOf(10)));
+    ASSERT_OK(store->artifacts()->Put(record.best.artifact, ArtifactOf(10)));
     ASSERT_OK(store->artifacts()->Put(record.baseline->artifact, ArtifactOf(11)));
     ASSERT_OK(store->artifacts()->Put(Fingerprint{9, 9}, ArtifactOf(12)));  // A loser's.
     EXPECT_EQ(fleet->code.bytes(), 0);
     EXPECT_TRUE(store->artifacts()->Get(Fingerprint{9, 9})->has_value()) << "this process has it";
     ASSERT_OK(store->artifacts()->Lease(Fingerprint{9, 9}, AtOnce()));
     ASSERT_OK(store->Put(record));
-    EXPECT_EQ(fleet->code.Get(record.artifact)->has_value(), writes);
+    EXPECT_EQ(fleet->code.Get(record.best.artifact)->has_value(), writes);
     EXPECT_EQ(fleet->code.Get(record.baseline->artifact)->has_value(), writes);
     EXPECT_FALSE(fleet->code.Get(Fingerprint{9, 9})->has_value());
   }
@@ -143,22 +143,22 @@ TEST_F(FleetStoreTest, WhatTheMachineRefusesReachesTheFleetWithItsCode) {
   /// Over a shipped store, whose code is for reading only.
   std::shared_ptr<RecordStore> store = MakeFleetStore(MakeLayeredStore(MakeMemoryStore(), {machine_}), fleet_);
   TuningRecord record = Record(1);
-  ASSERT_OK(store->artifacts()->Put(record.artifact, ArtifactOf(10)));
+  ASSERT_OK(store->artifacts()->Put(record.best.artifact, ArtifactOf(10)));
   EXPECT_EQ(machine_->code.bytes(), 0) << "what is shipped stays as it is";
   ASSERT_OK(store->Put(record));
-  EXPECT_TRUE(fleet_->code.Get(record.artifact)->has_value());
+  EXPECT_TRUE(fleet_->code.Get(record.best.artifact)->has_value());
 }
 
 TEST_F(FleetStoreTest, WhatIsPutGoesToBothWithTheCodeThatServes) {
   std::shared_ptr<RecordStore> store = Store();
   TuningRecord record = Record(1);
-  ASSERT_OK(store->artifacts()->Put(record.artifact, ArtifactOf(10)));
+  ASSERT_OK(store->artifacts()->Put(record.best.artifact, ArtifactOf(10)));
   ASSERT_OK(store->artifacts()->Put(record.baseline->artifact, ArtifactOf(11)));
   ASSERT_OK(store->artifacts()->Put(Fingerprint{9, 9}, ArtifactOf(12)));  // A loser's.
   EXPECT_EQ(fleet_->code.bytes(), 0);
   ASSERT_OK(store->Put(record));
   EXPECT_TRUE(fleet_->Lookup(record.key)->record);
-  EXPECT_TRUE(fleet_->code.Get(record.artifact)->has_value());
+  EXPECT_TRUE(fleet_->code.Get(record.best.artifact)->has_value());
   EXPECT_TRUE(fleet_->code.Get(record.baseline->artifact)->has_value());
   EXPECT_FALSE(fleet_->code.Get(Fingerprint{9, 9})->has_value());
   ASSERT_OK(store->Remove(record.key));
@@ -179,7 +179,7 @@ TEST_F(FleetStoreTest, AMachineThatOnlyTakesGivesNothingAndKeepsNobodyOut) {
 TEST_F(FleetStoreTest, WhatAFleetThatWasAwayDidNotTakeItGetsLater) {
   std::shared_ptr<RecordStore> store = Store();
   fleet_->away = UnavailableError("the fleet is away");
-  ASSERT_OK(machine_->code.Put(Record(1).artifact, ArtifactOf(10)));
+  ASSERT_OK(machine_->code.Put(Record(1).best.artifact, ArtifactOf(10)));
   ASSERT_OK(store->Put(Record(1)));
   ASSERT_OK(store->Put(Record(2)));
   EXPECT_EQ(said_, std::vector<std::string>{"the fleet is away"});
@@ -188,7 +188,7 @@ TEST_F(FleetStoreTest, WhatAFleetThatWasAwayDidNotTakeItGetsLater) {
   EXPECT_EQ(store->Lookup(Record(3).key)->Miss(), RecordMiss::kNoRecord);
   EXPECT_TRUE(fleet_->Lookup(Record(1).key)->record);
   EXPECT_TRUE(fleet_->Lookup(Record(2).key)->record);
-  EXPECT_TRUE(fleet_->code.Get(Record(1).artifact)->has_value());
+  EXPECT_TRUE(fleet_->code.Get(Record(1).best.artifact)->has_value());
   // What it refused for good is not offered for ever.
   fleet_->away = FailedPreconditionError("another host has it");
   ASSERT_OK(store->Put(Record(4)));

@@ -19,9 +19,9 @@ struct PreferenceCase {
 
 /// The other one is faster, newer and surer.
 void BetterMeasured(TuningRecord& r) {
-  r.measurement.mean_us = 0.5;
-  r.measurement.error_margin_us = 0.001;
-  r.measurement.num_samples = 99;
+  r.best.measurement.mean_us = 0.5;
+  r.best.measurement.error_margin_us = 0.001;
+  r.best.measurement.num_samples = 99;
   r.unix_seconds += 1000;
 }
 
@@ -41,7 +41,7 @@ const std::vector<PreferenceCase>& PreferenceCases() {
        },
        [](TuningRecord& r) {
          r.is_pinned = true;
-         r.measurement.mean_us = 0.5;
+         r.best.measurement.mean_us = 0.5;
        },
        "pinned later", "pinned later", "pinned later"},
       {"measured against imported", [](TuningRecord&) {},
@@ -54,7 +54,7 @@ const std::vector<PreferenceCase>& PreferenceCases() {
        [](TuningRecord& r) {
          r.reason = SelectionReason::kImported;
          BetterMeasured(r);
-         r.measurement.num_samples = 0;
+         r.best.measurement.num_samples = 0;
        },
        "measured", "measured", "measured"},
       {"complete", [](TuningRecord&) {},
@@ -74,23 +74,23 @@ const std::vector<PreferenceCase>& PreferenceCases() {
          BetterMeasured(r);
        },
        "of the search that measured more", "of the search that measured more", "of the search that measured more"},
-      {"faster", [](TuningRecord& r) { r.measurement.mean_us = 1; },
+      {"faster", [](TuningRecord& r) { r.best.measurement.mean_us = 1; },
        [](TuningRecord& r) {
          r.unix_seconds += 1;
-         r.measurement.error_margin_us = 0.001;
+         r.best.measurement.error_margin_us = 0.001;
        },
        "faster", "", ""},
       {"newer", [](TuningRecord& r) { r.unix_seconds += 1; },
        [](TuningRecord& r) {
-         r.measurement.mean_us = 1;
-         r.measurement.error_margin_us = 0.001;
+         r.best.measurement.mean_us = 1;
+         r.best.measurement.error_margin_us = 0.001;
        },
        "", "newer", ""},
       {"newer, at another shape", [](TuningRecord& r) { r.unix_seconds += 1; },
        [](TuningRecord& r) {
          r.tuned_at = "N=300";
-         r.measurement.mean_us = 0.5;
-         r.measurement.error_margin_us = 0.001;
+         r.best.measurement.mean_us = 0.5;
+         r.best.measurement.error_margin_us = 0.001;
        },
        "newer, since their times are of different shapes", "newer", ""},
       {"certain", [](TuningRecord&) {},
@@ -99,18 +99,18 @@ const std::vector<PreferenceCase>& PreferenceCases() {
          r.is_conclusive = false;
        },
        "", "", "certain"},
-      {"a smaller margin, for its mean", [](TuningRecord& r) { r.measurement.error_margin_us = 0.2; },
+      {"a smaller margin, for its mean", [](TuningRecord& r) { r.best.measurement.error_margin_us = 0.2; },
        [](TuningRecord& r) {
-         r.measurement.mean_us = 0.5;
-         r.measurement.error_margin_us = 0.1;
+         r.best.measurement.mean_us = 0.5;
+         r.best.measurement.error_margin_us = 0.1;
          r.unix_seconds += 1;
        },
        "", "", "of the smaller error margin"},
-      {"a margin at all", [](TuningRecord&) {}, [](TuningRecord& r) { r.measurement.error_margin_us.reset(); },
+      {"a margin at all", [](TuningRecord&) {}, [](TuningRecord& r) { r.best.measurement.error_margin_us.reset(); },
        "first given", "first given", "of the smaller error margin"},
-      {"more samples", [](TuningRecord& r) { r.measurement.num_samples = 7; }, [](TuningRecord&) {}, "first given",
+      {"more samples", [](TuningRecord& r) { r.best.measurement.num_samples = 7; }, [](TuningRecord&) {}, "first given",
        "first given", "of more samples"},
-      {"a mean that is not a number", [](TuningRecord& r) { r.measurement.mean_us = std::nan(""); },
+      {"a mean that is not a number", [](TuningRecord& r) { r.best.measurement.mean_us = std::nan(""); },
        [](TuningRecord&) {}, "first given", "first given", ""},
       {"the same", [](TuningRecord&) {}, [](TuningRecord&) {}, "they are the same", "they are the same",
        "they are the same"},

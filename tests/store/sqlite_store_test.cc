@@ -52,9 +52,9 @@ TEST_F(SqliteStoreTest, MatchesAsTheMemoryStoreDoes) {
   ASSERT_OK(store->Put(Record(1, "b", 12080)));
   EXPECT_EQ(store->Lookup(Record(1).key)->match, RecordMatch::kOtherDriver);
   ASSERT_OK(store->Put(Record(1, "c")));
-  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, testing::NamedConfig("c"));
+  EXPECT_EQ(store->Lookup(Record(1).key)->record->best.config, testing::NamedConfig("c"));
   ASSERT_OK(store->Put(Record(1, "d")));
-  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, testing::NamedConfig("d"))
+  EXPECT_EQ(store->Lookup(Record(1).key)->record->best.config, testing::NamedConfig("d"))
       << "the newer one replaces the older one";
   EXPECT_EQ(store->List()->size(), 3u);
   ASSERT_OK(store->Remove(Record(1).key));
@@ -348,7 +348,7 @@ TEST_F(SqliteStoreTest, AClockThatGoesBackHidesNothing) {
   sqlite3_close(database);
   std::shared_ptr<SqliteStore> store = Open(/*max_bytes=*/2500);
   ASSERT_OK(store->Put(Record(1, "TILE=2")));
-  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, testing::NamedConfig("TILE=2"))
+  EXPECT_EQ(store->Lookup(Record(1).key)->record->best.config, testing::NamedConfig("TILE=2"))
       << "the last one put, whatever its time";
   EXPECT_TRUE(store->Get(Fingerprint{1, 1})->has_value()) << "used now: no longer of the future";
   ASSERT_OK(store->Put(Fingerprint{2, 2}, ArtifactOf(1000)));

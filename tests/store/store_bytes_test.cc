@@ -64,9 +64,9 @@ TEST_F(StoreBytesTest, AsAFileItIsReadByWhoMayNotWriteBesideItAndNothingIsMadeTh
     EXPECT_OK(user->Put(Record(2, "user")));
     LayeredStore layered(user, {*shipped});
     RecordLookup found = *layered.Lookup(Record(1).key);
-    EXPECT_EQ(found.record->config, testing::NamedConfig("shipped"));
+    EXPECT_EQ(found.record->best.config, testing::NamedConfig("shipped"));
     EXPECT_TRUE(found.is_shipped);
-    EXPECT_EQ(layered.Lookup(Record(2).key)->record->config, testing::NamedConfig("user"));
+    EXPECT_EQ(layered.Lookup(Record(2).key)->record->best.config, testing::NamedConfig("user"));
     EXPECT_TRUE((*layered.artifacts()->Get(Fingerprint{3, 1})).has_value());
     EXPECT_TRUE((*shipped)->Verify()->problems.empty());
     EXPECT_ERROR((*shipped)->Put(Record(3)), StatusCode::kFailedPrecondition, "read-only");

@@ -79,13 +79,13 @@ TEST_F(StorePlacesTest, AShippedStoreIsReadFromAReadOnlyFolderUnderTheUsers) {
   path_ = folder_->path() + "/user/store.db";
   auto user = Open();
   std::shared_ptr<RecordStore> layered = MakeLayeredStore(user, {*shipped});
-  EXPECT_EQ(layered->Lookup(Record(1).key)->record->config, testing::NamedConfig("shipped"));
+  EXPECT_EQ(layered->Lookup(Record(1).key)->record->best.config, testing::NamedConfig("shipped"));
   EXPECT_TRUE((*layered->artifacts()->Get(Fingerprint{1, 1})).has_value());
   ASSERT_OK(layered->Put(Record(1, "user")));
-  EXPECT_EQ(layered->Lookup(Record(1).key)->record->config, testing::NamedConfig("user"));
+  EXPECT_EQ(layered->Lookup(Record(1).key)->record->best.config, testing::NamedConfig("user"));
   EXPECT_EQ(layered->List()->size(), 2u);
   ASSERT_OK(layered->Remove(Record(1).key));
-  EXPECT_EQ(layered->Lookup(Record(1).key)->record->config, testing::NamedConfig("shipped"));
+  EXPECT_EQ(layered->Lookup(Record(1).key)->record->best.config, testing::NamedConfig("shipped"));
   LayeredStore over_memory(std::make_shared<MemoryStore>(), {*shipped});
   ASSERT_NE(over_memory.artifacts(), nullptr);
   EXPECT_TRUE((*over_memory.artifacts()->Get(Fingerprint{1, 1})).has_value());

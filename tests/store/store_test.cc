@@ -20,7 +20,7 @@ TuningRecord Record(const std::string& config, const std::string& device = "H200
   record.key.key_words = {word};
   record.key.device_name = device;
   record.key.driver_version = driver;
-  record.config = testing::NamedConfig(config);
+  record.best.config = testing::NamedConfig(config);
   return record;
 }
 
@@ -36,9 +36,10 @@ TEST(MemoryStoreTest, TheBestMatchIsFound) {
   EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kOtherDriver);
   ASSERT_OK(store.Put(Record("c")));
   EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kExact);
-  EXPECT_EQ(store.Lookup(key)->record->config, testing::NamedConfig("c"));
+  EXPECT_EQ(store.Lookup(key)->record->best.config, testing::NamedConfig("c"));
   ASSERT_OK(store.Put(Record("d")));
-  EXPECT_EQ(store.Lookup(key)->record->config, testing::NamedConfig("d")) << "the newer record replaces the older one";
+  EXPECT_EQ(store.Lookup(key)->record->best.config, testing::NamedConfig("d"))
+      << "the newer record replaces the older one";
   EXPECT_EQ(store.List()->size(), 4u);
 }
 
@@ -52,7 +53,7 @@ TEST(RecordLookupTest, OfTwoThatFitAlikeTheMeasuredOneGoesBeforeTheImportedOne) 
     ASSERT_OK(store->Put(imported_first ? imported : measured));
     EXPECT_EQ(store->Lookup(key)->match, RecordMatch::kOtherDriver);
     ASSERT_OK(store->Put(imported_first ? measured : imported));
-    EXPECT_EQ(store->Lookup(key)->record->config, testing::NamedConfig("measured"));
+    EXPECT_EQ(store->Lookup(key)->record->best.config, testing::NamedConfig("measured"));
     EXPECT_FALSE(store->Lookup(key)->is_shipped);
   }
   // Between layers too; and what lies under the user's store is said to.
@@ -60,11 +61,11 @@ TEST(RecordLookupTest, OfTwoThatFitAlikeTheMeasuredOneGoesBeforeTheImportedOne) 
   ASSERT_OK(user->Put(imported));
   ASSERT_OK(shipped->Put(measured));
   RecordLookup found = *MakeLayeredStore(user, {shipped})->Lookup(key);
-  EXPECT_EQ(found.record->config, testing::NamedConfig("measured"));
+  EXPECT_EQ(found.record->best.config, testing::NamedConfig("measured"));
   EXPECT_TRUE(found.is_shipped);
   ASSERT_OK(user->Put(Record("the user's")));
   found = *MakeLayeredStore(user, {shipped})->Lookup(key);
-  EXPECT_EQ(found.record->config, testing::NamedConfig("the user's"));
+  EXPECT_EQ(found.record->best.config, testing::NamedConfig("the user's"));
   EXPECT_FALSE(found.is_shipped);
 }
 
@@ -95,14 +96,14 @@ TEST(RecordLookupTest, ACompleteRecordGoesBeforeOneThatWasCutShortWhateverLayerH
     auto user = std::make_shared<MemoryStore>(), shipped = std::make_shared<MemoryStore>();
     ASSERT_OK(user->Put(each.users));
     ASSERT_OK(shipped->Put(each.shipped));
-    const bool is_users = each.users.config == testing::NamedConfig(each.serves);
+    const bool is_users = each.users.best.config == testing::NamedConfig(each.serves);
     std::vector<std::shared_ptr<RecordStore>> stores = {
         MakeLayeredStore(user, {shipped}), MakeLayeredStore(user, {std::make_shared<MemoryStore>(), shipped})};
     // What a user imports goes before what came along with the kernel.
     if (!each.users.is_imported()) stores.push_back(StoreOverShipped(user, shipped, RecordMatch::kExact));
     for (const std::shared_ptr<RecordStore>& store : stores) {
       RecordLookup found = *store->Lookup(each.users.key);
-      EXPECT_EQ(found.record->config, testing::NamedConfig(each.serves));
+      EXPECT_EQ(found.record->best.config, testing::NamedConfig(each.serves));
       EXPECT_EQ(found.is_shipped, !is_users);
     }
   }
@@ -131,20 +132,21 @@ TEST(RecordLookupTest, PolicyGetsTheCompleteRecordOfAnotherDriverInPlaceOfOneTha
         Case{"one store, turned", turned, false}, Case{"a fleet", MakeFleetStore(user, shipped), false}}) {
     SCOPED_TRACE(each.what);
     RecordLookup found = *each.store->Lookup(cut_short.key);
-    EXPECT_EQ(found.record->config, cut_short.config);
+    EXPECT_EQ(found.record->best.config, cut_short.best.config);
     EXPECT_EQ(found.Miss(), RecordMiss::kIncomplete);
-    EXPECT_EQ(found.BestFor(RecordMatch::kExact).record->config, cut_short.config);
+    EXPECT_EQ(found.BestFor(RecordMatch::kExact).record->best.config, cut_short.best.config);
     for (RecordMatch weakest : {RecordMatch::kOtherDriver, RecordMatch::kOtherDevice}) {
       const RecordLookup& best = found.BestFor(weakest);
-      EXPECT_EQ(best.record->config, testing::NamedConfig("complete"));
+      EXPECT_EQ(best.record->best.config, testing::NamedConfig("complete"));
       EXPECT_EQ(best.match, RecordMatch::kOtherDriver);
       EXPECT_EQ(best.is_shipped, each.is_shipped);
     }
   }
   // Nothing goes before a complete record of this driver.
   ASSERT_OK(user->Put(Record("here")));
-  EXPECT_EQ(MakeLayeredStore(user, {shipped})->Lookup(cut_short.key)->BestFor(RecordMatch::kOtherDevice).record->config,
-            testing::NamedConfig("here"));
+  EXPECT_EQ(
+      MakeLayeredStore(user, {shipped})->Lookup(cut_short.key)->BestFor(RecordMatch::kOtherDevice).record->best.config,
+      testing::NamedConfig("here"));
 }
 
 TEST(TuningKeyTest, TheFingerprintTellsConfigsThatPrintAlike) {

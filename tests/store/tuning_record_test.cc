@@ -28,11 +28,11 @@ TEST(TuningRecordTest, EveryFieldComesBack) {
 }
 
 TEST(TuningRecordTest, ANewerFormatIsSaidToBeNewerAndAnOlderOneToBeOlder) {
-  std::string of_format_1 = Encoder().Add(std::uint64_t{0x74756e6572310001}).Finish();
-  std::string of_format_9 = Encoder().Add(std::uint64_t{0x74756e6572310009}).Finish();
-  std::string of_nobody = Encoder().Add(std::uint64_t{1}).Finish();
-  EXPECT_ERROR(DecodeRecord(of_format_1), StatusCode::kInvalidArgument, "format 1, but this tuneonce reads 4: tune");
-  EXPECT_ERROR(DecodeRecord(of_format_9), StatusCode::kInvalidArgument, "format 9, but this tuneonce reads 4: update");
+  std::string of_format_1 = WithChecksum(Encoder().U64(0x74756e6572310001).Take());
+  std::string of_format_9 = WithChecksum(Encoder().U64(0x74756e6572310009).Take());
+  std::string of_nobody = WithChecksum(Encoder().U64(1).Take());
+  EXPECT_ERROR(DecodeRecord(of_format_1), StatusCode::kInvalidArgument, "format 1, but this tuneonce reads 6: tune");
+  EXPECT_ERROR(DecodeRecord(of_format_9), StatusCode::kInvalidArgument, "format 9, but this tuneonce reads 6: update");
   EXPECT_ERROR(DecodeRecord(of_nobody), StatusCode::kInvalidArgument, "was not written by tuneonce");
 }
 
@@ -40,7 +40,7 @@ template <typename Enum>
 void CheckTable() {
   std::set<std::uint64_t> numbers;
   std::set<std::string_view> words;
-  for (const StoredValue<Enum>& each : StoredValues(Enum())) {
+  for (const auto& each : StoredValues(Enum())) {
     EXPECT_TRUE(numbers.insert(each.number).second) << each.word;
     EXPECT_TRUE(words.insert(each.word).second) << each.word;
     EXPECT_EQ(FromNumber<Enum>(each.number), each.value);
@@ -54,7 +54,7 @@ TEST(StoredEnumsTest, ANumberAndAWordMeanOneValue) {
   CheckTable<AxisKind>();
   CheckTable<TunedInputs>();
   CheckTable<SelectionReason>();
-  CheckTable<CandidateOutcome::Kind>();
+  CheckTable<OutcomeKind>();
 }
 
 }  // namespace

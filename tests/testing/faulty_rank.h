@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/message.h"
+#include "base/encoding.h"
 #include "base/mutex.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/rank_group.h"
@@ -143,7 +143,7 @@ class FaultyRank final : public RankGroup {
     std::string body = bytes.substr(0, bytes.size() - sizeof(Fingerprint));
     ++body[0];
     const Fingerprint freeze = Fingerprinter().Add(body).Finish();
-    return body + MessageWriter().U64(freeze.high).U64(freeze.low).Take();
+    return body + Encoder().U64(freeze.high).U64(freeze.low).Take();
   }
 
   const std::shared_ptr<RankGroup> inner_;

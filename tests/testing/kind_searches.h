@@ -16,7 +16,7 @@
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {
 
@@ -33,19 +33,19 @@ class KindSearches : public OnDevice {
   }
 
   /// EXPECTs that nothing of the caller's changes.
-  Result<TuningResult> Search(const KernelDefinition& definition) {
+  Result<TuningRecord> Search(const KernelDefinition& definition) {
     DeviceBuffer x = this->Floats(std::vector<float>(kN, 3)), y = this->Floats(std::vector<float>(kN, 7));
     const TensorView x_view = View(x), y_view = View(y);
-    Result<TuningResult> result = exhaustive_search(definition, this->stream_->get(), {x_view, y_view}, options_);
+    Result<TuningRecord> result = exhaustive_search(definition, this->stream_->get(), {x_view, y_view}, options_);
     EXPECT_TRUE(this->Read(x) == std::vector<float>(kN, 3)) << "the caller's input is damaged";
     EXPECT_TRUE(this->Read(y) == std::vector<float>(kN, 7)) << "the caller's output is damaged";
     return result;
   }
   /// Failures by config: "crash: ...".
-  static std::map<std::string, std::string> Failures(const TuningResult& result) {
+  static std::map<std::string, std::string> Failures(const TuningRecord& result) {
     std::map<std::string, std::string> failures;
-    for (const Failure& failure : result.failures) {
-      failures[failure.config.ToString()] = std::string(FailureKindName(failure.kind)) + ": " + failure.message;
+    for (const CandidateOutcome& failure : result.failures()) {
+      failures[failure.config.ToString()] = std::string(OutcomeName(failure.kind)) + ": " + failure.message;
     }
     return failures;
   }

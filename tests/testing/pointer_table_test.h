@@ -13,7 +13,7 @@
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {
 
@@ -52,13 +52,13 @@ class PointerTableTest : public CpuDeviceTest {
     const std::vector<int> rows = {5, 2, 7};
     Group x = Make(rows, 3), y = Make(rows, -1);
     DeviceBuffer sizes = Ints(rows);
-    Result<TuningResult> result = exhaustive_search(Doubled("if (KIND == 1) {" + also + "}"), stream_->get(),
+    Result<TuningRecord> result = exhaustive_search(Doubled("if (KIND == 1) {" + also + "}"), stream_->get(),
                                                     {x.table(), View(sizes), y.table()}, policy_.search);
     EXPECT_OK(result);
     EXPECT_TRUE(AreAll(x, 3)) << "the caller's inputs are damaged";
     EXPECT_TRUE(AreAll(y, -1)) << "the caller's outputs are damaged";
-    if (!result.ok() || result->failures.empty()) return "";
-    return std::string(FailureKindName(result->failures[0].kind)) + ": " + result->failures[0].message;
+    if (!result.ok() || result->failures().empty()) return "";
+    return std::string(OutcomeName(result->failures()[0].kind)) + ": " + result->failures()[0].message;
   }
 
   AutotunePolicy policy_;

@@ -31,6 +31,12 @@ inline Config ConfigOfAllTypes() {
                      {"text", AxisKind::kStructural, std::string("1")}});
 }
 
+/// Makes an outcome one that has measured quantities.
+inline CandidateOutcome& Measured(CandidateOutcome* outcome) {
+  outcome->kind = OutcomeKind::kMeasured;
+  return *outcome;
+}
+
 /// A change of every field, one at a time, and of every value of its enums.
 inline std::vector<RecordChange> RecordChanges() {
   using R = TuningRecord;
@@ -49,18 +55,18 @@ inline std::vector<RecordChange> RecordChanges() {
       {"capability", [](R& r) { r.key.capability = 90; }},
       {"num_sms", [](R& r) { r.key.num_sms = 132; }},
       {"driver_version", [](R& r) { r.key.driver_version = 13000; }},
-      {"config", [](R& r) { r.config = ConfigOfAllTypes(); }},
-      {"variant", [](R& r) { r.variant = "tile"; }},
-      {"mean_us", [](R& r) { r.measurement.mean_us = 1.0 / 3; }},
-      {"error_margin_us", [](R& r) { r.measurement.error_margin_us = 0; }},
-      {"num_samples", [](R& r) { r.measurement.num_samples = 3; }},
-      {"std_us", [](R& r) { r.measurement.std_us = 0.25; }},
-      {"median_us", [](R& r) { r.measurement.median_us = 2; }},
-      {"min_us", [](R& r) { r.measurement.min_us = 1e-300; }},
-      {"max_us", [](R& r) { r.measurement.max_us = std::numeric_limits<double>::infinity(); }},
+      {"config", [](R& r) { r.best.config = ConfigOfAllTypes(); }},
+      {"variant", [](R& r) { r.best.variant = "tile"; }},
+      {"mean_us", [](R& r) { Measured(&r.best).measurement.mean_us = 1.0 / 3; }},
+      {"error_margin_us", [](R& r) { Measured(&r.best).measurement.error_margin_us = 0; }},
+      {"num_samples", [](R& r) { Measured(&r.best).measurement.num_samples = 3; }},
+      {"std_us", [](R& r) { Measured(&r.best).measurement.std_us = 0.25; }},
+      {"median_us", [](R& r) { Measured(&r.best).measurement.median_us = 2; }},
+      {"min_us", [](R& r) { Measured(&r.best).measurement.min_us = 1e-300; }},
+      {"max_us", [](R& r) { Measured(&r.best).measurement.max_us = std::numeric_limits<double>::infinity(); }},
       {"identity",
        [](R& r) {
-         r.identity = {7, 8};
+         r.best.identity = {7, 8};
        }},
       {"configs",
        [](R& r) {
@@ -86,20 +92,14 @@ inline std::vector<RecordChange> RecordChanges() {
       {"speedup_over_baseline", [](R& r) { r.speedup_over_baseline = -1; }},
       {"artifact",
        [](R& r) {
-         r.artifact = {3, 4};
+         r.best.artifact = {3, 4};
        }},
       {"baseline", [](R& r) { r.baseline.emplace(); }},
-      {"baseline's config",
-       [](R& r) {
-         r.baseline = RecordedBaseline{ConfigOfAllTypes(), "", {}};
-       }},
-      {"baseline's variant",
-       [](R& r) {
-         r.baseline = RecordedBaseline{Config(), "ptx", {}};
-       }},
+      {"baseline's config", [](R& r) { r.baseline.emplace().config = ConfigOfAllTypes(); }},
+      {"baseline's variant", [](R& r) { r.baseline.emplace().variant = "ptx"; }},
       {"baseline's artifact",
        [](R& r) {
-         r.baseline = RecordedBaseline{Config(), "", {5, 6}};
+         r.baseline.emplace().artifact = {5, 6};
        }},
       {"workspace_bytes", [](R& r) { r.workspace_bytes = std::int64_t{1} << 40; }},
       {"tuned_at", [](R& r) { r.tuned_at = "N=4096"; }},
@@ -115,8 +115,16 @@ inline std::vector<RecordChange> RecordChanges() {
       {"fencing_token", [](R& r) { r.fencing_token = ~std::uint64_t{0}; }},
       {"signature", [](R& r) { r.signature = std::string("\x00\x01\xff", 3); }},
       {"timer", [](R& r) { r.timer = "cupti"; }},
+      {"is_isolated", [](R& r) { r.is_isolated = true; }},
+      {"drift", [](R& r) { r.drift = -0.25; }},
+      {"device_before", [](R& r) { r.device_before.emplace().temperature_c = 70; }},
+      {"device_after", [](R& r) { r.device_after.emplace().power_mw = 350000; }},
+      {"race_sm_clock_mhz", [](R& r) { r.race_sm_clock_mhz = 1987.5; }},
+      {"notes", [](R& r) { r.notes = {"timed by events"}; }},
+      {"cost", [](R& r) { r.cost.num_launches = 42; }},
+      {"peak_bytes", [](R& r) { r.cost.peak_bytes = std::size_t{1} << 40; }},
       {"host", [](R& r) { r.host = "node7"; }},
-      {"toolchain", [](R& r) { r.toolchain = "tileiras 13.1"; }},
+      {"toolchain", [](R& r) { r.best.toolchain = "tileiras 13.1"; }},
       {"unix_seconds", [](R& r) { r.unix_seconds = -1; }},
       {"sm_clock_mhz", [](R& r) { r.conditions.sm_clock_mhz = 1980; }},
       {"memory_clock_mhz", [](R& r) { r.conditions.memory_clock_mhz = 0; }},
@@ -135,13 +143,25 @@ inline std::vector<RecordChange> RecordChanges() {
   of_candidate("config", [](CandidateOutcome& c) { c.config = ConfigOfAllTypes(); });
   of_candidate("identity", [](CandidateOutcome& c) { c.identity = {11, 12}; });
   of_candidate("variant", [](CandidateOutcome& c) { c.variant = "tile"; });
-  of_candidate("mean_us", [](CandidateOutcome& c) { c.mean_us = 7; });
-  of_candidate("error_margin_us", [](CandidateOutcome& c) { c.error_margin_us = 0.5; });
-  of_candidate("num_samples", [](CandidateOutcome& c) { c.num_samples = 9; });
+  of_candidate("mean_us", [](CandidateOutcome& c) { Measured(&c).measurement.mean_us = 7; });
+  of_candidate("error_margin_us", [](CandidateOutcome& c) { Measured(&c).measurement.error_margin_us = 0.5; });
+  of_candidate("num_samples", [](CandidateOutcome& c) { Measured(&c).measurement.num_samples = 9; });
+  of_candidate("geometry", [](CandidateOutcome& c) { Measured(&c).geometry.grid.y = 9; });
+  of_candidate("resources", [](CandidateOutcome& c) { Measured(&c).resources.registers = 255; });
+  of_candidate("ties_with_fastest", [](CandidateOutcome& c) { Measured(&c).ties_with_fastest = true; });
+  of_candidate("largest_difference", [](CandidateOutcome& c) {
+    Measured(&c).largest_difference = OutputDifference{"y", 0.25, std::numeric_limits<double>::infinity()};
+  });
+  of_candidate("roofline", [](CandidateOutcome& c) { Measured(&c).roofline = Roofline{0.5, Bound::kMemory, 1, 2, 3}; });
+  of_candidate("energy_mj", [](CandidateOutcome& c) { Measured(&c).energy_mj = 0.5; });
+  of_candidate("artifact", [](CandidateOutcome& c) { c.artifact = {5, 6}; });
+  of_candidate("toolchain", [](CandidateOutcome& c) { c.toolchain = "nvrtc 13.0"; });
+  of_candidate("passed_over", [](CandidateOutcome& c) { c.passed_over = {{"tile", "no tileiras"}}; });
+  of_candidate("is_transient", [](CandidateOutcome& c) { c.is_transient = true; });
   of_candidate("message", [](CandidateOutcome& c) { c.message = "ptxas: \xe2 no\n"; });
   of_candidate("same_as", [](CandidateOutcome& c) { c.same_as = ConfigOfAllTypes(); });
-  for (int i = 0; i <= static_cast<int>(CandidateOutcome::Kind::kProtocol); ++i) {
-    of_candidate("kind", [=](CandidateOutcome& c) { c.kind = static_cast<CandidateOutcome::Kind>(i); });
+  for (int i = 0; i <= static_cast<int>(OutcomeKind::kQuarantined); ++i) {
+    of_candidate("kind", [=](CandidateOutcome& c) { c.kind = static_cast<OutcomeKind>(i); });
   }
   for (int i = 0; i <= static_cast<int>(TunedInputs::kFill); ++i) {
     changes.push_back({"inputs", [=](R& r) { r.inputs = static_cast<TunedInputs>(i); }});

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,7 +23,7 @@
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/search_space.h"
 #include "tuneonce/toolchain.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {
 
@@ -75,7 +76,7 @@ class ScriptedRunner final : public CandidateRunner {
     if (candidate.source.content == "crash") {
       result.fatal = Status::FromDriver(StatusCode::kInternal, "illegal access", 700, true);
     } else if (double us = times.at(candidate.source.content); us < 0) {
-      result.failure = Failure{candidate.config, FailureKind::kRun, "failed running"};
+      result.failure = CandidateOutcome::Failed(candidate.config, OutcomeKind::kRun, "failed running");
     } else {
       result.trial = prepared.size();
       result.warmup_us = us;
@@ -88,6 +89,7 @@ class ScriptedRunner final : public CandidateRunner {
   }
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override {
     if (!lost.ok() && ++num_sampled > 3) return lost;
+    std::this_thread::sleep_for(std::chrono::milliseconds(sample_ms));
     std::vector<double> samples;
     for (std::size_t trial : trials) {
       EXPECT_NE(prepared[trial], kReleased) << "it is not sampled again";
@@ -101,7 +103,7 @@ class ScriptedRunner final : public CandidateRunner {
   PreparedTrial CheckAgain(PreparedTrial trial) override {
     checked_again.push_back(contents[trial.trial]);
     if (wrong_later.count(contents[trial.trial]) > 0) {
-      trial.failure = Failure{Config(), FailureKind::kWrongResult, "wrong later"};
+      trial.failure = CandidateOutcome::Failed(Config(), OutcomeKind::kWrongResult, "wrong later");
     }
     return trial;
   }
@@ -116,6 +118,15 @@ class ScriptedRunner final : public CandidateRunner {
     reading.conditions.sm_clock_mhz = launches;
     reading.temperature_c = 41;
     return reading;
+  }
+  Status Burst(std::size_t trial, std::int64_t count) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    bursts.insert(contents[trial]);
+    energy_mj += static_cast<std::uint64_t>(2 * count);
+    return Status();
+  }
+  std::optional<std::uint64_t> ReadEnergyMj() override {
+    return knows_device ? std::optional<std::uint64_t>(energy_mj) : std::nullopt;
   }
   bool TimeInAnotherWay() override {
     if (!has_other_timer) return false;
@@ -139,7 +150,10 @@ class ScriptedRunner final : public CandidateRunner {
   std::vector<std::string> ran;
   std::function<void(const Candidate&)> on_prepare;
   std::vector<double> prepared;
+  std::set<std::string> bursts;  ///< Sources of which a burst was launched: each launch takes 2 mJ.
+  std::uint64_t energy_mj = 5000;
   int prepare_ms = 0;
+  int sample_ms = 0;  ///< How long a round takes.
   std::int64_t launches = 0;
   bool wants_baseline = false;
   Status lost;  ///< What Sample says from the fourth round on.

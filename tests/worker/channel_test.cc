@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "base/message.h"
+#include "base/encoding.h"
 #include "testing/expect_status.h"
 
 namespace tuneonce {
@@ -23,7 +23,7 @@ constexpr milliseconds kLong{20000};
 constexpr std::size_t kHeaderBytes = 20;
 
 std::string HeaderBytes(std::uint32_t mark, std::uint32_t version, std::uint64_t length) {
-  return MessageWriter().U32(mark).U32(version).U32(7).U64(length).Take();
+  return Encoder().U32(mark).U32(version).U32(7).U64(length).Take();
 }
 
 /// The mark as it is on the wire.

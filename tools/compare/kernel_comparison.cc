@@ -74,7 +74,7 @@ void AddNotes(const std::vector<std::string>& added, std::vector<std::string>* n
 }
 
 /// A search among `configs`.
-Result<TuningResult> Search(const Side& side, const std::vector<Config>& configs, StreamView stream,
+Result<TuningRecord> Search(const Side& side, const std::vector<Config>& configs, StreamView stream,
                             SearchOptions options) {
   const KernelDefinition& definition = *side.kernel.definition;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition.space().BaselineFor(side.call.problem));
@@ -87,7 +87,7 @@ Result<TuningResult> Search(const Side& side, const std::vector<Config>& configs
   const SearchScope scope{definition.DimsString(side.call.problem.dims), configs, side.left_out, {}, baseline};
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
                             SearchCall(side.kernel.definition, stream, side.call, scope, options, std::move(memory)));
-  return std::move(outcome.result);
+  return std::move(outcome.record);
 }
 
 /// Finds the config that the side runs, and plans it.
@@ -100,7 +100,7 @@ Status Choose(StreamView stream, const SearchOptions& options, Side* side, std::
     side->left_out = back_end.left_out;
     config = back_end.configs.front();
     if (back_end.configs.size() > 1) {
-      TUNEONCE_ASSIGN_OR_RETURN(TuningResult result, Search(*side, back_end.configs, stream, options));
+      TUNEONCE_ASSIGN_OR_RETURN(TuningRecord result, Search(*side, back_end.configs, stream, options));
       config = result.best.config;
       variant = result.best.variant;
       AddNotes(result.notes, notes);

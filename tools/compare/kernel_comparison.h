@@ -13,7 +13,7 @@
 #include "tuneonce/result.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -17,8 +17,8 @@ constexpr int kMinPairs = 10;
 /// difference that a verdict tells apart (2 %).
 constexpr double kNarrow = 0.0025;
 
-std::string WhyOf(const Failure& failure) {
-  return absl::StrCat(std::string(FailureKindName(failure.kind)), ": ", failure.message);
+std::string WhyOf(const CandidateOutcome& failure) {
+  return absl::StrCat(std::string(OutcomeName(failure.kind)), ": ", failure.message);
 }
 
 }  // namespace
@@ -43,9 +43,9 @@ Result<PairedRace::Outcome> PairedRace::Run(const Candidate& a, const Candidate&
   TUNEONCE_ASSIGN_OR_RETURN(a_, Prepare(a, /*is_reference=*/true));
   if (a_.failure) return InternalError("A: " + WhyOf(*a_.failure));
   TUNEONCE_ASSIGN_OR_RETURN(b_, Prepare(b, /*is_reference=*/false));
-  if (b_.failure && b_.failure->kind == FailureKind::kNotVerified) return InternalError("A: " + b_.failure->message);
+  if (b_.failure && b_.failure->kind == OutcomeKind::kNotVerified) return InternalError("A: " + b_.failure->message);
   // But for a lack of memory: A had enough.
-  const bool may_pass = b_.failure && b_.failure->is_transient && b_.failure->kind != FailureKind::kResources;
+  const bool may_pass = b_.failure && b_.failure->is_transient && b_.failure->kind != OutcomeKind::kResources;
   if (may_pass) return UnavailableError("B: " + WhyOf(*b_.failure));
   outcome.largest_difference = b_.largest_difference;
   if (b_.failure) {
@@ -99,8 +99,7 @@ Result<std::vector<double>> PairedRace::SamplePair(Outcome* outcome) {
     Result<std::vector<double>> b = SampleTrials({b_.trial});
     if (!b.ok() && (b.status().sticky() || b.status().code() == StatusCode::kUnavailable)) return b;
     if (!b.ok()) {
-      outcome->failure =
-          absl::StrCat(std::string(FailureKindName(runner_.LossOf(b_.trial))), ": ", b.status().message());
+      outcome->failure = absl::StrCat(std::string(OutcomeName(runner_.LossOf(b_.trial))), ": ", b.status().message());
       return b;
     }
     times = std::vector<double>{a_first ? a->front() : b->front(), a_first ? b->front() : a->front()};

@@ -12,7 +12,7 @@
 #include "search/candidate.h"
 #include "search/candidate_runner.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -9,7 +9,7 @@
 #include "base/printable.h"
 #include "tuneonce/config.h"
 #include "tuneonce/report.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -22,9 +22,10 @@ constexpr std::size_t kMostFailures = 5;
 /// together, the others.
 class ConfigTexts {
  public:
-  explicit ConfigTexts(const TuningResult& result) {
-    for (const Success& success : result.successes) Add(success.config);
-    for (const Failure& failure : result.failures) Add(failure.config);
+  explicit ConfigTexts(const TuningRecord& record) {
+    for (const CandidateOutcome& candidate : record.candidates) {
+      if (candidate.kind == OutcomeKind::kMeasured || candidate.failed()) Add(candidate.config);
+    }
     if (std::find(differs_.begin(), differs_.end(), true) == differs_.end()) differs_.assign(differs_.size(), true);
   }
 
@@ -56,12 +57,12 @@ class ConfigTexts {
   std::vector<bool> differs_;  // By axis.
 };
 
-std::string Row(const TuningResult& result, const Success& success, const std::string& config) {
-  bool is_best = success.config == result.best.config;
-  bool is_baseline = result.baseline && success.config == result.baseline->config;
+std::string Row(const TuningRecord& record, const CandidateOutcome& success, const std::string& config) {
+  bool is_best = success.config == record.best.config;
+  bool is_baseline = record.baseline && success.config == record.baseline->config;
   const Measurement& m = success.measurement;
   std::string margin = m.error_margin_us ? absl::StrFormat("%9.3f", *m.error_margin_us) : "        -";
-  double ratio = result.best.measurement.mean_us > 0 ? m.mean_us / result.best.measurement.mean_us : 1.0;
+  double ratio = record.best.measurement.mean_us > 0 ? m.mean_us / record.best.measurement.mean_us : 1.0;
   return absl::StrFormat("%s %12.3f %s %8d %7.2fx%s %s%s\n", is_best ? "*" : " ", m.mean_us, margin, m.num_samples,
                          ratio, success.ties_with_fastest ? "=" : " ", config, is_baseline ? "  (baseline)" : "");
 }
@@ -96,12 +97,15 @@ std::string DifferenceLine(const OutputDifference& largest) {
 }
 
 /// One line for each variant and reason, however many configs it is about.
-std::string Substitutions(const TuningResult& result) {
+std::string Substitutions(const TuningRecord& record) {
   std::map<std::string, int> configs_by_line;
-  for (const VariantSubstitution& substitution : result.substitutions) {
-    std::string reason = substitution.instead_of.reason.substr(0, substitution.instead_of.reason.find('\n'));
-    ++configs_by_line[Printable(absl::StrCat("built by '", substitution.variant, "' instead of '",
-                                             substitution.instead_of.variant, "': ", reason))];
+  for (const CandidateOutcome& candidate : record.candidates) {
+    if (candidate.variant.empty()) continue;
+    for (const PassedOver& passed_over : candidate.passed_over) {
+      std::string reason = passed_over.reason.substr(0, passed_over.reason.find('\n'));
+      ++configs_by_line[Printable(
+          absl::StrCat("built by '", candidate.variant, "' instead of '", passed_over.variant, "': ", reason))];
+    }
   }
   std::string text;
   for (const auto& [line, count] : configs_by_line) {
@@ -111,69 +115,71 @@ std::string Substitutions(const TuningResult& result) {
 }
 
 /// One line each, of the first few: tools' messages can be pages, and a broken kernel fails in every config.
-std::string Failures(const TuningResult& result, const ConfigTexts& configs) {
+std::string Failures(const TuningRecord& record, const ConfigTexts& configs) {
   std::string text;
-  for (std::size_t i = 0; i < result.failures.size(); ++i) {
+  const std::vector<CandidateOutcome> failures = record.failures();
+  for (std::size_t i = 0; i < failures.size(); ++i) {
     if (i == kMostFailures) {
-      absl::StrAppend(&text, "  ... ", result.failures.size() - i, " more failed\n");
+      absl::StrAppend(&text, "  ... ", failures.size() - i, " more failed\n");
       break;
     }
-    const Failure& failure = result.failures[i];
-    absl::StrAppend(&text, "  failed (", std::string(FailureKindName(failure.kind)), "): {", configs.Of(failure.config),
+    const CandidateOutcome& failure = failures[i];
+    absl::StrAppend(&text, "  failed (", std::string(OutcomeName(failure.kind)), "): {", configs.Of(failure.config),
                     "}: ", Printable(failure.message.substr(0, failure.message.find('\n'))), "\n");
   }
   return text;
 }
 
-std::string Rows(const TuningResult& result, const TableOptions& options, const ConfigTexts& configs) {
+std::string Rows(const TuningRecord& record, const TableOptions& options, const ConfigTexts& configs) {
   std::string text = "       mean us  +- 95% us  samples    best   config";
   if (std::string all = configs.OfAll(); !all.empty()) absl::StrAppend(&text, " (of all: ", all, ")");
   text += "\n";
-  auto total = static_cast<int>(result.successes.size());
+  const std::vector<CandidateOutcome> successes = record.successes();
+  auto total = static_cast<int>(successes.size());
   int top = std::min(total, options.top);
   int bottom = std::min(total - top, options.bottom);
   for (int i = 0; i < total; ++i) {
-    const Success& success = result.successes[static_cast<std::size_t>(i)];
+    const CandidateOutcome& success = successes[static_cast<std::size_t>(i)];
     if (i == top && total - top - bottom > 0) absl::StrAppend(&text, "  ... ", total - top - bottom, " more\n");
-    if (i < top || i >= total - bottom) absl::StrAppend(&text, Row(result, success, configs.Of(success.config)));
+    if (i < top || i >= total - bottom) absl::StrAppend(&text, Row(record, success, configs.Of(success.config)));
   }
   return text;
 }
 
-std::string CostLine(const TuningResult& result) {
+std::string CostLine(const TuningRecord& record) {
   std::string line = absl::StrFormat(
       "cost: %.2f s wall, %.2f s compiling %d artifacts, %.4f s on the device in %d rounds timed by %s%s, "
       "%d launches, %.1f MiB of device memory at most",
-      result.cost.wall_seconds, result.cost.compile_seconds, result.cost.num_compiled, result.cost.gpu_seconds,
-      result.cost.num_rounds, Printable(result.timer), result.is_isolated ? " in a worker process" : "",
-      result.cost.num_launches, static_cast<double>(result.cost.peak_bytes) / (1 << 20));
-  if (result.cost.workers_replaced > 0) absl::StrAppend(&line, ", workers replaced: ", result.cost.workers_replaced);
+      record.cost.wall_seconds, record.cost.compile_seconds, record.cost.num_compiled, record.cost.gpu_seconds,
+      record.cost.num_rounds, Printable(record.timer), record.is_isolated ? " in a worker process" : "",
+      record.cost.num_launches, static_cast<double>(record.cost.peak_bytes) / (1 << 20));
+  if (record.cost.workers_replaced > 0) absl::StrAppend(&line, ", workers replaced: ", record.cost.workers_replaced);
   return line + "\n";
 }
 
 }  // namespace
 
-std::string SummaryTable(const TuningResult& result, const TableOptions& options) {
-  std::string text = absl::StrFormat("%s: %d measured, %d failed, %d duplicates", Printable(result.kernel),
-                                     result.successes.size(), result.failures.size(), result.duplicates.size());
-  if (!result.not_measured.empty())
-    absl::StrAppend(&text, ", ", result.not_measured.size(), " not measured: the search was cut short");
+std::string SummaryTable(const TuningRecord& record, const TableOptions& options) {
+  std::string text = absl::StrFormat("%s: %d measured, %d failed, %d duplicates", Printable(record.key.kernel),
+                                     record.successes().size(), record.failures().size(), record.duplicates().size());
+  if (record.num_not_measured > 0)
+    absl::StrAppend(&text, ", ", record.num_not_measured, " not measured: the search was cut short");
   text += "\n";
-  const ConfigTexts configs(result);
-  absl::StrAppend(&text, Rows(result, options, configs), Failures(result, configs));
-  absl::StrAppend(&text, Substitutions(result));
-  if (result.speedup_over_baseline) {
+  const ConfigTexts configs(record);
+  absl::StrAppend(&text, Rows(record, options, configs), Failures(record, configs));
+  absl::StrAppend(&text, Substitutions(record));
+  if (record.speedup_over_baseline) {
     absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline, round by round\n",
-                          *result.speedup_over_baseline);
+                          *record.speedup_over_baseline);
   }
-  if (result.best.roofline) absl::StrAppend(&text, RooflineLine(*result.best.roofline));
-  if (result.best.largest_difference) absl::StrAppend(&text, DifferenceLine(*result.best.largest_difference));
-  if (!result.is_conclusive) {
+  if (record.best.roofline) absl::StrAppend(&text, RooflineLine(*record.best.roofline));
+  if (record.best.largest_difference) absl::StrAppend(&text, DifferenceLine(*record.best.largest_difference));
+  if (!record.is_conclusive) {
     absl::StrAppend(&text,
                     "not conclusive: the rounds or the budget ended before the candidates could be told apart\n");
   }
-  for (const std::string& note : result.notes) absl::StrAppend(&text, "note: ", Printable(note), "\n");
-  absl::StrAppend(&text, CostLine(result));
+  for (const std::string& note : record.notes) absl::StrAppend(&text, "note: ", Printable(note), "\n");
+  absl::StrAppend(&text, CostLine(record));
   return text;
 }
 

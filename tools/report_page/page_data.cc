@@ -1,9 +1,11 @@
 #include "page_data.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -11,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/number_text.h"
+#include "base/printable.h"
+#include "store/record_fields.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -34,9 +38,35 @@ Json Number(std::optional<double> value) {
   return rounded;
 }
 
-template <typename Id>
-Json OrNull(const std::optional<Id>& id) {
-  return id ? Json(*id) : Json(nullptr);
+/// Puts the fields of a struct into an object of JSON. A struct in it is left out.
+class FieldsOf {
+ public:
+  template <typename T>
+  void operator()(const char* name, const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      json_[name] = WordOf(value);
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      json_[name] = value;
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      if (!value.empty()) json_[name] = Printable(value);
+    }
+  }
+  template <typename T>
+  void operator()(const char* name, const std::optional<T>& value) {
+    if (value) (*this)(name, *value);
+  }
+  Json Take() { return std::move(json_); }
+
+ private:
+  Json json_ = Json::object();
+};
+
+/// The fields of a struct that are known, by the names that records have.
+template <typename T>
+Json Known(const T& value) {
+  FieldsOf fields;
+  VisitFields(fields, value);
+  return fields.Take();
 }
 
 /// Each text once.
@@ -55,15 +85,15 @@ class Texts {
 };
 
 /// How many candidates were measured, failed, are duplicates, were not measured.
-Json Counts(const ReportEntry& entry) {
-  int measured = 0, duplicates = 0, not_measured = 0;
-  for (const ReportCandidate& candidate : entry.candidates) {
-    measured += candidate.outcome == "measured" ? 1 : 0;
-    duplicates += candidate.outcome == "duplicate" ? 1 : 0;
-    not_measured += candidate.outcome == "not_measured" ? 1 : 0;
+Json Counts(const TuningRecord& record) {
+  int measured = 0, failed = 0, duplicates = 0, not_measured = 0;
+  for (const CandidateOutcome& candidate : record.candidates) {
+    measured += candidate.kind == OutcomeKind::kMeasured ? 1 : 0;
+    failed += candidate.failed() ? 1 : 0;
+    duplicates += candidate.kind == OutcomeKind::kDuplicate ? 1 : 0;
+    not_measured += candidate.kind == OutcomeKind::kNotMeasured ? 1 : 0;
   }
-  const int total = static_cast<int>(entry.candidates.size());
-  return Json::array({measured, total - measured - duplicates - not_measured, duplicates, not_measured});
+  return Json::array({measured, failed, duplicates, not_measured});
 }
 
 /// The names of what many entries share, and of what each has of its own, in the order of the values. Fields whose name
@@ -76,52 +106,131 @@ constexpr const char* kOwnFields[] = {"key$",    "shape$",  "config",   "mean", 
                                       "samples", "speedup", "baseline", "when"};
 
 Json SharedRow(const ReportEntry& entry, Texts* texts) {
-  auto text = [&](const std::string& of) { return texts->Intern(of); };
-  const bool is_table = entry.more.contains("nearest_dim");
+  const TuningRecord& record = entry.record;
+  auto text = [&](const std::string& of) { return texts->Intern(Printable(of)); };
   return Json::array({entry.input,
-                      text(entry.kernel),
-                      text(entry.device),
-                      entry.capability,
-                      entry.num_sms,
-                      entry.driver_version,
-                      text(entry.fingerprint.substr(0, 8)),
-                      text(entry.variant),
-                      text(entry.reason),
-                      text(entry.why),
-                      entry.is_conclusive ? 1 : 0,
-                      entry.is_complete ? 1 : 0,
-                      entry.is_pinned ? 1 : 0,
-                      text(entry.inputs),
-                      text(entry.timer),
-                      text(entry.host),
-                      text(entry.toolchain),
-                      Counts(entry),
-                      text(is_table ? entry.more["nearest_dim"].get<std::string>() : ""),
-                      entry.num_not_measured});
+                      text(record.key.kernel),
+                      text(record.key.device_name),
+                      record.key.capability,
+                      record.key.num_sms,
+                      record.key.driver_version,
+                      text(record.key.kernel_fingerprint.ToString().substr(0, 8)),
+                      text(record.best.variant),
+                      text(WordOf(record.reason)),
+                      text(WhyText(record)),
+                      record.is_conclusive ? 1 : 0,
+                      record.is_complete ? 1 : 0,
+                      record.is_pinned ? 1 : 0,
+                      text(WordOf(record.inputs)),
+                      text(record.timer),
+                      text(record.host),
+                      text(record.best.toolchain),
+                      Counts(record),
+                      text(record.nearest_dim),
+                      record.num_not_measured});
 }
 
-Json OwnRow(const ReportEntry& entry, Texts* texts) {
-  return Json::array({texts->Intern(entry.key), texts->Intern(entry.shape), OrNull(entry.config), Number(entry.mean_us),
-                      Number(entry.error_margin_us), entry.num_samples, Number(entry.speedup_over_baseline),
-                      OrNull(entry.baseline), entry.unix_seconds});
+bool IsMeasured(const CandidateOutcome& candidate) { return candidate.measurement.num_samples > 0; }
+
+/// The mean, the error margin and the number of samples; null for what is unknown.
+std::array<Json, 3> TimesOf(const CandidateOutcome& candidate) {
+  const Measurement& measured = candidate.measurement;
+  if (!IsMeasured(candidate)) return {Json(), Json(), Json(0)};
+  return {Number(measured.mean_us), Number(measured.error_margin_us), Json(measured.num_samples)};
 }
 
-/// {"candidates": [[config, outcome, variant, mean, margin, samples, message, same_as, ties, more]], ...}, each as
-/// short as it can be: nulls at the end are left out.
-Json Details(const ReportEntry& entry) {
-  Json details = {{"candidates", Json::array()}};
-  for (const ReportCandidate& candidate : entry.candidates) {
-    Json fields = Json::array({candidate.config, candidate.outcome == "measured" ? "" : candidate.outcome,
-                               candidate.variant, Number(candidate.mean_us), Number(candidate.error_margin_us),
-                               candidate.num_samples, candidate.message, OrNull(candidate.same_as),
-                               candidate.ties_with_fastest ? Json(*candidate.ties_with_fastest ? 1 : 0) : Json(),
-                               candidate.more});
-    while (fields.back().is_null()) fields.erase(fields.size() - 1);
-    details["candidates"].push_back(std::move(fields));
+Json OwnRow(const ReportData& data, const ReportEntry& entry, Texts* texts) {
+  const TuningRecord& record = entry.record;
+  auto [mean, margin, samples] = TimesOf(record.best);
+  return Json::array({texts->Intern(Printable(record.key.key_text)), texts->Intern(Printable(record.tuned_at)),
+                      record.nearest_dim.empty() ? Json(data.IdOf(record.best.config)) : Json(), mean, margin, samples,
+                      Number(record.speedup_over_baseline),
+                      record.baseline ? Json(data.IdOf(record.baseline->config)) : Json(), record.unix_seconds});
+}
+
+/// What is known of a candidate besides its time, or null.
+Json MoreOf(const CandidateOutcome& candidate, const Json& samples) {
+  Json more;
+  if (candidate.roofline) more["roofline"] = Known(*candidate.roofline);
+  if (candidate.resources.registers > 0) more["resources"] = Known(candidate.resources);
+  if (candidate.largest_difference) more["largest_difference"] = Known(*candidate.largest_difference);
+  if (!samples.is_null()) more["samples"] = samples;
+  return more;
+}
+
+/// [config, outcome, variant, mean, margin, samples, message, same_as, ties, more], as short as it can be: nulls at the
+/// end are left out.
+Json CandidateRow(const ReportData& data, const CandidateOutcome& candidate, const Json& samples) {
+  const bool is_measured = candidate.kind == OutcomeKind::kMeasured;
+  auto [mean, margin, num_samples] = TimesOf(candidate);
+  Json fields =
+      Json::array({data.IdOf(candidate.config), is_measured ? "" : WordOf(candidate.kind), Printable(candidate.variant),
+                   mean, margin, num_samples, PrintableLines(candidate.message),
+                   candidate.same_as ? Json(data.IdOf(*candidate.same_as)) : Json(),
+                   is_measured ? Json(candidate.ties_with_fastest ? 1 : 0) : Json(), MoreOf(candidate, samples)});
+  while (fields.back().is_null()) fields.erase(fields.size() - 1);
+  return fields;
+}
+
+/// The samples of each candidate in a timeline, by its place among the record's candidates.
+std::map<std::size_t, Json> SamplesOf(const Json& timeline) {
+  std::map<std::size_t, Json> samples;
+  if (!timeline.is_object() || !timeline.contains("samples") || !timeline["samples"].is_array()) return samples;
+  for (const Json& each : timeline["samples"]) {
+    if (!each.is_object() || !each.contains("candidate") || !each["candidate"].is_number_unsigned()) continue;
+    samples[each["candidate"].get<std::size_t>()] = each;
   }
-  details["spread"] =
-      Json::array({Number(entry.std_us), Number(entry.median_us), Number(entry.min_us), Number(entry.max_us)});
-  for (const auto& [name, value] : entry.more.items()) details[name] = value;
+  return samples;
+}
+
+/// What only some records have, as the page's scripts read it.
+void AddRare(const ReportData& data, const TuningRecord& record, Json* details) {
+  Json& json = *details;
+  if (record.workspace_bytes > 0) json["workspace_bytes"] = record.workspace_bytes;
+  if (record.is_imported() && !IsMeasured(record.best)) json["is_unchecked"] = true;
+  if (!(record.best.artifact == Fingerprint())) json["has_code"] = true;
+  if (record.fencing_token > 0) json["fencing_token"] = record.fencing_token;
+  for (const FatalCandidate& fatal : record.fatal) {
+    json["fatal"].push_back(Json::array({data.IdOf(fatal.config), PrintableLines(fatal.reason)}));
+  }
+  if (Json conditions = Known(record.conditions); !conditions.empty()) json["conditions"] = conditions;
+  if (!record.nearest_dim.empty()) json["nearest_dim"] = Printable(record.nearest_dim);
+  for (const ImportedRow& row : record.rows) json["rows"].push_back(Json::array({row.at, data.IdOf(row.config)}));
+  if (record.cost.wall_seconds > 0) json["cost"] = Known(record.cost);
+  for (const std::string& note : record.notes) json["notes"].push_back(PrintableLines(note));
+  if (record.drift != 0) json["drift"] = Number(record.drift);
+  if (record.is_isolated) json["is_isolated"] = true;
+  auto add_reading = [&](const char* name, const std::optional<DeviceReading>& reading) {
+    if (!reading) return;
+    json[name] = Known(*reading);
+    json[name].update(Known(reading->conditions));
+  };
+  add_reading("device_before", record.device_before);
+  add_reading("device_after", record.device_after);
+  for (const CandidateOutcome& candidate : record.candidates) {
+    for (const PassedOver& passed_over : candidate.passed_over) {
+      if (candidate.variant.empty()) continue;
+      json["substitutions"].push_back({{"variant", Printable(candidate.variant)},
+                                       {"instead_of", Printable(passed_over.variant)},
+                                       {"reason", PrintableLines(passed_over.reason)}});
+    }
+  }
+}
+
+Json Details(const ReportData& data, const ReportEntry& entry) {
+  const TuningRecord& record = entry.record;
+  Json details = {{"candidates", Json::array()}};
+  std::map<std::size_t, Json> samples = SamplesOf(entry.timeline);
+  for (std::size_t i = 0; i < record.candidates.size(); ++i) {
+    details["candidates"].push_back(CandidateRow(data, record.candidates[i], samples[i]));
+  }
+  const Measurement& best = record.best.measurement;
+  const bool is_measured = IsMeasured(record.best);
+  auto number = [&](double value) { return is_measured ? Number(value) : Json(); };
+  details["spread"] = Json::array({is_measured ? Number(best.mean_us * best.rel_std()) : Json(), number(best.median_us),
+                                   number(best.min_us), number(best.max_us)});
+  AddRare(data, record, &details);
+  if (!entry.timeline.is_null()) details["timeline"] = entry.timeline;
   return details;
 }
 
@@ -144,7 +253,7 @@ Json Overview(const ReportData& data) {
   Texts texts, shared;
   json["rows"] = Json::array();
   for (const ReportEntry& entry : data.entries()) {
-    Json row = OwnRow(entry, &texts);
+    Json row = OwnRow(data, entry, &texts);
     row.push_back(shared.Intern(SharedRow(entry, &texts).dump()));
     json["rows"].push_back(std::move(row));
   }
@@ -167,7 +276,7 @@ std::string PageDetails(const ReportData& data, std::size_t most_bytes) {
     std::string block =
         absl::StrCat("<script type=\"application/json\" id=\"details-", first / kEntriesPerBlock, "\">[");
     for (std::size_t i = first; i < std::min(first + kEntriesPerBlock, entries.size()); ++i) {
-      absl::StrAppend(&block, i == first ? "" : ",\n", ScriptText(Details(entries[i])));
+      absl::StrAppend(&block, i == first ? "" : ",\n", ScriptText(Details(data, entries[i])));
     }
     block += "]</script>\n";
     if (page.size() + block.size() <= most_bytes) page += block;

@@ -7,16 +7,13 @@
 #include <optional>
 #include <set>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/number_text.h"
 #include "base/printable.h"
 #include "base/short_list.h"
-#include "record_entry.h"
 #include "report/damaged_code.h"
 #include "report/records_json.h"
-#include "result_entry.h"
 #include "store/default_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
@@ -44,16 +41,24 @@ Json ValueJson(const AxisValue& value) {
   return std::get<std::int64_t>(value);
 }
 
-/// A value of JSON as an axis can have it.
-Json Plain(const Json& value) {
-  if (value.is_string()) return Printable(value.get<std::string>());
-  if (value.is_number() || value.is_boolean()) return value;
-  return Printable(value.dump(-1, ' ', true, Json::error_handler_t::replace));
-}
-
 std::string ValueText(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.is_number_float() ? ShortestText(value.get<double>()) : value.dump();
+}
+
+/// Returns a copy of the JSON in which every text, names included, is Printable.
+Json Shown(const Json& json) {
+  if (json.is_string()) return PrintableLines(json.get<std::string>());
+  if (!json.is_structured()) return json;
+  Json shown = json.is_array() ? Json::array() : Json::object();
+  for (const auto& [name, value] : json.items()) {
+    if (json.is_array()) {
+      shown.push_back(Shown(value));
+    } else {
+      shown[Printable(name)] = Shown(value);
+    }
+  }
+  return shown;
 }
 
 std::string ConfigText(const Json& axes) {
@@ -75,14 +80,7 @@ bool IsSqliteFile(const std::string& path) {
 Status ReportData::AddFile(const std::string& path) {
   if (IsSqliteFile(path)) return AddStore(path);
   TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(path, kMostBytes));
-  // Records begin with their format, as RecordsToJson writes them.
-  if (absl::StrContains(text.substr(0, 200), "\"tuneonce-records\"")) {
-    Result<std::vector<TuningRecord>> records = RecordsFromJson(text);
-    if (!records.ok()) return records.status().WithPrefix(path);
-    Add(path, "records", *records, {});
-    return Status();
-  }
-  return AddResult(path, text);
+  return AddJson(path, text);
 }
 
 Status ReportData::AddStore(const std::string& path) {
@@ -97,24 +95,32 @@ Status ReportData::AddStore(const std::string& path) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, store->List());
   TUNEONCE_ASSIGN_OR_RETURN(StoreReport verified, store->Verify());
   if (verified.are_records_whole && !verified.problems.empty()) verified.problems = {kDamagedCode};
-  Add(options.path, "store", records, std::move(verified.problems));
+  Add(options.path, "store", std::move(records), std::move(verified.problems));
   return Status();
 }
 
-Status ReportData::AddResult(const std::string& name, const std::string& json) {
-  Result<ReportEntry> entry = ResultEntry(json, this);
-  if (!entry.ok()) return entry.status().WithPrefix(name);
-  entry->input = inputs_.size();
-  entries_.push_back(*std::move(entry));
-  inputs_.push_back({Printable(name), "result", {}});
+Status ReportData::AddJson(const std::string& name, const std::string& json) {
+  Result<std::vector<TuningRecord>> records = RecordsFromJson(json);
+  if (!records.ok()) return records.status().WithPrefix(name);
+  const std::size_t num_records = records->size();
+  Add(name, "records", *std::move(records), {});
+  const Json whole = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (num_records == 1 && whole.contains("timeline")) entries_.back().timeline = Shown(whole["timeline"]);
   return Status();
 }
 
-void ReportData::Add(std::string name, std::string kind, const std::vector<TuningRecord>& records,
+void ReportData::Add(std::string name, std::string kind, std::vector<TuningRecord> records,
                      std::vector<std::string> problems) {
-  for (const TuningRecord& record : records) {
-    entries_.push_back(RecordEntry(record, this));
-    entries_.back().input = inputs_.size();
+  for (TuningRecord& record : records) {
+    Intern(record.best.config);
+    if (record.baseline) Intern(record.baseline->config);
+    for (const CandidateOutcome& candidate : record.candidates) {
+      Intern(candidate.config);
+      if (candidate.same_as) Intern(*candidate.same_as);
+    }
+    for (const FatalCandidate& fatal : record.fatal) Intern(fatal.config);
+    for (const ImportedRow& row : record.rows) Intern(row.config);
+    entries_.push_back({inputs_.size(), std::move(record), {}});
   }
   for (std::string& problem : problems) problem = Printable(problem);
   inputs_.push_back({Printable(name), std::move(kind), std::move(problems)});
@@ -122,39 +128,49 @@ void ReportData::Add(std::string name, std::string kind, const std::vector<Tunin
 
 Status ReportData::KeepKernel(const std::string& kernel) {
   std::set<std::string> kernels;
-  for (const ReportEntry& entry : entries_) kernels.insert(entry.kernel);
+  for (const ReportEntry& entry : entries_) kernels.insert(Printable(entry.record.key.kernel));
   if (kernels.count(kernel) == 0) {
     return NotFoundError("no record or result is for kernel '" + kernel +
                          "'; the kernels are: " + ShortList({kernels.begin(), kernels.end()}, kernel));
   }
-  auto is_other = [&](const ReportEntry& entry) { return entry.kernel != kernel; };
+  auto is_other = [&](const ReportEntry& entry) { return Printable(entry.record.key.kernel) != kernel; };
   entries_.erase(std::remove_if(entries_.begin(), entries_.end(), is_other), entries_.end());
   return Status();
 }
 
 std::string ReportData::SelectionText(const ReportEntry& entry) const {
-  if (entry.more.contains("nearest_dim")) return "a table by " + entry.more["nearest_dim"].get<std::string>();
-  return entry.config ? "{" + configs_[*entry.config].text + "}" : "-";
+  if (!entry.record.nearest_dim.empty()) return "a table by " + Printable(entry.record.nearest_dim);
+  return "{" + configs_[IdOf(entry.record.best.config)].text + "}";
 }
 
-ConfigId ReportData::Intern(const Config& config) {
-  auto [found, is_new] = ids_of_records_.emplace(config.Canonical(), 0);
-  if (!is_new) return found->second;
-  Json axes = Json::object();
+void ReportData::Intern(const Config& config) {
+  if (!ids_.emplace(config.Canonical(), configs_.size()).second) return;
+  ReportConfig& added = configs_.emplace_back();
+  added.axes = Json::object();
   for (std::size_t i = 0; i < config.values().size(); ++i) {
-    axes[Printable(config.AxisName(i))] = ValueJson(config.values()[i]);
+    added.axes[Printable(config.AxisName(i))] = ValueJson(config.values()[i]);
   }
-  return found->second = Intern(axes);
+  added.text = ConfigText(added.axes);
 }
 
-ConfigId ReportData::Intern(const Json& axes) {
-  ReportConfig config;
-  config.axes = Json::object();
-  for (const auto& [name, value] : axes.items()) config.axes[Printable(name)] = Plain(value);
-  config.text = ConfigText(config.axes);
-  auto [found, is_new] = ids_.emplace(config.axes.dump(), configs_.size());
-  if (is_new) configs_.push_back(std::move(config));
-  return found->second;
+std::string WhyText(const TuningRecord& record) {
+  if (record.is_pinned) return "it was pinned";
+  switch (record.reason) {
+    case SelectionReason::kFastest:
+      return "the fastest";
+    case SelectionReason::kTieBaseline:
+      return "as fast as the fastest, and the baseline";
+    case SelectionReason::kTieEarliest:
+      return "as fast as the fastest, and the first of these in the space";
+    case SelectionReason::kBaselineByMargin:
+      return "the baseline: something was faster, but not by the margin";
+    case SelectionReason::kImported:
+      return record.best.measurement.num_samples > 0
+                 ? "imported, and compared with the baseline"
+                 : "imported; it is compared with the baseline before its first launch";
+    default:
+      return "not known";
+  }
 }
 
 }  // namespace report

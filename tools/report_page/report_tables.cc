@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/number_text.h"
+#include "base/printable.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -57,10 +58,11 @@ std::string MarkdownRow(std::vector<std::string> cells) {
   return absl::StrCat("| ", absl::StrJoin(cells, " | "), " |\n");
 }
 
-std::string TimeText(const ReportEntry& entry) {
-  if (!entry.mean_us) return "not measured";
-  std::string text = absl::StrFormat("%.4g us", *entry.mean_us);
-  if (entry.error_margin_us) absl::StrAppendFormat(&text, " +- %.2g", *entry.error_margin_us);
+std::string TimeText(const CandidateOutcome& best) {
+  const Measurement& measured = best.measurement;
+  if (measured.num_samples == 0) return "not measured";
+  std::string text = absl::StrFormat("%.4g us", measured.mean_us);
+  if (measured.error_margin_us) absl::StrAppendFormat(&text, " +- %.2g", *measured.error_margin_us);
   return text;
 }
 
@@ -68,11 +70,10 @@ std::string FailuresMarkdown(const ReportData& data) {
   // A failure that many searches share is one line.
   std::map<std::vector<std::string>, int> times;
   for (const ReportEntry& entry : data.entries()) {
-    for (const ReportCandidate& candidate : entry.candidates) {
-      if (candidate.outcome == "measured" || candidate.outcome == "duplicate" || candidate.outcome == "not_measured") {
-        continue;
-      }
-      ++times[{entry.kernel, "{" + data.configs()[candidate.config].text + "}", candidate.outcome, candidate.message}];
+    for (const CandidateOutcome& candidate : entry.record.candidates) {
+      if (!candidate.failed()) continue;
+      ++times[{Printable(entry.record.key.kernel), "{" + data.configs()[data.IdOf(candidate.config)].text + "}",
+               WordOf(candidate.kind), PrintableLines(candidate.message)}];
     }
   }
   if (times.empty()) return "";
@@ -110,40 +111,42 @@ std::string ReportCsv(const ReportData& data) {
                               "is_conclusive",
                               "unix_seconds"});
   for (const ReportEntry& entry : data.entries()) {
-    auto line = [&](const std::string& config, bool is_selected, bool is_baseline, const ReportCandidate& of) {
+    const TuningRecord& record = entry.record;
+    auto line = [&](const std::string& config, bool is_selected, bool is_baseline, const CandidateOutcome& of) {
+      const Measurement& measured = of.measurement;
+      const bool is_measured = measured.num_samples > 0;
       return CsvLine({data.inputs()[entry.input].name,
-                      entry.kernel,
-                      entry.key,
-                      entry.shape,
-                      entry.device,
-                      DriverText(entry.driver_version),
-                      entry.fingerprint,
+                      Printable(record.key.kernel),
+                      Printable(record.key.key_text),
+                      Printable(record.tuned_at),
+                      Printable(record.key.device_name),
+                      DriverText(record.key.driver_version),
+                      record.key.kernel_fingerprint.ToString(),
                       config,
-                      of.outcome,
+                      WordOf(of.kind),
                       is_selected ? "true" : "false",
                       is_baseline ? "true" : "false",
-                      of.variant,
-                      NumberText(of.mean_us),
-                      NumberText(of.error_margin_us),
-                      std::to_string(of.num_samples),
-                      of.message,
-                      of.same_as ? data.configs()[*of.same_as].text : "",
-                      is_selected ? entry.why : "",
-                      is_selected ? NumberText(entry.speedup_over_baseline) : "",
-                      entry.is_conclusive ? "true" : "false",
-                      std::to_string(entry.unix_seconds)});
+                      Printable(of.variant),
+                      is_measured ? NumberText(measured.mean_us) : "",
+                      NumberText(measured.error_margin_us),
+                      std::to_string(measured.num_samples),
+                      PrintableLines(of.message),
+                      of.same_as ? data.configs()[data.IdOf(*of.same_as)].text : "",
+                      is_selected ? WhyText(record) : "",
+                      is_selected ? NumberText(record.speedup_over_baseline) : "",
+                      record.is_conclusive ? "true" : "false",
+                      std::to_string(record.unix_seconds)});
     };
-    for (const ReportCandidate& each : entry.candidates) {
-      text += line(data.configs()[each.config].text, entry.config == each.config, entry.baseline == each.config, each);
+    for (const CandidateOutcome& each : record.candidates) {
+      const bool is_selected = record.nearest_dim.empty() && each.config.IsSame(record.best.config);
+      const bool is_baseline = record.baseline && each.config.IsSame(record.baseline->config);
+      text += line(data.configs()[data.IdOf(each.config)].text, is_selected, is_baseline, each);
     }
-    if (!entry.candidates.empty()) continue;
-    ReportCandidate own;  // Pinned, imported: nothing was tried.
-    own.outcome = entry.mean_us ? "measured" : "not_measured";
-    own.variant = entry.variant;
-    own.mean_us = entry.mean_us;
-    own.error_margin_us = entry.error_margin_us;
-    own.num_samples = entry.num_samples;
-    text += line(entry.config ? data.configs()[*entry.config].text : data.SelectionText(entry), true, false, own);
+    if (!record.candidates.empty()) continue;
+    // Pinned, imported: nothing was tried.
+    const bool is_table = !record.nearest_dim.empty();
+    text += line(is_table ? data.SelectionText(entry) : data.configs()[data.IdOf(record.best.config)].text, true, false,
+                 record.best);
   }
   return text;
 }
@@ -152,13 +155,15 @@ std::string ReportMarkdown(const ReportData& data) {
   std::string text = "| kernel | key | device | driver | selection | time | over the baseline | why |\n";
   text += "|---|---|---|---|---|---|---|---|\n";
   for (const ReportEntry& entry : data.entries()) {
+    const TuningRecord& record = entry.record;
     const std::string speedup =
-        entry.speedup_over_baseline ? absl::StrFormat("%.2fx", *entry.speedup_over_baseline) : "";
-    std::string why = entry.why;
-    if (!entry.is_conclusive) why += ", not conclusive";
-    if (!entry.is_complete) absl::StrAppend(&why, ", ", entry.num_not_measured, " not measured");
-    text += MarkdownRow({entry.kernel, entry.key, entry.device, DriverText(entry.driver_version),
-                         data.SelectionText(entry), TimeText(entry), speedup, why});
+        record.speedup_over_baseline ? absl::StrFormat("%.2fx", *record.speedup_over_baseline) : "";
+    std::string why = WhyText(record);
+    if (!record.is_conclusive) why += ", not conclusive";
+    if (!record.is_complete) absl::StrAppend(&why, ", ", record.num_not_measured, " not measured");
+    text += MarkdownRow({Printable(record.key.kernel), Printable(record.key.key_text),
+                         Printable(record.key.device_name), DriverText(record.key.driver_version),
+                         data.SelectionText(entry), TimeText(record.best), speedup, why});
   }
   text += FailuresMarkdown(data);
   for (const ReportInput& input : data.inputs()) {

@@ -15,16 +15,16 @@
 #include "policy_keywords.h"
 #include "python_signals.h"
 #include "python_status.h"
-#include "result_object.h"
 #include "stream_argument.h"
 #include "tensor_reader.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/report.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/timer.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::python {
 namespace {
@@ -55,7 +55,7 @@ class CallableSearch {
 
   void SetBaseline(std::size_t index) { space_.SetBaseline({{axis_, labels_.at(index)}}); }
 
-  Result<TuningResult> Run(StreamView stream, const SearchOptions& options) {
+  Result<TuningRecord> Run(StreamView stream, const SearchOptions& options) {
     auto launch = [this](CUstream on, const Config& config, const CallArguments& arguments) {
       return Launch(on, IndexOf(config), arguments);
     };
@@ -125,11 +125,12 @@ class CallableSearch {
   std::optional<py::error_already_set> interrupt_;
 };
 
-/// `configs` and `labels`: the space, and what messages call its configs. `keywords`: as ReadSearchKeywords.
-py::object SearchCallables(const py::list& configs, const std::vector<std::string>& labels, const py::object& launch,
-                           const std::vector<py::list>& outputs, const py::object& stream,
-                           const std::string& device_name, const std::optional<std::size_t>& baseline,
-                           const py::dict& keywords) {
+/// Returns the record as JSON. `labels`: what messages and the record call the configs. `keywords`: as
+/// ReadSearchKeywords.
+std::string SearchCallables(const std::vector<std::string>& labels, const py::object& launch,
+                            const std::vector<py::list>& outputs, const py::object& stream,
+                            const std::string& device_name, const std::optional<std::size_t>& baseline,
+                            const py::dict& keywords) {
   SearchOptions options = ReadSearchKeywords(keywords);
   ClockTimer clock;
   Device device = ValueOrThrow(OpenDevice(device_name));
@@ -143,21 +144,20 @@ py::object SearchCallables(const py::list& configs, const std::vector<std::strin
   if (main_thread == 0) throw py::error_already_set();
   options.interrupted = [&] { return search.is_interrupted() || SignalRaised(main_thread); };
   StreamView where(device.api(), StreamOf(stream));
-  std::optional<Result<TuningResult>> result;
+  std::optional<Result<TuningRecord>> record;
   {
     py::gil_scoped_release release;
-    result.emplace(search.Run(where, options));
+    record.emplace(search.Run(where, options));
   }
   search.ThrowInterrupt();
-  return ResultObject(ValueOrThrow(*std::move(result)),
-                      [&](const Config& config) { return py::object(configs[search.IndexOf(config)]); });
+  return RecordsToJson({ValueOrThrow(*std::move(record))});
 }
 
 }  // namespace
 
 void AddCallableSearch(py::module_& module) {
-  module.def("_search", &SearchCallables, py::arg("configs"), py::arg("labels"), py::arg("launch"), py::arg("outputs"),
-             py::arg("stream"), py::arg("device"), py::arg("baseline"), py::arg("keywords"));
+  module.def("_search", &SearchCallables, py::arg("labels"), py::arg("launch"), py::arg("outputs"), py::arg("stream"),
+             py::arg("device"), py::arg("baseline"), py::arg("keywords"));
 }
 
 }  // namespace tuneonce::python

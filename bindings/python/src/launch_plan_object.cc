@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "report/records_json.h"
+#include "result_object.h"
 #include "strict_value.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/tuning_record.h"
@@ -118,7 +118,7 @@ py::object LaunchPlanObject(const LaunchPlan& plan) {
   }
   if (plan.record != nullptr) {
     match = py::str(NameOf(plan.match));
-    record = py::module_::import("json").attr("loads")(RecordsToJson({*plan.record}))["records"][py::int_(0)];
+    record = RecordObject(*plan.record);
   }
   return py::module_::import("tuneonce.launch_plan")
       .attr("LaunchPlan")(py::arg("action") = NameOf(plan.action), py::arg("reason") = NameOf(plan.reason),

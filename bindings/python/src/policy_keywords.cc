@@ -90,6 +90,7 @@ std::vector<Keyword<SearchOptions>> MakeSearchKeywords() {
        }},
       Of<O, &O::baseline_margin>("baseline_margin"),
       Of<O, &O::final_rounds>("final_rounds"),
+      Of<O, &O::measure_energy>("measure_energy"),
       Of<O, &O::max_rounds>("max_rounds"),
       Of<O, &O::gpu_budget_ms>("gpu_budget_ms"),
       Of<O, &O::race_budget_ms>("race_budget_ms"),

@@ -45,8 +45,8 @@ void PythonObserver::OnTuneBegin(const std::string& kernel, const std::string& k
   Tell("on_tune_begin", [&] { return py::make_tuple(kernel, key); });
 }
 
-void PythonObserver::OnTuned(const std::string& kernel, const std::string& key, const TuningResult& result) {
-  Tell("on_tuned", [&] { return py::make_tuple(kernel, key, ResultObject(result, ConfigDict)); });
+void PythonObserver::OnTuned(const std::string& kernel, const std::string& key, const TuningRecord& record) {
+  Tell("on_tuned", [&] { return py::make_tuple(kernel, key, RecordObject(record)); });
 }
 
 void PythonObserver::OnTuneFailed(const std::string& kernel, const std::string& key, const Status& why) {

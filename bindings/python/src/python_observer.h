@@ -19,7 +19,7 @@ class PythonObserver final : public AutotuneObserver {
   ~PythonObserver() override;
 
   void OnTuneBegin(const std::string& kernel, const std::string& key) override;
-  void OnTuned(const std::string& kernel, const std::string& key, const TuningResult& result) override;
+  void OnTuned(const std::string& kernel, const std::string& key, const TuningRecord& record) override;
   void OnTuneFailed(const std::string& kernel, const std::string& key, const Status& why) override;
   void OnStoredHit(const std::string& kernel, const std::string& key, const std::string& config) override;
   void OnRefusedMiss(const std::string& kernel, const std::string& key) override;

@@ -17,7 +17,7 @@ namespace {
 
 namespace py = pybind11;
 
-/// `paths`: of files; empty: the user's store. `results`: names, and JSON as ResultJson writes it. `kernel`: empty:
+/// `paths`: of files; empty: the user's store. `results`: names, and JSON as RecordsToJson writes it. `kernel`: empty:
 /// all.
 Result<std::string> ReportText(const std::string& form, const std::vector<std::string>& paths,
                                const std::vector<std::pair<std::string, std::string>>& results,
@@ -26,7 +26,7 @@ Result<std::string> ReportText(const std::string& form, const std::vector<std::s
   for (const std::string& path : paths) {
     TUNEONCE_RETURN_IF_ERROR(path.empty() ? data.AddStore(path) : data.AddFile(path));
   }
-  for (const auto& [name, json] : results) TUNEONCE_RETURN_IF_ERROR(data.AddResult(name, json));
+  for (const auto& [name, json] : results) TUNEONCE_RETURN_IF_ERROR(data.AddJson(name, json));
   if (!kernel.empty()) TUNEONCE_RETURN_IF_ERROR(data.KeepKernel(kernel));
   if (form == "csv") return ReportCsv(data);
   return form == "markdown" ? ReportMarkdown(data) : ReportPage(data);

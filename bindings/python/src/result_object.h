@@ -3,18 +3,15 @@
 
 #include <pybind11/pybind11.h>
 
-#include <functional>
-
-#include "tuneonce/tuning_result.h"
+#include "report/records_json.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::python {
 
-/// {axis: value}.
-pybind11::object ConfigDict(const Config& config);
-
-/// Makes a tuneonce.TuningResult. `config_of` converts a config to Python. Throws Python's exceptions. Needs the GIL.
-pybind11::object ResultObject(const TuningResult& result,
-                              const std::function<pybind11::object(const Config&)>& config_of);
+/// Makes a tuneonce.TuningRecord of a record's JSON. Throws Python's exceptions. Needs the GIL.
+inline pybind11::object RecordObject(const TuningRecord& record) {
+  return pybind11::module_::import("tuneonce.result").attr("from_json")(RecordsToJson({record}))[pybind11::int_(0)];
+}
 
 }  // namespace tuneonce::python
 

@@ -21,13 +21,13 @@ _MODULES = {
                   "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError",
                   "DataLossError"),
     "search": ("Hints", "SearchSpace", "exhaustive_search"),
-    "result": ("Duplicate", "Failure", "Success", "TuningCost", "TuningResult"),
+    "result": ("CandidateOutcome", "TuningRecord"),
     "observer": ("Observer",),
     "tracing": ("trace",),
     "reporting": ("Report", "report"),
     "launch_plan": ("LaunchPlan",),
     "pointer_table": ("PointerTable",),
-    "typed": ("Counters", "Doctor", "Record", "WarmedKey"),
+    "typed": ("Counters", "Doctor", "WarmedKey"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = ["doctor", "families", "load", "records", *_MODULE_OF]
@@ -63,7 +63,7 @@ def doctor() -> Any:
 
 
 def records(path: Any = None) -> Any:
-    """Returns the records of a store's file (str or os.PathLike; default: the user's store) as a list of dicts."""
-    import json
+    """Returns the records of a store's file (str or os.PathLike; default: the user's store) as a list of TuningRecords."""
     from tuneonce import _tuneonce
-    return json.loads(_tuneonce._records_json(path))["records"]
+    from tuneonce.result import from_json
+    return from_json(_tuneonce._records_json(path))

@@ -8,11 +8,8 @@ from tuneonce.observer import Observer as Observer
 from tuneonce.ranks import RankGroup
 from tuneonce.reporting import Report as Report
 from tuneonce.reporting import report as report
-from tuneonce.result import Duplicate as Duplicate
-from tuneonce.result import Failure as Failure
-from tuneonce.result import Success as Success
-from tuneonce.result import TuningCost as TuningCost
-from tuneonce.result import TuningResult as TuningResult
+from tuneonce.result import CandidateOutcome as CandidateOutcome
+from tuneonce.result import TuningRecord as TuningRecord
 from tuneonce.search import Hints as Hints
 from tuneonce.search import SearchSpace as SearchSpace
 from tuneonce.search import exhaustive_search as exhaustive_search
@@ -22,15 +19,14 @@ from tuneonce.typed import Counters as Counters
 from tuneonce.typed import Doctor as Doctor
 from tuneonce.typed import Example as _Example
 from tuneonce.typed import ParameterInfo as _ParameterInfo
-from tuneonce.typed import Record as Record
 from tuneonce.typed import WarmedKey as WarmedKey
 
 __all__ = [
     "doctor", "families", "load", "records", "Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error",
     "CancelledError", "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",
     "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError", "DataLossError", "Hints", "SearchSpace",
-    "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "trace", "Report", "report", "LaunchPlan", "PointerTable",
-    "Counters", "Doctor", "Record", "WarmedKey",
+    "exhaustive_search", "CandidateOutcome", "TuningRecord", "Observer", "trace", "Report", "report", "LaunchPlan", "PointerTable",
+    "Counters", "Doctor", "WarmedKey",
 ]
 
 __version__: str
@@ -82,6 +78,7 @@ class TunedKernel:
         store_under_profiler: bool = False, accept_incomplete: bool = False, max_wait_ms: int = 120000,
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_ready_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
+        measure_energy: bool = False,
         max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0,
         max_proposed: int = 16, wall_budget_ms: float = 0.0,
         memory_budget_bytes: int = 0, allow_trials_in_place: bool = False, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
@@ -118,6 +115,7 @@ def load(
         store_under_profiler: bool = False, accept_incomplete: bool = False, max_wait_ms: int = 120000,
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_ready_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
+        measure_energy: bool = False,
         max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0,
         max_proposed: int = 16, wall_budget_ms: float = 0.0,
         memory_budget_bytes: int = 0, allow_trials_in_place: bool = False, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
@@ -129,4 +127,4 @@ def warmup_all(kernels: Union[Mapping[TunedKernel, _Shapes], Iterable[Tuple[Tune
                on_progress: Optional[Callable[[WarmedKey, int, int, float], object]] = None) -> List[WarmedKey]: ...
 def disable_autotune(disable: bool = True) -> None: ...
 def doctor() -> Doctor: ...
-def records(path: Optional[_Path] = None) -> List[Record]: ...
+def records(path: Optional[_Path] = None) -> List[TuningRecord[Dict[str, _ConfigValue]]]: ...

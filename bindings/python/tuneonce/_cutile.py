@@ -4,11 +4,9 @@ cuTile compiles a kernel when it is first launched, one at a time. Here its fron
 and tileiras compiles while the next one's is made; ct.launch then finds what it would have made itself. What cannot be
 foreseen is left to cuTile.
 """
-import dataclasses
 import time
-from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from tuneonce.result import TuningCost
 
 Launcher = Callable[[int, Sequence[int]], None]
 
@@ -40,14 +38,14 @@ class CompiledAhead:
         for each in self._compiles:
             each.end()
 
-    def added_to(self, cost: TuningCost) -> TuningCost:
-        """Returns the cost of a search, with the time of its compiles."""
+    def add_to(self, cost: Dict[str, Any]) -> None:
+        """Adds the time of the compiles to the cost of a search, as records have it."""
         done = [each.ended_at for each in self._compiles if each.ended_at is not None]
         if not done:
-            return cost
+            return
         made = [each.seconds for each in self._compiles if each.seconds > 0]
-        return dataclasses.replace(cost, compile_seconds=self._front_end_seconds + sum(made), num_compiled=len(made),
-                                   compile_wall_seconds=max(done) - self._began)
+        cost.update(compile_seconds=self._front_end_seconds + sum(made), num_compiled=len(made),
+                    compile_wall_seconds=max(done) - self._began)
 
 
 class _Compile:

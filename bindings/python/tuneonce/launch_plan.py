@@ -2,7 +2,7 @@
 import dataclasses
 from typing import Any, Dict, Literal, Optional
 
-from tuneonce.typed import Record
+from tuneonce.result import TuningRecord
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,5 +29,5 @@ class LaunchPlan:
     variant: str
     key: str
     detail: str
-    record: Optional[Record]
+    record: Optional[TuningRecord[Dict[str, Any]]]
     miss: Optional[Literal["no_record", "other_driver", "other_device", "other_source", "incomplete", "refused"]]

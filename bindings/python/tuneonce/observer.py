@@ -1,7 +1,7 @@
 """Notifications about a kernel's misses."""
 from typing import Any
 
-from tuneonce.result import TuningResult
+from tuneonce.result import TuningRecord
 
 
 class Observer:
@@ -23,7 +23,7 @@ class Observer:
     def on_tune_begin(self, kernel: str, key: str) -> None:
         """A search begins."""
 
-    def on_tuned(self, kernel: str, key: str, result: TuningResult[Any]) -> None:
+    def on_tuned(self, kernel: str, key: str, result: TuningRecord[Any]) -> None:
         """A search selected a config: result.best.config, {axis: value}."""
 
     def on_tune_failed(self, kernel: str, key: str, why: Exception) -> None:

@@ -3,11 +3,11 @@
 import html
 import json
 import os
-from typing import Any, Dict, List, Tuple, Union
+from typing import Any, List, Tuple, Union
 
-from tuneonce.result import TuningResult
+from tuneonce.result import TuningRecord
 
-Source = Union[str, "os.PathLike[str]", TuningResult[Any]]
+Source = Union[str, "os.PathLike[str]", TuningRecord[Any]]
 
 # Height of a notebook's cell, in which the page scrolls.
 _HEIGHT_PX = 720
@@ -58,65 +58,13 @@ class Report:
 
 def report(*sources: Source, kernel: str = "") -> Report:
     """What was tuned, as `tuneonce report` shows it. `sources`: stores and files of records or results (paths), and
-    TuningResults; none: the user's store. `kernel`: only this one's."""
+    TuningRecords; none: the user's store. `kernel`: only this one's."""
     paths: List[str] = []
     results: List[Tuple[str, str]] = []
     for source in sources:
-        if isinstance(source, TuningResult):
-            results.append((f"result {len(results) + 1}", json.dumps(_result_json(source))))
+        if isinstance(source, TuningRecord):
+            file = {"format": "tuneonce-records", "version": 6, "records": [source.to_json()]}
+            results.append((f"result {len(results) + 1}", json.dumps(file)))
         else:
             paths.append(os.fspath(source))
     return Report(paths if sources else [""], results, kernel)
-
-
-def _result_json(result: TuningResult[Any]) -> Dict[str, Any]:
-    """Returns the result in the form of `tuneonce tune --json`."""
-
-    def axes(config: Any) -> Dict[str, Any]:
-        values = config if isinstance(config, dict) else getattr(config, "__dict__", None) or {"config": config}
-        return {
-            str(name): value if isinstance(value, (bool, int, float, str)) else str(value)
-            for name, value in values.items()
-        }
-
-    def success(each: Any) -> Dict[str, Any]:
-        return {
-            "config": axes(each.config),
-            "variant": each.variant,
-            "mean_us": each.mean_us,
-            "error_margin_us": each.error_margin_us,
-            "num_samples": each.num_samples,
-            "ties_with_fastest": each.ties_with_fastest,
-            "latency": {"std": each.std_us, "median": each.median_us, "min": each.min_us, "max": each.max_us},
-        }
-
-    cost = result.cost
-    return {
-        "kernel": result.kernel,
-        "best": success(result.best),
-        "successes": [success(each) for each in result.successes],
-        "baseline": None if result.baseline is None else success(result.baseline),
-        "failures": [
-            {"config": axes(each.config), "kind": each.kind, "message": each.message} for each in result.failures
-        ],
-        "duplicates": [{"config": axes(each.config), "same_as": axes(each.same_as)} for each in result.duplicates],
-        "not_measured": [axes(config) for config in result.not_measured],
-        "speedup_over_baseline": result.speedup_over_baseline,
-        "reason": result.reason,
-        "is_conclusive": result.is_conclusive,
-        "is_isolated": result.is_isolated,
-        "timer": result.timer,
-        "drift": result.drift,
-        "device_before": result.device_before,
-        "device_after": result.device_after,
-        "notes": list(result.notes),
-        "cost": {
-            "compile_s": cost.compile_seconds,
-            "num_compiled": cost.num_compiled,
-            "gpu_s": cost.gpu_seconds,
-            "wall_s": cost.wall_seconds,
-            "num_rounds": cost.num_rounds,
-            "peak_bytes": cost.peak_bytes,
-            "workers_replaced": cost.workers_replaced,
-        },
-    }

@@ -1,102 +1,127 @@
-"""The result of a search, as plain data."""
-import dataclasses
+"""The outcome of a search: a record and its candidates, in the form that stores and `records export` have."""
 import html
-from typing import Any, Dict, Generic, List, Literal, Optional, Tuple, TypeVar
+from types import SimpleNamespace
+from typing import Any, Callable, Dict, Generic, List, Literal, Optional, Tuple, TypeVar
 
 C = TypeVar("C")
 
-FailureKind = Literal["compile", "load", "resources", "launch", "run", "wrong result", "out of bounds", "not written",
-                      "wrote an input", "not verified", "crash", "timeout", "protocol"]
+OutcomeKind = Literal["measured", "duplicate", "not_measured", "predicted", "compile", "load", "resources", "launch", "run",
+                      "wrong_result", "out_of_bounds", "not_written", "wrote_input", "not_verified", "crash", "timeout",
+                      "protocol", "quarantined"]
+_NO_FAILURE = ("measured", "duplicate", "not_measured", "predicted")
 
 
-@dataclasses.dataclass(frozen=True)
-class Success(Generic[C]):
-    """A config that ran. Times in microseconds; the margin is half of the 95 % confidence interval (None: unknown).
+class _Fields:
+    """The fields of an object of records' JSON as attributes. docs/cli.md lists them."""
+    _fields: Dict[str, Any]
 
-    variant: what it was built by; "" in a search over callables. ties_with_fastest: False if it is surely slower than the
-    fastest, by more than 1 %."""
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_fields"][name]
+        except KeyError:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'") from None
+
+    def __dir__(self) -> List[str]:
+        return sorted({*super().__dir__(), *self._fields})
+
+    def __eq__(self, other: Any) -> bool:
+        return type(self) is type(other) and bool(self._fields == other._fields)
+
+
+class CandidateOutcome(_Fields, Generic[C]):
+    """The outcome of one config.
+
+    kind: "measured", "duplicate" (its code equals that of same_as, which was measured), "not_measured" (a budget ended first),
+    or the kind of failure. A measured candidate has times in microseconds (mean_us, median_us, ...), of which error_margin_us is
+    half of the 95 % confidence interval (None: unknown), and ties_with_fastest: False if it is certainly slower than the fastest,
+    by more than 1 %. A failure has the message of the tool, the driver or the exception, and is_transient: another search may
+    measure it. variant: what built it; "" in a search over callables."""
     config: C
+    same_as: Optional[C]
+    kind: OutcomeKind
     mean_us: float
     error_margin_us: Optional[float]
     num_samples: int
-    std_us: float
-    median_us: float
-    min_us: float
-    max_us: float
     variant: str
-    ties_with_fastest: bool
-
-    def __str__(self) -> str:
-        margin = "" if self.error_margin_us is None else f" +-{self.error_margin_us:.2f}"
-        return f"{self.config}: {self.mean_us:.2f}{margin} us"
-
-
-@dataclasses.dataclass(frozen=True)
-class Failure(Generic[C]):
-    """A config that did not run, or not as it should. message: the tool's, the driver's or the exception's own words.
-    is_transient: the reason may pass (no memory, no process, no time)."""
-    config: C
-    kind: FailureKind
     message: str
     is_transient: bool
+    ties_with_fastest: bool
+
+    def __init__(self, fields: Dict[str, Any], config_of: Callable[[List[Dict[str, Any]]], C]) -> None:
+        self._fields = fields
+        self.kind = fields["outcome"]
+        self.config = config_of(fields["config"])
+        self.same_as = None if fields["same_as"] is None else config_of(fields["same_as"])
+
+    def failed(self) -> bool:
+        """Returns whether the candidate failed."""
+        return self.kind not in _NO_FAILURE
 
     def __str__(self) -> str:
-        return f"{self.config}: {self.kind}: {self.message}"
+        if self.kind == "measured":
+            margin = "" if self.error_margin_us is None else f" +-{self.error_margin_us:.2f}"
+            return f"{self.config}: {self.mean_us:.2f}{margin} us"
+        if self.kind == "duplicate":
+            return f"{self.config}: the same as {self.same_as}"
+        return f"{self.config}: {self.kind.replace('_', ' ')}" + (f": {self.message}" if self.message else "")
+
+    def __repr__(self) -> str:
+        return f"<CandidateOutcome {self}>"
 
 
-@dataclasses.dataclass(frozen=True)
-class Duplicate(Generic[C]):
-    """A config whose code and launch equal those of another one, so that not measured."""
-    config: C
-    same_as: C
+class TuningRecord(_Fields, Generic[C]):
+    """What is known of a key: the selected config (best), why (reason: "fastest", "tie_baseline", ...), and, if a search
+    selected it, every candidate of that search: the measured ones, fastest first, then the others in the order of the space.
 
-    def __str__(self) -> str:
-        return f"{self.config}: the same as {self.same_as}"
-
-
-@dataclasses.dataclass(frozen=True)
-class TuningCost:
-    """What a search cost. compile_seconds: what one core would have taken. compile_wall_seconds: until the last was
-    compiled. num_compiled: the others came from a cache. peak_bytes: of device memory, beside what the caller passed.
-    workers_replaced: worker processes that candidates ended."""
-    compile_seconds: float
-    compile_wall_seconds: float
-    num_compiled: int
-    gpu_seconds: float
-    wall_seconds: float
-    num_launches: int
-    num_rounds: int
-    peak_bytes: int
-    workers_replaced: int = 0
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class TuningResult(Generic[C]):
-    """The result of a search: successes, failures, duplicates and not_measured together are the whole space.
-
-    best: the selected config; reason: why it was selected, as records have it ("fastest", "tie_baseline", ...). successes: fastest first; the others in the order of the space. not_measured: what a budget that ended
-    left out. baseline: None if there is none, or it failed. speedup_over_baseline: never below 1; None without a baseline.
-    is_conclusive: False if a budget ended the race. is_isolated: they ran in a worker process. timer: how they were timed. drift: how much slower the best ran in the
-    second half of its rounds than in the first. notes: what one should know about how was measured. device_before,
-    device_after: the device right before the race and right after it, by NVML: sm_clock_mhz, temperature_c, power_mw and
-    more, as far as they are known; None on the CPU device."""
+    baseline: None if there is none, or it failed. speedup_over_baseline: never below 1; None without a baseline. is_conclusive:
+    False if a budget ended the race. is_isolated: the candidates ran in a worker process. timer: how they were timed. drift: how
+    much slower the best ran in the second half of its rounds than in the first. notes: what one should know about how was
+    measured. cost: what the search took (compile_seconds, gpu_seconds, num_launches, ...). device_before, device_after: the
+    device right before the race and right after it; None on the CPU device."""
+    best: CandidateOutcome[C]
+    baseline: Optional[CandidateOutcome[C]]
+    candidates: Tuple[CandidateOutcome[C], ...]
     kernel: str
-    best: Success[C]
-    successes: Tuple[Success[C], ...]
-    failures: Tuple[Failure[C], ...]
-    duplicates: Tuple[Duplicate[C], ...]
-    not_measured: Tuple[C, ...]
-    baseline: Optional[Success[C]]
+    key: str
+    reason: str
     speedup_over_baseline: Optional[float]
     is_conclusive: bool
+    is_complete: bool
     is_isolated: bool
     timer: str
     drift: float
-    notes: Tuple[str, ...]
-    cost: TuningCost
-    reason: str = "unknown"
-    device_before: Optional[Dict[str, Any]] = None
-    device_after: Optional[Dict[str, Any]] = None
+    notes: List[str]
+
+    def __init__(self, fields: Dict[str, Any], config_of: Callable[[List[Dict[str, Any]]], C]) -> None:
+        self._fields = fields
+        self.best = CandidateOutcome(fields["best"], config_of)
+        self.baseline = None if fields["baseline"] is None else CandidateOutcome(fields["baseline"], config_of)
+        self.candidates = tuple(CandidateOutcome(each, config_of) for each in fields["candidates"])
+        self.cost = SimpleNamespace(**fields["cost"])
+
+    @property
+    def successes(self) -> Tuple[CandidateOutcome[C], ...]:
+        """The candidates that were measured, fastest first."""
+        return tuple(each for each in self.candidates if each.kind == "measured")
+
+    @property
+    def failures(self) -> Tuple[CandidateOutcome[C], ...]:
+        """The candidates that failed."""
+        return tuple(each for each in self.candidates if each.failed())
+
+    @property
+    def duplicates(self) -> Tuple[CandidateOutcome[C], ...]:
+        """The candidates whose code and launch equal those of another one."""
+        return tuple(each for each in self.candidates if each.kind == "duplicate")
+
+    @property
+    def not_measured(self) -> Tuple[CandidateOutcome[C], ...]:
+        """The candidates that a budget which ended left out."""
+        return tuple(each for each in self.candidates if each.kind == "not_measured")
+
+    def to_json(self) -> Dict[str, Any]:
+        """Returns the record as `tuneonce records export` writes it."""
+        return self._fields
 
     def __repr__(self) -> str:
         counts = [f"{len(each)} {name}" for each, name in (
@@ -104,33 +129,33 @@ class TuningResult(Generic[C]):
             (self.not_measured, "not measured")) if each]
         faster = "" if self.speedup_over_baseline is None else f", {self.speedup_over_baseline:.2f}x the baseline's speed"
         doubt = "" if self.is_conclusive else ", not conclusive"
-        return f"<TuningResult {self.best}{faster}{doubt}; {', '.join(counts)}; by {self.timer}>"
+        return f"<TuningRecord {self.best}{faster}{doubt}; {', '.join(counts)}; by {self.timer}>"
 
     def __str__(self) -> str:
         lines = [repr(self)]
-        for success in self.successes:
-            marks = ("*" if success.config == self.best.config else " ") + (
-                "b" if self.baseline is not None and success.config == self.baseline.config else " ")
-            lines.append(f"{marks} {success}")
-        lines += [f"   {each}" for each in (*self.failures, *self.duplicates)]
-        lines += [f"   {config}: not measured" for config in self.not_measured]
+        for each in self.candidates:
+            marks = ("*" if self._is_best(each) else " ") + ("b" if self._is_baseline(each) else " ")
+            lines.append(f"{marks} {each}")
         return "\n".join(lines + [f"   note: {note}" for note in self.notes])
+
+    def _is_best(self, candidate: CandidateOutcome[C]) -> bool:
+        return bool(candidate.config == self.best.config)
+
+    def _is_baseline(self, candidate: CandidateOutcome[C]) -> bool:
+        return self.baseline is not None and bool(candidate.config == self.baseline.config)
 
     def _rows(self) -> List[Dict[str, Any]]:
         """A row per config with its outcome and its axes (a config that is not a dict is one column)."""
-        def axes(config: Any) -> Dict[str, Any]:
-            return dict(config) if isinstance(config, dict) else {"config": config}
+        def row(each: CandidateOutcome[C]) -> Dict[str, Any]:
+            axes = dict(each.config) if isinstance(each.config, dict) else {"config": each.config}
+            is_measured = each.kind == "measured"
+            return {**axes, "outcome": each.kind, "mean_us": each.mean_us if is_measured else None,
+                    "error_margin_us": each.error_margin_us if is_measured else None,
+                    "num_samples": each.num_samples if is_measured else 0, "variant": each.variant,
+                    "is_selected": self._is_best(each), "is_baseline": self._is_baseline(each),
+                    "message": each.message if each.same_as is None else f"the same as {each.same_as}"}
 
-        rows = [{**axes(each.config), "outcome": "measured", "mean_us": each.mean_us, "error_margin_us": each.error_margin_us,
-                 "num_samples": each.num_samples, "variant": each.variant, "is_selected": each.config == self.best.config,
-                 "is_baseline": self.baseline is not None and each.config == self.baseline.config, "message": ""}
-                for each in self.successes]
-        nothing = {"mean_us": None, "error_margin_us": None, "num_samples": 0, "variant": "", "is_selected": False,
-                   "is_baseline": False}
-        rows += [{**axes(each.config), "outcome": each.kind, **nothing, "message": each.message} for each in self.failures]
-        rows += [{**axes(each.config), "outcome": "duplicate", **nothing, "message": f"the same as {each.same_as}"}
-                 for each in self.duplicates]
-        return rows + [{**axes(config), "outcome": "not measured", **nothing, "message": ""} for config in self.not_measured]
+        return [row(each) for each in self.candidates]
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row per config of the space: its axes, outcome, mean_us, error_margin_us, num_samples,
@@ -138,11 +163,11 @@ class TuningResult(Generic[C]):
         try:
             import pandas
         except ImportError as error:
-            raise ImportError("TuningResult.to_pandas needs pandas: pip install pandas") from error
+            raise ImportError("TuningRecord.to_pandas needs pandas: pip install pandas") from error
         return pandas.DataFrame(self._rows())
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks; tuneonce.report(result) has more."""
+        """A table, for notebooks; tuneonce.report(record) has more."""
         def cell(value: Any) -> str:
             return "" if value is None else f"{value:.4g}" if isinstance(value, float) else html.escape(str(value))
 
@@ -153,3 +178,24 @@ class TuningResult(Generic[C]):
                        + "".join(f"<td>{cell(row.get(name))}</td>" for name in columns) + "</tr>" for row in rows)
         return (f"<p>{html.escape(repr(self))}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
                 + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes))
+
+
+def from_json(text: str) -> List["TuningRecord[Dict[str, Any]]"]:
+    """Returns the records of a file of records, whose configs are {axis: value}."""
+    import json
+    return [TuningRecord(each, _axes) for each in json.loads(text)["records"]]
+
+
+def _axes(config: List[Dict[str, Any]]) -> Dict[str, Any]:
+    """Returns {axis: value} of a config of records' JSON."""
+    return {_value(each["axis"]): _value(each["value"]) for each in config}
+
+
+def _value(value: Any) -> Any:
+    """Returns a value that JSON cannot hold as it is: {"bytes": "ff00"}, {"double": "7ff0000000000000"}."""
+    import struct
+    if isinstance(value, dict):
+        if "bytes" in value:
+            return bytes.fromhex(value["bytes"]).decode(errors="surrogateescape")
+        return struct.unpack(">d", bytes.fromhex(value["double"]))[0]
+    return value

@@ -1,15 +1,15 @@
 """exhaustive_search with the names that cuTile's users know, over anything that launches."""
 import collections.abc
 import contextlib
-import dataclasses
 import inspect
 import itertools
+import json
 import sys
 from typing import (Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union,
                     overload)
 
 from tuneonce._cutile import CompiledAhead
-from tuneonce.result import TuningResult
+from tuneonce.result import TuningRecord
 
 
 C = TypeVar("C")
@@ -64,7 +64,7 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
                       baseline: Optional[C] = None, outputs: Sequence[int] = (), baseline_margin: float = 0.02,
                       max_rounds: int = 300, gpu_budget_ms: float = 500, race_budget_ms: float = 10000,
                       wall_budget_ms: float = 0, warm: bool = False, verify: bool = True, final_rounds: int = 0,
-                      memory_budget_bytes: int = 0, seed: int = 1) -> TuningResult[C]:
+                      measure_energy: bool = False, memory_budget_bytes: int = 0, seed: int = 1) -> TuningRecord[C]:
     """Runs every config and returns the fastest; ties go to the baseline, else to the earliest in the space.
 
     kernel: a cuTile kernel (launched by ct.launch on grid_fn(config)), or a callable `kernel(config)` that returns one: the
@@ -77,7 +77,7 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
     baseline: a config of the space, which stays unless another one is faster by baseline_margin. outputs: which of the arguments
     (by position) a config writes: trials then write scratch instead, and a config that leaves elements of it, writes beside it, or
     differs from the baseline (unless verify is False), fails. What is not among them is neither verified nor protected. warm:
-    measure with a warm cache. max_rounds, gpu_budget_ms, race_budget_ms and memory_budget_bytes bound the race, wall_budget_ms
+    measure with a warm cache. measure_energy: of each finalist, too (energy_mj). max_rounds, gpu_budget_ms, race_budget_ms and memory_budget_bytes bound the race, wall_budget_ms
     the whole search (0: nothing does): configs that are not tried by its end are left out, but for the baseline, else one
     that works. One search of a process measures at a time. Failing configs are data; if none works the error lists why. Ctrl-C
     ends it.
@@ -88,19 +88,39 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
     try:
         launchers = [_launcher(config, grid_fn, kernel, _Arguments(args, outputs), hints_fn, stream, device, ahead)
                      for config, args in zip(configs, arguments)]
-        found: TuningResult[C] = _tuneonce._search(
-            configs, _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
+        found = _tuneonce._search(
+            _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
             [[args[position] for position in outputs] for args in arguments], stream, device,
             None if baseline is None else configs.index(baseline),
             {"quiet": quiet, "timer": timer, "warm": warm, "verify": verify, "baseline_margin": baseline_margin,
-             "final_rounds": final_rounds, "max_rounds": max_rounds, "gpu_budget_ms": gpu_budget_ms,
+             "final_rounds": final_rounds, "measure_energy": measure_energy, "max_rounds": max_rounds, "gpu_budget_ms": gpu_budget_ms,
              "race_budget_ms": race_budget_ms, "wall_budget_ms": wall_budget_ms, "memory_budget_bytes": memory_budget_bytes, "seed": seed})
     finally:
         ahead.end()
-    result = dataclasses.replace(found, cost=ahead.added_to(found.cost))
+    result = _record_of(found, configs, _labels(configs), ahead)
     if not quiet:
         print(f"tuneonce: best of {len(configs)}: {result.best}", file=sys.stderr)
     return result
+
+
+def _record_of(text: str, configs: List[C], labels: List[str], ahead: CompiledAhead) -> TuningRecord[C]:
+    """Returns the record of a search, whose configs are the caller's. In its JSON a config that is a dict has its axes."""
+    of_label = dict(zip(labels, configs))
+    fields = json.loads(text)["records"][0]
+    ahead.add_to(fields["cost"])
+    record: TuningRecord[C] = TuningRecord(fields, lambda config: of_label[config[0]["value"]])
+
+    def axes(config: Any) -> Any:
+        of_config = of_label[config[0]["value"]]
+        return [{"axis": str(name), "kind": "structural",
+                 "value": value if isinstance(value, (bool, int, float, str)) else str(value)}
+                for name, value in of_config.items()] if isinstance(of_config, dict) else config
+
+    for each in (fields["best"], fields["baseline"], *fields["candidates"], *fields["fatal"]):
+        for name in ("config", "same_as"):
+            if each is not None and each.get(name) is not None:
+                each[name] = axes(each[name])
+    return record
 
 
 def _checked(search_space: Sequence[C], baseline: Optional[C], args_fn: Callable[[C], Sequence[Any]],

@@ -74,29 +74,3 @@ class Doctor(TypedDict):
     """The result of doctor(). ok is False if nothing can be tuned."""
     ok: bool
     findings: List[Finding]
-
-
-class AxisValue(TypedDict):
-    """One axis of a record's config."""
-    axis: str
-    kind: Literal["structural", "hint", "option"]
-    value: Any
-
-
-class Record(TypedDict, total=False):
-    """One of records(): as `tuneonce records export` writes it, of which the commonest fields are named here."""
-    kernel: str
-    key: str
-    device: str
-    config: List[AxisValue]
-    variant: str
-    mean_us: float
-    error_margin_us: Optional[float]
-    num_samples: int
-    speedup_over_baseline: Optional[float]
-    baseline: Any
-    reason: str
-    tuned_at: str
-    candidates: List[Dict[str, Any]]
-    is_complete: bool
-    toolchain: str

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/message.h"
+#include "base/encoding.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -48,7 +48,7 @@ Status MpiPost::Send(int to, std::string_view message) {
   ++sent_;
   std::size_t begin = 0;
   do {
-    MessageWriter writer;
+    Encoder writer;
     writer.U32(kMark).U64(attempt_).U64(sent_).U64(message.size()).U64(begin).Bytes(message.substr(begin, kPieceBytes));
     TUNEONCE_RETURN_IF_ERROR(SendPiece(to, writer.Take()));
     begin += kPieceBytes;
@@ -111,7 +111,7 @@ Status MpiPost::Receive(const std::function<void(int from, const std::string& me
 }
 
 void MpiPost::Take(const Piece& piece, const std::function<void(int from, const std::string& message)>& take) {
-  MessageReader reader(piece.bytes);
+  Decoder reader(piece.bytes);
   const bool is_ours = reader.U32() == kMark && reader.U64() == attempt_;
   const std::uint64_t number = reader.U64(), total = reader.U64(), begin = reader.U64();
   const std::string bytes(reader.Bytes());

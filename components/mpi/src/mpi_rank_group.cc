@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/message.h"
+#include "base/encoding.h"
 #include "mpi_post.h"
 
 namespace tuneonce {
@@ -96,7 +96,7 @@ class MpiRank final : public RankGroup {
   }
 
   Status Send(int to, Kind kind, const std::string& name, const std::string& bytes) {
-    return post_.Send(to, MessageWriter().Enum(kind).Text(name).Bytes(bytes).Take());
+    return post_.Send(to, Encoder().Enum(kind).Text(name).Bytes(bytes).Take());
   }
   Status SendToAll(Kind kind, const std::string& name, const std::string& bytes) {
     for (int to = 0; to < size_; ++to) {
@@ -113,7 +113,7 @@ class MpiRank final : public RankGroup {
   }
 
   void Take(int from, const std::string& message) {
-    MessageReader reader(message);
+    Decoder reader(message);
     const Kind kind = reader.Enum(Kind::kCell);
     const std::string name = reader.Text();
     const std::string bytes(reader.Bytes());

@@ -13,7 +13,7 @@
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/tuned_kernel.h"
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 class ContractTest : public testing::CpuDeviceTest {
  protected:
   struct Listener final : AutotuneObserver {
-    void OnTuned(const std::string&, const std::string&, const TuningResult& result) override { notes = result.notes; }
+    void OnTuned(const std::string&, const std::string&, const TuningRecord& result) override { notes = result.notes; }
     std::vector<std::string> notes;
   };
 
@@ -141,7 +141,7 @@ TEST_F(ContractTest, ConfigsWhoseArgumentsDifferAreNoDuplicates) {
     ASSERT_OK(records);
     for (const TuningRecord& record : *records) {
       for (const CandidateOutcome& outcome : record.candidates) {
-        EXPECT_NE(outcome.kind, CandidateOutcome::Kind::kDuplicate) << outcome.config.ToString();
+        EXPECT_NE(outcome.kind, OutcomeKind::kDuplicate) << outcome.config.ToString();
       }
     }
   }

@@ -2,8 +2,9 @@
 #define TUNEONCE_TOOLS_REPORT_H_
 
 #include <string>
+#include <vector>
 
-#include "tuneonce/tuning_result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -16,17 +17,17 @@ struct TableOptions {
   int bottom = 3;  ///< Number of slowest candidates, if there are more than `top`. Default 3.
 };
 
-/// Returns a search's result as a text table for people. Each candidate has a row with its mean, error margin, ratio to
+/// Returns a search's record as a text table for people. Each candidate has a row with its mean, error margin, ratio to
 /// the best, and "=" if it cannot be distinguished from the fastest. The best and the baseline are marked. Up to five
 /// failures and the cost follow. The first line counts failures, duplicates and configs that were not measured. Axes
 /// that have one value in all configs are printed once.
-TUNEONCE_API std::string SummaryTable(const TuningResult& result, const TableOptions& options = {});
+TUNEONCE_API std::string SummaryTable(const TuningRecord& record, const TableOptions& options = {});
 
-/// Returns a search's result as the text of a JSON object with the fields that docs/cli.md lists: kernel, best,
-/// successes, failures, duplicates, baseline, speedup_over_baseline, cost. Unknown numbers are null. `device` and
-/// `shape` are added if they are not empty. Not available in builds without JSON (TUNEONCE_WITH_JSON=OFF).
-TUNEONCE_API std::string ResultJson(const TuningResult& result, const std::string& device = "",
-                                    const std::string& shape = "");
+/// Returns records as the text of one JSON object {"format": "tuneonce-records", "version": 6, "records": [...]}, which
+/// `tuneonce records import` reads; docs/cli.md describes the fields. Unknown numbers are null. 64-bit words and
+/// fingerprints are hexadecimal strings, since JSON's numbers do not hold them. Not available in builds without JSON
+/// (TUNEONCE_WITH_JSON=OFF).
+TUNEONCE_API std::string RecordsToJson(const std::vector<TuningRecord>& records);
 
 /// Returns a TunedKernel's counters as the text of a JSON object with the names of the C++ members. Not available in
 /// builds without JSON (TUNEONCE_WITH_JSON=OFF).

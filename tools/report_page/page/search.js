@@ -99,9 +99,9 @@ function provenance(entry, details) {
 
 function costText(cost) {
   const parts = [
-    `${significant(cost.wall_s ?? 0, 3)} s in all`,
-    `${significant(cost.compile_s ?? 0, 3)} s compiling ${countText(cost.num_compiled ?? 0, "artifact")}`,
-    `${significant(1000 * (cost.gpu_s ?? 0), 3)} ms on the device in ${countText(cost.num_rounds ?? 0, "round")}`,
+    `${significant(cost.wall_seconds ?? 0, 3)} s in all`,
+    `${significant(cost.compile_seconds ?? 0, 3)} s compiling ${countText(cost.num_compiled ?? 0, "artifact")}`,
+    `${significant(1000 * (cost.gpu_seconds ?? 0), 3)} ms on the device in ${countText(cost.num_rounds ?? 0, "round")}`,
     `${bytesText(cost.peak_bytes ?? 0)} of device memory at most`,
   ];
   if (cost.workers_replaced > 0) parts.push(`${countText(cost.workers_replaced, "worker process")} replaced`);
@@ -267,7 +267,7 @@ function notSaid(details, measured) {
   if (!measured.some((each) => each.more.roofline))
     missing.push(
         "how near to the device's peak the configs come (results have it, of kernels that declare their work)");
-  if (!details.cost) missing.push("what the search cost (results have it)");
+  if (!details.cost) missing.push("what the search cost");
   return missing.length === 0 ?
       null :
       section("What this file does not say", element("ul", {}, missing.map((each) => element("li", {}, each))));

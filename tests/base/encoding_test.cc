@@ -1,4 +1,4 @@
-#include "base/message.h"
+#include "base/encoding.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 enum class Color { kRed, kGreen, kBlue };
 
 std::string AllFields() {
-  return MessageWriter()
+  return Encoder()
       .U32(0x80000001u)
       .U64(std::numeric_limits<std::uint64_t>::max())
       .I64(-7)
@@ -32,7 +32,7 @@ std::string AllFields() {
 
 /// Reads what AllFields wrote; whether it did is for the caller to look at.
 Status ReadAllFields(std::string_view body) {
-  MessageReader reader(body);
+  Decoder reader(body);
   reader.U32();
   reader.U64();
   reader.I64();
@@ -45,9 +45,9 @@ Status ReadAllFields(std::string_view body) {
   return reader.Done();
 }
 
-TEST(MessageTest, FieldsComeBackAsTheyWere) {
+TEST(EncodingTest, FieldsComeBackAsTheyWere) {
   const std::string body = AllFields();
-  MessageReader reader(body);
+  Decoder reader(body);
   EXPECT_EQ(reader.U32(), 0x80000001u);
   EXPECT_EQ(reader.U64(), std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(reader.I64(), -7);
@@ -62,12 +62,12 @@ TEST(MessageTest, FieldsComeBackAsTheyWere) {
   EXPECT_OK(reader.Done());
 }
 
-TEST(MessageTest, NumbersAreLittleEndianOfFixedWidth) {
-  EXPECT_EQ(MessageWriter().U32(1).U64(2).Take(), std::string("\1\0\0\0\2\0\0\0\0\0\0\0", 12));
-  EXPECT_EQ(MessageWriter().Text("ab").Bool(true).Take(), std::string("\2\0\0\0\0\0\0\0ab\1\0\0\0", 14));
+TEST(EncodingTest, NumbersAreLittleEndianOfFixedWidth) {
+  EXPECT_EQ(Encoder().U32(1).U64(2).Take(), std::string("\1\0\0\0\2\0\0\0\0\0\0\0", 12));
+  EXPECT_EQ(Encoder().Text("ab").Bool(true).Take(), std::string("\2\0\0\0\0\0\0\0ab\1\0\0\0", 14));
 }
 
-TEST(MessageTest, WhatIsCutAtAnyByteIsNoMessage) {
+TEST(EncodingTest, WhatIsCutAtAnyByteIsNoMessage) {
   const std::string body = AllFields();
   ASSERT_OK(ReadAllFields(body));
   for (std::size_t length = 0; length < body.size(); ++length) {
@@ -76,9 +76,9 @@ TEST(MessageTest, WhatIsCutAtAnyByteIsNoMessage) {
   EXPECT_ERROR(ReadAllFields(body + "x"), StatusCode::kInternal, "1 more bytes");
 }
 
-TEST(MessageTest, AfterWhatIsNotThereEverythingIsZeroAndEmpty) {
-  const std::string body = MessageWriter().U64(1000).U64(5).Text("text").Take();
-  MessageReader reader(body);
+TEST(EncodingTest, AfterWhatIsNotThereEverythingIsZeroAndEmpty) {
+  const std::string body = Encoder().U64(1000).U64(5).Text("text").Take();
+  Decoder reader(body);
   EXPECT_EQ(reader.Bytes(), "");  // Of 1000 bytes.
   EXPECT_FALSE(reader.ok());
   EXPECT_EQ(reader.U64(), 0u);
@@ -87,28 +87,28 @@ TEST(MessageTest, AfterWhatIsNotThereEverythingIsZeroAndEmpty) {
   EXPECT_ERROR(reader.Done(), StatusCode::kInternal, "of a field of 1000");
 }
 
-TEST(MessageTest, CountsThatTheMessageCannotHoldAreRefused) {
+TEST(EncodingTest, CountsThatTheMessageCannotHoldAreRefused) {
   for (std::uint64_t count : {std::uint64_t{3}, std::uint64_t{1} << 61, std::numeric_limits<std::uint64_t>::max()}) {
-    const std::string body = MessageWriter().U64(count).U64(1).U64(2).Take();
-    MessageReader reader(body);
+    const std::string body = Encoder().U64(count).U64(1).U64(2).Take();
+    Decoder reader(body);
     EXPECT_EQ(reader.Count(8), 0u);
     EXPECT_ERROR(reader.Done(), StatusCode::kInternal, "elements, but ends after");
   }
 }
 
-TEST(MessageTest, ValuesThatAnEnumOrABoolLacksAreRefused) {
-  const std::string body = MessageWriter().U32(3).Take();
-  MessageReader color(body);
+TEST(EncodingTest, ValuesThatAnEnumOrABoolLacksAreRefused) {
+  const std::string body = Encoder().U32(3).Take();
+  Decoder color(body);
   EXPECT_EQ(color.Enum(Color::kBlue), Color::kRed);
   EXPECT_ERROR(color.Done(), StatusCode::kInternal, "has the value 3 in a field whose maximum is 2");
-  MessageReader flag(body);
+  Decoder flag(body);
   EXPECT_FALSE(flag.Bool());
   EXPECT_FALSE(flag.ok());
 }
 
-TEST(MessageTest, TheFirstReasonIsTheOneThatIsSaid) {
-  const std::string body = MessageWriter().U32(3).U32(4).Take();
-  MessageReader reader(body);
+TEST(EncodingTest, TheFirstReasonIsTheOneThatIsSaid) {
+  const std::string body = Encoder().U32(3).U32(4).Take();
+  Decoder reader(body);
   reader.U32();
   reader.Refuse("a third tensor of two");
   reader.U64();
