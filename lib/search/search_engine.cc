@@ -22,18 +22,17 @@
 
 namespace tuneonce {
 inline namespace v0 {
+
 SearchEngine::SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
                            const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock)
-    : key_(std::move(key)),
-      target_(target),
-      baseline_(std::move(baseline)),
+    : target_(target),
       options_(options),
       runtime_(*Runtime::OrDefault(options.runtime)),
       runner_(runner),
       measuring_lock_(measuring_lock),
-      progress_(options.on_progress) {
+      progress_(kernel, std::move(key), options, runner),
+      groups_(kernel, std::move(baseline), runtime_) {
   record_.key.kernel = std::move(kernel);
-  if (!progress_ && !options.quiet) progress_ = TerminalProgress();
 }
 
 double SearchEngine::SecondsSince(Clock::time_point start) {
@@ -41,7 +40,7 @@ double SearchEngine::SecondsSince(Clock::time_point start) {
 }
 
 void SearchEngine::Begin(std::vector<PlannedConfig> planned) {
-  planned_ = std::move(planned);
+  groups_.Plan(std::move(planned), checks_ != nullptr ? checks_->dims() : std::vector<Dims>());
   stage_began_ = Clock::now();
   if (options_.wall_budget_ms <= 0) return;
   constexpr double kMostMs = 1e12;  // 30 years: what a clock's time can be put after.
@@ -50,19 +49,20 @@ void SearchEngine::Begin(std::vector<PlannedConfig> planned) {
   };
   const double budget_ms = std::min(options_.wall_budget_ms, kMostMs);
   ends_ = stage_began_ + milliseconds(budget_ms);
+  progress_.EndAt(ends_);
   compiling_ends_ = ends_ - milliseconds(std::clamp(options_.race_budget_ms, 0.0, budget_ms / 2));
 }
 
 Status SearchEngine::Search() {
-  stage_began_ = preparing_began_ = race_began_ = Clock::now();
-  num_prepared_ = 0;
-  winner_ = nullptr;
+  stage_began_ = Clock::now();
+  progress_.Begin(SearchProgress::Stage::kCompile);
   Status done = CompileAndPrepare();
   if (done.ok()) done = Decide();
   if (done.ok()) done = MeasureEnergy();
-  Report(SearchProgress::Stage::kDone, 0, 0, nullptr);
+  progress_.Report(SearchProgress::Stage::kDone, 0, 0, nullptr);
   TUNEONCE_RETURN_IF_ERROR(done);
-  Collect();
+  groups_.Collect(&record_);
+  record_.notes.insert(record_.notes.end(), groups_.notes().begin(), groups_.notes().end());
   if (winner_ != nullptr) Choose();
   AddCosts();
   return Status();
@@ -76,8 +76,8 @@ Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   if (winner_ == nullptr) return AllFailed();
   SearchOutcome outcome;
   TUNEONCE_ASSIGN_OR_RETURN(outcome.best, runner_.CodeOf(*winner_->prepared, winner_->candidate));
-  for (const Group* group : racing_) {
-    if (!HasBaseline(*group) || !record_.baseline) continue;
+  for (const CandidateGroup* group : racing_) {
+    if (!groups_.HasBaseline(*group) || !record_.baseline) continue;
     outcome.baseline = outcome.best;
     if (group == winner_) continue;
     TUNEONCE_ASSIGN_OR_RETURN(outcome.baseline, runner_.CodeOf(*group->prepared, group->candidate));
@@ -94,60 +94,35 @@ Status SearchEngine::CheckCancelled() const {
   return CancelledError(absl::StrCat("kernel '", record_.key.kernel, "': the search was cancelled"));
 }
 
-void SearchEngine::Fail(std::size_t index, OutcomeKind kind, std::string message, bool is_transient) {
-  failures_.emplace(index, CandidateOutcome::Failed(planned_[index].config, kind, std::move(message), is_transient));
-}
-
-bool SearchEngine::HasBaseline(const Group& group) const {
-  return std::any_of(group.members.begin(), group.members.end(),
-                     [&](std::size_t member) { return IsBaseline(planned_[member].config); });
-}
-
-std::size_t SearchEngine::Representative(const Group& group) const {
-  for (std::size_t member : group.members) {
-    if (IsBaseline(planned_[member].config)) return member;
-  }
-  return group.members.front();
-}
-
 Status SearchEngine::PrepareGroups(bool all_compiled) {
   if (runner_.wants_baseline_first()) {
-    for (Group& group : groups_) {
-      if (!group.prepared && HasBaseline(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
+    for (CandidateGroup& group : groups_.groups()) {
+      if (!group.prepared && groups_.HasBaseline(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
     }
   }
   // Without the baseline's outputs the others cannot be checked: they wait for it, until it is sure that it failed.
   if (runner_.wants_baseline_first() && !all_compiled) return Status();
-  for (Group& group : groups_) {
+  for (CandidateGroup& group : groups_.groups()) {
     if (!group.prepared && !IsTooLateFor(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
   }
   return Status();
 }
 
-bool SearchEngine::IsTooLateFor(const Group& group) const {
+bool SearchEngine::IsTooLateFor(const CandidateGroup& group) const {
   if (ends_ == Clock::time_point::max() || Clock::now() < ends_) return false;
-  if (baseline_) return !HasBaseline(group);
-  return std::any_of(groups_.begin(), groups_.end(), [](const Group& each) { return each.is_loaded; });
+  if (groups_.baseline()) return !groups_.HasBaseline(group);
+  return std::any_of(groups_.groups().begin(), groups_.groups().end(),
+                     [](const CandidateGroup& each) { return each.is_loaded; });
 }
 
-void SearchEngine::LeaveOutUnprepared() {
-  auto is_left_out = [](const Group& group) { return !group.prepared || group.prepared->is_not_tried; };
-  for (const Group& group : groups_) {
-    if (!is_left_out(group)) continue;
-    not_measured_.insert(group.members.begin(), group.members.end());
-    if (group.prepared) why_not_tried_ = group.prepared->failure->message;
-  }
-  groups_.remove_if(is_left_out);
-}
-
-Status SearchEngine::PrepareFirst(Group& group) {
+Status SearchEngine::PrepareFirst(CandidateGroup& group) {
   Status prepared = IsFatal(group) ? Status() : Prepare(group);
   if (prepared.code() == StatusCode::kCancelled) return prepared;
-  Report(SearchProgress::Stage::kMeasure, ++num_prepared_, planned_.size(), &group.candidate.config);
+  progress_.Report(SearchProgress::Stage::kMeasure, ++num_prepared_, groups_.num_planned(), &group.candidate.config);
   return prepared;
 }
 
-Status SearchEngine::Prepare(Group& group) {
+Status SearchEngine::Prepare(CandidateGroup& group) {
   TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
   if (!is_open_) TUNEONCE_RETURN_IF_ERROR(runner_.Open());
   is_open_ = true;
@@ -156,7 +131,7 @@ Status SearchEngine::Prepare(Group& group) {
     std::optional<Span> wait(std::in_place, &runtime_.trace(), "wait", "wait for the device");
     MutexLock lock(measuring_lock_);
     wait.reset();
-    group.prepared = runner_.Prepare(group.candidate, HasBaseline(group));
+    group.prepared = runner_.Prepare(group.candidate, groups_.HasBaseline(group));
     if (group.prepared->failure) span.Note("failure", group.prepared->failure->message);
     span.Note("warmup_us", group.prepared->warmup_us);
   }
@@ -169,6 +144,193 @@ Status SearchEngine::Prepare(Group& group) {
   });
   group.is_loaded = !group.prepared->failure;
   return group.prepared->fatal;
+}
+
+CompileOptions SearchEngine::OptionsToCompile() const {
+  CompileOptions compile = options_.compile;
+  if (options_.cancelled != nullptr) compile.cancelled = options_.cancelled;
+  if (options_.interrupted) compile.interrupted = options_.interrupted;
+  if (compile.cache == nullptr) compile.cache = &runtime_.artifacts();
+  return compile;
+}
+
+Status SearchEngine::CompileAndPrepare() {
+  std::vector<std::size_t> index_of;
+  std::vector<CompileJob> jobs = groups_.JobsToCompile(compiling_ends_, &index_of);
+  CompilePool pool(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs), OptionsToCompile(),
+                   CompilePool::Order::kByCost, &runtime_.trace());
+  int done = 0;
+  while (std::optional<CompiledJob> compiled = NextOf(pool)) {
+    const std::size_t index = index_of[compiled->job];
+    groups_.Take(*std::move(compiled), index);
+    progress_.Report(SearchProgress::Stage::kCompile, ++done, groups_.num_planned(), &groups_.config(index));
+    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+    if (!target_.is_cpu_device) TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/false));
+  }
+  record_.cost.compile_wall_seconds = SecondsSince(stage_began_);
+  if (target_.is_cpu_device) progress_.Begin(SearchProgress::Stage::kMeasure);
+  groups_.SortByPlace();
+  TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/true));
+  groups_.LeaveOutUnprepared();
+  return Status();
+}
+
+std::optional<CompiledJob> SearchEngine::NextOf(CompilePool& pool) const {
+  Span span(&runtime_.trace(), "wait", "wait for a compile");
+  return pool.Next();
+}
+
+bool SearchEngine::IsFatal(CandidateGroup& group) {
+  for (const KnownFatal& known : fatal_) {
+    if (group.candidate.artifact.toolchain != known.toolchain || group.candidate.is_callable()) continue;
+    for (std::size_t member : group.members) {
+      const Config& config = groups_.config(member);
+      if (!config.IsSame(known.failure.config)) continue;
+      group.prepared.emplace();
+      group.prepared->failure = known.failure;
+      record_.notes.push_back("not tried again, since it ended its process before: {" + config.ToString() + "}");
+      return true;
+    }
+  }
+  return false;
+}
+
+SelectionReason SearchEngine::Reason() const {
+  const CandidateOutcome& best = record_.best;
+  const double limit_us = record_.candidates.front().measurement.mean_us * (1 + RaceOptions().tie);
+  const bool is_baseline = groups_.IsBaseline(best.config);
+  if (best.measurement.mean_us > limit_us) {
+    return is_baseline ? SelectionReason::kBaselineByMargin : SelectionReason::kTieEarliest;
+  }
+  const bool is_alone =
+      std::all_of(record_.candidates.begin(), record_.candidates.end(), [&](const CandidateOutcome& candidate) {
+        return candidate.kind != OutcomeKind::kMeasured || candidate.config == best.config ||
+               candidate.measurement.mean_us > limit_us;
+      });
+  if (is_alone) return SelectionReason::kFastest;
+  return is_baseline ? SelectionReason::kTieBaseline : SelectionReason::kTieEarliest;
+}
+
+void SearchEngine::Choose() {
+  record_.best = groups_.OutcomeOf(*winner_);
+  for (const CandidateGroup* group : racing_) {
+    if (groups_.HasBaseline(*group) && !group->samples_us.empty()) record_.baseline = groups_.OutcomeOf(*group);
+  }
+  record_.reason = Reason();
+}
+
+DeviceConditions SearchEngine::ConditionsOf(const std::optional<DeviceReading>& before,
+                                            const std::optional<DeviceReading>& after) {
+  DeviceConditions conditions = after ? after->conditions : DeviceConditions();
+  if (before && before->conditions.throttle_reasons) {
+    conditions.throttle_reasons = conditions.throttle_reasons.value_or(0) | *before->conditions.throttle_reasons;
+  }
+  return conditions;
+}
+
+void SearchEngine::AddCosts() {
+  record_.timer = runner_.timer_name();
+  record_.conditions = ConditionsOf(record_.device_before, record_.device_after);
+  const std::vector<std::string> notes = runner_.notes();
+  record_.notes.insert(record_.notes.begin(), notes.begin(), notes.end());
+  if (std::string lonely = LonelyReference(); !lonely.empty()) record_.notes.push_back(std::move(lonely));
+  NoteOptionsWithoutEffect();
+  if (options_.verify == Verify::kOff) {
+    record_.notes.push_back("outputs were not compared (Verify::kOff): the selected config may be incorrect");
+  }
+  record_.cost.num_compiled = groups_.num_compiled();
+  record_.cost.compile_seconds = groups_.compile_seconds();
+  record_.cost.num_launches = runner_.num_launches();
+  record_.cost.peak_bytes = runner_.peak_bytes();
+  record_.cost.workers_replaced = runner_.workers_replaced();
+  record_.is_isolated = runner_.is_isolated();
+  record_.cost.wall_seconds = SecondsSince(stage_began_);
+}
+
+void SearchEngine::NoteOptionsWithoutEffect() {
+  if (groups_.groups().empty()) return;
+  const Config& config = groups_.groups().front().candidate.config;
+  for (std::size_t i = 0; i < config.values().size(); ++i) {
+    if (config.Kind(i) != AxisKind::kOption) continue;
+    Result<const CompilerOption*> option = FindCompilerOption(config.AxisName(i));
+    const bool is_taken =
+        option.ok() && std::any_of(groups_.groups().begin(), groups_.groups().end(), [&](const CandidateGroup& group) {
+          return !group.candidate.is_callable() && TakesOption(group.candidate.source.kind, **option);
+        });
+    auto differs = [&](const Config& other) { return !(other.values()[i] == config.values()[i]); };
+    const bool has_values =
+        std::any_of(groups_.groups().begin(), groups_.groups().end(),
+                    [&](const CandidateGroup& group) { return differs(group.candidate.config); }) ||
+        std::any_of(record_.candidates.begin(), record_.candidates.end(), [&](const CandidateOutcome& candidate) {
+          return candidate.kind == OutcomeKind::kDuplicate && differs(candidate.config);
+        });
+    if (is_taken || !has_values) continue;
+    record_.notes.push_back(absl::StrCat("no compiler of these candidates has the option '", config.AxisName(i),
+                                         "', so the values of this axis make duplicate configs"));
+  }
+}
+
+std::string SearchEngine::LonelyReference() const {
+  const bool is_given = !options_.reference.empty();
+  int most = 0;
+  for (const CandidateGroup& group : groups_.groups()) {
+    if (!group.prepared) continue;
+    // The baseline agrees with itself.
+    if (!group.prepared->failure && (is_given || !groups_.HasBaseline(group))) return "";
+    most = std::max(most, group.prepared->num_dissenting);
+  }
+  if (most < 2) return "";
+  const std::string reference =
+      is_given || !groups_.baseline() ? "the given reference" : "the baseline {" + groups_.baseline()->ToString() + "}";
+  return absl::StrCat(reference, " differs from ", most, " candidates that agree with each other: it may be incorrect");
+}
+
+Status SearchEngine::AllFailed() const {
+  // A reason that many configs share is listed once.
+  const std::vector<CandidateOutcome> failures = record_.failures();
+  std::map<std::string, std::vector<std::string>> configs_by_reason;
+  for (const CandidateOutcome& failure : failures) {
+    std::string reason = absl::StrCat(std::string(OutcomeName(failure.kind)), ": ", failure.message);
+    configs_by_reason[reason].push_back("{" + failure.config.ToString() + "}");
+  }
+  bool is_transient = std::any_of(failures.begin(), failures.end(),
+                                  [](const CandidateOutcome& failure) { return failure.is_transient; });
+  constexpr std::size_t kMostReasons = 5;
+  std::vector<std::string> texts;
+  for (const auto& [reason, configs] : configs_by_reason) {
+    texts.push_back(absl::StrCat(reason, " (", configs.front(),
+                                 configs.size() > 1 ? absl::StrCat(" and ", configs.size() - 1, " more") : "", ")"));
+  }
+  if (texts.size() > kMostReasons) {
+    const std::size_t num_more = texts.size() - kMostReasons;
+    texts.resize(kMostReasons);
+    texts.push_back(absl::StrCat("and ", num_more, num_more == 1 ? " more reason" : " more reasons"));
+  }
+  const std::string reasons = absl::StrJoin(texts, "; ");
+  std::string kernel = absl::StrCat("kernel '", record_.key.kernel, "': ");
+  if (!groups_.why_not_tried().empty()) {
+    return ResourceExhaustedError(absl::StrCat(kernel, "no candidate was tried: ", groups_.why_not_tried(),
+                                               reasons.empty() ? "" : "; ", reasons));
+  }
+  if (groups_.num_not_measured() > 0) {
+    return DeadlineExceededError(absl::StrCat(
+        kernel, "the search was cut short before any candidate was measured: ", groups_.num_not_measured(),
+        " candidates were not compiled before the time for compiling ended (SearchOptions::wall_budget_ms, "
+        "CompileOptions::total_timeout_ms), or the compiles were cancelled",
+        reasons.empty() ? "" : "; ", reasons));
+  }
+  // Transient reasons are distinguished from permanent ones.
+  bool lacks_memory = false;
+  bool all_lack_memory = true;
+  for (const CandidateOutcome& failure : failures) {
+    lacks_memory |= failure.kind == OutcomeKind::kResources;
+    all_lack_memory &= failure.kind == OutcomeKind::kResources || failure.kind == OutcomeKind::kNotVerified;
+  }
+  const std::string lonely = LonelyReference();
+  StatusCode code = is_transient ? StatusCode::kUnavailable : StatusCode::kInternal;
+  return Status(lacks_memory && all_lack_memory ? StatusCode::kResourceExhausted : code,
+                absl::StrCat(kernel, "all ", failures.size(), " candidates failed: ", reasons,
+                             lonely.empty() ? "" : "; ", lonely));
 }
 
 }  // namespace v0

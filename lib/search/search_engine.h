@@ -4,20 +4,19 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <list>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/mutex.h"
 #include "compile/compile_pool.h"
 #include "measure/race.h"
+#include "search/candidate_groups.h"
 #include "search/candidate_runner.h"
 #include "search/finalist_checks.h"
 #include "search/search_call.h"
+#include "search/search_progress.h"
 #include "tuneonce/progress.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
@@ -56,18 +55,6 @@ class SearchEngine {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Candidates with the same code and geometry: they share one trial.
-  struct Group {
-    Candidate candidate;               ///< The first of them that was compiled: the one that runs.
-    std::vector<std::size_t> members;  ///< Places in `planned_`.
-    std::optional<PreparedTrial> prepared;
-    bool is_loaded = false;  ///< Its trial can run.
-    std::vector<double> samples_us;
-    bool ties = true;
-    bool is_finalist = false;  ///< It was not eliminated from the race.
-    std::optional<double> energy_mj;
-  };
-
   /// From now on SearchOptions::wall_budget_ms counts.
   void Begin(std::vector<PlannedConfig> planned);
   /// Does everything but loading the selected config's code.
@@ -75,26 +62,16 @@ class SearchEngine {
   /// Compiles all candidates and prepares them as they are compiled.
   Status CompileAndPrepare();
   std::optional<CompiledJob> NextOf(CompilePool& pool) const;
-  /// Returns the jobs to compile, and sets `index_of` to each job's index in `planned_`. Takes candidates that need no
-  /// compiling.
-  std::vector<CompileJob> JobsToCompile(std::vector<std::size_t>* index_of);
   CompileOptions OptionsToCompile() const;
-  /// Adds a compiled candidate to a group, or to the failures.
-  void Take(CompiledJob compiled, std::size_t index);
-  /// Notes and logs once where the names of a C++ kernel's parameters suggest that it was declared with others.
-  void WarnOfNames(const Candidate& candidate);
-  /// Adds the candidate that a planned config came to to a group.
-  void Take(std::size_t index, std::size_t alternative);
   /// Prepares every group that can be by now: the baseline's first, if the runner wants it so.
   Status PrepareGroups(bool all_compiled);
-  Status Prepare(Group& group);
+  Status Prepare(CandidateGroup& group);
   /// True if it is not to be tried: its failure is known.
-  bool IsFatal(Group& group);
+  bool IsFatal(CandidateGroup& group);
   /// Prepares the first trial of a group and reports it.
-  Status PrepareFirst(Group& group);
+  Status PrepareFirst(CandidateGroup& group);
   /// True if the group is not to be tried any more, for the budget has ended; one is in any case.
-  bool IsTooLateFor(const Group& group) const;
-  void LeaveOutUnprepared();
+  bool IsTooLateFor(const CandidateGroup& group) const;
   /// Races until what wins is found right again.
   Status Decide();
   /// Fills `racing_` in order of preference, and loads unloaded code again.
@@ -105,14 +82,14 @@ class SearchEngine {
   Race MakeRace() const;
   /// Unloads those that left, but for the baseline, which may be needed yet.
   void UnloadLosers(const Race& race);
-  void Unload(Group& group);
+  void Unload(CandidateGroup& group);
   /// True if all finalists, and the baseline, still compute the same.
   Result<bool> FinalistsAreRight();
   /// True if the winner and the baseline are correct in all runs of FinalistChecks; the runner-up too, or it has
   /// failed.
   Result<bool> FinalistsAreVerified();
   /// Returns the fastest group of the race besides the winner and the baseline, or null.
-  Group* RunnerUp() const;
+  CandidateGroup* RunnerUp() const;
   /// Takes what FinalistChecks found. True if it concerns the winner or the baseline.
   bool TakeFailures(const FinalistChecks::Failures& failures);
   /// A sample of each, in this order, the device locked.
@@ -129,16 +106,9 @@ class SearchEngine {
   Status MeasureEnergy();
   /// The energy of a launch in millijoules, from the device's counter before and after a burst. Empty if it is unknown,
   /// or the burst failed. Errors: the context was lost; Cancelled.
-  Result<std::optional<double>> EnergyOf(const Group& group);
+  Result<std::optional<double>> EnergyOf(const CandidateGroup& group);
   Status CheckCancelled() const;
-  void Fail(std::size_t index, OutcomeKind kind, std::string message, bool is_transient = false);
-  /// Fills the record's candidates. The baseline represents its group, or else the earliest candidate does.
-  void Collect();
-  /// Adds the outcome of a planned config to the record's candidates.
-  void AddOutcome(std::size_t index, CandidateOutcome outcome);
   void Conclude(const Race& race, std::size_t selection);
-  CandidateOutcome OutcomeOf(const Group& group) const;
-  std::size_t Representative(const Group& group) const;
   void Choose();
   /// What decided for the selected config.
   SelectionReason Reason() const;
@@ -152,48 +122,26 @@ class SearchEngine {
   /// That candidates agree with each other and not with the reference: it may be incorrect. Empty: nothing of the kind.
   std::string LonelyReference() const;
   static double SecondsSince(Clock::time_point start);
-  bool IsBaseline(const Config& config) const { return baseline_ && config == *baseline_; }
-  bool HasBaseline(const Group& group) const;
-  void Report(SearchProgress::Stage stage, int done, std::size_t total, const Config* config) const;
-  void ReportRound(const Race& race) const;
   /// The device as it is now, into the trace too.
   std::optional<DeviceReading> ReadDevice();
   /// Reads the device's state during the race, if the last reading is old enough.
   void WatchDevice();
-  /// Estimates the rest of a stage that began at `began` from its finished parts.
-  std::optional<double> SecondsLeft(Clock::time_point began, double done, double total) const;
-  /// Hands it to the callback, whose exceptions are dropped.
-  void Tell(const SearchProgress& progress) const;
-
-  const std::string key_;
-  Target target_;
-  std::optional<Config> baseline_;
+  const Target target_;
   const SearchOptions& options_;
   const Runtime& runtime_;
   CandidateRunner& runner_;
   Mutex& measuring_lock_;
-  ProgressCallback progress_;
+  SearchProgressReports progress_;
+  CandidateGroups groups_;
   FinalistChecks* checks_ = nullptr;
   std::vector<KnownFatal> fatal_;
-  std::vector<PlannedConfig> planned_;  // In the space's order.
-  std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
-  std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
-  bool is_open_ = false;                // The runner is.
-  Group* winner_ = nullptr;
+  std::vector<CandidateGroup*> racing_;  // Entrants of the race, the baseline first, then in the space's order.
+  bool is_open_ = false;                 // The runner is.
+  CandidateGroup* winner_ = nullptr;
   Clock::time_point stage_began_;  // Compiling.
-  Clock::time_point preparing_began_;
   Clock::time_point race_began_;
   Clock::time_point compiling_ends_ = Clock::time_point::max();  // But for one candidate.
   Clock::time_point ends_ = Clock::time_point::max();
-  std::map<std::size_t, CandidateOutcome> failures_;
-  std::set<std::size_t> not_measured_;
-  std::string why_not_tried_;                    // The reason for one of those that the runner did not try.
-  std::map<std::size_t, std::string> built_by_;  // The variant that built each planned config, if one did.
-  struct TimingFailure {
-    OutcomeKind kind;
-    std::string message;
-  };
-  std::map<const Group*, TimingFailure> timing_failures_;
   int num_prepared_ = 0;
   Clock::time_point device_read_;
   std::vector<double> race_clocks_mhz_;  // The SM clock of each reading of the race.

@@ -97,8 +97,8 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
     Result<std::vector<double>> alone = Sample({entrant});
     if (!alone.ok() && (alone.status().sticky() || alone.status().code() == StatusCode::kUnavailable)) return alone;
     if (!alone.ok()) {
-      timing_failures_[racing_[entrant]] = {runner_.LossOf(racing_[entrant]->prepared->trial),
-                                            alone.status().message()};
+      racing_[entrant]->timing_failure = CandidateOutcome::Failed(
+          Config(), runner_.LossOf(racing_[entrant]->prepared->trial), alone.status().message());
     }
     one_by_one.push_back(alone.ok() ? alone->front() : 0);
   }
@@ -107,6 +107,7 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
 
 Status SearchEngine::Decide() {
   race_began_ = Clock::now();
+  progress_.Begin(SearchProgress::Stage::kRace);
   for (;;) {
     TUNEONCE_RETURN_IF_ERROR(EnterRace());
     if (racing_.empty()) return Status();
@@ -123,26 +124,27 @@ Status SearchEngine::EnterRace() {
   winner_ = nullptr;
   racing_.clear();
   record_.speedup_over_baseline.reset();
-  for (Group& group : groups_) {
+  for (CandidateGroup& group : groups_.groups()) {
     group.samples_us.clear();
-    if (group.prepared->failure || timing_failures_.count(&group) > 0) continue;
+    if (group.prepared->failure || group.timing_failure) continue;
     if (!group.is_loaded) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
     if (group.is_loaded) racing_.push_back(&group);
   }
-  std::stable_partition(racing_.begin(), racing_.end(), [&](const Group* group) { return HasBaseline(*group); });
+  std::stable_partition(racing_.begin(), racing_.end(),
+                        [&](const CandidateGroup* group) { return groups_.HasBaseline(*group); });
   return Status();
 }
 
 Race SearchEngine::MakeRace() const {
   RaceOptions options;
-  if (HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
+  if (groups_.HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
   options.max_rounds = options_.max_rounds;
   options.budget_ms = options_.gpu_budget_ms - record_.cost.gpu_seconds * 1000;
   options.seed = options_.seed;
   Race race(racing_.size(), options);
   // Each ran already, timed, when it was prepared.
   std::vector<double> warmups;
-  for (const Group* group : racing_) warmups.push_back(group->prepared->warmup_us);
+  for (const CandidateGroup* group : racing_) warmups.push_back(group->prepared->warmup_us);
   race.RecordWarmup(warmups);
   return race;
 }
@@ -191,14 +193,15 @@ Result<bool> SearchEngine::RunRace() {
     TUNEONCE_RETURN_IF_ERROR(samples.status());
     for (std::size_t i = 0; i < round.size(); ++i) {
       if (std::isfinite((*samples)[i]) && (*samples)[i] > 0) continue;
-      timing_failures_.emplace(
-          racing_[round[i]],
-          TimingFailure{OutcomeKind::kRun, "the timer returned a time that is not a positive number"});
+      std::optional<CandidateOutcome>& failure = racing_[round[i]]->timing_failure;
+      if (failure) continue;
+      failure = CandidateOutcome::Failed(Config(), OutcomeKind::kRun,
+                                         "the timer returned a time that is not a positive number");
     }
     race.Record(*samples);
     UnloadLosers(race);
     if (race.num_rounds() > 0 && RaceIsOverdue()) race.Stop();
-    ReportRound(race);
+    progress_.ReportRound(race, racing_.size(), record_.cost.gpu_seconds);
     WatchDevice();
   }
   record_.device_after = ReadDevice();
@@ -218,7 +221,7 @@ Result<bool> SearchEngine::RunRace() {
   });
   std::optional<std::size_t> selection = race.Selected();
   if (!selection) return true;
-  if (HasBaseline(*racing_.front()) && *selection != 0 && options_.final_rounds > 0) {
+  if (groups_.HasBaseline(*racing_.front()) && *selection != 0 && options_.final_rounds > 0) {
     TUNEONCE_ASSIGN_OR_RETURN(bool keeps, WinnerKeepsMargin(*selection));
     if (!keeps) selection = 0;
   }
@@ -229,18 +232,18 @@ Result<bool> SearchEngine::RunRace() {
 void SearchEngine::Conclude(const Race& race, std::size_t selection) {
   winner_ = racing_[selection];
   record_.drift = DriftOf(winner_->samples_us);
-  if (HasBaseline(*racing_.front())) {
+  if (groups_.HasBaseline(*racing_.front())) {
     record_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, selection)));
   }
 }
 
 void SearchEngine::UnloadLosers(const Race& race) {
   for (std::size_t i = 0; i < racing_.size(); ++i) {
-    if (!race.IsRacing(i) && !HasBaseline(*racing_[i])) Unload(*racing_[i]);
+    if (!race.IsRacing(i) && !groups_.HasBaseline(*racing_[i])) Unload(*racing_[i]);
   }
 }
 
-void SearchEngine::Unload(Group& group) {
+void SearchEngine::Unload(CandidateGroup& group) {
   if (!group.is_loaded) return;
   group.is_loaded = false;
   group.prepared->kernel = nullptr;
@@ -250,8 +253,8 @@ void SearchEngine::Unload(Group& group) {
 
 Result<bool> SearchEngine::FinalistsAreRight() {
   bool all = true;
-  for (Group* group : racing_) {
-    if (!group->is_loaded || !(group->is_finalist || group == winner_ || HasBaseline(*group))) continue;
+  for (CandidateGroup* group : racing_) {
+    if (!group->is_loaded || !(group->is_finalist || group == winner_ || groups_.HasBaseline(*group))) continue;
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     PreparedTrial checked;
     {
@@ -271,24 +274,24 @@ Result<bool> SearchEngine::FinalistsAreRight() {
   return all;
 }
 
-SearchEngine::Group* SearchEngine::RunnerUp() const {
-  std::vector<Group*> others;
-  for (Group* group : racing_) {
+CandidateGroup* SearchEngine::RunnerUp() const {
+  std::vector<CandidateGroup*> others;
+  for (CandidateGroup* group : racing_) {
     const bool has_raced = !group->prepared->failure && !group->samples_us.empty();
-    if (has_raced && group != winner_ && !HasBaseline(*group)) others.push_back(group);
+    if (has_raced && group != winner_ && !groups_.HasBaseline(*group)) others.push_back(group);
   }
   if (others.empty()) return nullptr;
-  auto mean_us = [](const Group* group) { return Summarize(group->samples_us).mean_us; };
+  auto mean_us = [](const CandidateGroup* group) { return Summarize(group->samples_us).mean_us; };
   return *std::min_element(others.begin(), others.end(),
-                           [&](const Group* a, const Group* b) { return mean_us(a) < mean_us(b); });
+                           [&](const CandidateGroup* a, const CandidateGroup* b) { return mean_us(a) < mean_us(b); });
 }
 
 bool SearchEngine::TakeFailures(const FinalistChecks::Failures& failures) {
   bool decides = false;
-  for (Group* group : racing_) {
+  for (CandidateGroup* group : racing_) {
     const auto failed = failures.find(&group->candidate);
     if (failed == failures.end()) continue;
-    decides |= group == winner_ || HasBaseline(*group);
+    decides |= group == winner_ || groups_.HasBaseline(*group);
     Unload(*group);
     group->prepared->failure = failed->second;
     SayAt(runtime_, LogLevel::kDebug, [&] {
@@ -300,14 +303,14 @@ bool SearchEngine::TakeFailures(const FinalistChecks::Failures& failures) {
 
 Result<bool> SearchEngine::FinalistsAreVerified() {
   if (checks_ == nullptr || winner_ == nullptr) return true;
-  const bool has_baseline = HasBaseline(*racing_.front());
+  const bool has_baseline = groups_.HasBaseline(*racing_.front());
   for (;;) {
     std::vector<const Candidate*> finalists;
     if (has_baseline) finalists.push_back(&racing_.front()->candidate);
-    if (!HasBaseline(*winner_)) finalists.push_back(&winner_->candidate);
-    if (const Group* runner_up = RunnerUp(); runner_up != nullptr) finalists.push_back(&runner_up->candidate);
+    if (!groups_.HasBaseline(*winner_)) finalists.push_back(&winner_->candidate);
+    if (const CandidateGroup* runner_up = RunnerUp(); runner_up != nullptr) finalists.push_back(&runner_up->candidate);
     std::vector<const Candidate*> others;
-    for (const Group* group : racing_) {
+    for (const CandidateGroup* group : racing_) {
       const bool is_finalist = std::find(finalists.begin(), finalists.end(), &group->candidate) != finalists.end();
       if (!is_finalist && !group->prepared->failure) others.push_back(&group->candidate);
     }
@@ -339,16 +342,16 @@ Result<bool> SearchEngine::WinnerKeepsMargin(std::size_t winner) {
 
 Status SearchEngine::MeasureEnergy() {
   if (!options_.measure_energy || winner_ == nullptr) return Status();
-  for (Group* group : racing_) {
+  for (CandidateGroup* group : racing_) {
     const bool can_run = group->is_loaded && !group->prepared->failure && !group->samples_us.empty();
-    const bool is_finalist = group->is_finalist || group == winner_ || HasBaseline(*group);
+    const bool is_finalist = group->is_finalist || group == winner_ || groups_.HasBaseline(*group);
     if (!can_run || !is_finalist || Clock::now() >= ends_) continue;
     TUNEONCE_ASSIGN_OR_RETURN(group->energy_mj, EnergyOf(*group));
   }
   return Status();
 }
 
-Result<std::optional<double>> SearchEngine::EnergyOf(const Group& group) {
+Result<std::optional<double>> SearchEngine::EnergyOf(const CandidateGroup& group) {
   Span span(&runtime_.trace(), "energy", "energy of {" + group.candidate.config.ToString() + "}");
   MutexLock lock(measuring_lock_);
   const std::optional<std::uint64_t> before = runner_.ReadEnergyMj();
