@@ -23,13 +23,13 @@
 namespace tuneonce {
 inline namespace v0 {
 SearchEngine::SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
-                           const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock)
+                           const SearchOptions& options, TrialPlace& place, Mutex& measuring_lock)
     : key_(std::move(key)),
       target_(target),
       baseline_(std::move(baseline)),
       options_(options),
       runtime_(*Runtime::OrDefault(options.runtime)),
-      runner_(runner),
+      place_(place),
       measuring_lock_(measuring_lock),
       progress_(options.on_progress) {
   result_.kernel = std::move(kernel);
@@ -74,12 +74,12 @@ Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   TUNEONCE_RETURN_IF_ERROR(Search());
   if (winner_ == nullptr) return AllFailed();
   SearchOutcome outcome;
-  TUNEONCE_ASSIGN_OR_RETURN(outcome.best, runner_.CodeOf(*winner_->prepared, winner_->candidate));
+  TUNEONCE_ASSIGN_OR_RETURN(outcome.best, place_.CodeOf(*winner_->prepared, winner_->candidate));
   for (const Group* group : racing_) {
     if (!HasBaseline(*group) || !result_.baseline) continue;
     outcome.baseline = outcome.best;
     if (group == winner_) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(outcome.baseline, runner_.CodeOf(*group->prepared, group->candidate));
+    TUNEONCE_ASSIGN_OR_RETURN(outcome.baseline, place_.CodeOf(*group->prepared, group->candidate));
   }
   span.Note("best", result_.best.config.ToString());
   span.Note("gpu_s", result_.cost.gpu_seconds);
@@ -110,13 +110,13 @@ std::size_t SearchEngine::Representative(const Group& group) const {
 }
 
 Status SearchEngine::PrepareGroups(bool all_compiled) {
-  if (runner_.wants_baseline_first()) {
+  if (place_.wants_baseline_first()) {
     for (Group& group : groups_) {
       if (!group.prepared && HasBaseline(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
     }
   }
   // Without the baseline's outputs the others cannot be checked: they wait for it, until it is sure that it failed.
-  if (runner_.wants_baseline_first() && !all_compiled) return Status();
+  if (place_.wants_baseline_first() && !all_compiled) return Status();
   for (Group& group : groups_) {
     if (!group.prepared && !IsTooLateFor(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
   }
@@ -148,14 +148,14 @@ Status SearchEngine::PrepareFirst(Group& group) {
 
 Status SearchEngine::Prepare(Group& group) {
   TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
-  if (!is_open_) TUNEONCE_RETURN_IF_ERROR(runner_.Open());
+  if (!is_open_) TUNEONCE_RETURN_IF_ERROR(place_.Open());
   is_open_ = true;
   {
     Span span(&runtime_.trace(), "load", "prepare {" + group.candidate.config.ToString() + "}");
     std::optional<Span> wait(std::in_place, &runtime_.trace(), "wait", "wait for the device");
     MutexLock lock(measuring_lock_);
     wait.reset();
-    group.prepared = runner_.Prepare(group.candidate, HasBaseline(group));
+    group.prepared = place_.runner().Prepare(group.candidate, HasBaseline(group));
     if (group.prepared->failure) span.Note("failure", group.prepared->failure->message);
     span.Note("warmup_us", group.prepared->warmup_us);
   }

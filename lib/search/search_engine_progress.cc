@@ -32,7 +32,7 @@ void SearchEngine::Report(SearchProgress::Stage stage, int done, std::size_t tot
   progress.total = static_cast<int>(total);
   progress.kernel = result_.kernel;
   progress.key = key_;
-  progress.workers_replaced = runner_.workers_replaced();
+  progress.workers_replaced = place_.Report().workers_replaced;
   if (config != nullptr) progress.config = config->ToString();
   const bool compiles = stage == SearchProgress::Stage::kCompile;
   if (stage != SearchProgress::Stage::kDone) {
@@ -49,7 +49,7 @@ void SearchEngine::ReportRound(const Race& race) const {
   for (std::size_t i = 0; i < racing_.size(); ++i) progress.done += race.IsRacing(i) ? 0 : 1;
   progress.kernel = result_.kernel;
   progress.key = key_;
-  progress.workers_replaced = runner_.workers_replaced();
+  progress.workers_replaced = place_.Report().workers_replaced;
   // Whichever of its limits it comes to first, if it is not sure before.
   const double gpu_ms = result_.cost.gpu_seconds * 1000;
   const std::optional<double> limits[] = {

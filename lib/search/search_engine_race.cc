@@ -43,7 +43,7 @@ Result<std::vector<double>> SearchEngine::Sample(const std::vector<std::size_t>&
   MutexLock lock(measuring_lock_);
   wait.reset();
   auto began = std::chrono::steady_clock::now();
-  Result<std::vector<double>> times = runner_.Sample(trials);
+  Result<std::vector<double>> times = place_.runner().Sample(trials);
   if (times.ok()) TraceSamples(entrants, *times, began);
   return times;
 }
@@ -84,7 +84,7 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
     Result<std::vector<double>> alone = Sample({entrant});
     if (!alone.ok() && (alone.status().sticky() || alone.status().code() == StatusCode::kUnavailable)) return alone;
     if (!alone.ok()) {
-      timing_failures_[racing_[entrant]] = {runner_.LossOf(racing_[entrant]->prepared->trial),
+      timing_failures_[racing_[entrant]] = {place_.runner().LossOf(racing_[entrant]->prepared->trial),
                                             alone.status().message()};
     }
     one_by_one.push_back(alone.ok() ? alone->front() : 0);
@@ -140,11 +140,11 @@ bool SearchEngine::RaceIsOverdue() const {
 
 std::optional<DeviceReading> SearchEngine::ReadDevice() {
   device_read_ = Clock::now();
-  std::optional<DeviceReading> reading = runner_.ReadDevice();
+  std::optional<DeviceReading> reading = place_.ReadDevice();
   Trace& trace = runtime_.trace();
   if (!reading || !trace.is_on()) return reading;
   const DeviceConditions& conditions = reading->conditions;
-  Trace::Event event{"clocks", "device", device_read_, {}, trace.TrackOf(&runner_, "device: clocks"), {}};
+  Trace::Event event{"clocks", "device", device_read_, {}, trace.TrackOf(&place_, "device: clocks"), {}};
   auto note = [&](const char* name, const auto& value) {
     if (value) event.arguments.emplace_back(name, static_cast<std::int64_t>(*value));
   };
@@ -168,7 +168,7 @@ Result<bool> SearchEngine::RunRace() {
   for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     Result<std::vector<double>> samples = SampleRound(round);
-    if (!samples.ok() && samples.status().code() == StatusCode::kUnavailable && runner_.TimeInAnotherWay()) {
+    if (!samples.ok() && samples.status().code() == StatusCode::kUnavailable && place_.runner().TimeInAnotherWay()) {
       return false;
     }
     TUNEONCE_RETURN_IF_ERROR(samples.status());
@@ -227,7 +227,7 @@ void SearchEngine::Unload(Group& group) {
   group.is_loaded = false;
   group.prepared->kernel = nullptr;
   MutexLock lock(measuring_lock_);
-  runner_.Release(group.prepared->trial);
+  place_.runner().Release(group.prepared->trial);
 }
 
 Result<bool> SearchEngine::FinalistsAreRight() {
@@ -239,7 +239,7 @@ Result<bool> SearchEngine::FinalistsAreRight() {
     {
       Span span(&runtime_.trace(), "verify", "verify again {" + group->candidate.config.ToString() + "}");
       MutexLock lock(measuring_lock_);
-      checked = runner_.CheckAgain(*group->prepared);
+      checked = place_.runner().CheckAgain(*group->prepared);
     }
     TUNEONCE_RETURN_IF_ERROR(checked.fatal);
     if (checked.failure) {

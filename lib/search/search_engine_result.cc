@@ -86,18 +86,18 @@ void SearchEngine::Choose() {
 }
 
 void SearchEngine::AddCosts() {
-  result_.timer = runner_.timer_name();
-  const std::vector<std::string> notes = runner_.notes();
-  result_.notes.insert(result_.notes.begin(), notes.begin(), notes.end());
+  const RunnerReport report = place_.Report();
+  result_.timer = report.timer;
+  result_.notes.insert(result_.notes.begin(), report.notes.begin(), report.notes.end());
   if (std::string lonely = LonelyReference(); !lonely.empty()) result_.notes.push_back(std::move(lonely));
   NoteOptionsWithoutEffect();
   if (options_.verify == Verify::kOff) {
     result_.notes.push_back("outputs were not compared (Verify::kOff): the selected config may be incorrect");
   }
-  result_.cost.num_launches = runner_.num_launches();
-  result_.cost.peak_bytes = runner_.peak_bytes();
-  result_.cost.workers_replaced = runner_.workers_replaced();
-  result_.is_isolated = runner_.is_isolated();
+  result_.cost.num_launches = report.num_launches;
+  result_.cost.peak_bytes = report.peak_bytes;
+  result_.cost.workers_replaced = report.workers_replaced;
+  result_.is_isolated = report.is_isolated;
   result_.cost.wall_seconds = SecondsSince(stage_began_);
 }
 
