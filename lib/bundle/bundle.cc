@@ -27,13 +27,7 @@ constexpr std::size_t kMostKeyParts = kMaxDims + kMaxParameters;
 
 /// [1, 2, 4]
 Result<std::vector<std::int64_t>> ReadValues(const ManifestNode& node) {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(KeyPart::kMostValues));
-  std::vector<std::int64_t> values;
-  for (const ManifestNode& each : *list) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, each.Int());
-    values.push_back(value);
-  }
-  return values;
+  return ReadList(node, KeyPart::kMostValues, [](const ManifestNode& each) { return each.Int(); });
 }
 
 /// {"dim": "M"}, {"dim": "M", "bucket": "next_pow2"}, {"dim": "M", "buckets": [1, 2, 4]} or "nearest" with a list.
@@ -80,12 +74,9 @@ Result<KeyPart> ReadKeyPart(const BundleSpace& space, const ManifestNode& node) 
 Status ReadKey(const BundleSpace& space, const ManifestNode& root, KernelDefinition* definition) {
   const ManifestNode* node = root.Find("key");
   if (node == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array(kMostKeyParts));
-  std::vector<KeyPart> parts;
-  for (const ManifestNode& each : *list) {
-    TUNEONCE_ASSIGN_OR_RETURN(KeyPart part, ReadKeyPart(space, each));
-    parts.push_back(std::move(part));
-  }
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<KeyPart> parts, ReadList(*node, kMostKeyParts, [&](const ManifestNode& each) {
+                              return ReadKeyPart(space, each);
+                            }));
   definition->Key(std::move(parts));
   return Status();
 }
@@ -111,17 +102,11 @@ Result<MatmulParts> ReadMatmul(const ManifestNode& node) {
   std::vector<std::string_view> fields = {"a_is_transposed", "b_is_transposed"};
   for (const auto& [field, value] : names) {
     fields.push_back(field);
-    if (const ManifestNode* given = node.Find(field)) {
-      TUNEONCE_ASSIGN_OR_RETURN(*value, given->String());
-    }
+    TUNEONCE_RETURN_IF_ERROR(node.ReadOptional(field, value));
   }
   TUNEONCE_RETURN_IF_ERROR(node.CheckFields(fields));
-  for (auto [field, value] :
-       {std::pair("a_is_transposed", &parts.a_is_transposed), std::pair("b_is_transposed", &parts.b_is_transposed)}) {
-    if (const ManifestNode* given = node.Find(field)) {
-      TUNEONCE_ASSIGN_OR_RETURN(*value, given->Bool());
-    }
-  }
+  TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("a_is_transposed", &parts.a_is_transposed));
+  TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("b_is_transposed", &parts.b_is_transposed));
   return parts;
 }
 
@@ -274,10 +259,9 @@ class BundleReader {
       TUNEONCE_ASSIGN_OR_RETURN(Tolerance tolerance, ReadTolerance(*node));
       definition->VerifyWithin(tolerance);
     }
-    if (const ManifestNode* node = root.Find("unordered")) {
-      TUNEONCE_ASSIGN_OR_RETURN(bool unordered, node->Bool());
-      if (unordered) definition->Unordered();
-    }
+    bool is_unordered = false;
+    TUNEONCE_RETURN_IF_ERROR(root.ReadOptional("unordered", &is_unordered));
+    if (is_unordered) definition->Unordered();
     return Status();
   }
 

@@ -44,17 +44,11 @@ Status ReadScalarAssumption(const ManifestNode& node, std::vector<Assumption>* r
 
 /// "bfloat16", or a list of such.
 Result<std::vector<DType>> ReadDTypes(const ManifestNode& node) {
-  std::vector<DType> dtypes;
   if (node.kind() == ManifestNode::Kind::kString) {
     TUNEONCE_ASSIGN_OR_RETURN(DType dtype, ReadDType(node));
     return std::vector<DType>{dtype};
   }
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(kMostDTypes));
-  for (const ManifestNode& each : *list) {
-    TUNEONCE_ASSIGN_OR_RETURN(DType dtype, ReadDType(each));
-    dtypes.push_back(dtype);
-  }
-  return dtypes;
+  return ReadList(node, kMostDTypes, ReadDType);
 }
 
 /// {"tensor": "x", "dimension": 0, "stride": 1} and so on.
@@ -93,10 +87,9 @@ Status ReadTensorAssumption(const ManifestNode& node, std::vector<Assumption>* r
   TUNEONCE_RETURN_IF_ERROR(
       add("extent_divisible_by", [&](std::int64_t v) { return ExtentDivisibleBy(tensor, dimension, v); }));
   TUNEONCE_RETURN_IF_ERROR(add("extent_at_least", [&](std::int64_t v) { return ExtentAtLeast(tensor, dimension, v); }));
-  if (const ManifestNode* contiguous_node = node.Find("contiguous")) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool is_contiguous, contiguous_node->Bool());
-    if (is_contiguous) read->push_back(Contiguous(tensor));
-  }
+  bool is_contiguous = false;
+  TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("contiguous", &is_contiguous));
+  if (is_contiguous) read->push_back(Contiguous(tensor));
   if (const ManifestNode* dtype_node = node.Find("dtype")) {
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<DType> dtypes, ReadDTypes(*dtype_node));
     read->push_back(DTypeIn(tensor, std::move(dtypes)));

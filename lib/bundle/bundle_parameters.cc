@@ -68,13 +68,7 @@ Result<WarmupFill> ReadWarmupFill(const BundleSpace& space, const ManifestNode& 
 }
 
 Result<std::vector<Term>> ReadTermList(const BundleSpace& space, const ManifestNode& node) {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(TensorMap::kMaxRank));
-  std::vector<Term> terms;
-  for (const ManifestNode& each : *list) {
-    TUNEONCE_ASSIGN_OR_RETURN(Term term, ReadTerm(space, each));
-    terms.push_back(std::move(term));
-  }
-  return terms;
+  return ReadList(node, TensorMap::kMaxRank, [&](const ManifestNode& each) { return ReadTerm(space, each); });
 }
 
 /// The member `field`, one of the names, into `value`, which stays as it is without one.
@@ -143,10 +137,8 @@ Status RefuseOutputFields(const ManifestNode& node) {
 
 /// "by_pointers": true, "varying": ["M"].
 Status ReadPointers(const ManifestNode& node, Parameter* tensor) {
-  const ManifestNode *by_pointers = node.Find("by_pointers"), *varying = node.Find("varying");
-  if (by_pointers != nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(tensor->by_pointers, by_pointers->Bool());
-  }
+  TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("by_pointers", &tensor->by_pointers));
+  const ManifestNode* varying = node.Find("varying");
   if (varying == nullptr) return Status();
   if (!tensor->by_pointers) return varying->Error("\"varying\" is only for tensors with \"by_pointers\"");
   TUNEONCE_ASSIGN_OR_RETURN(tensor->varying, varying->Strings(kMaxRank));
@@ -194,9 +186,7 @@ Result<Parameter> ReadTensor(const BundleSpace& space, const ManifestNode& node,
     return access_node->Error("expected in, out or inout, got '" + access + "'");
   }
   Parameter output = access == "out" ? Out(name, declared, dims) : InOut(name, declared, dims);
-  if (const ManifestNode* partial = node.Find("may_be_partial")) {
-    TUNEONCE_ASSIGN_OR_RETURN(output.may_be_partial, partial->Bool());
-  }
+  TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("may_be_partial", &output.may_be_partial));
   if (const ManifestNode* tolerance = node.Find("tolerance")) {
     TUNEONCE_ASSIGN_OR_RETURN(output.tolerance, ReadTolerance(*tolerance));
   }
@@ -212,9 +202,7 @@ Result<Parameter> ReadStride(const ManifestNode& node, DType dtype) {
   if (dimension < 0 || dimension >= kMaxRank)
     return dimension_node->Error(absl::StrCat("dimension ", dimension, " is not within 0 to ", kMaxRank - 1));
   Parameter parameter = StrideValue(std::move(tensor), static_cast<int>(dimension), dtype);
-  if (const ManifestNode* name = node.Find("name")) {
-    TUNEONCE_ASSIGN_OR_RETURN(parameter.name, name->String());
-  }
+  TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("name", &parameter.name));
   return parameter;
 }
 
@@ -304,12 +292,9 @@ Result<Tolerance> ReadTolerance(const ManifestNode& node) {
 
 Status ReadParameters(const BundleSpace& space, const ManifestNode& root, KernelDefinition* definition) {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* node, root.Get("parameters"));
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array(kMaxParameters));
-  std::vector<Parameter> parameters;
-  for (const ManifestNode& each : *list) {
-    TUNEONCE_ASSIGN_OR_RETURN(Parameter parameter, ReadParameter(space, each));
-    parameters.push_back(std::move(parameter));
-  }
+  TUNEONCE_ASSIGN_OR_RETURN(
+      std::vector<Parameter> parameters,
+      ReadList(*node, kMaxParameters, [&](const ManifestNode& each) { return ReadParameter(space, each); }));
   definition->Parameters(std::move(parameters));
   return Status();
 }

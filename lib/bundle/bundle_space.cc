@@ -20,16 +20,6 @@ constexpr std::size_t kMostFilters = 256;
 /// Beyond any capability: 90 is 9.0.
 constexpr std::int64_t kMostCapability = 10000;
 
-template <typename T>
-Result<std::vector<T>> Each(const std::vector<ManifestNode>& nodes, Result<T> (ManifestNode::*get)() const) {
-  std::vector<T> values;
-  for (const ManifestNode& node : nodes) {
-    TUNEONCE_ASSIGN_OR_RETURN(T value, (node.*get)());
-    values.push_back(std::move(value));
-  }
-  return values;
-}
-
 }  // namespace
 
 Result<TargetFilter> ReadTargets(const ManifestNode& node) {
@@ -43,12 +33,8 @@ Result<TargetFilter> ReadTargets(const ManifestNode& node) {
   }
   TUNEONCE_RETURN_IF_ERROR(targets->CheckFields({"min_capability", "max_capability"}));
   std::int64_t from = 0, to = kMostCapability;
-  if (const ManifestNode* least = targets->Find("min_capability")) {
-    TUNEONCE_ASSIGN_OR_RETURN(from, least->Int());
-  }
-  if (const ManifestNode* most = targets->Find("max_capability")) {
-    TUNEONCE_ASSIGN_OR_RETURN(to, most->Int());
-  }
+  TUNEONCE_RETURN_IF_ERROR(targets->ReadOptional("min_capability", &from));
+  TUNEONCE_RETURN_IF_ERROR(targets->ReadOptional("max_capability", &to));
   if (from < 0 || to < from || to > kMostCapability) {
     return targets->Error(absl::StrCat("no compute capability is within ", from, " to ", to, "; write 9.0 as 90"));
   }
@@ -89,22 +75,26 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* values_node, node.Get("values"));
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* values, values_node->Array());
   if (values->empty()) return values_node->Error("an axis needs at least one value");
+  auto each = [&](auto get) {
+    return ReadList(*values_node, ManifestNode::kMostValues,
+                    [get](const ManifestNode& value) { return (value.*get)(); });
+  };
   AxisHandle handle;
   switch (values->front().kind()) {
     case ManifestNode::Kind::kInt: {
-      TUNEONCE_ASSIGN_OR_RETURN(auto ints, (Each<std::int64_t>(*values, &ManifestNode::Int)));
+      TUNEONCE_ASSIGN_OR_RETURN(auto ints, each(&ManifestNode::Int));
       handle = kind == "hint"     ? space_.AddHintAxis(name, std::move(ints))
                : kind == "option" ? space_.AddOptionAxis(name, std::move(ints))
                                   : space_.AddAxis(name, std::move(ints));
       break;
     }
     case ManifestNode::Kind::kDouble: {
-      TUNEONCE_ASSIGN_OR_RETURN(auto doubles, (Each<double>(*values, &ManifestNode::Number)));
+      TUNEONCE_ASSIGN_OR_RETURN(auto doubles, each(&ManifestNode::Number));
       handle = space_.AddDoubleAxis(name, std::move(doubles));
       break;
     }
     case ManifestNode::Kind::kTruth: {
-      TUNEONCE_ASSIGN_OR_RETURN(auto bools, (Each<bool>(*values, &ManifestNode::Bool)));
+      TUNEONCE_ASSIGN_OR_RETURN(auto bools, each(&ManifestNode::Bool));
       if (bools != std::vector<bool>{false, true}) {
         return values_node->Error("an axis of booleans must have the values [false, true]");
       }
@@ -112,7 +102,7 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
       break;
     }
     case ManifestNode::Kind::kString: {
-      TUNEONCE_ASSIGN_OR_RETURN(auto strings, (Each<std::string>(*values, &ManifestNode::String)));
+      TUNEONCE_ASSIGN_OR_RETURN(auto strings, each(&ManifestNode::String));
       handle = kind == "option" ? space_.AddStringOptionAxis(name, std::move(strings))
                                 : space_.AddStringAxis(name, std::move(strings));
       break;

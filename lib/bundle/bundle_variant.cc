@@ -23,10 +23,8 @@ Result<std::vector<Term>> ReadTerms(const BundleSpace& space, const ManifestNode
   if (const ManifestNode* list_node = node.Find(field)) {
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, list_node->Array());
     if (list->empty() || list->size() > 3) return list_node->Error("expected one to three values");
-    for (const ManifestNode& each : *list) {
-      TUNEONCE_ASSIGN_OR_RETURN(Term term, ReadTerm(space, each));
-      terms.push_back(std::move(term));
-    }
+    TUNEONCE_ASSIGN_OR_RETURN(terms,
+                              ReadList(*list_node, 3, [&](const ManifestNode& each) { return ReadTerm(space, each); }));
   }
   terms.resize(3, Term(1));
   return terms;
@@ -34,16 +32,13 @@ Result<std::vector<Term>> ReadTerms(const BundleSpace& space, const ManifestNode
 
 /// [["M", {"axis": "TILE_M"}], ...]: extents over tiles.
 Result<std::vector<Tiles>> ReadTiles(const BundleSpace& space, const ManifestNode& node) {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array());
-  std::vector<Tiles> tiles;
-  for (const ManifestNode& each : *list) {
+  return ReadList(node, ManifestNode::kMostValues, [&](const ManifestNode& each) -> Result<Tiles> {
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* pair, each.Array());
     if (pair->size() != 2) return each.Error("expected a list of two entries, [extent, tile]");
     TUNEONCE_ASSIGN_OR_RETURN(Term extent, ReadTerm(space, (*pair)[0]));
     TUNEONCE_ASSIGN_OR_RETURN(Term tile, ReadTerm(space, (*pair)[1]));
-    tiles.push_back(Tiles{std::move(extent), std::move(tile)});
-  }
-  return tiles;
+    return Tiles{std::move(extent), std::move(tile)};
+  });
 }
 
 Result<Grid> ReadGrid(const BundleSpace& space, const ManifestNode& variant) {
@@ -90,10 +85,9 @@ Result<GeometryFn> ReadGeometry(const BundleSpace& space, const ManifestNode& va
     TUNEONCE_ASSIGN_OR_RETURN(Term bytes, ReadTerm(space, *shared));
     geometry.SharedMemory(bytes);
   }
-  if (const ManifestNode* programmatic = variant.Find("programmatic_launch")) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool is_programmatic, programmatic->Bool());
-    if (is_programmatic) geometry.ProgrammaticLaunch();
-  }
+  bool is_programmatic = false;
+  TUNEONCE_RETURN_IF_ERROR(variant.ReadOptional("programmatic_launch", &is_programmatic));
+  if (is_programmatic) geometry.ProgrammaticLaunch();
   if (Status resolved = geometry.Resolve(space.names()); !resolved.ok()) return variant.Error(resolved.message());
   return geometry;
 }
@@ -284,9 +278,7 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
                         "defines", "options", "headers", "types"}));
   Variant variant;
   TUNEONCE_ASSIGN_OR_RETURN(variant.name, node.GetString("name"));
-  if (const ManifestNode* backend = node.Find("backend")) {
-    TUNEONCE_ASSIGN_OR_RETURN(variant.backend, backend->String());
-  }
+  TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("backend", &variant.backend));
   auto artifacts = std::make_shared<BundleArtifacts>();
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* source_node, node.Get("source"));
   TUNEONCE_ASSIGN_OR_RETURN(std::string source, source_node->String());

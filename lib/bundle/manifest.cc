@@ -272,13 +272,7 @@ Result<const std::vector<ManifestNode>*> ManifestNode::Array(std::size_t most) c
 }
 
 Result<std::vector<std::string>> ManifestNode::Strings(std::size_t most) const {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* elements, Array(most));
-  std::vector<std::string> strings;
-  for (const ManifestNode& element : *elements) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string text, element.String());
-    strings.push_back(std::move(text));
-  }
-  return strings;
+  return ReadList(*this, most, [](const ManifestNode& each) { return each.String(); });
 }
 
 Result<const std::vector<std::pair<std::string, ManifestNode>>*> ManifestNode::Object() const {

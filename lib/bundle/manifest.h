@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -59,12 +60,27 @@ class TUNEONCE_API ManifestNode {
   Result<const ManifestNode*> Get(std::string_view name) const;
   /// The member `name`, which must be a string.
   Result<std::string> GetString(std::string_view name) const;
+  /// Reads the member `name`, if there is one, into `*value`.
+  Status ReadOptional(std::string_view name, bool* value) const { return Take(name, &ManifestNode::Bool, value); }
+  Status ReadOptional(std::string_view name, std::int64_t* value) const {
+    return Take(name, &ManifestNode::Int, value);
+  }
+  Status ReadOptional(std::string_view name, std::string* value) const {
+    return Take(name, &ManifestNode::String, value);
+  }
   /// Returns an error for a member that is not in `known`, because a misspelt field must not be ignored.
   Status CheckFields(const std::vector<std::string_view>& known) const;
 
  private:
   friend class ManifestReader;
 
+  template <typename Value>
+  Status Take(std::string_view name, Result<Value> (ManifestNode::*get)() const, Value* value) const {
+    const ManifestNode* member = Find(name);
+    if (member == nullptr) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(*value, (member->*get)());
+    return Status();
+  }
   /// Tells all values below this one where they stand.
   void PlaceChildren();
   /// "manifest.json:12" and "axes[0].name", which is cut where it is long, and empty for the root.
@@ -83,6 +99,19 @@ class TUNEONCE_API ManifestNode {
   const std::string* name_ = nullptr;  // The name of this value if it is a member of an object.
   std::string file_;                   // The root's.
 };
+
+/// Returns what `read` makes of each element of the list `node`, which has at most `most`.
+template <typename Read>
+auto ReadList(const ManifestNode& node, std::size_t most, const Read& read)
+    -> Result<std::vector<std::decay_t<decltype(*read(node))>>> {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(most));
+  std::vector<std::decay_t<decltype(*read(node))>> values;
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_ASSIGN_OR_RETURN(auto value, read(each));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
 
 }  // namespace v0
 }  // namespace tuneonce

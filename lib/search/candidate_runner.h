@@ -43,75 +43,74 @@ struct VerifiedTogether {
   Status fatal;
 };
 
-/// Runs trials. Thread rule: one call at a time.
+/// What a runner has done so far.
+struct RunnerReport {
+  std::string timer;               ///< "cupti", "events"; empty before the first Prepare.
+  std::vector<std::string> notes;  ///< Notes for the user about the measurement, one line each.
+  std::int64_t num_launches = 0;
+  std::size_t peak_bytes = 0;  ///< TuningCost::peak_bytes.
+  int workers_replaced = 0;    ///< TuningCost::workers_replaced.
+  bool is_isolated = false;    ///< TuningRecord::is_isolated.
+};
+
+/// Runs trials, in this process or in a worker. Thread rule: one call at a time.
 class TUNEONCE_API CandidateRunner {
  public:
   virtual ~CandidateRunner() = default;
 
-  /// Waits for what trials need, which may take a while: once before the first Prepare, without the lock under which
-  /// is measured. Errors: no trial is possible.
-  virtual Status Open() { return Status(); }
-
   /// True as long as outputs are to be compared with the baseline's, and these are not there: it goes first.
-  virtual bool wants_baseline_first() const { return false; }
-
+  virtual bool wants_baseline_first() const = 0;
   /// Loads the candidate, runs it and verifies its outputs, as far as the runner can. REQUIRES: the candidate's address
   /// does not change until its trial is released.
   virtual PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) = 0;
   /// Launches of a trial that is checked again.
   static constexpr int kLaunchesToCheckAgain = 6;
   /// Checks again what a trial computes, after it ran many times: `prepared` as it was, or with a failure.
-  virtual PreparedTrial CheckAgain(PreparedTrial prepared) { return prepared; }
+  virtual PreparedTrial CheckAgain(PreparedTrial prepared) = 0;
   /// Runs compiled candidates on a call that is not the one which is measured, twice each, untimed, and checks what
   /// they wrote. All have the same call. `first_is_reference`: the others' outputs are compared with the first one's;
   /// if that fails, the others fail as not verified. Else each is checked by itself: that it writes all of its outputs
   /// and nothing else. Keeps nothing. REQUIRES: at least one candidate.
-  virtual VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates,
-                                          bool /*first_is_reference*/) {
-    return VerifiedTogether{std::vector<std::optional<CandidateOutcome>>(candidates.size()), Status()};
-  }
+  virtual VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates, bool first_is_reference) = 0;
   /// Frees what belongs to the trial alone, mainly its code. It will not run again.
-  virtual void Release(std::size_t /*trial*/) {}
-
+  virtual void Release(std::size_t trial) = 0;
   /// Runs each of these trials once, in this order, and returns their times in microseconds. Errors: that of a run,
   /// which may be any of them; sticky if the context was lost; Unavailable if the times were lost.
   virtual Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) = 0;
-
   /// Launches a trial many times back to back, with a warm cache, untimed and unchecked. Errors: that of a launch;
   /// sticky if the context was lost.
-  virtual Status Burst(std::size_t /*trial*/, std::int64_t /*launches*/) {
-    return UnimplementedError("this runner has no bursts of launches");
-  }
-
+  virtual Status Burst(std::size_t trial, std::int64_t launches) = 0;
   /// Called when times were lost. Returns whether the runner now uses another timer, so that all samples must be
   /// repeated.
-  virtual bool TimeInAnotherWay() { return false; }
-
-  /// The code of a trial that is right, to be launched in this context from now on. `prepared`: of `candidate`. Errors:
-  /// as LoadCandidate, where it ran in another process.
-  virtual Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& prepared,
-                                                             const Candidate& /*candidate*/) {
-    return prepared.kernel;
-  }
+  virtual bool TimeInAnotherWay() = 0;
   /// Why Sample failed of this trial alone, where the trial ended its process; else it could not be run or timed.
-  virtual OutcomeKind LossOf(std::size_t /*trial*/) const { return OutcomeKind::kRun; }
-  /// TuningRecord::is_isolated, TuningCost::workers_replaced.
-  virtual bool is_isolated() const { return false; }
-  virtual int workers_replaced() const { return 0; }
+  virtual OutcomeKind LossOf(std::size_t trial) const = 0;
+  virtual RunnerReport Report() const = 0;
+};
 
+/// Where the trials of one search run: a runner that may be there only later, and the device. Thread rule: one call at
+/// a time.
+class TUNEONCE_API TrialPlace {
+ public:
+  virtual ~TrialPlace() = default;
+
+  /// Waits for what trials need, which may take a while: once, without the lock under which is measured. Errors: no
+  /// trial is possible.
+  virtual Status Open() = 0;
+  /// REQUIRES: Open returned OK.
+  virtual CandidateRunner& runner() = 0;
+  /// CandidateRunner::wants_baseline_first, also before Open.
+  virtual bool wants_baseline_first() const = 0;
+  /// The code of a trial that is correct, to be launched in this context from now on. `prepared`: of `candidate`.
+  /// Errors: as LoadCandidate, where it ran in another process.
+  virtual Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& prepared,
+                                                             const Candidate& candidate) = 0;
   /// The device as it is now. Empty where nothing is known of it.
-  virtual std::optional<DeviceReading> ReadDevice() { return std::nullopt; }
-
+  virtual std::optional<DeviceReading> ReadDevice() = 0;
   /// DeviceWatch::ReadEnergyMj.
-  virtual std::optional<std::uint64_t> ReadEnergyMj() { return std::nullopt; }
-
-  /// "cupti", "events"; empty before the first Prepare.
-  virtual std::string timer_name() const { return ""; }
-  /// Returns notes for the user about the measurement, one line each.
-  virtual std::vector<std::string> notes() const { return {}; }
-  virtual std::int64_t num_launches() const = 0;
-  /// TuningCost::peak_bytes.
-  virtual std::size_t peak_bytes() const { return 0; }
+  virtual std::optional<std::uint64_t> ReadEnergyMj() = 0;
+  /// CandidateRunner::Report with notes about the place, also before Open.
+  virtual RunnerReport Report() const = 0;
 };
 
 }  // namespace v0

@@ -49,10 +49,10 @@ Result<std::optional<Candidate>> At(const Candidate& candidate, const BoundCall&
 
 }  // namespace
 
-FinalistChecks::FinalistChecks(VerificationScope scope, CandidateRunner& runner, StreamView stream, TrialMemory& memory,
+FinalistChecks::FinalistChecks(VerificationScope scope, TrialPlace& place, StreamView stream, TrialMemory& memory,
                                const SearchOptions& options, Mutex& measuring_lock)
     : scope_(std::move(scope)),
-      runner_(runner),
+      place_(place),
       stream_(stream),
       memory_(memory),
       fills_(*scope_.definition, stream, memory),
@@ -203,7 +203,7 @@ FinalistChecks::RunResult FinalistChecks::RunOn(const BoundCall& call, bool is_l
     pointers.push_back(&there.back());
   }
   if (of.empty()) return result;
-  VerifiedTogether verified = runner_.VerifyTogether(pointers, first_is_reference);
+  VerifiedTogether verified = place_.runner().VerifyTogether(pointers, first_is_reference);
   result.fatal = verified.fatal;
   if (first_is_reference && verified.failures.front() && !is_launch) {
     result.gap = "the baseline failed: " + verified.failures.front()->message;

@@ -44,7 +44,7 @@ class FinalistChecks {
  public:
   /// `is_over` is called before each run but the first, and once it returns true the remaining runs become gaps.
   /// REQUIRES: all references outlive the object.
-  FinalistChecks(VerificationScope scope, CandidateRunner& runner, StreamView stream, TrialMemory& memory,
+  FinalistChecks(VerificationScope scope, TrialPlace& place, StreamView stream, TrialMemory& memory,
                  const SearchOptions& options, Mutex& measuring_lock);
 
   using Failures = std::map<const Candidate*, CandidateOutcome>;
@@ -95,7 +95,7 @@ class FinalistChecks {
   void NoteClasses(const Dims& dims);
 
   VerificationScope scope_;
-  CandidateRunner& runner_;
+  TrialPlace& place_;
   const StreamView stream_;
   TrialMemory& memory_;
   DeclaredFills fills_;

@@ -76,8 +76,13 @@ void InProcessRunner::Note(const std::string& line) {
   if (std::find(notes_.begin(), notes_.end(), line) == notes_.end()) notes_.push_back(line);
 }
 
-std::vector<std::string> InProcessRunner::notes() const {
-  std::vector<std::string> notes = notes_;
+RunnerReport InProcessRunner::Report() const {
+  RunnerReport report;
+  report.timer = timer_.name();
+  report.num_launches = timer_.num_launches() + num_untimed_;
+  report.peak_bytes = memory_.peak_bytes();
+  std::vector<std::string>& notes = report.notes;
+  notes = notes_;
   if (!timer_.note().empty()) notes.push_back(timer_.note());
   if (!why_not_tried_.empty()) {
     notes.push_back(why_not_tried_);
@@ -87,7 +92,7 @@ std::vector<std::string> InProcessRunner::notes() const {
         "compared");
   }
   if (!inputs_.damaged().empty()) notes.push_back(damage());
-  return notes;
+  return report;
 }
 
 std::string InProcessRunner::damage() const {

@@ -37,10 +37,9 @@ class InProcessRunner final : public CandidateRunner {
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override;
   Status Burst(std::size_t trial, std::int64_t launches) override;
   bool TimeInAnotherWay() override { return timer_.UseEvents(); }
-  std::string timer_name() const override { return timer_.name(); }
-  std::vector<std::string> notes() const override;
-  std::int64_t num_launches() const override { return timer_.num_launches() + num_untimed_; }
-  std::size_t peak_bytes() const override { return memory_.peak_bytes(); }
+  /// A candidate that ends its process ends this one.
+  OutcomeKind LossOf(std::size_t /*trial*/) const override { return OutcomeKind::kRun; }
+  RunnerReport Report() const override;
 
   /// In words, which of the caller's tensors were damaged. Empty if none was.
   std::string damage() const;

@@ -343,10 +343,5 @@ bool IsolatedRunner::TimeInAnotherWay() {
   return uses_events_;
 }
 
-Result<std::shared_ptr<const LoadedKernel>> IsolatedRunner::CodeOf(const PreparedTrial& /*prepared*/,
-                                                                   const Candidate& candidate) {
-  return LoadCandidate(stream_.api(), candidate);
-}
-
 }  // namespace v0
 }  // namespace tuneonce

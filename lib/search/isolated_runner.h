@@ -37,15 +37,10 @@ class IsolatedRunner final : public CandidateRunner {
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override;
   Status Burst(std::size_t trial, std::int64_t launches) override;
   bool TimeInAnotherWay() override;
-  Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& prepared,
-                                                     const Candidate& candidate) override;
   OutcomeKind LossOf(std::size_t trial) const override;
-  bool is_isolated() const override { return true; }
-  int workers_replaced() const override { return workers_replaced_; }
-  std::string timer_name() const override { return timer_; }
-  std::vector<std::string> notes() const override { return notes_; }
-  std::int64_t num_launches() const override { return launches_before_ + launches_; }
-  std::size_t peak_bytes() const override { return peak_bytes_; }
+  RunnerReport Report() const override {
+    return {timer_, notes_, launches_before_ + launches_, peak_bytes_, workers_replaced_, /*is_isolated=*/true};
+  }
 
   /// The search is over: leaves the worker to the next one.
   void Finish();

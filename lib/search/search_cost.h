@@ -11,8 +11,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Returns the estimated time of a search over `num_configs` configs in microseconds, without compiling: a fixed part, and
-/// for each config a part for loading and verifying it and its launches. A launch is estimated by the roofline of
+/// Returns the estimated time of a search over `num_configs` configs in microseconds, without compiling: a fixed part,
+/// and for each config a part for loading and verifying it and its launches. A launch is estimated by the roofline of
 /// KernelDefinition::Work, or, if that is not given, by the size of the call's tensors. It balances searches over
 /// devices of one kind, so only the ratios of its results matter.
 std::uint64_t EstimatedSearchUs(const KernelDefinition& definition, const BoundCall& call, std::size_t num_configs,

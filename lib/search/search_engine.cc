@@ -24,13 +24,13 @@ namespace tuneonce {
 inline namespace v0 {
 
 SearchEngine::SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
-                           const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock)
+                           const SearchOptions& options, TrialPlace& place, Mutex& measuring_lock)
     : target_(target),
       options_(options),
       runtime_(*Runtime::OrDefault(options.runtime)),
-      runner_(runner),
+      place_(place),
       measuring_lock_(measuring_lock),
-      progress_(kernel, std::move(key), options, runner),
+      progress_(kernel, std::move(key), options, place),
       groups_(kernel, std::move(baseline), runtime_) {
   record_.key.kernel = std::move(kernel);
 }
@@ -75,12 +75,12 @@ Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   TUNEONCE_RETURN_IF_ERROR(Search());
   if (winner_ == nullptr) return AllFailed();
   SearchOutcome outcome;
-  TUNEONCE_ASSIGN_OR_RETURN(outcome.best, runner_.CodeOf(*winner_->prepared, winner_->candidate));
+  TUNEONCE_ASSIGN_OR_RETURN(outcome.best, place_.CodeOf(*winner_->prepared, winner_->candidate));
   for (const CandidateGroup* group : racing_) {
     if (!groups_.HasBaseline(*group) || !record_.baseline) continue;
     outcome.baseline = outcome.best;
     if (group == winner_) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(outcome.baseline, runner_.CodeOf(*group->prepared, group->candidate));
+    TUNEONCE_ASSIGN_OR_RETURN(outcome.baseline, place_.CodeOf(*group->prepared, group->candidate));
   }
   span.Note("best", record_.best.config.ToString());
   span.Note("gpu_s", record_.cost.gpu_seconds);
@@ -95,13 +95,13 @@ Status SearchEngine::CheckCancelled() const {
 }
 
 Status SearchEngine::PrepareGroups(bool all_compiled) {
-  if (runner_.wants_baseline_first()) {
+  if (place_.wants_baseline_first()) {
     for (CandidateGroup& group : groups_.groups()) {
       if (!group.prepared && groups_.HasBaseline(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
     }
   }
   // Without the baseline's outputs the others cannot be checked: they wait for it, until it is sure that it failed.
-  if (runner_.wants_baseline_first() && !all_compiled) return Status();
+  if (place_.wants_baseline_first() && !all_compiled) return Status();
   for (CandidateGroup& group : groups_.groups()) {
     if (!group.prepared && !IsTooLateFor(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
   }
@@ -124,14 +124,14 @@ Status SearchEngine::PrepareFirst(CandidateGroup& group) {
 
 Status SearchEngine::Prepare(CandidateGroup& group) {
   TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
-  if (!is_open_) TUNEONCE_RETURN_IF_ERROR(runner_.Open());
+  if (!is_open_) TUNEONCE_RETURN_IF_ERROR(place_.Open());
   is_open_ = true;
   {
     Span span(&runtime_.trace(), "load", "prepare {" + group.candidate.config.ToString() + "}");
     std::optional<Span> wait(std::in_place, &runtime_.trace(), "wait", "wait for the device");
     MutexLock lock(measuring_lock_);
     wait.reset();
-    group.prepared = runner_.Prepare(group.candidate, groups_.HasBaseline(group));
+    group.prepared = place_.runner().Prepare(group.candidate, groups_.HasBaseline(group));
     if (group.prepared->failure) span.Note("failure", group.prepared->failure->message);
     span.Note("warmup_us", group.prepared->warmup_us);
   }
@@ -229,10 +229,10 @@ DeviceConditions SearchEngine::ConditionsOf(const std::optional<DeviceReading>& 
 }
 
 void SearchEngine::AddCosts() {
-  record_.timer = runner_.timer_name();
+  const RunnerReport report = place_.Report();
+  record_.timer = report.timer;
   record_.conditions = ConditionsOf(record_.device_before, record_.device_after);
-  const std::vector<std::string> notes = runner_.notes();
-  record_.notes.insert(record_.notes.begin(), notes.begin(), notes.end());
+  record_.notes.insert(record_.notes.begin(), report.notes.begin(), report.notes.end());
   if (std::string lonely = LonelyReference(); !lonely.empty()) record_.notes.push_back(std::move(lonely));
   NoteOptionsWithoutEffect();
   if (options_.verify == Verify::kOff) {
@@ -240,10 +240,10 @@ void SearchEngine::AddCosts() {
   }
   record_.cost.num_compiled = groups_.num_compiled();
   record_.cost.compile_seconds = groups_.compile_seconds();
-  record_.cost.num_launches = runner_.num_launches();
-  record_.cost.peak_bytes = runner_.peak_bytes();
-  record_.cost.workers_replaced = runner_.workers_replaced();
-  record_.is_isolated = runner_.is_isolated();
+  record_.cost.num_launches = report.num_launches;
+  record_.cost.peak_bytes = report.peak_bytes;
+  record_.cost.workers_replaced = report.workers_replaced;
+  record_.is_isolated = report.is_isolated;
   record_.cost.wall_seconds = SecondsSince(stage_began_);
 }
 

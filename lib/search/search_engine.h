@@ -42,7 +42,7 @@ class SearchEngine {
   /// device's (DriverApi::measuring_lock), held for one round or one preparation at a time, so that searches that share
   /// a device do not time each other's kernels. All references outlive the engine.
   SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
-               const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock);
+               const SearchOptions& options, TrialPlace& place, Mutex& measuring_lock);
 
   /// Verifies finalists where launches may differ from the call that is measured; null (default): they are verified on
   /// that call alone. Outlives the engine. Before Run.
@@ -129,7 +129,7 @@ class SearchEngine {
   const Target target_;
   const SearchOptions& options_;
   const Runtime& runtime_;
-  CandidateRunner& runner_;
+  TrialPlace& place_;
   Mutex& measuring_lock_;
   SearchProgressReports progress_;
   CandidateGroups groups_;

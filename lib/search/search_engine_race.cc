@@ -55,7 +55,7 @@ Result<std::vector<double>> SearchEngine::Sample(const std::vector<std::size_t>&
   MutexLock lock(measuring_lock_);
   wait.reset();
   auto began = std::chrono::steady_clock::now();
-  Result<std::vector<double>> times = runner_.Sample(trials);
+  Result<std::vector<double>> times = place_.runner().Sample(trials);
   if (times.ok()) TraceSamples(entrants, *times, began);
   return times;
 }
@@ -98,7 +98,7 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
     if (!alone.ok() && (alone.status().sticky() || alone.status().code() == StatusCode::kUnavailable)) return alone;
     if (!alone.ok()) {
       racing_[entrant]->timing_failure = CandidateOutcome::Failed(
-          Config(), runner_.LossOf(racing_[entrant]->prepared->trial), alone.status().message());
+          Config(), place_.runner().LossOf(racing_[entrant]->prepared->trial), alone.status().message());
     }
     one_by_one.push_back(alone.ok() ? alone->front() : 0);
   }
@@ -155,14 +155,14 @@ bool SearchEngine::RaceIsOverdue() const {
 
 std::optional<DeviceReading> SearchEngine::ReadDevice() {
   device_read_ = Clock::now();
-  std::optional<DeviceReading> reading = runner_.ReadDevice();
+  std::optional<DeviceReading> reading = place_.ReadDevice();
   if (reading && reading->conditions.sm_clock_mhz) {
     race_clocks_mhz_.push_back(static_cast<double>(*reading->conditions.sm_clock_mhz));
   }
   Trace& trace = runtime_.trace();
   if (!reading || !trace.is_on()) return reading;
   const DeviceConditions& conditions = reading->conditions;
-  Trace::Event event{"clocks", "device", device_read_, {}, trace.TrackOf(&runner_, "device: clocks"), {}};
+  Trace::Event event{"clocks", "device", device_read_, {}, trace.TrackOf(&place_, "device: clocks"), {}};
   auto note = [&](const char* name, const auto& value) {
     if (value) event.arguments.emplace_back(name, static_cast<std::int64_t>(*value));
   };
@@ -187,7 +187,7 @@ Result<bool> SearchEngine::RunRace() {
   for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     Result<std::vector<double>> samples = SampleRound(round);
-    if (!samples.ok() && samples.status().code() == StatusCode::kUnavailable && runner_.TimeInAnotherWay()) {
+    if (!samples.ok() && samples.status().code() == StatusCode::kUnavailable && place_.runner().TimeInAnotherWay()) {
       return false;
     }
     TUNEONCE_RETURN_IF_ERROR(samples.status());
@@ -248,7 +248,7 @@ void SearchEngine::Unload(CandidateGroup& group) {
   group.is_loaded = false;
   group.prepared->kernel = nullptr;
   MutexLock lock(measuring_lock_);
-  runner_.Release(group.prepared->trial);
+  place_.runner().Release(group.prepared->trial);
 }
 
 Result<bool> SearchEngine::FinalistsAreRight() {
@@ -260,7 +260,7 @@ Result<bool> SearchEngine::FinalistsAreRight() {
     {
       Span span(&runtime_.trace(), "verify", "verify again {" + group->candidate.config.ToString() + "}");
       MutexLock lock(measuring_lock_);
-      checked = runner_.CheckAgain(*group->prepared);
+      checked = place_.runner().CheckAgain(*group->prepared);
     }
     TUNEONCE_RETURN_IF_ERROR(checked.fatal);
     if (checked.failure) {
@@ -354,18 +354,18 @@ Status SearchEngine::MeasureEnergy() {
 Result<std::optional<double>> SearchEngine::EnergyOf(const CandidateGroup& group) {
   Span span(&runtime_.trace(), "energy", "energy of {" + group.candidate.config.ToString() + "}");
   MutexLock lock(measuring_lock_);
-  const std::optional<std::uint64_t> before = runner_.ReadEnergyMj();
+  const std::optional<std::uint64_t> before = place_.ReadEnergyMj();
   if (!before) return std::optional<double>();
   const double mean_us = Summarize(group.samples_us).mean_us;
   const auto launches = static_cast<std::int64_t>(std::clamp(kBurstUs / mean_us, 1.0, kBurstUs));
   std::int64_t launched = 0;
   for (const auto began = Clock::now(); Clock::now() - began < kEnergyTime; launched += launches) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
-    Status burst = runner_.Burst(group.prepared->trial, launches);
+    Status burst = place_.runner().Burst(group.prepared->trial, launches);
     if (burst.sticky()) return burst;
     if (!burst.ok()) return std::optional<double>();
   }
-  const std::optional<std::uint64_t> after = runner_.ReadEnergyMj();
+  const std::optional<std::uint64_t> after = place_.ReadEnergyMj();
   if (!after || *after <= *before) return std::optional<double>();
   return std::optional<double>(static_cast<double>(*after - *before) / static_cast<double>(launched));
 }

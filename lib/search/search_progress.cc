@@ -16,11 +16,11 @@ double SecondsSince(SearchProgressReports::Clock::time_point start) {
 }  // namespace
 
 SearchProgressReports::SearchProgressReports(std::string kernel, std::string key, const SearchOptions& options,
-                                             const CandidateRunner& runner)
+                                             const TrialPlace& place)
     : kernel_(std::move(kernel)),
       key_(std::move(key)),
       options_(options),
-      runner_(runner),
+      place_(place),
       progress_(options.on_progress) {
   if (!progress_ && !options.quiet) progress_ = TerminalProgress();
 }
@@ -54,7 +54,7 @@ SearchProgress SearchProgressReports::Make(SearchProgress::Stage stage, int done
   progress.total = static_cast<int>(total);
   progress.kernel = kernel_;
   progress.key = key_;
-  progress.workers_replaced = runner_.workers_replaced();
+  progress.workers_replaced = place_.Report().workers_replaced;
   return progress;
 }
 

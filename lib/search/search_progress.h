@@ -19,9 +19,8 @@ class SearchProgressReports {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `key`: for which shape. REQUIRES: `options` and `runner` outlive the object.
-  SearchProgressReports(std::string kernel, std::string key, const SearchOptions& options,
-                        const CandidateRunner& runner);
+  /// `key`: for which shape. REQUIRES: `options` and `place` outlive the object.
+  SearchProgressReports(std::string kernel, std::string key, const SearchOptions& options, const TrialPlace& place);
 
   /// The search ends at this time.
   void EndAt(Clock::time_point end) { ends_ = end; }
@@ -40,7 +39,7 @@ class SearchProgressReports {
 
   const std::string kernel_, key_;
   const SearchOptions& options_;
-  const CandidateRunner& runner_;
+  const TrialPlace& place_;
   ProgressCallback progress_;
   Clock::time_point compiling_began_ = Clock::now(), preparing_began_ = compiling_began_,
                     race_began_ = compiling_began_;

@@ -137,10 +137,10 @@ Status SearchRunner::Open() {
   return Status();
 }
 
-std::vector<std::string> SearchRunner::notes() const {
-  std::vector<std::string> notes = runner_ ? runner_->notes() : std::vector<std::string>();
-  if (!note_.empty()) notes.push_back(note_);
-  return notes;
+RunnerReport SearchRunner::Report() const {
+  RunnerReport report = runner_ ? runner_->Report() : RunnerReport();
+  if (!note_.empty()) report.notes.push_back(note_);
+  return report;
 }
 
 Status SearchRunner::WithDamage(const Status& status) {

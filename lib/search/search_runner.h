@@ -20,7 +20,7 @@ inline namespace v0 {
 /// The runner of one search, in a worker or in this process, according to SearchOptions::isolation and what is
 /// possible. The worker starts with this object, and Open waits for it, so that candidates compile meanwhile. Neither
 /// copyable nor movable. Thread rule: one thread.
-class SearchRunner final : public CandidateRunner {
+class SearchRunner final : public TrialPlace {
  public:
   /// REQUIRES: `options`, `memory` and what `planned` points to outlive it; `stream` is private to the search. Errors:
   /// FailedPrecondition, ResourceExhausted or Unavailable, why it cannot be isolated if that is required.
@@ -33,33 +33,15 @@ class SearchRunner final : public CandidateRunner {
   /// Errors: that the worker cannot use the device, if isolation is required; Cancelled.
   Status Open() override;
   bool wants_baseline_first() const override { return runner_ ? runner_->wants_baseline_first() : wants_baseline_; }
-  PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) override {
-    return runner_->Prepare(candidate, is_baseline);
-  }
-  PreparedTrial CheckAgain(PreparedTrial prepared) override { return runner_->CheckAgain(std::move(prepared)); }
-  VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& candidates, bool first_is_reference) override {
-    return runner_->VerifyTogether(candidates, first_is_reference);
-  }
-  void Release(std::size_t trial) override { runner_->Release(trial); }
-  Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override {
-    return runner_->Sample(trials);
-  }
-  Status Burst(std::size_t trial, std::int64_t launches) override { return runner_->Burst(trial, launches); }
-  bool TimeInAnotherWay() override { return runner_->TimeInAnotherWay(); }
+  CandidateRunner& runner() override { return *runner_; }
   Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& prepared,
                                                      const Candidate& candidate) override {
-    return runner_->CodeOf(prepared, candidate);
+    return isolated_ ? LoadCandidate(stream_.api(), candidate) : prepared.kernel;
   }
-  OutcomeKind LossOf(std::size_t trial) const override { return runner_->LossOf(trial); }
   /// NVML is called in this process even if candidates run in a worker.
   std::optional<DeviceReading> ReadDevice() override { return watch_ ? watch_->Read() : std::nullopt; }
   std::optional<std::uint64_t> ReadEnergyMj() override { return watch_ ? watch_->ReadEnergyMj() : std::nullopt; }
-  bool is_isolated() const override { return isolated_ != nullptr; }
-  int workers_replaced() const override { return runner_ ? runner_->workers_replaced() : 0; }
-  std::string timer_name() const override { return runner_ ? runner_->timer_name() : ""; }
-  std::vector<std::string> notes() const override;
-  std::int64_t num_launches() const override { return runner_ ? runner_->num_launches() : 0; }
-  std::size_t peak_bytes() const override { return runner_ ? runner_->peak_bytes() : 0; }
+  RunnerReport Report() const override;
 
   /// Returns the result of the search, or DataLoss naming the caller's inputs that trials damaged.
   Status WithDamage(const Status& status);

@@ -113,10 +113,11 @@ Status TrialServer::Serve() {
       reply.status = answered.status();
     }
     if (search_ != nullptr && search_->runner) {
-      reply.timer = search_->runner->timer_name();
-      reply.notes = search_->runner->notes();
-      reply.num_launches = search_->runner->num_launches();
-      reply.peak_bytes = search_->memory.peak_bytes();
+      RunnerReport report = search_->runner->Report();
+      reply.timer = std::move(report.timer);
+      reply.notes = std::move(report.notes);
+      reply.num_launches = report.num_launches;
+      reply.peak_bytes = report.peak_bytes;
     }
     TUNEONCE_RETURN_IF_ERROR(channel_.Send(question.kind, EncodeMessage(reply), kNoDeadline));
     if (reply.status.sticky()) return reply.status;
@@ -231,8 +232,8 @@ Result<TrialReply> TrialServer::Prepare(PrepareRequest request) {
   Search::Trial trial;
   TUNEONCE_ASSIGN_OR_RETURN(trial.described, DescribedTrial::Create(std::move(request.trial), place_->target));
   trial.prepared = search_->runner->Prepare(trial.described->candidate(), request.is_baseline);
-  trial.prepared.kernel = nullptr;                                       // The runner holds it.
-  if (search_->runner->timer_name() == "events") place_->cupti.reset();  // CUPTI could not time it.
+  trial.prepared.kernel = nullptr;                                         // The runner holds it.
+  if (search_->runner->Report().timer == "events") place_->cupti.reset();  // CUPTI could not time it.
   TrialReply reply = ReplyOf(trial.prepared);
   if (reply.failure || !reply.status.ok()) return reply;
   reply.trial = trial.prepared.trial;

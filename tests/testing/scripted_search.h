@@ -64,7 +64,7 @@ class FakeToolchain final : public Toolchain {
 };
 
 /// Candidates take the time that the script says by their source.
-class ScriptedRunner final : public CandidateRunner {
+class ScriptedRunner final : public CandidateRunner, public TrialPlace {
  public:
   bool wants_baseline_first() const override { return wants_baseline; }
   PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) override {
@@ -134,8 +134,25 @@ class ScriptedRunner final : public CandidateRunner {
     lost = Status();
     return true;
   }
-  std::string timer_name() const override { return timer; }
-  std::int64_t num_launches() const override { return launches; }
+  VerifiedTogether VerifyTogether(const std::vector<const Candidate*>& finalists,
+                                  bool /*first_is_reference*/) override {
+    return VerifiedTogether{std::vector<std::optional<CandidateOutcome>>(finalists.size()), Status()};
+  }
+  OutcomeKind LossOf(std::size_t /*trial*/) const override { return OutcomeKind::kRun; }
+  Status Burst(std::size_t /*trial*/, std::int64_t /*launches*/) override { return Status(); }
+  Status Open() override { return Status(); }
+  std::optional<DeviceReading> ReadDevice() override { return std::nullopt; }
+  std::optional<std::uint64_t> ReadEnergyMj() override { return std::nullopt; }
+  CandidateRunner& runner() override { return *this; }
+  Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& trial, const Candidate&) override {
+    return trial.kernel;
+  }
+  RunnerReport Report() const override {
+    RunnerReport report;
+    report.timer = timer;
+    report.num_launches = launches;
+    return report;
+  }
 
   static constexpr double kRefused = 12345;  ///< A candidate that can be prepared, but not timed.
 

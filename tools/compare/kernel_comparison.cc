@@ -183,9 +183,10 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
   (void)trial_stream.view().Synchronize();  // As in a search: an error of the stream was returned by the race.
   runner->Close();
   TUNEONCE_RETURN_IF_ERROR(runner->WithDamage(raced.status()));
-  comparison->timer = runner->timer_name();
-  comparison->is_isolated = runner->is_isolated();
-  AddNotes(runner->notes(), &comparison->notes);
+  const RunnerReport report = runner->Report();
+  comparison->timer = report.timer;
+  comparison->is_isolated = report.is_isolated;
+  AddNotes(report.notes, &comparison->notes);
   comparison->largest_difference = std::move(raced->largest_difference);
   comparison->failure = raced->failure.value_or("");
   comparison->num_pairs = static_cast<int>(raced->a_us.size());

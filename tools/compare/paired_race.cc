@@ -31,9 +31,9 @@ Status PairedRace::CheckCancelled() const {
 
 Result<PreparedTrial> PairedRace::Prepare(const Candidate& candidate, bool is_reference) {
   TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
-  if (is_reference) TUNEONCE_RETURN_IF_ERROR(runner_.Open());
+  if (is_reference) TUNEONCE_RETURN_IF_ERROR(place_.Open());
   MutexLock lock(measuring_lock_);
-  PreparedTrial prepared = runner_.Prepare(candidate, is_reference);
+  PreparedTrial prepared = place_.runner().Prepare(candidate, is_reference);
   TUNEONCE_RETURN_IF_ERROR(prepared.fatal);
   return prepared;
 }
@@ -67,7 +67,7 @@ Status PairedRace::Sample(Outcome* outcome) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     Result<std::vector<double>> pair = SamplePair(outcome);
     if (outcome->failure) return Status();
-    if (pair.status().code() == StatusCode::kUnavailable && runner_.TimeInAnotherWay()) {
+    if (pair.status().code() == StatusCode::kUnavailable && place_.runner().TimeInAnotherWay()) {
       outcome->a_us.clear();
       outcome->b_us.clear();
       continue;
@@ -83,7 +83,7 @@ Status PairedRace::Sample(Outcome* outcome) {
 
 Result<std::vector<double>> PairedRace::SampleTrials(const std::vector<std::size_t>& trials) {
   MutexLock lock(measuring_lock_);
-  return runner_.Sample(trials);
+  return place_.runner().Sample(trials);
 }
 
 Result<std::vector<double>> PairedRace::SamplePair(Outcome* outcome) {
@@ -99,7 +99,8 @@ Result<std::vector<double>> PairedRace::SamplePair(Outcome* outcome) {
     Result<std::vector<double>> b = SampleTrials({b_.trial});
     if (!b.ok() && (b.status().sticky() || b.status().code() == StatusCode::kUnavailable)) return b;
     if (!b.ok()) {
-      outcome->failure = absl::StrCat(std::string(OutcomeName(runner_.LossOf(b_.trial))), ": ", b.status().message());
+      outcome->failure =
+          absl::StrCat(std::string(OutcomeName(place_.runner().LossOf(b_.trial))), ": ", b.status().message());
       return b;
     }
     times = std::vector<double>{a_first ? a->front() : b->front(), a_first ? b->front() : a->front()};
@@ -123,7 +124,7 @@ Status PairedRace::CheckAgain(Outcome* outcome) {
   for (PreparedTrial* trial : {&a_, &b_}) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     MutexLock lock(measuring_lock_);
-    *trial = runner_.CheckAgain(*trial);
+    *trial = place_.runner().CheckAgain(*trial);
     TUNEONCE_RETURN_IF_ERROR(trial->fatal);
   }
   if (a_.failure) return InternalError("A: " + WhyOf(*a_.failure));

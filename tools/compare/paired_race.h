@@ -33,8 +33,8 @@ class PairedRace {
 
   /// `measuring_lock`: the device's, as SearchEngine has it. All references outlive it. Of `options`: max_rounds,
   /// race_budget_ms, gpu_budget_ms, seed, cancelled, interrupted.
-  PairedRace(CandidateRunner& runner, Mutex& measuring_lock, const SearchOptions& options)
-      : runner_(runner), measuring_lock_(measuring_lock), options_(options), random_(options.seed) {}
+  PairedRace(TrialPlace& place, Mutex& measuring_lock, const SearchOptions& options)
+      : place_(place), measuring_lock_(measuring_lock), options_(options), random_(options.seed) {}
 
   /// Loads both, compares B's outputs with A's, samples them in pairs, in random order within a pair, and compares
   /// again. Errors: A failed; Cancelled; the context was lost. REQUIRES: both are compiled, and stay where they are.
@@ -53,7 +53,7 @@ class PairedRace {
   bool IsEnough(const Outcome& outcome) const;
   Status CheckAgain(Outcome* outcome);
 
-  CandidateRunner& runner_;
+  TrialPlace& place_;
   Mutex& measuring_lock_;
   const SearchOptions& options_;
   std::mt19937_64 random_;

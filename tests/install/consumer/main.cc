@@ -21,8 +21,8 @@ tuneonce::Status RememberAndLoad(const std::string& store, const std::string& bu
 }
 
 tuneonce::Status Report() {
-  tuneonce::TuningResult result;
-  result.kernel = "set";
+  tuneonce::TuningRecord result;
+  result.key.kernel = "set";
   return tuneonce::SummaryTable(result).find("set: 0 measured") == 0 ? tuneonce::Status()
                                                                      : tuneonce::InternalError("the table is wrong");
 }
