@@ -139,10 +139,7 @@ class ScriptedRunner final : public CandidateRunner, public TrialPlace {
     return VerifiedTogether{std::vector<std::optional<CandidateOutcome>>(finalists.size()), Status()};
   }
   OutcomeKind LossOf(std::size_t /*trial*/) const override { return OutcomeKind::kRun; }
-  Status Burst(std::size_t /*trial*/, std::int64_t /*launches*/) override { return Status(); }
   Status Open() override { return Status(); }
-  std::optional<DeviceReading> ReadDevice() override { return std::nullopt; }
-  std::optional<std::uint64_t> ReadEnergyMj() override { return std::nullopt; }
   CandidateRunner& runner() override { return *this; }
   Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& trial, const Candidate&) override {
     return trial.kernel;
