@@ -12,7 +12,7 @@
 #include "output.h"
 #include "records_store.h"
 #include "report/config_json.h"
-#include "report_page/record_entry.h"
+#include "report_page/report_data.h"
 #include "store/stored_enums.h"
 #include "tuneonce/bundle.h"
 

@@ -169,7 +169,7 @@ TUNEONCE_CPU_KERNEL(fill);)")
   const std::string folders = "TUNEONCE_BUNDLES=/none:" + folder->path();
   ProcessResult result = RunCli({"tune", "fill", "--device", "cpu", "--json"}, folders);
   ASSERT_EQ(result.exit_code, 0) << result.output;
-  EXPECT_EQ(nlohmann::json::parse(result.output)["shape"]["N"], 50);
+  EXPECT_EQ(nlohmann::json::parse(result.output)["records"][0]["tuned_at"], "N=50");
   EXPECT_NE(RunCli({"tune", "--help"}, folders).output.find("fill, fp8_block_matmul, fp8_matmul, "), std::string::npos);
   ExpectOneLineError({"tune", "fill", "--device", "cpu"}, "no bundle 'fill'");
   ExpectOneLineError({"tune", "fill", "--device", "cpu", "--shape", "N=4000000000000"}, "out of memory", folders);

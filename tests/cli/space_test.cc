@@ -118,7 +118,9 @@ TEST(NamedSpaceTest, OnlyWhatIsDecidedAndEveryBaselineTravels) {
                               "--json", "--shape", "M=5", "--shape", "N=64", "--shape", "depth=3"},
                              "TUNEONCE_CXX=/nowhere/c++"));
   for (const auto& setting : tuned["records"][0]["baseline"]["config"]) {
-    if (setting["axis"] == "TILE_M") EXPECT_EQ(setting["value"], 64) << tuned.dump();
+    if (setting["axis"] == "TILE_M") {
+      EXPECT_EQ(setting["value"], 64) << tuned.dump();
+    }
   }
 }
 

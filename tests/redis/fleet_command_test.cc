@@ -82,8 +82,8 @@ TEST_F(FleetCommandTest, StoresAreMergedIntoItComparedWithItAndPackedOfIt) {
   EXPECT_EQ(json["code"], 6);
   EXPECT_EQ(json["store"], Address("prod"));
   std::shared_ptr<SqliteStore> shipped = File(packed, /*read_only=*/true);
-  EXPECT_EQ(shipped->Lookup(fast.key)->record->best.config, fast.config);
-  EXPECT_TRUE(shipped->Get(fast.artifact)->has_value());
+  EXPECT_EQ(shipped->Lookup(fast.key)->record->best.config, fast.best.config);
+  EXPECT_TRUE(shipped->Get(fast.best.artifact)->has_value());
   json = Ask({"records", "prune", "--store", Address("prod"), "--kernel", "k"});
   EXPECT_EQ(json["removed"], 3);
 }

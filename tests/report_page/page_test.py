@@ -294,22 +294,18 @@ class PageTest(unittest.TestCase):
         self.assertIn("The candidates of this search were left out", self.open(page, "search/127"))
 
     def test_a_result_of_any_form_has_a_page(self) -> None:
-        best = {"config": {"T": 1}, "mean_us": 2.0, "error_margin_us": 0.1, "num_samples": 9}
-        other = {**best, "config": {"T": 2}}
-        strange: List[Dict[str, Any]] = [
-            {"timeline": {"spans": [1, None, {"track": 7}]}},
-            {"timeline": {"spans": "x", "tracks": 3}},
-            {"notes": "text", "cost": "much", "drift": "x"},
-            {"substitutions": [None, 1]},
-            {"successes": [{**best, "samples": {"us": [1, 2]}}, {**other, "samples": {"us": "ab", "at_ms": [1]}}]},
-            {"successes": [{**best, "roofline": "x"}, {**other, "roofline": {"intensity": -1, "tflop_per_s": "y"}}]},
-            {"successes": [{**best, "latency": [1]}], "baseline": best},
-            {"cost": {"wall_s": "x", "peak_bytes": None}},
+        strange: List[Any] = [
+            {"spans": [1, None, {"track": 7}]},
+            {"spans": "x", "tracks": 3},
+            {"samples": [{"candidate": 0, "us": [1, 2]}, {"candidate": 1, "us": "ab", "at_ms": [1]}]},
+            [],
         ]
         files = []
-        for i, changed in enumerate(strange):
+        for i, timeline in enumerate(strange):
+            candidates = [made_records.measured({"T": 1}, 2.0, 0.1, 9), made_records.measured({"T": 2}, 2.0, 0.1, 9)]
+            file = {"records": [made_records.record(f"k{i}", "N=1", {"T": 1}, candidates)], "timeline": timeline}
             files.append(folder / f"strange_{i}.json")
-            files[-1].write_text(json.dumps({"kernel": f"k{i}", "best": best, "successes": [best, other], **changed}))
+            files[-1].write_text(json.dumps({"format": "tuneonce-records", "version": 6, **file}))
         page = page_of("strange", *files)
         for i in range(len(strange)):
             self.assertIn("{T=1} runs, in 2.000 ± 0.10 µs", self.open(page, f"search/{i}"))
@@ -317,7 +313,6 @@ class PageTest(unittest.TestCase):
             self.assertEqual(browser.console, [], strange[i])
 
     def test_clocks_and_workers_are_shown_with_the_samples(self) -> None:
-        config = {"config": {"T": 1}, "mean_us": 2.0, "error_margin_us": 0.1, "num_samples": 2}
         spans = [
             {"name": name, "category": category, "track": track, "begin_ms": begin, "duration_ms": length}
             for name, category, track, begin, length in (
@@ -329,17 +324,30 @@ class PageTest(unittest.TestCase):
                 ("run a round", "worker", 2, 60, 1),
             )
         ]
+
+        def reading(mhz: int, celsius: int, milliwatts: int, reasons: int) -> Dict[str, Any]:
+            conditions = dict.fromkeys(("memory_clock_mhz", "power_limit_mw"))
+            conditions.update(sm_clock_mhz=mhz, throttle_reasons=reasons, mig_profile="")
+            return {"conditions": conditions, "temperature_c": celsius, "power_mw": milliwatts}
+
+        record = made_records.record(
+            "k",
+            "N=1",
+            {"T": 1},
+            [made_records.measured({"T": 1}, 2.0, 0.1, 2)],
+            drift=0.05,
+            device_before=reading(1980, 41, 90500, 0),
+            device_after=reading(1755, 55, 690000, 36),
+        )
         result = {
-            "kernel": "k",
-            "best": config,
-            "successes": [{**config, "samples": {"at_ms": [60, 80], "us": [2.0, 2.1]}}],
-            "drift": 0.05,
-            "device_before": {"sm_clock_mhz": 1980, "temperature_c": 41, "power_mw": 90500, "throttle_reasons": 0},
-            "device_after": {"sm_clock_mhz": 1755, "temperature_c": 55, "power_mw": 690000, "throttle_reasons": 36},
+            "format": "tuneonce-records",
+            "version": 6,
+            "records": [record],
             "timeline": {
                 "tracks": ["searching thread", "worker 71", "worker 72"],
                 "spans": spans,
                 "device": [{"at_ms": at, "sm_clock_mhz": mhz} for at, mhz in ((58, 1980), (75, 1800), (90, 1755))],
+                "samples": [{"candidate": 0, "at_ms": [60, 80], "us": [2.0, 2.1]}],
                 "left_out": 0,
             },
         }
@@ -358,7 +366,9 @@ class PageTest(unittest.TestCase):
         ):
             self.assertIn(wanted, text)
         self.screenshot("clocks")
-        file.write_text(json.dumps({**result, "device_before": None, "device_after": {"power_mw": "much"}}))
+        unknown = dict.fromkeys(record["conditions"])
+        record.update(device_before=None, device_after=None, conditions={**unknown, "mig_profile": ""})
+        file.write_text(json.dumps(result))
         self.assertIn("The device's clocks are not known.", self.open(page_of("clocks_2", file), "search/0"))
 
     def test_two_files_stand_side_by_side(self) -> None:

@@ -106,7 +106,7 @@ TEST_F(SearchEngineTest, TheClockOfTheRaceIsTheMeanOfWhatIsReadDuringIt) {
 }
 
 TEST_F(SearchEngineTest, TheEnergyOfFinalistsIsMeasuredWhereItIsAskedForAndKnown) {
-  const std::vector<std::pair<std::string, double>> script = {{"base", 30}, {"fast", 10}, {"slow", 1000}};
+  const std::vector<std::pair<std::string, double>> script = {{"base", 30}, {"fast", 10}, {"loser", 1000}};
   runner_.knows_device = true;
   EXPECT_FALSE(Search(script, 0)->best.energy_mj) << "by default it is not measured";
   EXPECT_TRUE(runner_.bursts.empty());

@@ -125,7 +125,8 @@ kept_inputs_bytes: of copies for 'tune_deferred'. max_wait_ms: for another proce
 tune_at_bucket_bound: tune a bucket at its upper bound. max_ready_keys: more than these are dropped.
 timer: 'cupti', 'events' or None for the best there is. warm: measure with a warm cache.
 verify: compare with the baseline's outputs. baseline_margin: by which a config must beat the baseline.
-final_rounds: of the winner against the baseline alone. max_rounds, gpu_budget_ms, race_budget_ms: bounds of a race.
+final_rounds: of the winner against the baseline alone. measure_energy: of a launch of each finalist, too.
+max_rounds, gpu_budget_ms, race_budget_ms: bounds of a race.
 max_proposed: most configs of a matmul with many, if a model proposes some; 0: all.
 wall_budget_ms: of a whole search, compiling included; 0: none. What is not tried by its end is not measured.
 memory_budget_bytes: of a search; 0: half of what is free. allow_trials_in_place: where that does not suffice for copies

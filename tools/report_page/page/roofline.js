@@ -10,7 +10,9 @@ function rooflineSection(entry, measured) {
     roofline.tflop_per_s ? `computes ${significant(roofline.tflop_per_s, 3)} TFLOP/s` : "",
     roofline.percent_of_peak ? `${significant(roofline.percent_of_peak, 3)} % of the device's peak` :
                                "the device's peak is not known",
-    roofline.bound ? `${roofline.bound}, ${significant(roofline.intensity, 3)} operations per byte` : "",
+    roofline.bound ? `${roofline.bound === "balanced" ? "balanced" : `${roofline.bound} bound`}, ${
+                         significant(roofline.intensity, 3)} operations per byte` :
+                     "",
   ].filter(Boolean);
   const text = element("p", {}, `${configText(selection.config)} ${facts.join("; ")}.`);
   if (!roofline.intensity || !roofline.tflop_per_s) return section("Roofline", text);
