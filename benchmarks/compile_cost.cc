@@ -11,7 +11,7 @@
 #include <new>
 #include <sstream>
 
-#include "compile/compile_pool.h"
+#include "shared/compile_pool.h"
 #include "tile_ir/tile_ir.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/runtime.h"

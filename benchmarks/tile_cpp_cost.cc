@@ -15,12 +15,12 @@
 #include "base/environment.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
-#include "compile/compile_pool.h"
 #include "compile/compile_slots.h"
 #include "compile/nvrtc_toolchain.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/tile_front_end.h"
 #include "compile/toolbox.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/artifact_cache.h"
 
 namespace tuneonce {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "compile/compile_cached.h"
 #include "ranks/group_call.h"
+#include "shared/compile_cached.h"
 #include "store/checksummed_artifact.h"
 
 namespace tuneonce {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "compile/compile_cached.h"
-#include "compile/compile_pool.h"
 #include "search/candidate.h"
 #include "search/candidate_identity.h"
+#include "shared/compile_cached.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"

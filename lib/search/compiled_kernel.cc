@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "compile/compile_pool.h"
 #include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/library.h"
 #include "launch/launch.h"
 #include "search/candidate.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"

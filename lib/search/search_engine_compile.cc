@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/span.h"
-#include "compile/compile_pool.h"
 #include "launch/source_parameters.h"
 #include "search/candidate_identity.h"
 #include "search/search_engine.h"
+#include "shared/compile_pool.h"
 #include "shared/log.h"
 #include "tuneonce/search_options.h"
 

@@ -1,4 +1,4 @@
-#include "compile/compile_pool.h"
+#include "shared/compile_pool.h"
 
 #include <condition_variable>
 #include <mutex>

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "compile/compile_pool.h"
+#include "shared/compile_pool.h"
 #include "testing/expect_status.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/toolchain.h"

@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "compile/compile_pool.h"
 #include "compile/compile_slots.h"
+#include "shared/compile_pool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"

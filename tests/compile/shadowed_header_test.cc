@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_replace.h"
 #include "base/file.h"
-#include "compile/compile_cached.h"
 #include "compile/cpu_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
+#include "shared/compile_cached.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"

@@ -9,7 +9,6 @@
 #include "base/environment.h"
 #include "compare/back_end.h"
 #include "compare/paired_race.h"
-#include "compile/compile_pool.h"
 #include "cuda/driver_api.h"
 #include "launch/assumption.h"
 #include "launch/call_binder.h"
@@ -22,6 +21,7 @@
 #include "search/table_check.h"
 #include "search/trial_stream.h"
 #include "search/trial_tensors.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "compile/compile_pool.h"
 #include "python_signals.h"
 #include "python_status.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/target.h"

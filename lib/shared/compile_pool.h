@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_
-#define TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_
+#ifndef TUNEONCE_LIB_SHARED_COMPILE_POOL_H_
+#define TUNEONCE_LIB_SHARED_COMPILE_POOL_H_
 
 #include <atomic>
 #include <chrono>
@@ -84,4 +84,4 @@ class TUNEONCE_API CompilePool {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_
+#endif  // TUNEONCE_LIB_SHARED_COMPILE_POOL_H_

@@ -1,4 +1,4 @@
-#include "compile/compile_pool.h"
+#include "shared/compile_pool.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,9 +15,9 @@
 #include "base/callback.h"
 #include "base/mutex.h"
 #include "base/span.h"
-#include "compile/compile_cached.h"
 #include "compile/missing_header.h"
 #include "compile/precompiled.h"
+#include "shared/compile_cached.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/toolchain.h"

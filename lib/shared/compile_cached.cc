@@ -1,4 +1,4 @@
-#include "compile/compile_cached.h"
+#include "shared/compile_cached.h"
 
 #include "base/callback.h"
 #include "compile/dependency_file.h"

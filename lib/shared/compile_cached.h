@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_COMPILE_COMPILE_CACHED_H_
-#define TUNEONCE_LIB_COMPILE_COMPILE_CACHED_H_
+#ifndef TUNEONCE_LIB_SHARED_COMPILE_CACHED_H_
+#define TUNEONCE_LIB_SHARED_COMPILE_CACHED_H_
 
 #include <optional>
 
@@ -26,4 +26,4 @@ bool IsCompiled(const ToolchainSet& toolchains, ArtifactCache& cache, const Kern
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_COMPILE_COMPILE_CACHED_H_
+#endif  // TUNEONCE_LIB_SHARED_COMPILE_CACHED_H_
