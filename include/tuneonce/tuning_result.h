@@ -30,7 +30,7 @@ struct Success {
   Measurement measurement;
   Geometry geometry;
   ResourceUse resources;
-  Fingerprint artifact;   ///< The key of its code in an ArtifactCache (Artifact::key).
+  Fingerprint artifact;   ///< The key of its code in a RecordStore (Artifact::key).
   Fingerprint identity;   ///< Fingerprint of its code and launch geometry (CandidateOutcome::identity).
   std::string toolchain;  ///< The toolchain that compiled it, with its version (Artifact::toolchain).
   /// Whether it may be as fast as the fastest candidate. False if it is certainly slower by more than 1 %.

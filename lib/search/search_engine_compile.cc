@@ -63,7 +63,7 @@ CompileOptions SearchEngine::OptionsToCompile() const {
   CompileOptions compile = options_.compile;
   if (options_.cancelled != nullptr) compile.cancelled = options_.cancelled;
   if (options_.interrupted) compile.interrupted = options_.interrupted;
-  if (compile.cache == nullptr) compile.cache = &runtime_.artifacts();
+  if (compile.cache == nullptr) compile.cache = runtime_.memory_store();
   return compile;
 }
 
@@ -99,7 +99,7 @@ void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
   SayAt(runtime_, LogLevel::kDebug, [&] {
     std::string config = absl::StrCat(result_.kernel, " {", planned.config.ToString(), "}: ");
     if (!compiled.artifact.ok()) return absl::StrCat(config, "not compiled: ", compiled.artifact.status().message());
-    return compiled.from_cache ? config + "found in the artifact cache"
+    return compiled.from_cache ? config + "found in the store"
                                : absl::StrCat(config, "compiled in ", compiled.artifact->seconds, " s");
   });
   // Whether any way to build it failed for a transient reason.

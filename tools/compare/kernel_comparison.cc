@@ -130,7 +130,7 @@ Result<Candidate> Compile(const Side& side, const SearchOptions& options) {
   CompileOptions compile = options.compile;
   if (options.cancelled != nullptr) compile.cancelled = options.cancelled;
   if (options.interrupted) compile.interrupted = options.interrupted;
-  if (compile.cache == nullptr) compile.cache = &runtime.artifacts();
+  if (compile.cache == nullptr) compile.cache = runtime.memory_store();
   CompilePool pool(runtime.compile_slots(), runtime.toolchains(), side.call.problem.target,
                    {CompileJobOf(side.planned)}, compile, CompilePool::Order::kAsGiven, &runtime.trace());
   std::optional<CompiledJob> compiled = pool.Next();
