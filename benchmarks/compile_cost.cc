@@ -120,7 +120,7 @@ void BM_CompileMatmulSpaceStored(benchmark::State& state) {
   for (auto _ : state) {
     Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
     if (!store.ok()) return state.SkipWithError(store.status().message().c_str());
-    if (CompileAll(**store, 0, &workers) < 0) return state.SkipWithError("a candidate did not compile");
+    if (CompileAll(*store, 0, &workers) < 0) return state.SkipWithError("a candidate did not compile");
   }
 }
 BENCHMARK(BM_CompileMatmulSpaceStored)->Iterations(1)->UseRealTime()->Unit(benchmark::kMillisecond);
