@@ -14,7 +14,6 @@
 #include "testing/targets.h"
 #include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {

@@ -10,11 +10,9 @@
 #include "base/environment.h"
 #include "base/process.h"
 #include "cuda/graph.h"
-#include "store/memory_store.h"
 #include "testing/tuned_scale_test.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 

@@ -13,7 +13,6 @@
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"
 #include "tuneonce/autotune_observer.h"
-#include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_result.h"
 
