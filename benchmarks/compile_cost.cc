@@ -11,9 +11,9 @@
 #include <new>
 #include <sstream>
 
-#include "compile/compile_pool.h"
+#include "shared/compile_pool.h"
 #include "tile_ir/tile_ir.h"
-#include "tuneonce/artifact_cache.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/toolchain.h"
@@ -75,9 +75,9 @@ std::vector<CompileJob> MatmulJobs() {
 
 /// Compiles all; returns the longest single one's seconds, or a negative number after an error. `*sum_s` (may be null):
 /// of all of them together.
-double CompileAll(ArtifactCache& cache, int workers, int* used_workers, double* sum_s = nullptr) {
+double CompileAll(const std::shared_ptr<RecordStore>& cache, int workers, int* used_workers, double* sum_s = nullptr) {
   CompileOptions options;
-  options.cache = &cache;
+  options.cache = cache;
   options.num_workers = workers;
   CompileSlots slots(workers);
   CompilePool pool(slots, Runtime::Default()->toolchains(), Sm90(), MatmulJobs(), options);
@@ -100,9 +100,8 @@ void BM_CompileMatmulSpace(benchmark::State& state) {
   double longest = 0;
   double sum = 0;
   for (auto _ : state) {
-    MemoryArtifactCache cache;
     sum = 0;
-    longest = CompileAll(cache, static_cast<int>(state.range(0)), &workers, &sum);
+    longest = CompileAll(MakeMemoryStore(), static_cast<int>(state.range(0)), &workers, &sum);
     if (longest < 0) return state.SkipWithError("a candidate did not compile");
   }
   state.counters["workers"] = workers;
@@ -121,14 +120,14 @@ void BM_CompileMatmulSpaceStored(benchmark::State& state) {
   for (auto _ : state) {
     Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
     if (!store.ok()) return state.SkipWithError(store.status().message().c_str());
-    if (CompileAll(**store, 0, &workers) < 0) return state.SkipWithError("a candidate did not compile");
+    if (CompileAll(*store, 0, &workers) < 0) return state.SkipWithError("a candidate did not compile");
   }
 }
 BENCHMARK(BM_CompileMatmulSpaceStored)->Iterations(1)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 /// The same from a warm cache in memory.
 void BM_CompileMatmulSpaceCached(benchmark::State& state) {
-  MemoryArtifactCache cache;
+  const std::shared_ptr<RecordStore> cache = MakeMemoryStore();
   int workers = 0;
   if (CompileAll(cache, 0, &workers) < 0) return state.SkipWithError("a candidate did not compile");
   for (auto _ : state) CompileAll(cache, 0, &workers);

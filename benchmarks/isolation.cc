@@ -15,11 +15,11 @@
 #include "cuda/event.h"
 #include "device_benchmark.h"
 #include "store/memory_store.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
@@ -217,9 +217,8 @@ Json Run(int repetitions) {
   OrDie(stream.view().Synchronize());
   Searcher searcher{stream.view(), TensorView::Contiguous(x.data(), DType::kFloat32, {kN}),
                     TensorView::Contiguous(y.data(), DType::kFloat32, {kN}), Scale(), SearchOptions()};
-  MemoryArtifactCache cache;
   searcher.options.quiet = true;
-  searcher.options.compile.cache = &cache;
+  searcher.options.compile.cache = MakeMemoryStore();
   searcher.options.runtime = FreshRuntime();
   Json warm_up = Json::object();
   searcher.Search(&warm_up);  // Compiles.

@@ -30,7 +30,6 @@
 #include "base/span.h"
 #include "device_benchmark.h"
 #include "key_sharing_workloads.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/rank_group.h"
@@ -87,10 +86,10 @@ std::map<std::string, double> PhasesOf(const std::string& trace) {
 class SharedWarmup {
  public:
   /// `cache`: shared by all ranks. Null: each rank has its own and they exchange code.
-  SharedWarmup(MakeWorkload make, int ranks, int workers_per_rank, ArtifactCache* cache)
+  SharedWarmup(MakeWorkload make, int ranks, int workers_per_rank, std::shared_ptr<RecordStore> cache)
       : make_(make),
         workers_(workers_per_rank),
-        cache_(cache),
+        cache_(std::move(cache)),
         groups_(MakeThreadRanks(ranks)),
         selected_(groups_.size()),
         tuned_(groups_.size()),
@@ -130,7 +129,7 @@ class SharedWarmup {
     policy.search.quiet = true;
     policy.search.runtime = runtime;
     policy.search.compile.num_workers = workers_;
-    policy.search.compile.cache = cache_ != nullptr ? cache_ : &runtime->artifacts();
+    policy.search.compile.cache = cache_ != nullptr ? cache_ : runtime->memory_store();
     policy.ranks.group = groups_[rank];
     policy.ranks.exchange_code = cache_ == nullptr;
     std::unique_ptr<Workload> workload = make_(policy, stream.view());
@@ -153,7 +152,7 @@ class SharedWarmup {
 
   const MakeWorkload make_;
   const int workers_;
-  ArtifactCache* const cache_;
+  const std::shared_ptr<RecordStore> cache_;
   const std::vector<std::shared_ptr<RankGroup>> groups_;
   std::vector<std::map<std::string, std::string>> selected_;  // By rank.
   std::vector<std::int64_t> tuned_;                           // By rank.
@@ -171,8 +170,9 @@ void Warmup(benchmark::State& state, MakeWorkload make, Code code) {
   if (OrDie(Device::Count(first.api())) < ranks) return state.SkipWithError("there are fewer devices than ranks");
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const int workers = code == Code::kColdSplit ? std::max(1, cores / ranks) : cores;
-  static auto* const caches = new std::map<MakeWorkload, MemoryArtifactCache>();
-  ArtifactCache* cache = code == Code::kWarm ? &(*caches)[make] : nullptr;
+  static auto* const caches = new std::map<MakeWorkload, std::shared_ptr<RecordStore>>();
+  std::shared_ptr<RecordStore> cache;
+  if (code == Code::kWarm) cache = caches->emplace(make, MakeMemoryStore()).first->second;
   if (cache != nullptr && ranks == 1) (void)SharedWarmup(make, 1, cores, cache).Run();
   for (auto _ : state) {
     SharedWarmup warmup(make, ranks, workers, cache);

@@ -20,12 +20,12 @@
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
 #include "store/memory_store.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
@@ -47,10 +47,10 @@ KernelDefinition VectorAdd() { return OrDie(Bundle::Load(vector_add_bundle)).def
 
 /// With compiles from a cache that all searches share.
 AutotunePolicy InMemory() {
-  static const auto artifacts = std::make_shared<MemoryArtifactCache>();
+  static const std::shared_ptr<RecordStore> artifacts = MakeMemoryStore();
   AutotunePolicy policy;
   policy.store = std::make_shared<MemoryStore>();
-  policy.search.compile.cache = artifacts.get();
+  policy.search.compile.cache = artifacts;
   return policy;
 }
 

@@ -44,7 +44,7 @@ Result<Json> LaunchByHand(const Device& device, StreamView stream, const SqliteS
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, store->List());
   if (records.empty()) return FailedPreconditionError("the store is empty: run without --by-hand first");
   const TuningRecord& record = records.back();
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, store->Get(record.best.artifact));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, store->GetArtifact(record.best.artifact));
   if (!artifact) return FailedPreconditionError("the store does not have the artifact");
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(CallBinder(definition).Bind(arguments.data(), arguments.size(), &call));

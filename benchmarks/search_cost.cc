@@ -11,11 +11,11 @@
 #include <sstream>
 
 #include "measure/event_timer.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuning_record.h"
@@ -94,10 +94,9 @@ Result<Json> Run(const std::string& folder, const Shape& shape, const DriverApi&
   TensorView b_view = TensorView::Contiguous(b.data(), DType::kFloat16, {shape.k, shape.n});
   TensorView c_view = TensorView::Contiguous(c.data(), DType::kFloat16, {shape.m, shape.n});
   KernelDefinition definition = DefineMatmul(folder);
-  MemoryArtifactCache cache;
   SearchOptions options;
   options.quiet = true;
-  options.compile.cache = &cache;
+  options.compile.cache = MakeMemoryStore();
   auto search = [&]() -> Result<Json> {
     auto start = std::chrono::steady_clock::now();
     TUNEONCE_ASSIGN_OR_RETURN(TuningRecord result,

@@ -118,7 +118,7 @@ Fingerprint KeyOfCode(std::uint64_t word) { return Fingerprint{word * 0x9E3779B9
 
 void FillWithCode(SqliteStore& store, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
-    if (!store.Put(KeyOfCode(i), Code(i)).ok()) std::exit(1);
+    if (!store.PutArtifact(KeyOfCode(i), Code(i)).ok()) std::exit(1);
   }
 }
 
@@ -130,7 +130,7 @@ void BM_SqliteOpenAndGetArtifact(benchmark::State& state) {
   FillWithCode(*OpenStore(path), count);
   std::uint64_t next = 0;
   for (auto _ : state) {
-    Result<std::optional<Artifact>> artifact = OpenStore(path)->Get(KeyOfCode(next++ % count));
+    Result<std::optional<Artifact>> artifact = OpenStore(path)->GetArtifact(KeyOfCode(next++ % count));
     if (!artifact.ok() || !*artifact) return state.SkipWithError("missing");
   }
 }
@@ -143,7 +143,7 @@ void BM_SqlitePutArtifact(benchmark::State& state) {
   FillWithCode(*store, next);
   const Artifact artifact = Code(next);
   for (auto _ : state) {
-    if (!store->Put(KeyOfCode(next++), artifact).ok()) return state.SkipWithError("put failed");
+    if (!store->PutArtifact(KeyOfCode(next++), artifact).ok()) return state.SkipWithError("put failed");
   }
 }
 BENCHMARK(BM_SqlitePutArtifact)->Arg(25)->Arg(1000);

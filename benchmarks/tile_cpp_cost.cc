@@ -15,13 +15,13 @@
 #include "base/environment.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
-#include "compile/compile_pool.h"
 #include "compile/compile_slots.h"
 #include "compile/nvrtc_toolchain.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/tile_front_end.h"
 #include "compile/toolbox.h"
-#include "tuneonce/artifact_cache.h"
+#include "shared/compile_pool.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 namespace {
@@ -160,9 +160,8 @@ void BM_Compile(benchmark::State& state) {
   for (auto _ : state) {
     ToolchainSet toolchains({std::make_shared<TileCppToolchain>(Tools())});
     CompileSlots slots(static_cast<int>(state.range(1)));
-    MemoryArtifactCache cache;
     CompileOptions options;
-    options.cache = &cache;
+    options.cache = MakeMemoryStore();
     const std::vector<KernelSource> sources = Sources(static_cast<std::size_t>(state.range(0)));
     std::vector<CompileJob> jobs(sources.size());
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].alternatives.push_back({sources[i], Hints()});

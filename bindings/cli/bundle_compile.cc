@@ -10,9 +10,9 @@
 #include "bundle_writer.h"
 #include "compare/back_end.h"
 #include "compile/command_toolchain.h"
-#include "compile/compile_pool.h"
 #include "loose_header.h"
 #include "records_store.h"
+#include "shared/compile_pool.h"
 #include "store/shipped_selections.h"
 #include "target_argument.h"
 #include "tuneonce/record_store.h"
@@ -183,7 +183,7 @@ Status BundleCompiler::Compile(const std::vector<BundleWay>& ways, const Target&
   }
   const Runtime& runtime = *Runtime::Default();
   CompileOptions compile;
-  compile.cache = &runtime.artifacts();
+  compile.cache = runtime.memory_store();
   if (options_.timeout_ms > 0) compile.timeout_ms = options_.timeout_ms;
   CompilePool pool(runtime.compile_slots(), runtime.toolchains(), target, std::move(jobs), compile,
                    CompilePool::Order::kAsGiven);

@@ -20,7 +20,8 @@ namespace {
 
 /// The code of the records' selections and baselines, as far as the store has it; how many records' selections have
 /// none.
-Result<std::vector<RecordedCode>> CodeOf(AnyStore& store, const std::vector<TuningRecord>& records, int* without_code) {
+Result<std::vector<RecordedCode>> CodeOf(const AnyStore& store, const std::vector<TuningRecord>& records,
+                                         int* without_code) {
   std::vector<RecordedCode> code;
   std::set<std::string> seen;
   auto add = [&](const Fingerprint& key) -> Result<bool> {
@@ -58,7 +59,7 @@ Status PutAll(const std::vector<TuningRecord>& records, const std::vector<Record
               const RecordsArguments& arguments, const char* what) {
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
   if (arguments.with_code) {
-    for (const RecordedCode& each : code) TUNEONCE_RETURN_IF_ERROR(store->artifacts()->Put(each.key, each.artifact));
+    for (const RecordedCode& each : code) TUNEONCE_RETURN_IF_ERROR(store->PutArtifact(each.key, each.artifact));
   }
   int imported = 0;
   int kept = 0;

@@ -9,7 +9,6 @@
 #include "output.h"
 #include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"

@@ -134,13 +134,13 @@ Merged Merge(const std::vector<WholeStore>& stores, PreferRecord by) {
 Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& key, RecordStore& into, bool anew) {
   if (key == Fingerprint()) return false;
   if (!anew) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> there, into.artifacts()->Get(key));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> there, into.GetArtifact(key));
     if (there) return true;
   }
   for (const WholeStore& each : stores) {
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, ReadCode(*each.store, key));
     if (!artifact) continue;
-    TUNEONCE_RETURN_IF_ERROR(into.artifacts()->Put(key, *artifact));
+    TUNEONCE_RETURN_IF_ERROR(into.PutArtifact(key, *artifact));
     return true;
   }
   return false;

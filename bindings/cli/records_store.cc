@@ -101,8 +101,8 @@ std::vector<std::string> RecordProblems(const WholeStore& whole) {
   return {};
 }
 
-Result<std::optional<Artifact>> ReadCode(AnyStore& store, const Fingerprint& key) {
-  Result<std::optional<Artifact>> artifact = store.artifacts()->Get(key);
+Result<std::optional<Artifact>> ReadCode(const AnyStore& store, const Fingerprint& key) {
+  Result<std::optional<Artifact>> artifact = store.GetArtifact(key);
   if (artifact.status().code() != StatusCode::kInternal) return artifact;  // SqliteStore's of a damaged file.
   NoteDamagedCode(store);
   return std::optional<Artifact>();

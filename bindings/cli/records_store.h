@@ -35,7 +35,7 @@ Result<WholeStore> ReadWhole(const std::string& path);
 std::vector<std::string> RecordProblems(const WholeStore& whole);
 
 /// The code under `key`; none where it is damaged. Damage of the file is noted once for each store.
-Result<std::optional<Artifact>> ReadCode(AnyStore& store, const Fingerprint& key);
+Result<std::optional<Artifact>> ReadCode(const AnyStore& store, const Fingerprint& key);
 
 /// "vector_add  N=4096  NVIDIA H200, driver 13.0".
 std::string KeyLine(const TuningKey& key);

@@ -19,7 +19,6 @@
 #include "tune_many.h"
 #include "tune_shapes.h"
 #include "tune_store.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/report.h"

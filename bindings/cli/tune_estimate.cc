@@ -11,13 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/environment.h"
-#include "compile/compile_cached.h"
 #include "compile/compile_slots.h"
 #include "launch/call_binder.h"
 #include "output.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_inputs.h"
 #include "search/candidate.h"
+#include "shared/compile_cached.h"
 #include "tuneonce/context.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
@@ -127,13 +127,10 @@ class Estimator {
     if (!toolchain.ok()) return;
     Result<Fingerprint> key = (*toolchain)->ArtifactKey(first.source, first.hints, target_);
     if (!key.ok() || !artifacts_.insert({key->high, key->low}).second) return;
-    ArtifactCache* cache = policy_.store->artifacts();
-    if (cache != nullptr) {
-      if (std::optional<Artifact> found = FindCurrent(*cache, *key)) {
-        seen_seconds_ += found->seconds;
-        ++num_seen_;
-        return;
-      }
+    if (std::optional<Artifact> found = FindCurrent(*policy_.store, *key)) {
+      seen_seconds_ += found->seconds;
+      ++num_seen_;
+      return;
     }
     ++estimate->num_compiles;
     estimate->compile_seconds += num_seen_ > 0 ? seen_seconds_ / num_seen_ : UsualSeconds(first.source.kind);

@@ -59,7 +59,7 @@ struct Artifact {
   /// Fingerprint of the code, its constants, resources and launch metadata, without debug and line sections, notes and
   /// names. Two artifacts with the same code fingerprint have the same results and speed.
   Fingerprint code_fingerprint;
-  /// The key under which an ArtifactCache keeps the artifact, or zero if it cannot be cached. The key is not part of
+  /// The key under which a RecordStore keeps the artifact, or zero if it cannot be stored. The key is not part of
   /// the encoded form.
   Fingerprint key;
 };

@@ -36,8 +36,8 @@ struct AutotunePolicy {
   Mode mode = Mode::kTuneOnMiss;
   /// Options of the searches that misses start. They have SearchOptions' defaults, except that `quiet` is true.
   SearchOptions search = QuietSearch();
-  /// Where records are stored. The winners' artifacts are stored there too, if the store keeps artifacts and
-  /// `search.compile.cache` is null. Null (default): the store of `search.runtime`, which is the user's file on disk.
+  /// Where records are stored, and artifacts too if `search.compile.cache` is null. Null (default): the store of
+  /// `search.runtime`, which is the user's file on disk.
   std::shared_ptr<RecordStore> store;
   /// The weakest match of a stored record that is used without a search. Default kExact. kOtherDriver keeps selected
   /// configs across driver updates. kOtherDevice accepts a record of any device, for a fleet that ships one.

@@ -4,11 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 namespace tuneonce {
 inline namespace v0 {
 
-class ArtifactCache;
+class RecordStore;
 
 /// How long a caller waits for a compiler or for a lease.
 struct WaitLimits {
@@ -34,8 +35,9 @@ struct CompileOptions {
   /// Time limit for all candidates together, in milliseconds from the start. Candidates that are not compiled by then
   /// fail. Default 0: no limit.
   int total_timeout_ms = 0;
-  /// The cache for artifacts. Null (default): Runtime::artifacts().
-  ArtifactCache* cache = nullptr;
+  /// The store whose artifacts are used and to which compiled artifacts are added. Null (default):
+  /// AutotunePolicy::store for a TunedKernel, otherwise Runtime::memory_store().
+  std::shared_ptr<RecordStore> cache;
   /// All compiles stop soon after the pointee becomes true. Null (default): they cannot be stopped this way.
   const std::atomic<bool>* cancelled = nullptr;
   /// All compiles stop when this function returns true. It is called every 10 ms on the thread that waits for compiles.

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tuneonce/artifact_cache.h"
+#include "tuneonce/artifact.h"
+#include "tuneonce/compile_options.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
@@ -86,10 +88,13 @@ struct StoreReport {
   bool are_records_whole = true;
 };
 
-/// The right to tune one key, held until the last copy is destroyed. Any thread may hold or release it.
+/// The right to tune one key or to compile one artifact, held until the last copy is destroyed. Any thread may hold or
+/// release it.
 using TuningLease = std::shared_ptr<void>;
 
-/// Keeps tuning records. Thread rule: any thread may call all functions.
+/// Keeps tuning records by their TuningKey, and artifacts (the compiled code that records name) by their
+/// Toolchain::ArtifactKey. A host's own store that has no place for code can pass the calls for artifacts to a store
+/// from MakeMemoryStore. Thread rule: any thread may call all functions.
 class TUNEONCE_API RecordStore {
  public:
   RecordStore();
@@ -111,9 +116,19 @@ class TUNEONCE_API RecordStore {
   /// Waits until no other process that shares this store tunes `key`, and blocks others while the lease lives. Call
   /// Lookup again after it. Null: the store is not shared. Errors: DeadlineExceeded if another process still tunes the
   /// key after `limits.timeout_ms` (0: check once); Cancelled; Unavailable, soon, if the store cannot lock out others.
-  virtual Result<TuningLease> Lease(const TuningKey& /*key*/, const WaitLimits& /*limits*/) { return TuningLease(); }
-  /// Returns the store's artifact cache, or null if it keeps no artifacts.
-  virtual ArtifactCache* artifacts() { return nullptr; }
+  virtual Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) = 0;
+
+  /// Returns the artifact for `key`, or nothing if the store does not have it. An artifact that is damaged counts as
+  /// missing and is removed. Errors: the store cannot be read.
+  virtual Result<std::optional<Artifact>> GetArtifact(const Fingerprint& key) const = 0;
+  /// Adds an artifact, replaces one with the same key, and removes the least recently used ones when the store is full.
+  /// The others stay if it fails. Errors: ResourceExhausted if the artifact is larger than the store's limit; the store
+  /// cannot be written.
+  virtual Status PutArtifact(const Fingerprint& key, const Artifact& artifact) = 0;
+  /// Waits until no other thread, and no other process that shares this store, compiles the artifact, and blocks them
+  /// while the lease lives. Call GetArtifact again after it, because the previous holder may have put the artifact.
+  /// Null: nothing is locked. Errors: as Lease.
+  virtual Result<TuningLease> LeaseArtifact(const Fingerprint& key, const WaitLimits& limits) = 0;
 
   /// Returns true the first time that it is called with this text, so that a warning about a failing store is logged
   /// once and not for each key of each kernel. It remembers 100 texts, and returns true each time for further ones.
@@ -125,9 +140,8 @@ class TUNEONCE_API RecordStore {
 };
 
 /// Makes a store that layers the user's store over stores that an application ships. A lookup returns the best match of
-/// all layers, and that of the upper layer if several fit equally (RecordLookup::Improve). Writes go to the user's
-/// store. Code of all layers is used. If the user's store keeps no code, compiled code is kept in memory. `shipped` is
-/// in order, the uppermost first.
+/// all layers, and that of the upper layer if several fit equally (RecordLookup::Improve). An artifact is that of the
+/// uppermost layer that has it. Writes go to the user's store. `shipped` is in order, the uppermost first.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
                                                            std::vector<std::shared_ptr<RecordStore>> shipped);
 
@@ -150,8 +164,9 @@ struct FleetUse {
 TUNEONCE_API std::shared_ptr<RecordStore> MakeFleetStore(std::shared_ptr<RecordStore> machine,
                                                          std::shared_ptr<RecordStore> fleet, FleetUse use = {});
 
-/// Makes a store in this process's memory, whose records are lost with its last owner.
-TUNEONCE_API std::shared_ptr<RecordStore> MakeMemoryStore();
+/// Makes a store in this process's memory, whose contents are lost with its last owner. It keeps all records, and at
+/// most `max_artifact_bytes` bytes of artifacts. The default of 256 MiB holds thousands of cubins.
+TUNEONCE_API std::shared_ptr<RecordStore> MakeMemoryStore(std::int64_t max_artifact_bytes = std::int64_t{256} << 20);
 
 }  // namespace v0
 }  // namespace tuneonce

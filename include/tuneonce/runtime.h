@@ -13,7 +13,6 @@
 namespace tuneonce {
 inline namespace v0 {
 
-class ArtifactCache;
 class CompileSlots;  // Opaque to hosts, as Cupti, Environment, IdleWorkers and ShapeLog.
 class Cupti;
 class Device;
@@ -45,8 +44,6 @@ struct RuntimeOptions {
   /// (TUNEONCE_STORE, else in XDG_CACHE_HOME or HOME), which is opened when it is first needed, or memory if that
   /// fails.
   std::shared_ptr<RecordStore> store;
-  /// The artifact cache of searches that have none of their own. Null (default): memory.
-  std::shared_ptr<ArtifactCache> artifacts;
   /// Receives the log lines of the levels that TUNEONCE_LOG (warn, info, debug) enables; by default only warnings. A
   /// line is printable text without line breaks. The function is called on the thread that logs, and several threads
   /// may call it at once. The thread waits for it, and so do threads that wait for a search on that thread, so a slow
@@ -56,7 +53,7 @@ struct RuntimeOptions {
 };
 
 /// The state that searches and kernels of a process share: the environment as it was read once, compilers, the limit of
-/// compiles at a time, the default store, an artifact cache, CUPTI, the log and the trace. Most programs use
+/// compiles at a time, the default store, a store in memory, CUPTI, the log and the trace. Most programs use
 /// Runtime::Default() implicitly. Two Runtimes share only what belongs to the machine: loaded drivers and compiler
 /// libraries, one lock per device, so that two searches never measure each other's kernels, and the ownership of CUPTI,
 /// which one owner per process can have.
@@ -85,12 +82,11 @@ class TUNEONCE_API Runtime {
 
   /// Returns the compilers.
   const ToolchainSet& toolchains() const;
-  /// Returns the cache for artifacts of searches that have no cache of their own.
-  ArtifactCache& artifacts() const;
   /// Returns the default store, which is opened at the first call. If it should be on disk and cannot be, the reason is
   /// logged as a warning.
   std::shared_ptr<RecordStore> store() const;
-  /// Returns this Runtime's store in memory, for kernels whose records need not be on disk (AutotunePolicy::store).
+  /// Returns this Runtime's store in memory. It keeps the artifacts of searches without a TunedKernel
+  /// (CompileOptions::cache), and suits kernels whose records need not be on disk (AutotunePolicy::store).
   std::shared_ptr<RecordStore> memory_store() const;
   /// Returns how often searches and kernels ran a compiler, failed compiles included. Cached and precompiled code does
   /// not count.

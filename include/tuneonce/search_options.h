@@ -101,7 +101,7 @@ struct SearchOptions {
   double candidate_deadline_ms = 10000;
   /// Seed for the order of candidates within rounds. Default 1.
   std::uint64_t seed = 1;
-  /// Options of the compiles: how many run at a time, deadlines, and the artifact cache.
+  /// Options of the compiles: how many run at a time, deadlines, and the store of artifacts.
   CompileOptions compile;
   /// Ends the search with a Cancelled error soon after it becomes true. A running trial is finished first. Null
   /// (default): never.

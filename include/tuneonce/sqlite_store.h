@@ -47,7 +47,7 @@ struct SqliteStoreOptions {
 ///
 /// Thread rule: any thread. A store cannot be used after fork: in the child process every call returns an error, so
 /// open another one there.
-class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache {
+class TUNEONCE_API SqliteStore final : public RecordStore {
  public:
   /// Opens the store. It succeeds also while other processes lock the file. Errors: FailedPrecondition (permissions,
   /// owner, symbolic link, a network file system, a file that is not a store or was written by a newer version),
@@ -75,11 +75,10 @@ class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache 
   Result<std::vector<TuningRecord>> List() const override;
   Status Remove(const TuningKey& key) override;
   Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override;
-  ArtifactCache* artifacts() override { return this; }
 
-  Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
-  Status Put(const Fingerprint& key, const Artifact& artifact) override;
-  Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
+  Result<std::optional<Artifact>> GetArtifact(const Fingerprint& key) const override;
+  Status PutArtifact(const Fingerprint& key, const Artifact& artifact) override;
+  Result<TuningLease> LeaseArtifact(const Fingerprint& key, const WaitLimits& limits) override;
 
   /// Returns the keys of all artifacts, damaged ones included. Errors: the store cannot be read.
   Result<std::vector<Fingerprint>> ArtifactKeys() const;

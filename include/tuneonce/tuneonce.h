@@ -6,7 +6,6 @@
 #include "tuneonce/api.h"
 #include "tuneonce/argument.h"
 #include "tuneonce/artifact.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"

@@ -101,7 +101,7 @@ struct CandidateOutcome {
   Measurement measurement;
   Geometry geometry;
   ResourceUse resources;
-  /// The key of its code in an ArtifactCache (Artifact::key). Zero if the code is not kept.
+  /// The key of its code in a RecordStore (Artifact::key). Zero if the code is not kept.
   Fingerprint artifact;
   std::string toolchain;  ///< The toolchain that compiled it, with its version (Artifact::toolchain).
   /// Whether it may be as fast as the fastest candidate. False if it is certainly slower by more than 1 %.

@@ -6,8 +6,9 @@
 
 #include "base/mutex.h"
 #include "tuneonce/api.h"
-#include "tuneonce/artifact_cache.h"
+#include "tuneonce/compile_options.h"
 #include "tuneonce/fingerprint.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -15,8 +16,8 @@ inline namespace v0 {
 /// A mutual exclusion per key among this process's threads. Different keys do not wait for each other.
 class TUNEONCE_API KeyedLock {
  public:
-  /// Errors: DeadlineExceeded, Cancelled.
-  Result<ArtifactLease> Acquire(const Fingerprint& key, const WaitLimits& limits);
+  /// Waits for `key`, and holds it until the last copy of the result is destroyed. Errors: DeadlineExceeded, Cancelled.
+  Result<std::shared_ptr<void>> Acquire(const Fingerprint& key, const WaitLimits& limits);
 
  private:
   struct State {

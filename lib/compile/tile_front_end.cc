@@ -186,7 +186,8 @@ Result<std::shared_ptr<const LoweredTileKernel>> TileFrontEnd::Lower(const Kerne
   for (;;) {
     if (std::shared_ptr<const LoweredTileKernel> found = Find(request.key)) return found;
     const bool is_alone = IsAlone(request);
-    TUNEONCE_ASSIGN_OR_RETURN(ArtifactLease lease, running_.Acquire(is_alone ? request.key : request.batch, limits));
+    TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<void> lease,
+                              running_.Acquire(is_alone ? request.key : request.batch, limits));
     if (std::shared_ptr<const LoweredTileKernel> found = Find(request.key)) return found;
     TUNEONCE_RETURN_IF_ERROR(FailureOf(request));
     if (is_alone != IsAlone(request)) continue;  // Its shared run failed meanwhile, or it is no longer announced.

@@ -98,7 +98,7 @@ Result<std::string> Toolbox::VersionOf(const std::vector<std::string>& command) 
   if (std::optional<std::string> version = state_->Find(tool)) return *std::move(version);
   WaitLimits limits;
   limits.timeout_ms = kVersionTimeoutMs;
-  Result<ArtifactLease> lease = state_->asking.Acquire(tool, limits);
+  Result<std::shared_ptr<void>> lease = state_->asking.Acquire(tool, limits);
   if (!lease.ok()) return lease.status().WithPrefix(absl::StrCat(command[0], " --version"));
   if (std::optional<std::string> version = state_->Find(tool)) return *std::move(version);
   TUNEONCE_ASSIGN_OR_RETURN(std::string version, AskVersion(*this, command));

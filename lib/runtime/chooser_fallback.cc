@@ -105,8 +105,8 @@ Result<const HitTable::Entry*> Chooser::LoadFallback(const BoundCall& bound, con
 std::shared_ptr<const LoadedKernel> Chooser::LoadStoredFallback(const ReadyKeys::DeviceState& device,
                                                                 const Config& config, const BoundCall& call,
                                                                 VariantSet left_out) {
-  // Another kernel's code is not this one's; and without artifacts nothing is to be had.
-  if (!to_.policy.selection_group.empty() || to_.policy.store->artifacts() == nullptr) return nullptr;
+  // Another kernel's code is not this one's.
+  if (!to_.policy.selection_group.empty()) return nullptr;
   Result<KeyInStore> in_store = Identify(device, call, left_out);
   if (!in_store.ok()) return nullptr;
   Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);

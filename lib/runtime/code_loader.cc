@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "compile/compile_cached.h"
-#include "compile/compile_pool.h"
 #include "search/candidate.h"
 #include "search/candidate_identity.h"
-#include "tuneonce/artifact_cache.h"
+#include "shared/compile_cached.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
@@ -39,13 +38,10 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   CompiledJob compiled = *pool.Next();
   if (!compiled.artifact.ok() && planned.ends_with_callable()) return planned.alternatives.back();
   if (!compiled.artifact.ok() && !may_compile) {
-    const bool store_keeps_code = policy_.store->artifacts() != nullptr;
     return compiled.artifact.status().WithPrefix(
-        "kernel '" + definition_->name() + "': AutotunePolicy::Mode::kStoredOnly compiles nothing, and the store " +
-        (store_keeps_code
-             ? "has no code for {" + config.ToString() + "}: use a store in which this config was warmed up"
-             : "keeps no code: use a SqliteStore in which {" + config.ToString() + "} was warmed up") +
-        ", or use another mode");
+        "kernel '" + definition_->name() +
+        "': AutotunePolicy::Mode::kStoredOnly compiles nothing, and the store has no code for {" + config.ToString() +
+        "}: use a store in which this config was warmed up, or use another mode");
   }
   Candidate& candidate = planned.alternatives[compiled.alternative];
   TUNEONCE_ASSIGN_OR_RETURN(candidate.artifact, std::move(compiled.artifact));
@@ -93,14 +89,13 @@ std::string CodeLoader::VariantOf(const std::string& preferred, const Config& co
 
 std::optional<Candidate> CodeLoader::Stored(const Fingerprint& artifact_key, const std::string& variant,
                                             const Config& config, const BoundCall& call) const {
-  ArtifactCache* artifacts = policy_.store->artifacts();
-  if (artifacts == nullptr || artifact_key == Fingerprint()) return std::nullopt;
+  if (artifact_key == Fingerprint()) return std::nullopt;
   Result<PlannedConfig> planned =
       PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile);
   if (!planned.ok()) return std::nullopt;
   for (Candidate& candidate : planned->alternatives) {
     if (candidate.variant->name != variant) continue;
-    std::optional<Artifact> artifact = FindCurrent(*artifacts, artifact_key);
+    std::optional<Artifact> artifact = FindCurrent(*policy_.store, artifact_key);
     if (!artifact) return std::nullopt;
     candidate.artifact = *std::move(artifact);
     return std::move(candidate);

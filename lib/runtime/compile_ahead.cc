@@ -22,7 +22,7 @@ void CompileAhead::Start(const Target& target, const CompileOptions& options) {
     std::move(of_runtime.candidates.begin(), of_runtime.candidates.end(), std::back_inserter(all));
     num_jobs_ += static_cast<int>(all.size());
     CompileOptions of_pool = options;
-    of_pool.cache = &runtime->artifacts();  // Unused, because each job has its own cache.
+    of_pool.cache = runtime->memory_store();  // Unused, because each job has its own cache.
     pools_.emplace_back(runtime->compile_slots(), runtime->toolchains(), target, std::move(all), of_pool,
                         CompilePool::Order::kAsGiven, &runtime->trace());
   }

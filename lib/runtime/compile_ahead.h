@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "compile/compile_pool.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/compile_options.h"
 #include "tuneonce/progress.h"
 #include "tuneonce/runtime.h"

@@ -140,7 +140,7 @@ Result<std::string> RankedKeys::Find(std::size_t place, const Agreement& agreeme
   if (!agreement.HasRecord(place)) TUNEONCE_RETURN_IF_ERROR(Search(entry, beat));
   const TuningRecord& record = *entry.contribution.record;
   if (policy_.exchange_code) {
-    ArtifactCache& cache = *entry.key.impl->policy.search.compile.cache;
+    RecordStore& cache = *entry.key.impl->policy.search.compile.cache;
     (void)PublishCode(*policy_.group, cache, record.best.artifact);
     if (record.baseline) (void)PublishCode(*policy_.group, cache, record.baseline->artifact);
   }
@@ -149,7 +149,7 @@ Result<std::string> RankedKeys::Find(std::size_t place, const Agreement& agreeme
 
 void RankedKeys::FetchCodeOf(const Entry& entry) {
   const TuningRecord& record = *entry.contribution.record;
-  ArtifactCache& cache = *entry.key.impl->policy.search.compile.cache;
+  RecordStore& cache = *entry.key.impl->policy.search.compile.cache;
   (void)FetchCode(*policy_.group, cache, record.best.artifact);
   if (record.baseline) (void)FetchCode(*policy_.group, cache, record.baseline->artifact);
 }

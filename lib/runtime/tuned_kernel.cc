@@ -15,7 +15,6 @@
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/shipped_selections.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
@@ -51,13 +50,9 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> kernel_definitio
           given_policy.store = StoreOverShipped(std::move(given_policy.store), shipped, given_policy.min_match);
         }
         given_policy.store = std::make_shared<GuardedStore>(std::move(given_policy.store), &shared_runtime.trace());
-        if (ArtifactCache* given = given_policy.search.compile.cache; given != nullptr) {
-          given_policy.search.compile.cache = &given_cache.emplace(*given, &shared_runtime.trace());
-        }
-        if (given_policy.search.compile.cache == nullptr)
-          given_policy.search.compile.cache = given_policy.store->artifacts();
-        if (given_policy.search.compile.cache == nullptr)
-          given_policy.search.compile.cache = &shared_runtime.artifacts();
+        std::shared_ptr<RecordStore>& cache = given_policy.search.compile.cache;
+        cache = cache == nullptr ? given_policy.store
+                                 : std::make_shared<GuardedStore>(std::move(cache), &shared_runtime.trace());
         return std::move(given_policy);
       }()),
       is_baseline_only(policy.mode == AutotunePolicy::Mode::kFallbackOnly),

@@ -67,7 +67,6 @@ struct TunedKernel::Impl {
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
-  std::optional<GuardedArtifactCache> given_cache;  // Wraps the policy's cache, if it names one.
   const AutotunePolicy policy;  // Its observer, and the runtime and cache of its search, are never null.
   const bool is_baseline_only;
   const CallBinder binder;

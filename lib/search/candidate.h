@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "compile/compile_pool.h"
 #include "cuda/library.h"
 #include "launch/assumption.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
 #include "launch/variant_set.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/artifact.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"

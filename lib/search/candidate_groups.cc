@@ -65,7 +65,7 @@ void CandidateGroups::Take(CompiledJob compiled, std::size_t index) {
   SayAt(runtime_, LogLevel::kDebug, [&] {
     std::string config = absl::StrCat(kernel_, " {", planned.config.ToString(), "}: ");
     if (!compiled.artifact.ok()) return absl::StrCat(config, "not compiled: ", compiled.artifact.status().message());
-    return compiled.from_cache ? config + "found in the artifact cache"
+    return compiled.from_cache ? config + "found in the store"
                                : absl::StrCat(config, "compiled in ", compiled.artifact->seconds, " s");
   });
   // Whether any way to build it failed for a transient reason.

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "compile/compile_pool.h"
 #include "search/candidate_runner.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
 

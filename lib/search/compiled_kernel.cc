@@ -2,13 +2,12 @@
 
 #include <utility>
 
-#include "compile/compile_pool.h"
 #include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/library.h"
 #include "launch/launch.h"
 #include "search/candidate.h"
-#include "tuneonce/artifact_cache.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 
@@ -36,7 +35,7 @@ Result<CompiledKernel> CompiledKernel::Create(const Device& device, const Kernel
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, current.Identity());
   const Runtime& used = *Runtime::OrDefault(runtime);
   CompileOptions options;
-  options.cache = &used.artifacts();
+  options.cache = used.memory_store();
   CompileJob job;
   job.alternatives.push_back(CompileJob::Alternative{source, hints});
   CompilePool pool(used.compile_slots(), used.toolchains(), Target::Of(identity), {std::move(job)}, options);

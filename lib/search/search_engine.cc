@@ -12,9 +12,9 @@
 #include "base/callback.h"
 #include "base/mutex.h"
 #include "base/span.h"
-#include "compile/compile_pool.h"
 #include "measure/race.h"
 #include "search/search_call.h"
+#include "shared/compile_pool.h"
 #include "shared/log.h"
 #include "tuneonce/progress.h"
 #include "tuneonce/search_options.h"
@@ -150,7 +150,7 @@ CompileOptions SearchEngine::OptionsToCompile() const {
   CompileOptions compile = options_.compile;
   if (options_.cancelled != nullptr) compile.cancelled = options_.cancelled;
   if (options_.interrupted) compile.interrupted = options_.interrupted;
-  if (compile.cache == nullptr) compile.cache = &runtime_.artifacts();
+  if (compile.cache == nullptr) compile.cache = runtime_.memory_store();
   return compile;
 }
 

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "compile/compile_pool.h"
 #include "measure/race.h"
 #include "search/candidate_groups.h"
 #include "search/candidate_runner.h"
 #include "search/finalist_checks.h"
 #include "search/search_call.h"
 #include "search/search_progress.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/progress.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"

@@ -16,7 +16,6 @@
 #include "shared/shape_log.h"
 #include "store/default_store.h"
 #include "store/memory_store.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/timer.h"
@@ -43,8 +42,6 @@ struct Runtime::Impl {
                        ? std::move(options.toolchains)
                        : std::make_shared<const ToolchainSet>(BuiltInToolchains(environment))),
         compile_slots(options.compile_workers > 0 ? options.compile_workers : environment.compile_workers),
-        artifacts(options.artifacts != nullptr ? std::move(options.artifacts)
-                                               : std::make_shared<MemoryArtifactCache>()),
         cupti(environment),
         log(LevelNamed(environment.log), std::move(options.log)),
         shape_log(environment.record_shapes.empty() ? nullptr
@@ -57,7 +54,6 @@ struct Runtime::Impl {
   const Environment environment;
   const std::shared_ptr<const ToolchainSet> toolchains;
   CompileSlots compile_slots;
-  const std::shared_ptr<ArtifactCache> artifacts;
   const Cupti cupti;
   tuneonce::Log log;
   Trace trace;
@@ -99,8 +95,6 @@ Result<Device> Runtime::OpenDevice(const std::string& name) const {
 
 const ToolchainSet& Runtime::toolchains() const { return *impl_->toolchains; }
 std::int64_t Runtime::num_compiles() const { return impl_->compile_slots.num_compiles(); }
-
-ArtifactCache& Runtime::artifacts() const { return *impl_->artifacts; }
 
 std::shared_ptr<RecordStore> Runtime::store() const {
   std::string warning;

@@ -28,11 +28,7 @@ bool IsHeld(const Result<TuningLease>& lease) { return lease.ok() && lease->use_
 }  // namespace
 
 FleetStore::FleetStore(std::shared_ptr<RecordStore> machine, std::shared_ptr<RecordStore> fleet, FleetUse use)
-    : machine_(std::move(machine)),
-      fleet_(std::move(fleet)),
-      use_(std::move(use)),
-      near_code_(machine_->artifacts()),
-      far_code_(fleet_->artifacts()) {}
+    : machine_(std::move(machine)), fleet_(std::move(fleet)), use_(std::move(use)) {}
 
 Result<RecordLookup> FleetStore::Lookup(const TuningKey& key) const {
   Result<RecordLookup> near = machine_->Lookup(key);
@@ -76,23 +72,23 @@ Status FleetStore::SendUp(const TuningRecord& record) const {
   if (sent.ok() && record.baseline) sent = SendCodeUp(record.baseline->artifact);
   if (sent.ok()) sent = fleet_->Put(record);
   if (MayPass(sent)) {
-    (void)unsent_.Put(record);
+    (void)kept_.Put(record);
   } else {
-    (void)unsent_.Remove(record.key);
+    (void)kept_.Remove(record.key);
   }
   return sent;
 }
 
 Status FleetStore::SendCodeUp(const Fingerprint& key) const {
-  if (far_code_ == nullptr || key == Fingerprint()) return Status();
+  if (key == Fingerprint()) return Status();
   Result<std::optional<Artifact>> code = NearCode(key);
   // Artifacts that the machine does not have are written by the process that compiles them.
-  return code.ok() && *code ? far_code_->Put(key, **code) : Status();
+  return code.ok() && *code ? fleet_->PutArtifact(key, **code) : Status();
 }
 
 void FleetStore::CatchUp() const {
   if (!use_.writes) return;
-  Result<std::vector<TuningRecord>> unsent = unsent_.List();
+  Result<std::vector<TuningRecord>> unsent = kept_.List();
   for (const TuningRecord& record : *unsent) {
     if (MayPass(SendUp(record))) return;
   }
@@ -113,7 +109,7 @@ Result<std::vector<TuningRecord>> FleetStore::List() const {
 
 Status FleetStore::Remove(const TuningKey& key) {
   TUNEONCE_RETURN_IF_ERROR(machine_->Remove(key));
-  (void)unsent_.Remove(key);
+  (void)kept_.Remove(key);
   return use_.writes ? fleet_->Remove(key) : Status();
 }
 
@@ -137,43 +133,35 @@ Result<TuningLease> FleetStore::Lease(const TuningKey& key, const WaitLimits& li
 }
 
 Result<std::optional<Artifact>> FleetStore::NearCode(const Fingerprint& key) const {
-  Result<std::optional<Artifact>> near = std::optional<Artifact>();
-  if (near_code_ != nullptr) near = near_code_->Get(key);
+  Result<std::optional<Artifact>> near = machine_->GetArtifact(key);
   if (near.ok() && *near) return near;
-  Result<std::optional<Artifact>> kept = kept_code_.Get(key);
+  Result<std::optional<Artifact>> kept = kept_.GetArtifact(key);
   return kept.ok() && *kept ? kept : near;
 }
 
 Status FleetStore::KeepCode(const Fingerprint& key, const Artifact& artifact) const {
-  if (near_code_ != nullptr) {
-    const Status near = near_code_->Put(key, artifact);
-    if (near.ok()) return near;
-    // A store that is for reading only does its part.
-    if (near.code() != StatusCode::kFailedPrecondition) Say(near);
-  }
-  return kept_code_.Put(key, artifact);
+  const Status near = machine_->PutArtifact(key, artifact);
+  if (near.ok()) return near;
+  // A store that is for reading only does its part.
+  if (near.code() != StatusCode::kFailedPrecondition) Say(near);
+  return kept_.PutArtifact(key, artifact);
 }
 
-Result<std::optional<Artifact>> FleetStore::Get(const Fingerprint& key) {
+Result<std::optional<Artifact>> FleetStore::GetArtifact(const Fingerprint& key) const {
   Result<std::optional<Artifact>> near = NearCode(key);
-  if (far_code_ == nullptr || (near.ok() && *near)) return near;
-  Result<std::optional<Artifact>> far = far_code_->Get(key);
+  if (near.ok() && *near) return near;
+  Result<std::optional<Artifact>> far = fleet_->GetArtifact(key);
   if (!far.ok()) {
     Say(far.status());
-    return near;  // The artifact exists, so the fleet need not be asked.
+    return near;  // A fleet that does not answer costs a compile at most.
   }
   if (*far) Say(KeepCode(key, **far));
   return far;
 }
 
-Status FleetStore::Put(const Fingerprint& key, const Artifact& artifact) { return KeepCode(key, artifact); }
-
-Result<ArtifactLease> FleetStore::Lease(const Fingerprint& key, const WaitLimits& limits) {
-  if (near_code_ != nullptr) {
-    Result<ArtifactLease> near = near_code_->Lease(key, limits);
-    if (near.status().code() != StatusCode::kUnavailable) return near;
-  }
-  return kept_code_.Lease(key, limits);
+Result<TuningLease> FleetStore::LeaseArtifact(const Fingerprint& key, const WaitLimits& limits) {
+  Result<TuningLease> near = machine_->LeaseArtifact(key, limits);
+  return near.status().code() == StatusCode::kUnavailable ? kept_.LeaseArtifact(key, limits) : near;
 }
 
 void FleetStore::Say(const Status& status) const {

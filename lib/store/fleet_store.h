@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "store/memory_store.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// A machine's store over its fleet's: see MakeFleetStore. Thread rule: any thread.
-class FleetStore final : public RecordStore, public ArtifactCache {
+class FleetStore final : public RecordStore {
  public:
   FleetStore(std::shared_ptr<RecordStore> machine, std::shared_ptr<RecordStore> fleet, FleetUse use);
 
@@ -24,12 +23,14 @@ class FleetStore final : public RecordStore, public ArtifactCache {
   Result<std::vector<TuningRecord>> List() const override;
   Status Remove(const TuningKey& key) override;
   Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override;
-  ArtifactCache* artifacts() override { return near_code_ != nullptr || far_code_ != nullptr ? this : nullptr; }
 
-  Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
-  /// Into the machine's store, or into this process's memory if that takes none: the fleet gets what a record names.
-  Status Put(const Fingerprint& key, const Artifact& artifact) override;
-  Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
+  /// Returns the machine's artifact, or copies the fleet's to the machine.
+  Result<std::optional<Artifact>> GetArtifact(const Fingerprint& key) const override;
+  /// Puts the artifact into the machine's store, or into this process's memory if that store refuses it. The fleet's
+  /// store gets only artifacts that a record names, with the record.
+  Status PutArtifact(const Fingerprint& key, const Artifact& artifact) override { return KeepCode(key, artifact); }
+  /// Leases from the machine's store, or among this process's threads if that store cannot lock.
+  Result<TuningLease> LeaseArtifact(const Fingerprint& key, const WaitLimits& limits) override;
 
  private:
   /// Returns the better of two lookups, and copies the fleet's exact record to the machine.
@@ -46,10 +47,7 @@ class FleetStore final : public RecordStore, public ArtifactCache {
 
   const std::shared_ptr<RecordStore> machine_, fleet_;
   const FleetUse use_;
-  ArtifactCache* const near_code_;  // May be null, both.
-  ArtifactCache* const far_code_;
-  mutable MemoryArtifactCache kept_code_;  // Artifacts that the machine's store does not keep.
-  mutable MemoryStore unsent_;
+  mutable MemoryStore kept_;  // Records that the fleet's store has yet to accept, artifacts that the machine's refused.
 };
 
 }  // namespace v0

@@ -50,7 +50,43 @@ Result<std::vector<TuningRecord>> MemoryStore::List() const {
   return records_;
 }
 
-std::shared_ptr<RecordStore> MakeMemoryStore() { return std::make_shared<MemoryStore>(); }
+Result<std::optional<Artifact>> MemoryStore::GetArtifact(const Fingerprint& key) const {
+  MutexLock lock(mutex_);
+  auto found = artifacts_.find(key);
+  if (found == artifacts_.end()) return std::optional<Artifact>();
+  Result<Artifact> artifact = DecodeArtifact(found->second.bytes);
+  if (!artifact.ok()) {
+    Drop(found);
+    return std::optional<Artifact>();
+  }
+  uses_.splice(uses_.begin(), uses_, found->second.use);
+  return std::optional<Artifact>(*std::move(artifact));
+}
+
+Status MemoryStore::PutArtifact(const Fingerprint& key, const Artifact& artifact) {
+  std::string encoded = EncodeArtifact(artifact);
+  const auto size = static_cast<std::int64_t>(encoded.size());
+  if (size > max_artifact_bytes_) {
+    return ResourceExhaustedError("an artifact of " + std::to_string(size) + " bytes is larger than the store's limit");
+  }
+  MutexLock lock(mutex_);
+  if (auto replaced = artifacts_.find(key); replaced != artifacts_.end()) Drop(replaced);
+  while (artifact_bytes_ + size > max_artifact_bytes_) Drop(artifacts_.find(uses_.back()));
+  uses_.push_front(key);
+  artifacts_.emplace(key, Encoded{std::move(encoded), uses_.begin()});
+  artifact_bytes_ += size;
+  return Status();
+}
+
+void MemoryStore::Drop(Artifacts::iterator artifact) const {
+  artifact_bytes_ -= static_cast<std::int64_t>(artifact->second.bytes.size());
+  uses_.erase(artifact->second.use);
+  artifacts_.erase(artifact);
+}
+
+std::shared_ptr<RecordStore> MakeMemoryStore(std::int64_t max_artifact_bytes) {
+  return std::make_shared<MemoryStore>(max_artifact_bytes);
+}
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -19,8 +19,8 @@ class ShippedUnderUser final : public LayeredStore {
       : LayeredStore(std::move(user), {std::move(shipped)}), weakest_(weakest) {}
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override {
-    Result<RecordLookup> users = layers_.front()->Lookup(key);
-    TUNEONCE_ASSIGN_OR_RETURN(RecordLookup shipped, layers_.back()->Lookup(key));
+    Result<RecordLookup> users = store_->Lookup(key);
+    TUNEONCE_ASSIGN_OR_RETURN(RecordLookup shipped, shipped_.front()->Lookup(key));
     if (!shipped.record || shipped.match > RecordMatch::kOtherDriver) return users;
     if (users.ok() && Serves(users->BestFor(weakest_), shipped)) return users;
     shipped.is_shipped = shipped.serves_any_driver = true;

@@ -119,20 +119,22 @@ Status SqliteStore::Remove(const TuningKey& key) {
   return impl_->records.Remove(key);
 }
 
-Result<std::optional<Artifact>> SqliteStore::Get(const Fingerprint& key) { return impl_->artifacts.Get(key); }
+Result<std::optional<Artifact>> SqliteStore::GetArtifact(const Fingerprint& key) const {
+  return impl_->artifacts.Get(key);
+}
 
-Status SqliteStore::Put(const Fingerprint& key, const Artifact& artifact) {
+Status SqliteStore::PutArtifact(const Fingerprint& key, const Artifact& artifact) {
   return impl_->artifacts.Put(key, artifact);
 }
 
 Result<TuningLease> SqliteStore::Lease(const TuningKey& key, const WaitLimits& limits) {
-  return Lease(FullKey(key), limits);
+  return LeaseArtifact(FullKey(key), limits);
 }
 
-Result<ArtifactLease> SqliteStore::Lease(const Fingerprint& key, const WaitLimits& limits) {
+Result<TuningLease> SqliteStore::LeaseArtifact(const Fingerprint& key, const WaitLimits& limits) {
   TUNEONCE_RETURN_IF_ERROR(impl_->connection.CheckOwner());
   auto start = std::chrono::steady_clock::now();
-  Result<ArtifactLease> among_threads = impl_->locks.Acquire(key, limits);
+  Result<TuningLease> among_threads = impl_->locks.Acquire(key, limits);
   if (among_threads.status().code() == StatusCode::kDeadlineExceeded) {
     return DeadlineExceededError("another thread is working on the same key and did not finish in time");
   }
@@ -143,8 +145,8 @@ Result<ArtifactLease> SqliteStore::Lease(const Fingerprint& key, const WaitLimit
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<void> among_processes,
                             LockKey(ResolveParents(impl_->options().path), key, left));
   // Both end together.
-  using Both = std::pair<ArtifactLease, std::shared_ptr<void>>;
-  return ArtifactLease(std::make_shared<Both>(*std::move(among_threads), std::move(among_processes)));
+  using Both = std::pair<TuningLease, std::shared_ptr<void>>;
+  return TuningLease(std::make_shared<Both>(*std::move(among_threads), std::move(among_processes)));
 }
 
 Result<StoreReport> SqliteStore::Verify() const {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "tuneonce/artifact_cache.h"
+#include "tuneonce/compile_options.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/result.h"
 

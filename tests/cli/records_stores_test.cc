@@ -34,8 +34,8 @@ class RecordsStoresTest : public RecordsTest {
   /// Record `word`, with its code and its baseline's.
   void Put(const std::string& path, const TuningRecord& record) {
     std::shared_ptr<SqliteStore> store = Open(path);
-    ASSERT_OK(store->Put(record.best.artifact, ArtifactOf(100 + record.best.artifact.low)));
-    ASSERT_OK(store->Put(record.baseline->artifact, ArtifactOf(50)));
+    ASSERT_OK(store->PutArtifact(record.best.artifact, ArtifactOf(100 + record.best.artifact.low)));
+    ASSERT_OK(store->PutArtifact(record.baseline->artifact, ArtifactOf(50)));
     ASSERT_OK(store->Put(record));
   }
   std::map<std::string, std::string> Contents(const std::string& folder) {
@@ -220,7 +220,8 @@ TEST_F(RecordsStoresTest, RecordsAreUsedWhereOnlyCodeIsDamagedAndOneLineSaysSo) 
   expect_note(note);
   EXPECT_EQ(Open(merged_, true)->List()->size(), 3u);
   EXPECT_TRUE(Open(merged_, true)->Verify()->problems.empty());
-  EXPECT_TRUE(Open(merged_, true)->Get(Record(3).best.artifact)->has_value()) << "code of the whole store comes along";
+  EXPECT_TRUE(Open(merged_, true)->GetArtifact(Record(3).best.artifact)->has_value())
+      << "code of the whole store comes along";
 
   EXPECT_EQ(JsonBehindNote({"records", "diff", store_, other_}, &note)["differences"].size(), 3u);
   expect_note(note);
@@ -316,7 +317,7 @@ TEST_F(RecordsStoresTest, DiffSaysWhatEachHasAndWhichSourcesAreOthers) {
 TEST_F(RecordsStoresTest, APackedStoreIsOneSmallFileWithTheCodeThatServes) {
   Put(store_, Record(1));
   Put(store_, Record(2, "there", 13000, "B300"));
-  ASSERT_OK(Open(store_)->Put(Fingerprint{77, 77}, ArtifactOf(200000)));  // Of a candidate that lost.
+  ASSERT_OK(Open(store_)->PutArtifact(Fingerprint{77, 77}, ArtifactOf(200000)));  // Of a candidate that lost.
   const std::string file = folder_.path() + "/share/tuned.db";
   ASSERT_EQ(mkdir((folder_.path() + "/share").c_str(), 0755), 0);
   nlohmann::json json = Json({"records", "pack", "--store", store_, "-o", file, "--device", "H200"});
@@ -325,7 +326,7 @@ TEST_F(RecordsStoresTest, APackedStoreIsOneSmallFileWithTheCodeThatServes) {
   EXPECT_EQ(json["without_code"], 0);
   std::shared_ptr<SqliteStore> packed = Open(file, /*read_only=*/true);
   EXPECT_EQ(EncodeRecord(*packed->Lookup(Record(1).key)->record), EncodeRecord(Record(1)));
-  EXPECT_EQ((*packed->Get(Record(1).best.artifact))->image, ArtifactOf(101).image);
+  EXPECT_EQ((*packed->GetArtifact(Record(1).best.artifact))->image, ArtifactOf(101).image);
   EXPECT_LT(ReadFile(file)->size(), 100000u);
   EXPECT_EQ(NamesIn(folder_.path() + "/share"), std::vector<std::string>{"tuned.db"});
   struct stat info {};
@@ -373,7 +374,8 @@ TEST_F(RecordsStoresTest, RecordsAndTheirCodeGoThroughAFileWithoutAnyLoss) {
   EXPECT_EQ(keys.size(), 2u);
   EXPECT_EQ(keys, *to->ArtifactKeys());
   for (const Fingerprint& key : keys) {
-    EXPECT_EQ(EncodeChecksummedArtifact(key, **from->Get(key)), EncodeChecksummedArtifact(key, **to->Get(key)));
+    EXPECT_EQ(EncodeChecksummedArtifact(key, **from->GetArtifact(key)),
+              EncodeChecksummedArtifact(key, **to->GetArtifact(key)));
   }
   const std::vector<TuningRecord> records = *from->List();
   EXPECT_EQ(records.size(), 2u);

@@ -1,4 +1,4 @@
-#include "compile/compile_pool.h"
+#include "shared/compile_pool.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -8,10 +8,11 @@
 #include <thread>
 
 #include "compile/compile_slots.h"
+#include "store/forwarding_store.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
@@ -80,10 +81,9 @@ class CompilePoolTest : public ::testing::Test {
   std::shared_ptr<ScriptedToolchain> scripted_ = std::make_shared<ScriptedToolchain>();
   CompileSlots slots_{4};
   ToolchainSet toolchains_{{scripted_}};
-  MemoryArtifactCache cache_;
   CompileOptions options_ = [this] {
     CompileOptions options;
-    options.cache = &cache_;
+    options.cache = MakeMemoryStore();
     options.num_workers = 1;
     return options;
   }();
@@ -188,7 +188,6 @@ TEST_F(CompilePoolTest, WhatNobodyCanSayTheOriginOfIsCompiledEachTime) {
   All({Job({"a"})});
   All({Job({"a"})});
   EXPECT_EQ(scripted_->compiled.size(), 2u);
-  EXPECT_EQ(cache_.bytes(), 0);
 }
 
 /// Throws wherever it is told to.
@@ -236,14 +235,12 @@ TEST_F(CompilePoolTest, AToolchainThatThrowsHasFailedToCompile) {
 }
 
 TEST_F(CompilePoolTest, ACacheThatThrowsFailsTheCandidateAlone) {
-  struct ThrowingCache final : ArtifactCache {
-    Result<std::optional<Artifact>> Get(const Fingerprint&) override { throw std::bad_alloc(); }
-    Status Put(const Fingerprint&, const Artifact&) override { return Status(); }
-    Result<ArtifactLease> Lease(const Fingerprint&, const WaitLimits&) override { return ArtifactLease(); }
+  struct ThrowingCache final : ForwardingStore {
+    ThrowingCache() : ForwardingStore(MakeMemoryStore()) {}
+    Result<std::optional<Artifact>> GetArtifact(const Fingerprint&) const override { throw std::bad_alloc(); }
   };
   EXPECT_EQ(InChild([&] {
-              ThrowingCache cache;
-              options_.cache = &cache;
+              options_.cache = std::make_shared<ThrowingCache>();
               EXPECT_FALSE(All({Job({"a"})})[0].artifact.ok());
             }),
             0);
@@ -320,44 +317,6 @@ TEST(ArtifactTest, ComesBackWholeOrNotAtAll) {
     EXPECT_FALSE(DecodeArtifact(damaged).ok()) << i;
     EXPECT_FALSE(DecodeArtifact(bytes.substr(0, i)).ok()) << i;
   }
-}
-
-TEST(MemoryArtifactCacheTest, KeepsWhatWasUsedLastWithinItsSize) {
-  auto key = [](const char* name) { return Fingerprinter().Add(name).Finish(); };
-  auto sized = [](std::size_t bytes) {
-    Artifact artifact;
-    artifact.image = std::string(bytes, 'x');
-    return artifact;
-  };
-  MemoryArtifactCache cache(3000);
-  ASSERT_OK(cache.Put(key("a"), sized(1000)));
-  ASSERT_OK(cache.Put(key("b"), sized(1000)));
-  EXPECT_TRUE(cache.Get(key("a"))->has_value());
-  ASSERT_OK(cache.Put(key("c"), sized(1000)));
-  EXPECT_TRUE(cache.Get(key("a"))->has_value());
-  EXPECT_FALSE(cache.Get(key("b"))->has_value()) << "the least recently used goes";
-  EXPECT_LE(cache.bytes(), 3000);
-  EXPECT_ERROR(cache.Put(key("d"), sized(5000)), StatusCode::kResourceExhausted, "larger than the whole cache");
-  EXPECT_TRUE(cache.Get(key("a"))->has_value()) << "nothing else is lost";
-  ASSERT_OK(cache.Put(key("a"), sized(10)));
-  EXPECT_EQ((*cache.Get(key("a")))->image.size(), 10u);
-}
-
-TEST(MemoryArtifactCacheTest, ALeaseIsForOneUntilItEnds) {
-  MemoryArtifactCache cache;
-  Fingerprint key = Fingerprinter().Add("a").Finish();
-  WaitLimits limits;
-  limits.timeout_ms = 20;
-  Result<ArtifactLease> lease = cache.Lease(key, limits);
-  ASSERT_OK(lease);
-  EXPECT_EQ(cache.Lease(key, limits).status().code(), StatusCode::kDeadlineExceeded);
-  EXPECT_OK(cache.Lease(Fingerprinter().Add("b").Finish(), limits));
-  std::atomic<bool> cancelled{true};
-  limits.cancelled = &cancelled;
-  EXPECT_EQ(cache.Lease(key, limits).status().code(), StatusCode::kCancelled);
-  limits.cancelled = nullptr;
-  *lease = nullptr;
-  EXPECT_OK(cache.Lease(key, limits));
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "compile/compile_pool.h"
+#include "shared/compile_pool.h"
 #include "testing/expect_status.h"
-#include "tuneonce/artifact_cache.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
@@ -133,10 +133,9 @@ class SharedSlotsTest : public ::testing::Test {
   std::shared_ptr<GateToolchain> gate_ = std::make_shared<GateToolchain>();
   ToolchainSet toolchains_{{gate_}};
   CompileSlots slots_{2};
-  MemoryArtifactCache cache_;
   CompileOptions options_ = [this] {
     CompileOptions options;
-    options.cache = &cache_;
+    options.cache = MakeMemoryStore();
     return options;
   }();
 };

@@ -7,13 +7,13 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "compile/compile_pool.h"
 #include "compile/compile_slots.h"
+#include "shared/compile_pool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
 #include "testing/watched_toolchain.h"
-#include "tuneonce/artifact_cache.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 namespace {
@@ -30,10 +30,9 @@ Outcome CompileAll(const std::string& text, const std::string& folder, int num_c
   auto watched = std::make_shared<testing::WatchedToolchain>();
   const ToolchainSet toolchains({watched});
   CompileSlots slots(1);
-  MemoryArtifactCache cache;
   CompileOptions options;
   options.num_workers = 1;
-  options.cache = &cache;
+  options.cache = MakeMemoryStore();
   std::vector<CompileJob> jobs;
   for (int i = 0; i < num_configs; ++i) {
     KernelSource source = KernelSource::CpuCpp(text, "k");

@@ -20,16 +20,16 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "compile/compile_pool.h"
 #include "compile/compile_slots.h"
 #include "compile/find_worker.h"
 #include "compile/nvrtc_messages.h"
 #include "compile/nvrtc_toolchain.h"
 #include "compile/tile_cpp_toolchain.h"
+#include "shared/compile_pool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/artifact_cache.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 namespace {
@@ -171,9 +171,8 @@ TEST_F(NvrtcWorkerTest, ACrashIsTheFailureOfOneCandidateAndTheNextIsCompiled) {
   environment_.nvrtc = TUNEONCE_CACHING_NVRTC;
   ToolchainSet toolchains({std::make_shared<NvrtcToolchain>(testing::ToolsOf(environment_))});
   CompileSlots slots(1);
-  MemoryArtifactCache cache;
   CompileOptions options;
-  options.cache = &cache;
+  options.cache = MakeMemoryStore();
   std::vector<CompileJob> jobs(2);
   jobs[0].alternatives.push_back({KernelSource::CudaCpp("crash", "add"), Hints()});
   jobs[1].alternatives.push_back({KernelSource::CudaCpp("text", "add"), Hints()});

@@ -9,12 +9,12 @@
 #include "absl/strings/str_replace.h"
 #include "base/file.h"
 #include "compile/command_toolchain.h"
-#include "compile/compile_cached.h"
 #include "compile/nvrtc_toolchain.h"
+#include "shared/compile_cached.h"
+#include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/sqlite_store.h"
 
@@ -231,7 +231,7 @@ class ShadowedHeaderTest : public ::testing::Test {
   std::string folder_ = "/tmp/shadow test-XXXXXX";  // With a blank: rules quote it.
   CommandToolchain host_{kHostCompiler, testing::Tools()};
   NvrtcToolchain nvrtc_{testing::Tools()};
-  MemoryArtifactCache cache_;
+  MemoryStore cache_;
 };
 
 TEST_F(ShadowedHeaderTest, AHeaderThatAppearsIsNoticedByCpuCpp) {
@@ -418,7 +418,7 @@ TEST_F(ShadowedHeaderTest, AStoreKeepsWhatWasNotThere) {
   auto compile = [&] {
     Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
     EXPECT_OK(store);
-    return CompileCached(host_, *(*store)->artifacts(), HostSource("#include <value.h>", {"-I%/a", "-I%/b"}), Hints(),
+    return CompileCached(host_, **store, HostSource("#include <value.h>", {"-I%/a", "-I%/b"}), Hints(),
                          testing::CpuTarget(), WaitLimits(), &from_cache)
         ->code_fingerprint;
   };

@@ -7,12 +7,12 @@
 
 #include "base/file.h"
 #include "compile/command_toolchain.h"
-#include "compile/compile_cached.h"
 #include "compile/nvrtc_toolchain.h"
+#include "shared/compile_cached.h"
+#include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/sqlite_store.h"
 
@@ -51,7 +51,7 @@ class StaleHeaderTest : public ::testing::Test {
 
   std::string folder_ = "/tmp/header test-XXXXXX";  // With a blank: rules quote it.
   CommandToolchain host_{kHostCompiler, testing::Tools()};
-  MemoryArtifactCache cache_;
+  MemoryStore cache_;
 };
 
 TEST_F(StaleHeaderTest, AChangeCountsWhateverTheWayToTheHeader) {
@@ -227,8 +227,8 @@ TEST_F(StaleHeaderTest, NvrtcArtifactsOutliveTheProcessWithTheirHeaders) {
     Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
     EXPECT_OK(store);
     NvrtcToolchain nvrtc(testing::ToolsOf(Environment::Read()));
-    return CompileCached(nvrtc, *(*store)->artifacts(), KernelSource::FromFile(SourceKind::kCudaCpp, file, "k"),
-                         Hints(), testing::Sm(90), WaitLimits(), &from_cache);
+    return CompileCached(nvrtc, **store, KernelSource::FromFile(SourceKind::kCudaCpp, file, "k"), Hints(),
+                         testing::Sm(90), WaitLimits(), &from_cache);
   };
   Result<Artifact> first = compile(folder_ + "/k.cu");
   if (!first.ok()) GTEST_SKIP() << "NVRTC OR CUB IS NOT INSTALLED: " << first.status().message();

@@ -12,17 +12,18 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "compile/compile_cached.h"
-#include "compile/compile_pool.h"
 #include "compile/compile_slots.h"
 #include "compile/nvrtc_toolchain.h"
 #include "compile/tile_cpp_toolchain.h"
+#include "shared/compile_cached.h"
+#include "shared/compile_pool.h"
+#include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
@@ -119,7 +120,7 @@ std::int64_t RunsOfPool(const std::string& folder, int first_tile = 64) {
   CompileSlots slots(2);
   std::shared_ptr<SqliteStore> store = *SqliteStore::Open({folder + "/store.db"});
   CompileOptions options;
-  options.cache = store->artifacts();
+  options.cache = store;
   std::vector<CompileJob> jobs;
   for (int tile = first_tile; tile < 32 * first_tile; tile *= 2) {
     if (tile == 512) continue;  // It does not compile.
@@ -359,7 +360,7 @@ TEST_F(TileCppTest, AHeaderThatChangesInvalidatesWhatWasMadeOfIt) {
   age();
   KernelSource source = KernelSource::TileCpp(std::string("#include \"value.h\"\n") + kHinted, "ns::fill<int, 64>");
   source.Include(folder->path());
-  MemoryArtifactCache cache;
+  MemoryStore cache;
   bool from_cache = false;
   auto compile = [&] { return CompileCached(toolchain_, cache, source, Hints(), Sm(90), WaitLimits(), &from_cache); };
   Result<Artifact> first = compile();
@@ -412,9 +413,8 @@ TEST_F(TileCppTest, ARunIsCancelledAndEndsAtItsDeadlineBehindTheFrontEnd) {
 TEST_F(TileCppTest, APoolAnnouncesItsJobsAndPassesOverOneThatFails) {
   ToolchainSet toolchains({std::shared_ptr<const Toolchain>(&toolchain_, [](const Toolchain*) {})});
   CompileSlots slots(2);
-  MemoryArtifactCache cache;
   CompileOptions options;
-  options.cache = &cache;
+  options.cache = MakeMemoryStore();
   std::vector<CompileJob> jobs;
   for (int tile : {64, 128, 256, 512, 1024, 2048}) {
     for (int occupancy : {1, 4}) {
@@ -448,9 +448,8 @@ TEST_F(TileCppTest, BadCandidatesFailOneByOneAndTheOthersAreCompiled) {
   environment.tileiras = *tileiras;
   ToolchainSet toolchains({std::make_shared<TileCppToolchain>(testing::ToolsOf(environment))});
   CompileSlots slots(2);
-  MemoryArtifactCache cache;
   CompileOptions options;
-  options.cache = &cache;
+  options.cache = MakeMemoryStore();
   const std::vector<std::pair<KernelSource, std::string>> cases = {
       {Scale(64), ""},
       {KernelSource::TileCpp(std::string("#include \"my/none.h\"\n") + kScale, "scale<64>"),
@@ -507,9 +506,8 @@ TEST(TileCppToolsTest, APoolAnnouncesOnlyWhatTheCacheLacks) {
   auto toolchain = std::make_shared<AnnouncedToolchain>();
   ToolchainSet toolchains({toolchain});
   CompileSlots slots(1);
-  MemoryArtifactCache cache;
   CompileOptions options;
-  options.cache = &cache;
+  options.cache = MakeMemoryStore();
   auto compile = [&](const std::vector<std::string>& symbols) {
     std::vector<CompileJob> jobs;
     for (const std::string& symbol : symbols) {
@@ -528,9 +526,8 @@ TEST(TileCppToolsTest, APoolAnnouncesOnlyWhatTheCacheLacks) {
 TEST(TileCppToolsTest, AnAlternativeThatIsNotAcceptedIsPassedOver) {
   ToolchainSet toolchains({std::make_shared<AnnouncedToolchain>()});
   CompileSlots slots(1);
-  MemoryArtifactCache cache;
   CompileOptions options;
-  options.cache = &cache;
+  options.cache = MakeMemoryStore();
   auto refuse = [](const Artifact& artifact) { return InvalidArgumentError(artifact.symbol + " does not suit"); };
   for (bool has_second : {true, false}) {
     CompileJob job;
@@ -586,9 +583,8 @@ TEST_F(TileCppTest, APoolUsesTheNextVariantWhereTheFrontEndIsMissing) {
   ToolchainSet toolchains({std::make_shared<TileCppToolchain>(tools), std::make_shared<NvrtcToolchain>(tools)});
   if (!NvrtcToolchain(tools).Version().ok()) GTEST_SKIP() << "NVRTC IS NOT INSTALLED";
   CompileSlots slots(1);
-  MemoryArtifactCache cache;
   CompileOptions options;
-  options.cache = &cache;
+  options.cache = MakeMemoryStore();
   std::vector<CompileJob> jobs(1);
   jobs[0].alternatives.push_back({Scale(64), Hints()});
   jobs[0].alternatives.push_back(

@@ -49,7 +49,7 @@ Status MakeStore(const std::string& path, const Artifact& artifact) {
   where.path = path;
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(where));
   for (const TuningRecord& record : Records()) TUNEONCE_RETURN_IF_ERROR(store->Put(record));
-  return store->Put(Fingerprint{1, 2}, artifact);
+  return store->PutArtifact(Fingerprint{1, 2}, artifact);
 }
 
 /// What a worker's message is on the socket, behind the fuzzer's own first byte.

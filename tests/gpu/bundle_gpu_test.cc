@@ -13,8 +13,8 @@
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -29,10 +29,10 @@ struct KeepResult : AutotuneObserver {
 /// What one test compiled the others have, too.
 AutotunePolicy PolicyIn(const std::map<std::string, std::string>& environment,
                         std::shared_ptr<AutotuneObserver> observer) {
-  static MemoryArtifactCache artifacts;
+  static const std::shared_ptr<RecordStore> artifacts = MakeMemoryStore();
   AutotunePolicy policy;
   policy.search.runtime = testing::RuntimeIn(environment);
-  policy.search.compile.cache = &artifacts;
+  policy.search.compile.cache = artifacts;
   policy.store = std::make_shared<MemoryStore>();
   policy.observer = std::move(observer);
   return policy;

@@ -21,8 +21,8 @@
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -116,10 +116,11 @@ TemporaryFolder* TileCppGpuTest::folder_ = nullptr;
 bool IsTileCpp(const Config& config) { return *config.Find("backend") == AxisValue(std::string(kBackEnd)); }
 
 TEST_P(TileCppGpuTest, EveryConfigComputesWhatTheOtherVariantsAndTheFormulaDo) {
-  static MemoryArtifactCache artifacts;  // What one test compiled the others have, too.
+  static const std::shared_ptr<RecordStore> artifacts =
+      MakeMemoryStore();  // What one test compiled the others have, too.
   auto kept = std::make_shared<KeepResult>();
   AutotunePolicy policy;
-  policy.search.compile.cache = &artifacts;
+  policy.search.compile.cache = artifacts;
   policy.search.max_proposed = 0;  // All configs.
   policy.search.max_rounds = 1;
   policy.search.gpu_budget_ms = 60000;  // Each config is measured.

@@ -16,9 +16,9 @@
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/device_buffer.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -308,8 +308,7 @@ class BackendTest : public TileKernelsTest {
     definition.AddVariant(tile).AddVariant(by_ptx);
     tuned_.reset();
     policy_.store = std::make_shared<MemoryStore>();  // Or the search before would be remembered.
-    MemoryArtifactCache cache;
-    policy_.search.compile.cache = &cache;
+    policy_.search.compile.cache = MakeMemoryStore();
     TunedKernel kernel = *TunedKernel::Create(definition, policy_);
     TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream_->get(), x_.view(), y.view()));
     ExpectNear(y, expected_, kFloatTolerance);

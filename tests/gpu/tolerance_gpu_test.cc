@@ -10,8 +10,8 @@
 #include "store/memory_store.h"
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -32,11 +32,12 @@ class ToleranceGpuTest : public testing::GpuTest, public ::testing::WithParamInt
 
 TEST_P(ToleranceGpuTest, NoConfigIsIncorrectOnDataOfAnySeed) {
   constexpr unsigned kSeeds = 5;
-  static MemoryArtifactCache artifacts;  // What one test compiled the others have, too.
+  static const std::shared_ptr<RecordStore> artifacts =
+      MakeMemoryStore();  // What one test compiled the others have, too.
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     auto kept = std::make_shared<KeepResult>();
     AutotunePolicy policy;
-    policy.search.compile.cache = &artifacts;
+    policy.search.compile.cache = artifacts;
     policy.search.max_proposed = 0;  // All configs.
     policy.search.max_rounds = 1;
     policy.store = std::make_shared<MemoryStore>();

@@ -10,7 +10,7 @@ set(public_cuda context device device_buffer stream)
 set(public_definition argument code_assumption config dims families geometry grid hints kernel_definition kernel_source key parameters problem
   search_space target tensor_view tolerance)
 set(public_bundle bundle)
-set(public_compile artifact artifact_cache compile_options toolchain)
+set(public_compile artifact compile_options toolchain)
 set(public_measure timer trial)
 set(public_search compiled_kernel exhaustive_search progress search_options tuning_result)
 set(public_store record_store sqlite_store tuning_record)

@@ -13,10 +13,10 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "cli/run_cli.h"
-#include "compile/compile_pool.h"
 #include "launch/call_binder.h"
 #include "runtime/tuned_kernel_on.h"
 #include "search/candidate.h"
+#include "shared/compile_pool.h"
 #include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
 #include "store/shipped_selections.h"
@@ -417,7 +417,7 @@ TEST_F(PrecompiledBundleTest, ShippedTileCppIsServedFromItsCubinsWithoutNvrtcAnd
   }
   EXPECT_EQ(jobs.size(), 4u);
   CompileOptions options;
-  options.cache = &runtime->artifacts();
+  options.cache = runtime->memory_store();
   const testing::ProcessMonitor monitor;
   CompilePool pool(runtime->compile_slots(), runtime->toolchains(), testing::Sm(90), jobs, options);
   while (std::optional<CompiledJob> job = pool.Next()) {
@@ -477,7 +477,7 @@ __tile_global__ void scale(const float* __restrict__ x, float* __restrict__ y, f
       CompileJob job = CompileJobOf(*planned);
       RefuseUnsuitableCode(*planned, &job);
       CompileOptions options;
-      options.cache = &runtime->artifacts();
+      options.cache = runtime->memory_store();
       CompilePool pool(runtime->compile_slots(), runtime->toolchains(), target, {job}, options);
       const CompiledJob done = *pool.Next();
       if (n == 64) {

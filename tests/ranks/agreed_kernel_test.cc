@@ -202,10 +202,10 @@ TEST(AgreedKernelTest, ARankThatMayNotTuneIsNamedOrAllRunTheBaseline) {
     RankThreads ranks(2);
     auto code = MakeMemoryStore();  // That kStoredOnly has the baseline's.
     for (std::size_t i = 0; i < 2; ++i) ranks.policies[i].mode = each.modes[i];
-    for (AutotunePolicy& policy : ranks.policies) policy.search.compile.cache = code->artifacts();
+    for (AutotunePolicy& policy : ranks.policies) policy.search.compile.cache = code;
     RankThreads alone(1);
     alone.policies[0].ranks = RankPolicy();
-    alone.policies[0].search.compile.cache = code->artifacts();
+    alone.policies[0].search.compile.cache = code;
     alone.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kScaleN)); });
     const std::vector<Came> came = WarmupAllRanks(ranks);
     for (const Came& one : came) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "store/forwarding_store.h"
 #include "testing/expect_status.h"
 #include "testing/faulty_rank.h"
 #include "testing/rank_threads.h"
@@ -23,9 +24,10 @@ constexpr int kShortMs = 400, kLongMs = 20000;
 /// The promise: beyond the deadline, on any machine.
 constexpr int kBeyondMs = 2000;
 
-/// A store that nothing can be had from.
-class GoneStore final : public RecordStore {
+/// A store that no record can be had from.
+class GoneStore final : public ForwardingStore {
  public:
+  GoneStore() : ForwardingStore(MakeMemoryStore()) {}
   Result<RecordLookup> Lookup(const TuningKey&) const override { return UnavailableError("the store is gone"); }
   Status Put(const TuningRecord&) override { return UnavailableError("the store is gone"); }
   Result<std::vector<TuningRecord>> List() const override { return UnavailableError("the store is gone"); }

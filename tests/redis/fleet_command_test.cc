@@ -45,9 +45,9 @@ class FleetCommandTest : public RecordsTest {
   }
   void Put(const std::string& path, const TuningRecord& record) {
     std::shared_ptr<SqliteStore> store = File(path);
-    ASSERT_OK(store->Put(record.best.artifact, ArtifactOf(100 + record.best.artifact.low)));
-    ASSERT_OK(store->Put(record.baseline->artifact, ArtifactOf(50)));
-    ASSERT_OK(store->Put(Fingerprint{99, record.best.artifact.low}, ArtifactOf(70)));  // A loser's.
+    ASSERT_OK(store->PutArtifact(record.best.artifact, ArtifactOf(100 + record.best.artifact.low)));
+    ASSERT_OK(store->PutArtifact(record.baseline->artifact, ArtifactOf(50)));
+    ASSERT_OK(store->PutArtifact(Fingerprint{99, record.best.artifact.low}, ArtifactOf(70)));  // A loser's.
     ASSERT_OK(store->Put(record));
   }
 
@@ -83,7 +83,7 @@ TEST_F(FleetCommandTest, StoresAreMergedIntoItComparedWithItAndPackedOfIt) {
   EXPECT_EQ(json["store"], Address("prod"));
   std::shared_ptr<SqliteStore> shipped = File(packed, /*read_only=*/true);
   EXPECT_EQ(shipped->Lookup(fast.key)->record->best.config, fast.best.config);
-  EXPECT_TRUE(shipped->Get(fast.best.artifact)->has_value());
+  EXPECT_TRUE(shipped->GetArtifact(fast.best.artifact)->has_value());
   json = Ask({"records", "prune", "--store", Address("prod"), "--kernel", "k"});
   EXPECT_EQ(json["removed"], 3);
 }

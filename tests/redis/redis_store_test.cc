@@ -14,6 +14,7 @@
 #include "testing/expect_status.h"
 #include "testing/in_child.h"
 #include "testing/record_changes.h"
+#include "testing/store_conformance.h"
 
 namespace tuneonce {
 namespace {
@@ -73,6 +74,11 @@ class RedisStoreTest : public ::testing::Test {
   std::vector<std::string> refused_;
 };
 
+TEST_F(RedisStoreTest, ItConformsAlsoAsAFleetsStore) {
+  testing::ExpectConforms(*Open(Options()));
+  testing::ExpectConforms(*MakeFleetStore(MakeMemoryStore(), Open(Options("another"))));
+}
+
 TEST_F(RedisStoreTest, TheBestMatchIsFoundByEveryHost) {
   std::shared_ptr<RedisStore> here = Open(Options()), there = Open(Options());
   const TuningKey key = FleetRecord("").key;
@@ -101,10 +107,10 @@ TEST_F(RedisStoreTest, TheBestMatchIsFoundByEveryHost) {
 TEST_F(RedisStoreTest, ArtifactsComeBackWholeAndLieByTheirContent) {
   std::shared_ptr<RedisStore> here = Open(Options()), there = Open(Options());
   const std::string image(300000, '\0');
-  EXPECT_FALSE(there->Get(Fingerprint{1, 1})->has_value());
-  ASSERT_OK(here->Put(Fingerprint{1, 1}, Code(image)));
-  ASSERT_OK(here->Put(Fingerprint{1, 2}, Code(image)));
-  Result<std::optional<Artifact>> got = there->Get(Fingerprint{1, 2});
+  EXPECT_FALSE(there->GetArtifact(Fingerprint{1, 1})->has_value());
+  ASSERT_OK(here->PutArtifact(Fingerprint{1, 1}, Code(image)));
+  ASSERT_OK(here->PutArtifact(Fingerprint{1, 2}, Code(image)));
+  Result<std::optional<Artifact>> got = there->GetArtifact(Fingerprint{1, 2});
   ASSERT_TRUE(got.ok() && *got) << got.status().message();
   EXPECT_TRUE((*got)->image == image);
   EXPECT_EQ(there->ArtifactKeys()->size(), 2u);
@@ -113,7 +119,8 @@ TEST_F(RedisStoreTest, ArtifactsComeBackWholeAndLieByTheirContent) {
   EXPECT_TRUE(there->Verify()->problems.empty());
   RedisStoreOptions small = Options();
   small.max_artifact_bytes = 1000;
-  EXPECT_ERROR(Open(small)->Put(Fingerprint{1, 3}, Code(image)), StatusCode::kResourceExhausted, "max_artifact_bytes");
+  EXPECT_ERROR(Open(small)->PutArtifact(Fingerprint{1, 3}, Code(image)), StatusCode::kResourceExhausted,
+               "max_artifact_bytes");
 }
 
 TEST_F(RedisStoreTest, ARecordThatWasChangedCutMovedOrSignedByNobodyIsAMissWithAReason) {
@@ -166,32 +173,32 @@ TEST_F(RedisStoreTest, ARecordThatWasChangedCutMovedOrSignedByNobodyIsAMissWithA
 TEST_F(RedisStoreTest, AnArtifactThatWasChangedOrPutUnderAnotherNameIsAMissAndNeverCode) {
   std::shared_ptr<RedisStore> store = Open(Options());
   const Fingerprint one{1, 1}, two{1, 2};
-  ASSERT_OK(store->Put(one, Code("one")));
-  ASSERT_OK(store->Put(two, Code("two")));
+  ASSERT_OK(store->PutArtifact(one, Code("one")));
+  ASSERT_OK(store->PutArtifact(two, Code("two")));
   auto name = [](const Fingerprint& key) { return "tuneonce:{fleet}:artifact/" + key.ToString(); };
   const std::string named_one = server_->Ask({"GET", name(one)}), named_two = server_->Ask({"GET", name(two)});
   // The name of one says the bytes of two.
   server_->Ask({"SET", name(one), named_two});
-  EXPECT_FALSE(store->Get(one)->has_value());
+  EXPECT_FALSE(store->GetArtifact(one)->has_value());
   ASSERT_EQ(refused_.size(), 1u);
   EXPECT_NE(refused_[0].find("the signature is wrong"), std::string::npos) << refused_[0];
   server_->Ask({"SET", name(one), named_one});
-  EXPECT_TRUE(store->Get(one)->has_value());
+  EXPECT_TRUE(store->GetArtifact(one)->has_value());
   // Other bytes lie where the signed ones were: all of them exchanged for another's.
   std::string keys = server_->Ask({"KEYS", "tuneonce:{fleet}:code/*"});
   const std::string first = keys.substr(0, keys.find('\n')), second = keys.substr(first.size() + 1, first.size());
   const std::string bytes = server_->Ask({"GET", second});
   server_->Ask({"SET", first, bytes});
   server_->Ask({"SET", second, bytes + "x"});
-  EXPECT_FALSE(store->Get(one)->has_value());
-  EXPECT_FALSE(store->Get(two)->has_value());
+  EXPECT_FALSE(store->GetArtifact(one)->has_value());
+  EXPECT_FALSE(store->GetArtifact(two)->has_value());
   EXPECT_EQ(store->Verify()->problems.size(), 2u);
   EXPECT_NE(store->Verify()->problems[0].find("differ from those that were signed"), std::string::npos);
   server_->Ask({"DEL", first});
   server_->Ask({"DEL", second});
-  EXPECT_FALSE(store->Get(one)->has_value());  // Evicted, say.
-  ASSERT_OK(store->Put(one, Code("one")));
-  EXPECT_TRUE(store->Get(one)->has_value());
+  EXPECT_FALSE(store->GetArtifact(one)->has_value());  // Evicted, say.
+  ASSERT_OK(store->PutArtifact(one, Code("one")));
+  EXPECT_TRUE(store->GetArtifact(one)->has_value());
 }
 
 TEST_F(RedisStoreTest, KeysAreRotatedWithoutAMomentInWhichAHostReadsNothing) {
@@ -267,12 +274,12 @@ TEST_F(RedisStoreTest, WhatWasAcknowledgedIsThereAfterTheServerWasKilled) {
   const TuningKey key = FleetRecord("").key;
   TuningLease held = *store->Lease(key, WaitLimits());
   ASSERT_OK(store->Put(FleetRecord("kept")));
-  ASSERT_OK(store->Put(Fingerprint{1, 1}, Code("kept")));
+  ASSERT_OK(store->PutArtifact(Fingerprint{1, 1}, Code("kept")));
   server_->Kill();
   EXPECT_EQ(store->Lookup(key).status().code(), StatusCode::kUnavailable);
   server_->Start();
   EXPECT_EQ(store->Lookup(key)->record->best.config, testing::NamedConfig("kept"));
-  EXPECT_TRUE(store->Get(Fingerprint{1, 1})->has_value());
+  EXPECT_TRUE(store->GetArtifact(Fingerprint{1, 1})->has_value());
 }
 
 TEST_F(RedisStoreTest, TokensGrowOnAServerThatForgotEverything) {
@@ -306,7 +313,7 @@ TEST_F(RedisStoreTest, AServerThatHangsCostsOneCallItsTimeAndTheOthersNothing) {
   for (int i = 0; i < 1000; ++i) {
     EXPECT_ERROR(store->Lookup(key), StatusCode::kUnavailable, "does not answer");
     EXPECT_FALSE(store->Put(FleetRecord("b")).ok());
-    EXPECT_FALSE(store->Get(Fingerprint{1, 1}).ok());
+    EXPECT_FALSE(store->GetArtifact(Fingerprint{1, 1}).ok());
     EXPECT_FALSE(store->Lease(key, WaitLimits()).ok());
   }
   server_->Continue();
@@ -322,7 +329,8 @@ TEST_F(RedisStoreTest, AStoreForReadingWritesNothing) {
   EXPECT_TRUE(store->Lookup(key)->record);
   EXPECT_ERROR(store->Put(FleetRecord("b")), StatusCode::kFailedPrecondition, "was opened read-only");
   EXPECT_ERROR(store->Remove(key), StatusCode::kFailedPrecondition, "was opened read-only");
-  EXPECT_ERROR(store->Put(Fingerprint{1, 1}, Code("x")), StatusCode::kFailedPrecondition, "was opened read-only");
+  EXPECT_ERROR(store->PutArtifact(Fingerprint{1, 1}, Code("x")), StatusCode::kFailedPrecondition,
+               "was opened read-only");
   EXPECT_EQ(*store->Lease(key, WaitLimits()), nullptr);
 }
 

@@ -57,8 +57,7 @@ TEST_F(EvictionTest, KeysThatWereDroppedLeaveNoMemoryBehind) {
   scale_.space = SearchSpace();
   const KernelDefinition one_config = testing::ScaleOfOneConfig();
   DeviceBuffer x = Floats({3}), y = Floats({0});
-  auto store = MakeMemoryStore();
-  policy_.search.compile.cache = store->artifacts();
+  policy_.search.compile.cache = MakeMemoryStore();
   ASSERT_OK(Create(one_config).Warmup(stream_->get(), View(x), View(y), 2.0f));  // Compiles.
   using Mode = AutotunePolicy::Mode;
   for (Mode mode : {Mode::kFallbackOnly, Mode::kStoredOnly}) {

@@ -153,6 +153,7 @@ TEST_F(LaunchPlanTest, AShippedRecordAndAnotherDriversAreSaidToBeThat) {
 TEST_F(LaunchPlanTest, ACompleteShippedRecordServesThoughTheUsersOwnWasCutShort) {
   auto tuned = std::make_shared<MemoryStore>();
   policy_.store = tuned;
+  policy_.search.compile.cache = tuned;  // It has the code of all stores of records below.
   TunedKernel first = Create(Mode::kTuneOnMiss);
   Launch(first, 1000);
   const TuningRecord complete = tuned->List()->front();

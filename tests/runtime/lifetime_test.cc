@@ -10,11 +10,9 @@
 #include "base/environment.h"
 #include "base/process.h"
 #include "cuda/graph.h"
-#include "store/memory_store.h"
 #include "testing/tuned_scale_test.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 
@@ -107,39 +105,28 @@ TEST_F(LifetimeTest, AForkedChildGetsAClearErrorAndTheParentGoesOn) {
   EXPECT_EQ(kernel.counters().hits, hits + 1);
 }
 
-/// A store that stops the first use of a kernel until it is told to go on.
-class StoppingStore final : public RecordStore {
- public:
-  Result<RecordLookup> Lookup(const TuningKey& key) const override { return store_.Lookup(key); }
-  Status Put(const TuningRecord& record) override { return store_.Put(record); }
-  Result<std::vector<TuningRecord>> List() const override { return store_.List(); }
-  Status Remove(const TuningKey& key) override { return store_.Remove(key); }
-  Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override {
-    return store_.Lease(key, limits);
-  }
-  ArtifactCache* artifacts() override {
+TEST_F(LifetimeTest, AChildThatIsForkedDuringAnotherThreadsFirstUseOfAKernelGetsTheErrorAndDoesNotHang) {
+  std::atomic<bool> is_asked{false}, goes_on{false};
+  KernelDefinition definition("scale");
+  Variant variant(scale_.Source());
+  variant.runs_on = [&](const Target&) {  // It stops the first use of the kernel.
     is_asked = true;
     while (!goes_on) std::this_thread::yield();
-    return store_.artifacts();
-  }
-
-  std::atomic<bool> is_asked{false}, goes_on{false};
-
- private:
-  MemoryStore store_;
-};
-
-TEST_F(LifetimeTest, AChildThatIsForkedDuringAnotherThreadsFirstUseOfAKernelGetsTheErrorAndDoesNotHang) {
-  auto store = std::make_shared<StoppingStore>();
-  policy_.store = store;
-  TunedKernel kernel = Create();
-  std::atomic<bool> is_done{false};  // Before it asked the store: it failed.
+    return true;
+  };
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .Space(scale_.space)
+      .AddVariant(variant.Grid(Grid::OneD({"N", scale_.tile})));
+  TunedKernel kernel = Create(definition);
+  std::atomic<bool> is_done{false};  // Before it asked for the target: it failed.
   std::thread first_use([&] {
     ScopedContext current(context_->view());
     EXPECT_OK(LaunchIn(kernel, 100));
     is_done = true;
   });
-  while (!store->is_asked && !is_done) std::this_thread::yield();
+  while (!is_asked && !is_done) std::this_thread::yield();
   pid_t child = fork();
   if (child == 0) {
     alarm(20);  // Ends a child that hangs.
@@ -150,7 +137,7 @@ TEST_F(LifetimeTest, AChildThatIsForkedDuringAnotherThreadsFirstUseOfAKernelGets
     const bool is_named = launched.message().find("in a child of fork() nothing can be launched") != std::string::npos;
     _exit(is_named ? 0 : 1);
   }
-  store->goes_on = true;
+  goes_on = true;
   first_use.join();
   ASSERT_GE(child, 0);
   int status = 0;

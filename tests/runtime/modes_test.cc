@@ -5,11 +5,11 @@
 
 #include "base/temporary_folder.h"
 #include "cuda/graph.h"
+#include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
@@ -276,17 +276,16 @@ TEST_F(ModesTest, FreezeEndsAllWaiting) {
 }
 
 /// Has nothing, and calls what it is given when it is asked.
-class InterruptingStore final : public RecordStore {
+class InterruptingStore final : public ForwardingStore {
  public:
+  InterruptingStore() : ForwardingStore(MakeMemoryStore()) {}
+
   std::function<void()> when_asked;
 
   Result<RecordLookup> Lookup(const TuningKey&) const override {
     if (when_asked) when_asked();
     return RecordLookup();
   }
-  Status Put(const TuningRecord&) override { return Status(); }
-  Result<std::vector<TuningRecord>> List() const override { return std::vector<TuningRecord>(); }
-  Status Remove(const TuningKey&) override { return Status(); }
 };
 
 TEST_F(ModesTest, ALaunchThatIsUnderWayWhenAnotherThreadFreezesLeavesNoKeyThatWaits) {

@@ -1,4 +1,4 @@
-// The code that an application ships serves whatever lies over it: also a user's store that keeps no code.
+// The code that an application ships serves whatever lies over it: also a user's store that has no code.
 #include <functional>
 #include <map>
 #include <memory>
@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/temporary_folder.h"
+#include "store/forwarding_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
@@ -24,15 +24,13 @@ using Mode = AutotunePolicy::Mode;
 using Stores = std::shared_ptr<RecordStore>;
 
 /// A host's store that keeps records and no code.
-class HostsStore final : public RecordStore {
+class HostsStore final : public ForwardingStore {
  public:
-  Result<RecordLookup> Lookup(const TuningKey& key) const override { return records_->Lookup(key); }
-  Status Put(const TuningRecord& record) override { return records_->Put(record); }
-  Result<std::vector<TuningRecord>> List() const override { return records_->List(); }
-  Status Remove(const TuningKey& key) override { return records_->Remove(key); }
-
- private:
-  const Stores records_ = MakeMemoryStore();
+  HostsStore() : ForwardingStore(MakeMemoryStore()) {}
+  Result<std::optional<Artifact>> GetArtifact(const Fingerprint&) const override { return std::optional<Artifact>(); }
+  Status PutArtifact(const Fingerprint&, const Artifact&) override {
+    return UnimplementedError("this store keeps no code");
+  }
 };
 
 class ShippedCodeTest : public testing::CpuDeviceTest {
@@ -95,7 +93,7 @@ class ShippedCodeTest : public testing::CpuDeviceTest {
   AutotunePolicy policy_;
 };
 
-TEST_F(ShippedCodeTest, ItServesUnderEveryStoreThatKeepsNoCode) {
+TEST_F(ShippedCodeTest, ItServesUnderEveryStoreWithoutIt) {
   const Stores shipped = Shipped();
   auto runtime_store = [](std::map<std::string, std::string> variables) {
     return WithoutACompiler(std::move(variables))->store();
@@ -134,7 +132,7 @@ TEST_F(ShippedCodeTest, WhatIsCompiledOverItIsCompiledOnceInAProcess) {
   const Stores shipped = Shipped();
   for (const auto& [what, store] : std::vector<std::pair<const char*, Stores>>{
            {"a store in memory", MakeLayeredStore(MakeMemoryStore(), {shipped})},
-           {"a host's store", MakeLayeredStore(std::make_shared<HostsStore>(), {shipped})},
+           {"a fleet over a host's store", MakeFleetStore(std::make_shared<HostsStore>(), shipped)},
            {"a fleet", MakeFleetStore(MakeMemoryStore(), shipped)}}) {
     SCOPED_TRACE(what);
     policy_.search.runtime = testing::MakeRuntime(RuntimeOptions());
@@ -151,17 +149,28 @@ TEST_F(ShippedCodeTest, WhatIsCompiledOverItIsCompiledOnceInAProcess) {
 
 TEST_F(ShippedCodeTest, TheErrorOfAStoreWithoutCodeNamesWhatIsMissing) {
   AutotunePolicy tunes = policy_;
+  tunes.store = std::make_shared<HostsStore>();
+  TunedKernel kernel = Create(tunes);
+  ASSERT_OK(Launch(kernel));
+  policy_.mode = Mode::kStoredOnly;
+  policy_.search.runtime = WithoutACompiler();
+  for (const Stores& store : {tunes.store, MakeLayeredStore(tunes.store, {OpenFile("empty", false)})}) {
+    policy_.store = store;
+    TunedKernel without = Create(policy_);
+    EXPECT_ERROR(Launch(without), StatusCode::kUnavailable, "the store has no code for {");
+  }
+}
+
+TEST_F(ShippedCodeTest, AStoreInMemoryServesWithoutACompiler) {
+  AutotunePolicy tunes = policy_;
   tunes.store = MakeMemoryStore();
   TunedKernel kernel = Create(tunes);
   ASSERT_OK(Launch(kernel));
   policy_.mode = Mode::kStoredOnly;
   policy_.search.runtime = WithoutACompiler();
   policy_.store = tunes.store;
-  TunedKernel without = Create(policy_);
-  EXPECT_ERROR(Launch(without), StatusCode::kUnavailable, "the store keeps no code");
-  policy_.store = MakeLayeredStore(tunes.store, {OpenFile("empty", false)});
-  TunedKernel layered = Create(policy_);
-  EXPECT_ERROR(Launch(layered), StatusCode::kUnavailable, "the store has no code for {");
+  TunedKernel stored = Create(policy_);
+  EXPECT_OK(Launch(stored));
 }
 
 }  // namespace

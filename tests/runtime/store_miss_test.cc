@@ -7,7 +7,6 @@
 #include "testing/record_changes.h"
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/record_store.h"
 
@@ -154,7 +153,7 @@ TEST_F(StoreMissTest, WhatPolicyAcceptsIsNoMiss) {
 
 TEST_F(StoreMissTest, WithoutStoredCodeAKernelThatMayNotCompileSaysSo) {
   policy_.mode = AutotunePolicy::Mode::kStoredOnly;
-  policy_.search.runtime = testing::RuntimeIn({});  // Whose cache has no code, nor has the store.
+  policy_.search.runtime = testing::RuntimeIn({});
   Store(record_);
   TunedKernel kernel = Create();
   Result<LaunchPlan> plan = Explain(kernel);
@@ -164,7 +163,7 @@ TEST_F(StoreMissTest, WithoutStoredCodeAKernelThatMayNotCompileSaysSo) {
   EXPECT_NE(plan->detail.find("} is not in the store"), std::string::npos) << plan->detail;
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
   EXPECT_ERROR(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), 2.0f), StatusCode::kUnavailable,
-               "the store keeps no code");
+               "the store has no code for {");
   EXPECT_EQ(kernel.counters().misses_refused, 1);
 }
 

@@ -12,6 +12,7 @@
 #include "cuda/fault_injection.h"
 #include "measure/event_timer.h"
 #include "runtime/tuned_kernel_on.h"
+#include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
@@ -134,12 +135,11 @@ TEST_F(TuneFailureTest, AKeyThatALaunchCannotTuneIsAWarningOnceUnlessTheLaunchRe
 }
 
 /// A store that throws in one of its calls; else a MemoryStore.
-class ThrowingStore final : public RecordStore {
+class ThrowingStore final : public ForwardingStore {
  public:
-  Result<RecordLookup> Lookup(const TuningKey& key) const override { return Call("Lookup"), store_.Lookup(key); }
-  Status Put(const TuningRecord& record) override { return Call("Put"), store_.Put(record); }
-  Result<std::vector<TuningRecord>> List() const override { return store_.List(); }
-  Status Remove(const TuningKey& key) override { return store_.Remove(key); }
+  ThrowingStore() : ForwardingStore(MakeMemoryStore()) {}
+  Result<RecordLookup> Lookup(const TuningKey& key) const override { return Call("Lookup"), store_->Lookup(key); }
+  Status Put(const TuningRecord& record) override { return Call("Put"), store_->Put(record); }
   Result<TuningLease> Lease(const TuningKey&, const WaitLimits&) override { return Call("Lease"), TuningLease(); }
 
   std::string throws_in;
@@ -152,7 +152,6 @@ class ThrowingStore final : public RecordStore {
     if (kind == 1) throw 17;
     throw std::bad_alloc();
   }
-  MemoryStore store_;
 };
 
 TEST_F(TuneFailureTest, AStoreThatThrowsIsBlamedAndTuningGoesOnWithoutIt) {
@@ -267,12 +266,9 @@ TEST_F(TuneFailureTest, AMissingCompilerIsAReasonThatPasses) {
 }
 
 /// A store whose keys another process tunes: it holds all leases. Records appear when that process is done.
-class BusyStore final : public RecordStore {
+class BusyStore final : public ForwardingStore {
  public:
-  Result<RecordLookup> Lookup(const TuningKey& key) const override { return store.Lookup(key); }
-  Status Put(const TuningRecord& record) override { return store.Put(record); }
-  Result<std::vector<TuningRecord>> List() const override { return store.List(); }
-  Status Remove(const TuningKey& key) override { return store.Remove(key); }
+  BusyStore() : ForwardingStore(MakeMemoryStore()) {}
   Result<TuningLease> Lease(const TuningKey&, const WaitLimits& limits) override {
     longest_asked_ms = std::max(longest_asked_ms.load(), limits.timeout_ms);
     ++asked;
@@ -280,7 +276,6 @@ class BusyStore final : public RecordStore {
     return DeadlineExceededError("another process is working on the same key and did not finish in time");
   }
 
-  MemoryStore store;
   std::atomic<int> asked{0};
   std::atomic<int> longest_asked_ms{0};
   int frees_at = 0;  // 0: never.

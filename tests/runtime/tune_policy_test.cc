@@ -9,11 +9,11 @@
 #include "base/temporary_folder.h"
 #include "compile/command_toolchain.h"
 #include "measure/event_timer.h"
+#include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
@@ -97,7 +97,7 @@ class ThrowingTimer final : public Timer {
   EventTimer events_;
 };
 
-/// Also an observer and a store's artifact cache that throw.
+/// Also an observer and a store of artifacts that throw.
 class ThrowingObserver final : public AutotuneObserver {
  public:
   explicit ThrowingObserver(const Thrower& thrower) : thrower_(thrower) {}
@@ -118,29 +118,27 @@ class ThrowingObserver final : public AutotuneObserver {
   const Thrower& thrower_;
 };
 
-class ThrowingArtifacts final : public ArtifactCache {
+class ThrowingArtifacts final : public ForwardingStore {
  public:
-  explicit ThrowingArtifacts(const Thrower& thrower) : thrower_(thrower) {}
-  Result<std::optional<Artifact>> Get(const Fingerprint& key) override { return thrower_.Call("Get"), cache_.Get(key); }
-  Status Put(const Fingerprint& key, const Artifact& artifact) override {
-    return thrower_.Call("Put"), cache_.Put(key, artifact);
+  explicit ThrowingArtifacts(const Thrower& thrower) : ForwardingStore(MakeMemoryStore()), thrower_(thrower) {}
+  Result<std::optional<Artifact>> GetArtifact(const Fingerprint& key) const override {
+    return thrower_.Call("GetArtifact"), store_->GetArtifact(key);
   }
-  Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override {
-    return thrower_.Call("Lease"), cache_.Lease(key, limits);
+  Status PutArtifact(const Fingerprint& key, const Artifact& artifact) override {
+    return thrower_.Call("PutArtifact"), store_->PutArtifact(key, artifact);
+  }
+  Result<TuningLease> LeaseArtifact(const Fingerprint& key, const WaitLimits& limits) override {
+    return thrower_.Call("LeaseArtifact"), store_->LeaseArtifact(key, limits);
   }
 
  private:
   const Thrower& thrower_;
-  MemoryArtifactCache cache_;
 };
 
 /// A store whose keys another process tunes: it holds all leases until it is done.
-class LeasedStore final : public RecordStore {
+class LeasedStore final : public ForwardingStore {
  public:
-  Result<RecordLookup> Lookup(const TuningKey& key) const override { return store.Lookup(key); }
-  Status Put(const TuningRecord& record) override { return store.Put(record); }
-  Result<std::vector<TuningRecord>> List() const override { return store.List(); }
-  Status Remove(const TuningKey& key) override { return store.Remove(key); }
+  LeasedStore() : ForwardingStore(MakeMemoryStore()) {}
   Result<TuningLease> Lease(const TuningKey&, const WaitLimits&) override {
     ++asked;
     if (on_ask) on_ask();
@@ -148,7 +146,6 @@ class LeasedStore final : public RecordStore {
     return DeadlineExceededError("it is held");
   }
 
-  MemoryStore store;
   std::atomic<bool> is_done{false};
   std::atomic<int> asked{0};
   std::function<void()> on_ask;
@@ -159,7 +156,7 @@ class TunePolicyTest : public testing::CpuDeviceTest {
   TunePolicyTest() {
     policy_.store = std::make_shared<MemoryStore>();
     policy_.observer = observer_;
-    policy_.search.compile.cache = &artifacts_;
+    policy_.search.compile.cache = artifacts_;
     policy_.retry_after_ms = 0;
   }
   TunedKernel Create(const std::string& name = "scale") {
@@ -199,7 +196,7 @@ class TunePolicyTest : public testing::CpuDeviceTest {
   testing::ScaleKernel scale_;
   Thrower thrower_;
   std::shared_ptr<ThrowingObserver> observer_ = std::make_shared<ThrowingObserver>(thrower_);
-  ThrowingArtifacts artifacts_{thrower_};
+  const std::shared_ptr<ThrowingArtifacts> artifacts_ = std::make_shared<ThrowingArtifacts>(thrower_);
   AutotunePolicy policy_;
 };
 
@@ -225,15 +222,15 @@ TEST_F(TunePolicyTest, WhateverThrowsNobodyHangsAndTheNextLaunchWorks) {
            Case{"name", nullptr},
            Case{"OnTuneBegin", nullptr},
            Case{"OnTuned", nullptr},
-           Case{"Get", nullptr},
-           Case{"Put", nullptr},
-           Case{"Lease", nullptr},
+           Case{"GetArtifact", nullptr},
+           Case{"PutArtifact", nullptr},
+           Case{"LeaseArtifact", nullptr},
        }) {
     for (int kind = 0; kind < 3; ++kind) {
       SCOPED_TRACE(std::string(c.function) + " throws what " + std::to_string(kind) + " is");
       observer_->reasons.clear();
-      ThrowingArtifacts empty(thrower_);  // So that something is compiled.
-      policy_.search.compile.cache = c.function == std::string("Compile") ? &empty : &artifacts_;
+      auto empty = std::make_shared<ThrowingArtifacts>(thrower_);  // So that something is compiled.
+      policy_.search.compile.cache = c.function == std::string("Compile") ? empty : artifacts_;
       TunedKernel kernel = Create("scale" + std::to_string(number++));
       thrower_ = Thrower{c.function, kind};
       std::vector<Status> statuses = LaunchFromManyThreads(kernel);

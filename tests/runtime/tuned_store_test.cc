@@ -11,11 +11,11 @@
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "cuda/graph.h"
+#include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
@@ -146,12 +146,11 @@ struct CutShort {
   explicit CutShort(AutotunePolicy* policy) {
     policy->search.runtime =
         testing::RuntimeIn({{"TUNEONCE_CXX", "c++"}});  // One that does not remember: it takes time.
-    policy->search.compile.cache = &cache;
+    policy->search.compile.cache = MakeMemoryStore();   // Nothing is compiled already.
     policy->search.compile.num_workers = 1;
     policy->search.compile.cancelled = &cancelled;
     policy->search.on_progress = [this](const SearchProgress&) { cancelled = true; };
   }
-  MemoryArtifactCache cache;  // Nothing is compiled already.
   std::atomic<bool> cancelled{false};
 };
 
@@ -282,9 +281,10 @@ TEST_F(TunedStoreTest, AConfigThatIsGoneMeansANewSearch) {
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
-/// A store that fails whatever it is asked.
-class BrokenStore final : public RecordStore {
+/// A store that fails whatever record it is asked for.
+class BrokenStore final : public ForwardingStore {
  public:
+  BrokenStore() : ForwardingStore(MakeMemoryStore()) {}
   Result<RecordLookup> Lookup(const TuningKey&) const override { return UnavailableError("lookup broke"); }
   Status Put(const TuningRecord&) override { return UnavailableError("put broke"); }
   Result<std::vector<TuningRecord>> List() const override { return UnavailableError("list broke"); }

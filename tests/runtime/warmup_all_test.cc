@@ -175,8 +175,8 @@ TEST_F(WarmupAllTest, WhatIsWrongWithTheCallIsItsError) {
 TEST_F(WarmupAllTest, AtDeadline0WhatIsStoredIsLoadedAndNothingCompiledOrMeasured) {
   TunedKernel maker = Create();
   EXPECT_EQ(Warm({{&maker, {{{"N", 1000}}}}}), "tuned");
-  const std::size_t compiled = compiler_->compiled().size();
   for (Mode mode : {Mode::kTuneOnMiss, Mode::kTuneDeferred}) {
+    const std::size_t compiled = compiler_->compiled().size();
     policy_.mode = mode;
     TunedKernel kernel = Create(), other = Create(Bucketed(mode == Mode::kTuneOnMiss ? "one" : "two"));
     EXPECT_EQ(Warm({{&other, {{{"N", 9}}}}, {&kernel, {{{"N", 1000}}, {{"N", 2000}}}}}, Deadline(0)),
@@ -284,6 +284,7 @@ TEST_F(WarmupAllTest, AKeyThatAnotherProcessTunesComesLastAndIsWaitedForWhileThe
 }
 
 TEST_F(WarmupAllTest, ModesAndFreezeDecideWhatIsMadeReady) {
+  policy_.search.compile.cache = MakeMemoryStore();  // It has the code of all stores of records below.
   TunedKernel maker = Create();
   EXPECT_EQ(Warm({{&maker, {{{"N", 1000}}}}}), "tuned");
   const std::vector<TunedKernel::Shape> shapes = {{{"N", 1000}}, {{"N", 2000}}};
@@ -378,6 +379,7 @@ TEST_F(WarmupAllTest, WhatIsCompiledAheadWhileASearchRunsIsNotCompiledTwice) {
   for (const Config& config : configs) {
     jobs.emplace_back();
     jobs.back().alternatives = {{scale_.Source()(config, Problem()), {}}};
+    jobs.back().cache = policy_.store;
   }
   ahead.Add(policy_.search.runtime, std::move(jobs));
   ahead.Start(target, CompileOptions());

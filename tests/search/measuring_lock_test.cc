@@ -10,11 +10,11 @@
 #include "testing/device_test.h"
 #include "testing/expect_status.h"
 #include "testing/runtimes.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/timer.h"
@@ -98,7 +98,9 @@ void Search(const Device& device, const std::shared_ptr<Runtime>& runtime, Meeti
   DeviceBuffer y = *DeviceBuffer::Allocate(stream.view(), 4000);
   EXPECT_OK(x.Fill(0));
   MeetingTimer timer(point);
+  static const std::shared_ptr<RecordStore> code = MakeMemoryStore();  // What one search compiled, the others find.
   SearchOptions options;
+  options.compile.cache = code;
   options.runtime = runtime;
   options.timer = &timer;
   options.quiet = true;
@@ -131,7 +133,6 @@ TEST(MeasuringLockTest, OnTwoDevicesSearchesMeasureAtTheSameTime) {
 
 TEST(MeasuringLockTest, OnOneDeviceTheyMeasureOneAfterTheOtherWhicheverRuntimeTheyHave) {
   RuntimeOptions options;
-  options.artifacts = std::make_shared<MemoryArtifactCache>();  // Both have it: what one compiled the other finds.
   for (bool is_shared : {true, false}) {
     std::shared_ptr<Runtime> first = testing::MakeRuntime(options);
     std::shared_ptr<Runtime> second = is_shared ? first : testing::MakeRuntime(options);

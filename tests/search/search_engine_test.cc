@@ -14,9 +14,9 @@
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/scripted_search.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/progress.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/toolchain.h"
 #include "tuneonce/tuning_record.h"
@@ -37,8 +37,7 @@ class SearchEngineTest : public ::testing::Test {
     auto toolchain = std::make_shared<FakeToolchain>();
     SearchOptions options;
     options.runtime = testing::RuntimeWith(toolchain);
-    MemoryArtifactCache cache;
-    options.compile.cache = &cache;
+    options.compile.cache = MakeMemoryStore();
     options.cancelled = cancelled_;
     options.compile.cancelled = &toolchain->cancelled;
     options.compile.total_timeout_ms = total_timeout_ms_;
@@ -463,10 +462,9 @@ class VariantSubstitutionTest : public SearchEngineTest {
       TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig each, PlanConfig(definition, config, BoundCall(), enable_tile_));
       planned.push_back(std::move(each));
     }
-    MemoryArtifactCache cache;
     SearchOptions options;
     options.runtime = testing::RuntimeWith(std::make_shared<FakeToolchain>());
-    options.compile.cache = &cache;
+    options.compile.cache = MakeMemoryStore();
     options.quiet = true;
     runner_.times = {{"a", 10}, {"b", 20}};
     TUNEONCE_ASSIGN_OR_RETURN(

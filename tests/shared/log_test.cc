@@ -11,8 +11,6 @@
 #include "base/environment.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
-#include "tuneonce/artifact_cache.h"
-#include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 

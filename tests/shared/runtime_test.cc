@@ -16,7 +16,6 @@
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
@@ -68,7 +67,7 @@ TEST(RuntimeTest, EachHasItsOwnParts) {
   std::shared_ptr<Runtime> second = MakeRuntime(options);
   EXPECT_EQ(first->compile_slots().limit(), 3);
   EXPECT_EQ(second->compile_slots().limit(), 5) << "what is given beats the environment";
-  EXPECT_NE(&first->artifacts(), &second->artifacts());
+  EXPECT_NE(first->memory_store(), second->memory_store());
   EXPECT_NE(&first->toolchains(), &second->toolchains());
   EXPECT_EQ(first->store(), first->memory_store()) << "TUNEONCE_STORE=memory, here";
   EXPECT_NE(first->store(), second->store());
@@ -77,11 +76,9 @@ TEST(RuntimeTest, EachHasItsOwnParts) {
 TEST(RuntimeTest, WhatIsGivenIsUsed) {
   RuntimeOptions options;
   options.store = MakeMemoryStore();
-  options.artifacts = std::make_shared<MemoryArtifactCache>();
   options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{});
   std::shared_ptr<Runtime> runtime = MakeRuntime(options);
   EXPECT_EQ(runtime->store(), options.store);
-  EXPECT_EQ(&runtime->artifacts(), options.artifacts.get());
   EXPECT_EQ(&runtime->toolchains(), options.toolchains.get());
 }
 

@@ -4,8 +4,8 @@
 
 #include "compile/keyed_lock.h"
 #include "store/default_store.h"
+#include "store/forwarding_store.h"
 #include "store/sqlite_store_fixture.h"
-#include "testing/busy_store.h"
 
 namespace tuneonce {
 namespace {
@@ -13,32 +13,32 @@ namespace {
 using testing::ArtifactOf;
 using testing::Record;
 
-/// A store in memory, with artifacts, that can be away.
-class Tier final : public RecordStore {
+/// A store in memory whose records can be away.
+class Tier final : public ForwardingStore {
  public:
+  Tier() : ForwardingStore(MakeMemoryStore()) {}
+
   Result<RecordLookup> Lookup(const TuningKey& key) const override {
     ++num_lookups;
     if (!away.ok()) return away;
-    return records_.Lookup(key);
+    return store_->Lookup(key);
   }
-  Status Put(const TuningRecord& record) override { return away.ok() ? records_.Put(record) : away; }
+  Status Put(const TuningRecord& record) override { return away.ok() ? store_->Put(record) : away; }
   Result<std::vector<TuningRecord>> List() const override {
     if (!away.ok()) return away;
-    return records_.List();
+    return store_->List();
   }
-  Status Remove(const TuningKey& key) override { return away.ok() ? records_.Remove(key) : away; }
+  Status Remove(const TuningKey& key) override { return away.ok() ? store_->Remove(key) : away; }
   Result<TuningLease> Lease(const TuningKey&, const WaitLimits& limits) override {
     if (!away.ok()) return away;
     return leases_.Acquire(Fingerprint{1, 1}, limits);
   }
-  ArtifactCache* artifacts() override { return &code; }
+  bool Has(const Fingerprint& artifact) const { return store_->GetArtifact(artifact)->has_value(); }
 
   Status away;
   mutable int num_lookups = 0;
-  MemoryArtifactCache code;
 
  private:
-  MemoryStore records_;
   KeyedLock leases_;
 };
 
@@ -74,12 +74,12 @@ TEST_F(FleetStoreTest, WhatTheFleetHasComesToTheMachineWithItsCode) {
   std::shared_ptr<RecordStore> store = Store();
   TuningRecord record = Record(1, "fleet's");
   ASSERT_OK(fleet_->Put(record));
-  ASSERT_OK(fleet_->code.Put(record.best.artifact, ArtifactOf(10)));
+  ASSERT_OK(fleet_->PutArtifact(record.best.artifact, ArtifactOf(10)));
   EXPECT_EQ(store->Lookup(record.key)->record->best.config, record.best.config);
-  EXPECT_TRUE(store->artifacts()->Get(record.best.artifact)->has_value());
+  EXPECT_TRUE(store->GetArtifact(record.best.artifact)->has_value());
   fleet_->away = UnavailableError("away");
   EXPECT_EQ(store->Lookup(record.key)->record->best.config, record.best.config);
-  EXPECT_TRUE(store->artifacts()->Get(record.best.artifact)->has_value());
+  EXPECT_TRUE(store->GetArtifact(record.best.artifact)->has_value());
   EXPECT_TRUE(machine_->Lookup(record.key)->record);
 }
 
@@ -118,7 +118,7 @@ TEST_F(FleetStoreTest, TheBetterOfBothServes) {
   }
 }
 
-TEST_F(FleetStoreTest, TheFleetGetsOnlyWhatARecordNamesAlsoOfAMachineThatKeepsNoCode) {
+TEST_F(FleetStoreTest, TheFleetGetsOnlyWhatARecordNames) {
   for (bool writes : {true, false}) {
     SCOPED_TRACE(writes);
     auto fleet = std::make_shared<Tier>();
@@ -126,16 +126,16 @@ TEST_F(FleetStoreTest, TheFleetGetsOnlyWhatARecordNamesAlsoOfAMachineThatKeepsNo
     use.writes = writes;
     std::shared_ptr<RecordStore> store = MakeFleetStore(MakeMemoryStore(), fleet, use);
     TuningRecord record = Record(1);
-    ASSERT_OK(store->artifacts()->Put(record.best.artifact, ArtifactOf(10)));
-    ASSERT_OK(store->artifacts()->Put(record.baseline->artifact, ArtifactOf(11)));
-    ASSERT_OK(store->artifacts()->Put(Fingerprint{9, 9}, ArtifactOf(12)));  // A loser's.
-    EXPECT_EQ(fleet->code.bytes(), 0);
-    EXPECT_TRUE(store->artifacts()->Get(Fingerprint{9, 9})->has_value()) << "this process has it";
-    ASSERT_OK(store->artifacts()->Lease(Fingerprint{9, 9}, AtOnce()));
+    ASSERT_OK(store->PutArtifact(record.best.artifact, ArtifactOf(10)));
+    ASSERT_OK(store->PutArtifact(record.baseline->artifact, ArtifactOf(11)));
+    ASSERT_OK(store->PutArtifact(Fingerprint{9, 9}, ArtifactOf(12)));  // A loser's.
+    EXPECT_FALSE(fleet->Has(record.best.artifact));
+    EXPECT_TRUE(store->GetArtifact(Fingerprint{9, 9})->has_value()) << "this process has it";
+    ASSERT_OK(store->LeaseArtifact(Fingerprint{9, 9}, AtOnce()));
     ASSERT_OK(store->Put(record));
-    EXPECT_EQ(fleet->code.Get(record.best.artifact)->has_value(), writes);
-    EXPECT_EQ(fleet->code.Get(record.baseline->artifact)->has_value(), writes);
-    EXPECT_FALSE(fleet->code.Get(Fingerprint{9, 9})->has_value());
+    EXPECT_EQ(fleet->Has(record.best.artifact), writes);
+    EXPECT_EQ(fleet->Has(record.baseline->artifact), writes);
+    EXPECT_FALSE(fleet->Has(Fingerprint{9, 9}));
   }
 }
 
@@ -143,24 +143,24 @@ TEST_F(FleetStoreTest, WhatTheMachineRefusesReachesTheFleetWithItsCode) {
   /// Over a shipped store, whose code is for reading only.
   std::shared_ptr<RecordStore> store = MakeFleetStore(MakeLayeredStore(MakeMemoryStore(), {machine_}), fleet_);
   TuningRecord record = Record(1);
-  ASSERT_OK(store->artifacts()->Put(record.best.artifact, ArtifactOf(10)));
-  EXPECT_EQ(machine_->code.bytes(), 0) << "what is shipped stays as it is";
+  ASSERT_OK(store->PutArtifact(record.best.artifact, ArtifactOf(10)));
+  EXPECT_FALSE(machine_->Has(record.best.artifact)) << "what is shipped stays as it is";
   ASSERT_OK(store->Put(record));
-  EXPECT_TRUE(fleet_->code.Get(record.best.artifact)->has_value());
+  EXPECT_TRUE(fleet_->Has(record.best.artifact));
 }
 
 TEST_F(FleetStoreTest, WhatIsPutGoesToBothWithTheCodeThatServes) {
   std::shared_ptr<RecordStore> store = Store();
   TuningRecord record = Record(1);
-  ASSERT_OK(store->artifacts()->Put(record.best.artifact, ArtifactOf(10)));
-  ASSERT_OK(store->artifacts()->Put(record.baseline->artifact, ArtifactOf(11)));
-  ASSERT_OK(store->artifacts()->Put(Fingerprint{9, 9}, ArtifactOf(12)));  // A loser's.
-  EXPECT_EQ(fleet_->code.bytes(), 0);
+  ASSERT_OK(store->PutArtifact(record.best.artifact, ArtifactOf(10)));
+  ASSERT_OK(store->PutArtifact(record.baseline->artifact, ArtifactOf(11)));
+  ASSERT_OK(store->PutArtifact(Fingerprint{9, 9}, ArtifactOf(12)));  // A loser's.
+  EXPECT_FALSE(fleet_->Has(record.best.artifact));
   ASSERT_OK(store->Put(record));
   EXPECT_TRUE(fleet_->Lookup(record.key)->record);
-  EXPECT_TRUE(fleet_->code.Get(record.best.artifact)->has_value());
-  EXPECT_TRUE(fleet_->code.Get(record.baseline->artifact)->has_value());
-  EXPECT_FALSE(fleet_->code.Get(Fingerprint{9, 9})->has_value());
+  EXPECT_TRUE(fleet_->Has(record.best.artifact));
+  EXPECT_TRUE(fleet_->Has(record.baseline->artifact));
+  EXPECT_FALSE(fleet_->Has(Fingerprint{9, 9}));
   ASSERT_OK(store->Remove(record.key));
   EXPECT_FALSE(store->Lookup(record.key)->record);
 }
@@ -179,7 +179,7 @@ TEST_F(FleetStoreTest, AMachineThatOnlyTakesGivesNothingAndKeepsNobodyOut) {
 TEST_F(FleetStoreTest, WhatAFleetThatWasAwayDidNotTakeItGetsLater) {
   std::shared_ptr<RecordStore> store = Store();
   fleet_->away = UnavailableError("the fleet is away");
-  ASSERT_OK(machine_->code.Put(Record(1).best.artifact, ArtifactOf(10)));
+  ASSERT_OK(machine_->PutArtifact(Record(1).best.artifact, ArtifactOf(10)));
   ASSERT_OK(store->Put(Record(1)));
   ASSERT_OK(store->Put(Record(2)));
   EXPECT_EQ(said_, std::vector<std::string>{"the fleet is away"});
@@ -188,7 +188,7 @@ TEST_F(FleetStoreTest, WhatAFleetThatWasAwayDidNotTakeItGetsLater) {
   EXPECT_EQ(store->Lookup(Record(3).key)->Miss(), RecordMiss::kNoRecord);
   EXPECT_TRUE(fleet_->Lookup(Record(1).key)->record);
   EXPECT_TRUE(fleet_->Lookup(Record(2).key)->record);
-  EXPECT_TRUE(fleet_->code.Get(Record(1).best.artifact)->has_value());
+  EXPECT_TRUE(fleet_->Has(Record(1).best.artifact));
   // What it refused for good is not offered for ever.
   fleet_->away = FailedPreconditionError("another host has it");
   ASSERT_OK(store->Put(Record(4)));
@@ -233,16 +233,14 @@ TEST_F(FleetStoreTest, AKeyIsLeasedFromBoth) {
 }
 
 TEST_F(FleetStoreTest, ALookupSaysWhatTheFleetRefused) {
-  class Refusing final : public RecordStore {
+  class Refusing final : public ForwardingStore {
    public:
+    Refusing() : ForwardingStore(MakeMemoryStore()) {}
     Result<RecordLookup> Lookup(const TuningKey&) const override {
       RecordLookup lookup;
       lookup.NoteInstead(RecordMiss::kRefused, "the signature is wrong");
       return lookup;
     }
-    Status Put(const TuningRecord&) override { return Status(); }
-    Result<std::vector<TuningRecord>> List() const override { return std::vector<TuningRecord>(); }
-    Status Remove(const TuningKey&) override { return Status(); }
   };
   RecordLookup found = *MakeFleetStore(machine_, std::make_shared<Refusing>())->Lookup(Record(1).key);
   EXPECT_EQ(found.Miss(), RecordMiss::kRefused);

@@ -63,13 +63,13 @@ TEST_F(SqliteStoreTest, MatchesAsTheMemoryStoreDoes) {
 
 TEST_F(SqliteStoreTest, ArtifactsAreKeptBoundedAndLeastRecentlyUsedGoFirst) {
   auto store = Open(/*max_bytes=*/5000);
-  for (std::uint64_t i = 0; i < 6; ++i) ASSERT_OK(store->Put(Fingerprint{i, 0}, ArtifactOf(1000)));
+  for (std::uint64_t i = 0; i < 6; ++i) ASSERT_OK(store->PutArtifact(Fingerprint{i, 0}, ArtifactOf(1000)));
   int kept = 0;
-  for (std::uint64_t i = 0; i < 6; ++i) kept += (*store->Get(Fingerprint{i, 0})).has_value() ? 1 : 0;
+  for (std::uint64_t i = 0; i < 6; ++i) kept += (*store->GetArtifact(Fingerprint{i, 0})).has_value() ? 1 : 0;
   EXPECT_EQ(kept, 4) << "each has about 1100 bytes";
-  EXPECT_TRUE((*store->Get(Fingerprint{5, 0})).has_value()) << "the one just put";
-  EXPECT_ERROR(store->Put(Fingerprint{9, 9}, ArtifactOf(6000)), StatusCode::kResourceExhausted, "larger than");
-  EXPECT_EQ((*store->Get(Fingerprint{5, 0}))->image, std::string(1000, 'x'));
+  EXPECT_TRUE((*store->GetArtifact(Fingerprint{5, 0})).has_value()) << "the one just put";
+  EXPECT_ERROR(store->PutArtifact(Fingerprint{9, 9}, ArtifactOf(6000)), StatusCode::kResourceExhausted, "larger than");
+  EXPECT_EQ((*store->GetArtifact(Fingerprint{5, 0}))->image, std::string(1000, 'x'));
 }
 
 TEST_F(SqliteStoreTest, ALeaseKeepsOtherProcessesOutAndDiesWithItsOwner) {
@@ -205,7 +205,7 @@ TEST_F(SqliteStoreTest, DamageIsAMissOrAClearReportAndNothingIsDeleted) {
   {
     auto store = Open();
     for (std::uint64_t word = 0; word < 3; ++word) ASSERT_OK(store->Put(Record(word)));
-    ASSERT_OK(store->Put(Fingerprint{1, 1}, ArtifactOf(300)));
+    ASSERT_OK(store->PutArtifact(Fingerprint{1, 1}, ArtifactOf(300)));
   }
   std::string whole = *ReadFile(path_);
   std::remove((path_ + "-wal").c_str());
@@ -230,7 +230,7 @@ TEST_F(SqliteStoreTest, DamageIsAMissOrAClearReportAndNothingIsDeleted) {
       } else {
         ++misses;
       }
-      Result<std::optional<Artifact>> artifact = (*store)->Get(Fingerprint{1, 1});
+      Result<std::optional<Artifact>> artifact = (*store)->GetArtifact(Fingerprint{1, 1});
       if (artifact.ok() && artifact->has_value()) {
         EXPECT_EQ((*artifact)->image, std::string(300, 'x')) << what;
       }
@@ -290,7 +290,7 @@ TEST_F(SqliteStoreTest, AFullDiskIsAnErrorAndLosesNothing) {
     while (put.ok() && word < 5000) put = store->Put(Record(word++));
     EXPECT_ERROR(put, StatusCode::kUnavailable, "is full");
     EXPECT_EQ(put.message().find("rollback"), std::string::npos) << put.ToString();
-    EXPECT_ERROR(store->Put(Fingerprint{1, 1}, ArtifactOf(300000)), StatusCode::kUnavailable, path_);
+    EXPECT_ERROR(store->PutArtifact(Fingerprint{1, 1}, ArtifactOf(300000)), StatusCode::kUnavailable, path_);
     for (std::uint64_t i = 0; i + 1 < word; ++i) EXPECT_EQ(store->Lookup(Record(i).key)->match, RecordMatch::kExact);
   }
   EXPECT_EQ(umount(mount.c_str()), 0);
@@ -314,7 +314,7 @@ TEST_F(SqliteStoreTest, WhatCouldNotBeMadeWholeIsNotTakenForAForeignFileLater) {
 TEST_F(SqliteStoreTest, VerifyFindsWhatLookupsPassOver) {
   auto store = Open();
   ASSERT_OK(store->Put(Record(1)));
-  ASSERT_OK(store->Put(Fingerprint{1, 1}, ArtifactOf(10)));
+  ASSERT_OK(store->PutArtifact(Fingerprint{1, 1}, ArtifactOf(10)));
   Result<StoreReport> report = store->Verify();
   ASSERT_OK(report);
   EXPECT_EQ(report->num_records, 1);
@@ -340,7 +340,7 @@ TEST_F(SqliteStoreTest, AClockThatGoesBackHidesNothing) {
     TuningRecord record = Record(1, "TILE=1");
     record.unix_seconds = std::int64_t{1} << 33;
     ASSERT_OK(store->Put(record));
-    ASSERT_OK(store->Put(Fingerprint{1, 1}, ArtifactOf(1000)));
+    ASSERT_OK(store->PutArtifact(Fingerprint{1, 1}, ArtifactOf(1000)));
   }
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
@@ -350,9 +350,9 @@ TEST_F(SqliteStoreTest, AClockThatGoesBackHidesNothing) {
   ASSERT_OK(store->Put(Record(1, "TILE=2")));
   EXPECT_EQ(store->Lookup(Record(1).key)->record->best.config, testing::NamedConfig("TILE=2"))
       << "the last one put, whatever its time";
-  EXPECT_TRUE(store->Get(Fingerprint{1, 1})->has_value()) << "used now: no longer of the future";
-  ASSERT_OK(store->Put(Fingerprint{2, 2}, ArtifactOf(1000)));
-  EXPECT_TRUE(store->Get(Fingerprint{2, 2})->has_value()) << "what was just put is not what goes";
+  EXPECT_TRUE(store->GetArtifact(Fingerprint{1, 1})->has_value()) << "used now: no longer of the future";
+  ASSERT_OK(store->PutArtifact(Fingerprint{2, 2}, ArtifactOf(1000)));
+  EXPECT_TRUE(store->GetArtifact(Fingerprint{2, 2})->has_value()) << "what was just put is not what goes";
 }
 
 TEST(RecordEncodingTest, WhatIsCutOrChangedIsRefused) {

@@ -23,8 +23,8 @@ TEST_F(StoreBytesTest, WhatWasPutIntoMemoryIsInTheBytesAndNothingElse) {
   std::shared_ptr<SqliteStore> made = *SqliteStore::InMemory();
   ASSERT_OK(made->Put(Record(1)));
   ASSERT_OK(made->Put(Record(2)));
-  ASSERT_OK(made->Put(Fingerprint{3, 1}, ArtifactOf(5000)));
-  ASSERT_OK(made->Put(Fingerprint{3, 9}, ArtifactOf(100000, 'r')));
+  ASSERT_OK(made->PutArtifact(Fingerprint{3, 1}, ArtifactOf(5000)));
+  ASSERT_OK(made->PutArtifact(Fingerprint{3, 9}, ArtifactOf(100000, 'r')));
   std::size_t with_all = made->Bytes()->size();
   ASSERT_OK(made->Remove(Record(2).key));
   Result<TuningLease> lease = made->Lease(Record(1).key, WaitLimits());
@@ -35,7 +35,7 @@ TEST_F(StoreBytesTest, WhatWasPutIntoMemoryIsInTheBytesAndNothingElse) {
   std::shared_ptr<SqliteStore> read = *SqliteStore::FromBytes(bytes.data(), bytes.size());
   EXPECT_EQ(EncodeRecord(*read->Lookup(Record(1).key)->record), EncodeRecord(Record(1)));
   EXPECT_EQ(read->List()->size(), 1u);
-  EXPECT_EQ((*read->Get(Fingerprint{3, 1}))->image, std::string(5000, 'x'));
+  EXPECT_EQ((*read->GetArtifact(Fingerprint{3, 1}))->image, std::string(5000, 'x'));
   EXPECT_EQ(read->ArtifactKeys()->size(), 2u);
   EXPECT_TRUE(read->Verify()->problems.empty());
   EXPECT_ERROR(read->Put(Record(3)), StatusCode::kFailedPrecondition, "read-only");
@@ -46,7 +46,7 @@ TEST_F(StoreBytesTest, AsAFileItIsReadByWhoMayNotWriteBesideItAndNothingIsMadeTh
   std::shared_ptr<SqliteStore> made = *SqliteStore::InMemory();
   ASSERT_OK(made->Put(Record(1, "shipped")));
   ASSERT_OK(made->Put(Record(2, "shipped")));
-  ASSERT_OK(made->Put(Fingerprint{3, 1}, ArtifactOf(300)));
+  ASSERT_OK(made->PutArtifact(Fingerprint{3, 1}, ArtifactOf(300)));
   const std::string folder = folder_->path() + "/share", file = folder + "/tuned.db";
   ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
   ASSERT_OK(WriteFile(file, *made->Bytes()));
@@ -67,7 +67,7 @@ TEST_F(StoreBytesTest, AsAFileItIsReadByWhoMayNotWriteBesideItAndNothingIsMadeTh
     EXPECT_EQ(found.record->best.config, testing::NamedConfig("shipped"));
     EXPECT_TRUE(found.is_shipped);
     EXPECT_EQ(layered.Lookup(Record(2).key)->record->best.config, testing::NamedConfig("user"));
-    EXPECT_TRUE((*layered.artifacts()->Get(Fingerprint{3, 1})).has_value());
+    EXPECT_TRUE((*layered.GetArtifact(Fingerprint{3, 1})).has_value());
     EXPECT_TRUE((*shipped)->Verify()->problems.empty());
     EXPECT_ERROR((*shipped)->Put(Record(3)), StatusCode::kFailedPrecondition, "read-only");
     options.read_only = false;

@@ -189,15 +189,15 @@ TEST_F(StoreFileTest, WhatIsPutAfterTheFileIsGoneIsFoundByWhoOpensItsPath) {
     SCOPED_TRACE(mischief.name);
     std::shared_ptr<SqliteStore> store = Open(path_);
     ASSERT_OK(store->Put(KeyedRecord(1)));
-    ASSERT_OK(store->Put(Fingerprint{1, 1}, SmallArtifact()));
+    ASSERT_OK(store->PutArtifact(Fingerprint{1, 1}, SmallArtifact()));
     mischief.act(cache_, path_);
     ASSERT_OK(store->Put(KeyedRecord(2)));
-    ASSERT_OK(store->Put(Fingerprint{2, 2}, SmallArtifact()));
+    ASSERT_OK(store->PutArtifact(Fingerprint{2, 2}, SmallArtifact()));
     ASSERT_OK(store->Lease(KeyedRecord(2).key, WaitLimits()));
     std::shared_ptr<SqliteStore> other = Open(path_);
     ASSERT_NE(other, nullptr);
     EXPECT_EQ(other->Lookup(KeyedRecord(2).key)->match, RecordMatch::kExact);
-    EXPECT_TRUE((*other->Get(Fingerprint{2, 2})).has_value());
+    EXPECT_TRUE((*other->GetArtifact(Fingerprint{2, 2})).has_value());
     EXPECT_EQ(other->Lookup(KeyedRecord(1).key)->match, RecordMatch::kNotFound);
     ASSERT_OK(other->Put(KeyedRecord(3)));
     EXPECT_EQ(store->Lookup(KeyedRecord(3).key)->match, RecordMatch::kExact);

@@ -185,7 +185,7 @@ TEST_F(StoreLockTest, AfterOneWaitThereIsNoOtherUntilItIsTimeToTryAgain) {
   // It would work now: that it fails shows that nothing was tried.
   EXPECT_ERROR((*store)->Put(LockedRecord(2)), StatusCode::kUnavailable, locked_);
   EXPECT_ERROR((*store)->Lookup(LockedRecord(3).key), StatusCode::kUnavailable, locked_);
-  EXPECT_ERROR((*store)->Get(Fingerprint{1, 1}), StatusCode::kUnavailable, locked_);
+  EXPECT_ERROR((*store)->GetArtifact(Fingerprint{1, 1}), StatusCode::kUnavailable, locked_);
   EXPECT_EQ((*store)->Lookup(LockedRecord(2).key)->match, RecordMatch::kExact) << "from memory";
 }
 

@@ -43,6 +43,26 @@ TEST(MemoryStoreTest, TheBestMatchIsFound) {
   EXPECT_EQ(store.List()->size(), 4u);
 }
 
+TEST(MemoryStoreTest, TheCodeThatWasUsedLastStaysWithinTheLimit) {
+  const Fingerprint a{1, 0}, b{2, 0}, c{3, 0}, d{4, 0};
+  auto sized = [](std::size_t bytes) {
+    Artifact artifact;
+    artifact.image = std::string(bytes, 'x');
+    return artifact;
+  };
+  MemoryStore store(/*max_artifact_bytes=*/3000);
+  ASSERT_OK(store.PutArtifact(a, sized(1000)));
+  ASSERT_OK(store.PutArtifact(b, sized(1000)));
+  EXPECT_TRUE(store.GetArtifact(a)->has_value());
+  ASSERT_OK(store.PutArtifact(c, sized(1000)));
+  EXPECT_TRUE(store.GetArtifact(a)->has_value());
+  EXPECT_FALSE(store.GetArtifact(b)->has_value()) << "the least recently used goes";
+  EXPECT_ERROR(store.PutArtifact(d, sized(5000)), StatusCode::kResourceExhausted, "larger than the store's limit");
+  EXPECT_TRUE(store.GetArtifact(a)->has_value()) << "nothing else is lost";
+  ASSERT_OK(store.PutArtifact(a, sized(10)));
+  EXPECT_EQ((*store.GetArtifact(a))->image.size(), 10u);
+}
+
 TEST(RecordLookupTest, OfTwoThatFitAlikeTheMeasuredOneGoesBeforeTheImportedOne) {
   TuningRecord imported = Record("imported", "H200", 0);
   imported.reason = SelectionReason::kImported;

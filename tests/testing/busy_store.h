@@ -3,22 +3,19 @@
 
 #include <atomic>
 #include <string>
-#include <vector>
 
-#include "store/memory_store.h"
+#include "store/forwarding_store.h"
 #include "tuneonce/record_store.h"
 
 namespace tuneonce::testing {
 
 /// A store in memory, some of whose keys another process tunes.
-class BusyStore final : public RecordStore {
+class BusyStore final : public ForwardingStore {
  public:
-  Result<RecordLookup> Lookup(const TuningKey& key) const override { return store_.Lookup(key); }
+  BusyStore() : ForwardingStore(MakeMemoryStore()) {}
   Status Put(const TuningRecord& record) override {
-    return is_full ? ResourceExhaustedError("the disk is full") : store_.Put(record);
+    return is_full ? ResourceExhaustedError("the disk is full") : store_->Put(record);
   }
-  Result<std::vector<TuningRecord>> List() const override { return store_.List(); }
-  Status Remove(const TuningKey& key) override { return store_.Remove(key); }
   Result<TuningLease> Lease(const TuningKey& key, const WaitLimits&) override {
     bool is_meant = theirs.empty() || key.key_text.find(theirs) != std::string::npos;
     if (is_theirs && is_meant) return DeadlineExceededError("theirs");
@@ -28,9 +25,6 @@ class BusyStore final : public RecordStore {
   std::string theirs;  ///< Keys with this in their text; empty: all.
   std::atomic<bool> is_theirs{true};
   std::atomic<bool> is_full{false};
-
- private:
-  MemoryStore store_;
 };
 
 }  // namespace tuneonce::testing

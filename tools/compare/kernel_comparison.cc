@@ -9,7 +9,6 @@
 #include "base/environment.h"
 #include "compare/back_end.h"
 #include "compare/paired_race.h"
-#include "compile/compile_pool.h"
 #include "cuda/driver_api.h"
 #include "launch/assumption.h"
 #include "launch/call_binder.h"
@@ -22,6 +21,7 @@
 #include "search/table_check.h"
 #include "search/trial_stream.h"
 #include "search/trial_tensors.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 
@@ -130,7 +130,7 @@ Result<Candidate> Compile(const Side& side, const SearchOptions& options) {
   CompileOptions compile = options.compile;
   if (options.cancelled != nullptr) compile.cancelled = options.cancelled;
   if (options.interrupted) compile.interrupted = options.interrupted;
-  if (compile.cache == nullptr) compile.cache = &runtime.artifacts();
+  if (compile.cache == nullptr) compile.cache = runtime.memory_store();
   CompilePool pool(runtime.compile_slots(), runtime.toolchains(), side.call.problem.target,
                    {CompileJobOf(side.planned)}, compile, CompilePool::Order::kAsGiven, &runtime.trace());
   std::optional<CompiledJob> compiled = pool.Next();

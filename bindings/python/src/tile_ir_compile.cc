@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "compile/compile_pool.h"
 #include "python_signals.h"
 #include "python_status.h"
+#include "shared/compile_pool.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/target.h"
@@ -37,7 +37,7 @@ class TileIrCompile {
     CompileJob job;
     job.alternatives.push_back({std::move(source), Hints()});
     CompileOptions how;
-    how.cache = &runtime_->artifacts();
+    how.cache = runtime_->memory_store();
     how.interrupted = [this] { return SignalRaised(main_thread_); };
     py::gil_scoped_release release;
     pool_ = std::make_unique<CompilePool>(runtime_->compile_slots(), runtime_->toolchains(), target,

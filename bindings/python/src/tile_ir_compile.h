@@ -6,7 +6,7 @@
 namespace tuneonce::python {
 
 /// Adds the class _TileIrCompile to the module: Tile IR bytecode that is compiled while Python goes on, with the
-/// compilers, the limit of compiles at a time and the artifact cache of the process's Runtime.
+/// compilers, the limit of compiles at a time and the store in memory of the process's Runtime.
 void AddTileIrCompile(pybind11::module_& module);
 
 }  // namespace tuneonce::python

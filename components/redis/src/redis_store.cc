@@ -54,11 +54,15 @@ Result<TuningLease> RedisStore::Lease(const TuningKey& key, const WaitLimits& li
   return impl_->leases->Acquire(key, limits);
 }
 
-Result<std::optional<Artifact>> RedisStore::Get(const Fingerprint& key) { return impl_->artifacts.Get(key); }
+Result<std::optional<Artifact>> RedisStore::GetArtifact(const Fingerprint& key) const {
+  return impl_->artifacts.Get(key);
+}
 
-Status RedisStore::Put(const Fingerprint& key, const Artifact& artifact) { return impl_->artifacts.Put(key, artifact); }
+Status RedisStore::PutArtifact(const Fingerprint& key, const Artifact& artifact) {
+  return impl_->artifacts.Put(key, artifact);
+}
 
-Result<ArtifactLease> RedisStore::Lease(const Fingerprint& key, const WaitLimits& limits) {
+Result<TuningLease> RedisStore::LeaseArtifact(const Fingerprint& key, const WaitLimits& limits) {
   return impl_->locks.Acquire(key, limits);
 }
 

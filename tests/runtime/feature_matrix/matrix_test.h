@@ -15,6 +15,7 @@
 #include "runtime/feature_matrix/case.h"
 #include "runtime/feature_matrix/matrix_kernel.h"
 #include "runtime/feature_matrix/oracle.h"
+#include "store/forwarding_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
@@ -31,13 +32,15 @@
 
 namespace tuneonce::testing {
 
-/// A store that fails whatever it is asked.
-class FailingStore final : public RecordStore {
+/// A store that fails whatever record it is asked for.
+class FailingStore final : public ForwardingStore {
  public:
+  FailingStore() : ForwardingStore(MakeMemoryStore()) {}
   Result<RecordLookup> Lookup(const TuningKey&) const override { return Why(); }
   Status Put(const TuningRecord&) override { return Why(); }
   Result<std::vector<TuningRecord>> List() const override { return Why(); }
   Status Remove(const TuningKey&) override { return Why(); }
+  Result<TuningLease> Lease(const TuningKey&, const WaitLimits&) override { return TuningLease(); }
 
  private:
   static Status Why() { return UnavailableError("this store is broken"); }

@@ -66,7 +66,7 @@ struct RedisStoreOptions {
 ///
 /// Thread rule: any thread. A thread of the store, started with the first lease, renews leases. A store cannot be used
 /// after fork: in the child process every call returns an error.
-class TUNEONCE_API RedisStore final : public RecordStore, public ArtifactCache {
+class TUNEONCE_API RedisStore final : public RecordStore {
  public:
   /// Opens the store. It succeeds also if the server does not answer, which is then tried again later. Errors:
   /// InvalidArgument for invalid options; Unavailable if the host's name cannot be resolved.
@@ -81,13 +81,12 @@ class TUNEONCE_API RedisStore final : public RecordStore, public ArtifactCache {
   Result<std::vector<TuningRecord>> List() const override;
   Status Remove(const TuningKey& key) override;
   Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override;
-  ArtifactCache* artifacts() override { return this; }
 
-  Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
-  Status Put(const Fingerprint& key, const Artifact& artifact) override;
+  Result<std::optional<Artifact>> GetArtifact(const Fingerprint& key) const override;
+  Status PutArtifact(const Fingerprint& key, const Artifact& artifact) override;
   /// Waits until no other thread of this process compiles `key`, and blocks them while the lease lives. Other processes
   /// and machines are not blocked, and may compile the same artifact. Errors: DeadlineExceeded, Cancelled.
-  Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
+  Result<TuningLease> LeaseArtifact(const Fingerprint& key, const WaitLimits& limits) override;
 
   /// Returns the keys of all artifacts, damaged ones included. Errors: the server cannot be read.
   Result<std::vector<Fingerprint>> ArtifactKeys() const;

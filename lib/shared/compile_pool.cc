@@ -1,4 +1,4 @@
-#include "compile/compile_pool.h"
+#include "shared/compile_pool.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,11 +15,11 @@
 #include "base/callback.h"
 #include "base/mutex.h"
 #include "base/span.h"
-#include "compile/compile_cached.h"
 #include "compile/missing_header.h"
 #include "compile/precompiled.h"
-#include "tuneonce/artifact_cache.h"
+#include "shared/compile_cached.h"
 #include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
@@ -29,7 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Who is to blame for an exception.
-constexpr char kToolchain[] = "the toolchain or its artifact cache";
+constexpr char kToolchain[] = "the toolchain or the store";
 
 }  // namespace
 
@@ -69,9 +69,7 @@ struct CompilePool::Impl {
         order(job_order),
         trace(event_trace) {}
 
-  ArtifactCache& CacheOf(std::size_t job) const {
-    return jobs[job].cache != nullptr ? *jobs[job].cache : *options.cache;
-  }
+  RecordStore& CacheOf(std::size_t job) const { return jobs[job].cache != nullptr ? *jobs[job].cache : *options.cache; }
 
   void Group() {
     std::vector<std::size_t> by_order(jobs.size());
@@ -80,7 +78,7 @@ struct CompilePool::Impl {
       std::stable_sort(by_order.begin(), by_order.end(),
                        [&](std::size_t a, std::size_t b) { return jobs[a].cost < jobs[b].cost; });
     }
-    std::map<std::pair<ArtifactCache*, Fingerprint>, std::size_t> group_of;
+    std::map<std::pair<RecordStore*, Fingerprint>, std::size_t> group_of;
     for (std::size_t job : by_order) {
       Fingerprinter content;
       content.Add(std::uint64_t{jobs[job].may_compile});
@@ -215,7 +213,7 @@ struct CompilePool::Impl {
 
   Result<Artifact> CompileNow(const CompileJob::Alternative& alternative, std::size_t job, Clock::time_point deadline,
                               bool* from_cache) const {
-    ArtifactCache& cache = CacheOf(job);
+    RecordStore& cache = CacheOf(job);
     if (alternative.source.withheld != nullptr) {
       return FailedPreconditionError("the bundle was compiled without its sources (--no-sources)");
     }

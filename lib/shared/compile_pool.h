@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_
-#define TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_
+#ifndef TUNEONCE_LIB_SHARED_COMPILE_POOL_H_
+#define TUNEONCE_LIB_SHARED_COMPILE_POOL_H_
 
 #include <atomic>
 #include <chrono>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "compile/compile_slots.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/compile_options.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/result.h"
 #include "tuneonce/toolchain.h"
 
@@ -31,8 +31,8 @@ struct CompileJob {
     std::function<Status(const Artifact&)> accepts = nullptr;
   };
   std::vector<Alternative> alternatives;
-  std::string label;               ///< What it is, for traces: the config.
-  ArtifactCache* cache = nullptr;  ///< In place of the options'; null: theirs. Outlives the pool.
+  std::string label;                   ///< What it is, for traces: the config.
+  std::shared_ptr<RecordStore> cache;  ///< Replaces CompileOptions::cache unless it is null.
   /// False: what is neither cached nor compiled ahead is Unavailable, and no compiler, slot or lease is asked for.
   /// Machine code is taken as it is all the same.
   bool may_compile = true;
@@ -65,8 +65,8 @@ struct CompiledJob {
 class TUNEONCE_API CompilePool {
  public:
   enum class Order { kByCost, kAsGiven };
-  /// Starts compiling. `trace` may be null. REQUIRES: `options.cache` is not null; it, `slots`, `toolchains` and
-  /// `trace` outlive the pool.
+  /// Starts compiling. `trace` may be null. REQUIRES: `options.cache` is not null; `slots`, `toolchains` and `trace`
+  /// outlive the pool.
   CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, const Target& target, std::vector<CompileJob> jobs,
               const CompileOptions& options, Order order = Order::kByCost, Trace* trace = nullptr);
   ~CompilePool();
@@ -84,4 +84,4 @@ class TUNEONCE_API CompilePool {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_
+#endif  // TUNEONCE_LIB_SHARED_COMPILE_POOL_H_

@@ -1,23 +1,23 @@
-#include "compile/compile_cached.h"
+#include "shared/compile_cached.h"
 
 #include "base/callback.h"
 #include "compile/dependency_file.h"
 #include "compile/precompiled.h"
-#include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-std::optional<Artifact> FindCurrent(ArtifactCache& cache, const Fingerprint& key) {
-  Result<std::optional<Artifact>> found = cache.Get(key);
+std::optional<Artifact> FindCurrent(RecordStore& cache, const Fingerprint& key) {
+  Result<std::optional<Artifact>> found = cache.GetArtifact(key);
   if (!found.ok() || !found->has_value() || !DependenciesHold(**found)) return std::nullopt;
   Artifact artifact = **std::move(found);
   artifact.key = key;
   return artifact;
 }
 
-Result<Artifact> CompileCached(const Toolchain& toolchain, ArtifactCache& cache, const KernelSource& source,
+Result<Artifact> CompileCached(const Toolchain& toolchain, RecordStore& cache, const KernelSource& source,
                                const Hints& hints, const Target& target, const WaitLimits& limits, bool* from_cache) {
   *from_cache = false;
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, toolchain.ArtifactKey(source, hints, target));
@@ -25,7 +25,7 @@ Result<Artifact> CompileCached(const Toolchain& toolchain, ArtifactCache& cache,
     *from_cache = true;
     return *std::move(found);
   }
-  Result<ArtifactLease> lease = cache.Lease(key, limits);
+  Result<TuningLease> lease = cache.LeaseArtifact(key, limits);
   // A cache that cannot be locked (a read-only folder, say) must not fail a compile: at worst two compile the same.
   if (!lease.ok() && lease.status().code() != StatusCode::kUnavailable) return lease.status();
   if (std::optional<Artifact> found = FindCurrent(cache, key)) {  // Whoever held the lease before made it.
@@ -35,17 +35,17 @@ Result<Artifact> CompileCached(const Toolchain& toolchain, ArtifactCache& cache,
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, toolchain.Compile(source, hints, target, limits));
   if (!artifact.cacheable) return artifact;
   artifact.key = key;
-  (void)cache.Put(key, artifact);  // A full or read-only cache must not fail a compile.
+  (void)cache.PutArtifact(key, artifact);  // A full or read-only cache must not fail a compile.
   return artifact;
 }
 
-bool IsCompiled(const ToolchainSet& toolchains, ArtifactCache& cache, const KernelSource& source, const Hints& hints,
+bool IsCompiled(const ToolchainSet& toolchains, RecordStore& cache, const KernelSource& source, const Hints& hints,
                 const Target& target) {
   if (FindPrecompiled(source, hints, target).found) return true;
-  const Status there = CallForeign("the toolchain or its artifact cache", StatusCode::kInternal, [&]() -> Status {
+  const Status there = CallForeign("the toolchain or the store", StatusCode::kInternal, [&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(source.kind));
     TUNEONCE_ASSIGN_OR_RETURN(const Fingerprint key, toolchain->ArtifactKey(source, hints, target));
-    return FindCurrent(cache, key) ? Status() : UnavailableError("the code is not in the artifact cache");
+    return FindCurrent(cache, key) ? Status() : UnavailableError("the store does not have the code");
   });
   return there.ok();
 }
