@@ -8,8 +8,8 @@
 #include "launch/call_binder.h"
 #include "numbers.h"
 #include "runtime/warmup_inputs.h"
+#include "search/record_origin.h"
 #include "store/kernel_fingerprint.h"
-#include "store/record_origin.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/target.h"
 

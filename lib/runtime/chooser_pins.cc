@@ -4,7 +4,7 @@
 
 #include "runtime/chooser.h"
 #include "search/candidate.h"
-#include "store/record_origin.h"
+#include "search/record_origin.h"
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {

@@ -8,11 +8,11 @@
 #include "cuda/driver_api.h"
 #include "measure/roofline.h"
 #include "search/proposed_configs.h"
+#include "search/record_origin.h"
 #include "search/search_engine.h"
 #include "search/search_runner.h"
 #include "search/trial_stream.h"
 #include "search/trial_tensors.h"
-#include "store/record_origin.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 

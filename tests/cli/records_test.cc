@@ -128,9 +128,9 @@ TEST_F(RecordsTest, NumbersOutOfRangeAndNestingWithoutEndAreOneClearLine) {
     ASSERT_TRUE(WriteFile(file_, text).ok());
     ExpectOneLineError({"records", "import", file_, "--store", other_}, part);
   };
-  for (const char* field : {"capability", "num_sms", "driver_version", "num_samples"}) {
+  for (const char* field : {"/capability", "/num_sms", "/driver_version", "/best/num_samples"}) {
     nlohmann::json bad = good;
-    bad["records"][0][field] = std::int64_t{1} << 40;
+    bad["records"][0][nlohmann::json::json_pointer(field)] = std::int64_t{1} << 40;
     expect(bad.dump(), "must be an integer of 32 bits");
   }
   nlohmann::json bad = good;

@@ -8,7 +8,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static_cast<void>(tuneonce::DecodeArtifact(bytes));
-  tuneonce::Result<tuneonce::Artifact> artifact = tuneonce::DecodeArtifact(tuneonce::WithChecksum(bytes));
+  tuneonce::Result<tuneonce::Artifact> artifact = tuneonce::DecodeArtifact(tuneonce::WithChecksum(std::string(bytes)));
   if (!artifact.ok()) return 0;
   std::string once = tuneonce::EncodeArtifact(*artifact);
   tuneonce::Result<tuneonce::Artifact> again = tuneonce::DecodeArtifact(once);

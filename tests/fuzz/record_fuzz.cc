@@ -8,7 +8,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static_cast<void>(tuneonce::DecodeRecord(bytes));
-  tuneonce::Result<tuneonce::TuningRecord> record = tuneonce::DecodeRecord(tuneonce::WithChecksum(bytes));
+  tuneonce::Result<tuneonce::TuningRecord> record = tuneonce::DecodeRecord(tuneonce::WithChecksum(std::string(bytes)));
   if (!record.ok()) return 0;
   // What was read is written and read again as the same bytes.
   std::string once = tuneonce::EncodeRecord(*record);

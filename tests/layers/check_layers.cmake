@@ -1,8 +1,8 @@
 # cmake -DROOT=FOLDER -P check_layers.cmake: an area may include only itself and areas before it. Fails with every
 # include that goes the wrong way, every public header that names a third-party library, every file that calls the
 # driver round the capture guard, and every use of std::filesystem (lib/base/file.h says why).
-# The areas of lib/, then those of tools/.
-set(order base cuda definition tile_ir launch bundle compile measure store worker shared ranks search runtime
+# The areas of lib/, then those of tools/. `record` is a header alone: what search returns and store keeps.
+set(order base cuda definition tile_ir launch bundle compile measure record store worker shared ranks search runtime
   report inspect compare report_page)
 # Public headers by area; the umbrella, tuneonce.h, stands over all of lib/.
 set(public_base api fingerprint result status)
@@ -12,8 +12,9 @@ set(public_definition argument code_assumption config dims families geometry gri
 set(public_bundle bundle)
 set(public_compile artifact compile_options toolchain)
 set(public_measure timer trial)
-set(public_search compiled_kernel exhaustive_search progress search_options tuning_result)
-set(public_store record_store sqlite_store tuning_record)
+set(public_search compiled_kernel exhaustive_search progress search_options)
+set(public_record tuning_record)
+set(public_store record_store sqlite_store)
 set(public_shared runtime)
 set(public_ranks rank_group)
 set(public_runtime autotune_observer autotune_policy tuned_kernel tuneonce)

@@ -73,11 +73,11 @@ TEST_F(StoreConformanceTest, EveryLayerServesARecordTogetherWithItsCode) {
       SCOPED_TRACE(std::string(upper) + " over " + lower);
       const Stores below = MakeMemoryStore();
       ASSERT_OK(below->Put(record));
-      ASSERT_OK(below->PutArtifact(record.artifact, testing::ConformingArtifact("code")));
+      ASSERT_OK(below->PutArtifact(record.best.artifact, testing::ConformingArtifact("code")));
       const Stores store = over(under(below));
       Result<RecordLookup> found = store->Lookup(record.key);
       ASSERT_TRUE(found.ok() && found->record);
-      Result<std::optional<Artifact>> code = store->GetArtifact(found->record->artifact);
+      Result<std::optional<Artifact>> code = store->GetArtifact(found->record->best.artifact);
       ASSERT_TRUE(code.ok() && *code);
       EXPECT_EQ((*code)->image, "code");
     }

@@ -24,8 +24,8 @@ inline TuningRecord ConformingRecord(const std::string& config, const std::strin
   record.key.key_text = "M<=64";
   record.key.device_name = device;
   record.key.driver_version = driver;
-  record.config = NamedConfig(config);
-  record.artifact = Fingerprint{5, 1};
+  record.best.config = NamedConfig(config);
+  record.best.artifact = Fingerprint{5, 1};
   return record;
 }
 
@@ -67,9 +67,9 @@ inline void ExpectKeepsRecords(RecordStore& store) {
   EXPECT_FALSE(found->is_shipped);
   const std::vector<TuningRecord> all = *store.List();
   ASSERT_EQ(all.size(), 4u) << "the newer record replaces the older one";
-  EXPECT_EQ(all.front().config, NamedConfig("other source"));
-  EXPECT_EQ(all.back().config, NamedConfig("new"));
-  EXPECT_FALSE(store.GetArtifact(put.artifact)->has_value()) << "a record brings no code";
+  EXPECT_EQ(all.front().best.config, NamedConfig("other source"));
+  EXPECT_EQ(all.back().best.config, NamedConfig("new"));
+  EXPECT_FALSE(store.GetArtifact(put.best.artifact)->has_value()) << "a record brings no code";
   ASSERT_OK(store.Remove(key));
   EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kOtherDriver);
   EXPECT_EQ(store.List()->size(), 3u);

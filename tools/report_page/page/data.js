@@ -74,13 +74,9 @@ function sorted(candidates) {
   };
 }
 
-/**
- * Whether a candidate may be as fast as the fastest. A record keeps intervals alone: by these, within the 1 % of a
- * tie.
- */
-function mayBeFastest(candidate, fastest) {
-  if (candidate.ties !== null) return candidate.ties === 1;
-  return candidate.mean - (candidate.margin ?? 0) <= (fastest.mean + (fastest.margin ?? 0)) * 1.01;
+/** Whether a candidate may be as fast as the fastest. */
+function mayBeFastest(candidate) {
+  return candidate.ties === 1;
 }
 
 /** A config by those axes alone that tell it from a search's others: long configs mostly agree. */

@@ -168,8 +168,8 @@ function rankingTable(entry, measured) {
       },
       {
         label: "may be the fastest",
-        value: (each) => mayBeFastest(each, fastest) ? 0 : 1,
-        cell: (each) => mayBeFastest(each, fastest) ? "yes" : "no"
+        value: (each) => mayBeFastest(each) ? 0 : 1,
+        cell: (each) => mayBeFastest(each) ? "yes" : "no"
       },
       {label: "samples", isNumber: true, value: (each) => each.samples, cell: (each) => String(each.samples)},
       {label: "variant", value: (each) => each.variant, cell: (each) => each.variant},

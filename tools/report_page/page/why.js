@@ -32,7 +32,7 @@ function whySentences(entry, details) {
             timeWithMargin(fastest.mean, fastest.margin)}; the selection's is ` +
         `${percentText(selection.mean / fastest.mean - 1)} above it. ${whyNotFastest(entry, selection, fastest)}`);
   }
-  const ties = selection ? measured.filter((each) => each !== selection && mayBeFastest(each, fastest)) : [];
+  const ties = selection ? measured.filter((each) => each !== selection && mayBeFastest(each)) : [];
   if (ties.length > 0) {
     sentences.push(
         `${countText(ties.length, "other config")} cannot be told from the fastest: ` +

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_STORE_RECORD_ORIGIN_H_
-#define TUNEONCE_LIB_STORE_RECORD_ORIGIN_H_
+#ifndef TUNEONCE_LIB_SEARCH_RECORD_ORIGIN_H_
+#define TUNEONCE_LIB_SEARCH_RECORD_ORIGIN_H_
 
 #include "tuneonce/tuning_record.h"
 
@@ -12,4 +12,4 @@ TUNEONCE_API void StampOrigin(TuningRecord* record);
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_STORE_RECORD_ORIGIN_H_
+#endif  // TUNEONCE_LIB_SEARCH_RECORD_ORIGIN_H_

@@ -1,4 +1,4 @@
-#include "store/record_origin.h"
+#include "search/record_origin.h"
 
 #include <unistd.h>
 
