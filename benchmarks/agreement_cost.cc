@@ -67,7 +67,9 @@ void AgreeOnce(CountedRank& group, int keys, bool is_warm) {
   Vote vote;
   vote.kind = "NVIDIA H200 (capability 90, 132 SMs, driver 13000)";
   for (int key = 0; key < keys; ++key) {
-    KeyVote of{OfText(std::to_string(key)), OfText("definition"), KeyVote::kNothing, {}};
+    KeyVote of;
+    of.key = of.search = OfText(std::to_string(key));
+    of.definition = OfText("definition");
     if (is_warm || options.rank == 0) {
       of.state = KeyVote::kStored;
       of.selection = OfText("selection");
