@@ -112,7 +112,7 @@ def ranks_distribute_keys() -> None:
     size, store = 3, StoreDouble()
     tunes: Dict[int, int] = {}
     choices: Dict[int, Any] = {}
-    extents = [4096 * (i + 1) for i in range(6)]
+    extents = [1024 << i for i in range(6)]  # A key each.
 
     def body(rank: int) -> None:
         of_rank = kernel(StoreRanks(store, rank, size, "sharing"), ranks_exchange_code=True)
