@@ -81,7 +81,7 @@ class CompilePoolTest : public ::testing::Test {
   std::shared_ptr<ScriptedToolchain> scripted_ = std::make_shared<ScriptedToolchain>();
   CompileSlots slots_{4};
   ToolchainSet toolchains_{{scripted_}};
-  CompileOptions options_ = [this] {
+  CompileOptions options_ = [] {
     CompileOptions options;
     options.cache = MakeMemoryStore();
     options.num_workers = 1;

@@ -133,7 +133,7 @@ class SharedSlotsTest : public ::testing::Test {
   std::shared_ptr<GateToolchain> gate_ = std::make_shared<GateToolchain>();
   ToolchainSet toolchains_{{gate_}};
   CompileSlots slots_{2};
-  CompileOptions options_ = [this] {
+  CompileOptions options_ = [] {
     CompileOptions options;
     options.cache = MakeMemoryStore();
     return options;
