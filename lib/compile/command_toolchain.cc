@@ -27,10 +27,12 @@ Result<Artifact> CommandToolchain::DoCompile(const KernelSource& source, const H
         absl::StrCat("a ", std::string(SourceKindName(row_.kind)), " source ",
                      target.is_cpu_device ? "cannot run on the CPU device" : "runs on the CPU device only"));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(const CompilerCommand command, row_.find(*tools_));
+  const Result<CompilerCommand> found = row_.find(*tools_);
+  const CompilerCommand command = found.ok() ? *found : CompilerCommand();
   TUNEONCE_ASSIGN_OR_RETURN(const TemporaryFolder folder, tools_->MakeFolder());
   CommandRun run{source, hints, target, limits, *tools_, folder, command};
-  TUNEONCE_RETURN_IF_ERROR(row_.prepare(&run));
+  TUNEONCE_RETURN_IF_ERROR(row_.prepare(&run));  // An error of the source comes before that of a missing compiler.
+  TUNEONCE_RETURN_IF_ERROR(found.status());
   TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile(row_.input, run.text));
   const std::string output = absl::StrCat(folder.path(), "/", row_.output);
   std::vector<std::string> arguments = command.words;

@@ -219,7 +219,7 @@ Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInS
   TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, only, call, options));
   Result<SearchOutcome> found = RunSearch(std::move(plan), stream, options, std::move(memory));
   TUNEONCE_RETURN_IF_ERROR(found.status());
-  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*to_.definition, call.problem, to_.api, &found->record));
+  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*to_.definition, call.problem, to_.api, found->record.get()));
   return found;
 }
 
@@ -255,7 +255,7 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
   return SearchAt(request, in_store, only, request.call.call(), begin, std::move(memory));
 }
 
-Result<Chooser::Searched> Chooser::SearchForKey(const TuneRequest& request, const KeyInStore& in_store) {
+Result<SearchOutcome> Chooser::SearchForKey(const TuneRequest& request, const KeyInStore& in_store) {
   const std::string& kernel = to_.definition->name();
   const std::string& key_text = in_store.key.key_text;
   ++to_.counters.tunes;
@@ -266,26 +266,25 @@ Result<Chooser::Searched> Chooser::SearchForKey(const TuneRequest& request, cons
   MeasuredOn measured_on;
   Result<SearchOutcome> found = Search(request, in_store, /*only=*/nullptr, &measured_on);
   TUNEONCE_RETURN_IF_ERROR(found.status());
-  const TuningRecord& result = found->record;
-  to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
-  to_.counters.workers_replaced += result.cost.workers_replaced;
-  to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
-  TuningRecord record = RecordOf(result, in_store, measured_on);
-  return Searched{*std::move(found), std::move(record)};
+  const TuningCost& cost = found->record->cost;
+  to_.counters.tuning_ns += static_cast<std::int64_t>(cost.wall_seconds * 1e9);
+  to_.counters.workers_replaced += cost.workers_replaced;
+  to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(cost.gpu_seconds * 1e9);
+  Complete(in_store, measured_on, found->record.get());
+  return found;
 }
 
-void Chooser::RememberSearched(const Searched& searched) const {
-  const TuningRecord& result = searched.record;
-  const std::string& key_text = searched.record.key.key_text;
-  Remember(searched.record);
-  to_.announcer.Inform(key_text, [&] { return TunedText(result); });
-  to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(to_.definition->name(), key_text, result); });
+void Chooser::RememberSearched(const TuningRecord& record) const {
+  const std::string& key_text = record.key.key_text;
+  Remember(record);
+  to_.announcer.Inform(key_text, [&] { return TunedText(record); });
+  to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(to_.definition->name(), key_text, record); });
 }
 
 TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const LaunchKey& key,
                                        ReadyKeys::Place place) {
   const BoundCall& call = request.call.call();
-  Result<Searched> searched = SearchForKey(request, in_store);
+  Result<SearchOutcome> searched = SearchForKey(request, in_store);
   if (!searched.ok()) {
     // What a search that was cut short left is better than nothing; what the key has is better than that.
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
@@ -295,40 +294,37 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
     if (may_serve && ServeFromStore(in_store, call, key, any, &miss)) return TuneOutcome::Stored(/*is_complete=*/false);
     return {searched.status()};
   }
-  const TuningRecord& record = searched->record;
+  const TuningRecord& record = *searched->record;
   const std::optional<Selection> in_use = to_.ready_keys.selections().Find(key);
   const bool stays =
       place == ReadyKeys::Place::kInstead && in_use && in_use->record != nullptr && MustStay(*in_use->record, record);
   if (stays) {
     to_.announcer.Warn(absl::StrCat(record.key.key_text, ": the search was cut short, so the earlier selection {",
                                     in_use->record->best.config.ToString(), "} is kept: raise the search's budget"));
-  } else if (Status published = PublishFound(searched->found, in_store.device, call, key, place, record);
-             !published.ok()) {
+  } else if (Status published = PublishFound(*searched, in_store.device, call, key, place, record); !published.ok()) {
     return {published};
   }
-  RememberSearched(*searched);
+  RememberSearched(record);
   TuneOutcome outcome;
   outcome.origin = TuneOutcome::Origin::kSearch;
   outcome.is_complete = stays ? in_use->record->is_complete : record.is_complete;
   return outcome;
 }
 
-TuningRecord Chooser::RecordOf(const TuningRecord& result, const KeyInStore& in_store, const MeasuredOn& on) const {
-  TuningRecord record = result;
-  record.key = in_store.key;
-  record.configs = in_store.configs_identity;
-  record.tuned_at = to_.definition->DimsString(on.dims);
-  record.inputs = on.inputs;
-  return record;
+void Chooser::Complete(const KeyInStore& in_store, const MeasuredOn& on, TuningRecord* record) const {
+  record->key = in_store.key;
+  record->configs = in_store.configs_identity;
+  record->tuned_at = to_.definition->DimsString(on.dims);
+  record->inputs = on.inputs;
 }
 
 Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& device, const BoundCall& call,
                              const LaunchKey& key, ReadyKeys::Place place, const TuningRecord& record) {
-  to_.ready_keys.PublishSelection(device, key, call, found.record.best.config, found.best, place,
+  to_.ready_keys.PublishSelection(device, key, call, found.record->best.config, found.best, place,
                                   SelectionOf(record, LaunchPlan::Origin::kSearch));
-  if (!found.record.baseline) return Status();
+  if (!found.record->baseline) return Status();
   const LaunchKey fallback = WithRole(key, LaunchKey::kFallback);
-  to_.ready_keys.Publish(device, fallback, call, found.record.baseline->config, found.baseline);
+  to_.ready_keys.Publish(device, fallback, call, found.record->baseline->config, found.baseline);
   return Status();
 }
 

@@ -216,19 +216,14 @@ class Chooser {
   Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                  const BoundCall& call, std::chrono::steady_clock::time_point begin,
                                  TrialMemory memory);
-  /// What a search for a key found, and the record of it.
-  struct Searched {
-    SearchOutcome found;
-    TuningRecord record;
-  };
-  /// A search that is counted and told of.
-  Result<Searched> SearchForKey(const TuneRequest& request, const KeyInStore& in_store);
+  /// A search that is counted and told of. Its record is the key's.
+  Result<SearchOutcome> SearchForKey(const TuneRequest& request, const KeyInStore& in_store);
   /// Stores what it found, and tells of it.
-  void RememberSearched(const Searched& searched) const;
+  void RememberSearched(const TuningRecord& record) const;
   TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const LaunchKey& key,
                                 ReadyKeys::Place place);
-  /// A record of what a search found, for the key.
-  TuningRecord RecordOf(const TuningRecord& result, const KeyInStore& in_store, const MeasuredOn& on) const;
+  /// Adds to a search's record the key and what it was measured on.
+  void Complete(const KeyInStore& in_store, const MeasuredOn& on, TuningRecord* record) const;
   /// Makes what a search found ready: its selection and, as the fallback, its baseline.
   Status PublishFound(const SearchOutcome& found, const ReadyKeys::DeviceState& device, const BoundCall& call,
                       const LaunchKey& key, ReadyKeys::Place place, const TuningRecord& record);

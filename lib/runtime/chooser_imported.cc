@@ -51,7 +51,7 @@ std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request
   Result<SearchOutcome> searched = Search(request, in_store, &found->config, &on);
   std::string why = searched.ok() ? "" : searched.status().message();
   if (searched.ok()) {
-    const TuningRecord& result = searched->record;
+    const TuningRecord& result = *searched->record;
     to_.counters.workers_replaced += result.cost.workers_replaced;
     to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
     const std::vector<CandidateOutcome> successes = result.successes();
@@ -65,7 +65,8 @@ std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request
     } else if (result.baseline && it->measurement.mean_us > most_us) {
       why = "the config is slower than the baseline";
     } else {
-      TuningRecord record = RecordOf(result, in_store, on);
+      TuningRecord record = result;
+      Complete(in_store, on, &record);
       record.best = *it;
       record.reason = is_imported ? SelectionReason::kImported : found->record.reason;
       // The old record knows as much about the other candidates.
@@ -111,12 +112,12 @@ TuneOutcome Chooser::VerifyAt(const TuneRequest& request, const LaunchKey& key, 
   }
   bool is_verified = false;
   if (searched.ok()) {
-    for (const CandidateOutcome& candidate : searched->record.candidates) {
+    for (const CandidateOutcome& candidate : searched->record->candidates) {
       is_verified |= candidate.kind == OutcomeKind::kMeasured && candidate.config == *config;
     }
   }
   if (!is_verified) return Reselect(request, key, may_wait);
-  const Verification& fresh = searched->record.verification;
+  const Verification& fresh = searched->record->verification;
   Result<std::shared_ptr<const LoadedKernel>> loaded =
       LoadCodeOf(known, /*is_own=*/true, *config, request.call.call(), in_store->left_out, /*may_compile_now=*/true,
                  InterruptOf(request.limits), nullptr);

@@ -89,14 +89,14 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Lau
   if (std::optional<TuningRecord> record = stored(false)) return *std::move(record);
   if (std::optional<Agreed> checked = CheckImported(request, in_store, &miss)) return std::move(checked->record);
   NoteMiss(in_store.key, miss);
-  Result<Searched> searched = SearchForKey(request, in_store);
+  Result<SearchOutcome> searched = SearchForKey(request, in_store);
   if (!searched.ok()) {
     if (searched.status().sticky() || searched.status().code() == StatusCode::kCancelled) return searched.status();
     std::optional<TuningRecord> incomplete = stored(true);
     return incomplete ? Result<TuningRecord>(*std::move(incomplete)) : searched.status();
   }
-  RememberSearched(*searched);
-  return std::move(searched->record);
+  RememberSearched(*searched->record);
+  return std::move(*searched->record);
 }
 
 Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const LaunchKey& key, TuningRecord record,

@@ -104,7 +104,7 @@ Result<TuningRecord> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   plan.baseline = space.BaselineOn(target);
   plan.planned = std::move(planned);
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(std::move(plan), stream, options, std::move(memory)));
-  return std::move(outcome.record);
+  return std::move(*outcome.record);
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ Result<TuningRecord> SearchDefinition(const KernelDefinition& definition, Stream
   TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::CheckConstantExtents(*shared, call));
   TUNEONCE_ASSIGN_OR_RETURN(call.problem.target, CurrentTarget(stream.api()));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, SearchCall(std::move(shared), stream, call, options));
-  return std::move(outcome.record);
+  return std::move(*outcome.record);
 }
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
@@ -143,7 +143,7 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
                                  TrialMemory memory) {
   TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(definition, stream, call, scope, options));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(std::move(plan), stream, options, std::move(memory)));
-  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.record));
+  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), outcome.record.get()));
   return outcome;
 }
 

@@ -20,7 +20,8 @@ inline namespace v0 {
 
 /// The record of a search, and the code of it that stays loaded. Other code was unloaded when the search ended.
 struct SearchOutcome {
-  TuningRecord record;
+  /// Never null. On the heap, because the thread of a host may have a small stack.
+  std::unique_ptr<TuningRecord> record = std::make_unique<TuningRecord>();
   std::shared_ptr<const LoadedKernel> best;
   std::shared_ptr<const LoadedKernel> baseline;  ///< The baseline's code. Also null without TuningRecord::baseline.
 };

@@ -84,7 +84,7 @@ Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   }
   span.Note("best", record_.best.config.ToString());
   span.Note("gpu_s", record_.cost.gpu_seconds);
-  outcome.record = std::move(record_);
+  *outcome.record = std::move(record_);
   return outcome;
 }
 

@@ -94,10 +94,11 @@ Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const Search
   auto engine = std::make_unique<SearchEngine>(plan.kernel, plan.key, plan.target, plan.baseline, options, *runner,
                                                measuring_lock);
   engine->LeaveOut(std::move(plan.fatal));
-  std::optional<FinalistChecks> checks;
+  std::unique_ptr<FinalistChecks> checks;
   if (plan.verification) {
-    checks.emplace(*std::move(plan.verification), *runner, trials, memory, options, measuring_lock);
-    engine->VerifyBy(&*checks);
+    checks = std::make_unique<FinalistChecks>(*std::move(plan.verification), *runner, trials, memory, options,
+                                              measuring_lock);
+    engine->VerifyBy(checks.get());
   }
   // User callbacks catch their own exceptions, so any other is from this library: a lack of memory or threads.
   Result<SearchOutcome> found =
@@ -105,9 +106,9 @@ Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const Search
                   [&]() -> Result<SearchOutcome> { return engine->Run(std::move(plan.planned)); });
   if (Status status = runner->WithDamage(found.status()); !status.ok()) found = std::move(status);
   if (found.ok()) {
-    TUNEONCE_RETURN_IF_ERROR(NameDevice(device, &found->record.key));
-    StampOrigin(&found->record);
-    if (!plan.note.empty()) found->record.notes.push_back(std::move(plan.note));
+    TUNEONCE_RETURN_IF_ERROR(NameDevice(device, &found->record->key));
+    StampOrigin(found->record.get());
+    if (!plan.note.empty()) found->record->notes.push_back(std::move(plan.note));
   }
   engine.reset();
   // The last work in the stream may still use the caller's tensors, for inputs that are restored. The search returned

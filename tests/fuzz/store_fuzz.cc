@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto store = tuneonce::SqliteStore::FromBytes(data, size);
   if (!store.ok()) return 0;
   static_cast<void>((*store)->Verify());
-  static_cast<void>((*store)->Get(tuneonce::Fingerprint{1, 2}));  // As make_seeds puts one.
+  static_cast<void>((*store)->GetArtifact(tuneonce::Fingerprint{1, 2}));  // As make_seeds puts one.
   auto records = (*store)->List();
   if (records.ok() && !records->empty()) static_cast<void>((*store)->Lookup(records->front().key));
   return 0;

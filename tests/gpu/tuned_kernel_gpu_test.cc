@@ -99,7 +99,7 @@ TEST_F(TunedKernelGpuTest, MemoryOfTheHostIsNamedByItsParameterUnlessTheDeviceRe
   const TensorView on_host = TensorView::Contiguous(host.data(), DType::kFloat32, {1000});
   if (reaches_all_memory == 0) {
     EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), on_host, View(z)), StatusCode::kInvalidArgument,
-                 "parameter 'y': its memory at");
+                 "parameter 'y': the memory at");
     EXPECT_EQ(Read(z), std::vector<float>(1000, 0));
   } else {
     ASSERT_OK(kernel.Launch(stream_->get(), View(x), on_host, View(z)));

@@ -59,7 +59,7 @@ class SearchEngineTest : public ::testing::Test {
     TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
                               SearchEngine("k", "M=64", Target(), baseline_config, options, runner_, measuring_lock_)
                                   .Run(std::move(planned)));
-    return std::move(outcome.record);
+    return std::move(*outcome.record);
   }
   std::string Best(const Result<TuningRecord>& result) {
     EXPECT_OK(result);
@@ -470,7 +470,7 @@ class VariantSubstitutionTest : public SearchEngineTest {
     TUNEONCE_ASSIGN_OR_RETURN(
         SearchOutcome outcome,
         SearchEngine("k", "M=64", Target(), std::nullopt, options, runner_, measuring_lock_).Run(std::move(planned)));
-    return std::move(outcome.record);
+    return std::move(*outcome.record);
   }
 };
 

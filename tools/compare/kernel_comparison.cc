@@ -87,7 +87,7 @@ Result<TuningRecord> Search(const Side& side, const std::vector<Config>& configs
   const SearchScope scope{definition.DimsString(side.call.problem.dims), configs, side.left_out, {}, baseline};
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
                             SearchCall(side.kernel.definition, stream, side.call, scope, options, std::move(memory)));
-  return std::move(outcome.record);
+  return std::move(*outcome.record);
 }
 
 /// Finds the config that the side runs, and plans it.

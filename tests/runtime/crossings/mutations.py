@@ -172,8 +172,8 @@ MUTATIONS = [
         6,
         "A record serves, whatever code is under its config now, and whichever kernel it is of.",
         "runtime/chooser_store.cc",
-        "record.is_imported() || record.identity == identity;",
-        "record.is_imported() || record.identity == identity || !record.key.kernel.empty();",
+        "record.is_imported() || record.best.identity == identity;",
+        "record.is_imported() || record.best.identity == identity || !record.key.kernel.empty();",
     ),
     Mutation(
         6,
@@ -222,7 +222,7 @@ MUTATIONS = [
     Mutation(
         10,
         "A baseline that differs from all others is not reported.",
-        "search/search_engine_result.cc",
+        "search/search_engine.cc",
         '  if (most < 2) return "";\n',
         '  if (most >= 0) return "";\n',
     ),
