@@ -222,7 +222,7 @@ class Chooser {
   void RememberSearched(const TuningRecord& record) const;
   TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const LaunchKey& key,
                                 ReadyKeys::Place place);
-  /// Adds to a search's record the key and what it was measured on.
+  /// Adds the key, and the dims and inputs that were measured, to the record of a search.
   void Complete(const KeyInStore& in_store, const MeasuredOn& on, TuningRecord* record) const;
   /// Makes what a search found ready: its selection and, as the fallback, its baseline.
   Status PublishFound(const SearchOutcome& found, const ReadyKeys::DeviceState& device, const BoundCall& call,

@@ -70,7 +70,7 @@ class CandidateGroups {
   /// Returns notes about the declared parameters, one line each.
   const std::vector<std::string>& notes() const { return notes_; }
   std::size_t num_not_measured() const { return not_measured_.size(); }
-  /// The reason for one of the candidates that the runner did not try. Empty: there is none.
+  /// Returns why the runner did not try one of the candidates. Empty if it tried all of them.
   const std::string& why_not_tried() const { return why_not_tried_; }
   int num_compiled() const { return num_compiled_; }
   double compile_seconds() const { return compile_seconds_; }

@@ -12,6 +12,7 @@
 #include "base/callback.h"
 #include "base/mutex.h"
 #include "base/span.h"
+#include "definition/compiler_option.h"
 #include "measure/race.h"
 #include "search/search_call.h"
 #include "shared/compile_pool.h"
