@@ -18,12 +18,12 @@ namespace tuneonce {
 
 inline constexpr int kKeys = 30;
 
-/// Sleeps for 1 to 2 ms, depending on the config.
+/// Sleeps for 5 to 10 ms, depending on the config, so that the CPU time of searches does not matter.
 inline constexpr char kSleepSource[] = R"(
 #include <time.h>
 static void scale(const tuneonce_block& block, const float* x, float* y, float factor, int n) {
   if (block.x == 0) {
-    const timespec time = {0, 1000000L + BLOCK * 1000L};
+    const timespec time = {0, 5000000L + BLOCK * 5000L};
     nanosleep(&time, nullptr);
   }
   const int begin = block.x * BLOCK, end = begin + BLOCK < n ? begin + BLOCK : n;
