@@ -3,8 +3,8 @@
 //   mpirun -n N key_sharing_mpi_benchmark cpu|cuda sleep|matmul|llm STORE_FOLDER
 //
 // Each rank has a store of its own in STORE_FOLDER. The first warm-up ("cold") fills them; for the second one ("warm")
-// the records are removed and the compiled code stays. Rank 0 prints a line of JSON for each: the seconds until the last
-// rank was done, the searches of each rank, and whether all ranks run the same config of each key.
+// the records are removed and the compiled code stays. Rank 0 prints a line of JSON for each: the seconds until the
+// last rank was done, the searches of each rank, and whether all ranks run the same config of each key.
 #include <mpi.h>
 
 #include <algorithm>
@@ -64,9 +64,10 @@ void Measure(const char* code, const std::string& name, StreamView stream, const
   if (rank != 0) return;
   std::string list;
   for (long each : tunes_of) list += (list.empty() ? "" : ", ") + std::to_string(each);
-  std::printf(R"({"workload": "%s", "code": "%s", "ranks": %d, "keys": %zu, "seconds": %.4f, "tunes": [%s], "same": %s})"
-              "\n",
-              name.c_str(), code, size, selected.size(), slowest, list.c_str(), least == most ? "true" : "false");
+  std::printf(
+      R"({"workload": "%s", "code": "%s", "ranks": %d, "keys": %zu, "seconds": %.4f, "tunes": [%s], "same": %s})"
+      "\n",
+      name.c_str(), code, size, selected.size(), slowest, list.c_str(), least == most ? "true" : "false");
   std::fflush(stdout);
 }
 

@@ -117,7 +117,6 @@ inline std::unique_ptr<Workload> MakeModel(const AutotunePolicy& policy, StreamV
 
 using MakeWorkload = std::unique_ptr<Workload> (*)(const AutotunePolicy& policy, StreamView stream);
 
-
 /// Returns the selected config of each key in a store, by kernel and key.
 inline std::map<std::string, std::string> SelectedIn(const RecordStore& store) {
   std::map<std::string, std::string> selected;

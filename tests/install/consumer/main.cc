@@ -1,6 +1,6 @@
-// Uses every layer of an installed tuneonce: a search and a launch on the CPU device, and the table of a result; with the
-// arguments STORE BUNDLE also a store on disk, a bundle by folder or name, and one that is embedded. Exit code 0 only if
-// all worked.
+// Uses every layer of an installed tuneonce: a search and a launch on the CPU device, and the table of a result; with
+// the arguments STORE BUNDLE also a store on disk, a bundle by folder or name, and one that is embedded. Exit code 0
+// only if all worked.
 #include <cstdio>
 #include <string>
 
