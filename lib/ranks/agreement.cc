@@ -346,7 +346,11 @@ void Agreement::DistributeSearches() {
     const bool is_search = plans_[key].owner >= 0 && !VoteOf(plans_[key].owner, key)->has_record();
     if (is_search && plans_[key].status.ok()) searches[VoteOf(plans_[key].owner, key)->search].push_back(key);
   }
-  // All ranks compute with the vote of the same rank.
+  // All ranks compute with the same vote of the same rank, whatever the order of their lists.
+  for (auto& [search, keys] : searches) {
+    std::sort(keys.begin(), keys.end(),
+              [&](std::size_t a, std::size_t b) { return vote_.keys[a].key < vote_.keys[b].key; });
+  }
   auto cost = [&](const auto& search) {
     const std::size_t key = search.second.front();
     return VoteOf(plans_[key].owner, key)->cost;

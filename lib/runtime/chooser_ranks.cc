@@ -35,7 +35,8 @@ Result<Chooser::Contribution> Chooser::Contribute(TuningCall& call, const Launch
   std::optional<Found> found = FindRecord(in_store, serving, &miss);
   // What is to be compared with the baseline first is compared by the rank that searches.
   if (!found || !IsVerifiedHere(*found, in_store, call.call(), serving)) {
-    TUNEONCE_RETURN_IF_ERROR(EstimateSearch(call, in_store, &contribution));
+    // Where nothing may be compiled, no compiler is asked for its version.
+    if (may_compile()) TUNEONCE_RETURN_IF_ERROR(EstimateSearch(call, in_store, &contribution));
     return contribution;
   }
   contribution.selection = SelectionOf(found->record, found->match, found->is_shipped);

@@ -126,6 +126,7 @@ class SearchEngine {
   std::optional<DeviceReading> ReadDevice();
   /// Reads the device's state during the race, if the last reading is old enough.
   void WatchDevice();
+
   const Target target_;
   const SearchOptions& options_;
   const Runtime& runtime_;

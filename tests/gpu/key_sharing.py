@@ -10,10 +10,11 @@ import json
 import multiprocessing
 import os
 import signal
-import socket
 import sys
 import time
 from typing import Any, Dict, List
+
+from torch_ranks import free_port
 
 SHAPES = [{"M": m, "N": n, "K": k} for m in (16, 64, 256, 1024, 4096)
           for n, k in ((4096, 4096), (6144, 4096), (1024, 4096), (4096, 11008), (11008, 4096), (2048, 2048))]
@@ -81,9 +82,7 @@ def rank_of(rank: int, size: int, port: int, device: str, shapes: List[Dict[str,
 
 def run(size: int, device: str, shapes: List[Dict[str, int]], killed: int) -> bool:
     import torch.distributed as dist
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = int(listener.getsockname()[1])
+    port = free_port()
     server = dist.TCPStore("127.0.0.1", port, size, is_master=True, wait_for_workers=False)
     context = multiprocessing.get_context("spawn")
     results = context.Queue()

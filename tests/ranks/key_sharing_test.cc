@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -350,6 +351,21 @@ TEST_F(DistributionTest, TheMostExpensiveSearchesAreBalancedFirst) {
   vote.kind = "a";
   for (std::uint64_t cost : {7, 6, 5, 4, 3, 2, 1}) vote.keys.push_back(VoteFor("key" + std::to_string(cost), cost));
   EXPECT_EQ(Distribute({vote, vote}), (std::vector<std::multiset<std::uint64_t>>{{7, 4, 3}, {6, 5, 2, 1}}));
+}
+
+TEST_F(DistributionTest, TheOrderOfAListChangesNothing) {
+  Vote forward;
+  forward.kind = "a";
+  for (std::uint64_t cost : {1, 9, 5, 5})
+    forward.keys.push_back(VoteFor("key" + std::to_string(forward.keys.size()), cost));
+  forward.keys[1].search = forward.keys[0].search;  // One search serves both, whose costs differ.
+  Vote backward = forward;
+  std::reverse(backward.keys.begin(), backward.keys.end());
+  const auto costs = Distribute({forward, backward});
+  std::multiset<std::uint64_t> all = costs[0];
+  all.insert(costs[1].begin(), costs[1].end());
+  EXPECT_EQ(all, (std::multiset<std::uint64_t>{1, 5, 5, 9})) << "each key is searched for by one rank";
+  EXPECT_EQ(costs, Distribute({forward, forward}));
 }
 
 TEST_F(DistributionTest, RanksOfAKindShareAmongEachOther) {
