@@ -98,18 +98,10 @@ inline std::unique_ptr<Workload> MakeMatmul(const AutotunePolicy& policy, Stream
 
 inline std::unique_ptr<Workload> MakeModel(const AutotunePolicy& policy, StreamView stream) {
   // About 0.5e9 parameters on a GPU, as docs/examples/llm's size "small".
-  llm::ModelShape shape;
+  const bool is_small = device_name != "cpu";
+  const llm::ModelShape shape = is_small ? llm::ModelShape::Small() : llm::ModelShape();
   llm::Buckets buckets = {{16, 64}, {1, 2, 4}};
-  if (device_name != "cpu") {
-    shape.layers = 16;
-    shape.hidden = 1536;
-    shape.heads = 12;
-    shape.kv_heads = 4;
-    shape.inner = 4096;
-    shape.vocab = 32768;
-    shape.context = 2048;
-    buckets = {{256, 2048}, {1, 4, 16}};
-  }
+  if (is_small) buckets = {{256, 2048}, {1, 4, 16}};
   llm::Kernels kernels = OrDie(
       llm::Kernels::Make([&](const EmbeddedBundle& embedded) { return TunedKernel::FromBundle(embedded, policy); }));
   return std::make_unique<LanguageModel>(OrDie(llm::Model::Make(stream, std::move(kernels), shape, buckets)));

@@ -87,16 +87,7 @@ struct Bench {
     writing.MemFreeAsync = FreeUnlessWrittenDown;
     api = std::make_unique<DriverApi>(writing, "writing down", device.api().is_cpu_device());
     Device on = OrDie(Device::Get(*api, device.index()));
-    llm::ModelShape shape;
-    if (device_name != "cpu") {
-      shape.layers = 16;
-      shape.hidden = 1536;
-      shape.heads = 12;
-      shape.kv_heads = 4;
-      shape.inner = 4096;
-      shape.vocab = 32768;
-      shape.context = 2048;
-    }
+    const llm::ModelShape shape = device_name == "cpu" ? llm::ModelShape() : llm::ModelShape::Small();
     llm::Kernels kernels = OrDie(llm::Kernels::Make([&](const EmbeddedBundle& bundle) -> Result<TunedKernel> {
       TUNEONCE_ASSIGN_OR_RETURN(Bundle loaded, Bundle::Load(bundle));
       return TunedKernelOn::Create(on, loaded.definition());

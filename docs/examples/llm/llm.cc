@@ -40,18 +40,7 @@ Size Tiny() {
   shape.kv_heads = 2;
   return {shape, {{16, 64}, {1, 2, 4}}, 5};
 }
-/// About 0.5e9 parameters.
-Size Small() {
-  ModelShape shape;
-  shape.layers = 16;
-  shape.hidden = 1536;
-  shape.heads = 12;
-  shape.kv_heads = 4;
-  shape.inner = 4096;
-  shape.vocab = 32768;
-  shape.context = 2048;
-  return {shape, {{256, 2048}, {1, 4, 16}}, 64};
-}
+Size Small() { return {ModelShape::Small(), {{256, 2048}, {1, 4, 16}}, 64}; }
 
 /// What one batch was given and what came of it.
 struct Generated {

@@ -25,6 +25,19 @@ struct ModelShape {
   std::int64_t context = 64;  ///< Tokens of a sequence that the caches hold.
   float rope_base = 10000.0f;
   float eps = 1e-5f;
+
+  /// Returns the shape of a model with about 0.5e9 parameters.
+  static ModelShape Small() {
+    ModelShape shape;
+    shape.layers = 16;
+    shape.hidden = 1536;
+    shape.heads = 12;
+    shape.kv_heads = 4;
+    shape.inner = 4096;
+    shape.vocab = 32768;
+    shape.context = 2048;
+    return shape;
+  }
 };
 
 enum class Weight { kEmbedding, kNorm, kLogits, kQuery, kKey, kValue, kOutput, kGate, kUp, kDown };
