@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cuda/driver_api.h"
+#include "runtime/kernel_parts.h"
 #include "search/candidate.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/fingerprint.h"
@@ -20,9 +21,8 @@ inline namespace v0 {
 /// outlive it; calls have a target. Thread-safe.
 class CodeLoader {
  public:
-  CodeLoader(const std::shared_ptr<const KernelDefinition>& definition, const DriverApi& api,
-             const AutotunePolicy& policy)
-      : definition_(definition), api_(api), policy_(policy) {}
+  explicit CodeLoader(const KernelParts& kernel)
+      : definition_(kernel.definition), api_(kernel.api), policy_(kernel.policy) {}
 
   /// Loads the config's code, built by the variant `preferred` if that compiles, else by the first variant that does
   /// and is not in `left_out`. `interrupted` is SearchOptions::interrupted. If they are not null, `*artifact` gets the

@@ -38,7 +38,7 @@ Status LaunchExplainer::PutFallback(const BoundCall& bound) {
                      ": the stream is capturing and no code is loaded for this key: launch once before the capture"));
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, impl_.ready_keys.CurrentDevice());
-  TUNEONCE_ASSIGN_OR_RETURN(plan_.config, impl_.chooser.FallbackConfig(*device, call));
+  TUNEONCE_ASSIGN_OR_RETURN(plan_.config, impl_.fallbacks.Find(*device, call));
   return Status();
 }
 
@@ -52,8 +52,8 @@ Status LaunchExplainer::PutStored(TuningCall& call, const LaunchKey& key) {
   TUNEONCE_RETURN_IF_ERROR(impl_.ready_keys.CheckAssumptions(call.call()));
   const bool searches = impl_.policy.mode == AutotunePolicy::Mode::kTuneOnMiss;
   StoreMiss miss;
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Chooser::StoredSelection> stored,
-                            impl_.chooser.FindStoredSelection(call, key, searches, &miss));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<ConfigChain::StoredConfig> stored,
+                            impl_.chain.Preview(call, key, searches, &miss));
   plan_.reason = stored ? Reason::kStored : Reason::kNoRecord;
   if (!stored) {
     plan_.miss = miss.reason;

@@ -30,12 +30,13 @@ Status BothFailed(const Status& why, const Status& instead) {
 
 }  // namespace
 
-MissPolicy::MissPolicy(const Chooser::Context& context, Chooser& chooser)
-    : to_(context),
-      chooser_(chooser),
-      failed_(std::chrono::milliseconds(std::max(0, context.policy.retry_after_ms))),
-      keeper_(*context.definition, context.policy.kept_inputs_bytes),
-      pending_(context.policy.max_ready_keys) {}
+MissPolicy::MissPolicy(const KernelParts& kernel, ConfigChain& chain, FallbackConfigs& fallbacks)
+    : to_(kernel),
+      chain_(chain),
+      fallbacks_(fallbacks),
+      failed_(std::chrono::milliseconds(std::max(0, kernel.policy.retry_after_ms))),
+      keeper_(*kernel.definition, kernel.policy.kept_inputs_bytes),
+      pending_(kernel.policy.max_ready_keys) {}
 
 Status MissPolicy::CheckMayMiss() const {
   TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
@@ -59,7 +60,7 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const LaunchKey&
     if (pending_.Has(key)) MakeFallbackKnown(call, key);  // The fallback config may have been loaded just now.
     return launched;
   }
-  if (to_.policy.ranks.group != nullptr) return LaunchNotAgreed(stream, call, key);
+  if (to_.is_in_ranks()) return LaunchNotAgreed(stream, call, key);
   return to_.policy.mode == Mode::kTuneOnMiss ? LaunchTuned(stream, call, key) : LaunchStored(stream, call, key);
 }
 
@@ -73,7 +74,7 @@ Status MissPolicy::LaunchUnverified(CUstream stream, BoundCall& call, const Laun
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     return LaunchInstead(stream, call, key, *failed);
   }
-  const bool may_verify = to_.policy.ranks.group == nullptr;  // Ranks agree on configs that all of them verified.
+  const bool may_verify = !to_.is_in_ranks();  // Ranks agree on configs that all of them verified.
   if (may_verify && to_.policy.mode == Mode::kTuneOnMiss) return LaunchTuned(stream, call, key);
   std::shared_ptr<const KeptInputs> inputs;
   const bool waits = may_verify && to_.policy.mode == Mode::kTuneDeferred;
@@ -170,11 +171,11 @@ Status MissPolicy::LaunchFallback(CUstream stream, BoundCall& call, bool* missed
           absl::StrCat("kernel '", to_.definition->name(), "', ", to_.definition->DimsString(call.problem.dims),
                        ": the stream is capturing and no code is loaded for this key: launch once before the capture"));
     }
-    TUNEONCE_ASSIGN_OR_RETURN(entry, chooser_.LoadFallback(call, key));
+    TUNEONCE_ASSIGN_OR_RETURN(entry, fallbacks_.Load(call, key));
     // Another thread may have loaded one for another call of the key meanwhile.
     if (!to_.ready_keys.StandsInFor(call, *entry)) return LaunchFallback(stream, call, missed);
   }
-  fallbacks_.Add();
+  num_fallbacks_.Add();
   return entry->Launch(stream, call);
 }
 
@@ -200,7 +201,7 @@ Status MissPolicy::CheckOutsideTrial() const {
 Status MissPolicy::CheckTunable(CUstream stream, TuningCall& call) {
   TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.CheckAssumptions(call.call()));
   TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*to_.definition, call.call()));
-  TUNEONCE_RETURN_IF_ERROR(chooser_.CheckLaunchable(call.call()));
+  TUNEONCE_RETURN_IF_ERROR(fallbacks_.CheckLaunchable(call.call()));
   TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, StreamView(to_.api, stream).Context());
   if (owner == current.get()) return call.CheckTables(*to_.definition, StreamView(to_.api, stream));
@@ -212,7 +213,7 @@ TuneOutcome MissPolicy::MakeReady(const TuneRequest& request, const LaunchKey& k
   TuneOnce::Key flight = FlightOf(key);
   bool only_serves = effort.asks_store || to_.policy.mode == Mode::kStoredOnly ||
                      (effort.is_launch && to_.policy.mode != Mode::kTuneOnMiss);
-  TuneOutcome outcome_of_run = tune_once_.Run(flight, waited, chooser_.InterruptOf(request.limits), [&] {
+  TuneOutcome outcome_of_run = tune_once_.Run(flight, waited, request.interrupted(to_.policy.search), [&] {
     // The thread that worked before this one may have finished since the caller's Find.
     if (to_.ready_keys.HasVerifiedSelection(key, request.call.call())) return TuneOutcome();
     if (!effort.tries_again) {
@@ -221,7 +222,8 @@ TuneOutcome MissPolicy::MakeReady(const TuneRequest& request, const LaunchKey& k
     TuneOutcome outcome;
     try {
       if (!to_.ready_keys.HasSelection(key)) {
-        outcome = only_serves ? chooser_.Serve(request.call, key) : chooser_.Choose(request, key, effort.may_wait);
+        const ConfigChain::Asked asked = only_serves ? ConfigChain::Asked::kStored : ConfigChain::Asked::kAll;
+        outcome = chain_.Choose(request, key, asked, effort.may_wait);
       }
       if (outcome.status.ok()) outcome = VerifyReady(request, key, effort, only_serves, outcome);
     } catch (...) {  // User callbacks catch their own exceptions.
@@ -248,7 +250,7 @@ TuneOutcome MissPolicy::MakeReady(const TuneRequest& request, const LaunchKey& k
 TuneOutcome MissPolicy::VerifyReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool only_serves,
                                     const TuneOutcome& so_far) {
   if (only_serves || to_.ready_keys.HasVerifiedSelection(key, request.call.call())) return so_far;
-  return chooser_.VerifyAt(request, key, effort.may_wait);
+  return chain_.VerifyAt(request, key, effort.may_wait);
 }
 
 bool MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome) {
@@ -300,7 +302,49 @@ Status MissPolicy::WarmFallback(const BoundCall& bound, const TuneLimits* limits
   BoundCall call = bound;
   LaunchKey key;
   TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.ready_keys.FindFallback(call, &key));
-  return entry != nullptr ? Status() : chooser_.LoadFallback(call, key, limits).status();
+  return entry != nullptr ? Status() : fallbacks_.Load(call, key, limits).status();
+}
+
+Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
+  if (to_.is_in_ranks()) {
+    return FailedPreconditionError("kernel '" + to_.definition->name() +
+                                   "': Retune is not possible on one rank of a group, because all ranks must run the "
+                                   "same config: restart with another store, or pin a config on all ranks");
+  }
+  if (!may_search()) {
+    return FailedPreconditionError(
+        "kernel '" + to_.definition->name() +
+        "': " + (frozen_ ? "nothing is tuned after Freeze" : "its AutotunePolicy::mode does not search"));
+  }
+  TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call));
+  LaunchKey key;
+  TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.SelectionKeyOf(call.call(), &key));
+  const TuneRequest request = {stream, call};
+  for (bool waited = true;;) {  // Repeated while another thread worked on the key.
+    TuneOutcome outcome = tune_once_.Run(FlightOf(key), &waited, to_.policy.search.interrupted, [&] {
+      return chain_.Choose(request, key, ConfigChain::Asked::kSearchOnly, /*may_wait=*/true);
+    });
+    if (waited && !IsInterrupted(to_.policy.search.interrupted)) continue;
+    if (outcome.status.ok()) Forget(key);
+    return outcome.status;
+  }
+}
+
+void MissPolicy::Forget(const LaunchKey& key) {
+  failed_.Remove(FlightOf(key));
+  pending_.Remove(key);
+}
+
+Result<std::optional<MissPolicy::Refusal>> MissPolicy::RefusalOf(CUstream stream, const LaunchKey& key) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
+  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
+  if (capturing) return std::optional<Refusal>({LaunchPlan::Reason::kCapture, ""});
+  if (frozen_) return std::optional<Refusal>({LaunchPlan::Reason::kFrozen, ""});
+  if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
+    return std::optional<Refusal>({LaunchPlan::Reason::kFailedTune, failed->status.message()});
+  }
+  if (to_.is_in_ranks()) return std::optional<Refusal>({LaunchPlan::Reason::kNotAgreed, ""});
+  return std::optional<Refusal>();
 }
 
 void MissPolicy::Freeze() {

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "runtime/chooser.h"
+#include "runtime/config_chain.h"
 #include "runtime/failed_tunes.h"
+#include "runtime/fallback_configs.h"
 #include "runtime/kept_inputs.h"
+#include "runtime/kernel_parts.h"
 #include "runtime/pending_keys.h"
 #include "runtime/threaded_counter.h"
 #include "runtime/tune_once.h"
@@ -20,11 +22,11 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Decides what a launch does if its selected config is not loaded or must not run: in captures, after Freeze, by mode,
-/// after failures, and which thread works while others wait. Chooser selects the config. REQUIRES: the constructor's
-/// arguments outlive it. Thread-safe.
+/// after failures, and which thread works while others wait. ConfigChain selects the config. REQUIRES: the
+/// constructor's arguments outlive it. Thread-safe.
 class MissPolicy {
  public:
-  MissPolicy(const Chooser::Context& context, Chooser& chooser);
+  MissPolicy(const KernelParts& kernel, ConfigChain& chain, FallbackConfigs& fallbacks);
 
   /// Runs a launch whose key is not loaded.
   Status LaunchMiss(CUstream stream, BoundCall& call, const LaunchKey& key);
@@ -94,7 +96,7 @@ class MissPolicy {
 
   void Freeze();
   std::vector<std::string> frozen_misses() const;
-  std::int64_t num_fallbacks() const { return fallbacks_.Sum(); }
+  std::int64_t num_fallbacks() const { return num_fallbacks_.Sum(); }
   std::int64_t num_pending() const { return static_cast<std::int64_t>(pending_.size()); }
   std::int64_t kept_inputs_bytes() const { return keeper_.bytes(); }
 
@@ -137,9 +139,10 @@ class MissPolicy {
   /// Tunes one pending key.
   Status TunePendingKey(CUstream stream, const PendingKeys::Entry& waiting);
 
-  const Chooser::Context to_;
-  Chooser& chooser_;
-  ThreadedCounter fallbacks_;
+  const KernelParts to_;
+  ConfigChain& chain_;
+  FallbackConfigs& fallbacks_;
+  ThreadedCounter num_fallbacks_;
   std::atomic<bool> frozen_{false};
   mutable Mutex missed_mutex_;
   std::vector<std::string> missed_keys_ TUNEONCE_GUARDED_BY(missed_mutex_);  // The first keys that missed after Freeze.

@@ -75,7 +75,7 @@ Status RankedKeys::Contribute(Entry& entry) {
   TunedKernel::Impl& impl = *entry.key.impl;
   return impl.Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
-    TUNEONCE_ASSIGN_OR_RETURN(entry.contribution, impl.chooser.Contribute(call, entry.key.key));
+    TUNEONCE_ASSIGN_OR_RETURN(entry.contribution, impl.agreed_configs.Contribute(call, entry.key.key));
     const bool is_ready = impl.ready_keys.HasSelection(entry.key.key);
     const std::optional<TuningRecord>& record = entry.contribution.record;
     KeyVote& vote = entry.vote;
@@ -84,7 +84,7 @@ Status RankedKeys::Contribute(Entry& entry) {
       vote.state = KeyVote::kFallback;
       return Status();
     }
-    if (Status launchable = impl.chooser.CheckLaunchable(call.call()); !launchable.ok()) {
+    if (Status launchable = impl.fallbacks.CheckLaunchable(call.call()); !launchable.ok()) {
       entry.is_in_all_lists = false;  // The call is invalid and not the key, so nothing is remembered for the key.
       return launchable;
     }
@@ -176,14 +176,7 @@ Status RankedKeys::Search(Entry& entry, RankBeat& beat) {
   return impl.Guarded([&] {
     return entry.key.on_inputs([&](TuningCall& call) -> Status {
       TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call));
-      const std::int64_t tunes = impl.counters.tunes;
-      TUNEONCE_ASSIGN_OR_RETURN(entry.contribution.record,
-                                impl.chooser.FindForRanks({stream_, call, &limits}, entry.key.key));
-      entry.contribution.selection =
-          impl.counters.tunes > tunes
-              ? SelectionOf(*entry.contribution.record, LaunchPlan::Origin::kSearch)
-              : SelectionOf(*entry.contribution.record, RecordMatch::kExact, /*is_shipped=*/false);
-      return Status();
+      return impl.agreed_configs.Find({stream_, call, &limits}, entry.key.key, &entry.contribution);
     });
   });
 }
@@ -229,8 +222,8 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
       return Status();
     }
     TUNEONCE_ASSIGN_OR_RETURN(
-        entry.ready, impl.chooser.LoadAgreed({stream_, call, &limits}, entry.key.key, *entry.contribution.record,
-                                             entry.contribution.selection));
+        entry.ready, impl.agreed_configs.Load({stream_, call, &limits}, entry.key.key, *entry.contribution.record,
+                                              entry.contribution.selection));
     digest = DigestOf(entry.ready->config, entry.ready->loaded->variant->name, *entry.ready->loaded);
     return Status();
   });
@@ -275,8 +268,8 @@ void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_fallback) {
       outcome.state = origin == LaunchPlan::Origin::kSearch  ? State::kTuned
                       : origin == LaunchPlan::Origin::kRanks ? State::kFromRanks
                                                              : State::kFromStore;
-      outcome.is_complete = origin != LaunchPlan::Origin::kSearch || entry.ready->record.is_complete;
-      TUNEONCE_RETURN_IF_ERROR(impl.chooser.ServeAgreed(call, entry.key.key, *std::exchange(entry.ready, {})));
+      outcome.is_complete = origin != LaunchPlan::Origin::kSearch || entry.ready->record->is_complete;
+      TUNEONCE_RETURN_IF_ERROR(impl.agreed_configs.Publish(call, entry.key.key, *std::exchange(entry.ready, {})));
     }
     impl.misses.Forget(entry.key.key);
     // If one rank dropped it, that rank would run another config than the others.

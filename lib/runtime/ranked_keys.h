@@ -15,7 +15,8 @@
 #include "measure/cupti_timer.h"
 #include "ranks/agree.h"
 #include "ranks/agreement.h"
-#include "runtime/chooser.h"
+#include "runtime/agreed_configs.h"
+#include "runtime/config_provider.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
 #include "tuneonce/rank_group.h"
@@ -73,9 +74,9 @@ class RankedKeys {
   struct Entry {
     Key key;
     KeyVote vote;
-    Chooser::Contribution contribution;
-    std::optional<Chooser::Agreed> ready;  // Loaded, but not yet published.
-    std::size_t added = 0;                 // Position in the order of Add.
+    AgreedConfigs::Contribution contribution;
+    std::optional<FoundConfig> ready;  // Loaded, but not yet published.
+    std::size_t added = 0;             // Position in the order of Add.
     bool is_in_vote = false;
     bool is_in_all_lists = true;  // Also false if this rank's call of the key cannot be launched.
     Outcome outcome;

@@ -30,6 +30,13 @@ struct TuneOutcome {
     outcome.is_complete = is_complete;
     return outcome;
   }
+  /// Returns the outcome of a search.
+  static TuneOutcome Searched(bool is_complete) {
+    TuneOutcome outcome;
+    outcome.origin = Origin::kSearch;
+    outcome.is_complete = is_complete;
+    return outcome;
+  }
 };
 
 /// Makes one of all threads that request a key at the same time work, while the others wait for its outcome. Different

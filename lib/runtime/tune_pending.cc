@@ -35,7 +35,7 @@ PendingKeys::Entry MissPolicy::PendingOf(const BoundCall& call, const LaunchKey&
 
 void MissPolicy::Wait(const BoundCall& call, const LaunchKey& key, std::shared_ptr<const KeptInputs> inputs) {
   // No search can run on this call, so the key waits for another one.
-  if (!chooser_.CheckLaunchable(call).ok()) return;
+  if (!fallbacks_.CheckLaunchable(call).ok()) return;
   if (pending_.Add(PendingOf(call, key, std::move(inputs)))) MakeFallbackKnown(call, key);
 }
 
@@ -55,7 +55,7 @@ Status MissPolicy::MakePending(const BoundCall& call) {
   TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.SelectionKeyOf(call, &key));
   const AutotunePolicy::Mode mode = to_.policy.mode;
   bool may_wait = mode == AutotunePolicy::Mode::kTuneDeferred || mode == AutotunePolicy::Mode::kStoredOnly ||
-                  (mode == AutotunePolicy::Mode::kTuneOnMiss && to_.policy.ranks.group != nullptr);
+                  (mode == AutotunePolicy::Mode::kTuneOnMiss && to_.is_in_ranks());
   if (may_wait && !frozen_ && !to_.ready_keys.HasSelection(key)) Wait(call, key, nullptr);
   return Status();
 }

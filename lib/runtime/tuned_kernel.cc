@@ -61,8 +61,12 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> kernel_definitio
       goes_the_long_way(is_baseline_only || launched_shapes.is_on()),
       announcer(*definition, binder, policy),
       ready_keys(*definition, binder, api),
-      chooser({definition, binder, api, policy, announcer, ready_keys, counters}),
-      misses({definition, binder, api, policy, announcer, ready_keys, counters}, chooser) {}
+      parts{definition, binder, api, policy, announcer, ready_keys, counters},
+      chain(parts),
+      fallbacks(parts),
+      pins(parts),
+      misses(parts, chain, fallbacks),
+      agreed_configs(parts, chain) {}
 
 /// The state of a TunedKernel before and after its driver is known. It has no lock, because in a child of fork() a lock
 /// that another thread of the parent held would stay locked forever.

@@ -183,7 +183,7 @@ Status TunedKernel::Impl::Pin(const Shape& shape, const NamedConfig& config, Pin
     return InvalidArgumentError("kernel '" + definition->name() +
                                 "', pin: a shape with 0 elements is never launched, and cannot be pinned");
   }
-  Status pinned = chooser.Pin(*call, key, config, how_long);
+  Status pinned = pins.Pin(*call, key, config, how_long);
   if (ready_keys.selections().IsPinned(key)) misses.Forget(key);
   return pinned.WithPrefix("kernel '" + definition->name() + "', pin");
 }
@@ -194,7 +194,7 @@ Status TunedKernel::Impl::Unpin(const Shape& shape) {
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallToPin(shape, "unpin", &key));
   if (!call)
     return NotFoundError("kernel '" + definition->name() + "', unpin: a shape with 0 elements is never pinned");
-  return chooser.Unpin(*call, key).WithPrefix("kernel '" + definition->name() + "', unpin");
+  return pins.Unpin(*call, key).WithPrefix("kernel '" + definition->name() + "', unpin");
 }
 
 Status TunedKernel::Pin(const Shape& shape, const NamedConfig& config, PinFor how_long) {

@@ -6,10 +6,14 @@
 #include <string>
 
 #include "cuda/driver_api.h"
+#include "runtime/agreed_configs.h"
 #include "runtime/agreed_keys.h"
 #include "runtime/announcer.h"
-#include "runtime/chooser.h"
+#include "runtime/config_chain.h"
+#include "runtime/fallback_configs.h"
 #include "runtime/guarded_store.h"
+#include "runtime/host_pins.h"
+#include "runtime/kernel_parts.h"
 #include "runtime/launched_shapes.h"
 #include "runtime/miss_counters.h"
 #include "runtime/miss_policy.h"
@@ -76,9 +80,13 @@ struct TunedKernel::Impl {
   MissCounters counters;
   ThreadedCounter hits;
   ReadyKeys ready_keys;
-  Chooser chooser;
+  const KernelParts parts;
+  ConfigChain chain;
+  FallbackConfigs fallbacks;
+  HostPins pins;
   MissPolicy misses;
-  AgreedKeys agreed;  // Used in a group of ranks.
+  AgreedConfigs agreed_configs;  // Used in a group of ranks, like the next one.
+  AgreedKeys agreed;
 };
 
 }  // namespace v0

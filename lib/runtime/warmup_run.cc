@@ -137,7 +137,7 @@ Status WarmupRun::PlanCompiles(Entry& entry) {
   InputShape at_bound = entry.shapes.front();
   if (impl.policy.tune_at_bucket_bound) at_bound.dims = entry.call->BoundOf(*impl.definition);
   TUNEONCE_ASSIGN_OR_RETURN(TuningCall bound_call, CallWithoutMemory(entry, at_bound));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompileJob> jobs, impl.chooser.CompileJobs(*entry.call, bound_call));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompileJob> jobs, impl.fallbacks.CompileJobs(*entry.call, bound_call));
   ahead_.Add(impl.policy.search.runtime, std::move(jobs));
   return Status();
 }

@@ -34,7 +34,7 @@ plant() {  # FILE LINE MESSAGE
 copy_tree
 plant lib/base/status.cc '#include "cuda/event.h"' 'base may not include cuda'
 plant lib/definition/config.cc '#include "runtime/hit_table.h"' 'definition may not include runtime'
-plant lib/runtime/chooser.cc '#include "report/config_json.h"' 'runtime may not include report'
+plant lib/runtime/config_chain.cc '#include "report/config_json.h"' 'runtime may not include report'
 plant lib/search/candidate.cc '#include "tuneonce/record_store.h"' 'search does not know store'
 plant lib/store/memory_store.cc '#include "tuneonce/progress.h"' 'store may not include search'
 plant include/tuneonce/status.h '#include "absl/strings/str_cat.h"' 'a public header may not include a third-party library'

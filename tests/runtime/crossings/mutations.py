@@ -73,8 +73,8 @@ MUTATIONS = [
     Mutation(
         1,
         "A record of a search over another list of configs serves.",
-        "runtime/chooser_store.cc",
-        "lookup.record->configs != in_store.configs_identity",
+        "runtime/stored_configs.cc",
+        "lookup.record->configs != question.key.configs_identity",
         "false",
     ),
     Mutation(
@@ -157,7 +157,7 @@ MUTATIONS = [
     Mutation(
         4,
         "A selection on data that can show no error is stored.",
-        "runtime/chooser.cc",
+        "runtime/config_chain.cc",
         "if (!record.verification.is_data_sufficient) {",
         "if (!record.verification.is_data_sufficient && record.key.kernel.empty()) {",
     ),
@@ -171,9 +171,9 @@ MUTATIONS = [
     Mutation(
         6,
         "A record serves, whatever code is under its config now, and whichever kernel it is of.",
-        "runtime/chooser_store.cc",
-        "record.is_imported() || record.best.identity == identity;",
-        "record.is_imported() || record.best.identity == identity || !record.key.kernel.empty();",
+        "runtime/config_chain.cc",
+        "!found->record->is_imported() && best.identity != identity;",
+        "!found->record->is_imported() && best.identity != identity && found->record->key.kernel.empty();",
     ),
     Mutation(
         6,

@@ -1,10 +1,12 @@
-// What stands in for a selection, and what a key compiles: the parts of Chooser that measure nothing.
+#include "runtime/fallback_configs.h"
+
+#include <optional>
 #include <utility>
 
 #include "base/callback.h"
 #include "base/environment.h"
 #include "launch/parameter_block.h"
-#include "runtime/chooser.h"
+#include "runtime/key_in_store.h"
 #include "search/candidate.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
@@ -26,7 +28,7 @@ Status CheckNumbers(const Variant& variant, const ParameterLayout& layout, const
 
 }  // namespace
 
-Result<Config> Chooser::FallbackConfig(const ReadyKeys::DeviceState& device, const BoundCall& call) {
+Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const BoundCall& call) {
   const SearchSpace& space = to_.definition->space();
   // Also says what is wrong with the space, if anything is.
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.ready_keys.ConfigsOn(device));
@@ -38,7 +40,7 @@ Result<Config> Chooser::FallbackConfig(const ReadyKeys::DeviceState& device, con
   return config;
 }
 
-Status Chooser::CheckLaunchable(const BoundCall& bound) {
+Status FallbackConfigs::CheckLaunchable(const BoundCall& bound) {
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
   BoundCall call = bound;
   call.problem.target = device->target;
@@ -61,7 +63,7 @@ Status Chooser::CheckLaunchable(const BoundCall& bound) {
   return first;
 }
 
-Result<std::vector<CompileJob>> Chooser::CompileJobs(TuningCall& at_hand, TuningCall& at_bound) {
+Result<std::vector<CompileJob>> FallbackConfigs::CompileJobs(TuningCall& at_hand, TuningCall& at_bound) {
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
   at_hand.SetTarget(device->target);
   at_bound.SetTarget(device->target);
@@ -75,7 +77,7 @@ Result<std::vector<CompileJob>> Chooser::CompileJobs(TuningCall& at_hand, Tuning
     jobs.back().cache = to_.policy.search.compile.cache;
     return Status();
   };
-  TUNEONCE_ASSIGN_OR_RETURN(Config fallback, FallbackConfig(*device, at_hand.call()));
+  TUNEONCE_ASSIGN_OR_RETURN(Config fallback, Find(*device, at_hand.call()));
   TUNEONCE_RETURN_IF_ERROR(add(fallback, at_hand.call()));
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.ready_keys.ConfigsOn(*device));
   const Problem& problem = at_bound.call().problem;
@@ -85,29 +87,30 @@ Result<std::vector<CompileJob>> Chooser::CompileJobs(TuningCall& at_hand, Tuning
   return jobs;
 }
 
-Result<const HitTable::Entry*> Chooser::LoadFallback(const BoundCall& bound, const LaunchKey& key,
+Result<const HitTable::Entry*> FallbackConfigs::Load(const BoundCall& bound, const LaunchKey& key,
                                                      const TuneLimits* limits) {
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
   BoundCall call = bound;
   call.problem.target = device->target;
-  TUNEONCE_ASSIGN_OR_RETURN(Config config, FallbackConfig(*device, call));
-  std::shared_ptr<const LoadedKernel> loaded = LoadStoredFallback(*device, config, call, key.left_out());
+  TUNEONCE_ASSIGN_OR_RETURN(Config config, Find(*device, call));
+  std::shared_ptr<const LoadedKernel> loaded = LoadStored(*device, config, call, key.left_out());
   // Code of the store may assume what this call does not fulfil.
   if (loaded != nullptr && loaded->assumptions && !loaded->assumptions->Verify(call).ok()) loaded = nullptr;
   if (loaded == nullptr) {
     bool is_over = limits != nullptr && IsInterrupted(limits->is_over);
-    TUNEONCE_ASSIGN_OR_RETURN(
-        loaded, loader_.Compile(config, call, key.left_out(), "", may_compile() && !is_over, InterruptOf(limits)));
+    TUNEONCE_ASSIGN_OR_RETURN(loaded,
+                              loader_.Compile(config, call, key.left_out(), "", to_.may_compile() && !is_over,
+                                              limits != nullptr ? limits->is_over : to_.policy.search.interrupted));
   }
   return to_.ready_keys.Publish(*device, key, call, config, std::move(loaded));
 }
 
-std::shared_ptr<const LoadedKernel> Chooser::LoadStoredFallback(const ReadyKeys::DeviceState& device,
+std::shared_ptr<const LoadedKernel> FallbackConfigs::LoadStored(const ReadyKeys::DeviceState& device,
                                                                 const Config& config, const BoundCall& call,
                                                                 VariantSet left_out) {
   // Another kernel's code is not this one's.
   if (!to_.policy.selection_group.empty()) return nullptr;
-  Result<KeyInStore> in_store = Identify(device, call, left_out);
+  Result<KeyInStore> in_store = KeyInStore::Of(to_, device, call, left_out);
   if (!in_store.ok()) return nullptr;
   Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);
   auto code_in = [&](const TuningRecord& record) -> std::shared_ptr<const LoadedKernel> {
@@ -122,7 +125,7 @@ std::shared_ptr<const LoadedKernel> Chooser::LoadStoredFallback(const ReadyKeys:
   if (lookup.ok() && lookup->record && lookup->match <= RecordMatch::kOtherDriver) {
     if (std::shared_ptr<const LoadedKernel> loaded = code_in(*lookup->record)) return loaded;
   }
-  if (may_compile()) return nullptr;
+  if (to_.may_compile()) return nullptr;
   Result<std::vector<TuningRecord>> records = to_.policy.store->List();
   if (!records.ok()) return nullptr;
   for (TuningRecord& record : *records) {

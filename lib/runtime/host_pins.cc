@@ -1,8 +1,10 @@
-// What the host chooses itself: pins.
+#include "runtime/host_pins.h"
+
 #include <algorithm>
+#include <memory>
 #include <utility>
 
-#include "runtime/chooser.h"
+#include "runtime/key_in_store.h"
 #include "search/candidate.h"
 #include "search/record_origin.h"
 #include "tuneonce/record_store.h"
@@ -23,14 +25,14 @@ void Select(const Config& config, TuningRecord* record) {
 
 }  // namespace
 
-Status Chooser::Pin(TuningCall& tuning_call, const LaunchKey& key, const TunedKernel::NamedConfig& named,
-                    TunedKernel::PinFor how_long) {
-  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(tuning_call, key));
+Status HostPins::Pin(TuningCall& tuning_call, const LaunchKey& key, const TunedKernel::NamedConfig& named,
+                     TunedKernel::PinFor how_long) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, KeyInStore::Of(to_, tuning_call, key));
   const BoundCall& call = tuning_call.call();
   const SearchSpace& space = to_.definition->space();
   TUNEONCE_ASSIGN_OR_RETURN(Config config, space.ConfigNamed(named, in_store.device.target));
   TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));
-  if (how_long == TunedKernel::PinFor::kStore && !ConfigOf(in_store, config)) {
+  if (how_long == TunedKernel::PinFor::kStore && !in_store.ConfigOf(config)) {
     return InvalidArgumentError("{" + config.ToString() +
                                 "} has a value that its axis does not list, and a store serves only listed configs: "
                                 "pin it for the process (PinFor::kProcess)");
@@ -42,7 +44,7 @@ Status Chooser::Pin(TuningCall& tuning_call, const LaunchKey& key, const TunedKe
   }
   Select(config, &record);
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded,
-                            loader_.Compile(config, call, in_store.left_out, "", may_compile(),
+                            loader_.Compile(config, call, in_store.left_out, "", to_.may_compile(),
                                             to_.policy.search.interrupted, &record.best.artifact));
   record.key = in_store.key;
   record.best.variant = loaded->variant->name;
@@ -57,8 +59,8 @@ Status Chooser::Pin(TuningCall& tuning_call, const LaunchKey& key, const TunedKe
       "the pin holds for this process only, because it could not be stored");
 }
 
-Status Chooser::Unpin(TuningCall& call, const LaunchKey& key) {
-  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
+Status HostPins::Unpin(TuningCall& call, const LaunchKey& key) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, KeyInStore::Of(to_, call, key));
   const bool is_pinned_here = to_.ready_keys.selections().IsPinned(key);
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
   const bool is_in_store = there.ok() && there->IsPinned();

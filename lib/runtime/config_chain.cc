@@ -1,0 +1,324 @@
+#include "runtime/config_chain.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "base/environment.h"
+#include "base/span.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+constexpr char kHasOtherCode[] =
+    "the config's code has changed since it was verified, and is compared with the baseline before its first launch";
+
+/// How long one wait for another process's lease takes, before this thread looks whether it is to go on.
+constexpr int kLeaseSliceMs = 20;
+
+/// Returns whether a stored record is kept although a new search ended: a person selected its config, or it measured as
+/// much of the same configs, and was verified as well.
+bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
+  bool measured_as_much = stored.is_complete || stored.num_not_measured <= found.num_not_measured;
+  bool is_as_good = stored.configs == found.configs && stored.verification.Covers(found.verification);
+  return stored.is_pinned || (!found.is_complete && measured_as_much && is_as_good);
+}
+
+/// Prints the result of a search.
+std::string TunedText(const TuningRecord& result) {
+  const TuningCost& cost = result.cost;
+  return absl::StrCat(
+      "{", result.best.config.ToString(), "} takes ", result.best.measurement.mean_us, " us",
+      result.speedup_over_baseline ? absl::StrCat(", ", *result.speedup_over_baseline, "x the baseline") : "", "; ",
+      result.successes().size(), " measured, ", result.failures().size(), " failed, ", result.num_not_measured,
+      " not measured; ", cost.wall_seconds, " s, of which ", cost.compile_wall_seconds, " s compiling");
+}
+
+/// Adds the extents that `fresh` covers to those of `known`.
+void AddExtents(const Verification& fresh, Verification* known) {
+  for (const Verification::Extents& added : fresh.extents) {
+    auto place = std::find_if(known->extents.begin(), known->extents.end(),
+                              [&](const Verification::Extents& each) { return each.dim == added.dim; });
+    if (place == known->extents.end()) place = known->extents.insert(place, Verification::Extents{added.dim, {}});
+    std::vector<std::uint64_t> both;
+    std::set_union(place->classes.begin(), place->classes.end(), added.classes.begin(), added.classes.end(),
+                   std::back_inserter(both));
+    place->classes = std::move(both);
+  }
+}
+
+}  // namespace
+
+TuneOutcome ConfigChain::Choose(const TuneRequest& request, const LaunchKey& key, Asked asked, bool may_wait) {
+  Result<KeyInStore> in_store = KeyInStore::Of(to_, request.call, key);
+  if (!in_store.ok()) return {in_store.status()};
+  const bool is_again = asked == Asked::kSearchOnly;
+  if (Status free = is_again ? CheckNotPinned(*in_store, key) : Status(); !free.ok()) return {free};
+  FoundConfig found;
+  TuneOutcome outcome = Find(request, *in_store, asked, may_wait, &found);
+  if (!outcome.status.ok()) return outcome;
+  const std::optional<Selection> in_use = to_.ready_keys.selections().Find(key);
+  if (is_again && in_use && in_use->record != nullptr && MustStay(*in_use->record, *found.record)) {
+    to_.announcer.Warn(absl::StrCat(in_store->key.key_text, ": the search was cut short, so the earlier selection {",
+                                    in_use->record->best.config.ToString(), "} is kept: raise the search's budget"));
+    outcome.is_complete = in_use->record->is_complete;
+  } else {
+    Publish(found, *in_store, request.call.call(), key,
+            is_again ? ReadyKeys::Place::kInstead : ReadyKeys::Place::kIfFree);
+  }
+  Store(found);
+  Note(found, *in_store);
+  return outcome;
+}
+
+TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_store, Asked asked, bool may_wait,
+                              FoundConfig* found) {
+  ConfigQuestion question = QuestionOf(request, in_store, /*may_compile=*/asked != Asked::kStored);
+  StoreMiss miss;
+  if (asked != Asked::kSearchOnly && *Ask(stored_, question, found, &miss)) return TuneOutcome::Stored();
+  if (asked == Asked::kStored) {
+    NoteMiss(in_store.key, miss);
+    // Unavailable, as another process may store it.
+    TuneOutcome outcome{
+        UnavailableError(absl::StrCat("the store has no selection with code for ", in_store.key.key_text, ": ",
+                                      std::string(RecordMissName(miss.reason))))};
+    outcome.is_not_stored = true;
+    return outcome;
+  }
+  // One process tunes; the others find its record when it is done, or take over if it died.
+  Result<TuningLease> lease = LeaseToTune(request, in_store.key, may_wait);
+  if (StatusCode code = lease.status().code();
+      code == StatusCode::kDeadlineExceeded || code == StatusCode::kCancelled) {
+    return {lease.status(), /*is_elsewhere=*/code == StatusCode::kDeadlineExceeded};
+  }
+  if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; this process tunes the key at the same time as others");
+  const auto leased = [&](const TuneOutcome& outcome) {
+    if (lease.ok()) found->lease = *lease;
+    return outcome;
+  };
+  if (asked == Asked::kAll) {
+    const bool is_leased = lease.ok() && *lease != nullptr;
+    if (is_leased && *Ask(stored_, question, found, &miss)) return TuneOutcome::Stored();
+    if (*Ask(checked_, question, found, &miss)) return leased(TuneOutcome::Stored());
+    NoteMiss(in_store.key, miss);
+  }
+  const Status searched = Ask(searched_, question, found, &miss).status();
+  if (searched.ok()) return leased(TuneOutcome::Searched(found->record->is_complete));
+  // What a search that was cut short left is better than nothing; what the key has is better than that.
+  const bool may_serve = asked == Asked::kAll && !searched.sticky() && searched.code() != StatusCode::kCancelled;
+  question.accept_incomplete = true;
+  question.accept_unchecked = false;
+  if (may_serve && *Ask(stored_, question, found, &miss)) return TuneOutcome::Stored(/*is_complete=*/false);
+  return {searched};
+}
+
+Result<bool> ConfigChain::Ask(ConfigProvider& provider, const ConfigQuestion& question, FoundConfig* found,
+                              StoreMiss* miss) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<FoundConfig> answer, provider.Find(question, miss));
+  if (!answer) return false;
+  bool is_to_check = false;
+  if (Status loaded = Load(question, &*answer, &is_to_check); !loaded.ok()) {
+    // A search finds out what does work, and says why if nothing does.
+    *miss = {RecordMiss::kRefused, loaded.message(), is_to_check};
+    return false;
+  }
+  *found = *std::move(answer);
+  return true;
+}
+
+ConfigQuestion ConfigChain::QuestionOf(const TuneRequest& request, const KeyInStore& in_store, bool may_compile) const {
+  // Where no search may follow, one that was cut short is the best there is, and nothing is compared with the baseline.
+  const bool is_last = !to_.may_compile();
+  return {request, in_store, to_.policy.accept_incomplete || is_last, is_last, may_compile};
+}
+
+Status ConfigChain::Load(const ConfigQuestion& question, FoundConfig* found, bool* is_to_check) const {
+  if (found->loaded != nullptr) return Status();
+  const CandidateOutcome& best = found->record->best;
+  const BoundCall& call = question.request.call.call();
+  Fingerprint identity;
+  // Another device's code need not run here, and another kernel's code is not this one's.
+  if (found->is_own && to_.policy.selection_group.empty()) {
+    found->loaded = loader_.LoadStored(best.artifact, best.variant, found->config, call, &identity);
+  }
+  if (found->loaded == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(
+        found->loaded,
+        loader_.Compile(found->config, call, question.key.left_out, best.variant, question.may_compile,
+                        question.request.interrupted(to_.policy.search), /*artifact=*/nullptr, &identity));
+  }
+  // A person's word, and what another system decided, needs no verification.
+  *is_to_check = !found->record->is_pinned && !found->record->is_imported() && best.identity != identity;
+  return *is_to_check ? FailedPreconditionError(kHasOtherCode) : Status();
+}
+
+void ConfigChain::Publish(FoundConfig& found, const KeyInStore& in_store, const BoundCall& call, const LaunchKey& key,
+                          ReadyKeys::Place place) {
+  to_.ready_keys.PublishSelection(in_store.device, key, call, found.config, std::move(found.loaded), place,
+                                  found.selection);
+  if (found.baseline == nullptr) return;
+  to_.ready_keys.Publish(in_store.device, WithRole(key, LaunchKey::kFallback), call, found.record->baseline->config,
+                         std::move(found.baseline));
+}
+
+void ConfigChain::Note(const FoundConfig& found, const KeyInStore& in_store) const {
+  const std::string& kernel = to_.definition->name();
+  const std::string& key_text = in_store.key.key_text;
+  if (found.selection.origin == LaunchPlan::Origin::kRanks) return;
+  if (found.selection.origin == LaunchPlan::Origin::kSearch) {
+    to_.announcer.Inform(key_text, [&] { return TunedText(*found.record); });
+    to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, *found.record); });
+    return;
+  }
+  ++to_.counters.stored_hits;
+  to_.announcer.Inform(key_text, [&] { return "{" + found.config.ToString() + "} was loaded from the store"; });
+  to_.announcer.Tell(
+      [&](AutotuneObserver& observer) { observer.OnStoredHit(kernel, key_text, found.config.ToString()); });
+}
+
+void ConfigChain::NoteMiss(const TuningKey& key, const StoreMiss& miss) const {
+  ++to_.counters.store_misses[static_cast<std::size_t>(miss.reason)];
+  to_.announcer.Inform(key.key_text, [&] {
+    std::string words =
+        absl::StrCat("the store has no selection for this key: ", std::string(RecordMissName(miss.reason)));
+    return miss.detail.empty() ? words : absl::StrCat(words, ", ", miss.detail);
+  });
+  to_.announcer.Tell([&](AutotuneObserver& observer) {
+    observer.OnStoredMiss(to_.definition->name(), key.key_text, miss.reason, miss.detail);
+  });
+}
+
+Result<TuningLease> ConfigChain::LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const {
+  const int max_wait_ms = may_wait ? to_.policy.max_wait_ms : 0;
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(max_wait_ms);
+  if (request.limits != nullptr) deadline = std::min(deadline, request.limits->end);
+  Span span(&to_.policy.search.runtime->trace(), "wait", "lease " + key.key_text);
+  WaitLimits limits;
+  limits.cancelled = to_.policy.search.cancelled;
+  limits.timeout_ms = 0;
+  for (;;) {
+    Result<TuningLease> lease = to_.policy.store->Lease(key, limits);
+    if (lease.ok() || lease.status().code() != StatusCode::kDeadlineExceeded) return lease;
+    if (IsInterrupted(request.interrupted(to_.policy.search))) {
+      return CancelledError("interrupted while waiting for another process that tunes the same key");
+    }
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) {
+      return DeadlineExceededError(max_wait_ms > 0
+                                       ? absl::StrCat("another process is tuning this key, and did not finish within ",
+                                                      max_wait_ms, " ms (AutotunePolicy::max_wait_ms)")
+                                       : "another process is tuning this key");
+    }
+    limits.timeout_ms = std::min(kLeaseSliceMs, static_cast<int>(left.count()));
+  }
+}
+
+void ConfigChain::Store(const FoundConfig& found) const {
+  if (!found.is_new) return;
+  const TuningRecord& record = *found.record;
+  if (std::string profiler = to_.policy.search.runtime->environment().profiler;
+      !profiler.empty() && !to_.policy.store_under_profiler) {
+    return to_.announcer.Warn("tuned under a profiler (" + profiler +
+                              "): the selection is used, but not stored (AutotunePolicy::store_under_profiler)");
+  }
+  if (!record.verification.is_data_sufficient) {
+    return to_.announcer.Warn(
+        absl::StrCat(record.key.key_text,
+                     ": the inputs cannot reveal an incorrect result (constant, zero, of one sign, or not finite), so "
+                     "the selection is not stored: declare values with ForWarmup, or tune on other data"));
+  }
+  Result<RecordLookup> there = to_.policy.store->Lookup(record.key);
+  if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;
+  if (Status stored = to_.policy.store->Put(record); !stored.ok()) {
+    to_.announcer.WarnOfStore(stored, "; the selection is kept for this process only");
+  }
+}
+
+Status ConfigChain::CheckNotPinned(const KeyInStore& in_store, const LaunchKey& key) const {
+  Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
+  if (!(there.ok() && there->IsPinned()) && !to_.ready_keys.selections().IsPinned(key)) return Status();
+  return FailedPreconditionError(in_store.key.key_text + " is pinned, and a pinned key is not tuned: call Unpin first");
+}
+
+TuneOutcome ConfigChain::VerifyAt(const TuneRequest& request, const LaunchKey& key, bool may_wait) {
+  Result<KeyInStore> in_store = KeyInStore::Of(to_, request.call, key);
+  if (!in_store.ok()) return {in_store.status()};
+  std::optional<Selection> selection = to_.ready_keys.selections().Find(key);
+  if (!selection || selection->record == nullptr)
+    return {UnavailableError("another thread replaced the key's config during the call: call again")};
+  std::optional<Config> config = in_store->ConfigOf(selection->record->best.config);
+  if (!config) return {InternalError("the key's selected config is not a config of the kernel")};
+  const Dims& dims = request.call.call().problem.dims;
+  to_.announcer.Inform(in_store->key.key_text, [&] {
+    return "{" + config->ToString() + "} is being verified at " + to_.definition->DimsString(dims);
+  });
+  Result<SearchOutcome> searched = searched_.Compare(request, *in_store, *config);
+  if (!searched.ok() && (searched.status().sticky() || IsTransient(searched.status().code()) ||
+                         searched.status().code() == StatusCode::kCancelled)) {
+    return {searched.status()};
+  }
+  const auto is_measured = [&](const CandidateOutcome& candidate) {
+    return candidate.kind == OutcomeKind::kMeasured && candidate.config == *config;
+  };
+  if (!searched.ok() ||
+      std::none_of(searched->record->candidates.begin(), searched->record->candidates.end(), is_measured)) {
+    return Choose(request, key, Asked::kSearchOnly, may_wait);
+  }
+  const Verification& fresh = searched->record->verification;
+  FoundConfig found;
+  found.config = *std::move(config);
+  found.record = std::make_unique<TuningRecord>(*selection->record);
+  bool is_to_check = false;  // It was checked just now.
+  Status loaded = Load(QuestionOf(request, *in_store, /*may_compile=*/true), &found, &is_to_check);
+  if (!loaded.ok() && !is_to_check) return {loaded};
+  AddExtents(fresh, &found.record->verification);
+  found.selection = SelectionOf(*found.record, selection->origin);
+  Publish(found, *in_store, request.call.call(), key, ReadyKeys::Place::kInstead);
+  AddToStored(fresh, found, *in_store);
+  if (to_.ready_keys.HasVerifiedSelection(key, request.call.call())) return TuneOutcome();
+  return {FailedPreconditionError(in_store->key.key_text + ": {" + found.config.ToString() +
+                                  "} could not be verified at " + to_.definition->DimsString(dims))};
+}
+
+void ConfigChain::AddToStored(const Verification& fresh, const FoundConfig& found, const KeyInStore& in_store) const {
+  // The stored record knows the other candidates, too.
+  Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
+  const bool is_stored = there.ok() && there->match == RecordMatch::kExact && !there->is_shipped &&
+                         there->record->best.config.IsSame(found.config) && !there->record->is_pinned;
+  if (!is_stored) return;
+  AddExtents(fresh, &there->record->verification);
+  if (Status put = to_.policy.store->Put(*there->record); !put.ok()) {
+    to_.announcer.WarnOfStore(put, "; the next process has to verify this selection again");
+  }
+}
+
+Result<std::optional<ConfigChain::StoredConfig>> ConfigChain::Preview(TuningCall& call, const LaunchKey& key,
+                                                                      bool may_compile, StoreMiss* miss) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, KeyInStore::Of(to_, call, key));
+  const TuneRequest request{/*stream=*/nullptr, call};
+  ConfigQuestion question = QuestionOf(request, in_store, may_compile);
+  const bool compares = may_compile && !question.accept_unchecked;
+  question.accept_unchecked |= compares;
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<FoundConfig> found, stored_.Find(question, miss));
+  if (!found) return std::optional<StoredConfig>();
+  const CandidateOutcome& best = found->record->best;
+  if (!may_compile && !loader_.HasCode(best.artifact, best.variant, found->config, call.call(), in_store.left_out)) {
+    *miss = {RecordMiss::kRefused, "the code of {" + found->config.ToString() + "} is not in the store"};
+    return std::optional<StoredConfig>();
+  }
+  const bool is_to_check = compares && found->is_unchecked();
+  // A record of the key of all variants may name one that does not suit this call.
+  std::string variant =
+      is_to_check ? best.variant : loader_.VariantOf(best.variant, found->config, call.call(), in_store.left_out);
+  return std::optional<StoredConfig>(
+      StoredConfig{std::move(found->config), std::move(variant), std::move(found->selection), is_to_check});
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,48 @@
+#include "runtime/key_in_store.h"
+
+#include <algorithm>
+
+#include "search/search_plan.h"
+#include "store/kernel_fingerprint.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+Result<KeyInStore> KeyInStore::Of(const KernelParts& kernel, TuningCall& call, const LaunchKey& key) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, kernel.ready_keys.CurrentDevice());
+  call.SetTarget(device->target);
+  return Of(kernel, *device, call.call(), key.left_out());
+}
+
+Result<KeyInStore> KeyInStore::Of(const KernelParts& kernel, const ReadyKeys::DeviceState& device,
+                                  const BoundCall& call, VariantSet left_out) {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, kernel.ready_keys.ConfigsOn(device));
+  KeyInStore in_store{device, *configs, left_out, {}, {}, {}};
+  TuningKey& key = in_store.key;
+  key.kernel = kernel.definition->name();
+  key.key_words.resize(kernel.binder.num_key_words());
+  kernel.binder.KeyWords(call, key.key_words.data());
+  if (!left_out.is_empty()) key.key_words.push_back(left_out.bits());
+  key.key_text = kernel.announcer.KeyText(call, left_out);
+  key.device_name = device.identity.name;
+  key.capability = device.target.capability();
+  key.num_sms = device.identity.num_sms;
+  key.driver_version = device.identity.driver_version;
+  if (const std::string& group = kernel.policy.selection_group; group.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(*kernel.definition, *configs, call.problem));
+  } else {
+    key.kernel = group;
+    key.kernel_fingerprint = SelectionGroupFingerprint(group, *configs);
+  }
+  in_store.configs_identity = ConfigsFingerprint(*configs);
+  in_store.demanded = DemandedVerification(*kernel.definition, call.problem, kernel.policy.search);
+  return in_store;
+}
+
+std::optional<Config> KeyInStore::ConfigOf(const Config& config) const {
+  auto listed = std::find_if(configs.begin(), configs.end(), [&](const Config& each) { return each.IsSame(config); });
+  return listed == configs.end() ? std::nullopt : std::optional<Config>(*listed);
+}
+
+}  // namespace v0
+}  // namespace tuneonce

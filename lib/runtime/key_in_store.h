@@ -1,0 +1,44 @@
+#ifndef TUNEONCE_LIB_RUNTIME_KEY_IN_STORE_H_
+#define TUNEONCE_LIB_RUNTIME_KEY_IN_STORE_H_
+
+#include <optional>
+#include <vector>
+
+#include "launch/call_binder.h"
+#include "launch/variant_set.h"
+#include "runtime/kernel_parts.h"
+#include "runtime/launch_key.h"
+#include "runtime/ready_keys.h"
+#include "runtime/tuning_call.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// A key as the space and the store know it.
+struct KeyInStore {
+  const ReadyKeys::DeviceState& device;
+  const std::vector<Config>&
+      configs;  ///< The whole space on the device, whatever its guards say about the call's dims.
+  VariantSet left_out;
+  TuningKey key;
+  Fingerprint configs_identity;  ///< ConfigsFingerprint.
+  Verification demanded;         ///< What a record must have been verified under to be used.
+
+  /// Identifies the key of a call that these variants reject. Errors: those of the space and of the definition's
+  /// functions.
+  static Result<KeyInStore> Of(const KernelParts& kernel, const ReadyKeys::DeviceState& device, const BoundCall& call,
+                               VariantSet left_out);
+  /// Identifies `key` on the current device, whose target the call gets.
+  static Result<KeyInStore> Of(const KernelParts& kernel, TuningCall& call, const LaunchKey& key);
+
+  /// Returns the space's config that is the same as a record's.
+  std::optional<Config> ConfigOf(const Config& config) const;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_KEY_IN_STORE_H_

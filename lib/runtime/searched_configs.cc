@@ -1,0 +1,150 @@
+#include "runtime/searched_configs.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/span.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// Limits a search to its share of the time. The next key's share grows by what this one does not use.
+void Limit(const TuneLimits& limits, SearchOptions* options) {
+  options->interrupted = limits.is_over;
+  if (!limits.share) return;
+  double& budget_ms = options->wall_budget_ms;
+  const auto share_ms = static_cast<double>(std::max<std::int64_t>(1, limits.share->count()));
+  budget_ms = budget_ms > 0 ? std::min(budget_ms, share_ms) : share_ms;
+}
+
+}  // namespace
+
+Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& question, StoreMiss*) {
+  const std::string& kernel = to_.definition->name();
+  const std::string& key_text = question.key.key.key_text;
+  ++to_.counters.tunes;
+  Span span(&to_.policy.search.runtime->trace(), "tune", "tune " + kernel + " " + key_text);
+  to_.announcer.Inform(key_text,
+                       [&] { return absl::StrCat("a search begins among ", question.key.configs.size(), " configs"); });
+  to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome searched, Search(question.request, question.key, /*only=*/nullptr));
+  to_.counters.tuning_ns += static_cast<std::int64_t>(searched.record->cost.wall_seconds * 1e9);
+  FoundConfig found;
+  found.config = searched.record->best.config;
+  found.record = std::move(searched.record);
+  found.selection = SelectionOf(*found.record, LaunchPlan::Origin::kSearch);
+  found.is_new = true;
+  found.loaded = std::move(searched.best);
+  found.baseline = std::move(searched.baseline);
+  return std::optional<FoundConfig>(std::move(found));
+}
+
+Result<SearchOutcome> SearchedConfigs::Compare(const TuneRequest& request, const KeyInStore& in_store,
+                                               const Config& only) {
+  return Search(request, in_store, &only);
+}
+
+Result<SearchOutcome> SearchedConfigs::Search(const TuneRequest& request, const KeyInStore& in_store,
+                                              const Config* only) {
+  const auto begin = std::chrono::steady_clock::now();
+  const bool is_at_bound = request.call.BoundOf(*to_.definition) == request.call.call().problem.dims;
+  if (to_.policy.tune_at_bucket_bound && !is_at_bound) {
+    Result<SearchOutcome> result = SearchAtBound(request, in_store, only, begin);
+    // Where the memory for it or its trials is missing, the shape at hand may still fit.
+    bool is_over = result.ok() || result.status().sticky() || result.status().code() == StatusCode::kCancelled;
+    if (is_over) return result;
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(to_.api, to_.policy.search.memory_budget_bytes));
+  request.call.AddOwnInputs(*to_.definition, memory);
+  return SearchAt(request, in_store, only, request.call, begin, std::move(memory));
+}
+
+Result<SearchOutcome> SearchedConfigs::SearchAtBound(const TuneRequest& request, const KeyInStore& in_store,
+                                                     const Config* only, std::chrono::steady_clock::time_point begin) {
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(to_.api, to_.policy.search.memory_budget_bytes));
+  TUNEONCE_ASSIGN_OR_RETURN(TuningCall at_bound, request.call.AtBound(*to_.definition, to_.binder,
+                                                                      StreamView(to_.api, request.stream), memory));
+  at_bound.AddOwnInputs(*to_.definition, memory);
+  // What may run for this call must be what is measured: a bound that 16 does not divide, of a shape that it does.
+  if (!in_store.device.LeftOutBy(at_bound.call()).IsWithin(in_store.left_out)) {
+    return FailedPreconditionError(
+        "cannot measure at the upper bound of the shape's bucket: some variants accept only the shape, but not the "
+        "bound");
+  }
+  return SearchAt(request, in_store, only, at_bound, begin, memory);
+}
+
+Result<SearchOutcome> SearchedConfigs::SearchAt(const TuneRequest& request, const KeyInStore& in_store,
+                                                const Config* only, const TuningCall& at,
+                                                std::chrono::steady_clock::time_point begin, TrialMemory memory) {
+  const SearchOptions options = OptionsOf(request, begin);
+  const Problem& problem = at.call().problem;
+  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, only, at.call(), options));
+  TUNEONCE_ASSIGN_OR_RETURN(
+      SearchOutcome found, RunSearch(std::move(plan), StreamView(to_.api, request.stream), options, std::move(memory)));
+  TuningRecord& record = *found.record;
+  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*to_.definition, problem, to_.api, &record));
+  record.key = in_store.key;
+  record.configs = in_store.configs_identity;
+  record.tuned_at = to_.definition->DimsString(problem.dims);
+  record.inputs = at.inputs();
+  to_.counters.workers_replaced += record.cost.workers_replaced;
+  to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(record.cost.gpu_seconds * 1e9);
+  return found;
+}
+
+Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+                                           const BoundCall& call, const SearchOptions& options) const {
+  // Also where `call` is one at a bound, on tables of its own: what the caller's key is tuned for is what it passed.
+  TUNEONCE_RETURN_IF_ERROR(request.call.CheckTables(*to_.definition, StreamView(to_.api, request.stream)));
+  const SearchSpace& space = to_.definition->space();
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
+                            space.Fitting(in_store.configs, call.problem.target, call.problem));
+  if (only != nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> at_launch, space.BaselineFor(request.call.call().problem));
+    auto is_needed = [&](const Config& config) {
+      return config == *only || (baseline && config == *baseline) || (at_launch && config == *at_launch);
+    };
+    configs.erase(std::remove_if(configs.begin(), configs.end(), std::not_fn(is_needed)), configs.end());
+  }
+  SearchScope scope{in_store.key.key_text, configs, in_store.left_out, FatalAt(in_store.key)};
+  scope.launched = &request.call.call();
+  scope.is_on_fills = request.call.inputs() == TunedInputs::kFill;
+  scope.classes.emplace(in_store.configs);
+  return PlanSearch(to_.definition, StreamView(to_.api, request.stream), call, scope, options);
+}
+
+SearchOptions SearchedConfigs::OptionsOf(const TuneRequest& request,
+                                         std::chrono::steady_clock::time_point begin) const {
+  SearchOptions options = to_.policy.search;
+  if (request.limits != nullptr) Limit(*request.limits, &options);
+  // Also of a search that is made a second time, at the shape at hand.
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+  if (options.wall_budget_ms > 0) options.wall_budget_ms = std::max(1.0, options.wall_budget_ms - spent.count());
+  return options;
+}
+
+std::vector<KnownFatal> SearchedConfigs::FatalAt(const TuningKey& key) const {
+  std::vector<KnownFatal> fatal;
+  Result<RecordLookup> there = to_.policy.store->Lookup(key);
+  if (!there.ok() || there->match != RecordMatch::kExact) return fatal;
+  for (const FatalCandidate& candidate : there->record->fatal) {
+    OutcomeKind kind = OutcomeKind::kCrash;
+    for (const CandidateOutcome& outcome : there->record->candidates) {
+      if (EndsItsProcess(outcome.kind) && outcome.config.IsSame(candidate.config)) kind = outcome.kind;
+    }
+    fatal.push_back(
+        {CandidateOutcome::Failed(candidate.config, kind, candidate.reason), there->record->best.toolchain});
+  }
+  return fatal;
+}
+
+}  // namespace v0
+}  // namespace tuneonce
