@@ -218,6 +218,28 @@ TEST(AgreedKernelTest, ARankThatMayNotTuneIsNamedOrAllRunTheBaseline) {
   }
 }
 
+TEST(AgreedKernelTest, ARankThatCompilesNothingDoesNotCompileForItsVoteEither) {
+  RankThreads alone(1);
+  alone.policies[0].ranks = RankPolicy();
+  alone.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kScaleN)); });
+  // The baseline's code is there, but that of the record's config is not.
+  auto code = MakeMemoryStore();
+  RankThreads baseline(1);
+  baseline.policies[0].ranks = RankPolicy();
+  baseline.policies[0].mode = AutotunePolicy::Mode::kFallbackOnly;
+  baseline.policies[0].search.compile.cache = code;
+  baseline.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kScaleN)); });
+  RankThreads ranks(1);
+  ranks.policies[0].mode = AutotunePolicy::Mode::kStoredOnly;
+  ranks.policies[0].search.compile.cache = code;
+  TuningRecord record = alone.policies[0].store->List()->front();
+  ASSERT_NE(record.best.config.ToString(), kScaleBaseline);
+  record.best.artifact = Fingerprint();
+  ASSERT_OK(ranks.policies[0].store->Put(record));
+  const std::vector<Came> came = WarmupAllRanks(ranks);
+  EXPECT_ERROR(came[0].status, StatusCode::kUnavailable, "kStoredOnly compiles nothing");
+}
+
 TEST(AgreedKernelTest, ARankInWhichAutotuningIsDisabledIsNamed) {
   RankThreads ranks(2);
   ranks.policies[1].search.runtime = RuntimeIn({{"DISABLE_AUTOTUNE", "1"}, {"TUNEONCE_STORE", "memory"}});

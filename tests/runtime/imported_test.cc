@@ -22,7 +22,11 @@ class ImportedTest : public testing::TunedScaleTest {
  protected:
   struct Listener : AutotuneObserver {
     void OnWarning(const std::string& line) override { warnings += line + "\n"; }
+    void OnStoredHit(const std::string&, const std::string&, const std::string& config) override {
+      hits.push_back(config);
+    }
     std::string warnings;
+    std::vector<std::string> hits;
   };
 
   ImportedTest() {
@@ -106,6 +110,7 @@ TEST_F(ImportedTest, ItIsComparedWithTheBaselineOnceAndThenServes) {
   Launch(kernel, 1000);
   EXPECT_EQ(kernel.counters().tunes, 0);
   EXPECT_EQ(kernel.counters().stored_hits, 1);
+  EXPECT_EQ(listener_->hits, std::vector<std::string>{"TILE=256, WORK=1"});
   plan = Explain(kernel);
   EXPECT_EQ(plan.action, LaunchPlan::Action::kSelected);
   EXPECT_EQ(plan.origin, Origin::kImported);
