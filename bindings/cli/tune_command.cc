@@ -44,7 +44,6 @@ struct TuneArguments : MeasuringArguments {
   std::string budget;
   std::string trace;
   bool samples = false;
-  bool energy = false;
 
   bool is_traced() const { return samples || !trace.empty(); }
 };
@@ -85,7 +84,6 @@ Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomi
                                 std::shared_ptr<TuneStore>* kept) {
   AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search, SearchOptionsOf(arguments, interrupted));
-  policy.search.measure_energy = arguments.energy;
   policy.store = std::make_shared<MemoryStore>();
   if (arguments.store.empty()) return policy;
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
@@ -204,7 +202,6 @@ void AddTune(CLI::App& app, Command* command) {
                    "Select from what is measured after this time, such as 90s, 10m, 1h30m (default: no limit)");
   tune->add_flag("--dry-run", arguments->dry_run,
                  "Only print what would be searched, with an estimate of time and memory");
-  tune->add_flag("--energy", arguments->energy, "Measure the energy of a launch of each finalist, too");
   tune->add_flag("--samples", arguments->samples,
                  "With --json: add each sample of each config and a timeline, for tuneonce report");
   tune->add_option("--trace", arguments->trace, "Write a trace to this file, for ui.perfetto.dev");

@@ -26,6 +26,7 @@
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/key.h"
+#include "tuneonce/option_table.h"
 #include "tuneonce/parameters.h"
 #include "tuneonce/problem.h"
 #include "tuneonce/progress.h"

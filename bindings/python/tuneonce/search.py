@@ -5,12 +5,16 @@ import inspect
 import itertools
 import json
 import sys
-from typing import (Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union,
-                    overload)
+from typing import (TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple,
+                    TypeVar, Union, overload)
 
 from tuneonce._cutile import CompiledAhead
 from tuneonce.result import TuningRecord
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tuneonce.typed import SearchOptions
 
 C = TypeVar("C")
 
@@ -60,11 +64,9 @@ class SearchSpace(Sequence[Dict[str, Any]]):
 
 def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[Callable[[C], Sequence[int]]], kernel: Any,
                       args_fn: Callable[[C], Sequence[Any]], hints_fn: Optional[Callable[[C], Mapping[str, Any]]] = None,
-                      *, quiet: bool = False, device: str = "cuda", timer: Optional[str] = None,
-                      baseline: Optional[C] = None, outputs: Sequence[int] = (), baseline_margin: float = 0.02,
-                      max_rounds: int = 300, gpu_budget_ms: float = 500, race_budget_ms: float = 10000,
-                      wall_budget_ms: float = 0, warm: bool = False, verify: bool = True, final_rounds: int = 0,
-                      measure_energy: bool = False, memory_budget_bytes: int = 0, seed: int = 1) -> TuningRecord[C]:
+                      *, device: str = "cuda", timer: Optional[str] = None,
+                      baseline: Optional[C] = None, outputs: Sequence[int] = (),
+                      **options: "Unpack[SearchOptions]") -> TuningRecord[C]:
     """Runs every config and returns the fastest; ties go to the baseline, else to the earliest in the space.
 
     kernel: a cuTile kernel (launched by ct.launch on grid_fn(config)), or a callable `kernel(config)` that returns one: the
@@ -76,11 +78,10 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
 
     baseline: a config of the space, which stays unless another one is faster by baseline_margin. outputs: which of the arguments
     (by position) a config writes: trials then write scratch instead, and a config that leaves elements of it, writes beside it, or
-    differs from the baseline (unless verify is False), fails. What is not among them is neither verified nor protected. warm:
-    measure with a warm cache. measure_energy: of each finalist, too (energy_mj). max_rounds, gpu_budget_ms, race_budget_ms and memory_budget_bytes bound the race, wall_budget_ms
-    the whole search (0: nothing does): configs that are not tried by its end are left out, but for the baseline, else one
-    that works. One search of a process measures at a time. Failing configs are data; if none works the error lists why. Ctrl-C
-    ends it.
+    differs from the baseline (unless verify is False), fails. What is not among them is neither verified nor protected.
+    options: those of searches (docs/options.md). Configs that are not tried by the end of wall_budget_ms are left out, but for the
+    baseline, else one that works. One search of a process measures at a time. Failing configs are data; if none works the error
+    lists why. Ctrl-C ends it.
     """
     configs, arguments = _checked(search_space, baseline, args_fn, outputs)
     from tuneonce import _tuneonce
@@ -92,13 +93,11 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
             _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
             [[args[position] for position in outputs] for args in arguments], stream, device,
             None if baseline is None else configs.index(baseline),
-            {"quiet": quiet, "timer": timer, "warm": warm, "verify": verify, "baseline_margin": baseline_margin,
-             "final_rounds": final_rounds, "measure_energy": measure_energy, "max_rounds": max_rounds, "gpu_budget_ms": gpu_budget_ms,
-             "race_budget_ms": race_budget_ms, "wall_budget_ms": wall_budget_ms, "memory_budget_bytes": memory_budget_bytes, "seed": seed})
+            {"timer": timer, **options})
     finally:
         ahead.end()
     result = _record_of(found, configs, _labels(configs), ahead)
-    if not quiet:
+    if not options.get("quiet"):
         print(f"tuneonce: best of {len(configs)}: {result.best}", file=sys.stderr)
     return result
 
