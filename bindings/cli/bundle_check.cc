@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "base/fat_binary.h"
+#include "base/elf_image.h"
 #include "bundle_grids.h"
 #include "bundle_ways.h"
 #include "compile/cubin_info.h"

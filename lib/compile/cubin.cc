@@ -8,7 +8,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/elf_image.h"
-#include "base/fat_binary.h"
 #include "base/short_list.h"
 #include "compile/cubin_info.h"
 #include "tuneonce/fingerprint.h"

@@ -3,7 +3,6 @@
 #include <elf.h>
 
 #include "base/elf_image.h"
-#include "base/fat_binary.h"
 #include "cuda/cuda_status.h"
 #include "cuda/relaxed_driver.h"
 

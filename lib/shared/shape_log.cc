@@ -16,7 +16,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
-#include "base/file_descriptor.h"
 #include "shared/shape_line.h"
 
 namespace tuneonce {
