@@ -10,7 +10,7 @@
 #include "base/elf_image.h"
 #include "bundle_grids.h"
 #include "bundle_ways.h"
-#include "compile/cubin_info.h"
+#include "compile/cubin.h"
 #include "compile/precompiled.h"
 #include "inspect/classified_bundle.h"
 #include "launch/parameter_block.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "compile/dependency_file.h"
 #include "compile/header_requests.h"
-#include "compile/tool.h"
+#include "compile/toolbox.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "compile/command_toolchain.h"
 #include "compile/cubin.h"
-#include "compile/tool.h"
+#include "compile/toolbox.h"
 #include "tile_ir/tile_ir.h"
 #include "tile_ir/tile_ir_assumptions.h"
 #include "tile_ir/tile_ir_math.h"

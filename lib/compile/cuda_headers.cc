@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/file.h"
-#include "compile/python_packages.h"
+#include "compile/toolbox.h"
 
 namespace tuneonce {
 inline namespace v0 {

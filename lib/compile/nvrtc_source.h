@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compile/nvrtc_library.h"
-#include "compile/nvrtc_messages.h"
+#include "compile/nvrtc_worker.h"
 #include "compile/toolbox.h"
 #include "tuneonce/artifact.h"
 #include "tuneonce/kernel_source.h"

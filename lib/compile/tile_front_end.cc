@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "compile/dependency_file.h"
 #include "compile/nvrtc_source.h"
-#include "compile/python_packages.h"
+#include "compile/toolbox.h"
 #include "definition/name_expression.h"
 #include "tile_ir/tile_ir.h"
 

@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
-#include "compile/python_packages.h"
+#include "compile/toolbox.h"
 #include "cuda/dynamic_library.h"
 
 namespace tuneonce {

@@ -9,7 +9,7 @@
 #include "base/callback.h"
 #include "base/environment.h"
 #include "base/span.h"
-#include "compile/find_worker.h"
+#include "compile/toolbox.h"
 #include "cuda/driver_api.h"
 #include "tuneonce/search_options.h"
 

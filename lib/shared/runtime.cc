@@ -6,7 +6,7 @@
 #include "base/environment.h"
 #include "base/mutex.h"
 #include "base/trace.h"
-#include "compile/built_in_toolchains.h"
+#include "compile/command_toolchain.h"
 #include "compile/compile_slots.h"
 #include "cuda/driver_api.h"
 #include "cuda/open_device.h"

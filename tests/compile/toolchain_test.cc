@@ -2,7 +2,6 @@
 
 #include "base/environment.h"
 #include "base/file.h"
-#include "compile/built_in_toolchains.h"
 #include "compile/command_toolchain.h"
 #include "compile/cubin.h"
 #include "compile/nvrtc_toolchain.h"

@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "compile/command_toolchain.h"
-#include "compile/find_worker.h"
 #include "compile/nvrtc_toolchain.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/toolbox.h"
