@@ -10,7 +10,7 @@
 #include "compile/compile_slots.h"
 #include "cuda/driver_api.h"
 #include "cuda/open_device.h"
-#include "measure/cupti.h"
+#include "measure/cupti_session.h"
 #include "measure/cupti_timer.h"
 #include "shared/log.h"
 #include "shared/shape_log.h"

@@ -7,7 +7,6 @@
 #include "base/environment.h"
 #include "cuda/event.h"
 #include "cuda/fault_injection.h"
-#include "measure/cupti.h"
 #include "measure/cupti_session.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
