@@ -17,7 +17,7 @@
 #include "records_store.h"
 #include "report/config_json.h"
 #include "store/default_store.h"
-#include "store/record_keys.h"
+#include "store/kernel_fingerprint.h"
 #include "store/record_preference.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/sqlite_store.h"

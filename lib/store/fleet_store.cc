@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/callback.h"
-#include "store/record_keys.h"
+#include "store/kernel_fingerprint.h"
 #include "store/record_preference.h"
 
 namespace tuneonce {

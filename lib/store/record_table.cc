@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "store/record_keys.h"
+#include "store/kernel_fingerprint.h"
 #include "store/sqlite.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"

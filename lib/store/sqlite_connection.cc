@@ -11,7 +11,6 @@
 #include "store/store_lock.h"
 #include "store/store_mark.h"
 #include "store/store_place.h"
-#include "store/store_repair.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tuneonce/result.h"
+#include "tuneonce/status.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -29,6 +30,15 @@ void WriteMark(const std::string& path);
 
 /// True if FILE-wal is the log of a file that was at `path` before this one: SQLite would play it into this one.
 bool HasLogOfAnother(const std::string& path);
+
+/// Renames a database that is not used any more, and what SQLite keeps with it, to FILE.WHY-TIME-PID[-N]: `why` is
+/// "corrupt" or "format-3". REQUIRES: LockPlace is held, and the file bears our mark.
+Status SetAside(const std::string& path, const std::string& why);
+
+/// Renames FILE-wal and FILE-shm, which a file left here that was moved or removed without them: SQLite would play them
+/// into the next one, and processes that still have the old one open would share its index. REQUIRES: LockPlace is
+/// held.
+void SetLogAside(const std::string& path);
 
 }  // namespace v0
 }  // namespace tuneonce
