@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "search/candidate_runner.h"
-#include "search/dissenting_outputs.h"
 #include "search/output_check.h"
 #include "search/trial_timer.h"
 #include "tuneonce/exhaustive_search.h"

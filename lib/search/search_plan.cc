@@ -7,7 +7,7 @@
 #include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "measure/roofline.h"
-#include "search/proposed_configs.h"
+#include "search/matmul_heuristics.h"
 #include "search/record_origin.h"
 #include "search/search_engine.h"
 #include "search/search_runner.h"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "launch/call_binder.h"
-#include "search/guarded_memory.h"
 #include "search/input_copies.h"
 #include "search/output_gaps.h"
+#include "search/trial_memory.h"
 #include "tuneonce/trial.h"
 
 namespace tuneonce {

@@ -3,7 +3,7 @@
 #include "cuda/cuda_status.h"
 #include "cuda/ipc_memory.h"
 #include "cuda/relaxed_driver.h"
-#include "search/guarded_memory.h"
+#include "search/trial_memory.h"
 
 namespace tuneonce {
 inline namespace v0 {

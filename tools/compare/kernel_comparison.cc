@@ -15,7 +15,6 @@
 #include "measure/race.h"
 #include "measure/statistics.h"
 #include "search/candidate.h"
-#include "search/candidate_identity.h"
 #include "search/search_call.h"
 #include "search/search_runner.h"
 #include "search/table_check.h"
