@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tile_ir/tile_ir_body.h"
+#include "tile_ir/tile_ir_functions.h"
 #include "tile_ir/tile_ir_operations.h"
-#include "tile_ir/tile_ir_views.h"
 
 namespace tuneonce {
 inline namespace v0 {

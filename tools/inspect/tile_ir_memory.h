@@ -6,7 +6,7 @@
 #include "inspect/kernel_evidence.h"
 #include "inspect/tile_ir_facts.h"
 #include "inspect/tile_ir_token_order.h"
-#include "tile_ir/tile_ir_views.h"
+#include "tile_ir/tile_ir_functions.h"
 
 namespace tuneonce {
 inline namespace v0 {
