@@ -9,7 +9,6 @@
 #include "output.h"
 #include "records_arguments.h"
 #include "records_store.h"
-#include "report/code_json.h"
 #include "report/records_json.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"

@@ -7,7 +7,7 @@
 #include "base/environment.h"
 #include "base/short_list.h"
 #include "output.h"
-#include "report/damaged_code.h"
+#include "report/records_json.h"
 #include "store/default_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"

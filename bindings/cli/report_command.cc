@@ -8,7 +8,6 @@
 #include "files.h"
 #include "output.h"
 #include "report_page/report_data.h"
-#include "report_page/report_page.h"
 #include "report_page/report_tables.h"
 
 namespace tuneonce::cli {
