@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "inspect/doctor.h"
 #include "inspect/space_departures.h"
-#include "inspect/tile_ir_finding.h"
 #include "testing/device_test.h"
 
 namespace tuneonce {

@@ -14,7 +14,6 @@
 #include "compile/tile_front_end.h"
 #include "definition/open_dtype.h"
 #include "definition/scalar_value.h"
-#include "inspect/code_warnings.h"
 #include "inspect/ptx_evidence.h"
 #include "inspect/space_departures.h"
 #include "inspect/tile_ir_evidence.h"

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "inspect/kernel_evidence.h"
+#include "inspect/classification.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -19,6 +19,12 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
 /// Whether some axis changes the code: a structural one, but `backend`, with more than one value.
 bool HasStructuralSelection(const std::vector<Config>& configs);
 
+/// What in the Tile IR of these variants makes a kernel slow, incorrect or hang, each a sentence that states why and
+/// what to do. Where one variant knows a tensor's strides to be aligned, others are not warned of it: they are there
+/// for other arguments. `variants`: those of the target.
+std::vector<std::string> CodeWarnings(const KernelDefinition& definition,
+                                      const std::vector<ClassifiedBundle::OfVariant>& variants, const Target& target);
+
 }  // namespace v0
 }  // namespace tuneonce
 

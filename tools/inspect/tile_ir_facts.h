@@ -3,12 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "tile_ir/tile_ir_body.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+/// Pairs (from, to) of values that control flow hands on: into a loop, from one iteration to the next, and out of loops
+/// and branches.
+std::vector<std::pair<int, int>> CarriedValues(const TileIrBody& body);
 
 /// What is in a value: bits, of all that it may be made of.
 enum TileIrFact : std::uint32_t {
