@@ -15,8 +15,10 @@
 #include "inspect/classified_bundle.h"
 #include "launch/parameter_block.h"
 #include "launch/source_parameters.h"
+#include "numbers.h"
+#include "output.h"
+#include "source_arguments.h"
 #include "store/memory_store.h"
-#include "target_argument.h"
 #include "tune_bundle.h"
 #include "tuneonce/runtime.h"
 
@@ -207,6 +209,23 @@ Status BundleChecker::RunOnDevice() {
 
 Result<std::vector<BundleFinding>> CheckBundle(const BundleFolder& folder, const BundleCheckOptions& options) {
   return BundleChecker(folder, options).Run();
+}
+
+Status ClassifyAndPrint(const std::string& folder_or_name, const BundleClassifyOptions& options, bool json) {
+  ClassifiedBundle::Options asked;
+  if (!options.target.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(asked.target, ParseGpuTarget(options.target));
+  }
+  asked.runtime = Runtime::Default();
+  TUNEONCE_ASSIGN_OR_RETURN(asked.dims, ParseExtents(options.shape));
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name));
+  TUNEONCE_ASSIGN_OR_RETURN(ClassifiedBundle classified, ClassifiedBundle::Of(bundle, asked));
+  if (json) {
+    PrintJson(nlohmann::ordered_json::parse(classified.Json()));
+  } else {
+    PrintText(classified.ToString());
+  }
+  return Status();
 }
 
 }  // namespace tuneonce::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bundle_folder.h"
+#include "tuneonce/status.h"
 
 namespace tuneonce::cli {
 
@@ -27,6 +28,15 @@ struct BundleFinding {
 /// that omit elements; axes without effect; unused files; and errors when every config runs. Errors: those of the
 /// options.
 Result<std::vector<BundleFinding>> CheckBundle(const BundleFolder& folder, const BundleCheckOptions& options);
+
+struct BundleClassifyOptions {
+  std::string target;              ///< Empty: ClassifiedBundle's selection.
+  std::vector<std::string> shape;  ///< NAME=EXTENT, for the arithmetic intensity; else the example's.
+};
+
+/// Prints which family the bundle is of, why, and where its space departs (ClassifiedBundle). That no family is found
+/// is an answer, and no error. Errors: those of the options, of reading the bundle, and of ClassifiedBundle::Of.
+Status ClassifyAndPrint(const std::string& folder_or_name, const BundleClassifyOptions& options, bool json);
 
 }  // namespace tuneonce::cli
 

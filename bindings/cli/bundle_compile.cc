@@ -13,8 +13,8 @@
 #include "loose_header.h"
 #include "records_store.h"
 #include "shared/compile_pool.h"
+#include "source_arguments.h"
 #include "store/shipped_selections.h"
-#include "target_argument.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
 

@@ -5,10 +5,36 @@
 #include <string>
 #include <vector>
 
+#include "numbers.h"
+#include "tuneonce/hints.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/result.h"
+#include "tuneonce/target.h"
 
 namespace tuneonce::cli {
+
+/// Reads arguments such as "occupancy=4" as hints. Errors: InvalidArgument for one that is not NAME=NUMBER, or occurs
+/// twice.
+inline Result<HintValues> ParseHints(const std::vector<std::string>& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(arguments, "hint"));
+  HintValues values;
+  for (const auto& [name, text] : settings) {
+    std::optional<std::int64_t> value = ParseNumber<std::int64_t>(text);
+    if (!value) return InvalidArgumentError("'" + name + "=" + text + "' is not a hint: write NAME=NUMBER");
+    values.emplace(name, *value);
+  }
+  return values;
+}
+
+/// "sm_90", or "cpu", as a target. Errors: InvalidArgument.
+inline Result<Target> ParseTarget(const std::string& name) { return Target::Named(name); }
+
+/// Reads the name of a GPU target.
+inline Result<Target> ParseGpuTarget(const std::string& name) {
+  Result<Target> target = Target::Named(name);
+  if (target.ok() && !target->is_cpu_device) return target;
+  return InvalidArgumentError("target '" + name + "' is unknown: use a name such as sm_90");
+}
 
 /// A kernel's source as options of a command name it: a .tileir, .ptx or .cu file, and what a C++ compiler takes.
 class SourceArguments {

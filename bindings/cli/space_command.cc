@@ -6,7 +6,7 @@
 #include "inspect/shown_family.h"
 #include "numbers.h"
 #include "output.h"
-#include "target_argument.h"
+#include "source_arguments.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -6,7 +6,6 @@
 #include "commands.h"
 #include "files.h"
 #include "inspect/classified_bundle.h"
-#include "interrupts.h"
 #include "measuring_arguments.h"
 #include "numbers.h"
 #include "output.h"

@@ -12,9 +12,7 @@
 #include "base/number_text.h"
 #include "base/printable.h"
 #include "page_data.h"
-#include "report_page.h"
 #include "report_page_html.h"
-#include "report_tables.h"
 
 namespace tuneonce {
 inline namespace v0 {
