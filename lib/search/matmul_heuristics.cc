@@ -185,32 +185,9 @@ struct MatmulHeuristics::Calls {
 
 std::string PrecisionOf(DType a, DType b, DType c) {
   auto letter = [](DType dtype) -> std::string {
-    switch (dtype) {
-      case DType::kFloat16:
-        return "H";
-      case DType::kBFloat16:
-        return "T";
-      case DType::kFloat32:
-        return "S";
-      case DType::kFloat64:
-        return "D";
-      case DType::kFloat8E4M3:
-        return "Q";
-      case DType::kFloat8E5M2:
-        return "R";
-      case DType::kAny:
-      case DType::kBool:
-      case DType::kInt8:
-      case DType::kUInt8:
-      case DType::kInt16:
-      case DType::kUInt16:
-      case DType::kInt32:
-      case DType::kUInt32:
-      case DType::kInt64:
-      case DType::kUInt64:
-        break;
-    }
-    return "";
+    constexpr std::string_view kLetters = "QRHTSD";  // In the order of the floating-point dtypes.
+    if (dtype < DType::kFloat8E4M3) return "";
+    return std::string(1, kLetters[static_cast<std::size_t>(dtype) - static_cast<std::size_t>(DType::kFloat8E4M3)]);
   };
   const std::string of_a = letter(a), of_b = letter(b), of_c = letter(c);
   if (of_a.empty() || of_b.empty() || of_c.empty()) return "";
