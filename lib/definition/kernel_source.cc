@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -55,21 +56,9 @@ std::string Literal(Real value) {
 }  // namespace
 
 std::string_view SourceKindName(SourceKind kind) {
-  switch (kind) {
-    case SourceKind::kCubin:
-      return "cubin";
-    case SourceKind::kTileIr:
-      return "tile_ir";
-    case SourceKind::kPtx:
-      return "ptx";
-    case SourceKind::kCudaCpp:
-      return "cuda_cpp";
-    case SourceKind::kCpuCpp:
-      return "cpu_cpp";
-    case SourceKind::kTileCpp:
-      return "tile_cpp";
-  }
-  return "unknown";
+  static constexpr std::string_view kNames[] = {"cubin", "tile_ir", "ptx", "cuda_cpp", "cpu_cpp", "tile_cpp"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(SourceKind::kTileCpp) + 1);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::optional<SourceKind> SourceKindNamed(std::string_view name) {
