@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "cuda/driver_api.h"
+#include "cuda/relaxed_driver.h"
 #include "tuneonce/status.h"
 
 namespace tuneonce {
@@ -22,13 +22,12 @@ TUNEONCE_API Status CudaStatus(const DriverApi& api, CUresult result, std::strin
 }  // namespace v0
 }  // namespace tuneonce
 
-/// Returns from the enclosing function if a driver call fails: TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
-/// EventQuery(e)). `driver` is a RelaxedDriver, and the name of the call appears in the message.
-#define TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, call)                              \
-  do {                                                                                \
-    if (CUresult tuneonce_result = (driver)->call; tuneonce_result != CUDA_SUCCESS) { \
-      return ::tuneonce::CudaStatus((api), tuneonce_result, "cu" #call);              \
-    }                                                                                 \
-  } while (false)
+/// Returns the Status of one driver call, made by a RelaxedDriver: TUNEONCE_CUDA_STATUS(api, EventQuery(e)). The name of
+/// the call appears in the message.
+#define TUNEONCE_CUDA_STATUS(api, call) \
+  ::tuneonce::CudaStatus((api), ::tuneonce::RelaxedDriver((api))->call, "cu" #call)
+
+/// Returns from the enclosing function if a driver call fails: TUNEONCE_CUDA_RETURN_IF_ERROR(api, EventQuery(e)).
+#define TUNEONCE_CUDA_RETURN_IF_ERROR(api, call) TUNEONCE_RETURN_IF_ERROR(TUNEONCE_CUDA_STATUS(api, call))
 
 #endif  // TUNEONCE_LIB_CUDA_CUDA_STATUS_H_

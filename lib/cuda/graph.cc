@@ -9,7 +9,7 @@ inline namespace v0 {
 Result<GraphExec> GraphExec::Capture(StreamView stream, const std::function<Status(CUstream)>& record) {
   const DriverApi& api = stream.api();
   RelaxedDriver driver(api);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, StreamBeginCapture(stream.get(), CU_STREAM_CAPTURE_MODE_RELAXED));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, StreamBeginCapture(stream.get(), CU_STREAM_CAPTURE_MODE_RELAXED));
   Status recorded = record(stream.get());
   CUgraph graph = nullptr;
   CUresult ended = driver->StreamEndCapture(stream.get(), &graph);
@@ -33,11 +33,7 @@ GraphExec::~GraphExec() {
   driver->GraphExecDestroy(exec_);  // Fails only if the driver or context is gone, and the graph with it.
 }
 
-Status GraphExec::Launch(CUstream stream) const {
-  RelaxedDriver driver(*api_);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, GraphLaunch(exec_, stream));
-  return Status();
-}
+Status GraphExec::Launch(CUstream stream) const { return TUNEONCE_CUDA_STATUS(*api_, GraphLaunch(exec_, stream)); }
 
 }  // namespace v0
 }  // namespace tuneonce

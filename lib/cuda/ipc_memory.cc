@@ -20,7 +20,7 @@ Result<ExportedBlock> ExportedBlock::Allocate(const DriverApi& api, std::size_t 
   }
   ExportedBlock block(api, pointer, bytes);
   CUipcMemHandle handle{};
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, IpcGetMemHandle(&handle, pointer));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, IpcGetMemHandle(&handle, pointer));
   block.handle_.assign(handle.reserved, sizeof(handle.reserved));
   return block;
 }
@@ -38,9 +38,8 @@ Result<ImportedBlock> ImportedBlock::Open(const DriverApi& api, std::string_view
         absl::StrCat("the IPC handle has ", handle.size(), " bytes, not ", sizeof(content.reserved)));
   }
   std::memcpy(content.reserved, handle.data(), handle.size());
-  RelaxedDriver driver(api);
   CUdeviceptr pointer = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, IpcOpenMemHandle(&pointer, content, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, IpcOpenMemHandle(&pointer, content, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
   return ImportedBlock(api, pointer);
 }
 

@@ -10,18 +10,15 @@ namespace tuneonce {
 inline namespace v0 {
 
 Result<int> KernelHandle::Attribute(CUfunction_attribute attribute) const {
-  RelaxedDriver driver(*api_);
   int value = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, FuncGetAttribute(&value, attribute, function_));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, FuncGetAttribute(&value, attribute, function_));
   return value;
 }
 
 Status KernelHandle::SetAttribute(CUfunction_attribute attribute, int value) const {
-  RelaxedDriver driver(*api_);
   CUdevice device = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, CtxGetDevice(&device));
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, KernelSetAttribute(attribute, value, kernel_, device));
-  return Status();
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, CtxGetDevice(&device));
+  return TUNEONCE_CUDA_STATUS(*api_, KernelSetAttribute(attribute, value, kernel_, device));
 }
 
 Result<std::vector<std::size_t>> KernelHandle::ParameterSizes() const {
@@ -49,10 +46,8 @@ Result<Library> Library::Load(const DriverApi& api, const std::string& image) {
     if (!whole.ok()) return whole.WithPrefix("cannot load an image of " + std::to_string(image.size()) + " bytes");
   }
   if (IsFatBinary(image)) TUNEONCE_RETURN_IF_ERROR(CheckFatBinary(image));
-  RelaxedDriver driver(api);
   CUlibrary library = nullptr;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
-                                LibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, LibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
   return Library(api, library);
 }
 

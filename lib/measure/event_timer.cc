@@ -7,7 +7,6 @@
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "cuda/graph.h"
-#include "cuda/relaxed_driver.h"
 #include "launch/launch.h"
 #include "measure/device_kernels.h"
 #include "tuneonce/device.h"
@@ -163,9 +162,7 @@ Status CacheFlush::Run(CUstream stream) const {
   if (!buffer_ || buffer_->bytes() == 0) return Status();
   StreamView owner = buffer_->stream();
   const DriverApi& api = owner.api();
-  RelaxedDriver driver(api);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, MemsetD8Async(buffer_->get(), 0, buffer_->bytes(), stream));
-  return Status();
+  return TUNEONCE_CUDA_STATUS(api, MemsetD8Async(buffer_->get(), 0, buffer_->bytes(), stream));
 }
 
 Result<std::unique_ptr<TimingSession>> EventTimer::Open(StreamView stream, CacheState cache) {

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/search_options.h"
 
@@ -28,10 +27,9 @@ Result<TrialMemory> TrialMemory::Create(const DriverApi& api, std::size_t budget
   auto account = std::make_shared<Account>();
   account->budget = budget_bytes;
   if (budget_bytes == 0) {
-    RelaxedDriver driver(api);
     std::size_t free = 0;
     std::size_t total = 0;
-    TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, MemGetInfo(&free, &total));
+    TUNEONCE_CUDA_RETURN_IF_ERROR(api, MemGetInfo(&free, &total));
     account->budget = free / 2;
   }
   return TrialMemory(std::move(account));

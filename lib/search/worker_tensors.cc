@@ -2,7 +2,6 @@
 
 #include "cuda/cuda_status.h"
 #include "cuda/ipc_memory.h"
-#include "cuda/relaxed_driver.h"
 #include "search/trial_memory.h"
 
 namespace tuneonce {
@@ -47,11 +46,8 @@ Result<std::vector<std::uint64_t>> WorkerTensors::Place(const std::vector<Tensor
       offset = PlaceFrom(offset, range);
       copied[KeyOf(range)] = block.address + offset;
       const std::size_t bytes = range.end - range.begin;
-      {
-        RelaxedDriver driver(stream.api());
-        TUNEONCE_CUDA_RETURN_IF_ERROR(stream.api(), driver,
-                                      MemcpyDtoDAsync(here.address() + offset, range.begin, bytes, stream.get()));
-      }
+      TUNEONCE_CUDA_RETURN_IF_ERROR(stream.api(),
+                                    MemcpyDtoDAsync(here.address() + offset, range.begin, bytes, stream.get()));
       offset += bytes;
     }
     TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());  // Before `here` is closed.
