@@ -22,8 +22,8 @@ TUNEONCE_API Status CudaStatus(const DriverApi& api, CUresult result, std::strin
 }  // namespace v0
 }  // namespace tuneonce
 
-/// Returns the Status of one driver call, made by a RelaxedDriver: TUNEONCE_CUDA_STATUS(api, EventQuery(e)). The name of
-/// the call appears in the message.
+/// Returns the Status of one driver call, made by a RelaxedDriver: TUNEONCE_CUDA_STATUS(api, EventQuery(e)). The name
+/// of the call appears in the message.
 #define TUNEONCE_CUDA_STATUS(api, call) \
   ::tuneonce::CudaStatus((api), ::tuneonce::RelaxedDriver((api))->call, "cu" #call)
 

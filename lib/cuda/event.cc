@@ -1,7 +1,6 @@
 #include "cuda/event.h"
 
 #include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -13,23 +12,17 @@ Result<Event> Event::Create(const DriverApi& api, Timing timing) {
   return Event(api, event);
 }
 
-Event::~Event() {
-  if (event_ == nullptr) return;
-  RelaxedDriver driver(*api_);
-  driver->EventDestroy(event_);  // Fails only if the driver or context is gone, and the event with it.
-}
-
-Status Event::Record(CUstream stream) const { return TUNEONCE_CUDA_STATUS(*api_, EventRecord(event_, stream)); }
+Status Event::Record(CUstream stream) const { return TUNEONCE_CUDA_STATUS(event_.api(), EventRecord(get(), stream)); }
 
 Status Event::RecordInGraph(CUstream stream) const {
-  return TUNEONCE_CUDA_STATUS(*api_, EventRecordWithFlags(event_, stream, CU_EVENT_RECORD_EXTERNAL));
+  return TUNEONCE_CUDA_STATUS(event_.api(), EventRecordWithFlags(get(), stream, CU_EVENT_RECORD_EXTERNAL));
 }
 
-Status Event::Synchronize() const { return TUNEONCE_CUDA_STATUS(*api_, EventSynchronize(event_)); }
+Status Event::Synchronize() const { return TUNEONCE_CUDA_STATUS(event_.api(), EventSynchronize(get())); }
 
 Result<double> Event::MicrosecondsSince(const Event& start) const {
   float milliseconds = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, EventElapsedTime(&milliseconds, start.event_, event_));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(event_.api(), EventElapsedTime(&milliseconds, start.get(), get()));
   return static_cast<double>(milliseconds) * 1000.0;
 }
 

@@ -27,13 +27,9 @@ Result<GraphExec> GraphExec::Capture(StreamView stream, const std::function<Stat
   return GraphExec(api, exec, num_nodes);
 }
 
-GraphExec::~GraphExec() {
-  if (exec_ == nullptr) return;
-  RelaxedDriver driver(*api_);
-  driver->GraphExecDestroy(exec_);  // Fails only if the driver or context is gone, and the graph with it.
+Status GraphExec::Launch(CUstream stream) const {
+  return TUNEONCE_CUDA_STATUS(exec_.api(), GraphLaunch(exec_.get(), stream));
 }
-
-Status GraphExec::Launch(CUstream stream) const { return TUNEONCE_CUDA_STATUS(*api_, GraphLaunch(exec_, stream)); }
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -52,23 +52,16 @@ Result<Library> Library::Load(const DriverApi& api, const std::string& image) {
 }
 
 Result<KernelHandle> Library::GetKernel(const std::string& symbol) const {
-  RelaxedDriver driver(*api_);
+  RelaxedDriver driver(library_.api());
   CUkernel kernel = nullptr;
   CUfunction function = nullptr;
-  CUresult result = driver->LibraryGetKernel(&kernel, library_, symbol.c_str());
+  CUresult result = driver->LibraryGetKernel(&kernel, library_.get(), symbol.c_str());
   if (result == CUDA_SUCCESS) result = driver->KernelGetFunction(&function, kernel);
   if (result == CUDA_ERROR_NOT_FOUND) return NotFoundError("the code has no kernel '" + symbol + "'");
   if (result != CUDA_SUCCESS) {
-    return CudaStatus(*api_, result, "cuLibraryGetKernel").WithPrefix("kernel '" + symbol + "'");
+    return CudaStatus(library_.api(), result, "cuLibraryGetKernel").WithPrefix("kernel '" + symbol + "'");
   }
-  return KernelHandle(*api_, kernel, function);
-}
-
-void Library::Reset() {
-  if (library_ == nullptr) return;
-  RelaxedDriver driver(*api_);
-  driver->LibraryUnload(library_);  // Fails only if the driver is gone, and the code with it.
-  library_ = nullptr;
+  return KernelHandle(library_.api(), kernel, function);
 }
 
 }  // namespace v0
