@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "compile/cubin.h"
 #include "compile/dependency_file.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/toolbox.h"
 #include "tuneonce/toolchain.h"

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 #include "tuneonce/status.h"
 
 namespace tuneonce {

@@ -9,7 +9,6 @@
 #include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/open_device.h"
-#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {

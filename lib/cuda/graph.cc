@@ -1,7 +1,7 @@
 #include "cuda/graph.h"
 
 #include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -4,7 +4,7 @@
 
 #include "base/elf_image.h"
 #include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {

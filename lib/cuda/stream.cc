@@ -1,8 +1,8 @@
 #include "tuneonce/stream.h"
 
 #include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 #include "cuda/event.h"
-#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {

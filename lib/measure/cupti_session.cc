@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "cuda/driver_api.h"
-#include "cuda/relaxed_driver.h"
 #include "tuneonce/context.h"
 
 namespace tuneonce {

@@ -12,7 +12,6 @@
 #include "store/memory_store.h"
 #include "store/record_table.h"
 #include "store/sqlite_connection.h"
-#include "store/store_lock.h"
 #include "store/store_place.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"

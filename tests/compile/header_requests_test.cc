@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compile/cpu_headers.h"
+#include "compile/dependency_file.h"
 
 namespace tuneonce {
 namespace {

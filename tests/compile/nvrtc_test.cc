@@ -13,7 +13,7 @@
 #include "compile/missing_header.h"
 #include "compile/nvrtc_log.h"
 #include "compile/nvrtc_program.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "definition/compiler_option.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "compile/command_toolchain.h"
 #include "compile/cubin.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "compile/command_toolchain.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/toolbox.h"
 #include "cuda/cupti_api.h"
