@@ -19,7 +19,7 @@
 #include "output.h"
 #include "source_arguments.h"
 #include "store/memory_store.h"
-#include "tune_bundle.h"
+#include "tune_job.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::cli {

@@ -4,7 +4,6 @@
 
 #include "commands.h"
 #include "compare_report.h"
-#include "compare_results.h"
 #include "compare_run.h"
 #include "ledger.h"
 #include "measuring_arguments.h"

@@ -4,7 +4,6 @@
 
 #include "commands.h"
 #include "definition/compiler_option.h"
-#include "files.h"
 #include "output.h"
 #include "source_arguments.h"
 #include "tuneonce/runtime.h"

@@ -5,7 +5,6 @@
 #include "base/environment.h"
 #include "commands.h"
 #include "compile/tile_front_end.h"
-#include "files.h"
 #include "output.h"
 #include "source_arguments.h"
 #include "tile_ir/tile_ir.h"

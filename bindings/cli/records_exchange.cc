@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 
-#include "files.h"
 #include "import_selections.h"
 #include "output.h"
 #include "records_arguments.h"

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
 #include "bundle_compile.h"
-#include "files.h"
 #include "output.h"
 #include "records_arguments.h"
 #include "records_store.h"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/forwarding_store.h"
 #include "tuneonce/artifact.h"
 #include "tuneonce/fingerprint.h"
@@ -70,6 +71,24 @@ std::string Brief(const TuningRecord& record);
 
 /// "2026-11-22".
 std::string DateOf(std::int64_t unix_seconds);
+
+/// The store of `tuneonce tune --store`. `failure` returns an error of writing, which a search would only log.
+/// Thread-safe.
+class TuneStore final : public ForwardingStore {
+ public:
+  /// With `serves` false, lookups find nothing, so that all keys are tuned again.
+  TuneStore(std::shared_ptr<RecordStore> store, bool serves) : ForwardingStore(std::move(store)), serves_(serves) {}
+
+  Result<RecordLookup> Lookup(const TuningKey& key) const override;
+  Status Put(const TuningRecord& record) override;
+
+  Status failure() const;
+
+ private:
+  const bool serves_;
+  mutable Mutex mutex_;
+  Status failure_ TUNEONCE_GUARDED_BY(mutex_);
+};
 
 }  // namespace tuneonce::cli
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "commands.h"
-#include "files.h"
 #include "output.h"
 #include "report_page/report_data.h"
 #include "report_page/report_tables.h"

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "commands.h"
-#include "files.h"
 #include "inspect/classified_bundle.h"
 #include "measuring_arguments.h"
 #include "numbers.h"
@@ -13,11 +12,10 @@
 #include "report/config_json.h"
 #include "search_timeline.h"
 #include "store/memory_store.h"
-#include "tune_bundle.h"
 #include "tune_estimate.h"
+#include "tune_job.h"
 #include "tune_many.h"
 #include "tune_shapes.h"
-#include "tune_store.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/report.h"
