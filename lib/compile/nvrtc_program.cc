@@ -1,5 +1,6 @@
 #include "compile/nvrtc_program.h"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -84,6 +85,101 @@ std::string BytesOf(int (*get_size)(NvrtcLibrary::Program, std::size_t*), int (*
   return get(program, bytes.data()) == 0 ? bytes : "";
 }
 
+/// One compile of NVRTC.
+class NvrtcProgram {
+ public:
+  static Result<NvrtcOutput> Compile(const NvrtcLibrary& nvrtc, const NvrtcRequest& request, const std::string& folder,
+                                     const WaitLimits& limits) {
+    NvrtcOutput output;
+    for (bool without_cache : {true, false}) {
+      for (bool with_trace : {true, false}) {
+        if (with_trace && (!request.wants_headers || folder.empty())) continue;
+        std::vector<std::string> all = request.options;
+        if (without_cache) all.emplace_back("--no-cache");
+        if (with_trace) all.push_back("--fdevice-time-trace=" + folder + "/trace");
+        NvrtcProgram program(nvrtc, limits);
+        TUNEONCE_RETURN_IF_ERROR(program.Create(request));
+        TUNEONCE_ASSIGN_OR_RETURN(const int result, program.CompileWith(all));
+        output = program.Output(result, request);
+        if (result == NvrtcLibrary::kInvalidOption || result == NvrtcLibrary::kTraceNotWritten) continue;
+        if (with_trace) output.headers = TracedHeaders(folder);
+        return output;
+      }
+    }
+    return output;
+  }
+
+  ~NvrtcProgram() {
+    if (program_ != nullptr) nvrtc_.DestroyProgram(&program_);
+  }
+  NvrtcProgram(const NvrtcProgram&) = delete;
+  NvrtcProgram& operator=(const NvrtcProgram&) = delete;
+
+ private:
+  NvrtcProgram(const NvrtcLibrary& nvrtc, const WaitLimits& limits) : nvrtc_(nvrtc), limits_(limits) {}
+
+  Status Create(const NvrtcRequest& request) {
+    std::vector<const char*> texts;
+    std::vector<const char*> names;
+    for (const auto& [name, header] : request.headers) {
+      names.push_back(name.c_str());
+      texts.push_back(WithoutByteOrderMark(header).data());  // The end of the header is its own.
+    }
+    int result = nvrtc_.CreateProgram(&program_, request.text.c_str(), request.file.c_str(),
+                                      static_cast<int>(texts.size()), texts.data(), names.data());
+    for (const std::string& expression : request.expressions) {
+      if (result == 0) result = nvrtc_.AddNameExpression(program_, expression.c_str());
+    }
+    if (result == 0 && nvrtc_.SetFlowCallback != nullptr) result = nvrtc_.SetFlowCallback(program_, &IsOver, this);
+    return result == 0 ? Status() : InternalError(absl::StrCat("nvrtcCreateProgram: ", nvrtc_.GetErrorString(result)));
+  }
+  /// Returns NVRTC's result. Errors: those of `limits`.
+  Result<int> CompileWith(const std::vector<std::string>& options) {
+    std::vector<const char*> pointers;
+    pointers.reserve(options.size());
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    const int result = nvrtc_.CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
+    if (result != NvrtcLibrary::kCancelled) return result;
+    const Status over = WhyOver();
+    return over.ok() ? InternalError("NVRTC cancelled a compilation, although tuneonce did not ask for that") : over;
+  }
+  NvrtcOutput Output(int result, const NvrtcRequest& request) const {
+    NvrtcOutput output;
+    output.result = result;
+    output.log = Log();
+    if (result != 0) return output;
+    for (const std::string& expression : request.expressions) {
+      const char* name = nullptr;
+      if (nvrtc_.GetLoweredName(program_, expression.c_str(), &name) == 0 && name != nullptr) {
+        output.lowered_names.emplace(expression, name);
+      }
+    }
+    output.cubin = BytesOf(nvrtc_.GetCUBINSize, nvrtc_.GetCUBIN, program_);
+    output.tile_ir = BytesOf(nvrtc_.GetTileIRSize, nvrtc_.GetTileIR, program_);
+    return output;
+  }
+  std::string Log() const {
+    std::string log = BytesOf(nvrtc_.GetProgramLogSize, nvrtc_.GetProgramLog, program_);
+    log.resize(log.find_last_not_of('\0') + 1);  // It ends with one NUL, or with two.
+    return log;
+  }
+  /// NVRTC's callback: 1 once the compile is to end. `self`: the program.
+  static int IsOver(void* self, void* /*reserved*/) {
+    return static_cast<const NvrtcProgram*>(self)->WhyOver().ok() ? 0 : 1;
+  }
+  /// Why IsOver ended the compile.
+  Status WhyOver() const {
+    if (limits_.cancelled != nullptr && limits_.cancelled->load()) return CancelledError("NVRTC was cancelled");
+    if (std::chrono::steady_clock::now() - started_ < std::chrono::milliseconds(limits_.timeout_ms)) return Status();
+    return DeadlineExceededError(absl::StrCat("NVRTC did not finish within ", limits_.timeout_ms, " ms"));
+  }
+
+  const NvrtcLibrary& nvrtc_;
+  const WaitLimits limits_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  NvrtcLibrary::Program program_ = nullptr;
+};
+
 }  // namespace
 
 std::optional<std::vector<std::string>> HeadersInTrace(const std::string& trace) {
@@ -106,87 +202,9 @@ std::optional<std::vector<std::string>> HeadersInTrace(const std::string& trace)
   return headers;
 }
 
-NvrtcProgram::~NvrtcProgram() {
-  if (program_ != nullptr) nvrtc_.DestroyProgram(&program_);
-}
-
-Status NvrtcProgram::Create(const NvrtcRequest& request) {
-  std::vector<const char*> texts;
-  std::vector<const char*> names;
-  for (const auto& [name, header] : request.headers) {
-    names.push_back(name.c_str());
-    texts.push_back(WithoutByteOrderMark(header).data());  // The end of the header is its own.
-  }
-  int result = nvrtc_.CreateProgram(&program_, request.text.c_str(), request.file.c_str(),
-                                    static_cast<int>(texts.size()), texts.data(), names.data());
-  for (const std::string& expression : request.expressions) {
-    if (result == 0) result = nvrtc_.AddNameExpression(program_, expression.c_str());
-  }
-  if (result == 0 && nvrtc_.SetFlowCallback != nullptr) result = nvrtc_.SetFlowCallback(program_, &IsOver, this);
-  return result == 0 ? Status() : InternalError(absl::StrCat("nvrtcCreateProgram: ", nvrtc_.GetErrorString(result)));
-}
-
-Result<int> NvrtcProgram::CompileWith(const std::vector<std::string>& options) {
-  std::vector<const char*> pointers;
-  pointers.reserve(options.size());
-  for (const std::string& option : options) pointers.push_back(option.c_str());
-  const int result = nvrtc_.CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
-  if (result != NvrtcLibrary::kCancelled) return result;
-  const Status over = WhyOver();
-  return over.ok() ? InternalError("NVRTC cancelled a compilation, although tuneonce did not ask for that") : over;
-}
-
-int NvrtcProgram::IsOver(void* self, void* /*reserved*/) {
-  return static_cast<const NvrtcProgram*>(self)->WhyOver().ok() ? 0 : 1;
-}
-
-Status NvrtcProgram::WhyOver() const {
-  if (limits_.cancelled != nullptr && limits_.cancelled->load()) return CancelledError("NVRTC was cancelled");
-  if (std::chrono::steady_clock::now() - started_ < std::chrono::milliseconds(limits_.timeout_ms)) return Status();
-  return DeadlineExceededError(absl::StrCat("NVRTC did not finish within ", limits_.timeout_ms, " ms"));
-}
-
-Result<NvrtcOutput> NvrtcProgram::Compile(const NvrtcLibrary& nvrtc, const NvrtcRequest& request,
-                                          const std::string& folder, const WaitLimits& limits) {
-  NvrtcOutput output;
-  for (bool without_cache : {true, false}) {
-    for (bool with_trace : {true, false}) {
-      if (with_trace && (!request.wants_headers || folder.empty())) continue;
-      std::vector<std::string> all = request.options;
-      if (without_cache) all.emplace_back("--no-cache");
-      if (with_trace) all.push_back("--fdevice-time-trace=" + folder + "/trace");
-      NvrtcProgram program(nvrtc, limits);
-      TUNEONCE_RETURN_IF_ERROR(program.Create(request));
-      TUNEONCE_ASSIGN_OR_RETURN(const int result, program.CompileWith(all));
-      output = program.Output(result, request);
-      if (result == NvrtcLibrary::kInvalidOption || result == NvrtcLibrary::kTraceNotWritten) continue;
-      if (with_trace) output.headers = TracedHeaders(folder);
-      return output;
-    }
-  }
-  return output;
-}
-
-NvrtcOutput NvrtcProgram::Output(int result, const NvrtcRequest& request) const {
-  NvrtcOutput output;
-  output.result = result;
-  output.log = Log();
-  if (result != 0) return output;
-  for (const std::string& expression : request.expressions) {
-    const char* name = nullptr;
-    if (nvrtc_.GetLoweredName(program_, expression.c_str(), &name) == 0 && name != nullptr) {
-      output.lowered_names.emplace(expression, name);
-    }
-  }
-  output.cubin = BytesOf(nvrtc_.GetCUBINSize, nvrtc_.GetCUBIN, program_);
-  output.tile_ir = BytesOf(nvrtc_.GetTileIRSize, nvrtc_.GetTileIR, program_);
-  return output;
-}
-
-std::string NvrtcProgram::Log() const {
-  std::string log = BytesOf(nvrtc_.GetProgramLogSize, nvrtc_.GetProgramLog, program_);
-  log.resize(log.find_last_not_of('\0') + 1);  // It ends with one NUL, or with two.
-  return log;
+Result<NvrtcOutput> CompileInProcess(const NvrtcLibrary& nvrtc, const NvrtcRequest& request, const std::string& folder,
+                                     const WaitLimits& limits) {
+  return NvrtcProgram::Compile(nvrtc, request, folder, limits);
 }
 
 }  // namespace v0

@@ -96,7 +96,7 @@ Result<NvrtcOutput> CompileByNvrtc(const Toolbox& tools, const NvrtcLibrary& nvr
   if (worker.ok() && folder.ok() && folder->WriteFile(kRequestFile, EncodeNvrtcRequest(request)).ok()) {
     return CompileInWorker(*worker, *folder, tools.environment(), limits);
   }
-  return NvrtcProgram::Compile(nvrtc, request, folder.ok() ? folder->path() : "", limits);
+  return CompileInProcess(nvrtc, request, folder.ok() ? folder->path() : "", limits);
 }
 
 Status ServeNvrtc(const std::string& folder) {
@@ -107,7 +107,7 @@ Status ServeNvrtc(const std::string& folder) {
   TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, NvrtcLibrary::Load(environment));
   WaitLimits limits;
   limits.timeout_ms = std::numeric_limits<int>::max();  // The host ends this process.
-  TUNEONCE_ASSIGN_OR_RETURN(const NvrtcOutput output, NvrtcProgram::Compile(*nvrtc, request, folder, limits));
+  TUNEONCE_ASSIGN_OR_RETURN(const NvrtcOutput output, CompileInProcess(*nvrtc, request, folder, limits));
   return WriteFile(absl::StrCat(folder, "/", kOutputFile), EncodeNvrtcOutput(output));
 }
 

@@ -198,7 +198,7 @@ Result<KernelEvidence> TileIrEvidence(std::string_view bytecode, std::string_vie
     const std::vector<TileIrType> types = ReadTileIrTypes(parsed);
     const TileIrFacts facts = TileIrFacts::Of(body, types);
     KernelEvidence evidence = EvidenceReader(body, types, facts).Read();
-    TileIrMemory(parsed, body, types, facts).AddTo(&evidence);
+    AddMemoryEvidence(parsed, body, types, facts, &evidence);
     return evidence;
   }
   return NotFoundError(absl::StrCat("Tile IR bytecode: no entry '", std::string(symbol), "'"));
