@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/callback.h"
-#include "definition/open_dtype.h"
+#include "definition/fill_bytes.h"
 #include "definition/precompiled_code.h"
 #include "store/kernel_fingerprint.h"
 

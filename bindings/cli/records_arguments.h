@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "import_selections.h"
+#include "selections_file.h"
 #include "tuneonce/status.h"
 
 namespace tuneonce::cli {

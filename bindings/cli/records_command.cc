@@ -10,7 +10,6 @@
 #include "output.h"
 #include "records_arguments.h"
 #include "records_explain.h"
-#include "records_here.h"
 #include "records_store.h"
 #include "report/records_json.h"
 #include "tuneonce/record_store.h"

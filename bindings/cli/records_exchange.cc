@@ -4,11 +4,11 @@
 #include <optional>
 #include <set>
 
-#include "import_selections.h"
 #include "output.h"
 #include "records_arguments.h"
 #include "records_store.h"
 #include "report/records_json.h"
+#include "selections_file.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/record_store.h"

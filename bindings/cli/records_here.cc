@@ -1,5 +1,3 @@
-#include "records_here.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -7,6 +5,7 @@
 #include "cuda/driver_api.h"
 #include "numbers.h"
 #include "output.h"
+#include "records_explain.h"
 #include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
 #include "tuneonce/bundle.h"

@@ -15,7 +15,6 @@
 #include "base/short_list.h"
 #include "cuda/driver_api.h"
 #include "definition/fill_bytes.h"
-#include "definition/open_dtype.h"
 #include "numbers.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_inputs.h"

@@ -1,5 +1,3 @@
-#include "tune_many.h"
-
 #include <cstdio>
 #include <list>
 #include <map>
@@ -14,6 +12,7 @@
 #include "output.h"
 #include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
+#include "tune_shapes.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/progress.h"

@@ -10,8 +10,6 @@
 #include "compile/cubin.h"
 #include "compile/toolbox.h"
 #include "tile_ir/tile_ir.h"
-#include "tile_ir/tile_ir_assumptions.h"
-#include "tile_ir/tile_ir_math.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -11,13 +11,12 @@
 #include "absl/strings/strip.h"
 #include "base/file.h"
 #include "compile/cubin.h"
-#include "compile/cuda_headers.h"
 #include "compile/dependency_file.h"
 #include "compile/header_search.h"
 #include "compile/nvrtc_library.h"
 #include "compile/nvrtc_log.h"
 #include "compile/nvrtc_worker.h"
-#include "definition/name_expression.h"
+#include "definition/source_identity.h"
 
 namespace tuneonce {
 inline namespace v0 {

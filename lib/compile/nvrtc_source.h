@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "compile/cuda_headers.h"
 #include "compile/nvrtc_library.h"
 #include "compile/nvrtc_worker.h"
 #include "compile/toolbox.h"

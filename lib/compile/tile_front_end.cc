@@ -10,7 +10,7 @@
 #include "compile/dependency_file.h"
 #include "compile/nvrtc_source.h"
 #include "compile/toolbox.h"
-#include "definition/name_expression.h"
+#include "definition/source_identity.h"
 #include "tile_ir/tile_ir.h"
 
 namespace tuneonce {

@@ -11,7 +11,6 @@
 
 #include "base/environment.h"
 #include "base/mutex.h"
-#include "compile/cuda_headers.h"
 #include "compile/keyed_lock.h"
 #include "compile/nvrtc_library.h"
 #include "compile/nvrtc_worker.h"

@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/short_list.h"
-#include "definition/name_expression.h"
+#include "definition/source_identity.h"
 #include "tile_ir/tile_ir.h"
 
 namespace tuneonce {

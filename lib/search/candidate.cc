@@ -8,7 +8,7 @@
 #include "base/callback.h"
 #include "base/short_list.h"
 #include "cuda/library.h"
-#include "definition/decided_source.h"
+#include "definition/source_identity.h"
 #include "launch/assumption.h"
 #include "launch/code_assumptions.h"
 #include "launch/launch_words.h"

@@ -11,7 +11,6 @@
 #include "search/record_origin.h"
 #include "search/search_engine.h"
 #include "search/search_runner.h"
-#include "search/trial_stream.h"
 #include "search/trial_tensors.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "store/store_mark.h"
 #include "store/store_place.h"
 
 namespace tuneonce {

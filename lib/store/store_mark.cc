@@ -1,5 +1,3 @@
-#include "store/store_mark.h"
-
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -22,6 +20,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "store/store_place.h"
 
 namespace tuneonce {
 inline namespace v0 {

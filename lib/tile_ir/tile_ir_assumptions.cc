@@ -1,11 +1,10 @@
-#include "tile_ir/tile_ir_assumptions.h"
-
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tile_ir/tile_ir.h"
 #include "tile_ir/tile_ir_body.h"
 #include "tile_ir/tile_ir_functions.h"
 #include "tile_ir/tile_ir_operations.h"

@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "inspect/doctor.h"
-#include "inspect/space_departures.h"
 #include "testing/device_test.h"
 
 namespace tuneonce {

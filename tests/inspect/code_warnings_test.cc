@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compile/tile_cpp_toolchain.h"
-#include "inspect/space_departures.h"
+#include "inspect/classified_bundle.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
 #include "tuneonce/runtime.h"

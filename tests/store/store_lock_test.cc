@@ -10,7 +10,6 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "store/store_mark.h"
 #include "store/store_place.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"

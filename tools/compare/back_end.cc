@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
-#include "definition/decided_source.h"
+#include "definition/source_identity.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -18,7 +18,6 @@
 #include "search/search_call.h"
 #include "search/search_runner.h"
 #include "search/table_check.h"
-#include "search/trial_stream.h"
 #include "search/trial_tensors.h"
 #include "shared/compile_pool.h"
 #include "tuneonce/device.h"

@@ -4,16 +4,17 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "definition/family.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// What is found in a kernel's code in any language: counts of operations as they are written, not as they are
-/// executed. The reader of a language fills it (tile_ir_evidence.h, ptx_evidence.h), and Classify draws
-/// the conclusion. It is in this area because both readers come later and families are here.
+/// executed. The reader of a language fills it (TileIrEvidence, PtxEvidence), and Classify draws the conclusion.
 struct KernelEvidence {
   int num_products = 0;         ///< Matrix products (mma).
   int num_float8_products = 0;  ///< The products of two 8-bit floats.
@@ -70,6 +71,20 @@ Classification Classify(const KernelEvidence& evidence);
 
 /// Whether the family's kernels are bound by memory at all sizes: their blocks share nothing.
 bool IsMemoryBound(const Family& family);
+
+/// What the entry `symbol` of the bytecode is seen to do: its operations are counted, and what is in a value is
+/// followed from loads to stores, through loops. Nothing is run, and time is bounded by the size. Errors:
+/// InvalidArgument with the offset of what is wrong, or of an operation that no version until 13.5 has; NotFound for
+/// the symbol.
+Result<KernelEvidence> TileIrEvidence(std::string_view bytecode, std::string_view symbol);
+
+/// What the kernel `symbol` of a PTX text (empty: the only one) is seen to do: its instructions are counted, and what
+/// is in a register is followed from loads to stores. It is seen less well than in Tile IR, where a tile is one value:
+/// which tile a thread has is not known, what goes through shared memory is known by kind only, and a product is many
+/// instructions.
+/// Errors: InvalidArgument for what is no PTX or has no such kernel; Unimplemented for a kernel that calls a function
+/// of its own. Time is bounded by the size.
+Result<KernelEvidence> PtxEvidence(std::string_view ptx, std::string_view symbol);
 
 }  // namespace v0
 }  // namespace tuneonce

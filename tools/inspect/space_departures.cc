@@ -1,5 +1,3 @@
-#include "inspect/space_departures.h"
-
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -7,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "inspect/classified_bundle.h"
 #include "launch/parameter_block.h"
 
 namespace tuneonce {

@@ -1,10 +1,9 @@
-#include "inspect/tile_ir_divisors.h"
-
 #include <cstdlib>
 #include <iterator>
 #include <numeric>
 #include <optional>
 
+#include "inspect/tile_ir_facts.h"
 #include "tile_ir/tile_ir_operations.h"
 
 namespace tuneonce {

@@ -1,12 +1,10 @@
-#include "inspect/tile_ir_evidence.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "inspect/classification.h"
 #include "inspect/tile_ir_facts.h"
-#include "inspect/tile_ir_memory.h"
 #include "tile_ir/tile_ir_operations.h"
 
 namespace tuneonce {

@@ -1,5 +1,3 @@
-#include "inspect/tile_ir_memory.h"
-
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -7,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "inspect/tile_ir_divisors.h"
+#include "inspect/tile_ir_facts.h"
 #include "tile_ir/tile_ir_operations.h"
 
 namespace tuneonce {
