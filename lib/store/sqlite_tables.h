@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_STORE_RECORD_TABLE_H_
-#define TUNEONCE_LIB_STORE_RECORD_TABLE_H_
+#ifndef TUNEONCE_LIB_STORE_SQLITE_TABLES_H_
+#define TUNEONCE_LIB_STORE_SQLITE_TABLES_H_
 
 #include <vector>
 
@@ -30,4 +30,4 @@ class RecordTable {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_STORE_RECORD_TABLE_H_
+#endif  // TUNEONCE_LIB_STORE_SQLITE_TABLES_H_

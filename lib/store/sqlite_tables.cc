@@ -1,4 +1,4 @@
-#include "store/record_table.h"
+#include "store/sqlite_tables.h"
 
 #include <utility>
 
