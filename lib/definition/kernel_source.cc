@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/number_text.h"
+#include "definition/precompiled_code.h"
 #include "definition/source_identity.h"
 #include "tuneonce/fingerprint.h"
 
@@ -178,6 +179,17 @@ KernelSource& KernelSource::DefineText(const std::string& name, std::string_view
     NoteMistake(absl::StrCat("cannot define the macro '", name, "': ", wrong));
   }
   return *this;
+}
+
+PrecompiledCode::~PrecompiledCode() = default;
+
+Fingerprint PrecompiledKey(const KernelSource& source, const Hints& hints, const Target& target) {
+  return Fingerprinter()
+      .Add("precompiled")
+      .Add(source.Fingerprint())
+      .Add(hints.Fingerprint())
+      .Add(target.name())
+      .Finish();
 }
 
 }  // namespace v0

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "compile/keyed_lock.h"
-#include "store/artifact_table.h"
 #include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
 #include "store/sqlite_connection.h"

@@ -11,7 +11,6 @@
 #include "absl/strings/str_replace.h"
 #include "base/number_text.h"
 #include "base/printable.h"
-#include "page_data.h"
 #include "report_page_html.h"
 
 namespace tuneonce {

@@ -11,6 +11,21 @@ inline namespace v0 {
 
 namespace report {
 
+// The JSON script elements that page/data.js reads. No name can end an element.
+
+/// The inputs, texts, configs and a row for each entry.
+std::string PageOverview(const ReportData& data);
+
+/// Returns an element for each `kEntriesPerBlock` entries with their candidates, which the page reads on demand. Blocks
+/// beyond `most_bytes` are omitted, and the page states that.
+std::string PageDetails(const ReportData& data, std::size_t most_bytes);
+
+inline constexpr std::size_t kEntriesPerBlock = 64;
+
+}  // namespace report
+
+namespace report {
+
 /// What a page has at most: a browser shows it within two seconds, and a mail takes it. Of 10^5 records what is too
 /// much are candidates.
 inline constexpr std::size_t kMostPageBytes = 20'000'000;
