@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/elf_image.h"
+#include "bundle_folder.h"
 #include "bundle_grids.h"
-#include "bundle_ways.h"
 #include "compile/cubin.h"
 #include "compile/precompiled.h"
 #include "inspect/classified_bundle.h"

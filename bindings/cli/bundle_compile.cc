@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "base/file.h"
-#include "bundle_ways.h"
+#include "bundle_folder.h"
 #include "bundle_writer.h"
-#include "compare/back_end.h"
+#include "compare/kernel_comparison.h"
 #include "compile/command_toolchain.h"
-#include "compile/header_requests.h"
+#include "compile/header_search.h"
 #include "records_store.h"
 #include "shared/compile_pool.h"
 #include "source_arguments.h"

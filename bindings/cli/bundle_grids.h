@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bundle_ways.h"
+#include "bundle_folder.h"
 #include "tuneonce/bundle.h"
 
 namespace tuneonce::cli {

@@ -10,7 +10,6 @@
 #include "output.h"
 #include "records_store.h"
 #include "report/config_json.h"
-#include "search_timeline.h"
 #include "store/memory_store.h"
 #include "tune_job.h"
 #include "tune_shapes.h"

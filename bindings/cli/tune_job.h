@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_BINDINGS_CLI_TUNE_JOB_H_
 #define TUNEONCE_BINDINGS_CLI_TUNE_JOB_H_
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,11 @@ struct BundleReport {
 /// with an unknown name, or a dim without a value; those of tuning.
 Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
                                 const std::vector<std::string>& scalars, AutotunePolicy policy);
+
+/// Adds data from a search's trace (Runtime::EndTrace) to the JSON of its record's file: `timeline`, which docs/cli.md
+/// describes, with the samples of each measured candidate. The size is limited, and further entries are only counted.
+/// Without such events `json` does not change.
+void AddTimeline(const TuningRecord& record, const std::string& trace, nlohmann::ordered_json* json);
 
 }  // namespace tuneonce::cli
 

@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
-#include "compile/header_requests.h"
+#include "compile/header_search.h"
 #include "compile/toolbox.h"
 #include "tuneonce/fingerprint.h"
 

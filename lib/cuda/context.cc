@@ -1,6 +1,5 @@
 #include "tuneonce/context.h"
 
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 
 namespace tuneonce {

@@ -1,5 +1,3 @@
-#include "cuda/cuda_status.h"
-
 #include "absl/strings/str_cat.h"
 #include "cuda/driver_api.h"
 

@@ -6,9 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
-#include "cuda/open_device.h"
 
 namespace tuneonce {
 inline namespace v0 {

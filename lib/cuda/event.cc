@@ -1,6 +1,6 @@
 #include "cuda/event.h"
 
-#include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,6 +1,5 @@
 #include "cuda/graph.h"
 
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 
 namespace tuneonce {

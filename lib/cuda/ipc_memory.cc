@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 
 namespace tuneonce {

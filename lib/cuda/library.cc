@@ -3,7 +3,6 @@
 #include <elf.h>
 
 #include "base/elf_image.h"
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 
 namespace tuneonce {

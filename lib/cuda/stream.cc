@@ -1,6 +1,5 @@
 #include "tuneonce/stream.h"
 
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
 

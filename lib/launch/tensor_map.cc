@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 
 namespace tuneonce {

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "cuda/graph.h"
 #include "launch/launch.h"
-#include "measure/device_kernels.h"
+#include "measure/verify.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/timer.h"

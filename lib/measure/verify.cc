@@ -8,13 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/library.h"
 #include "definition/scalar_value.h"
 #include "launch/launch.h"
 #include "measure/compare_element.h"
-#include "measure/device_kernels.h"
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {

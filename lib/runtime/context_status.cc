@@ -1,6 +1,5 @@
 #include "runtime/context_status.h"
 
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 
 namespace tuneonce {

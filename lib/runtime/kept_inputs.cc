@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "tuneonce/context.h"
 

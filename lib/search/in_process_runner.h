@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/callback.h"
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "launch/launch.h"
 #include "launch/launch_words.h"

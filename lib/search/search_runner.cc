@@ -12,7 +12,7 @@
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
 #include "search/trial_description.h"
-#include "search/worker_tensors.h"
+#include "search/trial_worker.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/search_options.h"
 

@@ -1,8 +1,7 @@
-#include "search/worker_tensors.h"
-
-#include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 #include "cuda/ipc_memory.h"
 #include "search/trial_memory.h"
+#include "search/trial_worker.h"
 
 namespace tuneonce {
 inline namespace v0 {

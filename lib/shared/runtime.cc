@@ -9,7 +9,6 @@
 #include "compile/command_toolchain.h"
 #include "compile/compile_slots.h"
 #include "cuda/driver_api.h"
-#include "cuda/open_device.h"
 #include "measure/cupti_session.h"
 #include "measure/cupti_timer.h"
 #include "shared/log.h"

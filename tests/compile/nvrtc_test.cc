@@ -9,7 +9,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "compile/missing_header.h"
+#include "compile/header_search.h"
 #include "compile/nvrtc_library.h"
 #include "compile/nvrtc_log.h"
 #include "compile/nvrtc_program.h"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "inspect/tile_ir_facts.h"
-#include "tile_ir/tile_ir_operations.h"
+#include "tile_ir/tile_ir_body.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "inspect/classification.h"
 #include "inspect/tile_ir_facts.h"
-#include "tile_ir/tile_ir_operations.h"
+#include "tile_ir/tile_ir_body.h"
 
 namespace tuneonce {
 inline namespace v0 {

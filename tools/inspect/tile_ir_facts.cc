@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tile_ir/tile_ir_operations.h"
+#include "tile_ir/tile_ir_body.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "inspect/tile_ir_facts.h"
-#include "tile_ir/tile_ir_operations.h"
+#include "tile_ir/tile_ir_body.h"
 
 namespace tuneonce {
 inline namespace v0 {
