@@ -86,13 +86,13 @@ Result<std::vector<Target>> BundleChecker::Targets() {
   }
   std::vector<Target> targets;
   for (const std::string& name : names) {
-    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, Target::Named(name));
     targets.push_back(target);
   }
   if (!targets.empty()) return targets;
   std::string without;
   for (const char* name : kKnownTargets) {
-    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, Target::Named(name));
     if (folder_.definition.VariantsFor(target).ok()) {
       targets.push_back(target);
     } else {
@@ -217,7 +217,7 @@ Status ClassifyAndPrint(const std::string& folder_or_name, const BundleClassifyO
     TUNEONCE_ASSIGN_OR_RETURN(asked.target, ParseGpuTarget(options.target));
   }
   asked.runtime = Runtime::Default();
-  TUNEONCE_ASSIGN_OR_RETURN(asked.dims, ParseExtents(options.shape));
+  TUNEONCE_ASSIGN_OR_RETURN(asked.dims, ParseIntegers(options.shape, "extent"));
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name));
   TUNEONCE_ASSIGN_OR_RETURN(ClassifiedBundle classified, ClassifiedBundle::Of(bundle, asked));
   if (json) {

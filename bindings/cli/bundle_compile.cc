@@ -87,7 +87,7 @@ class BundleCompiler {
 Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
   std::vector<Target> targets;
   for (const std::string& name : options_.targets) {
-    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, Target::Named(name));
     bool is_twice = std::any_of(targets.begin(), targets.end(), [&](const Target& t) { return t.name() == name; });
     if (is_twice) return InvalidArgumentError("--target " + name + " is given twice");
     targets.push_back(target);

@@ -47,17 +47,8 @@ Result<TunedKernel::Shape> ShapeOf(const Bundle& bundle, bool is_cpu_device, con
 }
 
 const char* NameOf(RecordMatch match) {
-  switch (match) {
-    case RecordMatch::kExact:
-      return "exact";
-    case RecordMatch::kOtherDriver:
-      return "other_driver";
-    case RecordMatch::kOtherDevice:
-      return "other_device";
-    case RecordMatch::kNotFound:
-      break;
-  }
-  return "not_found";
+  static constexpr const char* kNames[] = {"exact", "other_driver", "other_device", "not_found"};
+  return kNames[static_cast<std::size_t>(match)];
 }
 
 }  // namespace

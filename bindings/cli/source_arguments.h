@@ -16,18 +16,9 @@ namespace tuneonce::cli {
 /// Reads arguments such as "occupancy=4" as hints. Errors: InvalidArgument for one that is not NAME=NUMBER, or occurs
 /// twice.
 inline Result<HintValues> ParseHints(const std::vector<std::string>& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(arguments, "hint"));
-  HintValues values;
-  for (const auto& [name, text] : settings) {
-    std::optional<std::int64_t> value = ParseNumber<std::int64_t>(text);
-    if (!value) return InvalidArgumentError("'" + name + "=" + text + "' is not a hint: write NAME=NUMBER");
-    values.emplace(name, *value);
-  }
-  return values;
+  TUNEONCE_ASSIGN_OR_RETURN(auto numbers, ParseIntegers(arguments, "hint"));
+  return HintValues(numbers.begin(), numbers.end());
 }
-
-/// "sm_90", or "cpu", as a target. Errors: InvalidArgument.
-inline Result<Target> ParseTarget(const std::string& name) { return Target::Named(name); }
 
 /// Reads the name of a GPU target.
 inline Result<Target> ParseGpuTarget(const std::string& name) {
