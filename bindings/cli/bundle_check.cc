@@ -9,7 +9,6 @@
 
 #include "base/elf_image.h"
 #include "bundle_folder.h"
-#include "bundle_grids.h"
 #include "compile/cubin.h"
 #include "compile/precompiled.h"
 #include "inspect/classified_bundle.h"

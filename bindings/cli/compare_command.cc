@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "commands.h"
-#include "compare_report.h"
 #include "compare_run.h"
 #include "ledger.h"
 #include "measuring_arguments.h"

@@ -8,7 +8,6 @@
 #include "commands.h"
 #include "numbers.h"
 #include "output.h"
-#include "records_arguments.h"
 #include "records_explain.h"
 #include "records_store.h"
 #include "report/records_json.h"

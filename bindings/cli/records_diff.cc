@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "output.h"
-#include "records_arguments.h"
 #include "records_store.h"
 #include "report/config_json.h"
 #include "store/kernel_fingerprint.h"

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "output.h"
-#include "records_arguments.h"
 #include "records_store.h"
 #include "report/records_json.h"
 #include "selections_file.h"

@@ -12,7 +12,6 @@
 #include "base/short_list.h"
 #include "bundle_compile.h"
 #include "output.h"
-#include "records_arguments.h"
 #include "records_store.h"
 #include "report/config_json.h"
 #include "store/default_store.h"

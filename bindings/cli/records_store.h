@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "selections_file.h"
 #include "store/forwarding_store.h"
 #include "tuneonce/artifact.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/status.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
@@ -89,6 +91,35 @@ class TuneStore final : public ForwardingStore {
   mutable Mutex mutex_;
   Status failure_ TUNEONCE_GUARDED_BY(mutex_);
 };
+
+/// The arguments of `tuneonce records ...`. Each command reads its own.
+struct RecordsArguments {
+  std::string store;
+  std::string kernel;
+  std::string file;
+  std::string output;
+  std::string device;
+  std::string older_than_days;
+  std::string selections;
+  std::string bundle;
+  SelectionMap map;
+  bool any_device = false;
+  std::string key;
+  std::vector<std::string> shape;
+  bool replace = false;
+  bool with_code = false;
+  std::vector<std::string> stores;  ///< For diff and merge.
+  std::string by = "best";
+  bool skip_damaged = false;
+  bool json = false;
+};
+
+// The commands that have files of their own.
+Status ExportRecords(const RecordsArguments& arguments);
+Status ImportRecords(const RecordsArguments& arguments);
+Status DiffRecords(const RecordsArguments& arguments);
+Status MergeRecords(const RecordsArguments& arguments);
+Status PackRecords(const RecordsArguments& arguments);
 
 }  // namespace tuneonce::cli
 
