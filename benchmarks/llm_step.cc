@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/graph.h"
 #include "device_benchmark.h"

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "bundle_check.h"
-#include "bundle_classify.h"
 #include "bundle_compile.h"
 #include "bundle_folder.h"
 #include "commands.h"

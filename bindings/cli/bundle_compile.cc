@@ -1,25 +1,58 @@
 #include "bundle_compile.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
-#include "bundle_ways.h"
+#include "base/file.h"
+#include "bundle_folder.h"
 #include "bundle_writer.h"
-#include "compare/back_end.h"
+#include "compare/kernel_comparison.h"
 #include "compile/command_toolchain.h"
-#include "loose_header.h"
+#include "compile/header_search.h"
 #include "records_store.h"
 #include "shared/compile_pool.h"
+#include "source_arguments.h"
 #include "store/shipped_selections.h"
-#include "target_argument.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::cli {
 namespace {
+
+bool IsFile(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
+/// `path` as messages show it.
+std::string NameIn(const std::string& folder, const std::string& path) {
+  const std::string full = AbsolutePath(path);
+  return full.rfind(folder + "/", 0) == 0 ? full.substr(folder.size() + 1) : path;
+}
+
+/// Whether a text of the source has these words.
+bool Mentions(const KernelSource& source, const std::string& words) {
+  auto has = [&](const std::string& text) { return text.find(words) != std::string::npos; };
+  return has(source.content) || std::any_of(source.headers.begin(), source.headers.end(),
+                                            [&](const auto& header) { return has(header.second); });
+}
+
+/// Returns the first "name" that the source includes, that is not one of its `headers`, and that `fits` accepts.
+template <typename Fits>
+std::optional<std::string> FindUnnamed(const KernelSource& source, const Fits& fits) {
+  for (const HeaderRequest& request : FindHeaderRequests(source.content, {}).requests) {
+    if (request.kind != HeaderRequest::Kind::kInclude || !request.is_quoted) continue;
+    const bool is_named = std::any_of(source.headers.begin(), source.headers.end(),
+                                      [&](const auto& header) { return header.first == request.name; });
+    if (!is_named && fits(request.name)) return request.name;
+  }
+  return std::nullopt;
+}
 
 /// Compiles one bundle for targets, one after the other.
 class BundleCompiler {
@@ -54,7 +87,7 @@ class BundleCompiler {
 Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
   std::vector<Target> targets;
   for (const std::string& name : options_.targets) {
-    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, Target::Named(name));
     bool is_twice = std::any_of(targets.begin(), targets.end(), [&](const Target& t) { return t.name() == name; });
     if (is_twice) return InvalidArgumentError("--target " + name + " is given twice");
     targets.push_back(target);
@@ -219,6 +252,30 @@ Status BundleCompiler::Take(const BundleWay& way, CompiledJob compiled, const Ta
 }
 
 }  // namespace
+
+std::optional<std::string> FindLooseHeader(const std::string& folder, const KernelSource& source,
+                                           const Result<Artifact>& compiled) {
+  if (!IsCpp(source.kind)) return std::nullopt;
+  const std::filesystem::path here = std::filesystem::path(source.file).parent_path();
+  auto beside = [&](const std::string& name) { return (here / name).lexically_normal().string(); };
+  if (!compiled.ok()) {
+    auto is_missing = [&](const std::string& name) {
+      return compiled.status().message().find(name) != std::string::npos && IsFile(folder + "/" + beside(name));
+    };
+    const std::optional<std::string> missing = FindUnnamed(source, is_missing);
+    return missing ? std::optional<std::string>(beside(*missing)) : std::nullopt;
+  }
+  for (const Dependency& read : compiled->dependencies) {
+    const bool is_relative = read.path.rfind('/', 0) != 0;  // NVRTC looks in the working directory.
+    if (is_relative || read.path.rfind(folder + "/", 0) == 0 || Mentions(source, read.path)) {
+      return NameIn(folder, read.path);
+    }
+  }
+  if (compiled->cacheable || !compiled->dependencies.empty()) return std::nullopt;
+  const std::optional<std::string> read =
+      FindUnnamed(source, [&](const std::string& name) { return IsFile(beside(name)); });
+  return read ? std::optional<std::string>(NameIn(folder, beside(*read))) : std::nullopt;
+}
 
 Result<std::vector<CompiledTarget>> CompileBundle(const BundleFolder& folder, const BundleCompileOptions& options) {
   return BundleCompiler(folder, options).Run();

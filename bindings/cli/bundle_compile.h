@@ -2,12 +2,24 @@
 #define TUNEONCE_BINDINGS_CLI_BUNDLE_COMPILE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bundle_folder.h"
+#include "tuneonce/artifact.h"
+#include "tuneonce/kernel_source.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce::cli {
+
+/// Returns the first file that a C++ source of the bundle in `folder` includes and that is neither one of its `headers`
+/// nor the compiler's own. Such a file would not be shipped with the bundle, and is not part of the kernel's identity.
+/// If the compile succeeded, its list of files decides, or without a list (NVRTC before 13) a "header" in the working
+/// directory. If it failed, a "header" decides that the error names and the bundle's folder contains. The result is
+/// relative to `folder` if the file is in it.
+std::optional<std::string> FindLooseHeader(const std::string& folder, const KernelSource& source,
+                                           const Result<Artifact>& compiled);
 
 struct BundleCompileOptions {
   std::vector<std::string> targets;

@@ -1,10 +1,9 @@
-#include "bundle_grids.h"
-
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/callback.h"
+#include "bundle_check.h"
 #include "definition/fill_bytes.h"
 #include "runtime/warmup_inputs.h"
 

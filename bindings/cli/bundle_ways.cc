@@ -1,10 +1,9 @@
-#include "bundle_ways.h"
-
 #include <map>
 #include <utility>
 
 #include "base/callback.h"
-#include "definition/open_dtype.h"
+#include "bundle_folder.h"
+#include "definition/fill_bytes.h"
 #include "definition/precompiled_code.h"
 #include "store/kernel_fingerprint.h"
 

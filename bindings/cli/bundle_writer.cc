@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "files.h"
+#include "output.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce::cli {

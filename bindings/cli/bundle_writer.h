@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "bundle_folder.h"
-#include "bundle_ways.h"
 #include "tuneonce/artifact.h"
 
 namespace tuneonce::cli {

@@ -3,11 +3,7 @@
 #include <utility>
 
 #include "commands.h"
-#include "compare_operand.h"
-#include "compare_report.h"
-#include "compare_results.h"
 #include "compare_run.h"
-#include "interrupts.h"
 #include "ledger.h"
 #include "measuring_arguments.h"
 #include "output.h"

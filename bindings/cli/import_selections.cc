@@ -1,5 +1,3 @@
-#include "import_selections.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "numbers.h"
 #include "runtime/warmup_inputs.h"
 #include "search/record_origin.h"
+#include "selections_file.h"
 #include "store/kernel_fingerprint.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/target.h"

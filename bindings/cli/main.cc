@@ -12,7 +12,7 @@
 
 #include "base/printable.h"
 #include "commands.h"
-#include "interrupts.h"
+#include "measuring_arguments.h"
 #include "output.h"
 
 namespace tuneonce::cli {

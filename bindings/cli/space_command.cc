@@ -6,7 +6,7 @@
 #include "inspect/shown_family.h"
 #include "numbers.h"
 #include "output.h"
-#include "target_argument.h"
+#include "source_arguments.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -38,10 +38,10 @@ void PrintTarget(const ShownFamily::OnTarget& shown, bool in_full) {
 Status Show(const SpaceArguments& arguments) {
   std::vector<Target> targets;
   for (const std::string& name : arguments.targets) {
-    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, Target::Named(name));
     targets.push_back(target);
   }
-  TUNEONCE_ASSIGN_OR_RETURN(auto extents, ParseExtents(arguments.shape));
+  TUNEONCE_ASSIGN_OR_RETURN(auto extents, ParseIntegers(arguments.shape, "extent"));
   TUNEONCE_ASSIGN_OR_RETURN(ShownFamily shown, ShownFamily::Of(arguments.family, std::move(targets), extents));
   if (arguments.json) {
     PrintJson(nlohmann::ordered_json::parse(shown.Json()));

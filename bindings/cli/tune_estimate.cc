@@ -1,5 +1,3 @@
-#include "tune_estimate.h"
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -18,6 +16,7 @@
 #include "runtime/warmup_inputs.h"
 #include "search/candidate.h"
 #include "shared/compile_cached.h"
+#include "tune_shapes.h"
 #include "tuneonce/context.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"

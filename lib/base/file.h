@@ -1,9 +1,12 @@
 #ifndef TUNEONCE_LIB_BASE_FILE_H_
 #define TUNEONCE_LIB_BASE_FILE_H_
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tuneonce/api.h"
@@ -40,6 +43,29 @@ TUNEONCE_API Result<std::string> ReadFile(const std::string& path, std::size_t m
 /// Returns `text` without the byte-order mark (UTF-8) at its start, which some editors write and not every compiler
 /// accepts.
 std::string_view WithoutByteOrderMark(std::string_view text);
+
+/// An open file descriptor, closed at the end. -1: none.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~FileDescriptor() { Close(); }
+
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  void Close() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_ = -1;
+};
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -13,31 +13,19 @@ struct Status::Error {
 };
 
 std::string_view StatusCodeName(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk:
-      return "OK";
-    case StatusCode::kCancelled:
-      return "Cancelled";
-    case StatusCode::kInvalidArgument:
-      return "InvalidArgument";
-    case StatusCode::kDeadlineExceeded:
-      return "DeadlineExceeded";
-    case StatusCode::kNotFound:
-      return "NotFound";
-    case StatusCode::kResourceExhausted:
-      return "ResourceExhausted";
-    case StatusCode::kFailedPrecondition:
-      return "FailedPrecondition";
-    case StatusCode::kUnimplemented:
-      return "Unimplemented";
-    case StatusCode::kInternal:
-      return "Internal";
-    case StatusCode::kUnavailable:
-      return "Unavailable";
-    case StatusCode::kDataLoss:
-      return "DataLoss";
-  }
-  return "Unknown";
+  static constexpr std::string_view kNames[] = {"OK",
+                                                "Cancelled",
+                                                "InvalidArgument",
+                                                "DeadlineExceeded",
+                                                "NotFound",
+                                                "ResourceExhausted",
+                                                "FailedPrecondition",
+                                                "Unimplemented",
+                                                "Internal",
+                                                "Unavailable",
+                                                "DataLoss"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(StatusCode::kDataLoss) + 1);
+  return kNames[static_cast<std::size_t>(code)];
 }
 
 bool IsTransient(StatusCode code) {

@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "bundle/bundle_artifacts.h"
 #include "bundle/bundle_files.h"
-#include "bundle/bundle_folders.h"
 #include "bundle/manifest_readers.h"
 #include "bundle/precompiled_bundle.h"
 #include "definition/compiler_option.h"

@@ -4,7 +4,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "bundle/manifest_readers.h"
-#include "definition/name_expression.h"
 #include "definition/source_identity.h"
 
 namespace tuneonce {

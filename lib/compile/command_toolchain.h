@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/temporary_folder.h"
 #include "compile/toolbox.h"
 #include "tuneonce/toolchain.h"
@@ -96,6 +97,10 @@ class TUNEONCE_API CommandToolchain final : public Toolchain {
   const CompilerRow& row_;
   const std::shared_ptr<const Toolbox> tools_;
 };
+
+/// The toolchains that the library brings along, with the tools of one environment: for Tile IR, PTX, CUDA C++, CUDA
+/// Tile C++, the CPU device's C++, and cubins. A tool that is missing fails when it is needed.
+TUNEONCE_API ToolchainSet BuiltInToolchains(const Environment& environment);
 
 }  // namespace v0
 }  // namespace tuneonce

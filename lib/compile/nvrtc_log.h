@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/cuda_headers.h"
+#include "compile/nvrtc_library.h"
 #include "tuneonce/api.h"
 #include "tuneonce/kernel_source.h"
 

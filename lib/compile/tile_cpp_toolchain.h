@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compile/command_toolchain.h"
-#include "compile/cuda_headers.h"
+#include "compile/nvrtc_library.h"
 #include "compile/toolbox.h"
 #include "tuneonce/toolchain.h"
 

@@ -11,10 +11,9 @@
 
 #include "base/environment.h"
 #include "base/mutex.h"
-#include "compile/cuda_headers.h"
 #include "compile/keyed_lock.h"
 #include "compile/nvrtc_library.h"
-#include "compile/nvrtc_messages.h"
+#include "compile/nvrtc_worker.h"
 #include "compile/toolbox.h"
 #include "tuneonce/artifact.h"
 #include "tuneonce/fingerprint.h"

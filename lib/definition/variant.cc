@@ -1,11 +1,16 @@
-// Setters of Variant, and variants of C++ sources. Those of Tile IR files are in tile_ir/tile_ir_files.cc.
+// Setters of Variant, variants of C++ sources and of files, and what the sources depend on. Variants of Tile IR files
+// are in tile_ir/tile_ir_files.cc.
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
 #include "base/file.h"
 #include "definition/compiler_option.h"
 #include "definition/source_identity.h"
-#include "definition/variant_files.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 
@@ -51,6 +56,38 @@ Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
 Variant OfTileCpp(KernelSource source, std::optional<std::vector<std::string>> axes) {
   // Hints of the text that no axis names stay.
   return OfCpp("tile_cpp", OnGpu(), std::move(source), std::move(axes)).HintsBy(HintsOfAxes{true});
+}
+
+bool IsFor(const Precompiled& kernel, const Config& config) {
+  return std::all_of(kernel.config.begin(), kernel.config.end(), [&](const AxisAssignment& given) {
+    auto index = static_cast<std::size_t>(given.index);
+    return given.space_id == config.space_id() && index < config.values().size() &&
+           IsSameValue(given.value, config.values()[index]);
+  });
+}
+
+/// Extents with which a source is made again: the least one, an odd one, a multiple of no power of two that is large, a
+/// power of two, and one above most thresholds. A function whose result is the same for all of them and differs for
+/// another one is not noticed.
+constexpr std::array<std::int64_t, 5> kOtherExtents = {1, 97, 1000, 4096, 1 << 20};
+
+/// Returns the fingerprint of the source with this extent of `dim`, or of all dims that the key does not decide if
+/// `dim` is null. An exception counts as a result of its own.
+std::optional<Fingerprint> SourceWith(const Variant& variant, const Config& config, Problem problem,
+                                      const std::vector<Dim>& dims, std::int64_t extent) {
+  for (Dim dim : dims) problem.dims[dim] = extent;
+  Result<KernelSource> made = CallUser("a source function", [&] { return variant.MakeSource(config, problem); });
+  if (!made.ok()) return std::nullopt;
+  return made->Fingerprint();
+}
+
+bool Depends(const Variant& variant, const Config& config, const Problem& problem, const std::vector<Dim>& dims,
+             const Fingerprint& made) {
+  for (std::int64_t extent : kOtherExtents) {
+    const std::optional<Fingerprint> other = SourceWith(variant, config, problem, dims, extent);
+    if (!other || !(*other == made)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -200,6 +237,77 @@ Variant CpuCpp(std::string content, std::string symbol) {
 
 Variant CpuCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
   return OfCpp("cpu", OnCpuDevice(), KernelSource::CpuCpp(std::move(content), std::move(symbol)), std::move(axes));
+}
+
+Result<std::string> ExpandAxes(const std::string& pattern, const Config& config) {
+  std::string text;
+  std::size_t at = 0;
+  for (;;) {
+    std::size_t open = pattern.find('{', at);
+    text.append(pattern, at, open - at);
+    if (open == std::string::npos) return text;
+    std::size_t close = pattern.find('}', open);
+    if (close == std::string::npos)
+      return InvalidArgumentError("'" + pattern + "' has an opening brace without a closing one");
+    std::string axis = pattern.substr(open + 1, close - open - 1);
+    const AxisValue* value = config.Find(axis);
+    if (value == nullptr) {
+      return InvalidArgumentError(absl::StrCat("'", pattern, "' names the axis '", axis, "', but the config {",
+                                               config.ToString(), "} has no such axis"));
+    }
+    text += AxisValueString(*value);
+    at = close + 1;
+  }
+}
+
+KernelSource SourceInFile(SourceKind kind, const std::string& file_pattern, const std::string& symbol_pattern,
+                          const Config& config) {
+  Result<std::string> path = ExpandAxes(file_pattern, config);
+  Result<std::string> symbol = ExpandAxes(symbol_pattern, config);
+  if (!path.ok()) return KernelSource::None(kind, path.status());
+  if (!symbol.ok()) return KernelSource::None(kind, symbol.status());
+  return KernelSource::FromFile(kind, *path, *std::move(symbol));
+}
+
+Variant Cubins(std::vector<Precompiled> kernels) {
+  auto find = [kernels = std::move(kernels)](const Config& config) {
+    auto found =
+        std::find_if(kernels.begin(), kernels.end(), [&](const Precompiled& kernel) { return IsFor(kernel, config); });
+    if (found != kernels.end()) return found->source;
+    return KernelSource::None(
+        SourceKind::kCubin, NotFoundError("no precompiled code was given for the config {" + config.ToString() + "}"));
+  };
+  return Variant(std::move(find)).Named("cubin");
+}
+
+Variant Cubins(std::string file_pattern, std::string symbol) {
+  auto read = [file = AbsolutePath(file_pattern), symbol = std::move(symbol)](const Config& config) {
+    return SourceInFile(SourceKind::kCubin, file, symbol, config);
+  };
+  return Variant(std::move(read)).Named("cubin");
+}
+
+Result<KernelSource> MakeDecidedSource(const KernelDefinition& definition, const Variant& variant, const Config& config,
+                                       const Problem& problem) {
+  const std::string what =
+      "the source function of kernel '" + definition.name() + "' at config {" + config.ToString() + "}";
+  const Problem decided = definition.DecidedByKey(problem);
+  TUNEONCE_ASSIGN_OR_RETURN(KernelSource made, CallUser(what, [&] { return variant.MakeSource(config, decided); }));
+  const std::vector<Dim> undecided = definition.DimsUndecidedByKey();
+  const bool is_of_config = variant.source.target<IdentifiedSource>() != nullptr;
+  if (undecided.empty() || is_of_config || !made.Check().ok()) return made;
+  const Fingerprint fingerprint = made.Fingerprint();
+  if (!Depends(variant, config, decided, undecided, fingerprint)) return made;
+  std::string name = definition.dims()[static_cast<std::size_t>(undecided.front().index)];
+  for (Dim dim : undecided) {
+    if (!Depends(variant, config, decided, {dim}, fingerprint)) continue;
+    name = definition.dims()[static_cast<std::size_t>(dim.index)];
+    break;
+  }
+  return InvalidArgumentError(absl::StrCat(
+      what, " reads the dim '", name,
+      "', which the key rounds or omits, so that launches with another extent would run the same code: add KeyOf(\"",
+      name, "\") without a bucket to the key, or pass the dim to the kernel"));
 }
 
 }  // namespace v0

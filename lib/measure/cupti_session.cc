@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 #include "tuneonce/context.h"
 
 namespace tuneonce {
@@ -91,6 +91,16 @@ Status CheckCupti(const CuptiApi& cupti, int result, const char* call) {
 }
 
 }  // namespace
+
+Result<std::shared_ptr<CuptiSession>> Cupti::Claim(const DriverApi& driver) const {
+  if (api_ != nullptr) return CuptiSession::Claim(*api_, driver);
+  if (driver.is_cpu_device()) return UnavailableError("CUPTI cannot time the CPU device");
+  if (!environment_.profiler.empty()) {
+    return UnavailableError("a profiler is loaded into this process (" + environment_.profiler + ")");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(const CuptiApi* api, LoadCupti(environment_));
+  return CuptiSession::Claim(*api, driver);
+}
 
 class CuptiClaim {
  public:

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
-#include "measure/cache_flush.h"
 #include "measure/cupti_session.h"
+#include "measure/event_timer.h"
 #include "tuneonce/timer.h"
 
 namespace tuneonce {

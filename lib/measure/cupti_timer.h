@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "measure/cupti.h"
+#include "measure/cupti_session.h"
 #include "tuneonce/timer.h"
 
 namespace tuneonce {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "cuda/library.h"
 #include "tuneonce/result.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tensor_view.h"
@@ -14,6 +15,20 @@
 
 namespace tuneonce {
 inline namespace v0 {
+
+/// The library's own kernels (verify_kernels.cu), in the current context. PTX, which the driver compiles (and caches).
+/// Not for the CPU device, which has no use for them. Move-only.
+struct DeviceKernels {
+  Library library;
+  KernelHandle empty;         ///< Does nothing.
+  KernelHandle compare;       ///< Compares two arrays.
+  KernelHandle checksum;      ///< Adds up memory.
+  KernelHandle find_changes;  ///< Finds bytes that were written outside of some elements.
+  KernelHandle describe;      ///< Counts an array's elements by class.
+
+  /// Errors: as Library::Load.
+  static Result<DeviceKernels> Load(const DriverApi& api);
+};
 
 /// Which elements an array on the device has, and where they lie.
 struct TUNEONCE_API ArrayLayout {

@@ -7,7 +7,6 @@
 
 #include "base/environment.h"
 #include "search/candidate.h"
-#include "search/candidate_identity.h"
 #include "shared/compile_cached.h"
 #include "shared/compile_pool.h"
 #include "tuneonce/fingerprint.h"

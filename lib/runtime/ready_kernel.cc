@@ -4,7 +4,7 @@
 
 #include "cuda/driver_api.h"
 #include "definition/term_guard.h"
-#include "launch/call_launcher.h"
+#include "launch/launch_words.h"
 #include "runtime/context_status.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
-#include "definition/open_dtype.h"
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {

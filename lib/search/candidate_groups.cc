@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "launch/source_parameters.h"
 #include "measure/statistics.h"
-#include "search/candidate_identity.h"
+#include "search/candidate.h"
 #include "shared/log.h"
 
 namespace tuneonce {

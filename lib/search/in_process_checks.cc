@@ -7,7 +7,6 @@
 #include "base/span.h"
 #include "search/candidate.h"
 #include "search/in_process_runner.h"
-#include "search/in_process_trial.h"
 #include "tuneonce/search_options.h"
 
 namespace tuneonce {

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/span.h"
 #include "search/candidate.h"
-#include "search/in_process_trial.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/timer.h"

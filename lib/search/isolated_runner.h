@@ -10,7 +10,6 @@
 #include "search/candidate_runner.h"
 #include "search/trial_memory.h"
 #include "search/trial_worker.h"
-#include "search/worker_tensors.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 

@@ -2,12 +2,14 @@
 #define TUNEONCE_LIB_SEARCH_MATMUL_HEURISTICS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/environment.h"
 #include "tuneonce/device.h"
+#include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
 #include "tuneonce/tensor_view.h"
 
@@ -53,6 +55,29 @@ class TUNEONCE_API MatmulHeuristics {
 /// Its word for the dtypes: "HSH" for float16 that is added up in float32. Empty if it has none. From its header's list
 /// of supported precisions.
 TUNEONCE_API std::string PrecisionOf(DType a, DType b, DType c);
+
+/// Which of a problem's configs are tried.
+struct ProposedConfigs {
+  std::vector<Config> configs;  ///< In the space's order.
+  /// A note for the result: why only some configs are tried, or why no model was used. May be empty.
+  std::string note;
+};
+
+/// Returns those of `configs`, which fit the problem, that a search should try. It returns all of them unless the
+/// kernel is a matmul (KernelDefinition::Matmul), more than `max_proposed` (> 0) fit, and nvMatmulHeuristics proposes
+/// some for the problem on `device`. Then it returns those nearest to its proposals, at most `max_proposed`, and
+/// `baseline` if given.
+TUNEONCE_API ProposedConfigs ProposeConfigs(const KernelDefinition& definition, const Problem& problem,
+                                            const DeviceIdentity& device, std::vector<Config> configs,
+                                            const std::optional<Config>& baseline, int max_proposed,
+                                            const Environment& environment);
+
+/// Returns the `most` of `configs` that are nearest to a proposal, in their order. The distance of two configs is the
+/// sum of |log2| of the ratios of the tile's extents, plus an eighth of that for stages, warps, parts of K and blocks
+/// per cluster, if the space has such axes (a hint of 0 is the compiler's own value and has no distance). Between equal
+/// distances the earlier proposal counts. Axes that the model does not cover do not count.
+TUNEONCE_API std::vector<Config> NearestTo(const std::vector<MatmulProposal>& proposals, const MatmulParts& parts,
+                                           const std::vector<Config>& configs, std::size_t most);
 
 }  // namespace v0
 }  // namespace tuneonce

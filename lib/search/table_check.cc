@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {

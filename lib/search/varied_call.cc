@@ -11,7 +11,7 @@
 #include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
 #include "definition/scalar_value.h"
-#include "search/guarded_memory.h"
+#include "search/trial_memory.h"
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {

@@ -15,7 +15,7 @@
 #include "base/callback.h"
 #include "base/mutex.h"
 #include "base/span.h"
-#include "compile/missing_header.h"
+#include "compile/header_search.h"
 #include "compile/precompiled.h"
 #include "shared/compile_cached.h"
 #include "tuneonce/fingerprint.h"

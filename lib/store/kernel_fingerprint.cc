@@ -1,5 +1,6 @@
 #include "store/kernel_fingerprint.h"
 
+#include <string_view>
 #include <type_traits>
 
 #include "base/callback.h"
@@ -67,6 +68,11 @@ Status AddVariant(const KernelDefinition& definition, const Variant& variant, co
   return Status();
 }
 
+void AddKeyWords(const TuningKey& key, Fingerprinter* fingerprinter) {
+  fingerprinter->Add(static_cast<std::uint64_t>(key.key_words.size()));
+  for (std::uint64_t word : key.key_words) fingerprinter->Add(word);
+}
+
 }  // namespace
 
 Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const std::vector<Config>& configs,
@@ -96,6 +102,30 @@ Fingerprint ConfigsFingerprint(const std::vector<Config>& configs) {
   fingerprinter.Add(configs.size());
   for (const Config& config : configs) fingerprinter.Add(config.Canonical());
   return fingerprinter.Finish();
+}
+
+Fingerprint KernelKey(const TuningKey& key) {
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(key.kernel_fingerprint);
+  AddKeyWords(key, &fingerprinter);
+  return fingerprinter.Finish();
+}
+
+Fingerprint ShapeKey(const TuningKey& key) {
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(std::string_view(key.kernel));
+  AddKeyWords(key, &fingerprinter);
+  return fingerprinter.Finish();
+}
+
+Fingerprint FullKey(const TuningKey& key) {
+  return Fingerprinter()
+      .Add(KernelKey(key))
+      .Add(std::string_view(key.device_name))
+      .Add(static_cast<std::uint64_t>(key.capability))
+      .Add(static_cast<std::uint64_t>(key.num_sms))
+      .Add(static_cast<std::uint64_t>(key.driver_version))
+      .Finish();
 }
 
 }  // namespace v0

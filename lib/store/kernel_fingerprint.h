@@ -7,6 +7,7 @@
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -28,6 +29,15 @@ TUNEONCE_API Fingerprint SelectionGroupFingerprint(const std::string& selection_
 
 /// Identifies a list of configs: TuningRecord::configs.
 TUNEONCE_API Fingerprint ConfigsFingerprint(const std::vector<Config>& configs);
+
+// The keys by which stores find records.
+
+/// Returns the fingerprint of the whole key, by which records are stored and leased.
+TUNEONCE_API Fingerprint FullKey(const TuningKey& key);
+/// Returns the fingerprint that records of all devices and drivers share: kernel and key words.
+TUNEONCE_API Fingerprint KernelKey(const TuningKey& key);
+/// Returns the fingerprint that records of all sources of a kernel share: its name and key words.
+TUNEONCE_API Fingerprint ShapeKey(const TuningKey& key);
 
 }  // namespace v0
 }  // namespace tuneonce

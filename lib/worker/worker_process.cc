@@ -17,7 +17,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "base/process.h"
-#include "base/spawn.h"
 #include "worker/this_worker.h"
 
 namespace tuneonce {

@@ -9,7 +9,7 @@
 #include "base/temporary_folder.h"
 #include "bundle/manifest.h"
 #include "compile/dependency_file.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "store/kernel_fingerprint.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"

@@ -9,7 +9,7 @@
 #include "launch/code_assumptions.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
-#include "tile_ir/tile_ir_assumptions.h"
+#include "tile_ir/tile_ir.h"
 #include "tuneonce/bundle.h"
 
 namespace tuneonce {

@@ -11,7 +11,7 @@
 
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/tile_front_end.h"
-#include "inspect/tile_ir_evidence.h"
+#include "inspect/classification.h"
 #include "launch/code_assumptions.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"

@@ -13,7 +13,6 @@
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "cli/run_cli.h"
-#include "report/records_format.h"
 #include "report/records_json.h"
 #include "testing/tools.h"
 

@@ -1,6 +1,4 @@
 // A header that is missing: when one compile tells for all configs that they fail.
-#include "compile/missing_header.h"
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +6,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compile/compile_slots.h"
+#include "compile/header_search.h"
 #include "shared/compile_pool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"

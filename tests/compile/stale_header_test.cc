@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "compile/command_toolchain.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "shared/compile_cached.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compile/compile_slots.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "shared/compile_cached.h"
 #include "shared/compile_pool.h"

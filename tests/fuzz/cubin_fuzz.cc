@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "compile/cubin.h"
-#include "compile/cubin_info.h"
 #include "tuneonce/fingerprint.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -53,6 +53,6 @@ without() {  # FILE INCLUDE MESSAGE
 
 copy_tree
 without lib/search/search_engine_race.cc search/search_engine.h 'names SearchEngine'
-without lib/search/search_runner.cc worker/mps.h 'calls IsServedByMps'
+without lib/search/candidate.cc base/short_list.h 'calls ShortListOf'
 without lib/search/trial_worker.cc absl/strings/str_cat.h 'uses absl::StrCat'
 expect_all python3 "$root/tests/layers/check_includes.py" "$work/tree"

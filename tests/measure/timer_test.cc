@@ -6,12 +6,11 @@
 
 #include "base/environment.h"
 #include "cuda/event.h"
-#include "cuda/fault_injection.h"
-#include "measure/cupti.h"
 #include "measure/cupti_session.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/search_options.h"
 

@@ -1,8 +1,8 @@
 // Buckets of a list, and nearest values: what they are tuned at, and what of it serves which launch.
 #include <algorithm>
 
-#include "cuda/fault_injection.h"
 #include "runtime/tuned_kernel_on.h"
+#include "testing/fault_injection.h"
 #include "testing/pointed_group.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/work_timer.h"

@@ -2,7 +2,7 @@
 #include "runtime/launched_shapes.h"
 
 #include "base/file.h"
-#include "shared/shape_line.h"
+#include "shared/shape_log.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
 #include "testing/tuned_scale_test.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "store/layered_store.h"
+#include "store/shipped_selections.h"
 #include "testing/record_changes.h"
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"

@@ -9,12 +9,12 @@
 #include <stdexcept>
 #include <thread>
 
-#include "cuda/fault_injection.h"
 #include "measure/event_timer.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
 #include "tuneonce/autotune_observer.h"

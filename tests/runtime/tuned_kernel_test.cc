@@ -5,11 +5,11 @@
 #include <thread>
 
 #include "cuda/driver_api.h"
-#include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/work_timer.h"
 #include "tuneonce/autotune_observer.h"

@@ -6,12 +6,12 @@
 #include <stdexcept>
 #include <thread>
 
-#include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "runtime/compile_ahead.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_run.h"
 #include "testing/busy_store.h"
+#include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/watched_toolchain.h"

@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "cuda/driver_api.h"
-#include "cuda/fault_injection.h"
 #include "search/search_call.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/work_timer.h"
 #include "tuneonce/context.h"

@@ -18,7 +18,7 @@
 
 #include "base/environment.h"
 #include "compile/command_toolchain.h"
-#include "compile/find_worker.h"
+#include "compile/toolbox.h"
 #include "cuda/driver_api.h"
 #include "testing/kinds_test.h"
 #include "testing/runtimes.h"

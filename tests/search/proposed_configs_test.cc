@@ -1,7 +1,5 @@
 // Which of a matmul's many configs are tried: those next to what a model proposes. The model itself, where it is there
 // (TUNEONCE_MATMUL_HEURISTICS, which scripts/environment sets).
-#include "search/proposed_configs.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "search/matmul_heuristics.h"
 #include "testing/expect_status.h"
 #include "tuneonce/kernel_source.h"
 

@@ -1,7 +1,7 @@
 #include "search/trial_tensors.h"
 
-#include "cuda/fault_injection.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {

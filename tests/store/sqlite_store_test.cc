@@ -18,8 +18,8 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "store/layered_store.h"
 #include "store/memory_store.h"
+#include "store/shipped_selections.h"
 #include "store/sqlite_store_fixture.h"
 #include "store/store_place.h"
 #include "testing/device_test.h"

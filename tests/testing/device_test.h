@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 #include "testing/expect_status.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"

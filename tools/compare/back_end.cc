@@ -1,5 +1,3 @@
-#include "compare/back_end.h"
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -7,7 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
-#include "definition/decided_source.h"
+#include "compare/kernel_comparison.h"
+#include "definition/source_identity.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,5 +1,3 @@
-#include "page_data.h"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -14,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/number_text.h"
 #include "base/printable.h"
+#include "report_tables.h"
 #include "store/record_fields.h"
 
 namespace tuneonce {

@@ -12,7 +12,6 @@
 #include "base/number_text.h"
 #include "base/printable.h"
 #include "base/short_list.h"
-#include "report/damaged_code.h"
 #include "report/records_json.h"
 #include "store/default_store.h"
 #include "tuneonce/runtime.h"

@@ -5,7 +5,6 @@
 
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
-#include "cuda/relaxed_driver.h"
 #include "kernel_arguments.h"
 #include "python_signals.h"
 #include "python_status.h"

@@ -45,14 +45,14 @@ MUTATIONS = [
     Mutation(
         1,
         "Candidates with equal code and different arguments count as duplicates.",
-        "search/candidate_identity.cc",
+        "search/candidate.cc",
         "  if (WordsOf(a, *layout, problem) != WordsOf(b, *layout, problem)) return false;\n",
         "",
     ),
     Mutation(
         1,
         "Candidates whose arguments differ at other dims alone count as duplicates.",
-        "search/candidate_identity.cc",
+        "search/candidate.cc",
         "    problem.dims = each;\n",
         "    static_cast<void>(each);\n",
     ),
@@ -178,7 +178,7 @@ MUTATIONS = [
     Mutation(
         6,
         "The candidate's identity lacks its code.",
-        "search/candidate_identity.cc",
+        "search/candidate.cc",
         "  identity.Add(candidate.artifact.code_fingerprint);\n",
         "",
     ),

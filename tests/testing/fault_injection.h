@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_CUDA_FAULT_INJECTION_H_
-#define TUNEONCE_LIB_CUDA_FAULT_INJECTION_H_
+#ifndef TUNEONCE_TESTS_TESTING_FAULT_INJECTION_H_
+#define TUNEONCE_TESTS_TESTING_FAULT_INJECTION_H_
 
 #include <cuda.h>
 
@@ -28,7 +28,7 @@ struct Fault {
 /// The table holds plain C functions, which carry no state, so at most one FaultInjection lives at a time.
 /// REQUIRES: nothing calls through `api()` after this object's end. Thread rule: faults may be planned, and calls made,
 /// on any thread.
-class TUNEONCE_API FaultInjection {
+class FaultInjection {
  public:
   /// Errors: FailedPrecondition if another FaultInjection lives.
   static Result<std::unique_ptr<FaultInjection>> Create(const DriverApi& wrapped);
@@ -53,4 +53,4 @@ class TUNEONCE_API FaultInjection {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_CUDA_FAULT_INJECTION_H_
+#endif  // TUNEONCE_TESTS_TESTING_FAULT_INJECTION_H_

@@ -1,4 +1,4 @@
-#include "cuda/fault_injection.h"
+#include "testing/fault_injection.h"
 
 #include <array>
 #include <chrono>
