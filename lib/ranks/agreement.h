@@ -25,14 +25,13 @@ inline namespace v0 {
 ///    votes where each key's config comes from: the config of all ranks, if it is the same; else the one that is
 ///    already served; else the record of the lowest rank that has one; else a search. If no rank may search, all run
 ///    their fallback configs. A key that is missing in a vote is not agreed on.
-/// 2. *Decision*: keys whose configs one rank finds for all are a share. Searches are dealt to the ranks that may
-/// search
-///    with the same variants, the most expensive first, and each rank owns the shares that it was dealt. A share has a
-///    chain of cells. The first rank to write a cell decides what is in it, so that all ranks read the same chain:
-///    claims, each of which makes another rank the owner, and then the owner's decisions. A rank claims a share before
-///    it searches: its own in their order, then shares that nobody has started, from the end of the list. The first
+/// 2. *Decision*: keys whose configs one rank finds for all are a share. Searches are dealt in turn to the ranks that
+///    may search with the same variants, the most expensive first, and each rank owns the shares that it was dealt. A
+///    share has a chain of cells. The first rank to write a cell decides what is in it, so that all ranks read the same
+///    chain: claims, each of which makes a rank the owner, and then the owner's decisions. A rank claims a share before
+///    it searches: its own shares first, then shares that nobody has started, from the end of the list. The first
 ///    search that a rank was dealt counts as claimed. A claim that gives a reason states that the owner before it is
-///    lost, because it fell silent. An owner that finds such a claim serves nothing.
+///    lost, because it fell silent. A lost owner that finds such a claim serves nothing.
 /// 3. *Check*: each rank makes the configs ready to run, and sends for each key a digest of what it would run, or why
 ///    it cannot. A key is served if all digests are received and equal.
 ///
