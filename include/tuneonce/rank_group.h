@@ -62,9 +62,9 @@ class TUNEONCE_API RankGroup {
 /// all ranks call in the same order. Until then launches run the fallback config and the key is pending: a launch never
 /// searches, waits or sends. Each rank contributes the record of its store. If all ranks have the same record, they
 /// agree on it. Otherwise they agree on the record of the lowest rank that has one. The keys of a list that no rank has
-/// a record of are distributed over the ranks with the same device, driver and variants, balanced by their estimated
-/// costs: each rank searches for its keys and sends the records. A key that only some ranks asked for is an error of
-/// Warmup, and stays pending at TunePending until the others ask for it.
+/// a record of are distributed over the ranks with the same device, driver and variants: each rank searches for its
+/// keys and then for those that no other rank has started, and sends the records. A key that only some ranks asked for
+/// is an error of Warmup, and stays pending at TunePending until the others ask for it.
 struct RankPolicy {
   /// The group. Null (default): this process decides alone.
   std::shared_ptr<RankGroup> group;

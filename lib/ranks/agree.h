@@ -19,6 +19,9 @@ inline namespace v0 {
 struct AgreementWork {
   /// The record of a key: the one that is here (Agreement::HasRecord), or a search's. As bytes.
   std::function<Result<std::string>(std::size_t key, const Agreement& agreement, RankBeat& beat)> find;
+  /// Asked before this rank takes a search from another rank, with the key: false if this rank cannot search any more.
+  /// May be null.
+  std::function<bool(std::size_t key)> may_take = nullptr;
   /// Makes a key ready to run: what was decided, or this rank's own (Agreement::DecisionOf), or the fallback
   /// (RunsFallback). A digest of what would run.
   std::function<Result<Fingerprint>(std::size_t key, const Agreement& agreement, RankBeat& beat)> make_ready;

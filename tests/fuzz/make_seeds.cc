@@ -120,7 +120,7 @@ Status MakeRankMessages(const std::string& folder) {
       {0, EncodeVote(vote)},
       {1, EncodeDecisions({{key, std::string("a record")}, {other, InternalError("none")}})},
       {2, EncodeChecks({{key, other}, {other, InternalError("none")}})},
-      {3, EncodeLost("sent nothing for 60000 ms")},
+      {3, EncodeClaim({1, "sent nothing for 60000 ms"})},
       {4, WithChecksum(Encoder().U64(1).U64(2).U64(3).U64(4).Take())},
   };
   for (std::size_t i = 0; i < messages.size(); ++i) {

@@ -261,7 +261,7 @@ TEST_F(FaultTest, ARankOfAnotherVersionIsNamed) {
   const std::vector<Ended> came = Run();
   for (int rank = 0; rank < 2; ++rank) {
     EXPECT_ERROR(came[static_cast<std::size_t>(rank)].status, StatusCode::kFailedPrecondition,
-                 "rank 2: the rank uses version 4 of the rank protocol");
+                 "rank 2: the rank uses version 5 of the rank protocol");
   }
 }
 
