@@ -84,11 +84,11 @@ TUNEONCE_API Status DataLossError(std::string message);
 }  // namespace tuneonce
 
 /// Returns from the enclosing function if `expression` (a Status) is an error.
-#define TUNEONCE_RETURN_IF_ERROR(expression)                                        \
-  do {                                                                              \
-    if (::tuneonce::Status tuneonce_status = (expression); !tuneonce_status.ok()) { \
-      return tuneonce_status;                                                       \
-    }                                                                               \
+#define TUNEONCE_RETURN_IF_ERROR(expression)                                            \
+  do {                                                                                  \
+    if (::tuneonce::Status tuneonce_returned = (expression); !tuneonce_returned.ok()) { \
+      return tuneonce_returned;                                                         \
+    }                                                                                   \
   } while (false)
 
 #endif  // TUNEONCE_STATUS_H_

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -136,6 +137,13 @@ struct LaunchPlan {
   /// record.
   std::shared_ptr<const TuningRecord> record;
 };
+
+/// Returns the name of an action: "nothing", "selected", "fallback" or "search".
+TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Action action);
+/// Returns the name of a reason: "ready", "no_record", "failed_tune", ...
+TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Reason reason);
+/// Returns the name of an origin: "none", "search", "store", "shipped", "pinned", "imported" or "ranks".
+TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Origin origin);
 
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
 ///

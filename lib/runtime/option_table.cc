@@ -291,8 +291,8 @@ std::optional<OptionValue> Parsed(const Option& option, std::string_view text) {
 
 Result<const Option*> Found(std::string_view name) {
   if (const Option* option = FindOption(name)) return option;
-  return NotFoundError(
-      absl::StrCat("there is no option '", std::string(name), "': ", ShortListOf(Options(), &Option::name, name)));
+  return NotFoundError(absl::StrCat("option '", std::string(name), "' does not exist: give ",
+                                    ShortListOf(Options(), &Option::name, name)));
 }
 
 Status Refused(const Option& option, std::string_view given) {

@@ -43,7 +43,7 @@ TEST(OptionTableTest, WhatIsWrongIsRefusedInOneLineAndChangesNothing) {
     const char *name, *text, *words;
   };
   const Case cases[] = {
-      {"max_rouns", "3", "there is no option 'max_rouns': max_rounds"},
+      {"max_rouns", "3", "option 'max_rouns' does not exist: give max_rounds"},
       {"max_rounds", "-1", "option max_rounds is '-1': give a whole number from 0 to 2147483647"},
       {"max_rounds", "2147483648", "give a whole number from 0 to 2147483647"},
       {"max_rounds", "3.5", "give a whole number"},
