@@ -12,10 +12,12 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "compile/command_toolchain.h"
+#include "ranks/agree.h"
 #include "ranks/agreement.h"
 #include "testing/expect_status.h"
 #include "testing/faulty_rank.h"
@@ -558,6 +560,42 @@ TEST_F(ClaimTest, ARankThatMayNotSearchAnyMoreStillTakesOverFromALostRank) {
   EXPECT_EQ(Find(ranks_[0]), 4u);
   Post(ranks_[0]);
   EXPECT_EQ(ranks_[0].outcome(0).code(), StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(ClaimTest, ARankIsAskedWhetherItMayTakeASearch) {
+  const Vote vote = VoteForCosts({4, 3, 2, 1});
+  const std::vector<std::shared_ptr<RankGroup>> groups = MakeThreadRanks(2);
+  std::atomic<bool> is_asked{false};
+  std::vector<std::vector<std::size_t>> found(2);  // By rank.
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      Agreement::Options options;
+      options.rank = rank;
+      options.size = 2;
+      Agreement agreement(options, vote);
+      AgreementWork work;
+      work.find = [&](std::size_t key, const Agreement&, RankBeat&) -> Result<std::string> {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (rank == 0 && !is_asked && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        found[static_cast<std::size_t>(rank)].push_back(key);
+        return "record" + std::to_string(key);
+      };
+      work.may_take = [&](std::size_t) {
+        is_asked = true;
+        return false;
+      };
+      work.make_ready = [](std::size_t key, const Agreement& agreed, RankBeat&) -> Result<Fingerprint> {
+        return Fingerprinter().Add(agreed.DecisionOf(key)).Finish();
+      };
+      std::set<int> silent;
+      Agree(*groups[static_cast<std::size_t>(rank)], /*silence_ms=*/20000, work, &agreement, &silent);
+      for (std::size_t key = 0; key < vote.keys.size(); ++key) EXPECT_OK(agreement.outcome(key));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(is_asked);
+  EXPECT_EQ(found, (std::vector<std::vector<std::size_t>>{{0, 2}, {1, 3}}));
 }
 
 }  // namespace
