@@ -1,5 +1,3 @@
-#ifdef TUNEONCE_WITH_REDIS
-#endif
 #include "records_store.h"
 
 #include <ctime>
@@ -11,9 +9,11 @@
 #include "output.h"
 #include "report/records_json.h"
 #include "store/default_store.h"
-#include "tuneonce/redis_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
+#ifdef TUNEONCE_WITH_REDIS
+#include "tuneonce/redis_store.h"
+#endif
 
 namespace tuneonce::cli {
 namespace {

@@ -97,7 +97,8 @@ class FieldDecoder {
   }
   template <typename T>
   void Read(std::optional<T>& value) {
-    if (decoder_.Bool()) self().Read(value.emplace());
+    // emplace() without a value: clang 14 takes a nested struct with initializers for not default-constructible.
+    if (decoder_.Bool()) self().Read(value.emplace(T()));
   }
   template <typename T, std::size_t kCount>
   void Read(std::array<T, kCount>& values) {
