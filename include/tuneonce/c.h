@@ -69,7 +69,7 @@ typedef struct tuneonce_kernel tuneonce_kernel;
 /* Device memory with a shape. It is read only during the call that it is passed to. */
 typedef struct tuneonce_tensor {
   void* data;
-  tuneonce_dtype dtype;
+  int dtype; /* A tuneonce_dtype. */
   int rank;               /* At most 8. */
   const int64_t* shape;   /* `rank` extents, outermost first. Null for memory without a shape, of `bytes` bytes. */
   const int64_t* strides; /* `rank` strides in elements. Null: row-major without gaps. */
@@ -80,7 +80,7 @@ typedef struct tuneonce_tensor {
 typedef struct tuneonce_argument {
   const tuneonce_tensor* tensor;
   const void* scalar;          /* Points to one value of `scalar_dtype`. */
-  tuneonce_dtype scalar_dtype; /* Not used for a tensor. */
+  int scalar_dtype;   /* A tuneonce_dtype. Not used for a tensor. */
 } tuneonce_argument;
 
 /* What a launch would run and why. All texts are valid until the thread's next call of tuneonce_kernel_explain. */

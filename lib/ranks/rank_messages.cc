@@ -98,10 +98,11 @@ std::optional<Claim> DecodeClaim(const std::string& bytes) {
   if (!body.ok()) return std::nullopt;
   Decoder reader(*body);
   const bool is_claim = reader.U64() == kClaimMark;
+  const std::int64_t rank = reader.I64();
   Claim claim;
-  claim.rank = static_cast<int>(reader.I64());
+  claim.rank = static_cast<int>(rank);
   claim.why_lost = reader.Text();
-  return is_claim && reader.Done().ok() ? std::optional<Claim>(std::move(claim)) : std::nullopt;
+  return is_claim && claim.rank == rank && reader.Done().ok() ? std::optional<Claim>(std::move(claim)) : std::nullopt;
 }
 
 std::string EncodeChecks(const RankChecks& checks) {

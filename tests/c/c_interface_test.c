@@ -22,7 +22,7 @@ static void CheckErrors(const char* bundle) {
   tuneonce_argument neither = {NULL, NULL, TUNEONCE_ANY};
   tuneonce_tensor tensor = {NULL, TUNEONCE_FLOAT32, 9, NULL, NULL, 0};
   tuneonce_argument deep = {NULL, NULL, TUNEONCE_ANY};
-  tuneonce_argument unknown = {NULL, "", (tuneonce_dtype)99};
+  tuneonce_argument unknown = {NULL, "", 99};
   const char* shape = "N=many";
   double value = 0;
   EXPECT(tuneonce_policy_create(NULL) == TUNEONCE_INVALID_ARGUMENT);
