@@ -74,7 +74,11 @@ Option Of(std::string_view name, std::string_view member, std::string_view unit,
   option.text = text;
   option.get = [](const P& policy) -> OptionValue {
     const T& value = At<path...>(policy);
-    if constexpr (std::is_enum_v<T>) return std::string(WordsOf<T>()[static_cast<std::size_t>(value)]);
+    if constexpr (std::is_enum_v<T>) {
+      const std::vector<std::string_view> words = WordsOf<T>();
+      const auto place = static_cast<std::size_t>(value);
+      return std::string(place < words.size() ? words[place] : "");
+    }
     if constexpr (TypeOf<T>() == Type::kInteger) return static_cast<std::int64_t>(value);
     if constexpr (TypeOf<T>() != Type::kInteger && !std::is_enum_v<T>) return value;
   };
