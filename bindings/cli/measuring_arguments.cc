@@ -55,7 +55,7 @@ void AddOption(CLI::App* command, const Option& option, const OptionValue& shown
   std::string text(option.text);
   if (option.type == Option::Type::kFlag && !std::get<bool>(shown)) {
     command->add_flag_callback(
-        flag, [=] { arguments->flags.insert(name); }, text);
+        flag, [=] { arguments->options[name] = "true"; }, text);
     return;
   }
   text += " Default: " + FlagText(option, shown) + ".";
@@ -130,7 +130,6 @@ Result<SearchOptions> SearchOptionsOf(const MeasuringArguments& arguments, const
   RuntimeOptions of_runtime;
   of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_RECORD_SHAPES", ""}};
   AutotunePolicy policy = DefaultPolicy();
-  for (const std::string& name : arguments.flags) TUNEONCE_RETURN_IF_ERROR(SetOption(&policy, name, true));
   for (const auto& [name, text] : arguments.options) {
     const Option& option = *FindOption(name);
     std::string value = text;

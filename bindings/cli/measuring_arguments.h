@@ -5,7 +5,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "tuneonce/device.h"
@@ -26,7 +25,6 @@ struct MeasuringArguments {
   std::string device = "cuda";
   std::string timer;
   std::map<std::string, std::string> options;  ///< The given texts of the library's options (Option), by their names.
-  std::set<std::string> flags;                 ///< The given flags of these.
   bool json = false;
   bool quiet = false;
 };

@@ -2,7 +2,6 @@
 #define TUNEONCE_BINDINGS_CLI_NUMBERS_H_
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -10,31 +9,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/charconv.h"
+#include "base/number_text.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce::cli {
-
-/// Returns `text` as a decimal number, or nothing unless it is a whole number that fits the type: no sign but '-', no
-/// spaces, no "0x", nothing after it. The parser of options is not used, because it reads "010" as 8.
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  if constexpr (std::is_floating_point_v<Number>) {  // Compilers before gcc 11 have no std::from_chars for these.
-    if (text.find_first_of("xX") != text.npos) return std::nullopt;  // Abseil's takes "0x10".
-    auto [stop, error] = absl::from_chars(text.data(), end, number);
-    if (error != std::errc() || stop != end) return std::nullopt;
-  } else {
-    auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || stop != end) return std::nullopt;
-  }
-  return number;
-}
 
 /// The value of an option that takes a number from 1 on. Errors: InvalidArgument, naming the option.
 inline Result<int> ParseCount(const std::string& option, const std::string& text) {

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <memory>
 #include <new>
 #include <optional>
@@ -7,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/charconv.h"
 #include "absl/strings/str_cat.h"
+#include "base/number_text.h"
 #include "runtime/counter_fields.h"
 #include "shared/shape_log.h"
 #include "tuneonce/c.h"
@@ -118,15 +117,8 @@ class GivenArguments {
 std::optional<TunedKernel::Shape::Value> ShapeValueOf(const std::string& text) {
   if (text == "true" || text == "false") return TunedKernel::Shape::Value(text == "true");
   if (std::optional<DType> dtype = DTypeNamed(text)) return TunedKernel::Shape::Value(*dtype);
-  const char* end = text.data() + text.size();
-  std::int64_t integer = 0;
-  if (auto read = std::from_chars(text.data(), end, integer); read.ec == std::errc() && read.ptr == end) {
-    return TunedKernel::Shape::Value(integer);
-  }
-  double number = 0;  // Compilers before gcc 11 have no std::from_chars for it.
-  if (auto read = absl::from_chars(text.data(), end, number); read.ec == std::errc() && read.ptr == end) {
-    return TunedKernel::Shape::Value(number);
-  }
+  if (std::optional<std::int64_t> integer = ParseNumber<std::int64_t>(text)) return *integer;
+  if (std::optional<double> number = ParseNumber<double>(text)) return *number;
   return std::nullopt;
 }
 

@@ -63,8 +63,8 @@ TuneOutcome ConfigChain::Choose(const TuneRequest& request, const LaunchKey& key
   FoundConfig found;
   TuneOutcome outcome = Find(request, *in_store, asked, may_wait, &found);
   if (!outcome.status.ok()) return outcome;
-  const std::optional<Selection> in_use = to_.ready_keys.selections().Find(key);
-  if (is_again && in_use && in_use->record != nullptr && MustStay(*in_use->record, *found.record)) {
+  const std::optional<Selection> in_use = is_again ? to_.ready_keys.selections().Find(key) : std::nullopt;
+  if (in_use && in_use->record != nullptr && MustStay(*in_use->record, *found.record)) {
     to_.announcer.Warn(absl::StrCat(in_store->key.key_text, ": the search was cut short, so the earlier selection {",
                                     in_use->record->best.config.ToString(), "} is kept: raise the search's budget"));
     outcome.is_complete = in_use->record->is_complete;

@@ -1,14 +1,12 @@
 #include "tuneonce/option_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
-#include "absl/strings/charconv.h"
 #include "absl/strings/str_cat.h"
 #include "base/number_text.h"
 #include "base/short_list.h"
@@ -57,30 +55,40 @@ std::vector<std::string_view> WordsOf() {
   return {};
 }
 
-/// An option that is the member at the end of `path`.
-template <auto... path>
-Option Of(std::string_view name, std::string_view member, std::string_view unit, std::string_view text) {
-  using T = ValueAt<path...>;
+/// What all kinds of options have.
+Option Named(std::string_view name, std::string_view member, std::string_view unit, std::string_view text) {
   Option option{};
   option.name = name;
   option.member = member;
-  option.type = TypeOf<T>();
   option.unit = unit;
-  option.words = WordsOf<T>();
-  if constexpr (std::is_integral_v<T>) option.most = static_cast<double>(std::numeric_limits<T>::max());
-  if constexpr (std::is_floating_point_v<T>) option.most = std::numeric_limits<T>::max();
   option.is_of_search = member.substr(0, 7) == "search.";
   option.since = "0.1.0";
   option.text = text;
+  return option;
+}
+
+/// An option that is the member at the end of `path`.
+template <auto... path>
+Option Of(std::string_view name, std::string_view member, std::string_view unit, std::string_view text,
+          double least = 0) {
+  using T = ValueAt<path...>;
+  Option option = Named(name, member, unit, text);
+  option.type = TypeOf<T>();
+  option.words = WordsOf<T>();
+  option.least = least;
+  if constexpr (std::is_integral_v<T>) option.most = static_cast<double>(std::numeric_limits<T>::max());
+  if constexpr (std::is_floating_point_v<T>) option.most = std::numeric_limits<T>::max();
   option.get = [](const P& policy) -> OptionValue {
     const T& value = At<path...>(policy);
     if constexpr (std::is_enum_v<T>) {
       const std::vector<std::string_view> words = WordsOf<T>();
       const auto place = static_cast<std::size_t>(value);
       return std::string(place < words.size() ? words[place] : "");
+    } else if constexpr (TypeOf<T>() == Type::kInteger) {
+      return static_cast<std::int64_t>(value);
+    } else {
+      return value;
     }
-    if constexpr (TypeOf<T>() == Type::kInteger) return static_cast<std::int64_t>(value);
-    if constexpr (TypeOf<T>() != Type::kInteger && !std::is_enum_v<T>) return value;
   };
   option.set = [](P& policy, const OptionValue& value) {
     T& place = At<path...>(policy);
@@ -97,33 +105,13 @@ Option Of(std::string_view name, std::string_view member, std::string_view unit,
   return option;
 }
 
-Option Warm() {
-  Option option{};
-  option.name = "warm";
-  option.member = "search.cache";
+/// A flag of searches that selects between two values of an enum.
+template <auto member, auto on, auto off>
+Option Between(std::string_view name, std::string_view of, std::string_view text) {
+  Option option = Named(name, of, "", text);
   option.type = Type::kFlag;
-  option.is_of_search = true;
-  option.since = "0.1.0";
-  option.text = "Leave the L2 cache as the run before left it. By default it is flushed on a GPU.";
-  option.get = [](const P& policy) -> OptionValue { return policy.search.cache == CacheState::kWarm; };
-  option.set = [](P& policy, const OptionValue& value) {
-    policy.search.cache = std::get<bool>(value) ? CacheState::kWarm : CacheState::kDefault;
-  };
-  return option;
-}
-
-Option VerifyFlag() {
-  Option option{};
-  option.name = "verify";
-  option.member = "search.verify";
-  option.type = Type::kFlag;
-  option.is_of_search = true;
-  option.since = "0.1.0";
-  option.text = "Compare the outputs of candidates with the baseline's.";
-  option.get = [](const P& policy) -> OptionValue { return policy.search.verify == Verify::kAgainstBaseline; };
-  option.set = [](P& policy, const OptionValue& value) {
-    policy.search.verify = std::get<bool>(value) ? Verify::kAgainstBaseline : Verify::kOff;
-  };
+  option.get = [](const P& policy) -> OptionValue { return policy.search.*member == on; };
+  option.set = [](P& policy, const OptionValue& value) { policy.search.*member = std::get<bool>(value) ? on : off; };
   return option;
 }
 
@@ -152,7 +140,7 @@ std::vector<Option> OptionsOfKernels() {
       Of<&P::kept_inputs_bytes>("kept_inputs_bytes", "kept_inputs_bytes", "bytes",
                                 "Device memory for copies of the inputs of pending keys, in mode tune_deferred."),
       Of<&P::ranks, &R::silence_ms>("ranks_silence_ms", "ranks.silence_ms", "ms",
-                                    "After how long without a sign a rank counts as lost."),
+                                    "After how long without a sign a rank counts as lost.", /*least=*/1),
       Of<&P::ranks, &R::may_differ>("ranks_may_differ", "ranks.may_differ", "",
                                     "Let a rank run its fallback config where the ranks cannot agree."),
       Of<&P::ranks, &R::mixed_kinds>("ranks_mixed_kinds", "ranks.mixed_kinds", "",
@@ -164,8 +152,10 @@ std::vector<Option> OptionsOfKernels() {
 
 std::vector<Option> OptionsOfSearches() {
   return {
-      Warm(),
-      VerifyFlag(),
+      Between<&S::cache, CacheState::kWarm, CacheState::kDefault>(
+          "warm", "search.cache", "Leave the L2 cache as the run before left it. By default it is flushed on a GPU."),
+      Between<&S::verify, Verify::kAgainstBaseline, Verify::kOff>(
+          "verify", "search.verify", "Compare the outputs of candidates with the baseline's."),
       Of<&P::search, &S::baseline_margin>(
           "baseline_margin", "search.baseline_margin", "",
           "How much faster than the baseline a config must be to be selected, as a fraction."),
@@ -213,9 +203,6 @@ std::vector<Option> OptionsOfSearches() {
 std::vector<Option> MakeTable() {
   std::vector<Option> all = OptionsOfKernels();
   for (Option& option : OptionsOfSearches()) all.push_back(std::move(option));
-  // Silence of no length would make every rank a lost one.
-  std::find_if(all.begin(), all.end(), [](const Option& option) { return option.name == "ranks_silence_ms"; })->least =
-      1;
   return all;
 }
 
@@ -259,33 +246,15 @@ std::optional<OptionValue> Accepted(const Option& option, const OptionValue& giv
   return std::nullopt;
 }
 
-template <typename Number>
-std::optional<OptionValue> Parsed(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const char* stop = nullptr;
-  bool is_read = false;
-  if constexpr (std::is_integral_v<Number>) {
-    const auto read = std::from_chars(text.data(), end, number);
-    stop = read.ptr;
-    is_read = read.ec == std::errc();
-  } else {  // Compilers before gcc 11 have no std::from_chars for these.
-    const auto read = absl::from_chars(text.data(), end, number);
-    stop = read.ptr;
-    is_read = read.ec == std::errc();
-  }
-  return is_read && stop == end ? std::optional<OptionValue>(number) : std::nullopt;
-}
-
 std::optional<OptionValue> Parsed(const Option& option, std::string_view text) {
   switch (option.type) {
     case Type::kFlag:
       if (text != "true" && text != "false") return std::nullopt;
       return text == "true";
     case Type::kInteger:
-      return Parsed<std::int64_t>(text);
+      return ParseNumber<std::int64_t>(text);
     case Type::kNumber:
-      return Parsed<double>(text);
+      return ParseNumber<double>(text);
     case Type::kWord:
     case Type::kText:
       break;
