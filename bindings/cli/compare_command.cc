@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "compare_run.h"
+#include "interrupts.h"
 #include "ledger.h"
 #include "measuring_arguments.h"
 #include "output.h"

@@ -12,7 +12,7 @@
 
 #include "base/printable.h"
 #include "commands.h"
-#include "measuring_arguments.h"
+#include "interrupts.h"
 #include "output.h"
 
 namespace tuneonce::cli {

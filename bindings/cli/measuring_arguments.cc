@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
-#include <initializer_list>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -15,16 +13,6 @@
 
 namespace tuneonce::cli {
 namespace {
-
-std::atomic<bool> was_interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
-volatile std::sig_atomic_t caught = 0;
-
-extern "C" void OnInterrupt(int signal) {
-  caught = signal;
-  was_interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
 
 /// Returns the flag of an option: "--race-budget" for race_budget_ms.
 std::string FlagOf(const Option& option) {
@@ -75,19 +63,6 @@ AutotunePolicy DefaultPolicy() {
 }
 
 }  // namespace
-
-const std::atomic<bool>& CatchInterrupts() {
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    if (std::signal(signal, OnInterrupt) == SIG_IGN) std::signal(signal, SIG_IGN);
-  }
-  return was_interrupted;
-}
-
-void DieOfInterrupt() {
-  if (caught == 0) return;
-  std::signal(caught, SIG_DFL);
-  std::raise(caught);
-}
 
 void AddMeasuringOptions(CLI::App* command, MeasuringArguments* arguments) {
   command

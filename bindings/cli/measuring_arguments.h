@@ -13,13 +13,6 @@
 
 namespace tuneonce::cli {
 
-/// From now on SIGINT, SIGTERM and SIGHUP set the flag that is returned, so that a command ends in order; a second one
-/// ends the process at once. A signal that is ignored stays so.
-const std::atomic<bool>& CatchInterrupts();
-
-/// Ends the process by the signal that was caught, if there was one, as its parent expects it. To be called last.
-void DieOfInterrupt();
-
 /// The options of `tune` and other commands that measure.
 struct MeasuringArguments {
   std::string device = "cuda";

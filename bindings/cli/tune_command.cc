@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "inspect/classified_bundle.h"
+#include "interrupts.h"
 #include "measuring_arguments.h"
 #include "numbers.h"
 #include "output.h"
