@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/driver_api.h"
-#include "definition/term_guard.h"
+#include "definition/term_program.h"
 #include "launch/call_launcher.h"
 #include "runtime/context_status.h"
 #include "tuneonce/context.h"
@@ -50,15 +50,17 @@ Status ReadyKernel::LaunchCallable(const ReadyKernel& self, CUstream stream, Bou
 
 void ReadyKernel::SetUp(const std::optional<Geometry>& of_key) {
   shape = variant->geometry.For(config);
-  guards = space->GuardsFor(config);
+  const std::vector<Condition> conditions = space->GuardsFor(config);
+  guards.clear();
+  for (const Condition& each : conditions) guards.push_back(TermProgram::FunctionOf(each));
   std::optional<Geometry> all_but_grid = shape.AllButGrid();
   if (variant->launcher) {
     launch = &ReadyKernel::LaunchCallable;
   } else if (all_but_grid && !layout->is_computed()) {
     launch = &ReadyKernel::LaunchWithGrid;
-    is_of_dims = shape.GridIsOfDims() && std::all_of(guards.begin(), guards.end(), [](const auto& guard) {
-                   const auto* of_terms = guard.template target<TermGuard>();
-                   return of_terms != nullptr && !of_terms->ReadsScalar();  // A function is called at each launch.
+    is_of_dims = shape.GridIsOfDims() && std::all_of(conditions.begin(), conditions.end(), [](const Condition& each) {
+                   const ConditionReads reads = each.reads();
+                   return !reads.function && !reads.scalars;  // A function is called at each launch.
                  });
   }
   if (verified_extents != nullptr) {  // Checked like a guard, so that hits of other kernels do not check for it.

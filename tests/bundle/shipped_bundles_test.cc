@@ -266,8 +266,7 @@ TEST_P(ShippedBundleTest, WhatTheBaselinesBackEndDoesNotSuitRunsAllTheSame) {
     const Variant* last = nullptr;
     for (const Variant& variant : definition().variants()) {
       const bool is_of_dtype = (variant.name.rfind("_bfloat16") == std::string::npos) == suffix.empty();
-      if (variant.BackendName() == backend && is_of_dtype && (!variant.runs_on || variant.runs_on(Sm(75))))
-        last = &variant;
+      if (variant.BackendName() == backend && is_of_dtype && variant.runs_on.HoldsOn(Sm(75))) last = &variant;
     }
     ASSERT_NE(last, nullptr);
     EXPECT_EQ(last->name, (backend == "tile" ? "cuda_behind_tile" : "cuda") + suffix);
