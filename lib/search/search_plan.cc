@@ -71,6 +71,7 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
     plan.planned.emplace_back();
     TUNEONCE_ASSIGN_OR_RETURN(plan.planned.back(),
                               PlanConfig(definition, config, call, environment.enable_tile, scope.left_out));
+    PruneImpossible(plan.target, &plan.planned.back());
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   plan.note = std::move(proposed.note);
