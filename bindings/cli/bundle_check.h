@@ -41,6 +41,7 @@ class GridChecks {
   std::string LaunchOf(const BundleWay& way);
 
   const KernelDefinition& definition_;
+  Target target_;    // With very many multiprocessors, so that persistent grids show the tiles that they walk over.
   Problem problem_;  // The example's shape.
   std::array<std::uint64_t, kMaxParameters> scalars_{};
 };

@@ -21,9 +21,9 @@ constexpr int kManySms = 1 << 20;
 
 GridChecks::GridChecks(const KernelDefinition& definition, const Bundle::Example& example, const Target& target,
                        const Problem& problem)
-    : definition_(definition), problem_(problem) {
-  problem_.target = target;
-  problem_.target.num_sms = kManySms;
+    : definition_(definition), target_(target), problem_(problem) {
+  target_.num_sms = kManySms;
+  problem_.target = &target_;
   for (const std::string& dim : definition.dims()) {
     auto shown = example.dims.find(dim);
     problem_.dims[definition.DimOf(dim)] = shown == example.dims.end() ? kSomeExtent : shown->second;
@@ -82,8 +82,8 @@ std::string GridChecks::WrongStep(const Variant& variant, const Config& config, 
 
 std::vector<std::string> GridChecks::GridsThatLeaveElements(std::set<std::string>* seen) {
   std::vector<std::string> found;
-  Result<std::vector<const Variant*>> variants = definition_.VariantsFor(problem_.target);
-  Result<std::vector<Config>> configs = definition_.space().Enumerate(problem_.target);
+  Result<std::vector<const Variant*>> variants = definition_.VariantsFor(*problem_.target);
+  Result<std::vector<Config>> configs = definition_.space().Enumerate(*problem_.target);
   if (!variants.ok() || !configs.ok()) return found;
   std::set<std::pair<std::string, std::size_t>> said;  // One finding for a variant and dim is enough.
   for (const Variant* variant : *variants) {
@@ -133,8 +133,8 @@ std::vector<std::string> GridChecks::AxesWithoutEffect(const BundleWays& ways,
   }
   const Config& any = ways.configs.front();
   for (std::size_t axis = 0; axis < any.values().size(); ++axis) {
-    if (any.AxisName(axis) == "backend") continue;                                     // It selects among variants.
-    if (any.Kind(axis) == AxisKind::kHint && problem_.target.is_cpu_device) continue;  // Nobody expects one.
+    if (any.AxisName(axis) == "backend") continue;                                      // It selects among variants.
+    if (any.Kind(axis) == AxisKind::kHint && problem_.target->is_cpu_device) continue;  // Nobody expects one.
     bool has_effect = false;
     // Ways that differ in this axis alone, by variant and the other values.
     std::map<std::pair<const Variant*, std::string>, std::pair<std::set<std::string>, std::set<std::string>>> groups;
@@ -155,7 +155,7 @@ std::vector<std::string> GridChecks::AxesWithoutEffect(const BundleWays& ways,
     }
     if (is_varied && !has_effect) {
       found.push_back(
-          "on " + problem_.target.name() + " the axis '" + any.AxisName(axis) + "' has no effect: " +
+          "on " + problem_.target->name() + " the axis '" + any.AxisName(axis) + "' has no effect: " +
           (is_all_known ? "all its values make the same code" : "no variant's source, hints or grid uses it"));
     }
   }

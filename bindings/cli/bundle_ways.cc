@@ -81,7 +81,7 @@ Result<BundleWays> WaysOn(const KernelDefinition& definition, const Target& targ
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(target));
   TUNEONCE_ASSIGN_OR_RETURN(all.configs, definition.space().Enumerate(target));
   for (Problem& problem : problems) {
-    problem.target = target;
+    problem.target = &target;
     TUNEONCE_ASSIGN_OR_RETURN(Fingerprint kernel, KernelFingerprint(definition, all.configs, problem));
     all.kernels.push_back(kernel);
     for (const Variant* variant : variants) {

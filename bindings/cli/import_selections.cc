@@ -228,7 +228,7 @@ Result<TuningRecord> Importer::RecordOf(const SelectionsFile::Selection& selecti
       WarmupInputs::Create(definition_, shape, StreamView(device_.api(), nullptr), WarmupInputs::Use::kKey));
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(binder.Bind(places.arguments().data(), places.arguments().size(), &call));
-  call.problem.target = target_;
+  call.problem.target = &target_;
   TuningRecord record;
   TuningKey& key = record.key;
   key.kernel = definition_.name();

@@ -92,7 +92,7 @@ class Estimator {
                               WarmupInputs::Create(*shared, inputs, stream_, WarmupInputs::Use::kKey));
     BoundCall call;
     TUNEONCE_RETURN_IF_ERROR(binder.Bind(made.arguments().data(), made.arguments().size(), &call));
-    call.problem.target = target_;
+    call.problem.target = &target_;
     estimate->bytes = MemoryOf(*shared, call);
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, shared->space().Enumerate(target_, &call.problem));
     for (const Config& config : configs) {

@@ -200,7 +200,7 @@ Result<TuneJob> MakeTuneJob(const Bundle& bundle, const Device& device, const st
 Status CheckShape(const KernelDefinition& definition, const Target& target, const InputShape& inputs) {
   Problem problem;
   problem.dims = inputs.dims;
-  problem.target = target;
+  problem.target = &target;
   problem.values = {};
   std::array<std::uint64_t, kMaxParameters> scalars{};
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {

@@ -25,7 +25,12 @@ struct DeviceIdentity {
   std::uint64_t memory_bytes = 0;   ///< Total device memory, in bytes.
   std::uint64_t l2_bytes = 0;       ///< Size of the last-level cache, in bytes.
   int max_shared_memory_bytes = 0;  ///< Maximum shared memory per block after opt-in, in bytes.
+  int shared_memory_per_sm = 0;     ///< Shared memory of a multiprocessor, in bytes.
   int max_threads_per_block = 0;
+  int max_threads_per_sm = 0;  ///< Maximum number of threads that a multiprocessor holds at a time.
+  int registers_per_sm = 0;    ///< Number of 32-bit registers of a multiprocessor.
+  int warp_size = 0;           ///< Number of threads of a warp.
+  bool has_clusters = false;   ///< Whether kernels can be launched with clusters of blocks.
   int driver_version = 0;  ///< CUDA version of the driver as cuDriverGetVersion returns it: 1000 * major + 10 * minor.
   std::array<unsigned char, 16> uuid{};  ///< The UUID of this one device.
   bool is_cpu_device = false;

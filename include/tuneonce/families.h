@@ -21,7 +21,7 @@ inline namespace v0 {
 /// Every space
 /// - has at most 30 configs on a target, including a baseline, which is the fixed config that the recipe runs untuned;
 /// - depends on the target: matrix products have one list of configs each for sm_80 to sm_89, sm_90, sm_100 to sm_119
-///   and sm_12x, and a short one for the CPU device, whose compiler ignores hints. A target filter selects the list.
+///   and sm_12x, and a short one for the CPU device, whose compiler ignores hints. A condition selects the list.
 ///   With `only`, the space has that target's list alone, with the same configs in the same order;
 /// - has guards for sizes: a tile of which half or more would be padding is pruned, down to the family's smallest tile.
 ///   The last argument names the dims, and an empty name omits their guards;
@@ -104,7 +104,7 @@ TUNEONCE_API SearchSpace InPlace();
 /// - sm_12x: 64 and 128, TILE_K 32 and 64, occupancy 1, 2 and 4. Shared memory is 99 KiB, and clusters do not help.
 ///
 /// Baseline: 128 x 128 x 64 (sm_12x: 128 x 64 x 64) in one block, or 64 x 64 x 64 where that is mostly padding. A
-/// target filter prunes configs for which two stages of 2-byte operands do not fit in shared memory, because loads and
+/// condition prunes configs for which two stages of 2-byte operands do not fit in shared memory, because loads and
 /// products would then alternate. (TileGym's matmul and bmm; Triton's tutorial 03.)
 TUNEONCE_API SearchSpace DenseMatmul(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tuneonce/condition.h"
 #include "tuneonce/geometry.h"
 #include "tuneonce/hints.h"
 #include "tuneonce/kernel_source.h"
@@ -255,9 +256,9 @@ struct TUNEONCE_API Variant {
 
   /// Sets the name of the variant in results.
   Variant& Named(std::string new_name);
-  /// Sets the targets that the variant runs on: OnGpu(), CapabilityRange(90, 90), or another function. Default: all
-  /// targets.
-  Variant& ForTarget(TargetFilter targets);
+  /// Sets the targets that the variant runs on: OnGpu(), CapabilityRange(90, 90), or another condition that only reads
+  /// the target. Default: all targets.
+  Variant& ForTarget(Condition targets);
   /// Sets a grid pattern, or a function of (const Config&, const Problem&) that returns a whole Geometry. Default: the
   /// geometry of KernelDefinition::Grid, which most variants share.
   Variant& Grid(GeometryFn launch_geometry);
@@ -301,7 +302,7 @@ struct TUNEONCE_API Variant {
   /// Returns whether this variant may build the config. It is false if the config has an axis "backend" whose value
   /// names other variants, and then none of this variant's functions is called for the config.
   bool IsBackendOf(const Config& config) const;
-  TargetFilter runs_on;  ///< The targets that the variant runs on. Empty: all.
+  Condition runs_on;  ///< The targets that the variant runs on. Default: all.
   /// Returns the source of a config.
   SourceFn source;
   /// Launches a config, in place of `source`, for code that no toolchain compiles (Callable).

@@ -22,7 +22,8 @@ inline constexpr int kMaxParameters = 128;
 /// dtypes, and the target. It points into the caller's arguments, so it is valid during the call that it is passed to.
 struct TUNEONCE_API Problem {
   Dims dims;
-  Target target;
+  /// The device that the call is for. It outlives the problem. By default, a target whose limits are unknown.
+  const Target* target = &kUnknownTarget;
   /// The dtype of each parameter, in the order of KernelDefinition::Parameters. It is kAny for a parameter that is not
   /// a tensor or scalar. Only as many entries are set as the kernel has parameters.
   std::array<DType, kMaxParameters> dtypes;

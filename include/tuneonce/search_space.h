@@ -2,7 +2,6 @@
 #define TUNEONCE_SEARCH_SPACE_H_
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -13,11 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "tuneonce/condition.h"
 #include "tuneonce/config.h"
-#include "tuneonce/dims.h"
+#include "tuneonce/config_set.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/problem.h"
 #include "tuneonce/result.h"
 #include "tuneonce/target.h"
+#include "tuneonce/term.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -35,8 +37,12 @@ struct AxisAssignment {
   AxisValue value;
 };
 
-/// The configs that a search may try: axes, named constraints, target filters, size guards, and an optional baseline
-/// and fallback config.
+/// The configs that a search may try: axes, named conditions, and optional baselines and a fallback config.
+///
+/// What a condition reads decides when it is asked. A condition of axes prunes the space while it is enumerated, as
+/// soon as the axes that it reads have values. A condition that also reads the target prunes it on each device. A
+/// condition that reads dims or scalars is a guard: it lets a config run only for some problems, and is asked when
+/// tuning and at each launch, because the config that was tuned for a bucket may not suit every shape in it.
 ///
 /// Configs are in lexicographic order of the axes' values: the axis that was added last changes fastest. The order is
 /// the same on every run and rank, and decides ties between candidates. Mistakes made while building (a duplicate name,
@@ -99,57 +105,38 @@ class TUNEONCE_API SearchSpace {
   /// Adds an option axis of strings. AddOptionAxis lists the options.
   Axis<std::string> AddStringOptionAxis(const std::string& name, std::vector<std::string> values);
 
-  /// Returns the integer axis called `name`, for grids, constraints and configs over a space that was built elsewhere.
+  /// Returns the integer axis called `name`, for grids, conditions and configs over a space that was built elsewhere.
   /// A missing axis, or one with values of another type, is a mistake that Enumerate returns.
   IntAxis FindAxis(const std::string& name);
 
-  /// Keeps only configs for which `holds(config)` is true, on every target and for every problem. `name` appears in
-  /// messages: "fits in shared memory".
-  SearchSpace& AddConstraint(const std::string& name, std::function<bool(const Config&)> holds);
-  /// Prunes the configs for which `holds(config, target)` is false from the space on that target. `name` appears in
-  /// messages.
-  SearchSpace& AddTargetFilter(const std::string& name, std::function<bool(const Config&, const Target&)> holds);
-  /// Lets a config run only for problems for which `holds` returns true. `holds` is a function of (const Config&, const
-  /// Dims&), or of (const Config&, const Problem&) if scalars matter. The guard is checked when tuning and at each
-  /// launch, because the config that was tuned for a bucket may not suit every shape in it.
-  template <typename Function>
-  SearchSpace& AddGuard(const std::string& name, Function holds) {
-    if constexpr (std::is_invocable_v<Function, const Config&, const Problem&>) {
-      guards_read_problem_ = true;
-      return Add(Guard{name, std::move(holds), "", nullptr});
-    } else {
-      return Add(Guard{name,
-                       [holds = std::move(holds)](const Config& config, const Problem& problem) -> bool {
-                         return holds(config, problem.dims);
-                       },
-                       "", nullptr});
-    }
-  }
-
-  /// Adds a guard for one dim, by its name: a config may run only where `holds(config, extent)` is true for the dim's
-  /// value. KernelDefinition::Validate returns InvalidArgument for a kernel that has no such dim.
-  SearchSpace& AddGuard(const std::string& name, const std::string& dim,
-                        std::function<bool(const Config&, std::int64_t extent)> holds);
+  /// Keeps only configs for which the condition holds. `name` appears in messages: "fits in shared memory". Add the
+  /// axes that the condition names before. Enumerate returns the mistakes: an axis of another space, or a comparison
+  /// with a value of another type. KernelDefinition::Validate returns InvalidArgument for a name that is neither an
+  /// axis, nor a dim, nor a scalar.
+  ///
+  ///   space.Where("fits in shared memory", tile_m * tile_k * 2 <= SharedMemory());
+  ///   space.Where("no padding", D("M") % tile_m == 0);
+  ///   space.Where("mine", [=](const Config& config) { return IsMine(config[tile_m]); });
+  SearchSpace& Where(std::string name, Condition condition);
 
   /// Restricts the space to these configs, in this order, in place of all combinations of the axes' values. A list can
-  /// couple hints with tiles, for example. Each config has a value for every axis, and must occur once. Constraints,
-  /// filters and guards apply to the list as they do to combinations, and the baseline must be in the list.
+  /// couple hints with tiles, for example. Each config has a value for every axis that has more than one, and must
+  /// occur once. Conditions apply to the list as they do to combinations, and the baseline must be in the list.
   SearchSpace& SetConfigs(const std::vector<std::vector<AxisAssignment>>& list);
   /// Appends one config to the list that SetConfigs set. A value that its structural or hint axis does not have yet is
   /// added to the axis. Enumerate returns the mistakes: no list, a repeated config, or a new value of an option axis.
   SearchSpace& AddConfig(const std::vector<AxisAssignment>& values);
-  /// Sets the config that is always measured, so that a winner is never slower than it. It has a value for every axis.
+  /// Sets the config that is always measured, so that a winner is never slower than it. It has a value for every axis
+  /// that has more than one.
   SearchSpace& SetBaseline(std::vector<AxisAssignment> values);
-  /// Sets several baselines, for spaces where one config does not suit all shapes. A shape's baseline is the first one
-  /// whose guards hold. A shape without one has no baseline.
-  SearchSpace& SetBaselines(const std::vector<std::vector<AxisAssignment>>& list);
-  /// A baseline that applies to some targets only.
+  /// One of several baselines, and where it applies.
   struct Baseline {
     std::vector<AxisAssignment> values;
-    TargetFilter targets;  ///< Targets that the baseline applies to. Empty: all.
+    Condition where = Condition();  ///< Reads the target, dims and scalars. Default: everywhere.
   };
-  /// Sets several baselines by target. A shape's baseline is the first one for its target whose guards hold.
-  SearchSpace& SetBaselinesByTarget(std::vector<Baseline> list);
+  /// Sets several baselines, for spaces where one config does not suit all shapes or targets. The baseline of a problem
+  /// is the first one whose condition holds and for which the guards hold. A problem without one has no baseline.
+  SearchSpace& SetBaselines(std::vector<Baseline> list);
   /// Sets the fallback config, which runs where no other config may, in a space without a baseline. It has a value for
   /// every axis.
   SearchSpace& SetFallback(std::vector<AxisAssignment> values);
@@ -157,61 +144,72 @@ class TUNEONCE_API SearchSpace {
   /// compile and measure grows in proportion to the number of configs.
   SearchSpace& MaxConfigs(int max_configs);
 
-  /// Returns all configs for `target`, in the space's order. If `problem` is not null, it returns only those whose
-  /// guards hold for it. An empty result is replaced by the fallback config. Errors: InvalidArgument for a mistake in
-  /// the space, a baseline that violates a constraint or target filter (which is named), more configs than MaxConfigs,
-  /// more than a million points, or an empty result without a fallback config (naming the constraint that pruned most);
-  /// FailedPrecondition if the guards prune all configs and the baselines. An exception from a callback becomes an
-  /// error.
+  /// Returns the configs for `target`, in the space's order. If `problem` is not null, it has only those whose guards
+  /// hold for it. It may be empty. The set needs little memory even if it has millions of configs, and no config is
+  /// made before it is known to be valid. Errors: InvalidArgument for a mistake in the space, a baseline that violates
+  /// a condition (which is named), more than 4 million configs that have to be listed, or conditions that have to be
+  /// asked more than 200 million times (functions a million times). An exception from a function becomes an error.
+  Result<ConfigSet> Configs(const Target& target, const Problem* problem = nullptr) const;
+  /// Returns the configs of Configs one by one. An empty result is replaced by the fallback config. Errors: those of
+  /// Configs, and InvalidArgument for more configs than MaxConfigs, or an empty result without a fallback config
+  /// (naming the condition that pruned most); FailedPrecondition if the guards prune all configs and the baselines.
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
+  /// Returns OK if the space has the config on `target`, and its guards hold for `problem` if that is not null. It asks
+  /// the conditions about this config alone, and does not enumerate. Errors: InvalidArgument for a config with other
+  /// axes or values, or one that breaks a condition (which is named); FailedPrecondition, naming the guard.
+  Status Contains(const Config& config, const Target& target, const Problem* problem = nullptr) const;
+  /// Returns a hash of the axes, conditions, listed configs, baselines and fallback config, the same in every process.
+  /// A function takes part by its name alone. It does not enumerate.
+  Fingerprint Identity() const;
 
   /// Returns those of `configs` whose guards hold for `problem`, or the fallback config if none remains. REQUIRES:
   /// Enumerate returned `configs` for `target`. Errors: as for Enumerate.
   Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Problem& problem) const;
 
   /// Returns the config with these values, one for each axis by name. A value need not be one of the axis's values, but
-  /// must have their type. Constraints and target filters must hold, and guards are not checked. Errors:
-  /// InvalidArgument, naming the axis or the constraint.
+  /// must have their type. All conditions but the guards must hold. Errors: InvalidArgument, naming the axis or the
+  /// condition.
   Result<Config> ConfigNamed(const std::vector<std::pair<std::string, AxisValue>>& values, const Target& target) const;
 
-  /// Looks up the dims that guards name in `dim_names`, whose order is that of Problem::dims. Errors: InvalidArgument,
-  /// naming the guard, for a dim that is not in `dim_names`.
-  Status ResolveDims(const std::vector<std::string>& dim_names);
+  /// Looks up the names of dims and scalars in the conditions. Errors: InvalidArgument, naming the condition and the
+  /// unknown name.
+  Status Resolve(const TermNames& names);
   /// Returns OK if every guard holds for the config and the problem. Errors: FailedPrecondition, naming the first guard
   /// that does not hold, and an exception from a guard.
   Status CheckGuards(const Config& config, const Problem& problem) const;
-  /// Returns whether a config may run for a problem.
-  using GuardFn = std::function<bool(const Config&, const Problem&)>;
-  /// Returns the guards for one config, with everything precomputed that depends on the config alone. Each guard still
-  /// receives the config. For the hot path.
-  std::vector<GuardFn> GuardsFor(const Config& config) const;
+  /// Returns the guards for one config, with everything precomputed that depends on the config alone. Guards that
+  /// always hold for the config are not among them. For the hot path.
+  std::vector<Condition> GuardsFor(const Config& config) const;
   /// Returns whether every guard holds for the config and the problem. Unlike CheckGuards it makes no message and does
   /// not catch exceptions.
   bool GuardsHold(const Config& config, const Problem& problem) const {
-    for (const Guard& guard : guards_) {
-      if (!guard.holds(config, problem)) return false;
+    for (const NamedCondition& guard : guards_) {
+      if (!guard.condition.Holds(config, problem)) return false;
     }
     return true;
   }
 
+  /// Returns whether the space has guards, which are the conditions that read dims or scalars.
   bool has_guards() const { return !guards_.empty(); }
-  /// Returns whether a guard is a function of the Problem, so that it may read scalars, and not of dims alone.
-  bool guards_read_problem() const { return guards_read_problem_; }
-  /// Returns the first baseline, whichever targets it applies to, or nothing if the space has none.
+  /// Returns whether a guard also reads the target.
+  bool guards_read_target() const { return guards_read_target_; }
+  /// Returns the first baseline, whatever its condition, or nothing if the space has none.
   std::optional<Config> baseline() const {
     return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
   }
-  /// Returns the first baseline that applies to `target`, or nothing.
+  /// Returns the first baseline that applies to some problem on `target`, or nothing.
   std::optional<Config> BaselineOn(const Target& target) const;
-  /// Returns all baselines that apply to `target`, in order of preference.
+  /// Returns all baselines that apply to some problem on `target`, in order of preference.
   std::vector<Config> BaselinesOn(const Target& target) const;
-  /// Returns the first baseline for the problem's target whose guards hold, or nothing. Errors: an exception from a
-  /// guard.
+  /// Returns the first baseline whose condition holds for the problem and whose guards hold, or nothing. Errors: an
+  /// exception from a condition.
   Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
-  /// Returns the config of BaselineFor, or null. For the hot path; guards must not throw.
+  /// Returns the config of BaselineFor, or null. For the hot path; conditions must not throw.
   const Config* FittingBaseline(const Problem& problem) const {
-    for (const TargetBaseline& baseline : baselines_) {
-      if (baseline.CountsOn(problem.target) && GuardsHold(baseline.config, problem)) return &baseline.config;
+    for (const PlacedBaseline& baseline : baselines_) {
+      if (baseline.where.Holds(baseline.config, problem) && GuardsHold(baseline.config, problem)) {
+        return &baseline.config;
+      }
     }
     return nullptr;
   }
@@ -220,14 +218,10 @@ class TUNEONCE_API SearchSpace {
   /// Returns the names of the axes of compiler options (AddOptionAxis) that have at least two values and whose option
   /// may change the numerical results of the kernel, such as `ftz` or `fmad`. AddOptionAxis lists these options.
   std::vector<std::string> OptionsThatChangeResults() const;
-  /// Returns the names of the constraints, in the order in which they are checked.
-  std::vector<std::string> ConstraintNames() const;
-  /// Returns the names of the target filters, in the order in which they are checked.
-  std::vector<std::string> TargetFilterNames() const;
-  /// Returns the names of the guards, in the order in which they are checked.
-  std::vector<std::string> GuardNames() const;
-  /// Returns the number of configs before constraints, filters and guards: the length of the list if there is one, else
-  /// the number of combinations. Saturates at INT64_MAX.
+  /// Returns all conditions, the guards last. Otherwise they are in the order in which they were added.
+  std::vector<NamedCondition> conditions() const;
+  /// Returns the number of configs before conditions: the length of the list if there is one, else the number of
+  /// combinations. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
   int max_configs() const { return max_configs_; }
   bool HasIntAxis(const std::string& name) const;  ///< Returns whether an integer axis of this name exists.
@@ -238,33 +232,16 @@ class TUNEONCE_API SearchSpace {
   /// Returns InvalidArgument if a config of this space was read with an Axis of another space since the last call of
   /// this function, else OK.
   Status TakeMisuse() const;
-  /// Prints the space on one line: "TILE_M in {64, 128} x occupancy (hint) in {1, 2}; constraint ...".
+  /// Prints the space on one line: "TILE_M in {64, 128} x occupancy (hint) in {1, 2}; where fits (TILE_M <= 64)".
   std::string ToString() const;
 
  private:
-  struct Constraint {
-    std::string name;
-    std::function<bool(const Config&)> holds;
-  };
-  struct Filter {
-    std::string name;
-    std::function<bool(const Config&, const Target&)> holds;
-  };
-  struct Guard {
-    std::string name;
-    GuardFn holds;
-    std::string dim;  ///< Name of the dim whose value `of_extent` receives. Empty: not used.
-    std::function<bool(const Config&, std::int64_t extent)> of_extent;
-  };
-
-  struct TargetBaseline {
+  struct PlacedBaseline {
     Config config;
-    TargetFilter targets;
-
-    bool CountsOn(const Target& target) const { return !targets || targets(target); }
+    Condition where;
+    Condition on_target;  ///< The part of `where` that does not read the problem.
   };
 
-  SearchSpace& Add(Guard guard);
   int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
   int AddOption(const std::string& name, std::vector<AxisValue> values);
   /// Adds `values`, those of the axis that was added last, to the existing configs. The list has each config with each
@@ -273,20 +250,20 @@ class TUNEONCE_API SearchSpace {
   void AddListed(const std::vector<AxisAssignment>& values);
   std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
   void NoteError(Status status);
-  /// Returns the name of the constraint or filter that prunes `config`, or "". An exception becomes an error.
+  /// Returns what prunes `config` on the target, as "condition 'NAME' (TEXT)", or "". An exception becomes an error.
   Result<std::string> DroppedBy(const Config& config, const Target& target) const;
-  /// Returns the name of the guard that does not hold for `config`, or "". An exception becomes an error.
+  /// Returns the guard that does not hold for `config`, or "". An exception becomes an error.
   Result<std::string> FailingGuard(const Config& config, const Problem& problem) const;
   /// Returns what prunes `config`, like DroppedBy, or that the list of configs does not contain it.
   Result<std::string> NotAmong(const Config& config, const Target& target) const;
   bool IsListed(const Config& config) const;
-  /// Returns the config at an index in the space's order. REQUIRES: 0 <= place < NumPoints().
-  Config PointAt(std::int64_t place) const;
-  /// The number of configs that each constraint, target filter and guard pruned, by its name.
-  using Drops = std::map<std::string, int>;
-  /// Returns OK if the space has no mistake and at most a million points, and each baseline for `target` is one of its
-  /// configs.
+  /// The number of configs that each condition pruned, by its text.
+  using Drops = std::map<std::string, std::int64_t>;
+  /// Returns OK if the space has no mistake, and each baseline for `target` is one of its configs.
   Status CheckBuilt(const Target& target) const;
+  /// Implements Configs, and adds what each condition pruned to `drops`.
+  Result<ConfigSet> Walk(const Target& target, const Problem* problem, Drops* drops) const;
+  Result<ConfigSet> WalkList(const Target& target, const Problem* problem, Drops* drops) const;
   /// Removes from `configs` each config for which a guard does not hold for `problem`, and adds one to the entry of
   /// `drops` for the first guard that failed. Errors: an exception from a guard; `configs` is then unspecified.
   Status DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const;
@@ -295,13 +272,12 @@ class TUNEONCE_API SearchSpace {
                                        const Drops& drops) const;
 
   std::shared_ptr<struct AxisTable> axes_;
-  std::vector<Constraint> constraints_;
-  std::vector<Filter> filters_;
-  std::vector<Guard> guards_;
-  bool guards_read_problem_ = false;
+  std::vector<NamedCondition> conditions_;  // All but the guards.
+  std::vector<NamedCondition> guards_;
+  bool guards_read_target_ = false;
   std::vector<std::vector<AxisValue>> listed_;                        // Empty: all combinations.
   std::set<std::vector<AxisValue>, AxisValueOrder> listed_by_value_;  // The list by value.
-  std::vector<TargetBaseline> baselines_;                             // In order of preference.
+  std::vector<PlacedBaseline> baselines_;                             // In order of preference.
   std::optional<Config> fallback_;
   int max_configs_ = kDefaultMaxConfigs;
   Status status_;

@@ -2,7 +2,6 @@
 #define TUNEONCE_TARGET_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -23,12 +22,20 @@ struct Target {
   int capability_minor = 0;
   int num_sms = 1;                  ///< Number of multiprocessors. On the CPU device, number of cores.
   int max_shared_memory_bytes = 0;  ///< Maximum shared memory per block after opt-in, in bytes.
-  std::uint64_t l2_bytes = 0;       ///< Size of the last-level cache, in bytes.
+  std::uint64_t l2_bytes = 0;       ///< Size of the last-level cache, in bytes. 0: unknown.
+  int shared_memory_per_sm = 0;     ///< Shared memory of a multiprocessor, in bytes.
+  int max_threads_per_block = 0;    ///< Maximum number of threads of a block.
+  int max_threads_per_sm = 0;       ///< Maximum number of threads that a multiprocessor holds at a time.
+  int registers_per_sm = 0;         ///< Number of 32-bit registers of a multiprocessor. 0 on the CPU device.
+  int warp_size = 0;                ///< Number of threads of a warp. 1 on the CPU device.
+  int max_cluster_size = 0;         ///< Maximum number of blocks of a cluster. 1 on devices without clusters.
 
   /// Returns the target with the properties of a device.
   TUNEONCE_API static Target Of(const DeviceIdentity& device);
-  /// Returns the target for a name that name() returns: "sm_90" or "cpu". It sets only the capability, or
-  /// `is_cpu_device`. The other members keep their defaults. Errors: InvalidArgument for another name.
+  /// Returns the target for a name that name() returns: "sm_90" or "cpu". Its limits
+  /// are those that NVIDIA publishes for the capability, and of an unknown capability those of the closest lower one.
+  /// num_sms and l2_bytes differ between devices of a capability and keep their defaults. Errors: InvalidArgument for
+  /// another name.
   TUNEONCE_API static Result<Target> Named(const std::string& name);
   /// Returns the compute capability as one number: 90 for 9.0.
   int capability() const { return 10 * capability_major + capability_minor; }
@@ -36,23 +43,8 @@ struct Target {
   std::string name() const { return is_cpu_device ? "cpu" : "sm_" + std::to_string(capability()); }
 };
 
-/// A function that returns whether a variant, baseline or filter applies to a target. An empty TargetFilter applies to
-/// all targets.
-using TargetFilter = std::function<bool(const Target&)>;
-
-/// Returns a filter that applies to GPUs whose compute capability is `from` to `to` (inclusive), each as one number (90
-/// for 9.0).
-inline TargetFilter CapabilityRange(int from, int to) {
-  return [=](const Target& t) { return !t.is_cpu_device && t.capability() >= from && t.capability() <= to; };
-}
-/// Returns a filter that applies to all GPUs and not to the CPU device.
-inline TargetFilter OnGpu() {
-  return [](const Target& t) { return !t.is_cpu_device; };
-}
-/// Returns a filter that applies to the CPU device only.
-inline TargetFilter OnCpuDevice() {
-  return [](const Target& t) { return t.is_cpu_device; };
-}
+/// A target of which nothing is known, with one multiprocessor.
+TUNEONCE_API extern const Target kUnknownTarget;
 
 /// Values by target name ("sm_90", or "default" for all targets), as in cuTile's `ByTarget`. A target's own value
 /// overrides the one under "default".

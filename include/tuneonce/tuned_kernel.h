@@ -319,7 +319,7 @@ class TUNEONCE_API TunedKernel {
   /// guards do not hold runs the fallback config. A pin is not affected by Freeze and max_ready_keys, and may be made
   /// after Freeze.
   ///
-  /// The axes need not list the values, but constraints, target filters, and the guards at this shape must hold. In
+  /// The axes need not list the values, but the conditions of the space must hold at this shape. In
   /// mode kStoredOnly nothing is compiled, so the config's code must be stored. Errors: InvalidArgument, naming what
   /// does not fit; FailedPrecondition, naming the guard, or without a context; the compiler's; for kStore those of the
   /// store, after which the pin still applies in this process.

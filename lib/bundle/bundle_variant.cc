@@ -110,10 +110,10 @@ Status ReadVariantTargets(const ManifestNode& node, SourceKind kind, Variant* va
         "expected an object with min_capability or max_capability: whether a variant runs on the CPU device depends "
         "only on its kind of source");
   }
-  TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(node));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Condition> targets, ReadTargets(node));
   if (targets && kind == SourceKind::kCpuCpp)
     return given->Error("a cpu_cpp source runs on the CPU device, which has no compute capability: remove \"targets\"");
-  variant->runs_on = targets ? targets : kind == SourceKind::kCpuCpp ? OnCpuDevice() : OnGpu();
+  variant->runs_on = targets ? *targets : kind == SourceKind::kCpuCpp ? OnCpuDevice() : OnGpu();
   return Status();
 }
 

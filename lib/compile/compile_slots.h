@@ -42,7 +42,7 @@ class TUNEONCE_API CompileSlots {
   const bool is_given_;
   const int limit_;
   Mutex mutex_;
-  Condition changed_;
+  ConditionVariable changed_;
   int running_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::uint64_t last_ticket_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::deque<std::uint64_t> waiting_ TUNEONCE_GUARDED_BY(mutex_);  // Tickets, the first to be served first.

@@ -22,7 +22,7 @@ class TUNEONCE_API KeyedLock {
  private:
   struct State {
     Mutex mutex;
-    Condition released;
+    ConditionVariable released;
     std::set<Fingerprint> held TUNEONCE_GUARDED_BY(mutex);
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();  // Leases outlive the lock.

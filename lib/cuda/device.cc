@@ -76,7 +76,7 @@ Result<DeviceIdentity> Device::Identity() const {
   TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, DeviceGetUuid(&uuid, device_));
   std::memcpy(identity.uuid.data(), uuid.bytes, identity.uuid.size());
   TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, DriverGetVersion(&identity.driver_version));
-  int l2_bytes = 0;
+  int l2_bytes = 0, has_clusters = 0;
   const struct {
     CUdevice_attribute attribute;
     int* value;
@@ -86,12 +86,18 @@ Result<DeviceIdentity> Device::Identity() const {
       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &identity.num_sms},
       {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2_bytes},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &identity.max_shared_memory_bytes},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &identity.shared_memory_per_sm},
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &identity.max_threads_per_block},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &identity.max_threads_per_sm},
+      {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &identity.registers_per_sm},
+      {CU_DEVICE_ATTRIBUTE_WARP_SIZE, &identity.warp_size},
+      {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &has_clusters},
   };
   for (const auto& entry : attributes) {
     TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, DeviceGetAttribute(entry.value, entry.attribute, device_));
   }
   identity.l2_bytes = static_cast<std::uint64_t>(l2_bytes);
+  identity.has_clusters = has_clusters != 0;
   return identity;
 }
 

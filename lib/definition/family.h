@@ -59,11 +59,11 @@ struct TUNEONCE_API Family {
   /// Makes the space with the configs, baselines and guards of all targets, or of `only`. `dims` has the definition's
   /// name of each guard's dim that has another name. An empty name omits the guards of that dim.
   SearchSpace ConfigsOf(const std::optional<Target>& only, const std::map<std::string, std::string>& dims) const;
-  /// The target filters of such a space.
-  void AddTargetFilters(const std::optional<Target>& only, SearchSpace* space) const;
-  /// Returns a target for each generation in which `runs_on` (empty: all) accepts a target. It is one that lists every
+  /// Adds the conditions of such a space that read the target.
+  void AddTargetConditions(const std::optional<Target>& only, SearchSpace* space) const;
+  /// Returns a target for each generation in which `runs_on` holds on a target. It is one that lists every
   /// config that any accepted target of the generation lists.
-  std::vector<Target> WidestTargets(const TargetFilter& runs_on) const;
+  std::vector<Target> WidestTargets(const Condition& runs_on) const;
   /// Both.
   SearchSpace Space(const std::optional<Target>& only = std::nullopt,
                     const std::map<std::string, std::string>& dims = {}) const;

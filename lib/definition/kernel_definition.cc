@@ -448,7 +448,7 @@ Status KernelDefinition::Validate() {
     CompleteKey();
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
     TUNEONCE_RETURN_IF_ERROR(space_.status());
-    TUNEONCE_RETURN_IF_ERROR(space_.ResolveDims(dims_));
+    TUNEONCE_RETURN_IF_ERROR(space_.Resolve(term_names()));
     TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes());
     TUNEONCE_RETURN_IF_ERROR(CheckMatmul());
     if (variants_.empty()) return InvalidArgumentError("the kernel has no variant: call AddVariant");
@@ -469,7 +469,7 @@ Status KernelDefinition::Validate() {
 Result<std::vector<const Variant*>> KernelDefinition::VariantsFor(const Target& target) const {
   std::vector<const Variant*> running;
   for (const Variant& variant : variants_) {
-    if (!variant.runs_on || variant.runs_on(target)) running.push_back(&variant);
+    if (variant.runs_on.HoldsOn(target)) running.push_back(&variant);
   }
   if (!running.empty()) return running;
   return UnimplementedError(absl::StrCat("kernel '", name_, "' has no variant for ", target.name(),

@@ -1,4 +1,4 @@
-// SearchSpace's configs: which of its points there are on a target and for a problem, and what drops the others.
+// Which configs a SearchSpace has on a target and for a problem, and which conditions exclude the others.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -8,7 +8,8 @@
 #include "base/short_list.h"
 #include "definition/axis_table.h"
 #include "definition/compiler_option.h"
-#include "definition/term_guard.h"
+#include "definition/config_set_contents.h"
+#include "definition/space_walk.h"
 #include "tuneonce/search_space.h"
 
 namespace tuneonce {
@@ -81,18 +82,25 @@ std::int64_t SearchSpace::NumPoints() const {
   return points;
 }
 
-Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& target) const {
-  for (const Constraint& constraint : constraints_) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser(absl::StrCat("constraint '", constraint.name, "'"),
-                                                   [&] { return constraint.holds(config); }));
-    if (!holds) return absl::StrCat("constraint '", constraint.name, "'");
-  }
-  for (const Filter& filter : filters_) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser(absl::StrCat("target filter '", filter.name, "'"),
-                                                   [&] { return filter.holds(config, target); }));
-    if (!holds) return absl::StrCat("target filter '", filter.name, "'");
+namespace {
+
+/// Returns the first condition that does not hold, or "". An exception becomes an error.
+Result<std::string> FirstFailing(const std::vector<NamedCondition>& conditions, const Config& config,
+                                 const Problem& problem) {
+  for (const NamedCondition& each : conditions) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser(absl::StrCat("condition '", each.name, "'"),
+                                                   [&] { return each.condition.Holds(config, problem); }));
+    if (!holds) return each.ToString();
   }
   return std::string();
+}
+
+}  // namespace
+
+Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& target) const {
+  Problem problem;
+  problem.target = &target;
+  return FirstFailing(conditions_, config, problem);
 }
 
 Result<std::string> SearchSpace::NotAmong(const Config& config, const Target& target) const {
@@ -101,19 +109,14 @@ Result<std::string> SearchSpace::NotAmong(const Config& config, const Target& ta
 }
 
 Result<std::string> SearchSpace::FailingGuard(const Config& config, const Problem& problem) const {
-  for (const Guard& guard : guards_) {
-    TUNEONCE_ASSIGN_OR_RETURN(
-        bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, problem); }));
-    if (!holds) return absl::StrCat("guard '", guard.name, "'");
-  }
-  return std::string();
+  return FirstFailing(guards_, config, problem);
 }
 
-std::vector<SearchSpace::GuardFn> SearchSpace::GuardsFor(const Config& config) const {
-  std::vector<GuardFn> guards;
-  for (const Guard& guard : guards_) {
-    const auto* of_terms = guard.holds.target<TermGuard>();
-    guards.push_back(of_terms == nullptr ? guard.holds : GuardFn(of_terms->For(config)));
+std::vector<Condition> SearchSpace::GuardsFor(const Config& config) const {
+  std::vector<Condition> guards;
+  for (const NamedCondition& guard : guards_) {
+    Condition for_config = guard.condition.For(config);
+    if (!for_config.IsAlways()) guards.push_back(std::move(for_config));
   }
   return guards;
 }
@@ -126,19 +129,12 @@ Status SearchSpace::CheckGuards(const Config& config, const Problem& problem) co
 
 Status SearchSpace::CheckBuilt(const Target& target) const {
   TUNEONCE_RETURN_IF_ERROR(status_);
-  // A bound on the walk itself: constraints cannot be asked about billions of points.
-  constexpr std::int64_t kMaxPoints = 1'000'000;
-  if (NumPoints() > kMaxPoints) {
-    return InvalidArgumentError(
-        absl::StrCat("the search space has more than ", kMaxPoints, " points: remove axes or values"));
-  }
-  for (const TargetBaseline& baseline : baselines_) {
-    if (!baseline.CountsOn(target)) continue;
-    TUNEONCE_RETURN_IF_ERROR(CheckIsExact(baseline.config));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, NotAmong(baseline.config, target));
+  for (const Config& baseline : BaselinesOn(target)) {
+    TUNEONCE_RETURN_IF_ERROR(CheckIsExact(baseline));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, NotAmong(baseline, target));
     if (dropped.empty()) continue;
     return InvalidArgumentError(
-        absl::StrCat("the baseline {", baseline.config.ToString(), "} breaks ", dropped, " on ", target.name()));
+        absl::StrCat("the baseline {", baseline.ToString(), "} breaks ", dropped, " on ", target.name()));
   }
   return Status();
 }
@@ -169,42 +165,94 @@ Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, c
       "the search space is empty on ", target.name(), ": ",
       most == drops.end() ? std::string("it has no points") : most->first,
       most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
-      "; relax the constraints, or set a baseline or a fallback"));
+      "; relax the conditions, or set a baseline or a fallback"));
 }
 
-Config SearchSpace::PointAt(std::int64_t place) const {
-  if (!listed_.empty()) return Config(axes_, listed_[static_cast<std::size_t>(place)]);
-  std::vector<AxisValue> values(axes_->axes.size());
-  for (std::size_t i = values.size(); i-- > 0;) {  // The last axis turns fastest.
-    const std::vector<AxisValue>& of_axis = axes_->axes[i].values;
-    auto size = static_cast<std::int64_t>(of_axis.size());
-    values[i] = of_axis[static_cast<std::size_t>(place % size)];
-    place /= size;
+Result<ConfigSet> SearchSpace::WalkList(const Target& target, const Problem* problem, Drops* drops) const {
+  auto contents = std::make_shared<ConfigSet::Contents>();
+  contents->axes = axes_;
+  contents->is_list = true;
+  for (const std::vector<AxisValue>& values : listed_) {
+    const Config config(axes_, values);
+    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(config, target));
+    if (dropped.empty() && problem != nullptr) {
+      TUNEONCE_ASSIGN_OR_RETURN(dropped, FailingGuard(config, *problem));
+    }
+    if (dropped.empty()) {
+      contents->list.push_back(values);
+    } else {
+      ++(*drops)[dropped];
+    }
   }
-  return Config(axes_, std::move(values));
+  contents->size = static_cast<std::int64_t>(contents->list.size());
+  return ConfigSet(std::move(contents));
+}
+
+Result<ConfigSet> SearchSpace::Walk(const Target& target, const Problem* problem, Drops* drops) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
+  for (const NamedCondition& guard : guards_) {
+    if (problem == nullptr || !guard.condition.reads().unresolved) continue;
+    return InvalidArgumentError(
+        absl::StrCat(guard.ToString(), " names a dim or scalar that the search space does not know: call Resolve"));
+  }
+  ConfigSet set;
+  if (!listed_.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(set, WalkList(target, problem, drops));
+  } else {
+    Problem asked;
+    if (problem != nullptr) asked = *problem;
+    asked.target = &target;
+    std::vector<const NamedCondition*> conditions;
+    for (const NamedCondition& each : conditions_) conditions.push_back(&each);
+    for (const NamedCondition& each : guards_) {
+      if (problem != nullptr) conditions.push_back(&each);
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(set, SpaceWalk(axes_, conditions, asked, drops).Run());
+  }
+  TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
+  return set;
+}
+
+Result<ConfigSet> SearchSpace::Configs(const Target& target, const Problem* problem) const {
+  Drops drops;
+  return Walk(target, problem, &drops);
 }
 
 Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Problem* problem) const {
-  TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
-  std::vector<Config> configs;
   Drops drops;
-  for (std::int64_t place = 0, end = NumPoints(); place < end; ++place) {
-    Config config = PointAt(place);
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(config, target));
-    if (dropped.empty()) {
-      configs.push_back(std::move(config));
-    } else {
-      ++drops[dropped];
-    }
+  TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, Walk(target, problem, &drops));
+  if (set.size() > max_configs_) {
+    return InvalidArgumentError(absl::StrCat("the search space has ", set.size(), " configs; at most ", max_configs_,
+                                             " are allowed: narrow it, or call MaxConfigs(", set.size(), ")"));
   }
-  if (problem != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*problem, &configs, &drops));
-  TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
-  if (static_cast<std::int64_t>(configs.size()) > max_configs_) {
-    return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ",
-                                             max_configs_, " are allowed: narrow it, or call MaxConfigs(",
-                                             configs.size(), ")"));
-  }
+  std::vector<Config> configs;
+  configs.reserve(static_cast<std::size_t>(set.size()));
+  for (std::int64_t i = 0; i < set.size(); ++i) configs.push_back(set.At(i));
   return NotEmpty(std::move(configs), target, problem, drops);
+}
+
+Status SearchSpace::Contains(const Config& config, const Target& target, const Problem* problem) const {
+  TUNEONCE_RETURN_IF_ERROR(status_);
+  const std::vector<AxisDefinition>& axes = axes_->axes;
+  std::vector<AxisValue> values;
+  for (const AxisDefinition& axis : axes) {
+    const AxisValue* value = config.Find(axis.name);
+    if (value == nullptr || axis.set.count(*value) == 0) {
+      return InvalidArgumentError(absl::StrCat("{", config.ToString(), "} is not in the search space: it has no ",
+                                               value == nullptr ? "axis '" : "such value of axis '", axis.name, "'"));
+    }
+    values.push_back(*value);
+  }
+  if (config.values().size() != axes.size()) {
+    return InvalidArgumentError(
+        absl::StrCat("{", config.ToString(), "} is not in the search space: it has other axes"));
+  }
+  const Config own(axes_, std::move(values));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, NotAmong(own, target));
+  if (!dropped.empty()) {
+    return InvalidArgumentError(absl::StrCat("{", own.ToString(), "} breaks ", dropped, " on ", target.name()));
+  }
+  return problem == nullptr ? Status() : CheckGuards(own, *problem);
 }
 
 Result<std::vector<Config>> SearchSpace::Fitting(std::vector<Config> configs, const Target& target,

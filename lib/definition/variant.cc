@@ -39,8 +39,7 @@ KernelSource WithMacros(KernelSource source, const Config& config,
   return source;
 }
 
-Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
-              std::optional<std::vector<std::string>> axes) {
+Variant OfCpp(const char* name, Condition targets, KernelSource source, std::optional<std::vector<std::string>> axes) {
   Fingerprinter identity;
   identity.Add(source.Fingerprint()).Add(std::uint64_t{axes ? 1u : 0u});
   for (const std::string& axis : axes.value_or(std::vector<std::string>())) identity.Add(axis);
@@ -107,7 +106,7 @@ Variant& Variant::Backend(std::string backend_name) {
   backend = std::move(backend_name);
   return *this;
 }
-Variant& Variant::ForTarget(TargetFilter targets) {
+Variant& Variant::ForTarget(Condition targets) {
   runs_on = std::move(targets);
   return *this;
 }

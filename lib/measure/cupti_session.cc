@@ -125,7 +125,7 @@ Result<std::shared_ptr<CuptiClaim>> CuptiClaim::Get(const CuptiApi& cupti, const
   // One per process, like CUPTI itself, so that two Runtimes share it.
   struct Current {
     Mutex mutex;
-    Condition finalized;
+    ConditionVariable finalized;
     bool claimed TUNEONCE_GUARDED_BY(mutex) = false;
     std::weak_ptr<CuptiClaim> claim TUNEONCE_GUARDED_BY(mutex);
   };

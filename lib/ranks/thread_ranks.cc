@@ -36,7 +36,7 @@ class Board {
 
  private:
   Mutex mutex_;
-  Condition changed_;
+  ConditionVariable changed_;
   std::map<std::string, std::string> held_ TUNEONCE_GUARDED_BY(mutex_);
 };
 

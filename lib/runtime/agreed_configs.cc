@@ -51,7 +51,7 @@ Status AgreedConfigs::EstimateSearch(const TuningCall& call, const KeyInStore& i
   const KernelDefinition& definition = *to_.definition;
   const Problem& problem = call.call().problem;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            definition.space().Fitting(in_store.configs, problem.target, problem));
+                            definition.space().Fitting(in_store.configs, *problem.target, problem));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(to_.api));
   contribution->cost = EstimatedSearchUs(definition, call.call(), configs.size(), device);
   if (configs.empty()) return Status();

@@ -32,7 +32,7 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   // A variant that is preferred was selected for other calls of the key, too.
   if (preferred.empty()) RefuseUnsuitableCode(planned, &job);
   job.may_compile = may_compile;
-  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), call.problem.target, {std::move(job)}, options,
+  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), *call.problem.target, {std::move(job)}, options,
                    CompilePool::Order::kByCost, &runtime.trace());
   CompiledJob compiled = *pool.Next();
   if (!compiled.artifact.ok() && planned.ends_with_callable()) return planned.alternatives.back();

@@ -43,7 +43,7 @@ Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const
 Status FallbackConfigs::CheckLaunchable(const BoundCall& bound) {
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
   BoundCall call = bound;
-  call.problem.target = device->target;
+  call.problem.target = &device->target;
   Result<const std::vector<Config>*> whole = to_.ready_keys.ConfigsOn(*device);
   if (!whole.ok()) return Status();  // A search states what is wrong with the space, and a key's failure that is.
   const SearchSpace& space = to_.definition->space();
@@ -91,7 +91,7 @@ Result<const HitTable::Entry*> FallbackConfigs::Load(const BoundCall& bound, con
                                                      const TuneLimits* limits) {
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
   BoundCall call = bound;
-  call.problem.target = device->target;
+  call.problem.target = &device->target;
   TUNEONCE_ASSIGN_OR_RETURN(Config config, Find(*device, call));
   std::shared_ptr<const LoadedKernel> loaded = LoadStored(*device, config, call, key.left_out());
   // Code of the store may assume what this call does not fulfil.

@@ -93,7 +93,7 @@ Result<const std::vector<Config>*> ReadyKeys::ConfigsOn(const DeviceState& devic
     auto found = configs_.find(&device);
     if (found != configs_.end()) return &found->second;
   }
-  // Outside of the lock, because constraints call user code. An error is not kept, because it may be transient.
+  // Outside of the lock, because conditions may call user code. An error is not kept, because it may be transient.
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition_.space().Enumerate(device.target));
   MutexLock lock(devices_mutex_);
   return &configs_.try_emplace(&device, std::move(configs)).first->second;

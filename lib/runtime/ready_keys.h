@@ -95,7 +95,7 @@ class ReadyKeys {
   bool StandsInFor(BoundCall& call, const HitTable::Entry& fallback) const {
     if (!fallback.Suits(call)) return false;
     if (fallback.is_prepared || !definition_.space().has_guards()) return true;
-    call.problem.target = fallback.kernel->target;
+    call.problem.target = &fallback.kernel->target;
     const Config* baseline = definition_.space().FittingBaseline(call.problem);
     return baseline == nullptr || fallback.kernel->config == *baseline;
   }

@@ -105,7 +105,7 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
   TUNEONCE_RETURN_IF_ERROR(request.call.CheckTables(*to_.definition, StreamView(to_.api, request.stream)));
   const SearchSpace& space = to_.definition->space();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            space.Fitting(in_store.configs, call.problem.target, call.problem));
+                            space.Fitting(in_store.configs, *call.problem.target, call.problem));
   if (only != nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> at_launch, space.BaselineFor(request.call.call().problem));

@@ -169,7 +169,7 @@ void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::functi
     budgets_ms += budget_ms > 0 ? budget_ms : std::numeric_limits<double>::infinity();
     if (!planned.ok() || first != nullptr) continue;
     first = entry.impl;
-    target = &entry.call->call().problem.target;
+    target = entry.call->call().problem.target;
   }
   if (first == nullptr || IsOver()) return;
   CompileOptions options = first->policy.search.compile;

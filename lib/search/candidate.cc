@@ -66,6 +66,24 @@ Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& d
   return candidate;
 }
 
+/// Returns OK if the target can launch the geometry, as far as that is known before compiling.
+Status CheckLimits(const Geometry& geometry, const Target& target) {
+  auto product = [](const Dim3& dim) { return dim.x * dim.y * dim.z; };
+  const struct {
+    const char* what;
+    std::int64_t needed;
+    std::int64_t limit;
+  } limits[] = {{"threads per block", product(geometry.block), target.max_threads_per_block},
+                {"blocks per cluster", product(geometry.cluster), target.max_cluster_size},
+                {"bytes of shared memory", geometry.shared_memory_bytes, target.max_shared_memory_bytes}};
+  for (const auto& [what, needed, limit] : limits) {
+    if (limit <= 0 || needed <= limit) continue;  // A limit of 0 is unknown.
+    return ResourceExhaustedError(
+        absl::StrCat("the config needs ", needed, " ", what, ", but ", target.name(), " has at most ", limit));
+  }
+  return Status();
+}
+
 /// A guess at how compile time grows: with the tile, hence with the product of the structural sizes.
 double CompileCost(const Config& config) {
   double cost = 1;
@@ -84,7 +102,8 @@ std::vector<std::uint64_t> WordsOf(const Candidate& candidate, const ParameterLa
 
 Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition, const Config& config,
                                  const BoundCall& call, bool enable_tile, VariantSet left_out) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, VariantsOf(*definition, config, call.problem.target));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants,
+                            VariantsOf(*definition, config, *call.problem.target));
   PlannedConfig planned;
   planned.config = config;
   for (const Variant* variant : variants) {
@@ -112,6 +131,22 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
     }
   }
   return planned;
+}
+
+void PruneImpossible(const Target& target, PlannedConfig* planned) {
+  std::vector<Candidate> possible;
+  for (Candidate& candidate : planned->alternatives) {
+    Status status = candidate.is_callable() ? Status() : CheckGeometry(candidate);
+    const bool is_valid = status.ok();
+    if (is_valid && !candidate.is_callable()) status = CheckLimits(candidate.geometry, target);
+    if (status.ok()) {
+      possible.push_back(std::move(candidate));
+      continue;
+    }
+    planned->failure = is_valid ? OutcomeKind::kResources : OutcomeKind::kLaunch;
+    planned->passed_over.push_back(PassedOver{candidate.variant_name(), status.message()});
+  }
+  planned->alternatives = std::move(possible);
 }
 
 CompileJob CompileJobOf(const PlannedConfig& planned) {

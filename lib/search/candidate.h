@@ -43,7 +43,8 @@ struct Candidate {
 struct PlannedConfig {
   Config config;
   std::vector<Candidate> alternatives;
-  std::vector<PassedOver> passed_over;  ///< Left out before compiling: Tile IR, if it is switched off.
+  std::vector<PassedOver> passed_over;          ///< Left out before compiling: Tile IR, if it is switched off.
+  OutcomeKind failure = OutcomeKind::kCompile;  ///< The outcome if no alternative remains.
 
   /// False if the first way is taken as it is.
   bool needs_compiling() const { return !alternatives.empty() && !alternatives.front().is_callable(); }
@@ -59,6 +60,11 @@ struct PlannedConfig {
 TUNEONCE_API Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition,
                                               const Config& config, const BoundCall& call, bool enable_tile,
                                               VariantSet left_out = {});
+
+/// Removes the ways to build the config that the target cannot launch: those with more threads per block, blocks per
+/// cluster or declared shared memory than it has, or with an invalid grid for the call. They are then passed over, and
+/// nothing is compiled for them.
+TUNEONCE_API void PruneImpossible(const Target& target, PlannedConfig* planned);
 
 /// Source and hints of every way to compile `config`, for CompilePool.
 TUNEONCE_API CompileJob CompileJobOf(const PlannedConfig& planned);

@@ -32,7 +32,7 @@ std::vector<CompileJob> CandidateGroups::JobsToCompile(std::chrono::steady_clock
   std::vector<CompileJob> jobs;
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     if (planned_[i].alternatives.empty()) {
-      Fail(i, OutcomeKind::kCompile, WhyPassedOver(planned_[i].passed_over));
+      Fail(i, planned_[i].failure, WhyPassedOver(planned_[i].passed_over));
       continue;
     }
     if (!planned_[i].needs_compiling()) {

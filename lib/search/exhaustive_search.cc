@@ -50,7 +50,7 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   ArgumentList list;
   list.definition = std::make_shared<const KernelDefinition>(std::move(definition));
-  list.call.problem.target = target;
+  list.call.problem.target = &target;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     list.call.ResetParameter(i);
     list.call.problem.dtypes[i] = arguments[i].dtype();
@@ -123,7 +123,8 @@ Result<TuningRecord> SearchDefinition(const KernelDefinition& definition, Stream
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(CallBinder(*shared).Bind(arguments.data(), arguments.size(), &call));
   TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::CheckConstantExtents(*shared, call));
-  TUNEONCE_ASSIGN_OR_RETURN(call.problem.target, CurrentTarget(stream.api()));
+  TUNEONCE_ASSIGN_OR_RETURN(const Target target, CurrentTarget(stream.api()));
+  call.problem.target = &target;
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, SearchCall(std::move(shared), stream, call, options));
   return std::move(*outcome.record);
 }
@@ -132,7 +133,7 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
                                  const BoundCall& call, const SearchOptions& options) {
   TUNEONCE_RETURN_IF_ERROR(CheckTables(*definition, call, stream));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            definition->space().Enumerate(call.problem.target, &call.problem));
+                            definition->space().Enumerate(*call.problem.target, &call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
   const SearchScope scope{definition->DimsString(call.problem.dims), configs, VariantSet(), {}};
   return SearchCall(std::move(definition), stream, call, scope, options, std::move(memory));

@@ -362,7 +362,7 @@ Verification FinalistChecks::Verified(bool has_reference) const {
 Verification DemandedVerification(const KernelDefinition& definition, const Problem& problem,
                                   const SearchOptions& options) {
   Verification demanded;
-  const bool has_reference = !options.reference.empty() || definition.space().BaselineOn(problem.target).has_value();
+  const bool has_reference = !options.reference.empty() || definition.space().BaselineOn(*problem.target).has_value();
   const bool compares = options.verify == Verify::kAgainstBaseline && has_reference;
   demanded.level = compares ? Verification::Level::kReference : Verification::Level::kMemory;
   if (!compares) return demanded;

@@ -58,7 +58,7 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   SearchPlan plan;
   plan.kernel = definition->name();
   plan.key = scope.key;
-  plan.target = call.problem.target;
+  plan.target = *call.problem.target;
   plan.fatal = scope.fatal;
   plan.baseline = scope.baseline;
   if (!plan.baseline) {
@@ -70,6 +70,7 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
     plan.planned.emplace_back();
     TUNEONCE_ASSIGN_OR_RETURN(plan.planned.back(),
                               PlanConfig(definition, config, call, environment.enable_tile, scope.left_out));
+    PruneImpossible(plan.target, &plan.planned.back());
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   plan.note = std::move(proposed.note);

@@ -234,7 +234,8 @@ TensorView TrialDescription::Tensor::View() const {
 Status DescribedTrial::BindArguments(const TrialDescription& description, const Target& target) {
   const std::size_t count = description.parameters.size();
   BoundCall& call = candidate_.call;
-  call.problem.target = target;
+  target_ = target;
+  call.problem.target = &target_;
   call.problem.dims.Reset(static_cast<int>(description.dims.size()));
   for (std::size_t i = 0; i < description.dims.size(); ++i) {
     call.problem.dims[Dim{static_cast<int>(i)}] = description.dim_values[i];

@@ -45,7 +45,7 @@ struct CompilePool::Impl {
   const Clock::time_point start = Clock::now();
   std::atomic<bool> stopped{false};  // By the destructor, or because `options.cancelled` was seen.
   mutable Mutex mutex;
-  Condition changed;
+  ConditionVariable changed;
   std::vector<std::vector<std::size_t>> groups;          // Jobs that ask for the same; the cheapest first.
   std::size_t cheap_end TUNEONCE_GUARDED_BY(mutex) = 0;  // Groups from here on...
   std::size_t dear_end TUNEONCE_GUARDED_BY(mutex) = 0;   // ... and before here are still to be started.

@@ -77,7 +77,7 @@ void AddKeyWords(const TuningKey& key, Fingerprinter* fingerprinter) {
 
 Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const std::vector<Config>& configs,
                                       const Problem& problem) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(problem.target));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(*problem.target));
   Fingerprinter fingerprinter;
   fingerprinter.Add(definition.name()).Add(definition.version()).Add(definition.parameters().size());
   for (const Parameter& parameter : definition.parameters()) AddParameter(parameter, &fingerprinter);

@@ -63,7 +63,7 @@ class ShippedTileCppTest : public ::testing::TestWithParam<const char*> {
   }
   Problem ProblemOf(const Target& target, DType dtype) const {
     Problem problem;
-    problem.target = target;
+    problem.target = &target;
     problem.dtypes.fill(dtype);
     problem.dims = Dims(definition().dims().size());
     for (int i = 0; i < static_cast<int>(definition().dims().size()); ++i) problem.dims[Dim{i}] = 128;

@@ -131,7 +131,7 @@ TEST_F(CallableTest, ARecordServesWithoutASearchAndWithoutAnArtifact) {
 }
 
 TEST_F(CallableTest, GuardsAndBucketsHoldForCallables) {
-  tactics_->space.AddGuard("only even", [work = tactics_->work](const Config& c, const Dims& dims) {
+  tactics_->space.Where("only even", [work = tactics_->work](const Config& c, const Dims& dims) {
     return c[work] == 100 || dims[Dim{0}] % 2 == 0;
   });
   KernelDefinition definition = tactics_->Definition(Counting());

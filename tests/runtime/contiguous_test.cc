@@ -60,7 +60,7 @@ TEST_F(ContiguousTest, ItIsCheckedWhateverTheKeyAndTheModeAre) {
   KernelDefinition bucketed = scale.Definition();
   bucketed.Key(KeyOf("N").NextPow2(), DTypeOf("x"));
   testing::ScaleKernel guarded;
-  guarded.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
+  guarded.space.Where("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
   DeviceBuffer x = Floats(std::vector<float>(200, 1)), y = Floats(std::vector<float>(100, 0));
   const std::int64_t n = 100, two = 2, one = 1, many = 77;
   TensorView gaps = TensorView::Strided(x.data(), DType::kFloat32, &n, &two, 1);

@@ -84,7 +84,7 @@ TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {
   // The config is decided by N: each of two keys runs code of its own.
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {64, 256});
-  space.AddGuard("by N", [=](const Config& c, const Dims& dims) { return (c[tile] == 64) == (dims[Dim{0}] < 1000); });
+  space.Where("by N", [=](const Config& c, const Dims& dims) { return (c[tile] == 64) == (dims[Dim{0}] < 1000); });
   KernelDefinition by_n("by_n");
   by_n.DimsInOrder({"N"})
       .Parameters(definition.parameters())

@@ -104,7 +104,7 @@ class HitCostTest : public testing::CpuDeviceTest {
   static std::vector<KernelDefinition> Definitions() {
     testing::ScaleKernel scale;
     KernelDefinition prepared = scale.Definition();
-    scale.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
+    scale.space.Where("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
     KernelDefinition bucketed = scale.Definition();
     bucketed.Key(KeyOf("N").NextPow2(), DTypeOf("x"));
     testing::ScaleKernel compiled;  // As a bundle's artifacts: for each config, what its code was compiled for.

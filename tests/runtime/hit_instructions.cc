@@ -122,7 +122,7 @@ class Bench {
 KernelDefinition Reduced(const KernelDefinition& from, Variant variant, const std::string& types) {
   SearchSpace space = from.space();
   Config baseline = *space.baseline();
-  space.AddConstraint("the baseline", [=](const Config& config) { return config == baseline; });
+  space.Where("the baseline", [=](const Config& config) { return config == baseline; });
   variant.runs_on = OnCpuDevice();
   if (const AxisValue* backend = baseline.Find("backend")) variant.backend = std::get<std::string>(*backend);
   std::string text = "static void nothing(const tuneonce_block&, " + types + ") {}\nTUNEONCE_CPU_KERNEL(nothing);";
@@ -232,7 +232,7 @@ Scale Bounds() {
 }
 Scale Guard() {
   Scale scale = Bucket();
-  scale.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
+  scale.space.Where("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
   return scale;
 }
 Scale ScalarKey() {

@@ -140,7 +140,7 @@ TEST_F(KeyBucketsTest, InTheBackgroundABucketIsTunedAtItsBoundAtTunePending) {
 }
 
 TEST_F(KeyBucketsTest, AGuardIsAskedForTheLaunchsOwnDimsBelowAndAboveWhatWasTuned) {
-  scale_.space.AddGuard("at most 1100", [work = scale_.work](const Config& c, const Dims& dims) {
+  scale_.space.Where("at most 1100", [work = scale_.work](const Config& c, const Dims& dims) {
     return c[work] == 100 || dims[Dim{0}] <= 1100;
   });
   TunedKernel kernel = Create(Bucketed(Nearest()));

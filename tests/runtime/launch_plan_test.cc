@@ -257,8 +257,7 @@ TEST_F(LaunchPlanTest, AGuardAndATensorThatDoNotSuitAreNamed) {
   // A bucket of N whose winner has a guard that not all of its shapes meet.
   SearchSpace space = scale_.space;
   IntAxis work = scale_.work;
-  space.AddGuard("at least 900",
-                 [=](const Config& c, const Dims& dims) { return c[work] == 100 || dims[Dim{0}] >= 900; });
+  space.Where("at least 900", [=](const Config& c, const Dims& dims) { return c[work] == 100 || dims[Dim{0}] >= 900; });
   KernelDefinition definition("guarded");
   definition.Parameters(scale_.Definition().parameters())
       .Key({KeyOf("N").NextPow2()})
@@ -271,7 +270,7 @@ TEST_F(LaunchPlanTest, AGuardAndATensorThatDoNotSuitAreNamed) {
   LaunchPlan plan = Explain(kernel, 600);
   EXPECT_EQ(plan.action, Action::kFallback);
   EXPECT_EQ(plan.reason, Reason::kGuard);
-  EXPECT_NE(plan.detail.find("guard 'at least 900' does not hold"), std::string::npos) << plan.detail;
+  EXPECT_NE(plan.detail.find("condition 'at least 900' does not hold"), std::string::npos) << plan.detail;
   EXPECT_EQ(plan.origin, Origin::kSearch) << "the selection that may not run";
   EXPECT_EQ(WorkOf(plan), 100);
   // A strided tensor: nothing suits it, and Explain is the error that a launch is.

@@ -14,7 +14,7 @@ class MissTest : public testing::TunedScaleTest {};
 
 TEST_F(MissTest, WalksTheSpaceOnceWhateverItDoes) {
   int calls = 0;
-  scale_.space.AddConstraint("counted", [&](const Config&) { return ++calls > 0; });
+  scale_.space.Where("counted", [&](const Config&) { return ++calls > 0; });
   constexpr int kOneWalk = 4 + 1;  // The configs, and the baseline before them.
   {
     TunedKernel kernel = Create(scale_.Definition());
@@ -39,7 +39,7 @@ TEST_F(MissTest, WalksTheSpaceOnceWhateverItDoes) {
 }
 
 TEST_F(MissTest, AGuardIsAskedForTheShapeAtHandThoughTheSpaceIsWalkedOnce) {
-  scale_.space.AddGuard("no tile of 256 below 1000", [tile = scale_.tile](const Config& config, const Dims& dims) {
+  scale_.space.Where("no tile of 256 below 1000", [tile = scale_.tile](const Config& config, const Dims& dims) {
     return config[tile] == 64 || dims[Dim{0}] >= 1000;
   });
   TunedKernel kernel = Create(scale_.Definition());
@@ -53,11 +53,11 @@ TEST_F(MissTest, AGuardIsAskedForTheShapeAtHandThoughTheSpaceIsWalkedOnce) {
 
 TEST_F(MissTest, AShapeThatExcludesTheBaselineHasTheNextOneOrNone) {
   // TILE=64 from 1000 on, TILE=256 below; of N=77 nothing but WORK=1.
-  scale_.space.AddGuard("by N", [tile = scale_.tile, work = scale_.work](const Config& c, const Dims& dims) {
+  scale_.space.Where("by N", [tile = scale_.tile, work = scale_.work](const Config& c, const Dims& dims) {
     std::int64_t n = dims[Dim{0}];
     return n == 77 ? c[work] == 1 : (c[tile] == 64) == (n >= 1000);
   });
-  scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
+  scale_.space.SetBaselines({{{{scale_.tile, 64}, {scale_.work, 100}}}, {{{scale_.tile, 256}, {scale_.work, 100}}}});
   TunedKernel kernel = Create(scale_.Definition());
   for (std::size_t n : {1000u, 999u, 77u}) Launch(kernel, n);
   std::vector<TuningRecord> records = *policy_.store->List();
@@ -72,10 +72,10 @@ TEST_F(MissTest, AShapeThatExcludesTheBaselineHasTheNextOneOrNone) {
 }
 
 TEST_F(MissTest, TheShapesOfABucketHaveTheFallbackThatSuitsEach) {
-  scale_.space.AddGuard("by N", [tile = scale_.tile](const Config& c, const Dims& dims) {
+  scale_.space.Where("by N", [tile = scale_.tile](const Config& c, const Dims& dims) {
     return (c[tile] == 64) == (dims[Dim{0}] % 2 == 0);
   });
-  scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
+  scale_.space.SetBaselines({{{{scale_.tile, 64}, {scale_.work, 100}}}, {{{scale_.tile, 256}, {scale_.work, 100}}}});
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
   TunedKernel kernel = Create(definition);  // Tuned at 4096: TILE=64.
@@ -89,10 +89,10 @@ TEST_F(MissTest, TheShapesOfABucketHaveTheFallbackThatSuitsEach) {
 
 TEST_F(MissTest, WhichShapeOfABucketCameFirstDoesNotDecideWhatTheOthersRun) {
   // The first baseline is for even shapes; the second suits all.
-  scale_.space.AddGuard("even N", [tile = scale_.tile](const Config& c, const Dims& dims) {
+  scale_.space.Where("even N", [tile = scale_.tile](const Config& c, const Dims& dims) {
     return c[tile] != 64 || dims[Dim{0}] % 2 == 0;
   });
-  scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
+  scale_.space.SetBaselines({{{{scale_.tile, 64}, {scale_.work, 100}}}, {{{scale_.tile, 256}, {scale_.work, 100}}}});
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
   policy_.mode = AutotunePolicy::Mode::kFallbackOnly;

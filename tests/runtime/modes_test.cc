@@ -305,10 +305,10 @@ TEST_F(ModesTest, ALaunchThatIsUnderWayWhenAnotherThreadFreezesLeavesNoKeyThatWa
 
 /// Without a compiler, and with the code of one of two baselines in the store.
 TEST_F(ModesTest, AKeyThatWaitsIsAHitAsSoonAsAFallbackIsLoadedThoughAnEarlierLaunchHadNone) {
-  scale_.space.AddGuard("even N", [tile = scale_.tile](const Config& c, const Dims& dims) {
+  scale_.space.Where("even N", [tile = scale_.tile](const Config& c, const Dims& dims) {
     return c[tile] != 64 || dims[Dim{0}] % 2 == 0;
   });
-  scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
+  scale_.space.SetBaselines({{{{scale_.tile, 64}, {scale_.work, 100}}}, {{{scale_.tile, 256}, {scale_.work, 100}}}});
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
   policy_.search.baseline_margin = 100;  // However noisy the times are, the baseline is selected.

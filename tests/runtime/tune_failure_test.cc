@@ -386,7 +386,7 @@ TEST_F(TuneFailureTest, WhereNothingIsTunedAWarmUpNeedsNoValues) {
 
 TEST_F(TuneFailureTest, AFunctionThatThrowsOnAHitIsNamed) {
   bool throws = false;
-  scale_.space.AddGuard("moody", [&](const Config& c, const Dims&) {
+  scale_.space.Where("moody", [&](const Config& c, const Dims&) {
     if (throws && c[scale_.work] == 1) throw std::runtime_error("not today");
     return true;
   });

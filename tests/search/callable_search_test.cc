@@ -414,8 +414,7 @@ TUNEONCE_CPU_KERNEL(matmul);)";
   SearchSpace space;
   Axis<std::string> backend = space.AddStringAxis("backend", {"naive", "rows", "compiled"});
   IntAxis rows = space.AddAxis("ROWS", {16, kSize});
-  space.AddConstraint("only code has blocks",
-                      [=](const Config& c) { return c[backend] == "compiled" || c[rows] == 16; });
+  space.Where("only code has blocks", [=](const Config& c) { return c[backend] == "compiled" || c[rows] == 16; });
   space.SetBaseline({{backend, "naive"}, {rows, 16}});
   auto launcher = [](const CompiledKernel& kernel) {
     return [kernel](CUstream stream, const Config&, const CallArguments& call) {

@@ -195,7 +195,7 @@ TEST(TuningKeyTest, TheFingerprintTellsSmallValuesOfAScalarApartInEveryLocale) {
         .Space(scale.space)
         .Key(KeyOf("N"))
         .Grid(Grid::Fixed(1))
-        .AddVariant(CudaCpp("a", "scale").ForTarget(nullptr).Assuming({ScalarIs("eps", eps)}));
+        .AddVariant(CudaCpp("a", "scale").ForTarget(Condition()).Assuming({ScalarIs("eps", eps)}));
     EXPECT_OK(definition.Validate());
     Problem problem{};
     problem.dims = Dims(static_cast<int>(definition.dims().size()));
@@ -228,7 +228,7 @@ TEST(TuningKeyTest, TheFingerprintCoversTheDefinitionAndNotTheListOfConfigs) {
         .Key(std::move(part))
         .Grid(Grid::Fixed(std::move(grid)))
         .VerifyWithin(tolerance)
-        .AddVariant(CudaCpp(source, "scale").ForTarget(nullptr).Assuming(std::move(assumptions)));
+        .AddVariant(CudaCpp(source, "scale").ForTarget(Condition()).Assuming(std::move(assumptions)));
     return definition;
   };
   const KernelDefinition base = define("k", "", "a", KeyOf("N"), 1, {}, {});

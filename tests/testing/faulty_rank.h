@@ -68,7 +68,7 @@ class FaultClock {
 
  private:
   Mutex mutex_;
-  Condition changed_;
+  ConditionVariable changed_;
   Clock::time_point came_ TUNEONCE_GUARDED_BY(mutex_);
   bool released_ TUNEONCE_GUARDED_BY(mutex_) = false;
 };

@@ -128,7 +128,7 @@ Result<Candidate> Compile(const Side& side, const SearchOptions& options) {
   if (options.cancelled != nullptr) compile.cancelled = options.cancelled;
   if (options.interrupted) compile.interrupted = options.interrupted;
   if (compile.cache == nullptr) compile.cache = runtime.memory_store();
-  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), side.call.problem.target,
+  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), *side.call.problem.target,
                    {CompileJobOf(side.planned)}, compile, CompilePool::Order::kAsGiven, &runtime.trace());
   std::optional<CompiledJob> compiled = pool.Next();
   if (!compiled->artifact.ok() && side.planned.ends_with_callable()) return ways.back();
@@ -231,7 +231,7 @@ Result<KernelComparison> CompareKernels(const ComparedKernel& a, const ComparedK
     TUNEONCE_RETURN_IF_ERROR(binder.Bind(arguments.data(), arguments.size(), &side->call).WithPrefix(side->name));
     TUNEONCE_RETURN_IF_ERROR(
         AssumptionChecks::CheckConstantExtents(*side->kernel.definition, side->call).WithPrefix(side->name));
-    side->call.problem.target = target;
+    side->call.problem.target = &target;
   }
   TUNEONCE_RETURN_IF_ERROR(CheckTables(*a.definition, of_a.call, stream));  // B has the same signature.
   // Two searches could select two configs of equal speed, so the same question is asked once.

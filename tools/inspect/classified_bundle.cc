@@ -30,9 +30,10 @@ using OfVariant = ClassifiedBundle::OfVariant;
 /// what the problem points at, and stays where it is.
 class ExampleProblem {
  public:
-  ExampleProblem(const KernelDefinition& definition, const Bundle::Example& example, const Target& target) {
+  ExampleProblem(const KernelDefinition& definition, const Bundle::Example& example, const Target& target)
+      : target_(target) {
     problem_.dims = Dims(static_cast<int>(definition.dims().size()));
-    problem_.target = target;
+    problem_.target = &target_;
     problem_.dtypes.fill(DType::kAny);
     problem_.values.fill(nullptr);
     const std::vector<Parameter>& parameters = definition.parameters();
@@ -59,6 +60,7 @@ class ExampleProblem {
   Problem& get() { return problem_; }
 
  private:
+  const Target target_;
   Problem problem_;
   std::array<std::int64_t, kMaxParameters> scalars_ = {};
 };
@@ -185,7 +187,7 @@ class VariantReader {
     if (!source.Check().ok()) return classifier_->Add(source.Check());
     if (source.kind == SourceKind::kTileCpp && !read_.empty()) return;
     if (!read_.insert(source.Fingerprint()).second) return;
-    Result<KernelSource> readable = ReadableSource(source, problem_.target, options_);
+    Result<KernelSource> readable = ReadableSource(source, *problem_.target, options_);
     if (!readable.ok()) return classifier_->Add(readable.status());
     classifier_->Add(EvidenceOf(*readable));
     AddAssumptions(AssumptionsInCode(*readable));

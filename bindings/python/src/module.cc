@@ -13,6 +13,7 @@
 #include "base/environment.h"
 #include "bundle_type.h"
 #include "callable_search.h"
+#include "config_set_type.h"
 #include "inspect/classified_bundle.h"
 #include "inspect/doctor.h"
 #include "inspect/shown_family.h"
@@ -96,6 +97,7 @@ PYBIND11_MODULE(_tuneonce, module) {
   AddTunedKernel(module);
   AddWarmupAll(module);
   AddCallableSearch(module);
+  AddConfigSet(module);
   AddTileIrCompile(module);
   AddReportText(module);
   module.def("_doctor_json", [] {

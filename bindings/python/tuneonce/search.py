@@ -1,8 +1,8 @@
 """exhaustive_search with the names that cuTile's users know, over anything that launches."""
+import array
 import collections.abc
 import contextlib
 import inspect
-import itertools
 import json
 import sys
 from typing import (TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple,
@@ -32,20 +32,49 @@ class Hints:
         return targets
 
 
-class SearchSpace(Sequence[Dict[str, Any]]):
-    """Every combination of the axes' values that the constraints keep, as dicts, the last axis turning fastest."""
+def _coded(values: Sequence[Any]) -> List[Any]:
+    """Returns numbers or texts for the values of an axis, which conditions can read, and else one text for each value."""
+    if all(isinstance(value, int) for value in values):
+        return [int(value) for value in values]
+    if all(isinstance(value, (int, float)) for value in values):
+        return [float(value) for value in values]
+    return list(values) if all(isinstance(value, str) for value in values) else [str(i) for i in range(len(values))]
 
-    def __init__(self, axes: Mapping[str, Sequence[Any]], constraints: Sequence[Callable[[Dict[str, Any]], bool]] = ()) -> None:
+
+class SearchSpace(Sequence[Dict[str, Any]]):
+    """The combinations of the axes' values for which all conditions hold, as dicts. The last axis changes fastest.
+
+    where: conditions. A text has the syntax of manifests and of C++: "TILE * STAGES <= 512 || STAGES == 2". It is asked as soon
+        as the axes that it names have values, so that a space of a billion combinations can be enumerated. `a / b` rounds down,
+        and a condition that divides by 0 does not hold. A function gets a config as a dict and returns whether it is kept. It is
+        asked about the configs that the texts keep.
+
+    Raises ValueError for a mistake in a condition, which it names, or if no config remains.
+    """
+
+    def __init__(self, axes: Mapping[str, Sequence[Any]],
+                 where: Sequence[Union[str, Callable[[Dict[str, Any]], bool]]] = ()) -> None:
+        if isinstance(where, str):
+            raise TypeError("where is a list of conditions: write [condition]")
         for name, values in axes.items():
             if isinstance(values, (str, bytes)) or not isinstance(values, collections.abc.Sequence) or not values:
                 raise ValueError(f"axis '{name}' needs a list of at least one value")
-        combinations = (dict(zip(axes, values)) for values in itertools.product(*axes.values()))
-        self._configs: List[Dict[str, Any]] = [c for c in combinations if all(holds(c) for holds in constraints)]
-        if not self._configs:
-            raise ValueError("the constraints leave no config")
+        from tuneonce import _tuneonce
+        codes = {name: _coded(values) for name, values in axes.items()}
+        self._values = {name: dict(zip(codes[name], values)) for name, values in axes.items()}
+        self._set = _tuneonce._ConfigSet(list(codes.items()), [each for each in where if isinstance(each, str)])
+        functions = [each for each in where if not isinstance(each, str)]
+        self._kept: Sequence[int] = range(self._set.size())
+        if functions:
+            self._kept = array.array("q", (i for i in self._kept if all(holds(self._config(i)) for holds in functions)))
+        if not self._kept:
+            raise ValueError("the conditions leave no config")
+
+    def _config(self, place: int) -> Dict[str, Any]:
+        return {name: values[code] for (name, values), code in zip(self._values.items(), self._set.values_at(place))}
 
     def __len__(self) -> int:
-        return len(self._configs)
+        return len(self._kept)
 
     @overload
     def __getitem__(self, index: int) -> Dict[str, Any]: ...
@@ -53,10 +82,11 @@ class SearchSpace(Sequence[Dict[str, Any]]):
     def __getitem__(self, index: slice) -> List[Dict[str, Any]]: ...
 
     def __getitem__(self, index: Union[int, slice]) -> Any:
-        return self._configs[index]
+        kept = self._kept[index]
+        return self._config(kept) if isinstance(kept, int) else [self._config(i) for i in kept]
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
-        return iter(self._configs)
+        return map(self._config, self._kept)
 
     def __repr__(self) -> str:
         return f"<SearchSpace of {len(self)} configs>"
