@@ -14,8 +14,8 @@
 #include "ranks/agree.h"
 #include "ranks/agreement.h"
 #include "ranks/rank_turn.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce {
 namespace {

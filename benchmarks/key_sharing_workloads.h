@@ -10,7 +10,7 @@
 
 #include "device_benchmark.h"
 #include "model.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 // The warm-ups of key_sharing.cc and key_sharing_mpi.cc.

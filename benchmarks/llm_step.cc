@@ -22,9 +22,7 @@
 #include "device_benchmark.h"
 #include "model.h"
 #include "runtime/tuned_kernel_on.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 namespace {

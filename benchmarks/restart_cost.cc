@@ -18,12 +18,9 @@
 #include "launch/parameter_block.h"
 #include "matmul_bundle.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -21,7 +21,7 @@
 #include "compile/tile_front_end.h"
 #include "compile/toolbox.h"
 #include "shared/compile_pool.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

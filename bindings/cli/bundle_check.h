@@ -10,7 +10,7 @@
 
 #include "bundle_folder.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce::cli {
 

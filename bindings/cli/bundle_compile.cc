@@ -18,7 +18,7 @@
 #include "shared/compile_pool.h"
 #include "source_arguments.h"
 #include "store/shipped_selections.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::cli {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bundle_folder.h"
-#include "tuneonce/artifact.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/artifact.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce::cli {

@@ -9,9 +9,9 @@
 
 #include "bundle/bundle_files.h"
 #include "bundle/precompiled_bundle.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/problem.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce::cli {
 

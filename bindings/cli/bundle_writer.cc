@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "output.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce::cli {
 namespace {

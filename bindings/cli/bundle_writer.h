@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bundle_folder.h"
-#include "tuneonce/artifact.h"
+#include "tuneonce/plugin/artifact.h"
 
 namespace tuneonce::cli {
 

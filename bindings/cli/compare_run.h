@@ -11,12 +11,9 @@
 
 #include "compare/kernel_comparison.h"
 #include "tune_job.h"
-#include "tuneonce/context.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/status.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce::cli {
 

@@ -6,8 +6,8 @@
 #include "definition/compiler_option.h"
 #include "output.h"
 #include "source_arguments.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -9,8 +9,7 @@
 #include "search/record_origin.h"
 #include "selections_file.h"
 #include "store/kernel_fingerprint.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/target.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "numbers.h"
 #include "output.h"
-#include "tuneonce/option_table.h"
+#include "tuneonce/plugin/option_table.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::cli {

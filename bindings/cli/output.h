@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 
 // All output of the commands is written by these functions. Texts are made Printable, because they contain text from
 // files, records and tools. CloseOutput reports a failed write.

@@ -11,7 +11,7 @@
 #include "records_explain.h"
 #include "records_store.h"
 #include "report/records_json.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "report/config_json.h"
 #include "store/kernel_fingerprint.h"
 #include "store/stored_enums.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/result.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"

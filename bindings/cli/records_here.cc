@@ -9,10 +9,8 @@
 #include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -17,8 +17,8 @@
 #include "store/default_store.h"
 #include "store/kernel_fingerprint.h"
 #include "store/record_preference.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "output.h"
 #include "report/records_json.h"
 #include "store/default_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 #ifdef TUNEONCE_WITH_REDIS
 #include "tuneonce/redis_store.h"
 #endif

@@ -12,10 +12,10 @@
 #include "base/mutex.h"
 #include "selections_file.h"
 #include "store/forwarding_store.h"
-#include "tuneonce/artifact.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/status.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "numbers.h"
-#include "tuneonce/hints.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/result.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce::cli {
 

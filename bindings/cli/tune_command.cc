@@ -14,12 +14,12 @@
 #include "store/memory_store.h"
 #include "tune_job.h"
 #include "tune_shapes.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {

@@ -17,12 +17,11 @@
 #include "search/candidate.h"
 #include "shared/compile_cached.h"
 #include "tune_shapes.h"
-#include "tuneonce/context.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce::cli {
 namespace {

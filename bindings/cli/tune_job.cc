@@ -19,9 +19,8 @@
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_inputs.h"
 #include "runtime/warmup_shape.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {

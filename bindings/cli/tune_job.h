@@ -8,8 +8,6 @@
 #include "runtime/warmup_inputs.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/target.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

@@ -14,10 +14,9 @@
 #include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
 #include "tune_shapes.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
-#include "tuneonce/progress.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

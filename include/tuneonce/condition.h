@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,15 +13,226 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/api.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/config.h"
-#include "tuneonce/problem.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/target.h"
-#include "tuneonce/term.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+class Condition;
+
+/// The names that a Term can refer to: a kernel's dims, in the order of Dim::index, and its scalar parameters.
+struct TermNames {
+  /// A scalar that the caller passes, and its index in KernelDefinition::Parameters.
+  struct Scalar {
+    std::string name;
+    DType dtype = DType::kAny;
+    int parameter = 0;
+  };
+  std::vector<std::string> dims;
+  std::vector<Scalar> scalars;
+};
+
+/// An integer expression for geometry, conditions, derived values and workspace sizes. Unlike a C++ function it can be
+/// written to a file. A term is a constant, the value of an axis, a dim or a scalar (a boolean counts as 0 or 1), a
+/// property of the device, or an operation on other terms:
+///
+///   Grid::Fixed(CeilDiv("M", tile_m) * CeilDiv("N", tile_n))
+///   Grid::Fixed(Min(NumSms() / num_ctas, CeilDiv("M", tile_m)) * occupancy)
+///
+/// Comparisons of terms make a Condition (condition.h).
+///
+/// Arithmetic is 64-bit and does not wrap. An overflow and a division by 0 have no value, and neither has a term that
+/// contains one. Launching with such a term returns InvalidArgument. Division rounds down, as in Python: -7 / 2 is -4,
+/// and a % b has the sign of b, so that a == (a / b) * b + a % b. The type has value semantics. Thread rule: call
+/// Resolve on one thread, and const functions on any thread.
+class TUNEONCE_API Term {
+ public:
+  /// Value() returns this for a term without a value.
+  static constexpr std::int64_t kNoValue = std::numeric_limits<std::int64_t>::min();
+
+  Term(std::int64_t constant) : kind_(Kind::kConstant), constant_(constant) {}        // NOLINT
+  Term(int constant) : Term(static_cast<std::int64_t>(constant)) {}                   // NOLINT
+  Term(const IntAxis& axis) : kind_(Kind::kAxis), is_explicit_(true), axis_(axis) {}  // NOLINT
+  /// Makes a term whose value is 0 or 1.
+  Term(const Axis<bool>& axis)  // NOLINT(google-explicit-constructor)
+      : kind_(Kind::kBoolAxis), is_explicit_(true), axis_(axis.index(), axis.space_id()) {}
+  /// Makes a term whose value is that of the axis. ToString prints `name` for it.
+  Term(const IntAxis& axis, std::string name) : Term(axis) { name_ = std::move(name); }
+  Term(const char* name) : kind_(Kind::kNamed), is_explicit_(true), name_(name) {}  // NOLINT: a dim, or else a scalar.
+  Term(Dim dim) : kind_(Kind::kDim), dim_(dim) {}                                   // NOLINT
+
+  friend Term operator+(Term a, Term b);
+  friend Term operator-(Term a, Term b);
+  friend Term operator*(Term a, Term b);
+  friend Term operator/(Term a, Term b);
+  friend Term operator%(Term a, Term b);
+  friend Term CeilDiv(Term a, Term b);
+  friend Term Min(Term a, Term b);
+  friend Term Max(Term a, Term b);
+
+  /// Looks up each name in the term among the dims and scalars of `names`. Errors: InvalidArgument for an unknown name,
+  /// for a Dim out of range, for a scalar that is neither an integer nor a boolean, and for a term that is a constant
+  /// below `least`.
+  Status Resolve(const TermNames& names, std::int64_t least);
+  /// Looks up each name in the term among `dim_names` alone. Errors: as for the other overload.
+  Status Resolve(const std::vector<std::string>& dim_names, std::int64_t least = 1) {
+    return Resolve(TermNames{dim_names, {}}, least);
+  }
+
+  bool IsConstant() const { return kind_ == Kind::kConstant; }
+  /// Returns whether the term depends on the config alone: it consists of constants and axes.
+  bool IsOfConfig() const;
+  /// Returns a copy of the term for one config, with a constant in place of each part that depends on the config alone.
+  Term For(const Config& config) const;
+  /// Returns an integer that divides the term's value for `config` for all values of the dims and scalars. The form of
+  /// the expression decides it: 16 for 16 * CeilDiv("M", 16). At least 1.
+  std::int64_t Divisor(const Config& config) const { return For(config).KnownDivisor(); }
+  /// Returns a lower bound of the term's value for `config`, valid for all values of the dims and scalars. It is
+  /// kNoValue if the form of the expression shows none.
+  std::int64_t LeastValue(const Config& config) const { return For(config).KnownLeast(); }
+  /// Returns whether the term depends on dims and scalars alone: it has no axis and no property of the device.
+  bool IsOfArguments() const;
+  /// Returns whether the term contains a scalar. REQUIRES: Resolve was called.
+  bool ReadsScalar() const;
+  /// Returns the term's value, or kNoValue if it has none. Does not throw. REQUIRES: Resolve was called.
+  [[gnu::always_inline]] std::int64_t Value(const Config& config, const Problem& problem) const {
+    if (__builtin_expect(kind_ > Kind::kDim, 0)) return Compute(config, problem);
+    if (kind_ == Kind::kAxis) return config[axis_];
+    return kind_ == Kind::kDim ? problem.dims[dim_] : constant_;
+  }
+  /// Returns the term's value. Errors: InvalidArgument if it has none, naming the part without a value and the reason.
+  /// REQUIRES: Resolve was called.
+  Result<std::int64_t> Evaluate(const Config& config, const Problem& problem) const;
+  /// Prints the term with values: "M=4096", "TILE_M=64", "4", "ceil_div(M=4096, TILE_M=64) * 2". REQUIRES: Resolve was
+  /// called.
+  std::string ToString(const Config& config, const Problem& problem) const;
+  /// Prints the term without values: "ceil_div(M, TILE_M) * 2".
+  std::string ToString() const;
+
+ private:
+  friend class Condition;
+  friend class ConditionParser;
+  friend class TermProgram;
+  friend struct DeviceProperty;
+  friend Term D(std::string name);
+  friend Condition operator==(Term a, Term b);
+  friend Condition operator!=(Term a, Term b);
+  friend Condition operator<(Term a, Term b);
+  friend Condition operator<=(Term a, Term b);
+  friend Condition operator>(Term a, Term b);
+  friend Condition operator>=(Term a, Term b);
+  friend Condition operator&&(Condition a, Condition b);
+  friend Condition operator||(Condition a, Condition b);
+  friend Condition operator!(Condition a);
+
+  enum class Kind : std::uint8_t {
+    kConstant,
+    kAxis,
+    kDim,  // Value() is inline for the kinds up to here.
+    kNamed,
+    kScalar,
+    kBoolAxis,
+    kAxisIs,    // 1 if the axis has Parts::value, else 0.
+    kDevice,    // The property of the target with the index `constant_`.
+    kFunction,  // A C++ function that returns a boolean.
+    kSum,       // The kinds from here on are operations.
+    kDifference,
+    kProduct,
+    kQuotient,
+    kRemainder,
+    kCeilDiv,
+    kMin,
+    kMax,
+    kEqual,  // The kinds from here on are conditions, which have the value 0 or 1.
+    kNotEqual,
+    kLess,
+    kAtMost,
+    kGreater,
+    kAtLeast,
+    kAnd,
+    kOr,
+    kNot,  // Has one operand, Parts::a.
+  };
+  /// The operands of an operation, or the contents of kAxisIs and kFunction.
+  struct Parts;
+
+  // Implementations of Divisor and LeastValue for a term without axes.
+  std::int64_t KnownDivisor() const;
+  std::int64_t KnownLeast() const;
+  /// Makes the term of an operation with the operands `a` and `b`.
+  Term(Kind kind, Term a, Term b);
+  bool IsOperation() const { return kind_ >= Kind::kSum; }
+  bool IsCondition() const { return kind_ >= Kind::kEqual || kind_ == Kind::kAxisIs || kind_ == Kind::kFunction; }
+  bool ReadsAxis() const { return kind_ == Kind::kAxis || kind_ == Kind::kBoolAxis || kind_ == Kind::kAxisIs; }
+  std::int64_t Compute(const Config& config, const Problem& problem) const;
+  std::int64_t ScalarIn(const Problem& problem) const;
+  /// Applies an operation to two numbers. Returns kNoValue and sets `*why` if the result has no value.
+  static std::int64_t Apply(Kind kind, std::int64_t a, std::int64_t b, const char** why);
+  /// Returns the quotient rounded down, or kNoValue.
+  static std::int64_t FloorDiv(std::int64_t a, std::int64_t b);
+  /// Applies a comparison or a logical operation, in three-valued logic with kNoValue as the third value.
+  static std::int64_t ApplyCondition(Kind kind, std::int64_t a, std::int64_t b);
+  Status ResolveName(const TermNames& names);
+  /// Turns names of axes in `axes` into axes, and sets the names of axes. Errors: InvalidArgument for an axis of
+  /// another space, and for a comparison with a value of another type than the axis's.
+  Status BindAxes(const AxisTable& axes);
+  Status BindLeaf(const AxisTable& axes);
+  /// Calls `function(leaf)` for each part that is not an operation, until it returns false.
+  template <typename Predicate>
+  bool AllParts(const Predicate& holds) const;
+  /// Prints the term. `leaf(term)` returns the text of a term that is not an operation.
+  template <typename Leaf>
+  std::string Text(const Leaf& leaf) const;
+  std::string LeafText() const;
+  std::string QualifiedName() const;
+  /// How tightly the term's operator binds its operands in a text.
+  int Precedence() const;
+
+  Kind kind_;
+  bool is_explicit_ = false;   // kNamed: a name that never means an axis. kAxis: an axis that was given by its handle.
+  bool is_qualified_ = false;  // Prints as dim(NAME) or axis(NAME), because NAME alone is ambiguous.
+  DType dtype_ = DType::kAny;  // kScalar: its dtype.
+  int parameter_ = 0;          // kScalar: its index.
+  std::int64_t constant_ = 0;
+  IntAxis axis_;
+  std::string name_;  // The name of an axis, a dim or a scalar.
+  Dim dim_;
+  std::shared_ptr<const Parts> parts_;
+};
+
+/// Returns the term `a + b`. It has no value if the sum does not fit 64 bits.
+TUNEONCE_API Term operator+(Term a, Term b);
+/// Returns the term `a - b`. It has no value if the difference does not fit 64 bits.
+TUNEONCE_API Term operator-(Term a, Term b);
+/// Returns the term `a * b`. It has no value if the product does not fit 64 bits.
+TUNEONCE_API Term operator*(Term a, Term b);
+/// Returns the term `a / b`, rounded down. It has no value if `b` is 0.
+TUNEONCE_API Term operator/(Term a, Term b);
+/// Returns the term `a - (a / b) * b`. It has no value if `b` is 0.
+TUNEONCE_API Term operator%(Term a, Term b);
+/// Returns the term `a / b`, rounded up. It has no value if `b` is 0.
+TUNEONCE_API Term CeilDiv(Term a, Term b);
+/// Returns a term whose value is the smaller of two terms' values.
+TUNEONCE_API Term Min(Term a, Term b);
+/// Returns a term whose value is the larger of two terms' values.
+TUNEONCE_API Term Max(Term a, Term b);
+/// Returns the term of a dim, or of a scalar if no dim has the name.
+TUNEONCE_API Term D(std::string name);
+
+/// The functions below return properties of the launch's device. Target describes them, and for the CPU device.
+TUNEONCE_API Term NumSms();              ///< Target::num_sms, at least 1. Text: device.num_sms.
+TUNEONCE_API Term Capability();          ///< Target::capability(): 90 for 9.0. Text: device.capability.
+TUNEONCE_API Term SharedMemory();        ///< Target::max_shared_memory_bytes. Text: device.shared_memory.
+TUNEONCE_API Term SharedMemoryPerSm();   ///< Target::shared_memory_per_sm. Text: device.shared_memory_per_sm.
+TUNEONCE_API Term MaxThreadsPerBlock();  ///< Target::max_threads_per_block. Text: device.max_threads_per_block.
+TUNEONCE_API Term MaxThreadsPerSm();     ///< Target::max_threads_per_sm. Text: device.max_threads_per_sm.
+TUNEONCE_API Term RegistersPerSm();      ///< Target::registers_per_sm. Text: device.registers_per_sm.
+TUNEONCE_API Term WarpSize();            ///< Target::warp_size. Text: device.warp_size.
+TUNEONCE_API Term MaxClusterSize();      ///< Target::max_cluster_size. Text: device.max_cluster_size.
+TUNEONCE_API Term L2Bytes();             ///< Target::l2_bytes. Text: device.l2_bytes.
 
 /// What a condition depends on. It decides when the condition is asked.
 struct ConditionReads {

@@ -14,16 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "tuneonce/arguments.h"
 #include "tuneonce/condition.h"
 #include "tuneonce/geometry.h"
-#include "tuneonce/hints.h"
 #include "tuneonce/kernel_source.h"
-#include "tuneonce/key.h"
 #include "tuneonce/parameters.h"
-#include "tuneonce/problem.h"
 #include "tuneonce/result.h"
 #include "tuneonce/search_space.h"
-#include "tuneonce/tolerance.h"
 
 namespace tuneonce {
 inline namespace v0 {

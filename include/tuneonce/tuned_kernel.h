@@ -18,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-#include "tuneonce/argument.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"

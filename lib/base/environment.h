@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/api.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

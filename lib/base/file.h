@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/api.h"
 #include "tuneonce/result.h"
 
 // Files and folders are accessed by POSIX calls and not by std::filesystem. torch's wheels up to at least 2.11 export

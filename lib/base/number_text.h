@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "absl/strings/charconv.h"
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

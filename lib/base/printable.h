@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/trace.h"
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,6 +1,5 @@
-#include "tuneonce/status.h"
-
 #include "absl/strings/str_cat.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

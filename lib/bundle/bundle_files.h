@@ -12,7 +12,7 @@
 
 #include "base/environment.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

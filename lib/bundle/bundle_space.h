@@ -11,10 +11,10 @@
 #include "bundle/manifest.h"
 #include "definition/family.h"
 #include "tuneonce/condition.h"
-#include "tuneonce/grid.h"
+#include "tuneonce/device.h"
+#include "tuneonce/geometry.h"
 #include "tuneonce/result.h"
 #include "tuneonce/search_space.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -11,7 +11,7 @@
 #include "bundle/bundle_files.h"
 #include "bundle/manifest.h"
 #include "definition/precompiled_code.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -1,4 +1,4 @@
-#include "tuneonce/artifact.h"
+#include "tuneonce/plugin/artifact.h"
 
 #include "base/field_codec.h"
 

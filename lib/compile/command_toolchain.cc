@@ -10,7 +10,7 @@
 #include "compile/nvrtc_source.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/toolbox.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -11,7 +11,7 @@
 #include "base/environment.h"
 #include "base/temporary_folder.h"
 #include "compile/toolbox.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {

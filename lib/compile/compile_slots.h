@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/mutex.h"
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/elf_image.h"
 #include "base/short_list.h"
-#include "tuneonce/artifact.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {

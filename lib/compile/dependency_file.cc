@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "compile/header_search.h"
 #include "compile/toolbox.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

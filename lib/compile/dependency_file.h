@@ -8,7 +8,7 @@
 
 #include "compile/command_toolchain.h"
 #include "compile/header_search.h"
-#include "tuneonce/artifact.h"
+#include "tuneonce/plugin/artifact.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -12,9 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/api.h"
 #include "tuneonce/kernel_source.h"
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -13,7 +13,7 @@
 #include "compile/command_toolchain.h"
 #include "compile/dependency_file.h"
 #include "cpu_kernel_prelude.h"  // Generated from base/cpu_kernel.h.
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

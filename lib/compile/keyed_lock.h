@@ -5,9 +5,8 @@
 #include <set>
 
 #include "base/mutex.h"
-#include "tuneonce/api.h"
-#include "tuneonce/compile_options.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

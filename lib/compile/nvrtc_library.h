@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "tuneonce/api.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "compile/nvrtc_library.h"
-#include "tuneonce/api.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

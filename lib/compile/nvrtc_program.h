@@ -7,8 +7,7 @@
 
 #include "compile/nvrtc_library.h"
 #include "compile/nvrtc_worker.h"
-#include "tuneonce/api.h"
-#include "tuneonce/compile_options.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

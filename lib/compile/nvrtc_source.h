@@ -9,10 +9,10 @@
 #include "compile/nvrtc_library.h"
 #include "compile/nvrtc_worker.h"
 #include "compile/toolbox.h"
-#include "tuneonce/artifact.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_source.h"
-#include "tuneonce/target.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -10,7 +10,7 @@
 
 #include "compile/nvrtc_library.h"
 #include "compile/toolbox.h"
-#include "tuneonce/compile_options.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

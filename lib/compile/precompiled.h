@@ -3,11 +3,10 @@
 
 #include <optional>
 
-#include "tuneonce/artifact.h"
-#include "tuneonce/hints.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/artifact.h"
 #include "tuneonce/result.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -10,7 +10,7 @@
 #include "compile/command_toolchain.h"
 #include "compile/nvrtc_library.h"
 #include "compile/toolbox.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -21,7 +21,7 @@
 #include "base/process.h"
 #include "compile/keyed_lock.h"
 #include "cuda/dynamic_library.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -7,7 +7,7 @@
 
 #include "base/environment.h"
 #include "base/temporary_folder.h"
-#include "tuneonce/compile_options.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

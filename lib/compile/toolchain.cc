@@ -1,4 +1,4 @@
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 #include <utility>
 
@@ -8,7 +8,7 @@
 #include "compile/cubin.h"
 #include "compile/precompiled.h"
 #include "definition/precompiled_code.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,6 +1,5 @@
-#include "tuneonce/context.h"
-
 #include "cuda/driver_api.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

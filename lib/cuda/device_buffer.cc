@@ -1,10 +1,9 @@
-#include "tuneonce/device_buffer.h"
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "cuda/driver_api.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

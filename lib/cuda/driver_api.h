@@ -12,7 +12,6 @@
 #include "cuda/driver_functions.h"
 #include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/status.h"
 
 namespace tuneonce {
 inline namespace v0 {

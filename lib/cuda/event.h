@@ -4,8 +4,8 @@
 #include <cuda.h>
 
 #include "cuda/driver_handle.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {

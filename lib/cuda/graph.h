@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "cuda/driver_handle.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {

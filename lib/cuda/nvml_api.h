@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "tuneonce/api.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

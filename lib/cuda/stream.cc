@@ -1,7 +1,6 @@
-#include "tuneonce/stream.h"
-
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "tuneonce/api.h"
 #include "tuneonce/config.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/result.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "definition/condition_parser.h"
 #include "definition/term_parts.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,9 +1,8 @@
-#include "tuneonce/config_set.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "definition/config_set_contents.h"
+#include "tuneonce/config.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "definition/axis_table.h"
-#include "tuneonce/config_set.h"
+#include "tuneonce/config.h"
 
 namespace tuneonce {
 inline namespace v0 {

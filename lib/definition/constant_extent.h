@@ -6,8 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "tuneonce/api.h"
-#include "tuneonce/dims.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

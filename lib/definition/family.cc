@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/families.h"
+#include "tuneonce/search_space.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tuneonce/families.h"
+#include "tuneonce/search_space.h"
 
 namespace tuneonce {
 inline namespace v0 {

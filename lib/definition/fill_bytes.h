@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/api.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

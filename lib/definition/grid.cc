@@ -1,5 +1,3 @@
-#include "tuneonce/grid.h"
-
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -7,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/short_list.h"
+#include "tuneonce/geometry.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -10,7 +10,7 @@
 #include "base/number_text.h"
 #include "definition/precompiled_code.h"
 #include "definition/source_identity.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,13 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/api.h"
-#include "tuneonce/code_assumption.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/hints.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "tuneonce/tensor_view.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -7,11 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/api.h"
 #include "tuneonce/config.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -1,5 +1,3 @@
-#include "tuneonce/target.h"
-
 #include <charconv>
 #include <system_error>
 

@@ -1,5 +1,3 @@
-#include "tuneonce/term.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -9,6 +7,7 @@
 #include "definition/axis_table.h"
 #include "definition/scalar_value.h"
 #include "definition/term_parts.h"
+#include "tuneonce/condition.h"
 
 namespace tuneonce {
 inline namespace v0 {

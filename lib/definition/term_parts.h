@@ -2,7 +2,6 @@
 #define TUNEONCE_LIB_DEFINITION_TERM_PARTS_H_
 
 #include "tuneonce/condition.h"
-#include "tuneonce/term.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,6 +1,6 @@
-#include "tuneonce/tolerance.h"
-
 #include <cmath>
+
+#include "tuneonce/parameters.h"
 
 namespace tuneonce {
 inline namespace v0 {

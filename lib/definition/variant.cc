@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "definition/compiler_option.h"
 #include "definition/source_identity.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/argument.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
 

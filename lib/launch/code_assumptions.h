@@ -6,8 +6,8 @@
 
 #include "launch/assumption.h"
 #include "launch/parameter_block.h"
-#include "tuneonce/code_assumption.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/artifact.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,9 +8,9 @@
 
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/geometry.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "launch/parameter_block.h"
-#include "tuneonce/code_assumption.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/artifact.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -4,9 +4,9 @@
 #include <cuda.h>
 
 #include "cuda/driver_api.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/parameters.h"
 #include "tuneonce/result.h"
-#include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
 inline namespace v0 {

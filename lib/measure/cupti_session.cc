@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "cuda/driver_api.h"
-#include "tuneonce/context.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

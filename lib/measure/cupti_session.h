@@ -8,8 +8,8 @@
 #include "base/environment.h"
 #include "cuda/cupti_api.h"
 #include "cuda/driver_api.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,7 +5,7 @@
 #include "cuda/event.h"
 #include "measure/cupti_session.h"
 #include "measure/event_timer.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

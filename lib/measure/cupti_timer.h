@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "measure/cupti_session.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

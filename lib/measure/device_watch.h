@@ -7,9 +7,9 @@
 
 #include "base/environment.h"
 #include "cuda/nvml_api.h"
-#include "tuneonce/api.h"
 #include "tuneonce/device.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

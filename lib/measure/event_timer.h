@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,7 +5,7 @@
 
 #include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "tuneonce/api.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -13,7 +13,7 @@
 #include "definition/scalar_value.h"
 #include "launch/launch.h"
 #include "measure/compare_element.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "cuda/library.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/device.h"
+#include "tuneonce/parameters.h"
 #include "tuneonce/result.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/tensor_view.h"
-#include "tuneonce/tolerance.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,8 +8,8 @@
 
 #include "ranks/agreement.h"
 #include "ranks/rank_beat.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/rank_group.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "ranks/rank_messages.h"
-#include "tuneonce/api.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/rank_group.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/rank_group.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

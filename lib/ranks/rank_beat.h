@@ -7,7 +7,7 @@
 
 #include "ranks/agreement.h"
 #include "ranks/rank_watch.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

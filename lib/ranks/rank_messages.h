@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/api.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -9,9 +9,9 @@
 #include "search/candidate.h"
 #include "search/search_cost.h"
 #include "tuneonce/device.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -11,14 +11,11 @@
 #include "runtime/counter_fields.h"
 #include "shared/shape_log.h"
 #include "tuneonce/c.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/option_table.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/option_table.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 
 struct tuneonce_policy {

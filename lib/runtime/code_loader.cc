@@ -9,8 +9,8 @@
 #include "search/candidate.h"
 #include "shared/compile_cached.h"
 #include "shared/compile_pool.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {

@@ -9,7 +9,7 @@
 #include "base/callback.h"
 #include "base/environment.h"
 #include "base/span.h"
-#include "tuneonce/autotune_observer.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {

@@ -8,7 +8,7 @@
 #include "launch/parameter_block.h"
 #include "runtime/key_in_store.h"
 #include "search/candidate.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {

@@ -10,8 +10,8 @@
 #include "runtime/launch_key.h"
 #include "runtime/ready_keys.h"
 #include "runtime/tuning_call.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -1,4 +1,4 @@
-#include "tuneonce/option_table.h"
+#include "tuneonce/plugin/option_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/number_text.h"
 #include "base/short_list.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

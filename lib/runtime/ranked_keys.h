@@ -19,7 +19,7 @@
 #include "runtime/config_provider.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce {
 inline namespace v0 {

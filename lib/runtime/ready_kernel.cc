@@ -6,8 +6,7 @@
 #include "definition/term_program.h"
 #include "launch/launch_words.h"
 #include "runtime/context_status.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -18,7 +18,7 @@
 #include "launch/tensor_map_cache.h"
 #include "runtime/verified_extents.h"
 #include "search/candidate.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/search_space.h"
 

@@ -21,8 +21,8 @@
 #include "runtime/selections.h"
 #include "search/candidate.h"
 #include "tuneonce/device.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

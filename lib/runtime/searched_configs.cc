@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/span.h"
-#include "tuneonce/autotune_observer.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {

@@ -8,7 +8,7 @@
 
 #include "base/mutex.h"
 #include "runtime/launch_key.h"
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -15,10 +15,10 @@
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/shipped_selections.h"
-#include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {

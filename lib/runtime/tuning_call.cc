@@ -5,7 +5,7 @@
 
 #include "definition/fill_bytes.h"
 #include "search/table_check.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,7 +8,7 @@
 
 #include "search/extent_classes.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

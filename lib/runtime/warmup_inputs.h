@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "launch/device_table.h"
-#include "tuneonce/argument.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
 

@@ -11,7 +11,6 @@
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -14,9 +14,9 @@
 #include "launch/parameter_block.h"
 #include "launch/variant_set.h"
 #include "shared/compile_pool.h"
-#include "tuneonce/artifact.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "search/candidate.h"
-#include "tuneonce/trial.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -1,5 +1,3 @@
-#include "tuneonce/compiled_kernel.h"
-
 #include <utility>
 
 #include "cuda/driver_api.h"
@@ -8,6 +6,7 @@
 #include "search/candidate.h"
 #include "shared/compile_pool.h"
 #include "tuneonce/device.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {

@@ -14,9 +14,9 @@
 #include "search/search_plan.h"
 #include "search/search_runner.h"
 #include "search/table_check.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -14,9 +14,9 @@
 #include "search/extent_classes.h"
 #include "search/trial_memory.h"
 #include "search/varied_call.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/span.h"
 #include "search/candidate.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -16,9 +16,9 @@
 #include "search/candidate_runner.h"
 #include "search/output_check.h"
 #include "search/trial_timer.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
-#include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -10,8 +10,7 @@
 
 #include "measure/verify.h"
 #include "search/trial_tensors.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -17,9 +17,9 @@
 #include "search/search_call.h"
 #include "shared/compile_pool.h"
 #include "shared/log.h"
-#include "tuneonce/progress.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 inline namespace v0 {

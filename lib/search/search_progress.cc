@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/printable.h"
-#include "tuneonce/progress.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 inline namespace v0 {

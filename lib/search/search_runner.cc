@@ -13,7 +13,6 @@
 #include "measure/event_timer.h"
 #include "search/trial_description.h"
 #include "search/trial_worker.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 #include "worker/worker_process.h"

@@ -12,10 +12,9 @@
 #include "search/in_process_runner.h"
 #include "search/isolated_runner.h"
 #include "search/search_call.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {

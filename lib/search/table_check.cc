@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/driver_api.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/driver_api.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

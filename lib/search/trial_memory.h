@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "measure/verify.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

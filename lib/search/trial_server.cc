@@ -16,10 +16,8 @@
 #include "search/trial_description.h"
 #include "search/trial_memory.h"
 #include "search/trial_messages.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,8 +1,7 @@
 #ifndef TUNEONCE_LIB_SEARCH_TRIAL_SERVER_H_
 #define TUNEONCE_LIB_SEARCH_TRIAL_SERVER_H_
 
-#include "tuneonce/api.h"
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 #include "worker/channel.h"
 
 namespace tuneonce {

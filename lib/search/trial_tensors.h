@@ -13,7 +13,7 @@
 #include "measure/verify.h"
 #include "search/input_copies.h"
 #include "search/trial_memory.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

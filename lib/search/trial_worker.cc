@@ -12,7 +12,7 @@
 #include "base/span.h"
 #include "compile/toolbox.h"
 #include "cuda/driver_api.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/autotune_policy.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -15,10 +15,9 @@
 #include "search/trial_description.h"
 #include "search/trial_messages.h"
 #include "search/trial_tensors.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/tensor_view.h"
 #include "worker/channel.h"
 #include "worker/idle_workers.h"
 

@@ -12,7 +12,7 @@
 #include "definition/fill_bytes.h"
 #include "definition/scalar_value.h"
 #include "search/trial_memory.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

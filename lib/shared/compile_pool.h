@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "compile/compile_slots.h"
-#include "tuneonce/compile_options.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {

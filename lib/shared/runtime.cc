@@ -16,9 +16,9 @@
 #include "store/default_store.h"
 #include "store/memory_store.h"
 #include "tuneonce/device.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/timer.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/timer.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "worker/idle_workers.h"
 
 namespace tuneonce {

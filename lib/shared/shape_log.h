@@ -15,7 +15,6 @@
 
 #include "base/mutex.h"
 #include "tuneonce/result.h"
-#include "tuneonce/status.h"
 
 namespace tuneonce {
 inline namespace v0 {

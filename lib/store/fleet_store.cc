@@ -11,7 +11,7 @@
 #include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
 #include "store/record_preference.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

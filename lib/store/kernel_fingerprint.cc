@@ -7,7 +7,7 @@
 #include "base/number_text.h"
 #include "definition/source_identity.h"
 #include "launch/launch_words.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

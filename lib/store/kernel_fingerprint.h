@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 

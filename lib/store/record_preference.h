@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_LIB_STORE_RECORD_PREFERENCE_H_
 #define TUNEONCE_LIB_STORE_RECORD_PREFERENCE_H_
 
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -1,4 +1,4 @@
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 #include <iterator>
 #include <set>

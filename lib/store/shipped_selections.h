@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "store/forwarding_store.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 

@@ -9,8 +9,8 @@
 #include "store/checksummed_artifact.h"
 #include "store/kernel_fingerprint.h"
 #include "store/sqlite.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

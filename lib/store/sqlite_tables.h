@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "store/sqlite_connection.h"
-#include "tuneonce/artifact.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

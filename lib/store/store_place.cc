@@ -12,8 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

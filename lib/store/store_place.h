@@ -5,10 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "tuneonce/compile_options.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
-#include "tuneonce/status.h"
 
 namespace tuneonce {
 inline namespace v0 {

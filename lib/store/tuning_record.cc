@@ -7,7 +7,7 @@
 #include "base/field_codec.h"
 #include "store/record_fields.h"
 #include "store/stored_enums.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -9,9 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tuneonce/api.h"
-#include "tuneonce/code_assumption.h"
-#include "tuneonce/hints.h"
+#include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/artifact.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

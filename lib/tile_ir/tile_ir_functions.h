@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tile_ir/tile_ir_file.h"
-#include "tuneonce/hints.h"
+#include "tuneonce/kernel_source.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,5 +1,3 @@
-#include "tuneonce/status.h"
-
 #include <gtest/gtest.h>
 
 #include "base/callback.h"

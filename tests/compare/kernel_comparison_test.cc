@@ -8,9 +8,9 @@
 #include "launch/assumption.h"
 #include "testing/device_test.h"
 #include "testing/work_timer.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
 
 namespace tuneonce {
 namespace {

@@ -12,7 +12,7 @@
 #include "testing/targets.h"
 #include "testing/tools.h"
 #include "testing/watched_toolchain.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

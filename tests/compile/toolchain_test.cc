@@ -1,4 +1,4 @@
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 #include "base/environment.h"
 #include "base/file.h"
@@ -8,7 +8,7 @@
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {

@@ -11,10 +11,7 @@
 #include "testing/device_test.h"
 #include "testing/fault_injection.h"
 #include "testing/tools.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 namespace {

@@ -1,11 +1,10 @@
-#include "tuneonce/config_set.h"
-
 #include <algorithm>
 #include <random>
 #include <set>
 
 #include "testing/device_test.h"
 #include "testing/public_spaces.h"
+#include "tuneonce/config.h"
 #include "tuneonce/search_space.h"
 
 namespace tuneonce {

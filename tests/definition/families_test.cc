@@ -1,5 +1,3 @@
-#include "tuneonce/families.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +7,10 @@
 
 #include "definition/family.h"
 #include "testing/device_test.h"
-#include "tuneonce/grid.h"
-#include "tuneonce/hints.h"
+#include "tuneonce/geometry.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/kernel_source.h"
+#include "tuneonce/search_space.h"
 
 namespace tuneonce {
 namespace {

@@ -1,5 +1,3 @@
-#include "tuneonce/grid.h"
-
 #include <limits>
 
 #include "testing/device_test.h"

@@ -1,7 +1,7 @@
 #include "tuneonce/kernel_definition.h"
 
 #include "testing/device_test.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "testing/device_test.h"
 #include "tuneonce/geometry.h"
-#include "tuneonce/grid.h"
 
 namespace tuneonce {
 namespace {

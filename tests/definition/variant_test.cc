@@ -9,8 +9,8 @@
 #include "definition/source_identity.h"
 #include "testing/expect_status.h"
 #include "testing/targets.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {

@@ -13,8 +13,8 @@
 #include "search/trial_messages.h"
 #include "testing/record_changes.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "worker/channel.h"
 
 namespace tuneonce {

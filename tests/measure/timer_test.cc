@@ -1,5 +1,5 @@
 // Both timers: events on the CPU device, CUPTI as a script (the CPU device has none).
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 #include <cstring>
 #include <map>
@@ -11,8 +11,8 @@
 #include "measure/event_timer.h"
 #include "testing/device_test.h"
 #include "testing/fault_injection.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 namespace {

@@ -25,10 +25,10 @@
 #include "testing/runtimes.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

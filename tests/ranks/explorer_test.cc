@@ -16,7 +16,7 @@
 
 #include "ranks/agreement.h"
 #include "testing/in_child.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {

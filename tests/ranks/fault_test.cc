@@ -13,7 +13,7 @@
 #include "testing/expect_status.h"
 #include "testing/faulty_rank.h"
 #include "testing/rank_threads.h"
-#include "tuneonce/progress.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce::testing {
 namespace {

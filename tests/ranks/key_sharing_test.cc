@@ -24,7 +24,7 @@
 #include "testing/rank_threads.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce::testing {
 namespace {

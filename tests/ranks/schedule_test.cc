@@ -19,7 +19,7 @@
 #include "ranks/agreement.h"
 #include "ranks/rank_turn.h"
 #include "testing/faulty_rank.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce::testing {
 namespace {

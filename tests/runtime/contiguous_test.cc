@@ -1,10 +1,10 @@
 // A kernel that takes a bare pointer computes on contiguous memory; what it is not given such is refused.
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/search_options.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

@@ -6,8 +6,8 @@
 
 #include "cuda/graph.h"
 #include "testing/tuned_scale_test.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

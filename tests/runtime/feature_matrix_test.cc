@@ -10,7 +10,7 @@
 #include "runtime/feature_matrix/case.h"
 #include "runtime/feature_matrix/matrix_test.h"
 #include "runtime/feature_matrix/oracle.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

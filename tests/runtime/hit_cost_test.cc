@@ -19,7 +19,6 @@
 #include "testing/device_test.h"
 #include "testing/scale_tactics.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace {

@@ -15,10 +15,7 @@
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

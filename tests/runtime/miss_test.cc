@@ -1,8 +1,8 @@
 // What a miss costs and makes: how often it walks the space, and that a launch and a warm-up of a key make the same.
 #include "store/memory_store.h"
 #include "testing/tuned_scale_test.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

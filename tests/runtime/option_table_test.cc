@@ -1,5 +1,5 @@
 // The table of options: its values, its texts, that no member is missing, and what is generated from it.
-#include "tuneonce/option_table.h"
+#include "tuneonce/plugin/option_table.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -12,11 +12,8 @@
 #include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/work_timer.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -15,10 +15,8 @@
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/watched_toolchain.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

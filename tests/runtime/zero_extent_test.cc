@@ -1,7 +1,7 @@
 // A launch with nothing to do: it succeeds, and nothing else happens.
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

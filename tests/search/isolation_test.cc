@@ -26,9 +26,9 @@
 #include "testing/tools.h"
 #include "testing/work_timer.h"
 #include "tuneonce/autotune_policy.h"
-#include "tuneonce/context.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -2,7 +2,7 @@
 
 #include "testing/device_test.h"
 #include "testing/fault_injection.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -26,8 +26,8 @@
 #include "testing/in_child.h"
 #include "testing/record_changes.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

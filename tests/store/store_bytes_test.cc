@@ -9,7 +9,7 @@
 #include "store/shipped_selections.h"
 #include "store/sqlite_store_fixture.h"
 #include "testing/in_child.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

@@ -10,7 +10,7 @@
 #include "store/sqlite_store_fixture.h"
 #include "store/store_place.h"
 #include "testing/in_child.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

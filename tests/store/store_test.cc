@@ -6,8 +6,8 @@
 #include "testing/comma_locale.h"
 #include "testing/device_test.h"
 #include "testing/record_changes.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

@@ -22,7 +22,7 @@
 #include "testing/expect_status.h"
 #include "testing/formulas.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 // The shipped bundles against what they should compute.

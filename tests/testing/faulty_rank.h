@@ -12,8 +12,8 @@
 
 #include "base/encoding.h"
 #include "base/mutex.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce::testing {
 

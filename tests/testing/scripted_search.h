@@ -19,10 +19,10 @@
 
 #include "search/candidate.h"
 #include "search/candidate_runner.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/search_space.h"
-#include "tuneonce/toolchain.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {

@@ -9,12 +9,12 @@
 
 #include "compare/speedup.h"
 #include "launch/variant_set.h"
-#include "tuneonce/argument.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/config.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

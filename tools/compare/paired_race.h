@@ -8,8 +8,8 @@
 #include "base/mutex.h"
 #include "search/candidate.h"
 #include "search/candidate_runner.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/result.h"
-#include "tuneonce/search_options.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -17,7 +17,7 @@
 #include "inspect/classification.h"
 #include "launch/code_assumptions.h"
 #include "measure/roofline.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

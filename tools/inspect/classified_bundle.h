@@ -11,7 +11,7 @@
 #include "inspect/classification.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -11,7 +11,7 @@
 #include "report/records_json.h"
 #include "store/record_fields.h"
 #include "store/stored_enums.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

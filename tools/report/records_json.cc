@@ -14,7 +14,7 @@
 #include "store/checksummed_artifact.h"
 #include "store/record_fields.h"
 #include "store/stored_enums.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/report.h"
 
 namespace tuneonce {

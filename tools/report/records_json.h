@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "store/record_fields.h"
-#include "tuneonce/artifact.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/report.h"
 #include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"

@@ -14,8 +14,8 @@
 #include "base/short_list.h"
 #include "report/records_json.h"
 #include "store/default_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

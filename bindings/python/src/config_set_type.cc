@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "python_status.h"
-#include "tuneonce/config_set.h"
+#include "tuneonce/config.h"
 #include "tuneonce/search_space.h"
 
 namespace tuneonce::python {

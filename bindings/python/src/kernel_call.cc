@@ -10,9 +10,7 @@
 #include "python_status.h"
 #include "runtime/tuned_kernel_on.h"
 #include "scalar_reader.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce::python {
 

@@ -13,9 +13,7 @@
 #include "base/mutex.h"
 #include "cuda/driver_api.h"
 #include "tensor_reader.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce::python {

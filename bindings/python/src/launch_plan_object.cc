@@ -7,7 +7,7 @@
 
 #include "result_object.h"
 #include "strict_value.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::python {

@@ -25,10 +25,10 @@
 #include "strict_value.h"
 #include "tile_ir_compile.h"
 #include "tuned_kernel_type.h"
-#include "tuneonce/grid.h"
+#include "tuneonce/geometry.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 #include "warmup_all.h"
 
 namespace tuneonce::python {

@@ -14,7 +14,7 @@
 #include "python_status.h"
 #include "store_argument.h"
 #include "strict_value.h"
-#include "tuneonce/option_table.h"
+#include "tuneonce/plugin/option_table.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::python {

@@ -8,8 +8,7 @@
 
 #include "python_observer.h"
 #include "tuneonce/autotune_policy.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce::python {
 

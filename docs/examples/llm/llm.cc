@@ -19,7 +19,6 @@
 #include "cuda/graph.h"
 #include "model.h"
 #include "reference.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 

@@ -7,7 +7,7 @@
 #include "testing/expect_status.h"
 #include "testing/runtimes.h"
 #include "testing/work_timer.h"
-#include "tuneonce/artifact.h"
+#include "tuneonce/plugin/artifact.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::testing {

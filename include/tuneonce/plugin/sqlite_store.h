@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_SQLITE_STORE_H_
-#define TUNEONCE_SQLITE_STORE_H_
+#ifndef TUNEONCE_PLUGIN_SQLITE_STORE_H_
+#define TUNEONCE_PLUGIN_SQLITE_STORE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -96,4 +96,4 @@ class TUNEONCE_API SqliteStore final : public RecordStore {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_SQLITE_STORE_H_
+#endif  // TUNEONCE_PLUGIN_SQLITE_STORE_H_

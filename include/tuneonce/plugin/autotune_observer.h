@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_AUTOTUNE_OBSERVER_H_
-#define TUNEONCE_AUTOTUNE_OBSERVER_H_
+#ifndef TUNEONCE_PLUGIN_AUTOTUNE_OBSERVER_H_
+#define TUNEONCE_PLUGIN_AUTOTUNE_OBSERVER_H_
 
 #include <string>
 
@@ -43,4 +43,4 @@ class TUNEONCE_API AutotuneObserver {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_AUTOTUNE_OBSERVER_H_
+#endif  // TUNEONCE_PLUGIN_AUTOTUNE_OBSERVER_H_

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_RANK_GROUP_H_
-#define TUNEONCE_RANK_GROUP_H_
+#ifndef TUNEONCE_PLUGIN_RANK_GROUP_H_
+#define TUNEONCE_PLUGIN_RANK_GROUP_H_
 
 #include <memory>
 #include <optional>
@@ -93,4 +93,4 @@ TUNEONCE_API std::vector<std::shared_ptr<RankGroup>> MakeThreadRanks(int size);
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_RANK_GROUP_H_
+#endif  // TUNEONCE_PLUGIN_RANK_GROUP_H_

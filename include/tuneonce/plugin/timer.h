@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_TIMER_H_
-#define TUNEONCE_TIMER_H_
+#ifndef TUNEONCE_PLUGIN_TIMER_H_
+#define TUNEONCE_PLUGIN_TIMER_H_
 
 #include <cstdint>
 #include <functional>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -84,4 +84,4 @@ TUNEONCE_API std::unique_ptr<Timer> MakeEventTimer();
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_TIMER_H_
+#endif  // TUNEONCE_PLUGIN_TIMER_H_

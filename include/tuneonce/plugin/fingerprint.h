@@ -1,12 +1,12 @@
-#ifndef TUNEONCE_FINGERPRINT_H_
-#define TUNEONCE_FINGERPRINT_H_
+#ifndef TUNEONCE_PLUGIN_FINGERPRINT_H_
+#define TUNEONCE_PLUGIN_FINGERPRINT_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -54,4 +54,4 @@ class TUNEONCE_API Fingerprinter {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_FINGERPRINT_H_
+#endif  // TUNEONCE_PLUGIN_FINGERPRINT_H_

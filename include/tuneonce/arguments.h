@@ -1,16 +1,19 @@
-#ifndef TUNEONCE_TENSOR_VIEW_H_
-#define TUNEONCE_TENSOR_VIEW_H_
+#ifndef TUNEONCE_ARGUMENTS_H_
+#define TUNEONCE_ARGUMENTS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
-#include "tuneonce/api.h"
-#include "tuneonce/status.h"
+#include "tuneonce/device.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -150,7 +153,130 @@ void ForEachStretch(const TensorView& tensor, const Run& run) {
   }
 }
 
+/// Returns the dtype with which a scalar of the C++ type `T` is passed to a kernel.
+template <typename T>
+constexpr DType ScalarDType() {
+  static_assert(std::is_arithmetic_v<T>, "a kernel's scalar is an int, float or bool");
+  static_assert(sizeof(T) <= 8, "a kernel's scalar has at most 8 bytes");
+  if constexpr (std::is_same_v<T, bool>) return DType::kBool;
+  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64;
+  constexpr bool kSigned = std::is_signed_v<T>;
+  if constexpr (sizeof(T) == 1) return kSigned ? DType::kInt8 : DType::kUInt8;
+  if constexpr (sizeof(T) == 2) return kSigned ? DType::kInt16 : DType::kUInt16;
+  if constexpr (sizeof(T) == 4) return kSigned ? DType::kInt32 : DType::kUInt32;
+  return kSigned ? DType::kInt64 : DType::kUInt64;
+}
+
+/// A reference to one argument that the caller passes to Launch: a TensorView, a PointerTable or a scalar.
+/// TunedKernel::Launch makes it on the stack. A launch compares kind() with the declared kind, and returns
+/// InvalidArgument for an argument of another type. REQUIRES: the referenced value outlives the call.
+class Argument {
+ public:
+  /// The value of kind() for a TensorView. For a scalar, kind() is its DType as a number.
+  static constexpr std::uint32_t kTensor = 0x100;
+  static constexpr std::uint32_t kTable = kTensor | 0x200;
+
+  Argument(const TensorView& tensor) : kind_(kTensor), value_(&tensor) {}  // NOLINT(google-explicit-constructor)
+  Argument(const PointerTable& table) : kind_(kTable), value_(&table) {}   // NOLINT(google-explicit-constructor)
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
+  Argument(const T& scalar)  // NOLINT(google-explicit-constructor)
+      : kind_(static_cast<std::uint32_t>(ScalarDType<T>())), value_(&scalar) {}
+
+  /// Makes a reference to a scalar whose dtype is known at run time only. `value` points to DTypeBytes(dtype) bytes.
+  static Argument Scalar(DType dtype, const void* value) { return Argument(static_cast<std::uint32_t>(dtype), value); }
+
+  std::uint32_t kind() const { return kind_; }
+  bool is_tensor() const { return (kind_ & kTensor) != 0; }
+  bool is_table() const { return kind_ == kTable; }
+  /// Returns the TensorView, or the member `view` of a PointerTable. REQUIRES: is_tensor().
+  const TensorView& tensor() const { return *static_cast<const TensorView*>(value_); }
+  /// Returns the pointer table. REQUIRES: is_table().
+  const PointerTable& table() const { return *static_cast<const PointerTable*>(value_); }
+  /// Returns the address of the TensorView, of the PointerTable, or of the scalar's DTypeBytes(dtype()) bytes.
+  const void* value() const { return value_; }
+  DType dtype() const { return is_tensor() ? tensor().dtype : static_cast<DType>(kind_); }
+
+ private:
+  Argument(std::uint32_t kind, const void* value) : kind_(kind), value_(value) {}
+
+  std::uint32_t kind_;
+  const void* value_;
+};
+
+/// Maximum number of named dims of a kernel. KernelDefinition::Validate returns InvalidArgument for more.
+inline constexpr int kMaxDims = 12;
+
+/// A typed handle of one named dim: `dims[M]` is an array index. The n-th name that appears in the shapes of the
+/// kernel's parameters (or in KernelDefinition::DimsInOrder) is Dim{n}: `constexpr Dim M{0}, N{1};`.
+struct Dim {
+  int index = 0;
+};
+
+/// The values of a kernel's named dims in one launch, in the order of KernelDefinition::dims. It allocates no memory,
+/// because each launch makes one. REQUIRES: a Dim that is used as an index is less than count().
+class Dims {
+ public:
+  Dims() = default;
+  explicit Dims(int count) { Reset(count); }
+
+  /// Sets the number of dims and leaves their values uninitialized, because the hot path assigns each of them.
+  void SetCount(int count) { count_ = count; }
+  /// Sets the number of dims and all values to 0.
+  void Reset(int count) {
+    count_ = count;
+    for (int i = 0; i < count; ++i) values_[static_cast<std::size_t>(i)] = 0;
+  }
+
+  int count() const { return count_; }
+  const std::int64_t& operator[](Dim dim) const { return values_[static_cast<std::size_t>(dim.index)]; }
+  std::int64_t& operator[](Dim dim) { return values_[static_cast<std::size_t>(dim.index)]; }
+
+  friend bool operator==(const Dims& a, const Dims& b) {
+    return a.count_ == b.count_ && std::equal(a.values_.begin(), a.values_.begin() + a.count_, b.values_.begin());
+  }
+
+ private:
+  int count_ = 0;
+  std::array<std::int64_t, kMaxDims> values_;  // The first count_ are set.
+};
+
+/// Maximum number of parameters of a kernel. KernelDefinition::Validate returns InvalidArgument for more.
+inline constexpr int kMaxParameters = 128;
+
+/// What the functions of a definition receive together with the config: values of dims and scalars, the arguments'
+/// dtypes, and the target. It points into the caller's arguments, so it is valid during the call that it is passed to.
+struct TUNEONCE_API Problem {
+  Dims dims;
+  /// The device that the call is for. It outlives the problem. By default, a target whose limits are unknown.
+  const Target* target = &kUnknownTarget;
+  /// The dtype of each parameter, in the order of KernelDefinition::Parameters. It is kAny for a parameter that is not
+  /// a tensor or scalar. Only as many entries are set as the kernel has parameters.
+  std::array<DType, kMaxParameters> dtypes;
+  /// A pointer to the TensorView or the scalar's bytes of each parameter. It is null for a parameter that the caller
+  /// does not pass, and for a scalar that must not be read. If a function's result serves all launches of a key, these
+  /// are the scalars that the key does not contain.
+  std::array<const void*, kMaxParameters> values;
+
+  /// Returns the value of a dim.
+  std::int64_t operator[](Dim dim) const { return dims[dim]; }
+  /// Returns the dtype of a parameter by its index.
+  DType dtype(int parameter) const { return dtypes[static_cast<std::size_t>(parameter)]; }
+  /// Returns a scalar that the caller passed. `parameter` is its index in KernelDefinition::Parameters, and `T` must be
+  /// exactly its C++ type. A function that asks for another type, for a parameter that is not a scalar, or for a scalar
+  /// that must not be read here, ends with an exception that becomes an error naming the function. A source function
+  /// may read only scalars that are part of the key (ValueOf).
+  template <typename T>
+  T scalar(int parameter) const {
+    T value;
+    std::memcpy(&value, FindScalar(parameter, ScalarDType<T>()), sizeof(value));
+    return value;
+  }
+
+ private:
+  const void* FindScalar(int parameter, DType dtype) const;
+};
+
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_TENSOR_VIEW_H_
+#endif  // TUNEONCE_ARGUMENTS_H_

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_RECORD_STORE_H_
-#define TUNEONCE_RECORD_STORE_H_
+#ifndef TUNEONCE_PLUGIN_RECORD_STORE_H_
+#define TUNEONCE_PLUGIN_RECORD_STORE_H_
 
 #include <cstdint>
 #include <functional>
@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tuneonce/artifact.h"
-#include "tuneonce/compile_options.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
@@ -171,4 +171,4 @@ TUNEONCE_API std::shared_ptr<RecordStore> MakeMemoryStore(std::int64_t max_artif
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_RECORD_STORE_H_
+#endif  // TUNEONCE_PLUGIN_RECORD_STORE_H_

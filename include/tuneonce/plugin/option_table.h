@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_OPTION_TABLE_H_
-#define TUNEONCE_OPTION_TABLE_H_
+#ifndef TUNEONCE_PLUGIN_OPTION_TABLE_H_
+#define TUNEONCE_PLUGIN_OPTION_TABLE_H_
 
 #include <cstdint>
 #include <string>
@@ -7,9 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "tuneonce/api.h"
 #include "tuneonce/autotune_policy.h"
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -60,4 +59,4 @@ TUNEONCE_API std::string OptionText(const OptionValue& value);
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_OPTION_TABLE_H_
+#endif  // TUNEONCE_PLUGIN_OPTION_TABLE_H_
