@@ -3,7 +3,7 @@
 y = scale_a scale_b (a b^T) of 8-bit floats (e4m3: OCP 8-bit floating point specification 1.0) for a (M, K), b (N, K),
 as weights are stored, and y (M, N), summed in float32. A scale is one number for the whole tensor, on the device.
 
-The configs are the family's (tuneonce/families.h), narrow ones for few rows, two of Triton's, and two of CUDA C++,
+The configs are the family's (tuneonce/search_space.h), narrow ones for few rows, two of Triton's, and two of CUDA C++,
 which has no tensor cores.
 Tensor cores for 8-bit floats are there from 8.9 on; before, the CUDA C++ builds the configs of the Tile IR.
 

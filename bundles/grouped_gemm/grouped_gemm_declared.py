@@ -10,7 +10,7 @@ Offsets lie on the device, so the grid is an upper bound of the tiles: group e b
 there are T / TILE_M + E blocks, of which E at most find nothing to do, and no table of tiles is needed.
 
 It is tuned where group g has a share of 1 / (g + 1) of the rows (Zipf's law): few large groups and many small ones. The
-configs are from the family's (tuneonce/families.h), two of Triton's, and two of CUDA C++, which has no tensor cores.
+configs are from the family's (tuneonce/search_space.h), two of Triton's, and two of CUDA C++, which has no tensor cores.
 No config has a cluster: compiled by tileiras 13.5, most of those hang on 9.0 at occupancy 2
 (docs/internal/performance_diary.md)."""
 from tuneonce.export import Declaration, add, blocks, ceil_div, dim, floor_div, tensor

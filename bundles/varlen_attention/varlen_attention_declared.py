@@ -11,7 +11,7 @@ TILE_M + i (rounded down), which leaves room for all of its tiles, since floor((
 / t). So there are T / TILE_M + OFFSETS - 1 blocks for a head, of which one per sequence at most finds nothing to do.
 
 It is tuned where sequence i has a share of 1 / (i + 1) of the rows: few long ones and many short ones. What it computes
-depends on the lengths, so that only its bytes are declared. The configs are from the family's (tuneonce/families.h),
+depends on the lengths, so that only its bytes are declared. The configs are from the family's (tuneonce/search_space.h),
 two of Triton's, and two of CUDA C++. Tolerance: see ../attention/attention_declared.py."""
 from tuneonce.export import ConstantOf, Declaration, add, blocks, dim, floor_div, scalar, tensor, tensors
 

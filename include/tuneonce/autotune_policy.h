@@ -49,7 +49,7 @@ struct SearchOptions {
   /// How candidates are timed. Null (default): by CUPTI, or by events if CUPTI is missing or has another owner, which
   /// TuningRecord::notes then states.
   Timer* timer = nullptr;
-  /// The content of the L2 cache when a sample begins (timer.h). Default CacheState::kDefault.
+  /// The content of the L2 cache when a sample begins (plugin/timer.h). Default CacheState::kDefault.
   CacheState cache = {};
   /// How outputs are verified before anything is timed. Default kAgainstBaseline. Set kOff for a kernel whose configs
   /// compute different results on purpose.

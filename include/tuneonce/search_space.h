@@ -47,7 +47,7 @@ struct AxisAssignment {
 /// an empty axis, an axis of another space) are kept and returned by Enumerate, so that building needs no error
 /// handling.
 ///
-/// Axes can be added to a complete space, such as one from families.h. If the space has a list of configs, it then has
+/// Axes can be added to a complete space, such as one of a family. If the space has a list of configs, it then has
 /// each of them with each value of the new axis. Its baselines and fallback config get the first value.
 ///
 /// Copyable: a copy is a space of its own for which the same axis handles are valid. Thread rule: build on one thread,

@@ -20,7 +20,7 @@ Generation GenerationOf(const Target& target);
 /// The targets that families are shown and checked on: the GPUs that there are since sm_80, and the CPU device.
 TUNEONCE_API std::vector<Target> KnownTargets();
 
-/// A family as data: its configs by generation, and the limits that they must fit. families.h makes its spaces from it.
+/// A family as data: its configs by generation, and the limits that they must fit. search_space.h makes its spaces from it.
 struct TUNEONCE_API Family {
   struct Axis {
     const char* name;
@@ -52,7 +52,7 @@ struct TUNEONCE_API Family {
   int operand_bytes = 2;
   int least_capability = 0;  ///< Minimum compute capability of a GPU.
 
-  /// The dims that guards name, in the order in which families.h has them.
+  /// The dims that guards name, in the order in which search_space.h has them.
   std::vector<std::string> Dims() const;
   /// Returns the target's list, or null if the family does not run there.
   const Configs* ConfigsOn(const Target& target) const;
@@ -69,7 +69,7 @@ struct TUNEONCE_API Family {
                     const std::map<std::string, std::string>& dims = {}) const;
 };
 
-/// All there are, in families.h's order.
+/// All there are, in search_space.h's order.
 TUNEONCE_API const std::vector<Family>& AllFamilies();
 /// Errors: InvalidArgument, listing the names there are.
 TUNEONCE_API Result<const Family*> FindFamily(std::string_view name);

@@ -94,9 +94,9 @@ TEST(OptionTableTest, EveryMemberIsInTheTableOrAnObject) {
   };
   const Struct structs[] = {
       {"autotune_policy.h", "AutotunePolicy", "", {"search", "store", "observer", "ranks"}},
-      {"rank_group.h", "RankPolicy", "ranks.", {"group"}},
-      {"search_options.h", "SearchOptions", "search.", {"runtime", "timer", "reference", "compile", "cancelled"}},
-      {"compile_options.h", "CompileOptions", "search.compile.", {"cache", "cancelled"}},
+      {"plugin/rank_group.h", "RankPolicy", "ranks.", {"group"}},
+      {"autotune_policy.h", "SearchOptions", "search.", {"runtime", "timer", "reference", "compile", "cancelled"}},
+      {"plugin/toolchain.h", "CompileOptions", "search.compile.", {"cache", "cancelled"}},
   };
   std::set<std::string> known;
   for (const Option& option : Options()) known.insert(std::string(option.member));
