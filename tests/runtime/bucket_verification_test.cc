@@ -216,6 +216,22 @@ TEST_F(BucketVerificationTest, AFrozenKernelRunsTheFallbackForAnUnverifiedClass)
   EXPECT_EQ(Selected(kernel, 64, 8), 1) << "the warm-up verified it";
 }
 
+TEST_F(BucketVerificationTest, WarmupAllVerifiesTheClassOfEachShapeOfAKey) {
+  for (const bool is_incorrect : {false, true}) {
+    TunedKernel kernel = Create(Define(is_incorrect ? "n % 2 != 0" : "false", {KeyOf("M")}));
+    const Result<std::vector<WarmedKey>> keys =
+        WarmupAll(stream_->get(), {{&kernel, {{{"M", 64}, {"N", 4}}, {{"M", 64}, {"N", 3}}}}});
+    ASSERT_OK(keys);
+    ASSERT_EQ(keys->size(), 1u);
+    EXPECT_EQ((*keys)[0].state, WarmedKey::State::kTuned);
+    kernel.Freeze();
+    Launch(kernel, 64, 3);
+    Launch(kernel, 64, 4);
+    EXPECT_EQ(kernel.counters().frozen_misses, 0);
+    EXPECT_EQ(Selected(kernel, 64, 3), is_incorrect ? 0 : 1);
+  }
+}
+
 TEST_F(BucketVerificationTest, ADeferredKernelVerifiesAtTheNextTunePending) {
   policy_.mode = AutotunePolicy::Mode::kTuneDeferred;
   TunedKernel kernel = Create(Define("false", {KeyOf("M")}));
