@@ -231,7 +231,7 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
   policy.observer = observer;
   policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernelOn::Create(device, definition, std::move(policy)));
-  auto launch = [&] { return kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()); };
+  auto launch = [&] { return kernel.Launch(stream.get(), arguments); };
   TunedRun run;
   TUNEONCE_ASSIGN_OR_RETURN(LaunchPlan before, kernel.Explain(stream.get(), shape));
   run.key = before.key;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "tuneonce/device.h"
 #include "tuneonce/result.h"
@@ -201,6 +202,23 @@ class Argument {
 
   std::uint32_t kind_;
   const void* value_;
+};
+
+/// The arguments of a launch in the order of the definition's tensors and scalars: a view of an array, which outlives
+/// the call that the view is passed to. A list in braces makes one: `kernel.IsReady({x, y, 2.0f})`.
+class ArgumentSpan {
+ public:
+  ArgumentSpan(const Argument* data, std::size_t size) : data_(data), size_(size) {}
+  ArgumentSpan(std::initializer_list<Argument> list) : ArgumentSpan(list.begin(), list.size()) {}
+  ArgumentSpan(const std::vector<Argument>& list)  // NOLINT(google-explicit-constructor)
+      : data_(list.data()), size_(list.size()) {}
+
+  const Argument* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  const Argument* data_;
+  std::size_t size_;
 };
 
 /// Maximum number of named dims of a kernel. KernelDefinition::Validate returns InvalidArgument for more.

@@ -69,7 +69,7 @@ typedef struct tuneonce_kernel tuneonce_kernel;
 /* Device memory with a shape. It is read only during the call that it is passed to. */
 typedef struct tuneonce_tensor {
   void* data;
-  int dtype; /* A tuneonce_dtype. */
+  int dtype;              /* A tuneonce_dtype. */
   int rank;               /* At most 8. */
   const int64_t* shape;   /* `rank` extents, outermost first. Null for memory without a shape, of `bytes` bytes. */
   const int64_t* strides; /* `rank` strides in elements. Null: row-major without gaps. */
@@ -79,7 +79,7 @@ typedef struct tuneonce_tensor {
 /* A tensor or a scalar. Exactly one of the two pointers is not null. */
 typedef struct tuneonce_argument {
   const tuneonce_tensor* tensor;
-  const void* scalar;          /* Points to one value of `scalar_dtype`. */
+  const void* scalar; /* Points to one value of `scalar_dtype`. */
   int scalar_dtype;   /* A tuneonce_dtype. Not used for a tensor. */
 } tuneonce_argument;
 

@@ -88,9 +88,14 @@ TUNEONCE_API Status InternalError(std::string message);
 TUNEONCE_API Status UnavailableError(std::string message);
 TUNEONCE_API Status DataLossError(std::string message);
 
+/// Writes to standard error that the value of a failed Result was used, and its error. A library that was built with
+/// checks (without NDEBUG) then aborts.
+TUNEONCE_API void ReportUseOfFailedResult(const Status& status);
+
 /// A value of type T, or the error that prevented it.
 ///
-/// REQUIRES for `value()`, `*` and `->`: `ok()`. Otherwise their behavior is undefined, as with std::optional.
+/// REQUIRES for `value()`, `*` and `->`: `ok()`. Otherwise ReportUseOfFailedResult is called, and the behavior is
+/// undefined after it, as with std::optional.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -104,16 +109,20 @@ class [[nodiscard]] Result {
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
 
-  T& value() & { return *value_; }
-  const T& value() const& { return *value_; }
-  T&& value() && { return std::move(*value_); }
-  T& operator*() & { return *value_; }
-  const T& operator*() const& { return *value_; }
-  T&& operator*() && { return std::move(*value_); }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
+  T& value() & { return Check(), *value_; }
+  const T& value() const& { return Check(), *value_; }
+  T&& value() && { return Check(), std::move(*value_); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
 
  private:
+  void Check() const {
+    if (__builtin_expect(!value_.has_value(), 0)) ReportUseOfFailedResult(status_);
+  }
+
   std::optional<T> value_;
   Status status_;
 };

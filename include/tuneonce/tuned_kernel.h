@@ -20,14 +20,13 @@
 
 #include "tuneonce/arguments.h"
 #include "tuneonce/autotune_policy.h"
+#include "tuneonce/bundle.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-class Bundle;
-struct EmbeddedBundle;
 enum class RecordMiss;
 struct TuningRecord;
 
@@ -156,7 +155,7 @@ TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Origin origin);
 /// context at the first launch or warm-up. Another context of the same device needs no tuning: the driver loads a
 /// kernel at its first launch there, after the work that runs in that context.
 ///
-/// Move-only. Thread rule: any thread may call Launch, IsTuned, Explain, Pin and counters. The destructor unloads the
+/// Move-only. Thread rule: any thread may call Launch, IsReady, Explain, Pin and counters. The destructor unloads the
 /// kernels. REQUIRES at that time: no launch is running, and no graph captured from the kernel will be instantiated
 /// again.
 class TUNEONCE_API TunedKernel {
@@ -165,13 +164,10 @@ class TUNEONCE_API TunedKernel {
   /// device. Errors: InvalidArgument. The first launch or warm-up checks that there is a driver (else Unavailable) and
   /// a variant for the device (else Unimplemented, with the available variants), and opens the policy's store.
   static Result<TunedKernel> Create(KernelDefinition definition, AutotunePolicy policy = {});
-  /// Loads a bundle (Bundle::Load) from a folder or by its name ("rms_norm"), and makes a kernel of it. Errors: those
-  /// of Bundle::Load and Create.
-  static Result<TunedKernel> FromBundle(const std::string& folder_or_name, AutotunePolicy policy = {});
-  /// Loads an embedded bundle and makes a kernel of it. Errors: those of Bundle::Load and Create.
-  static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, AutotunePolicy policy = {});
-  /// Makes a kernel of a bundle that was loaded before, without repeating the checks of Load. Errors: as for Create.
-  static Result<TunedKernel> FromBundle(const Bundle& bundle, AutotunePolicy policy = {});
+  /// Makes a kernel of a bundle: of a folder or a name ("rms_norm"), of one that is embedded into the program, or of
+  /// one that was loaded before. Errors: those of Bundle::Load and Create.
+  static Result<TunedKernel> FromBundle(const std::variant<std::string, EmbeddedBundle, Bundle>& bundle,
+                                        AutotunePolicy policy = {});
   ~TunedKernel();
   TunedKernel(TunedKernel&&) noexcept;
   TunedKernel& operator=(TunedKernel&&) noexcept;
@@ -192,46 +188,25 @@ class TUNEONCE_API TunedKernel {
   /// without a loaded fallback config, a call from inside a callback); an error with both reasons if the fallback
   /// config cannot run either; DataLoss (SearchOptions::allow_trials_in_place); a lost context; the driver's error for
   /// a refused launch.
-  template <typename... Arguments>
+  ///
+  /// Where `missed` is not null, a launch whose code is not loaded (that of the selected config or, where it takes its
+  /// place, of the fallback config) launches nothing, returns OK and sets `*missed` to true; otherwise it sets it to
+  /// false. This is for callers that must not wait, or that hold a lock that others need (such as Python's), and want
+  /// to prepare for a search first.
+  Status Launch(CUstream stream, ArgumentSpan arguments, bool* missed = nullptr);
+  /// Enqueues one launch with these arguments: `kernel.Launch(stream, x, y, 2.0f)`.
+  template <typename... Arguments,
+            typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
   Status Launch(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return LaunchArguments(stream, packed.data(), packed.size());
+    return Launch(stream, ArgumentSpan(packed.data(), packed.size()));
   }
-  /// Enqueues one launch with the arguments in an array of `count` entries. Everything else is as for Launch.
-  Status LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count);
-
-  /// Launches if the code to run is loaded (that of the selected config or, where it takes its place, of the fallback
-  /// config). Otherwise it launches nothing, returns OK and sets `*missed` to true. In all other cases `*missed` is
-  /// false. It is for callers that must not wait, or that hold a lock that others need (such as Python's), and want to
-  /// prepare for a search first. Errors: as for Launch.
-  Status LaunchIfReady(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
 
   /// Returns whether the next Launch with such arguments in the current context would run a selected config that is
   /// loaded already, without a search, so that the caller may free memory that it keeps only for a search. Also true if
   /// the launch would do nothing because its outputs have no elements. Otherwise always false in mode kFallbackOnly.
   /// Errors: those of the arguments; FailedPrecondition without a context.
-  template <typename... Arguments>
-  Result<bool> IsTuned(const Arguments&... arguments) const {
-    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return IsTunedArguments(packed.data(), packed.size());
-  }
-  /// Returns what IsTuned returns for the same arguments, which are in an array of `count` entries here. Errors: as for
-  /// IsTuned.
-  Result<bool> IsTunedArguments(const Argument* arguments, std::size_t count) const;
-
-  /// Returns what the next launch with such arguments would run, why, and where the config comes from. Nothing is
-  /// launched, tuned, compiled or loaded. The store is read if a launch would read it. A search on another thread or in
-  /// another process may end meanwhile and change the answer. Errors: those of the arguments; the error that a launch
-  /// would return (for example a capture with nothing loaded); FailedPrecondition without a context.
-  template <typename... Arguments,
-            typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
-  Result<LaunchPlan> Explain(CUstream stream, const Arguments&... arguments) const {
-    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return ExplainArguments(stream, packed.data(), packed.size());
-  }
-  /// Returns what Explain returns for the same arguments, which are in an array of `count` entries here. Errors: as for
-  /// Explain.
-  Result<LaunchPlan> ExplainArguments(CUstream stream, const Argument* arguments, std::size_t count) const;
+  Result<bool> IsReady(ArgumentSpan arguments) const;
 
   /// One shape to warm up, as named values instead of tensors: the extent of each dim, the value of each scalar, the
   /// dtype of each tensor. Every dim is required. A scalar can be omitted if the definition gives it a warm-up value
@@ -278,30 +253,39 @@ class TUNEONCE_API TunedKernel {
             typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
   Status Warmup(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return WarmupArguments(stream, packed.data(), packed.size());
+    return Warmup(stream, ArgumentSpan(packed.data(), packed.size()));
   }
-  /// Tunes or loads the key of one launch with the arguments in an array; see Warmup.
-  Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
+  Status Warmup(CUstream stream, ArgumentSpan arguments);
 
-  /// Returns what a launch of this shape would run, with contiguous, aligned tensors that do not overlap, and with the
-  /// scalars that the definition declares for warm-ups. Errors: those of Explain for arguments, and an invalid shape.
-  Result<LaunchPlan> Explain(CUstream stream, const Shape& shape) const;
+  /// What stands for a launch: its arguments, or a shape with contiguous, aligned tensors that do not overlap and with
+  /// the scalars that the definition declares for warm-ups. Braces make either: {x, y, 2.0f} or {{"N", 4096}}.
+  class CallInputs {
+   public:
+    CallInputs(ArgumentSpan arguments) : what_(arguments) {}  // NOLINT(google-explicit-constructor)
+    CallInputs(std::initializer_list<Argument> list) : what_(ArgumentSpan(list)) {}
+    CallInputs(Shape shape) : what_(std::move(shape)) {}  // NOLINT(google-explicit-constructor)
+    CallInputs(std::initializer_list<Shape::Values::value_type> list) : what_(Shape(list)) {}
 
-  /// Searches for the shape's key again although a config is selected, and replaces the selected config in this process
-  /// and in the store. Launches run the old config until then, and its code is retired (ReleaseRetired). Trials run on
-  /// tensors with the values that the definition declares, as in Warmup. Errors: those of Warmup, after which the old
-  /// config stays; FailedPrecondition in a mode that does not search, after Freeze, and for a pinned key.
-  Status Retune(CUstream stream, const Shape& shape);
-  /// Searches again for the key of one launch, on that launch's arguments, and replaces the selected config. It does
-  /// not launch on them. Errors: those of the overload for a shape, and those of Launch's arguments.
-  template <typename... Arguments,
-            typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
-  Status Retune(CUstream stream, const Arguments&... arguments) {
-    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return RetuneArguments(stream, packed.data(), packed.size());
-  }
-  /// Searches again for the key of a launch with the arguments in an array; see Retune.
-  Status RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count);
+    const ArgumentSpan* arguments() const { return std::get_if<ArgumentSpan>(&what_); }  ///< Null for a shape.
+    const Shape* shape() const { return std::get_if<Shape>(&what_); }                    ///< Null for arguments.
+
+   private:
+    std::variant<ArgumentSpan, Shape> what_;
+  };
+
+  /// Returns what the next launch with such inputs would run, why, and where the config comes from. Nothing is
+  /// launched, tuned, compiled or loaded. The store is read if a launch would read it. A search on another thread or in
+  /// another process may end meanwhile and change the answer. Errors: those of the arguments, or an invalid shape; the
+  /// error that a launch would return (for example a capture with nothing loaded); FailedPrecondition without a
+  /// context.
+  Result<LaunchPlan> Explain(CUstream stream, const CallInputs& inputs) const;
+
+  /// Searches for the key of these inputs again although a config is selected, and replaces the selected config in this
+  /// process and in the store. Launches run the old config until then, and its code is retired (ReleaseRetired). It
+  /// does not launch on arguments. For a shape, trials run on tensors with the values that the definition declares, as
+  /// in Warmup. Errors: those of Warmup, after which the old config stays, and those of Launch's arguments;
+  /// FailedPrecondition in a mode that does not search, after Freeze, and for a pinned key.
+  Status Retune(CUstream stream, const CallInputs& inputs);
 
   /// A value for each axis, by name: {{"TILE", 64}, {"occupancy", 2}}.
   using NamedConfig = std::vector<std::pair<std::string, AxisValue>>;

@@ -1,3 +1,6 @@
+#include <cstdio>
+#include <cstdlib>
+
 #include "absl/strings/str_cat.h"
 #include "tuneonce/result.h"
 
@@ -77,6 +80,14 @@ Status UnimplementedError(std::string message) { return Status(StatusCode::kUnim
 Status InternalError(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
 Status UnavailableError(std::string message) { return Status(StatusCode::kUnavailable, std::move(message)); }
 Status DataLossError(std::string message) { return Status(StatusCode::kDataLoss, std::move(message)); }
+
+void ReportUseOfFailedResult(const Status& status) {
+  std::fprintf(stderr, "tuneonce: the value of a failed Result was used: %s; ask ok() first\n",
+               status.ToString().c_str());
+#ifndef NDEBUG
+  std::abort();
+#endif
+}
 
 }  // namespace v0
 }  // namespace tuneonce

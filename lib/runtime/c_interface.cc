@@ -239,7 +239,7 @@ tuneonce_status tuneonce_kernel_launch(tuneonce_kernel* kernel, CUstream stream,
   return t::Run([&]() -> t::Status {
     TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(kernel, "kernel"));
     TUNEONCE_ASSIGN_OR_RETURN(t::GivenArguments call, t::GivenArguments::Of(arguments, count));
-    return kernel->kernel.LaunchArguments(stream, call.data(), call.size());
+    return kernel->kernel.Launch(stream, t::ArgumentSpan(call.data(), call.size()));
   });
 }
 
@@ -250,7 +250,7 @@ tuneonce_status tuneonce_kernel_launch_if_ready(tuneonce_kernel* kernel, CUstrea
     TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(missed, "missed"));
     TUNEONCE_ASSIGN_OR_RETURN(t::GivenArguments call, t::GivenArguments::Of(arguments, count));
     bool has_missed = false;
-    t::Status launched = kernel->kernel.LaunchIfReady(stream, call.data(), call.size(), &has_missed);
+    t::Status launched = kernel->kernel.Launch(stream, t::ArgumentSpan(call.data(), call.size()), &has_missed);
     *missed = has_missed ? 1 : 0;
     return launched;
   });
@@ -261,7 +261,7 @@ tuneonce_status tuneonce_kernel_warmup(tuneonce_kernel* kernel, CUstream stream,
   return t::Run([&]() -> t::Status {
     TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(kernel, "kernel"));
     TUNEONCE_ASSIGN_OR_RETURN(t::GivenArguments call, t::GivenArguments::Of(arguments, count));
-    return kernel->kernel.WarmupArguments(stream, call.data(), call.size());
+    return kernel->kernel.Warmup(stream, t::ArgumentSpan(call.data(), call.size()));
   });
 }
 
@@ -300,7 +300,7 @@ tuneonce_status tuneonce_kernel_is_tuned(const tuneonce_kernel* kernel, const tu
     TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(kernel, "kernel"));
     TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(is_tuned, "is_tuned"));
     TUNEONCE_ASSIGN_OR_RETURN(t::GivenArguments call, t::GivenArguments::Of(arguments, count));
-    TUNEONCE_ASSIGN_OR_RETURN(bool tuned, kernel->kernel.IsTunedArguments(call.data(), call.size()));
+    TUNEONCE_ASSIGN_OR_RETURN(bool tuned, kernel->kernel.IsReady(t::ArgumentSpan(call.data(), call.size())));
     *is_tuned = tuned ? 1 : 0;
     return t::Status();
   });
@@ -312,7 +312,8 @@ tuneonce_status tuneonce_kernel_explain(const tuneonce_kernel* kernel, CUstream 
     TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(kernel, "kernel"));
     TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(plan, "plan"));
     TUNEONCE_ASSIGN_OR_RETURN(t::GivenArguments call, t::GivenArguments::Of(arguments, count));
-    TUNEONCE_ASSIGN_OR_RETURN(t::LaunchPlan made, kernel->kernel.ExplainArguments(stream, call.data(), call.size()));
+    TUNEONCE_ASSIGN_OR_RETURN(t::LaunchPlan made,
+                              kernel->kernel.Explain(stream, t::ArgumentSpan(call.data(), call.size())));
     thread_local t::PlanTexts texts;
     texts = {std::string(t::LaunchPlanName(made.action)),
              std::string(t::LaunchPlanName(made.reason)),

@@ -77,7 +77,7 @@ class BucketVerificationTest : public testing::CpuDeviceTest {
   bool IsTuned(TunedKernel& kernel, std::int64_t m, std::int64_t n) {
     DeviceBuffer x = Floats(std::vector<float>(static_cast<std::size_t>(m * n)));
     const TensorView view = TensorView::Contiguous(x.data(), kFloat32, {m, n});
-    Result<bool> is_tuned = kernel.IsTuned(view, view, 2.0F);
+    Result<bool> is_tuned = kernel.IsReady({view, view, 2.0F});
     EXPECT_OK(is_tuned);
     return is_tuned.ok() && *is_tuned;
   }

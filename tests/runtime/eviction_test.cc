@@ -20,7 +20,7 @@ class EvictionTest : public testing::TunedScaleTest {
   EvictionTest() { policy_.max_ready_keys = 3; }
   bool IsTuned(TunedKernel& kernel, std::size_t n) {
     DeviceBuffer x = Floats(std::vector<float>(n, 3));
-    return *kernel.IsTuned(View(x), View(x), 2.0f);
+    return *kernel.IsReady({View(x), View(x), 2.0f});
   }
 };
 

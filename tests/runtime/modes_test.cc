@@ -85,7 +85,7 @@ class ModesTest : public testing::CpuDeviceTest {
   }
   bool IsTuned(const TunedKernel& kernel, std::size_t n = 1000) {
     DeviceBuffer x = Floats(std::vector<float>(n, 3));
-    return *kernel.IsTuned(View(x), View(x), 2.0f);
+    return *kernel.IsReady({View(x), View(x), 2.0f});
   }
   /// Leaves a record of N=1000, and the code of its selection and its baseline, in the store.
   void FillStore() {
@@ -230,8 +230,8 @@ TEST_F(ModesTest, AWaitingKeyIsTunedWithTheScalarsOfItsLaunch) {
   DeviceBuffer x = Floats(std::vector<float>(100, 3));
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(x), 7.0f));  // Declared is 2.
   ASSERT_OK(kernel.TunePending(stream_->get()));
-  EXPECT_TRUE(*kernel.IsTuned(View(x), View(x), 7.0f));
-  EXPECT_FALSE(*kernel.IsTuned(View(x), View(x), 2.0f));
+  EXPECT_TRUE(*kernel.IsReady({View(x), View(x), 7.0f}));
+  EXPECT_FALSE(*kernel.IsReady({View(x), View(x), 2.0f}));
 }
 
 TEST_F(ModesTest, WhatCannotBeTunedAtTunePendingIsSaidOnceAndGoesOnWithItsFallback) {

@@ -48,7 +48,7 @@ class PinTest : public testing::TunedScaleTest {
   }
   bool IsTuned(const TunedKernel& kernel, std::size_t n = 1000) {
     DeviceBuffer x = Floats(std::vector<float>(n, 3));
-    Result<bool> is_tuned = kernel.IsTuned(View(x), View(x), 2.0f);
+    Result<bool> is_tuned = kernel.IsReady({View(x), View(x), 2.0f});
     EXPECT_OK(is_tuned);
     return is_tuned.ok() && *is_tuned;
   }
@@ -366,7 +366,7 @@ TEST_F(PinTest, RetuneReplacesSelectionAndRecord) {
   EXPECT_EQ(policy_.store->List()->size(), 1u);
   // On arguments too.
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
-  ASSERT_OK(stale.Retune(stream_->get(), View(x), View(y), 2.0f));
+  ASSERT_OK(stale.Retune(stream_->get(), {View(x), View(y), 2.0f}));
   EXPECT_EQ(stale.counters().tunes, 2);
   EXPECT_EQ(Read(y), std::vector<float>(1000, 0)) << "nothing is launched on them";
 }

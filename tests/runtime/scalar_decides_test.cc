@@ -125,14 +125,14 @@ TEST_F(ScalarDecidesTest, ACallThatCannotBeLaunchedDoesNotKeepItsKeyFromBeingTun
       EXPECT_OK(kernel.TunePending(stream_->get()));
       const Status warmed = kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", each.length}}});
       EXPECT_ERROR(warmed, StatusCode::kInvalidArgument, each.message);
-      EXPECT_ERROR(kernel.Retune(stream_->get(), View(x), View(y), each.length), StatusCode::kInvalidArgument,
+      EXPECT_ERROR(kernel.Retune(stream_->get(), {View(x), View(y), each.length}), StatusCode::kInvalidArgument,
                    each.message);
       EXPECT_EQ(kernel.counters().failed_tunes, 0);
       EXPECT_EQ(kernel.counters().tunes, 0);
       ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{128}));
       EXPECT_OK(kernel.TunePending(stream_->get()));
       EXPECT_EQ(kernel.counters().tunes, 1);
-      EXPECT_TRUE(*kernel.IsTuned(View(x), View(y), std::int32_t{128}));
+      EXPECT_TRUE(*kernel.IsReady({View(x), View(y), std::int32_t{128}}));
     }
   }
 }
@@ -349,8 +349,8 @@ TEST_F(ScalarDecidesTest, WholeNumbersOfAShapeReachTheKernelToTheLastBit) {
   ASSERT_OK(kernel.Warmup(stream_->get(),
                           {{{"N", 2}, {"wide", value}, {"natural", value}, {"flag", true}, {"factor", 0.1f}}}));
   DeviceBuffer y = Floats({0, 0});
-  EXPECT_TRUE(*kernel.IsTuned(View(y), value, static_cast<std::uint64_t>(value), true, 0.1f));
-  EXPECT_FALSE(*kernel.IsTuned(View(y), value - 1, static_cast<std::uint64_t>(value), true, 0.1f));
+  EXPECT_TRUE(*kernel.IsReady({View(y), value, static_cast<std::uint64_t>(value), true, 0.1f}));
+  EXPECT_FALSE(*kernel.IsReady({View(y), value - 1, static_cast<std::uint64_t>(value), true, 0.1f}));
   EXPECT_ERROR(
       kernel.Warmup(stream_->get(), {{{"N", 2}, {"wide", 1}, {"natural", -1}, {"flag", 2}, {"factor", 1e300}}}),
       StatusCode::kInvalidArgument,

@@ -259,7 +259,7 @@ TEST_F(TuneFailureTest, AMissingCompilerIsAReasonThatPasses) {
   EXPECT_EQ(kernel.counters().tunes, 2);
   EXPECT_OK(Launch(kernel, 1234));
   EXPECT_EQ(kernel.counters().failed_tunes, 1);
-  EXPECT_TRUE(*kernel.IsTuned(View(Floats(std::vector<float>(1234))), View(Floats(std::vector<float>(1234))), 2.0f));
+  EXPECT_TRUE(*kernel.IsReady({View(Floats(std::vector<float>(1234))), View(Floats(std::vector<float>(1234))), 2.0f}));
 }
 
 /// A store whose keys another process tunes: it holds all leases. Records appear when that process is done.

@@ -243,7 +243,7 @@ TEST_F(TunePolicyTest, WhateverThrowsNobodyHangsAndTheNextLaunchWorks) {
       // What throws for good, by its type, is remembered for good: the baseline runs. What may pass is tuned now.
       EXPECT_OK(Launch(kernel));
       bool is_tuned =
-          *kernel.IsTuned(View(Floats(std::vector<float>(1000))), View(Floats(std::vector<float>(1000))), 2.0f);
+          *kernel.IsReady({View(Floats(std::vector<float>(1000))), View(Floats(std::vector<float>(1000))), 2.0f});
       EXPECT_EQ(is_tuned, c.blame == nullptr || kind == 2);
     }
   }

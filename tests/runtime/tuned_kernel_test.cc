@@ -60,9 +60,9 @@ TEST_F(TunedKernelTest, TunesOncePerKeyAndThenHits) {
   TunedKernel kernel = Create(scale_.Definition());
   DeviceBuffer x = Floats(std::vector<float>(1000, 3));
   DeviceBuffer y = Floats(std::vector<float>(1000, 0));
-  EXPECT_FALSE(*kernel.IsTuned(View(x), View(y), 2.0f));
+  EXPECT_FALSE(*kernel.IsReady({View(x), View(y), 2.0f}));
   for (int i = 0; i < 3; ++i) ExpectWorks(kernel, 1000);
-  EXPECT_TRUE(*kernel.IsTuned(View(x), View(y), 2.0f));
+  EXPECT_TRUE(*kernel.IsReady({View(x), View(y), 2.0f}));
   EXPECT_EQ(kernel.counters().tunes, 1);
   ExpectWorks(kernel, 1001);
   EXPECT_EQ(kernel.counters().tunes, 2);

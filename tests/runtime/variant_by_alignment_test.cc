@@ -180,7 +180,7 @@ TEST_F(VariantByAlignmentTest, AWarmUpOfAnUnalignedShapeIsWhatItsLaunchesFindFro
     EXPECT_EQ(Launch(kernel, 4096), 103);
     ASSERT_EQ(kernel.frozen_misses().size(), 1u);
     EXPECT_EQ(kernel.frozen_misses()[0].find("without"), std::string::npos);
-    EXPECT_EQ(*kernel.IsTuned(in, out), true);
+    EXPECT_EQ(*kernel.IsReady({in, out}), true);
   }
 }
 

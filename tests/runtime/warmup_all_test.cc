@@ -451,7 +451,7 @@ TEST(WarmupAllOnTwoDevicesTest, EachDeviceIsWarmedByACallInItsContext) {
         searched += key.state == State::kTuned ? 1 : 0;
       }
       DeviceBuffer x = *DeviceBuffer::Allocate(stream.view(), 400);
-      EXPECT_TRUE(*kernel.IsTuned(View(x), View(x), 2.0f));
+      EXPECT_TRUE(*kernel.IsReady({View(x), View(x), 2.0f}));
     });
   }
   for (std::thread& thread : threads) thread.join();

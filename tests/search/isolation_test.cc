@@ -410,7 +410,7 @@ TEST_F(IsolationTest, ATunedKernelIsTunedInAWorkerAndRemembersWhatDied) {
   policy.search.isolation = Isolation::kOff;
   Result<TunedKernel> later = TunedKernel::Create(definition, policy);
   ASSERT_OK(later);
-  ASSERT_OK(later->Retune(stream_->get(), testing::View(x), testing::View(y)));
+  ASSERT_OK(later->Retune(stream_->get(), {testing::View(x), testing::View(y)}));
   records = policy.store->List();
   ASSERT_OK(records);
   ASSERT_EQ(records->front().fatal.size(), 1u) << "it stays known";

@@ -136,7 +136,7 @@ class MatrixTest : public ::testing::TestWithParam<Case> {
     std::shared_ptr<RecordStore> made = OpenStore("made");
     TunedKernel other = *TunedKernel::Create(kernel_.Definition(), PolicyWith(made, /*has_compiler=*/true));
     Arguments arguments(*this, stream(), first_);
-    ASSERT_OK(other.WarmupArguments(stream().get(), arguments.list.data(), arguments.list.size()));
+    ASSERT_OK(other.Warmup(stream().get(), arguments.list));
     TuningRecord record = (*made->List()).at(0);
     store_ = made;
     if (case_.store() == StoreState::kWithoutArtifact) store_ = OpenStore("user");
