@@ -56,9 +56,13 @@ struct HintsOfAxes {
 Fingerprint TextFingerprint(std::string_view content,
                             const std::vector<std::pair<std::string_view, std::string_view>>& headers);
 
+/// Returns whether the variant's sources and hints are known without making them for each config: its source has an
+/// identity (IdentifiedSource), and the config alone decides its hints.
+bool IsIdentified(const Variant& variant);
+
 /// Returns the part of a kernel's key that covers a variant, besides `configs` themselves: what decides the sources
-/// that it makes of them (Variant::MakeSource) and their hints. It differs if one of these differs. REQUIRES: the
-/// variant has a source. Throws what its functions throw.
+/// that it makes of them (Variant::MakeSource) and their hints. It differs if one of these differs. `configs` is not
+/// read if IsIdentified. REQUIRES: the variant has a source. Throws what its functions throw.
 Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>& configs, const Problem& problem);
 
 /// `pattern` with each "{AXIS}" replaced by the axis's value. Errors: InvalidArgument for an axis that the config does

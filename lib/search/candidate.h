@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda/library.h"
+#include "definition/shared_source.h"
 #include "launch/assumption.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
@@ -29,7 +30,7 @@ struct Candidate {
   const Variant* variant = nullptr;  ///< A variant of `definition`, or null in a search without a definition.
   BoundCall call;                    ///< The caller's arguments; trials run on scratch (TrialTensors).
   CallingConvention convention = CallingConvention::kPlain;
-  KernelSource source;
+  SharedSource source;
   Hints hints;
   Geometry geometry;
   Artifact artifact;  ///< Empty before compilation.
@@ -56,10 +57,11 @@ struct PlannedConfig {
 /// `call.problem.target`, except those in `left_out`. Without `enable_tile` (Environment's) Tile IR is skipped. Errors:
 /// Unimplemented without a variant; InvalidArgument if a function throws (named, with the config), if the config's
 /// `backend` names no variant, or for a Tile IR kernel that sets block, shared memory or cluster, which its cubin
-/// decides. REQUIRES: what `call` points to outlives the candidates.
+/// decides. `texts` (may be null) keeps the texts of the sources of all configs that are planned with it. REQUIRES:
+/// what `call` points to outlives the candidates.
 TUNEONCE_API Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition,
                                               const Config& config, const BoundCall& call, bool enable_tile,
-                                              VariantSet left_out = {});
+                                              VariantSet left_out = {}, SourceTexts* texts = nullptr);
 
 /// Removes the ways to build the config that the target cannot launch: those with more threads per block, blocks per
 /// cluster or declared shared memory than it has, or with an invalid grid for the call. They are then passed over, and

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compile/compile_slots.h"
+#include "definition/shared_source.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
@@ -23,7 +24,7 @@ class Trace;
 /// One thing to compile: by the first of the sources that compiles.
 struct CompileJob {
   struct Alternative {
-    KernelSource source;
+    SharedSource source;
     Hints hints;
     /// What may refuse an artifact, so that the next alternative is taken. Empty: each is taken. It is called on the
     /// thread that compiled.
