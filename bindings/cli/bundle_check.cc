@@ -137,15 +137,15 @@ Status BundleChecker::CheckTarget(const Target& target) {
 
 std::optional<Fingerprint> BundleChecker::CheckCode(const BundleWay& way, const Target& target, bool* has_code) {
   const std::string what = "variant '" + way.variant->name + "' {" + way.config.ToString() + "} on " + target.name();
-  if (way.source.kind == SourceKind::kCubin) {
+  if (way.source.kind() == SourceKind::kCubin) {
     *has_code = true;
-    CheckImage(way, way.source.content, way.source.symbol, target);
+    CheckImage(way, way.source.content(), way.source.symbol(), target);
     return std::nullopt;
   }
   if (folder_.precompiled == nullptr) return std::nullopt;
   auto listed = folder_.precompiled->code().find(way.key);
   if (listed == folder_.precompiled->code().end()) return std::nullopt;
-  PrecompiledLookup lookup = FindPrecompiled(way.source, way.hints, target);
+  PrecompiledLookup lookup = FindPrecompiled(way.source.Whole(), way.hints, target);
   if (!lookup.found) {
     Find(true, what + ": " + lookup.why_not);
   } else if (!lookup.found->ok()) {
@@ -172,7 +172,7 @@ void BundleChecker::CheckImage(const BundleWay& way, const std::string& image, c
       ParameterLayout::Create(folder_.definition, way.variant->convention, way.variant->parameters);
   if (!layout.ok()) return Find(true, what + ": " + layout.status().message());
   Status fits =
-      layout->CheckAgainst(kernel->parameter_sizes, MayHideParameters(way.source.kind, way.variant->convention));
+      layout->CheckAgainst(kernel->parameter_sizes, MayHideParameters(way.source.kind(), way.variant->convention));
   if (!fits.ok()) Find(true, what + ", kernel '" + kernel->symbol + "': " + fits.message());
 }
 

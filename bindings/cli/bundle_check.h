@@ -35,6 +35,8 @@ class GridChecks {
   /// Blocks in all; empty where the guards do not let the config run, or there is no such grid.
   std::optional<std::int64_t> Blocks(const Variant& variant, const Config& config, std::size_t dim,
                                      std::int64_t extent);
+  /// Blocks at extents that tell apart most grids: configs with the same need only one of WrongStep.
+  std::vector<std::int64_t> SomeBlocks(const Variant& variant, const Config& config, std::size_t dim);
   /// Returns what is wrong with the dependency of the grid on one dim, or an empty text.
   std::string WrongStep(const Variant& variant, const Config& config, std::size_t dim);
   /// Prints the launches of a way at two shapes, with the values that are computed for them.

@@ -68,7 +68,9 @@ class BundleCompiler {
   /// Removes the ways of variants that --variant does not name.
   Status KeepNamedVariants(const Target& target, BundleWays* all) const;
   /// The ways that are asked for, each code once; those that are machine code already are counted.
-  std::vector<BundleWay> WaysToCompile(BundleWays all, const Target& target, CompiledTarget* report);
+  std::vector<BundleWay> WaysToCompile(BundleWays all, CompiledTarget* report);
+  /// Adds to the report what a dry run states of the ways to compile, and of the configs that have none.
+  Status Describe(const std::vector<BundleWay>& ways, const Target& target, CompiledTarget* report) const;
   /// The records of the kernel on the target.
   std::vector<TuningRecord> SelectionsOf(const BundleWays& ways, const Target& target, CompiledTarget* report) const;
   /// Whether the config is a selection's, the baseline that one was compared with, or may stand in.
@@ -95,7 +97,7 @@ Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
   if (options_.only_decided && options_.selections.empty()) {
     return InvalidArgumentError("--only-decided needs --selections STORE");
   }
-  TUNEONCE_RETURN_IF_ERROR(writer_.Check(options_.output));
+  if (!options_.is_dry_run) TUNEONCE_RETURN_IF_ERROR(writer_.Check(options_.output));
   TUNEONCE_RETURN_IF_ERROR(ReadSelections());
   TUNEONCE_ASSIGN_OR_RETURN(problems_, ProblemsOf(folder_.definition, folder_.bundle.example(), options_.dtypes));
   std::vector<CompiledTarget> reports;
@@ -103,6 +105,7 @@ Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
     TUNEONCE_ASSIGN_OR_RETURN(CompiledTarget report, CompileFor(target));
     reports.push_back(std::move(report));
   }
+  if (options_.is_dry_run) return reports;
   if (!shipped_.empty()) writer_.AddSelections(EncodeRecords(shipped_));
   TUNEONCE_RETURN_IF_ERROR(writer_.AddBundlesFiles(!options_.no_sources));
   TUNEONCE_RETURN_IF_ERROR(writer_.Write(options_.output));
@@ -121,6 +124,7 @@ Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
   report.name = target.name();
   TUNEONCE_ASSIGN_OR_RETURN(BundleWays all, WaysOn(folder_.definition, target, problems_));
   report.num_configs = static_cast<int>(all.configs.size());
+  report.num_points = folder_.definition.space().NumPoints();
   TUNEONCE_RETURN_IF_ERROR(KeepNamedVariants(target, &all));
   std::vector<TuningRecord> selections = SelectionsOf(all, target, &report);
   report.num_selections = static_cast<int>(selections.size());
@@ -134,7 +138,11 @@ Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
     all.ways.erase(std::remove_if(all.ways.begin(), all.ways.end(), is_undecided), all.ways.end());
   }
   shipped_.insert(shipped_.end(), selections.begin(), selections.end());
-  std::vector<BundleWay> ways = WaysToCompile(std::move(all), target, &report);
+  std::vector<BundleWay> ways = WaysToCompile(std::move(all), &report);
+  if (options_.is_dry_run) {
+    TUNEONCE_RETURN_IF_ERROR(Describe(ways, target, &report));
+    return report;
+  }
   writer_.AddTarget(target.name(), target.is_cpu_device ? HostCpuModel() : "");
   TUNEONCE_RETURN_IF_ERROR(Compile(ways, target, &report));
   report.bytes = writer_.BytesOf(target.name());
@@ -163,17 +171,31 @@ Status BundleCompiler::KeepNamedVariants(const Target& target, BundleWays* all) 
   return Status();
 }
 
-std::vector<BundleWay> BundleCompiler::WaysToCompile(BundleWays all, const Target&, CompiledTarget* report) {
+std::vector<BundleWay> BundleCompiler::WaysToCompile(BundleWays all, CompiledTarget* report) {
   std::vector<BundleWay> ways;
   std::set<Fingerprint> keys;
   for (BundleWay& way : all.ways) {
-    if (way.source.kind == SourceKind::kCubin) {
+    if (way.source.kind() == SourceKind::kCubin) {
       ++report->num_as_they_are;
     } else if (keys.insert(way.key).second) {
       ways.push_back(std::move(way));
     }
   }
   return ways;
+}
+
+Status BundleCompiler::Describe(const std::vector<BundleWay>& ways, const Target& target,
+                                CompiledTarget* report) const {
+  TUNEONCE_RETURN_IF_ERROR(folder_.definition.space().Configs(target, nullptr, &report->excluded).status());
+  for (const BundleWay& way : ways) {  // By variant, but for each combination of dtypes.
+    auto is_same = [&](const CompiledTarget::OfVariant& each) { return each.name == way.variant->name; };
+    auto known = std::find_if(report->variants.begin(), report->variants.end(), is_same);
+    if (known == report->variants.end()) {
+      known = report->variants.insert(known, CompiledTarget::OfVariant{way.variant->name, {}});
+    }
+    known->configs.push_back(way.config.ToString());
+  }
+  return Status();
 }
 
 std::vector<TuningRecord> BundleCompiler::SelectionsOf(const BundleWays& ways, const Target& target,
@@ -230,10 +252,11 @@ Status BundleCompiler::Compile(const std::vector<BundleWay>& ways, const Target&
 }
 
 Status BundleCompiler::Take(const BundleWay& way, CompiledJob compiled, const Target& target, CompiledTarget* report) {
-  if (std::optional<std::string> loose = FindLooseHeader(folder_.path, way.source, compiled.artifact)) {
-    return FailedPreconditionError("variant '" + way.variant->name + "' for " + target.name() + ": " + way.source.file +
+  const KernelSource source = way.source.Whole();
+  if (std::optional<std::string> loose = FindLooseHeader(folder_.path, source, compiled.artifact)) {
+    return FailedPreconditionError("variant '" + way.variant->name + "' for " + target.name() + ": " + source.file +
                                    " includes '" + *loose + "', which the manifest does not name; " +
-                                   (IsForNvrtc(way.source.kind) ? "name it in `headers`, or " : "") +
+                                   (IsForNvrtc(source.kind) ? "name it in `headers`, or " : "") +
                                    "put it into the source");
   }
   if (compiled.artifact.ok()) {

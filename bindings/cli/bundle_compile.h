@@ -10,6 +10,7 @@
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/plugin/artifact.h"
 #include "tuneonce/result.h"
+#include "tuneonce/search_space.h"
 
 namespace tuneonce::cli {
 
@@ -28,13 +29,23 @@ struct BundleCompileOptions {
   bool no_sources = false;
   std::vector<std::string> dtypes;    ///< ProblemsOf.
   std::vector<std::string> variants;  ///< Those whose code travels (VariantsNamed); empty: all.
-  std::string output;                 ///< A folder that is not there, or empty.
+  std::string output;                 ///< A folder that is not there, or empty. Not used by a dry run.
+  bool is_dry_run = false;            ///< Compile and write nothing: only find out what would be compiled.
   int timeout_ms = 0;                 ///< Limits one compile; 0 selects the default of CompileOptions::timeout_ms.
 };
 
-/// What was compiled for one target.
+/// What was compiled for one target, or would be by a dry run.
 struct CompiledTarget {
+  /// What a dry run would compile of one variant.
+  struct OfVariant {
+    std::string name;
+    std::vector<std::string> configs;  ///< Each code once, by its first config.
+  };
+
   std::string name;
+  std::int64_t num_points = 0;       ///< Before conditions.
+  SearchSpace::Exclusions excluded;  ///< Points, by the condition that excludes them.
+  std::vector<OfVariant> variants;   ///< Empty unless this is a dry run.
   int num_configs = 0;
   int num_compiled = 0;                 ///< Ways to build them whose code travels.
   int num_refused = 0;                  ///< ... which the compiler refused.
@@ -47,7 +58,7 @@ struct CompiledTarget {
 
 /// Compiles every config of a bundle for each target and writes a bundle whose folder contains the code
 /// (precompiled.json). Errors: those of the options; a compiler that is missing or hangs; an output folder that cannot
-/// be written. After an error no files are left.
+/// be written. After an error no files are left. A dry run compiles and writes nothing, and needs no compiler.
 Result<std::vector<CompiledTarget>> CompileBundle(const BundleFolder& folder, const BundleCompileOptions& options);
 
 /// Runs CompileBundle and prints what was compiled. Errors: those of CompileBundle.

@@ -9,6 +9,7 @@
 
 #include "bundle/bundle_files.h"
 #include "bundle/precompiled_bundle.h"
+#include "definition/shared_source.h"
 #include "tuneonce/arguments.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/plugin/fingerprint.h"
@@ -46,7 +47,7 @@ std::vector<std::string> UnreadFiles(const BundleFolder& folder);
 struct BundleWay {
   const Variant* variant = nullptr;  ///< A variant of BundleWays::definition.
   Config config;
-  KernelSource source;
+  SharedSource source;
   Hints hints;
   Fingerprint key;  ///< PrecompiledKey.
 };

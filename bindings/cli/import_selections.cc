@@ -231,7 +231,7 @@ Result<TuningRecord> Importer::RecordOf(const SelectionsFile::Selection& selecti
   TuningRecord record;
   TuningKey& key = record.key;
   key.kernel = definition_.name();
-  TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(definition_, configs_, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(definition_, call.problem));
   key.key_words.resize(binder.num_key_words());
   binder.KeyWords(call, key.key_words.data());
   key.device_name = identity_.name;

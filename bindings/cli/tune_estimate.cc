@@ -121,9 +121,9 @@ class Estimator {
 
   void AddCompile(const CompileJob& job, Estimate* estimate) {
     const CompileJob::Alternative& first = job.alternatives.front();
-    Result<const Toolchain*> toolchain = policy_.search.runtime->toolchains().For(first.source.kind);
+    Result<const Toolchain*> toolchain = policy_.search.runtime->toolchains().For(first.source.kind());
     if (!toolchain.ok()) return;
-    Result<Fingerprint> key = (*toolchain)->ArtifactKey(first.source, first.hints, target_);
+    Result<Fingerprint> key = (*toolchain)->ArtifactKey(first.source.Whole(), first.hints, target_);
     if (!key.ok() || !artifacts_.insert({key->high, key->low}).second) return;
     if (std::optional<Artifact> found = FindCurrent(*policy_.store, *key)) {
       seen_seconds_ += found->seconds;
@@ -131,7 +131,7 @@ class Estimator {
       return;
     }
     ++estimate->num_compiles;
-    estimate->compile_seconds += num_seen_ > 0 ? seen_seconds_ / num_seen_ : UsualSeconds(first.source.kind);
+    estimate->compile_seconds += num_seen_ > 0 ? seen_seconds_ / num_seen_ : UsualSeconds(first.source.kind());
   }
 
   const Device& device_;

@@ -212,6 +212,9 @@ class ArgumentSpan {
   ArgumentSpan(std::initializer_list<Argument> list) : ArgumentSpan(list.begin(), list.size()) {}
   ArgumentSpan(const std::vector<Argument>& list)  // NOLINT(google-explicit-constructor)
       : data_(list.data()), size_(list.size()) {}
+  template <std::size_t N>
+  ArgumentSpan(const std::array<Argument, N>& list)  // NOLINT(google-explicit-constructor)
+      : data_(list.data()), size_(N) {}
 
   const Argument* data() const { return data_; }
   std::size_t size() const { return size_; }

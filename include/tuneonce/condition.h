@@ -163,33 +163,33 @@ class TUNEONCE_API Term {
   std::int64_t KnownDivisor() const;
   std::int64_t KnownLeast() const;
   /// Makes the term of an operation with the operands `a` and `b`.
-  Term(Kind kind, Term a, Term b);
+  TUNEONCE_LOCAL Term(Kind kind, Term a, Term b);
   bool IsOperation() const { return kind_ >= Kind::kSum; }
   bool IsCondition() const { return kind_ >= Kind::kEqual || kind_ == Kind::kAxisIs || kind_ == Kind::kFunction; }
   bool ReadsAxis() const { return kind_ == Kind::kAxis || kind_ == Kind::kBoolAxis || kind_ == Kind::kAxisIs; }
   std::int64_t Compute(const Config& config, const Problem& problem) const;
-  std::int64_t ScalarIn(const Problem& problem) const;
+  TUNEONCE_LOCAL std::int64_t ScalarIn(const Problem& problem) const;
   /// Applies an operation to two numbers. Returns kNoValue and sets `*why` if the result has no value.
-  static std::int64_t Apply(Kind kind, std::int64_t a, std::int64_t b, const char** why);
+  TUNEONCE_LOCAL static std::int64_t Apply(Kind kind, std::int64_t a, std::int64_t b, const char** why);
   /// Returns the quotient rounded down, or kNoValue.
-  static std::int64_t FloorDiv(std::int64_t a, std::int64_t b);
+  TUNEONCE_LOCAL static std::int64_t FloorDiv(std::int64_t a, std::int64_t b);
   /// Applies a comparison or a logical operation, in three-valued logic with kNoValue as the third value.
-  static std::int64_t ApplyCondition(Kind kind, std::int64_t a, std::int64_t b);
-  Status ResolveName(const TermNames& names);
+  TUNEONCE_LOCAL static std::int64_t ApplyCondition(Kind kind, std::int64_t a, std::int64_t b);
+  TUNEONCE_LOCAL Status ResolveName(const TermNames& names);
   /// Turns names of axes in `axes` into axes, and sets the names of axes. Errors: InvalidArgument for an axis of
   /// another space, and for a comparison with a value of another type than the axis's.
-  Status BindAxes(const AxisTable& axes);
-  Status BindLeaf(const AxisTable& axes);
+  TUNEONCE_LOCAL Status BindAxes(const AxisTable& axes);
+  TUNEONCE_LOCAL Status BindLeaf(const AxisTable& axes);
   /// Calls `function(leaf)` for each part that is not an operation, until it returns false.
   template <typename Predicate>
   bool AllParts(const Predicate& holds) const;
   /// Prints the term. `leaf(term)` returns the text of a term that is not an operation.
   template <typename Leaf>
   std::string Text(const Leaf& leaf) const;
-  std::string LeafText() const;
-  std::string QualifiedName() const;
+  TUNEONCE_LOCAL std::string LeafText() const;
+  TUNEONCE_LOCAL std::string QualifiedName() const;
   /// How tightly the term's operator binds its operands in a text.
-  int Precedence() const;
+  TUNEONCE_LOCAL int Precedence() const;
 
   Kind kind_;
   bool is_explicit_ = false;   // kNamed: a name that never means an axis. kAxis: an axis that was given by its handle.
@@ -352,14 +352,14 @@ class TUNEONCE_API Condition {
   friend Condition operator!=(const Axis<double>& axis, double value);
 
   explicit Condition(Term expression) : expression_(std::move(expression)) {}
-  static Condition AxisIs(int axis, std::uint64_t space_id, std::string name, AxisValue value);
+  TUNEONCE_LOCAL static Condition AxisIs(int axis, std::uint64_t space_id, std::string name, AxisValue value);
   void SetFunction(Function function, const ConditionReads& reads);
   Status BindAxes(const AxisTable& axes) { return expression_.BindAxes(axes); }
   /// Splits `a && b` into its operands, so that each is asked as early as possible.
-  std::vector<Condition> Conjuncts() const;
+  TUNEONCE_LOCAL std::vector<Condition> Conjuncts() const;
   bool IsSame(const Condition& other) const;
-  static bool HasSameFunctions(const Term& a, const Term& b);
-  static void AddReads(const Term& term, ConditionReads* reads);
+  TUNEONCE_LOCAL static bool HasSameFunctions(const Term& a, const Term& b);
+  TUNEONCE_LOCAL static void AddReads(const Term& term, ConditionReads* reads);
 
   Term expression_;  // 1, 0, or kNoValue if undefined.
 };

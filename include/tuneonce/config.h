@@ -115,7 +115,7 @@ class TUNEONCE_API Config {
  private:
   void NoteForeignAxis(std::uint64_t foreign_space) const;
   /// Returns whether this config belongs to no space and has exactly these axes.
-  bool HasAxesOf(const std::vector<Setting>& settings) const;
+  TUNEONCE_LOCAL bool HasAxesOf(const std::vector<Setting>& settings) const;
 
   std::shared_ptr<AxisTable> axes_;
   std::uint64_t space_id_ = 0;
@@ -146,7 +146,7 @@ class TUNEONCE_API ConfigSet {
   friend class SearchSpace;
   friend class SpaceWalk;
 
-  explicit ConfigSet(std::shared_ptr<const Contents> contents);
+  TUNEONCE_LOCAL explicit ConfigSet(std::shared_ptr<const Contents> contents);
 
   std::shared_ptr<const Contents> contents_;
 };

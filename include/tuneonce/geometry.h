@@ -223,9 +223,9 @@ class TUNEONCE_API GeometryFn {
   Status Check(const Config& config, const Problem& problem) const;
 
  private:
-  void SetTerms(const Config& config, const Problem& problem, Geometry* geometry) const;
+  TUNEONCE_LOCAL void SetTerms(const Config& config, const Problem& problem, Geometry* geometry) const;
   /// Computes `prototype_` and `is_constant_`.
-  void ComputeConstants();
+  TUNEONCE_LOCAL void ComputeConstants();
 
   std::optional<Grid> grid_;
   std::vector<Term> block_;    // Empty: not set, (1, 1, 1).

@@ -216,7 +216,7 @@ class TUNEONCE_API CallArguments {
  private:
   std::size_t IndexOf(std::string_view name, const char* what) const;
   const void* FindScalar(std::size_t parameter, DType dtype) const;
-  void NoteMistake(const std::string& what) const;
+  TUNEONCE_LOCAL void NoteMistake(const std::string& what) const;
 
   const KernelDefinition* definition_;
   const Problem* problem_;
@@ -526,19 +526,19 @@ class TUNEONCE_API KernelDefinition {
   std::string DimsString(const Dims& dims) const;
 
  private:
-  void NameDims();
-  void CompleteVariants();
-  Status CheckNames() const;
-  Status CheckParameters() const;
-  Status CheckStrides() const;
-  Status ResolveTerms();
-  Status ResolveDescriptor(Parameter* parameter) const;
-  Status ResolveDTypes();
-  Status ResolveTypes(Variant* variant) const;
-  Status CheckOptionAxes() const;
-  Status CheckMatmul() const;
-  void CompleteKey();
-  Status CheckKey() const;
+  TUNEONCE_LOCAL void NameDims();
+  TUNEONCE_LOCAL void CompleteVariants();
+  TUNEONCE_LOCAL Status CheckNames() const;
+  TUNEONCE_LOCAL Status CheckParameters() const;
+  TUNEONCE_LOCAL Status CheckStrides() const;
+  TUNEONCE_LOCAL Status ResolveTerms();
+  TUNEONCE_LOCAL Status ResolveDescriptor(Parameter* parameter) const;
+  TUNEONCE_LOCAL Status ResolveDTypes();
+  TUNEONCE_LOCAL Status ResolveTypes(Variant* variant) const;
+  TUNEONCE_LOCAL Status CheckOptionAxes() const;
+  TUNEONCE_LOCAL Status CheckMatmul() const;
+  TUNEONCE_LOCAL void CompleteKey();
+  TUNEONCE_LOCAL Status CheckKey() const;
 
   std::string name_;
   std::string version_;

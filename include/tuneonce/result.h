@@ -12,8 +12,11 @@
 /// with -fvisibility=hidden.
 #ifdef TUNEONCE_SHARED
 #define TUNEONCE_API [[gnu::visibility("default")]]
+/// Marks private functions of an exported class that no inline function calls, so that they are not exported.
+#define TUNEONCE_LOCAL [[gnu::visibility("hidden")]]
 #else
 #define TUNEONCE_API
+#define TUNEONCE_LOCAL
 #endif
 
 namespace tuneonce {

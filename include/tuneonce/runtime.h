@@ -156,8 +156,8 @@ class TUNEONCE_API Runtime {
   ShapeLog* shape_log() const;  ///< Null if launches are not recorded.
 
  private:
-  struct Impl;
-  explicit Runtime(std::unique_ptr<Impl> impl);
+  struct TUNEONCE_LOCAL Impl;
+  TUNEONCE_LOCAL explicit Runtime(std::unique_ptr<Impl> impl);
 
   const std::unique_ptr<Impl> impl_;
 };

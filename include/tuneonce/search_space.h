@@ -142,16 +142,24 @@ class TUNEONCE_API SearchSpace {
   /// compile and measure grows in proportion to the number of configs.
   SearchSpace& MaxConfigs(int max_configs);
 
+  /// The number of points that each condition excludes, by its name and text. A point that several conditions exclude
+  /// counts for at least one of them.
+  using Exclusions = std::map<std::string, std::int64_t>;
   /// Returns the configs for `target`, in the space's order. If `problem` is not null, it has only those whose guards
   /// hold for it. It may be empty. The set needs little memory even if it has millions of configs, and no config is
   /// made before it is known to be valid. Errors: InvalidArgument for a mistake in the space, a baseline that violates
   /// a condition (which is named), more than 4 million configs that have to be listed, or conditions that have to be
   /// asked more than 200 million times (functions a million times). An exception from a function becomes an error.
-  Result<ConfigSet> Configs(const Target& target, const Problem* problem = nullptr) const;
+  /// Adds to `excluded`, which may be null, what the conditions exclude.
+  Result<ConfigSet> Configs(const Target& target, const Problem* problem = nullptr,
+                            Exclusions* excluded = nullptr) const;
   /// Returns the configs of Configs one by one. An empty result is replaced by the fallback config. Errors: those of
   /// Configs, and InvalidArgument for more configs than MaxConfigs, or an empty result without a fallback config
   /// (naming the condition that pruned most); FailedPrecondition if the guards prune all configs and the baselines.
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
+  /// Returns the first config of Enumerate(target), without making the others: it stops at the first point for which
+  /// all conditions but the guards hold. Errors: those of Enumerate, except for MaxConfigs.
+  Result<Config> First(const Target& target) const;
   /// Returns OK if the space has the config on `target`, and its guards hold for `problem` if that is not null. It asks
   /// the conditions about this config alone, and does not enumerate. Errors: InvalidArgument for a config with other
   /// axes or values, or one that breaks a condition (which is named); FailedPrecondition, naming the guard.
@@ -221,6 +229,8 @@ class TUNEONCE_API SearchSpace {
   /// Returns the number of configs before conditions: the length of the list if there is one, else the number of
   /// combinations. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
+  /// Returns the values of the integer axes that are structural, whether or not a config has them.
+  std::set<std::int64_t> StructuralNumbers() const;
   int max_configs() const { return max_configs_; }
   bool HasIntAxis(const std::string& name) const;  ///< Returns whether an integer axis of this name exists.
   std::uint64_t id() const;
@@ -240,34 +250,35 @@ class TUNEONCE_API SearchSpace {
     Condition on_target;  ///< The part of `where` that does not read the problem.
   };
 
-  int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
-  int AddOption(const std::string& name, std::vector<AxisValue> values);
+  TUNEONCE_LOCAL int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
+  TUNEONCE_LOCAL int AddOption(const std::string& name, std::vector<AxisValue> values);
   /// Adds `values`, those of the axis that was added last, to the existing configs. The list has each config with each
   /// value. Baselines and the fallback config get the first one.
-  void TakeAxis(const std::vector<AxisValue>& values);
-  void AddListed(const std::vector<AxisAssignment>& values);
-  std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
-  void NoteError(Status status);
+  TUNEONCE_LOCAL void TakeAxis(const std::vector<AxisValue>& values);
+  TUNEONCE_LOCAL void AddListed(const std::vector<AxisAssignment>& values);
+  TUNEONCE_LOCAL std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
+  TUNEONCE_LOCAL void NoteError(Status status);
   /// Returns what prunes `config` on the target, as "condition 'NAME' (TEXT)", or "". An exception becomes an error.
-  Result<std::string> DroppedBy(const Config& config, const Target& target) const;
+  TUNEONCE_LOCAL Result<std::string> DroppedBy(const Config& config, const Target& target) const;
   /// Returns the guard that does not hold for `config`, or "". An exception becomes an error.
-  Result<std::string> FailingGuard(const Config& config, const Problem& problem) const;
+  TUNEONCE_LOCAL Result<std::string> FailingGuard(const Config& config, const Problem& problem) const;
   /// Returns what prunes `config`, like DroppedBy, or that the list of configs does not contain it.
-  Result<std::string> NotAmong(const Config& config, const Target& target) const;
-  bool IsListed(const Config& config) const;
-  /// The number of configs that each condition pruned, by its text.
-  using Drops = std::map<std::string, std::int64_t>;
+  TUNEONCE_LOCAL Result<std::string> NotAmong(const Config& config, const Target& target) const;
+  TUNEONCE_LOCAL bool IsListed(const Config& config) const;
   /// Returns OK if the space has no mistake, and each baseline for `target` is one of its configs.
-  Status CheckBuilt(const Target& target) const;
-  /// Implements Configs, and adds what each condition pruned to `drops`.
-  Result<ConfigSet> Walk(const Target& target, const Problem* problem, Drops* drops) const;
-  Result<ConfigSet> WalkList(const Target& target, const Problem* problem, Drops* drops) const;
+  TUNEONCE_LOCAL Status CheckBuilt(const Target& target) const;
+  /// Implements Configs, and adds what each condition pruned to `excluded`. With `first_only` the set has the first
+  /// config of all at its index 0, and may lack others.
+  TUNEONCE_LOCAL Result<ConfigSet> Walk(const Target& target, const Problem* problem, Exclusions* excluded,
+                                        bool first_only = false) const;
+  TUNEONCE_LOCAL Result<ConfigSet> WalkList(const Target& target, const Problem* problem, Exclusions* excluded,
+                                            bool first_only) const;
   /// Removes from `configs` each config for which a guard does not hold for `problem`, and adds one to the entry of
-  /// `drops` for the first guard that failed. Errors: an exception from a guard; `configs` is then unspecified.
-  Status DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const;
+  /// `excluded` for the first guard that failed. Errors: an exception from a guard; `configs` is then unspecified.
+  TUNEONCE_LOCAL Status DropUnfit(const Problem& problem, std::vector<Config>* configs, Exclusions* excluded) const;
   /// Returns `configs` if it is not empty, else the fallback config. Errors: those of Enumerate for an empty result.
-  Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
-                                       const Drops& drops) const;
+  TUNEONCE_LOCAL Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target,
+                                                      const Problem* problem, const Exclusions& excluded) const;
 
   std::shared_ptr<struct AxisTable> axes_;
   std::vector<NamedCondition> conditions_;  // All but the guards.

@@ -349,14 +349,15 @@ class TUNEONCE_API TunedKernel {
   friend class LaunchExplainer;
   friend class RankedKeys;
   friend class WarmupRun;
-  struct Impl;
-  struct Origin;
-  explicit TunedKernel(std::unique_ptr<Origin> origin);
+  struct TUNEONCE_LOCAL Impl;
+  struct TUNEONCE_LOCAL Origin;
+  TUNEONCE_LOCAL explicit TunedKernel(std::unique_ptr<Origin> origin);
   /// Makes a kernel of a definition that ValidateForLaunch has checked.
-  static Result<TunedKernel> OfValid(std::shared_ptr<const KernelDefinition> definition, AutotunePolicy policy);
+  TUNEONCE_LOCAL static Result<TunedKernel> OfValid(std::shared_ptr<const KernelDefinition> definition,
+                                                    AutotunePolicy policy);
   /// Returns the state for the driver whose context is current, which the first use creates.
-  Result<Impl*> Bound() const;
-  const RankPolicy& ranks() const;
+  TUNEONCE_LOCAL Result<Impl*> Bound() const;
+  TUNEONCE_LOCAL const RankPolicy& ranks() const;
 
   std::unique_ptr<Origin> origin_;            // Owns the members below.
   mutable std::atomic<Impl*> impl_{nullptr};  // Null until the first use, then constant.

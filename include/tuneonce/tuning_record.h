@@ -312,7 +312,8 @@ struct TUNEONCE_API TuningRecord {
   /// because the baseline is selected unless another config is faster by the margin. Empty without a baseline.
   std::optional<double> speedup_over_baseline;
   /// Every candidate of the space: the measured ones, fastest first, then the failures, the duplicates, and those not
-  /// measured, each in the space's order. Empty if the candidates are not known.
+  /// measured, each in the space's order. A record from the store of a TunedKernel lacks those not measured. Empty if
+  /// the candidates are not known.
   std::vector<CandidateOutcome> candidates;
   bool is_complete = true;  ///< False if the search was cut short. AutotunePolicy states whether such a record is used.
   int num_not_measured = 0;  ///< Number of candidates that were not measured because the search was cut short.
@@ -320,7 +321,8 @@ struct TUNEONCE_API TuningRecord {
   /// Whether the result is conclusive: another round was not likely to change the selected config. False if the budget
   /// or the rounds were used up first, or if candidates were not measured at all.
   bool is_conclusive = true;
-  /// Fingerprint of the list of configs that was searched. Zero for a record that no TunedKernel's search made.
+  /// Fingerprint of the configs that were searched. `high` is of what decides them: the space's Identity, and the
+  /// target. `low` is of the list of configs. Zero for a record that no TunedKernel's search made.
   Fingerprint configs;
   /// The conditions under which the selected config was verified.
   Verification verification;

@@ -64,7 +64,7 @@ struct EncodedWhat {
 /// Decodes what an Encoder wrote, or arbitrary bytes from a file or another process. After the first missing or invalid
 /// field everything reads as zero or empty, and `Done` returns an error. It reads nothing out of bounds, allocates no
 /// more than the size of the body, and a loop over a `Count` ends.
-class TUNEONCE_API Decoder {
+class Decoder {
  public:
   /// `body` outlives the decoder.
   explicit Decoder(std::string_view body, EncodedWhat what = {}) : rest_(body), what_(what) {}
@@ -112,10 +112,10 @@ class TUNEONCE_API Decoder {
 };
 
 /// Returns the body followed by a checksum of it.
-TUNEONCE_API std::string WithChecksum(std::string body);
+std::string WithChecksum(std::string body);
 /// Returns the body of what WithChecksum returned. REQUIRES: `bytes` outlives the result. Errors, of `what.code`:
 /// `bytes` was truncated or changed.
-TUNEONCE_API Result<std::string_view> WithoutChecksum(std::string_view bytes, EncodedWhat what = {});
+Result<std::string_view> WithoutChecksum(std::string_view bytes, EncodedWhat what = {});
 
 }  // namespace v0
 }  // namespace tuneonce

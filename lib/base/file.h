@@ -24,7 +24,7 @@ bool IsRegularFile(const std::string& path);
 std::string RealPath(const std::string& path);
 /// Returns the path itself if it starts with "/", else the path appended to the current directory, whether the file
 /// exists or not. Without a current directory the path is unchanged.
-TUNEONCE_API std::string AbsolutePath(const std::string& path);
+std::string AbsolutePath(const std::string& path);
 /// Returns the names in a folder without "." and "..", or an empty list if the folder does not exist.
 std::vector<std::string> NamesIn(const std::string& folder);
 
@@ -37,7 +37,7 @@ inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
 /// Reads a whole file. It never blocks on a pipe and never returns a part of a file. Errors, with the path and the
 /// reason: NotFound; InvalidArgument if it is not a regular file (a directory, pipe, device, or a link to one) or has
 /// more than `most_bytes` bytes; ResourceExhausted; Unavailable for a failed read.
-TUNEONCE_API Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes = kMostFileBytes);
+Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes = kMostFileBytes);
 
 /// Returns `text` without the byte-order mark (UTF-8) at its start, which some editors write and not every compiler
 /// accepts.

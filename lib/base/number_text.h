@@ -20,8 +20,8 @@ inline namespace v0 {
 
 /// Returns the shortest text that reads back as exactly `value`: "0.5", "64", "1e+300". Between two texts of one
 /// length it prefers the one without an exponent. A value that is not finite is "nan", "inf" or "-inf".
-TUNEONCE_API std::string ShortestText(double value);
-TUNEONCE_API std::string ShortestText(float value);
+std::string ShortestText(double value);
+std::string ShortestText(float value);
 
 /// `value` as printf writes it in the "C" locale by "%.<precision><conversion>", whose conversion is 'e', 'f' or 'g'.
 TUNEONCE_API std::string RealText(double value, char conversion, int precision);

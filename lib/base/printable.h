@@ -16,7 +16,7 @@ inline namespace v0 {
 TUNEONCE_API std::string Printable(std::string_view text);
 
 /// Returns text of several lines for a terminal, like Printable, and keeps line feeds and tabs.
-TUNEONCE_API std::string PrintableLines(std::string_view text);
+std::string PrintableLines(std::string_view text);
 
 }  // namespace v0
 }  // namespace tuneonce

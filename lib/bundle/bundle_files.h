@@ -20,7 +20,7 @@ inline namespace v0 {
 
 /// The files of one bundle while it is read: of a folder, and only of what lies in it, or of a program. Each is read
 /// once. Thread rule: one thread.
-class TUNEONCE_API BundleFiles {
+class BundleFiles {
  public:
   /// Most bytes of one file: a cubin has a few MiB.
   static constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
@@ -74,7 +74,7 @@ class TUNEONCE_API BundleFiles {
 };
 
 /// The folders whose bundles are found by name. A value. Thread rule: immutable; any thread.
-class TUNEONCE_API BundleFolders {
+class BundleFolders {
  public:
   /// Those of Environment::bundles, then share/tuneonce/bundles: as it lies beside an installed or built library or
   /// program, inside the Python package, and beside the folders in which this code's libraries are looked for (its run

@@ -17,7 +17,7 @@ inline namespace v0 {
 /// order of their arrival, so that a short search does not have to wait for the end of a long one. This class starts no
 /// threads: each search has its own (CompilePool), which sleep while compiles of other searches hold all slots.
 /// Thread-safe.
-class TUNEONCE_API CompileSlots {
+class CompileSlots {
  public:
   /// `limit` 0: the cores that this process may use less one, for the thread that measures; at least one.
   explicit CompileSlots(int limit = 0);

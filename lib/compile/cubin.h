@@ -24,7 +24,7 @@ Status DescribeCubin(Artifact* artifact);
 /// Passes machine code through unchanged: cubins, fatbins, and shared objects for the CPU device. Errors of Compile:
 /// InvalidArgument if the content is not machine code of such a kind, if it is truncated, or if it does not list its
 /// kernels and the source names no symbol.
-class TUNEONCE_API CubinToolchain final : public Toolchain {
+class CubinToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kCubin; }
   Result<std::string> Version() const override { return std::string("cubin"); }
@@ -55,7 +55,7 @@ struct CubinKernel {
 };
 /// Reads the tables of the kernel that DescribeCubin selects for `symbol`. Errors: as DescribeCubin; InvalidArgument if
 /// the numbers of the parameters have gaps.
-TUNEONCE_API Result<CubinKernel> ReadCubinKernel(std::string_view image, const std::string& symbol);
+Result<CubinKernel> ReadCubinKernel(std::string_view image, const std::string& symbol);
 
 /// True if code for compute capability `code` runs on a GPU of `device`: the same major version, and no newer minor
 /// one.

@@ -44,15 +44,15 @@ struct HeaderRequests {
 
 /// Reads the directives of a text, whatever is commented out, in strings, or cut by a backslash. Texts in which one of
 /// `asking_macros` is used are asked for it, so callers repeat this with the macros of all texts of a compile.
-TUNEONCE_API HeaderRequests FindHeaderRequests(std::string_view text, const std::set<std::string>& asking_macros);
+HeaderRequests FindHeaderRequests(std::string_view text, const std::set<std::string>& asking_macros);
 
 /// Whether a compile of C++ ended because a header was not found, in the words of NVRTC's toolchain, gcc or clang.
-TUNEONCE_API bool LacksHeader(const Status& compiled);
+bool LacksHeader(const Status& compiled);
 
 /// Whether the values of a C++ source's macros may decide which headers are read: a macro's name occurs in the text up
 /// to its last `#include`, or in a header that this part of the text leads to in the source's own folders. The headers
 /// of a compiler or a toolkit know no macro of a kernel. True if that cannot be told: a header that a macro names.
-TUNEONCE_API bool MacrosMayDecideHeaders(const KernelSource& source);
+bool MacrosMayDecideHeaders(const KernelSource& source);
 
 /// The folders in which a compiler looks for headers, in its order. A value.
 struct HeaderPath {
@@ -69,7 +69,7 @@ struct HeaderPath {
 /// `__has_include` is evaluated again in every branch. An include of a macro may have led to any of the files that were
 /// read. The result covers too much rather than too little. `is_complete` is false where it may cover too little, for
 /// example if a file was read to which no directive leads.
-class TUNEONCE_API HeaderSearch {
+class HeaderSearch {
  public:
   struct Findings {
     /// Files to be compared by content, besides those that were read: what `__has_include` found, other names of files

@@ -59,7 +59,7 @@ struct NvrtcLibrary {
 };
 
 /// Where the CUDA toolkit's headers are, for NVRTC. A value.
-struct TUNEONCE_API CudaHeaders {
+struct CudaHeaders {
   /// What NVRTC is given behind a source's own folders: the toolkit's, then CCCL's (CUB, Thrust, libcu++), where it has
   /// one of its own. Empty if none was found.
   std::vector<std::string> folders;

@@ -21,7 +21,7 @@ inline namespace v0 {
 /// header has no header events (CUDA 12.8 and 12.9), or has lost the first of them (CUDA 13.0, for the rest of the
 /// process once a header of some source had an error). Returns nullopt for such a trace and for a text that is not a
 /// trace, because the headers are unknown then.
-TUNEONCE_API std::optional<std::vector<std::string>> HeadersInTrace(const std::string& trace);
+std::optional<std::vector<std::string>> HeadersInTrace(const std::string& trace);
 
 /// Compiles by NVRTC in this process; CompileByNvrtc (nvrtc_worker.h) decides which process that is. The options are
 /// the request's, and those of the following that this NVRTC knows:

@@ -42,7 +42,7 @@ Result<NvrtcOutput> RunNvrtc(const Toolbox& tools, const NvrtcLibrary& nvrtc, Nv
 /// Hints do not apply: a CUDA C++ source takes macros, which are lines before its text. An artifact names the headers
 /// that were read (HeadersInTrace), and is cacheable by them; with an NVRTC that cannot say them (before CUDA 13)
 /// only what includes nothing is.
-class TUNEONCE_API NvrtcToolchain final : public Toolchain {
+class NvrtcToolchain final : public Toolchain {
  public:
   explicit NvrtcToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}
 

@@ -43,7 +43,7 @@ Result<std::string> FindWorker(const Environment& environment);
 
 /// The tools of one environment: where they are, which version they have, and where they may write. Toolchains share
 /// one; what a tool is made to do is theirs. Thread-safe.
-class TUNEONCE_API Toolbox {
+class Toolbox {
  public:
   explicit Toolbox(Environment environment);
   ~Toolbox();

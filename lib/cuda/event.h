@@ -11,7 +11,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Owns an event of the current context. Move-only. Thread rule: one owner.
-class TUNEONCE_API Event {
+class Event {
  public:
   enum class Timing { kEnabled, kDisabled };  ///< Disabled is cheaper, for ordering alone.
 
@@ -36,7 +36,7 @@ class TUNEONCE_API Event {
 /// Makes work that is enqueued on `stream` from now on wait for all current work of `producer`, where null is the
 /// legacy default stream. Does nothing if both are the same stream. Errors: FailedPrecondition if `stream` captures,
 /// because a graph cannot contain another stream's work; the driver's.
-TUNEONCE_API Status OrderBehind(StreamView stream, CUstream producer);
+Status OrderBehind(StreamView stream, CUstream producer);
 
 }  // namespace v0
 }  // namespace tuneonce

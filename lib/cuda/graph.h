@@ -14,7 +14,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Owns an instantiated graph. Move-only. Thread rule: one owner; launches of one graph do not overlap each other.
-class TUNEONCE_API GraphExec {
+class GraphExec {
  public:
   /// Captures what `record` puts into `stream` (in RELAXED mode, so that no other thread's capture is disturbed) and
   /// instantiates it. REQUIRES: `stream` is the caller's own, not the legacy stream, and not capturing.

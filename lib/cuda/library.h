@@ -15,7 +15,7 @@ inline namespace v0 {
 
 /// One kernel of a loaded Library, which is loaded in the context that was current in GetKernel. A copyable view that
 /// is valid while its Library lives. Thread rule: a value; launches from any thread.
-class TUNEONCE_API KernelHandle {
+class KernelHandle {
  public:
   KernelHandle(const DriverApi& api, CUkernel kernel, CUfunction function)
       : api_(&api), kernel_(kernel), function_(function) {}
@@ -43,7 +43,7 @@ class TUNEONCE_API KernelHandle {
 /// them (docs/internal/driver_rules.md), so it belongs to warm-up. Unloading crashes inside the driver if a graph that
 /// captured its kernels is instantiated again later, so the owner keeps a Library until no graph uses it. Thread rule:
 /// one owner.
-class TUNEONCE_API Library {
+class Library {
  public:
   /// `image` is needed only during the call. Errors: InvalidArgument (not an image for this device), ResourceExhausted.
   static Result<Library> Load(const DriverApi& api, const std::string& image);

@@ -18,10 +18,11 @@ enum class Generation { kAmpere, kHopper, kBlackwell, kBlackwellRtx, kCpu };
 Generation GenerationOf(const Target& target);
 
 /// The targets that families are shown and checked on: the GPUs that there are since sm_80, and the CPU device.
-TUNEONCE_API std::vector<Target> KnownTargets();
+std::vector<Target> KnownTargets();
 
-/// A family as data: its configs by generation, and the limits that they must fit. search_space.h makes its spaces from it.
-struct TUNEONCE_API Family {
+/// A family as data: its configs by generation, and the limits that they must fit. search_space.h makes its spaces from
+/// it.
+struct Family {
   struct Axis {
     const char* name;
     AxisKind kind;
@@ -70,9 +71,9 @@ struct TUNEONCE_API Family {
 };
 
 /// All there are, in search_space.h's order.
-TUNEONCE_API const std::vector<Family>& AllFamilies();
+const std::vector<Family>& AllFamilies();
 /// Errors: InvalidArgument, listing the names there are.
-TUNEONCE_API Result<const Family*> FindFamily(std::string_view name);
+Result<const Family*> FindFamily(std::string_view name);
 
 }  // namespace v0
 }  // namespace tuneonce

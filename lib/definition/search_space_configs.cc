@@ -82,6 +82,17 @@ std::int64_t SearchSpace::NumPoints() const {
   return points;
 }
 
+std::set<std::int64_t> SearchSpace::StructuralNumbers() const {
+  std::set<std::int64_t> numbers;
+  for (const AxisDefinition& axis : axes_->axes) {
+    for (const AxisValue& value : axis.values) {
+      const auto* number = std::get_if<std::int64_t>(&value);
+      if (number != nullptr && axis.kind == AxisKind::kStructural) numbers.insert(*number);
+    }
+  }
+  return numbers;
+}
+
 namespace {
 
 /// Returns the first condition that does not hold, or "". An exception becomes an error.
@@ -139,14 +150,14 @@ Status SearchSpace::CheckBuilt(const Target& target) const {
   return Status();
 }
 
-Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const {
+Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* configs, Exclusions* excluded) const {
   std::vector<Config> fit;
   for (Config& config : *configs) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, problem));
     if (failing.empty()) {
       fit.push_back(std::move(config));
     } else {
-      ++(*drops)[failing];
+      ++(*excluded)[failing];
     }
   }
   *configs = std::move(fit);
@@ -154,25 +165,27 @@ Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* confi
 }
 
 Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target,
-                                                  const Problem* problem, const Drops& drops) const {
+                                                  const Problem* problem, const Exclusions& excluded) const {
   if (!configs.empty()) return configs;
   if (fallback_) return std::vector<Config>{*fallback_};
   std::optional<Config> first = BaselineOn(target);
   if (problem != nullptr && first) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, *problem));
-  auto most =
-      std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  auto most = std::max_element(excluded.begin(), excluded.end(),
+                               [](const auto& a, const auto& b) { return a.second < b.second; });
   return InvalidArgumentError(absl::StrCat(
       "the search space is empty on ", target.name(), ": ",
-      most == drops.end() ? std::string("it has no points") : most->first,
-      most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
+      most == excluded.end() ? std::string("it has no points") : most->first,
+      most == excluded.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
       "; relax the conditions, or set a baseline or a fallback"));
 }
 
-Result<ConfigSet> SearchSpace::WalkList(const Target& target, const Problem* problem, Drops* drops) const {
+Result<ConfigSet> SearchSpace::WalkList(const Target& target, const Problem* problem, Exclusions* excluded,
+                                        bool first_only) const {
   auto contents = std::make_shared<ConfigSet::Contents>();
   contents->axes = axes_;
   contents->is_list = true;
   for (const std::vector<AxisValue>& values : listed_) {
+    if (first_only && !contents->list.empty()) break;
     const Config config(axes_, values);
     TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(config, target));
     if (dropped.empty() && problem != nullptr) {
@@ -181,14 +194,15 @@ Result<ConfigSet> SearchSpace::WalkList(const Target& target, const Problem* pro
     if (dropped.empty()) {
       contents->list.push_back(values);
     } else {
-      ++(*drops)[dropped];
+      ++(*excluded)[dropped];
     }
   }
   contents->size = static_cast<std::int64_t>(contents->list.size());
   return ConfigSet(std::move(contents));
 }
 
-Result<ConfigSet> SearchSpace::Walk(const Target& target, const Problem* problem, Drops* drops) const {
+Result<ConfigSet> SearchSpace::Walk(const Target& target, const Problem* problem, Exclusions* excluded,
+                                    bool first_only) const {
   TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
   for (const NamedCondition& guard : guards_) {
     if (problem == nullptr || !guard.condition.reads().unresolved) continue;
@@ -197,7 +211,7 @@ Result<ConfigSet> SearchSpace::Walk(const Target& target, const Problem* problem
   }
   ConfigSet set;
   if (!listed_.empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(set, WalkList(target, problem, drops));
+    TUNEONCE_ASSIGN_OR_RETURN(set, WalkList(target, problem, excluded, first_only));
   } else {
     Problem asked;
     if (problem != nullptr) asked = *problem;
@@ -207,20 +221,31 @@ Result<ConfigSet> SearchSpace::Walk(const Target& target, const Problem* problem
     for (const NamedCondition& each : guards_) {
       if (problem != nullptr) conditions.push_back(&each);
     }
-    TUNEONCE_ASSIGN_OR_RETURN(set, SpaceWalk(axes_, conditions, asked, drops).Run());
+    TUNEONCE_ASSIGN_OR_RETURN(set, SpaceWalk(axes_, conditions, asked, excluded, first_only).Run());
   }
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
   return set;
 }
 
-Result<ConfigSet> SearchSpace::Configs(const Target& target, const Problem* problem) const {
-  Drops drops;
-  return Walk(target, problem, &drops);
+Result<ConfigSet> SearchSpace::Configs(const Target& target, const Problem* problem, Exclusions* excluded) const {
+  Exclusions not_wanted;
+  return Walk(target, problem, excluded != nullptr ? excluded : &not_wanted);
+}
+
+Result<Config> SearchSpace::First(const Target& target) const {
+  Exclusions excluded;
+  Result<ConfigSet> set = Walk(target, nullptr, &excluded, /*first_only=*/true);
+  // The order that stops early asks more than the order of an enumeration in some spaces.
+  if (!set.ok()) set = Configs(target);
+  TUNEONCE_RETURN_IF_ERROR(set.status());
+  if (!set->empty()) return set->At(0);
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> fallback, NotEmpty({}, target, nullptr, excluded));
+  return fallback.front();
 }
 
 Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Problem* problem) const {
-  Drops drops;
-  TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, Walk(target, problem, &drops));
+  Exclusions excluded;
+  TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, Walk(target, problem, &excluded));
   if (set.size() > max_configs_) {
     return InvalidArgumentError(absl::StrCat("the search space has ", set.size(), " configs; at most ", max_configs_,
                                              " are allowed: narrow it, or call MaxConfigs(", set.size(), ")"));
@@ -228,7 +253,7 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const P
   std::vector<Config> configs;
   configs.reserve(static_cast<std::size_t>(set.size()));
   for (std::int64_t i = 0; i < set.size(); ++i) configs.push_back(set.At(i));
-  return NotEmpty(std::move(configs), target, problem, drops);
+  return NotEmpty(std::move(configs), target, problem, excluded);
 }
 
 Status SearchSpace::Contains(const Config& config, const Target& target, const Problem* problem) const {
@@ -258,10 +283,10 @@ Status SearchSpace::Contains(const Config& config, const Target& target, const P
 Result<std::vector<Config>> SearchSpace::Fitting(std::vector<Config> configs, const Target& target,
                                                  const Problem& problem) const {
   if (!has_guards()) return configs;
-  Drops drops;
-  TUNEONCE_RETURN_IF_ERROR(DropUnfit(problem, &configs, &drops));
+  Exclusions excluded;
+  TUNEONCE_RETURN_IF_ERROR(DropUnfit(problem, &configs, &excluded));
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
-  return NotEmpty(std::move(configs), target, &problem, drops);
+  return NotEmpty(std::move(configs), target, &problem, excluded);
 }
 
 Status SearchSpace::TakeMisuse() const {

@@ -17,13 +17,13 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Whether a kernel's symbol is more than a name that tools take as it is: "ns::reduce", "reduce<TILE, float>".
-TUNEONCE_API bool IsNameExpression(std::string_view symbol);
+bool IsNameExpression(std::string_view symbol);
 
 /// "reduce" of "ns::reduce<TILE, float>" and of "reduce": what the kernel is called where it is defined.
-TUNEONCE_API std::string_view KernelNameIn(std::string_view symbol);
+std::string_view KernelNameIn(std::string_view symbol);
 
 /// A name expression with the macros' values in place of their names.
-struct TUNEONCE_API NameExpression {
+struct NameExpression {
   std::string text;                  ///< "ns::reduce<128, float>".
   std::vector<std::string> defines;  ///< The macros ("TILE=128") that the expression does not name.
 
@@ -56,9 +56,13 @@ struct HintsOfAxes {
 Fingerprint TextFingerprint(std::string_view content,
                             const std::vector<std::pair<std::string_view, std::string_view>>& headers);
 
+/// Returns whether the variant's sources and hints are known without making them for each config: its source has an
+/// identity (IdentifiedSource), and the config alone decides its hints.
+bool IsIdentified(const Variant& variant);
+
 /// Returns the part of a kernel's key that covers a variant, besides `configs` themselves: what decides the sources
-/// that it makes of them (Variant::MakeSource) and their hints. It differs if one of these differs. REQUIRES: the
-/// variant has a source. Throws what its functions throw.
+/// that it makes of them (Variant::MakeSource) and their hints. It differs if one of these differs. `configs` is not
+/// read if IsIdentified. REQUIRES: the variant has a source. Throws what its functions throw.
 Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>& configs, const Problem& problem);
 
 /// `pattern` with each "{AXIS}" replaced by the axis's value. Errors: InvalidArgument for an axis that the config does

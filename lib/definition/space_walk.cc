@@ -32,8 +32,8 @@ std::int64_t NumberOf(const AxisValue& value) {
 }  // namespace
 
 SpaceWalk::SpaceWalk(std::shared_ptr<AxisTable> axes, const std::vector<const NamedCondition*>& conditions,
-                     const Problem& problem, Drops* drops)
-    : axes_(std::move(axes)), problem_(problem), drops_(drops) {
+                     const Problem& problem, Drops* drops, bool first_only)
+    : axes_(std::move(axes)), problem_(problem), drops_(drops), first_only_(first_only) {
   const std::size_t count = axes_->axes.size();
   point_.values.resize(count);
   point_.indices.resize(count);
@@ -151,7 +151,7 @@ std::vector<std::size_t> SpaceWalk::OrderOf(std::vector<std::size_t> axes) const
 void SpaceWalk::SetLevels(const Factor& factor) {
   levels_.clear();
   std::set<std::size_t> fixed;
-  for (std::size_t axis : OrderOf(factor.axes)) {
+  for (std::size_t axis : first_only_ ? factor.axes : OrderOf(factor.axes)) {
     Level level;
     level.axis = axis;
     auto at = std::find(factor.axes.begin(), factor.axes.end(), axis) - factor.axes.begin();
@@ -216,6 +216,7 @@ Status SpaceWalk::Descend(std::size_t depth, std::int64_t position, Factor* fact
     const std::int64_t at = position + static_cast<std::int64_t>(index) * level.stride;
     if (depth + 1 < levels_.size()) {
       TUNEONCE_RETURN_IF_ERROR(Descend(depth + 1, at, factor));
+      if (first_only_ && !factor->positions.empty()) break;
       continue;
     }
     if (static_cast<std::int64_t>(factor->positions.size()) == kMaxListed) {
@@ -223,6 +224,7 @@ Status SpaceWalk::Descend(std::size_t depth, std::int64_t position, Factor* fact
                                                " configs: remove axes or values, or add conditions"));
     }
     factor->positions.push_back(at);
+    if (first_only_) break;
   }
   Free(level.axis);
   return Status();

@@ -26,6 +26,8 @@ inline namespace v0 {
 /// is asked as soon as all of its axes are fixed. Before that, whenever one of its axes is fixed, the bounds of its
 /// terms decide whether it can still hold. A function may read every axis, so it connects all of them and is asked
 /// last.
+///
+/// A walk for the first config goes through the axes in the space's order, and stops at the first combination.
 class SpaceWalk {
  public:
   /// The number of configs that each condition pruned, by its text.
@@ -35,9 +37,10 @@ class SpaceWalk {
   static constexpr std::int64_t kMaxQuestions = 200'000'000;
   static constexpr std::int64_t kQuestionsPerFunction = 200;  ///< A function takes as long as this many conditions.
 
-  /// REQUIRES: `problem` has what the conditions read, and `drops` outlives the walk.
+  /// `first_only`: the set need not have more than the first config. REQUIRES: `problem` has what the conditions read,
+  /// and `drops` outlives the walk.
   SpaceWalk(std::shared_ptr<AxisTable> axes, const std::vector<const NamedCondition*>& conditions,
-            const Problem& problem, Drops* drops);
+            const Problem& problem, Drops* drops, bool first_only = false);
 
   /// Errors: InvalidArgument beyond the limits above; an exception from a function.
   Result<ConfigSet> Run();
@@ -76,6 +79,7 @@ class SpaceWalk {
   std::shared_ptr<AxisTable> axes_;
   const Problem& problem_;
   Drops* drops_;
+  const bool first_only_;
   std::vector<Rule> rules_;
   std::vector<Level> levels_;
   std::vector<TermProgram::Bounds> ranges_;  // The range of each axis.

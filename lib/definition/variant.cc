@@ -57,6 +57,25 @@ Variant OfTileCpp(KernelSource source, std::optional<std::vector<std::string>> a
   return OfCpp("tile_cpp", OnGpu(), std::move(source), std::move(axes)).HintsBy(HintsOfAxes{true});
 }
 
+/// `inner` with a change of each source, whose fingerprint is `change`. The result is identified if `inner` is.
+template <typename Change>
+Variant::SourceFn Changed(Variant::SourceFn inner, const Fingerprint& change, Change apply) {
+  const auto* identified = inner.target<IdentifiedSource>();
+  std::function<Fingerprint()> identity;
+  if (identified != nullptr) {
+    identity = [of_inner = identified->identity, change] {
+      return Fingerprinter().Add(of_inner()).Add(change).Finish();
+    };
+  }
+  auto whole = [inner = std::move(inner), apply = std::move(apply)](const Config& config, const Problem& problem) {
+    KernelSource made = inner(config, problem);
+    apply(&made);
+    return made;
+  };
+  if (!identity) return whole;
+  return IdentifiedSource{std::move(whole), std::move(identity)};
+}
+
 bool IsFor(const Precompiled& kernel, const Config& config) {
   return std::all_of(kernel.config.begin(), kernel.config.end(), [&](const AxisAssignment& given) {
     auto index = static_cast<std::size_t>(given.index);
@@ -143,17 +162,17 @@ Variant& Variant::Convention(CallingConvention new_convention) {
 }
 
 Variant& Variant::Include(const std::string& folder) {
-  source = [inner = std::move(source), folder = AbsolutePath(folder)](const Config& config, const Problem& problem) {
-    return inner(config, problem).Include(folder);
-  };
+  const std::string path = AbsolutePath(folder);
+  const Fingerprint change = Fingerprinter().Add("folder").Add(path).Finish();
+  source = Changed(std::move(source), change, [path](KernelSource* made) { made->Include(path); });
   return *this;
 }
 
 Variant& Variant::Header(std::string header_name, std::string text) {
-  source = [inner = std::move(source), header_name = std::move(header_name), text = std::move(text)](
-               const Config& config, const Problem& problem) {
-    return inner(config, problem).Header(header_name, text);
-  };
+  const Fingerprint change = Fingerprinter().Add("header").Add(header_name).AddInLanes(text).Finish();
+  source = Changed(
+      std::move(source), change,
+      [name = std::move(header_name), text = std::move(text)](KernelSource* made) { made->Header(name, text); });
   return *this;
 }
 
@@ -182,6 +201,11 @@ KernelSource Variant::MakeSource(const Config& config, const Problem& problem) c
   return made;
 }
 
+bool IsIdentified(const Variant& variant) {
+  const bool has_hints_of_config = variant.hints.target<HintsOfAxes>() != nullptr || !variant.hints;
+  return variant.source.target<IdentifiedSource>() != nullptr && has_hints_of_config;
+}
+
 Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>& configs, const Problem& problem) {
   const auto* identified = variant.source.target<IdentifiedSource>();
   const auto* of_axes = variant.hints.target<HintsOfAxes>();
@@ -197,7 +221,7 @@ Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>
   }
   if (of_axes != nullptr) fingerprinter.Add(std::uint64_t{of_axes->are_taken ? 1u : 0u});
   const bool has_hints_of_config = of_axes != nullptr || !variant.hints;  // The config decides them.
-  if (identified != nullptr && has_hints_of_config) return fingerprinter.Finish();
+  if (IsIdentified(variant)) return fingerprinter.Finish();
   for (const Config& config : configs) {
     if (!variant.IsBackendOf(config)) continue;
     if (identified == nullptr) fingerprinter.Add(variant.MakeSource(config, problem).Fingerprint());

@@ -14,7 +14,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Evaluates the assumptions of one variant. Thread rule: immutable; any thread.
-class TUNEONCE_API AssumptionChecks {
+class AssumptionChecks {
  public:
   AssumptionChecks() = default;
   /// Makes the checks of the variant's declared assumptions, and of those that are implied by how its kernel takes
@@ -87,7 +87,7 @@ class TUNEONCE_API AssumptionChecks {
 
 /// Checks everything that can be checked without a device: KernelDefinition::Validate, and what each variant assumes.
 /// Errors: InvalidArgument, starting with the kernel's name.
-TUNEONCE_API Status ValidateForLaunch(KernelDefinition& definition);
+Status ValidateForLaunch(KernelDefinition& definition);
 
 }  // namespace v0
 }  // namespace tuneonce

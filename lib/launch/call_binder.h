@@ -53,7 +53,7 @@ std::string NameOf(const Parameter& parameter, const ReachedTensor& reached);
 /// Matches Launch's arguments with a definition's parameters: it checks their number, kinds, dtypes and ranks, and
 /// binds dims from shapes. A TunedKernel makes it once, and Bind is the first part of the hot path. REQUIRES: the
 /// definition outlives it and was validated. Thread rule: immutable; any thread.
-class TUNEONCE_API CallBinder {
+class CallBinder {
  public:
   explicit CallBinder(const KernelDefinition& definition);
 

@@ -33,8 +33,8 @@ bool HasFilledDescriptor(const KernelDefinition& definition, const Variant& vari
 /// Launches a config by the launcher of its variant, for trials and for production. `workspaces` has one address per
 /// workspace parameter, in order. Errors, which name kernel and variant: what the launcher returns or throws
 /// (InvalidArgument), or its first lookup that failed.
-TUNEONCE_API Status CallLauncher(const KernelDefinition& definition, const Variant& variant, const Config& config,
-                                 CUstream stream, const BoundCall& call, const std::uint64_t* workspaces);
+Status CallLauncher(const KernelDefinition& definition, const Variant& variant, const Config& config, CUstream stream,
+                    const BoundCall& call, const std::uint64_t* workspaces);
 
 }  // namespace v0
 }  // namespace tuneonce

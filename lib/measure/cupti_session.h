@@ -19,7 +19,7 @@ class DriverApi;
 
 /// Which CUPTI to use, and whether it may be used, according to an environment. It loads and claims nothing before
 /// Claim. A value. Thread rule: immutable.
-class TUNEONCE_API Cupti {
+class Cupti {
  public:
   explicit Cupti(const Environment& environment) : environment_(environment) {}
   /// For tests: `api` outlives it, and serves every driver.

@@ -30,7 +30,7 @@ class CacheFlush {
 /// opens, and subtracted; the time of the empty kernel itself is measured by many launches in a row. A warm run under
 /// 20 us that needs no preparation is launched ten times between two events. On the CPU device the overhead is below
 /// the noise, and nothing is subtracted.
-class TUNEONCE_API EventTimer final : public Timer {
+class EventTimer final : public Timer {
  public:
   std::string_view name() const override { return "events"; }
   Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) override;

@@ -31,7 +31,7 @@ struct DeviceKernels {
 };
 
 /// Which elements an array on the device has, and where they lie.
-struct TUNEONCE_API ArrayLayout {
+struct ArrayLayout {
   DType dtype = DType::kAny;
   std::uint64_t count = 0;
   int rank = 0;  ///< 0 for consecutive elements, else the array has shape and strides.
@@ -96,7 +96,7 @@ struct ChangedMemory {
 
 /// Looks at arrays on the device: by kernels of our own on a GPU, on this machine's cores for the CPU device (or if the
 /// GPU's driver does not take our PTX). NaN equals NaN, and infinity the same infinity. Thread rule: one thread.
-class TUNEONCE_API ArrayComparer {
+class ArrayComparer {
  public:
   /// The bytes that memory is filled with before the first run and before the next one. No element equals both, so an
   /// unwritten element is detected in at least one of the two. The first is NaN in every floating-point format, so that

@@ -33,8 +33,7 @@ struct AgreementWork {
 /// rank that is waited for, and what its own work and the engine's calls take. `silent`: ranks that were waited for so
 /// long already, which are silent from the beginning, unless they say something; then those that this agreement gave
 /// up. What the engine throws is an error.
-TUNEONCE_API void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement,
-                        std::set<int>* silent);
+void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement, std::set<int>* silent);
 
 }  // namespace v0
 }  // namespace tuneonce

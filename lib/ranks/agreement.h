@@ -37,7 +37,7 @@ inline namespace v0 {
 /// So two ranks that serve a key have each received the other's digest, which equals their own. A rank that gives up
 /// states that in its check, and serves no key without all checks. Only with RankPolicy::may_differ do the others serve
 /// keys without a lost rank.
-class TUNEONCE_API Agreement {
+class Agreement {
  public:
   struct Options {
     int rank = 0, size = 1;

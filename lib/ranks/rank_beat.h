@@ -15,7 +15,7 @@ inline namespace v0 {
 
 /// Says to the other ranks that this one works, and knows which of them do, for as long as an agreement takes. Thread
 /// rule: one thread.
-class TUNEONCE_API RankBeat {
+class RankBeat {
  public:
   /// `silent`: ranks that are, from the beginning, until they say something. REQUIRES: `group` and `agreement` outlive
   /// it.

@@ -55,17 +55,17 @@ using RankDecisions = std::vector<std::pair<Fingerprint, Result<std::string>>>;
 using RankChecks = std::vector<std::pair<Fingerprint, Result<Fingerprint>>>;
 
 /// Messages as bytes, with a checksum at the end: what was cut or changed is an error.
-TUNEONCE_API std::string EncodeVote(const Vote& vote);
-TUNEONCE_API std::string EncodeDecisions(const RankDecisions& decisions);
-TUNEONCE_API std::string EncodeChecks(const RankChecks& checks);
+std::string EncodeVote(const Vote& vote);
+std::string EncodeDecisions(const RankDecisions& decisions);
+std::string EncodeChecks(const RankChecks& checks);
 /// A claim is in the place of decisions.
-TUNEONCE_API std::string EncodeClaim(const Claim& claim);
+std::string EncodeClaim(const Claim& claim);
 /// Returns a claim, or nothing for any other message.
-TUNEONCE_API std::optional<Claim> DecodeClaim(const std::string& bytes);
+std::optional<Claim> DecodeClaim(const std::string& bytes);
 /// Decodes a vote. Errors: Internal for an invalid message; FailedPrecondition for a vote of another version.
-TUNEONCE_API Result<Vote> DecodeVote(const std::string& bytes);
-TUNEONCE_API Result<RankDecisions> DecodeDecisions(const std::string& bytes);
-TUNEONCE_API Result<RankChecks> DecodeChecks(const std::string& bytes);
+Result<Vote> DecodeVote(const std::string& bytes);
+Result<RankDecisions> DecodeDecisions(const std::string& bytes);
+Result<RankChecks> DecodeChecks(const std::string& bytes);
 
 }  // namespace v0
 }  // namespace tuneonce

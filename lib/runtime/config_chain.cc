@@ -53,6 +53,15 @@ void AddExtents(const Verification& fresh, Verification* known) {
   }
 }
 
+/// The record without the outcomes of candidates that were not measured, which have nothing but a config. A large space
+/// has many of them, and each launch of a stored key in a new process would read them.
+TuningRecord WithoutUntried(TuningRecord record) {
+  std::vector<CandidateOutcome>& all = record.candidates;
+  auto is_untried = [](const CandidateOutcome& each) { return each.kind == OutcomeKind::kNotMeasured; };
+  all.erase(std::remove_if(all.begin(), all.end(), is_untried), all.end());
+  return record;
+}
+
 }  // namespace
 
 TuneOutcome ConfigChain::Choose(const TuneRequest& request, const LaunchKey& key, Asked asked, bool may_wait) {
@@ -235,7 +244,7 @@ void ConfigChain::Store(const FoundConfig& found) const {
   }
   Result<RecordLookup> there = to_.policy.store->Lookup(record.key);
   if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;
-  if (Status stored = to_.policy.store->Put(record); !stored.ok()) {
+  if (Status stored = to_.policy.store->Put(WithoutUntried(record)); !stored.ok()) {
     to_.announcer.WarnOfStore(stored, "; the selection is kept for this process only");
   }
 }

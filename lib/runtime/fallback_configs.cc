@@ -44,23 +44,38 @@ Status FallbackConfigs::CheckLaunchable(const BoundCall& bound) {
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
   BoundCall call = bound;
   call.problem.target = &device->target;
+  const SearchSpace& space = to_.definition->space();
+  // Usually one of these is launchable, and the space need not be enumerated.
+  const Result<Config> first_of_all = to_.ready_keys.FirstOn(*device);
+  const Result<std::optional<Config>> baseline = space.BaselineFor(call.problem);
+  if (first_of_all.ok() && baseline.ok()) {
+    std::vector<Config> usual = {*first_of_all};
+    if (*baseline) usual.insert(usual.begin(), **baseline);
+    if (LaunchableOf(usual, *device, call).any) return Status();
+  }
   Result<const std::vector<Config>*> whole = to_.ready_keys.ConfigsOn(*device);
   if (!whole.ok()) return Status();  // A search states what is wrong with the space, and a key's failure that is.
-  const SearchSpace& space = to_.definition->space();
-  Status first;
-  bool has_fitting = false;
-  for (const Config& config : **whole) {
-    if (!space.CheckGuards(config, call.problem).ok()) continue;
-    has_fitting = true;
-    for (const auto& [variant, state] : device->variants) {
+  Launchable all = LaunchableOf(**whole, *device, call);
+  if (!all.any_fits) return space.Fitting(**whole, device->target, call.problem).status();
+  return all.any ? Status() : all.first_error;
+}
+
+FallbackConfigs::Launchable FallbackConfigs::LaunchableOf(const std::vector<Config>& configs,
+                                                          const ReadyKeys::DeviceState& device,
+                                                          const BoundCall& call) const {
+  Launchable found;
+  for (const Config& config : configs) {
+    if (!to_.definition->space().CheckGuards(config, call.problem).ok()) continue;
+    found.any_fits = true;
+    for (const auto& [variant, state] : device.variants) {
       if (!variant->IsBackendOf(config) || !state.assumptions.Hold(call)) continue;
       Status launchable = CheckNumbers(*variant, *state.layout, config, call.problem);
-      if (launchable.ok()) return Status();
-      if (first.ok()) first = std::move(launchable);
+      found.any = launchable.ok();
+      if (found.any) return found;
+      if (found.first_error.ok()) found.first_error = std::move(launchable);
     }
   }
-  if (!has_fitting) return space.Fitting(**whole, device->target, call.problem).status();
-  return first;
+  return found;
 }
 
 Result<std::vector<CompileJob>> FallbackConfigs::CompileJobs(TuningCall& at_hand, TuningCall& at_bound) {

@@ -99,6 +99,24 @@ Result<const std::vector<Config>*> ReadyKeys::ConfigsOn(const DeviceState& devic
   return &configs_.try_emplace(&device, std::move(configs)).first->second;
 }
 
+Result<Config> ReadyKeys::FirstOn(const DeviceState& device) {
+  {
+    MutexLock lock(devices_mutex_);
+    if (auto found = configs_.find(&device); found != configs_.end()) return found->second.front();
+    if (auto found = first_configs_.find(&device); found != first_configs_.end()) return found->second;
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Config first, definition_.space().First(device.target));
+  MutexLock lock(devices_mutex_);
+  return first_configs_.try_emplace(&device, std::move(first)).first->second;
+}
+
+Result<ExtentClasses> ReadyKeys::ExtentClassesOn(const DeviceState& device) {
+  ExtentClasses of_all(definition_.space().StructuralNumbers());
+  if (!of_all.has_odd_factors()) return of_all;
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, ConfigsOn(device));
+  return ExtentClasses(*configs);
+}
+
 Status ReadyKeys::CheckAssumptions(const BoundCall& call) {
   TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
   std::vector<const AssumptionChecks*> any;
@@ -184,10 +202,12 @@ void ReadyKeys::PublishSelection(const DeviceState& device, const LaunchKey& key
   std::shared_ptr<const VerifiedExtents> verified;
   const TuningRecord* record = selection.record.get();
   const bool is_reference = record != nullptr && record->baseline && config.IsSame(record->baseline->config);
-  if (record != nullptr && !record->is_pinned && !is_reference && place != Place::kAndStays) {
-    // Enumerated before, because the selected config is one of them.
-    Result<const std::vector<Config>*> configs = ConfigsOn(device);
-    if (configs.ok()) verified = VerifiedExtents::Of(definition_, record->verification, call.problem.dims, **configs);
+  if (record != nullptr && !record->is_pinned && !is_reference && place != Place::kAndStays &&
+      VerifiedExtents::MayLimit(record->verification)) {
+    Result<ExtentClasses> classes = ExtentClassesOn(device);
+    if (classes.ok()) {
+      verified = VerifiedExtents::Of(definition_, record->verification, call.problem.dims, *std::move(classes));
+    }
   }
   MutexLock lock(choices_mutex_);
   const HitTable::Entry* entry = Publish(device, key, call, config, std::move(loaded), place, std::move(verified));

@@ -20,6 +20,7 @@
 #include "runtime/ready_kernel.h"
 #include "runtime/selections.h"
 #include "search/candidate.h"
+#include "search/extent_classes.h"
 #include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/plugin/fingerprint.h"
@@ -147,6 +148,11 @@ class ReadyKeys {
   Result<const DeviceState*> CurrentDevice();
   /// Returns the whole space on a device, without checking guards. It is enumerated once and kept.
   Result<const std::vector<Config>*> ConfigsOn(const DeviceState& device);
+  /// Returns the first of ConfigsOn, without enumerating the space.
+  Result<Config> FirstOn(const DeviceState& device);
+  /// Returns the classes of extents by the configs on a device. It enumerates only if an axis has values with odd
+  /// factors.
+  Result<ExtentClasses> ExtentClassesOn(const DeviceState& device);
   /// Returns OK if the assumptions of some variant hold. Errors: those of the first variant.
   Status CheckAssumptions(const BoundCall& call);
 
@@ -191,6 +197,7 @@ class ReadyKeys {
       TUNEONCE_GUARDED_BY(devices_mutex_);  // By index. Entries never change.
   // By device. Entries never change.
   std::map<const DeviceState*, std::vector<Config>> configs_ TUNEONCE_GUARDED_BY(devices_mutex_);
+  std::map<const DeviceState*, Config> first_configs_ TUNEONCE_GUARDED_BY(devices_mutex_);
 };
 
 }  // namespace v0

@@ -37,7 +37,7 @@ StoreMiss StoredConfigs::MissOf(const RecordLookup& lookup, const ConfigQuestion
                             : to_.policy.min_match;
   if (lookup.match > weakest) return {lookup.Miss(), ""};
   // Such a config was measured for no list of configs.
-  if (!is_decreed && lookup.record->configs != question.key.configs_identity) return {RecordMiss::kOtherSource, ""};
+  if (!is_decreed && !question.key.HasConfigs(lookup.record->configs)) return {RecordMiss::kOtherSource, ""};
   if (!is_decreed && !lookup.record->verification.Covers(question.key.demanded)) {
     return {RecordMiss::kRefused, "the selection was verified less strictly than this kernel requires"};
   }

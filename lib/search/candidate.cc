@@ -44,8 +44,9 @@ Result<std::vector<const Variant*>> VariantsOf(const KernelDefinition& definitio
                    "'; the back ends are: ", ShortListOf(variants, &Variant::BackendName, backend)));
 }
 
+/// Sets `*source` to the source that the candidate is compiled from.
 Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& definition, const Variant& variant,
-                                const Config& config, const BoundCall& call) {
+                                const Config& config, const BoundCall& call, KernelSource* source) {
   std::string where = " of kernel '" + definition->name() + "' at config {" + config.ToString() + "}";
   Candidate candidate;
   candidate.config = config;
@@ -54,13 +55,13 @@ Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& d
   candidate.definition = definition;
   candidate.variant = &variant;
   if (candidate.is_callable()) return candidate;
-  TUNEONCE_ASSIGN_OR_RETURN(candidate.source, MakeDecidedSource(*definition, variant, config, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(*source, MakeDecidedSource(*definition, variant, config, call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.hints, CallUser("the hints function" + where, [&] {
                               return variant.hints ? variant.hints(config) : Hints::OfConfig(config);
                             }));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.geometry, CallUser("the geometry function" + where,
                                                          [&] { return variant.geometry(config, call.problem); }));
-  if (IsTile(candidate.source.kind)) {
+  if (IsTile(source->kind)) {
     TUNEONCE_RETURN_IF_ERROR(CheckTileGeometry(candidate.geometry).WithPrefix("the geometry function" + where));
   }
   return candidate;
@@ -101,7 +102,7 @@ std::vector<std::uint64_t> WordsOf(const Candidate& candidate, const ParameterLa
 }  // namespace
 
 Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition, const Config& config,
-                                 const BoundCall& call, bool enable_tile, VariantSet left_out) {
+                                 const BoundCall& call, bool enable_tile, VariantSet left_out, SourceTexts* texts) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants,
                             VariantsOf(*definition, config, *call.problem.target));
   PlannedConfig planned;
@@ -118,15 +119,17 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
       planned.passed_over.push_back(PassedOver{variant->name, suits.message()});
       continue;
     }
-    TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *variant, config, call));
+    KernelSource source;
+    TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *variant, config, call, &source));
     if (candidate.is_callable()) {
       planned.alternatives.push_back(std::move(candidate));
       break;  // A launcher needs nothing that could be missing.
-    } else if (IsTile(candidate.source.kind) && !enable_tile) {
+    } else if (IsTile(source.kind) && !enable_tile) {
       planned.passed_over.push_back(PassedOver{variant->name, "Tile IR is disabled (ENABLE_TILE=0)"});
-    } else if (Status covered = CheckAssumptionsOfCode(assumptions, layout, config, candidate.source); !covered.ok()) {
+    } else if (Status covered = CheckAssumptionsOfCode(assumptions, layout, config, source); !covered.ok()) {
       planned.passed_over.push_back(PassedOver{variant->name, covered.message()});
     } else {
+      candidate.source = SharedSource(std::move(source), texts);
       planned.alternatives.push_back(std::move(candidate));
     }
   }
@@ -162,7 +165,7 @@ CompileJob CompileJobOf(const PlannedConfig& planned) {
 
 void RefuseUnsuitableCode(const PlannedConfig& planned, CompileJob* job) {
   for (std::size_t i = 0; i < job->alternatives.size(); ++i) {
-    if (!IsTile(job->alternatives[i].source.kind)) continue;
+    if (!IsTile(job->alternatives[i].source.kind())) continue;
     Candidate candidate;
     candidate.definition = planned.alternatives[i].definition;
     candidate.variant = planned.alternatives[i].variant;
@@ -202,7 +205,7 @@ Result<AssumptionChecks> AssumptionsOf(const Candidate& candidate, bool* has_mor
 }
 
 Status CheckParameters(const ParameterLayout& layout, const Candidate& candidate) {
-  TUNEONCE_RETURN_IF_ERROR(CheckSource(layout, candidate.source));
+  TUNEONCE_RETURN_IF_ERROR(CheckSource(layout, candidate.source.Whole()));
   if (candidate.artifact.parameters.empty()) return Status();
   return CheckTileTypes(layout, *candidate.definition, candidate.call.problem, candidate.artifact.parameters);
 }
@@ -232,7 +235,7 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
   Result<std::vector<std::size_t>> sizes = kernel.ParameterSizes();
   if (sizes.ok()) {
     TUNEONCE_RETURN_IF_ERROR(
-        layout.CheckAgainst(*sizes, MayHideParameters(candidate.source.kind, candidate.convention)));
+        layout.CheckAgainst(*sizes, MayHideParameters(candidate.source.kind(), candidate.convention)));
   } else if (sizes.status().code() != StatusCode::kUnimplemented) {
     return sizes.status();
   }

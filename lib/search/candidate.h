@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda/library.h"
+#include "definition/shared_source.h"
 #include "launch/assumption.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
@@ -29,7 +30,7 @@ struct Candidate {
   const Variant* variant = nullptr;  ///< A variant of `definition`, or null in a search without a definition.
   BoundCall call;                    ///< The caller's arguments; trials run on scratch (TrialTensors).
   CallingConvention convention = CallingConvention::kPlain;
-  KernelSource source;
+  SharedSource source;
   Hints hints;
   Geometry geometry;
   Artifact artifact;  ///< Empty before compilation.
@@ -56,18 +57,19 @@ struct PlannedConfig {
 /// `call.problem.target`, except those in `left_out`. Without `enable_tile` (Environment's) Tile IR is skipped. Errors:
 /// Unimplemented without a variant; InvalidArgument if a function throws (named, with the config), if the config's
 /// `backend` names no variant, or for a Tile IR kernel that sets block, shared memory or cluster, which its cubin
-/// decides. REQUIRES: what `call` points to outlives the candidates.
-TUNEONCE_API Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition,
-                                              const Config& config, const BoundCall& call, bool enable_tile,
-                                              VariantSet left_out = {});
+/// decides. `texts` (may be null) keeps the texts of the sources of all configs that are planned with it. REQUIRES:
+/// what `call` points to outlives the candidates.
+Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition, const Config& config,
+                                 const BoundCall& call, bool enable_tile, VariantSet left_out = {},
+                                 SourceTexts* texts = nullptr);
 
 /// Removes the ways to build the config that the target cannot launch: those with more threads per block, blocks per
 /// cluster or declared shared memory than it has, or with an invalid grid for the call. They are then passed over, and
 /// nothing is compiled for them.
-TUNEONCE_API void PruneImpossible(const Target& target, PlannedConfig* planned);
+void PruneImpossible(const Target& target, PlannedConfig* planned);
 
 /// Source and hints of every way to compile `config`, for CompilePool.
-TUNEONCE_API CompileJob CompileJobOf(const PlannedConfig& planned);
+CompileJob CompileJobOf(const PlannedConfig& planned);
 
 /// A candidate's code in a context, ready to launch. Shared by all that launch it; unloaded with the last of them.
 struct LoadedKernel {
@@ -84,13 +86,13 @@ struct LoadedKernel {
 /// Makes the compiles of `job`, which is `planned`'s, fail where the code assumes what the call does not fulfil or the
 /// definition contradicts, so that the next way to build the config is taken. REQUIRES: what the call points to
 /// outlives the job.
-TUNEONCE_API void RefuseUnsuitableCode(const PlannedConfig& planned, CompileJob* job);
+void RefuseUnsuitableCode(const PlannedConfig& planned, CompileJob* job);
 
 /// OK if the geometry can be launched. Errors: InvalidArgument, with what the grid was made of.
-TUNEONCE_API Status CheckGeometry(const Candidate& candidate);
+Status CheckGeometry(const Candidate& candidate);
 
 /// How a launch of the candidate passes its parameters.
-TUNEONCE_API Result<ParameterLayout> LayoutOf(const Candidate& candidate);
+Result<ParameterLayout> LayoutOf(const Candidate& candidate);
 
 /// What the candidate's variant and its code assume; of code whose artifact states no assumptions, the variant's alone.
 /// `*has_more` (may be null) is set to whether the code assumes more than the variant declares. Errors: InvalidArgument
@@ -103,15 +105,14 @@ Status CheckParameters(const ParameterLayout& layout, const Candidate& candidate
 
 /// Allows launches of the kernel to use this much dynamic shared memory, which drivers require above 48 KiB. REQUIRES:
 /// `bytes` fits an int.
-TUNEONCE_API Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t bytes);
+Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t bytes);
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
 /// checking the kernel's parameters against the definition's: count and sizes as the driver gives them (from CUDA 12.4
 /// on), and as Tile IR, CUDA Tile C++ and PTX declare them. Of one that the host launches nothing is loaded. Errors: as
 /// Library::Load; InvalidArgument, naming the parameter that differs, or what the code assumes and the definition
 /// contradicts.
-TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api,
-                                                                       const Candidate& candidate);
+Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, const Candidate& candidate);
 
 /// Returns whether launches of both compiled candidates do the same: code, variant, geometry, and every argument and
 /// workspace size that depends on the config are equal, at the dims that the candidates were planned for and at each of

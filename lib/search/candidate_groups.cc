@@ -100,7 +100,7 @@ void CandidateGroups::Take(CompiledJob compiled, std::size_t index) {
 void CandidateGroups::WarnOfNames(const Candidate& candidate) {
   Result<ParameterLayout> layout = LayoutOf(candidate);
   if (!layout.ok()) return;  // Loading states it.
-  Status names = CompareNamesInCpp(*layout, candidate.source);
+  Status names = CompareNamesInCpp(*layout, candidate.source.Whole());
   if (names.ok()) return;
   const std::string warning = names.message() + "; check the declared parameters";
   if (std::find(notes_.begin(), notes_.end(), warning) != notes_.end()) return;

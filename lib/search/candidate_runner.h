@@ -53,7 +53,7 @@ struct RunnerReport {
 };
 
 /// Runs trials, in this process or in a worker. Thread rule: one call at a time.
-class TUNEONCE_API CandidateRunner {
+class CandidateRunner {
  public:
   virtual ~CandidateRunner() = default;
 
@@ -89,7 +89,7 @@ class TUNEONCE_API CandidateRunner {
 
 /// Where the trials of one search run: a runner that may be there only later, and the device. Thread rule: one call at
 /// a time.
-class TUNEONCE_API TrialPlace {
+class TrialPlace {
  public:
   virtual ~TrialPlace() = default;
 

@@ -91,7 +91,7 @@ Result<TuningRecord> SearchWithoutDefinition(const SearchSpace& space, StreamVie
     candidate.definition = std::move(list.definition);
     candidate.call = list.call;
     if (variant.launcher) candidate.variant = &candidate.definition->variants().front();
-    if (!candidate.source.symbol.empty()) kernel = candidate.source.symbol;
+    if (!candidate.source.symbol().empty()) kernel = candidate.source.symbol();
     planned.emplace_back();
     planned.back().config = configs[i];
     planned.back().alternatives.push_back(std::move(candidate));
@@ -161,13 +161,15 @@ Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream
                             DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   Variant variant;
   variant.source = [](const Config&, const Problem&) { return KernelSource(); };  // Each candidate has its own.
+  SourceTexts texts;
   return SearchWithoutDefinition(
       space, StreamView(*api, stream), variant, args_fn, options,
       [&](const Config& config, Candidate* candidate) -> Status {
         std::string at = " at config {" + config.ToString() + "}";
         TUNEONCE_ASSIGN_OR_RETURN(candidate->geometry, CallUser("grid_fn" + at, [&] { return grid_fn(config); }));
-        TUNEONCE_ASSIGN_OR_RETURN(candidate->source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
-        AddAxisOptions(config, &candidate->source);
+        TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
+        AddAxisOptions(config, &source);
+        candidate->source = SharedSource(std::move(source), &texts);
         TUNEONCE_ASSIGN_OR_RETURN(candidate->hints, CallUser("hints_fn" + at, [&] {
                                     return hints_fn ? hints_fn(config) : Hints::OfConfig(config);
                                   }));

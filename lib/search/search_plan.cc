@@ -66,10 +66,11 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   }
   ProposedConfigs proposed = ProposeConfigs(*definition, call.problem, device, scope.configs, plan.baseline,
                                             options.max_proposed, environment);
+  SourceTexts texts;
   for (const Config& config : proposed.configs) {
     plan.planned.emplace_back();
     TUNEONCE_ASSIGN_OR_RETURN(plan.planned.back(),
-                              PlanConfig(definition, config, call, environment.enable_tile, scope.left_out));
+                              PlanConfig(definition, config, call, environment.enable_tile, scope.left_out, &texts));
     PruneImpossible(plan.target, &plan.planned.back());
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));

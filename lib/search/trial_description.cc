@@ -173,7 +173,7 @@ Result<TrialDescription> TrialDescription::Of(const Candidate& candidate) {
   description.variant = candidate.variant_name();
   description.has_variant = candidate.variant != nullptr;
   description.convention = candidate.convention;
-  description.source_kind = candidate.source.kind;
+  description.source_kind = candidate.source.kind();
   description.geometry = NumbersOf(candidate.geometry);
   description.programmatic_launch = candidate.geometry.programmatic_launch;
   description.image = candidate.artifact.image;
@@ -290,8 +290,10 @@ Result<std::unique_ptr<DescribedTrial>> DescribedTrial::Create(TrialDescription 
   if (description.has_variant) candidate.variant = &candidate.definition->variants().front();
   TUNEONCE_ASSIGN_OR_RETURN(candidate.config, Config::FromCanonical(description.config));
   candidate.convention = description.convention;
-  candidate.source.kind = description.source_kind;
-  candidate.source.withheld = std::make_shared<const Fingerprint>();  // Its text stayed at home, and was checked there.
+  KernelSource source;
+  source.kind = description.source_kind;
+  source.withheld = std::make_shared<const Fingerprint>();  // Its text stayed at home, and was checked there.
+  candidate.source = std::move(source);
   candidate.geometry = geometry;
   candidate.artifact.image = std::move(description.image);
   candidate.artifact.symbol = std::move(description.symbol);

@@ -11,7 +11,7 @@ inline namespace v0 {
 /// InProcessRunner of its own, in a context of its own, which it makes current on this thread. Returns once the host
 /// ends them, or the context is lost, which the last answer reports. What it has made is left to the system. To be
 /// called once per process. Errors: the channel's. REQUIRES: the channel outlives the process.
-TUNEONCE_API Status ServeTrials(Channel& channel);
+Status ServeTrials(Channel& channel);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -33,12 +33,12 @@ struct ShapeLine {
 };
 
 /// `line` without its end. Empty for a blank line or a comment. Errors: InvalidArgument, for what is no such line.
-TUNEONCE_API Result<ShapeLine> ParseShapeLine(std::string_view line);
+Result<ShapeLine> ParseShapeLine(std::string_view line);
 
 /// The line without its count, of which two are equal if they say the same in the same order.
-TUNEONCE_API std::string ShapeText(const ShapeLine& shape);
+std::string ShapeText(const ShapeLine& shape);
 /// ShapeText, with the count.
-TUNEONCE_API std::string ShapeLineText(const std::string& shape_text, std::int64_t launches);
+std::string ShapeLineText(const std::string& shape_text, std::int64_t launches);
 
 /// What the first line of a recorded file is.
 inline constexpr char kShapesHeader[] = "# tuneonce shapes 1: tuneonce tune --shapes FILE";

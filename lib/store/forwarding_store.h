@@ -13,7 +13,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Forwards all calls to another store. Derived stores override what they change. Thread rule: as the other store.
-class TUNEONCE_API ForwardingStore : public RecordStore {
+class ForwardingStore : public RecordStore {
  public:
   /// REQUIRES: `store` is not null.
   explicit ForwardingStore(std::shared_ptr<RecordStore> store) : store_(std::move(store)) {}

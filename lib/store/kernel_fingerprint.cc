@@ -1,5 +1,6 @@
 #include "store/kernel_fingerprint.h"
 
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -50,21 +51,26 @@ void AddAssumption(const Assumption& assumption, Fingerprinter* fingerprinter) {
   for (DType dtype : assumption.dtypes) fingerprinter->Add(Number(dtype));
 }
 
-Status AddVariant(const KernelDefinition& definition, const Variant& variant, const std::vector<Config>& configs,
-                  const Problem& decided, Fingerprinter* fingerprinter) {
+Status AddVariant(const KernelDefinition& definition, const Variant& variant, const Problem& decided,
+                  const KeptConfigs& configs, Fingerprinter* fingerprinter) {
   fingerprinter->Add(variant.name).Add(Number(variant.convention));
   AddNames(variant.parameters, fingerprinter);
   fingerprinter->Add(variant.assumptions.size());
   for (const Assumption& assumption : variant.assumptions) AddAssumption(assumption, fingerprinter);
   if (variant.launcher) return Status();
+  const std::vector<Config> not_read;
+  const std::vector<Config>* all = &not_read;
+  if (!IsIdentified(variant)) {
+    TUNEONCE_ASSIGN_OR_RETURN(all, configs.all());
+  }
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint of_source,
                             CallUser("a source or hints function of kernel '" + definition.name() + "'",
-                                     [&] { return VariantFingerprint(variant, configs, decided); }));
+                                     [&] { return VariantFingerprint(variant, *all, decided); }));
   fingerprinter->Add(of_source);
-  if (configs.empty()) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const Config first, configs.first());
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                             ParameterLayout::Create(definition, variant.convention, variant.parameters));
-  AddProbedWords(definition, variant, layout, configs.front(), decided, fingerprinter);
+  AddProbedWords(definition, variant, layout, first, decided, fingerprinter);
   return Status();
 }
 
@@ -75,8 +81,21 @@ void AddKeyWords(const TuningKey& key, Fingerprinter* fingerprinter) {
 
 }  // namespace
 
-Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const std::vector<Config>& configs,
-                                      const Problem& problem) {
+Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const Problem& problem) {
+  std::optional<std::vector<Config>> kept;
+  KeptConfigs configs;
+  configs.first = [&] { return definition.space().First(*problem.target); };
+  configs.all = [&]() -> Result<const std::vector<Config>*> {
+    if (!kept) {
+      TUNEONCE_ASSIGN_OR_RETURN(kept, definition.space().Enumerate(*problem.target));
+    }
+    return &*kept;
+  };
+  return KernelFingerprint(definition, problem, configs);
+}
+
+Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const Problem& problem,
+                                      const KeptConfigs& configs) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(*problem.target));
   Fingerprinter fingerprinter;
   fingerprinter.Add(definition.name()).Add(definition.version()).Add(definition.parameters().size());
@@ -85,7 +104,7 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
   for (const KeyPart& part : definition.key()) AddKeyPart(part, &fingerprinter);
   const Problem decided = definition.DecidedByKey(problem);
   for (const Variant* variant : variants) {
-    TUNEONCE_RETURN_IF_ERROR(AddVariant(definition, *variant, configs, decided, &fingerprinter));
+    TUNEONCE_RETURN_IF_ERROR(AddVariant(definition, *variant, decided, configs, &fingerprinter));
   }
   return fingerprinter.Finish();
 }
@@ -97,11 +116,24 @@ Fingerprint SelectionGroupFingerprint(const std::string& selection_group, const 
   return fingerprinter.Finish();
 }
 
-Fingerprint ConfigsFingerprint(const std::vector<Config>& configs) {
+std::uint64_t SpaceIdentity(const SearchSpace& space, const Target& target) {
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(space.Identity()).Add(target.name()).Add(target.l2_bytes);
+  for (int limit :
+       {target.num_sms, target.max_shared_memory_bytes, target.shared_memory_per_sm, target.max_threads_per_block,
+        target.max_threads_per_sm, target.registers_per_sm, target.warp_size, target.max_cluster_size}) {
+    fingerprinter.Add(static_cast<std::uint64_t>(limit));
+  }
+  return fingerprinter.Finish().high;
+}
+
+Fingerprint ConfigsFingerprint(std::uint64_t space, const std::vector<Config>& configs) {
   Fingerprinter fingerprinter;
   fingerprinter.Add(configs.size());
   for (const Config& config : configs) fingerprinter.Add(config.Canonical());
-  return fingerprinter.Finish();
+  Fingerprint both = fingerprinter.Finish();
+  both.high = space;
+  return both;
 }
 
 Fingerprint KernelKey(const TuningKey& key) {

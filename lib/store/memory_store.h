@@ -17,7 +17,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Records and artifacts in memory, gone with the last of its owners. Thread rule: any thread.
-class TUNEONCE_API MemoryStore final : public RecordStore {
+class MemoryStore final : public RecordStore {
  public:
   static constexpr std::int64_t kDefaultMaxArtifactBytes = std::int64_t{256} << 20;
 

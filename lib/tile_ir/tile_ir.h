@@ -34,26 +34,25 @@ struct TileIrModule {
 
 /// Reads bytecode of versions 13.1 to 13.5. The format's source: cuda-tile 1.7.0, `cuda/tile/_bytecode`, and files of
 /// MLIR's writer. Function bodies are skipped, not read. Errors: InvalidArgument with the offset of what is wrong.
-TUNEONCE_API Result<TileIrModule> ReadTileIr(std::string_view bytecode);
+Result<TileIrModule> ReadTileIr(std::string_view bytecode);
 
 /// The bytecode with `hints` on every entry, or on the one named `entry`: by Hints::update() instead of, or merged
 /// with, those it has. Empty hints that replace clear them. A pure function of its arguments; everything else in the
 /// file keeps its bytes, and a patch that changes nothing yields a file of the same meaning that does not grow when
 /// patched again. Errors: as ReadTileIr and Hints::Check; NotFound for the entry, naming those there are.
-TUNEONCE_API Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hints,
-                                                  std::string_view entry = {});
+Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hints, std::string_view entry = {});
 
 /// The bytecode with the entry named `entry` as its only entry, and without globals that it does not use, so that a
 /// compiler does no work for others and its code does not depend on them. Strings, types and constants stay. Errors: as
 /// ReadTileIr; NotFound for the entry, naming those there are.
-TUNEONCE_API Result<std::string> ExtractTileIrEntry(std::string_view bytecode, std::string_view entry);
+Result<std::string> ExtractTileIrEntry(std::string_view bytecode, std::string_view entry);
 
 /// What a user should know of hints that the bytecode brings along, when `hints` are applied to it: that they act where
 /// nothing replaces them, or that a target's own value wins over a merged `default`. "" if there is nothing to say.
-TUNEONCE_API std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints);
+std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints);
 
 /// "default: num_cta_in_cga=1, occupancy=2; sm_90: occupancy=4", or "none".
-TUNEONCE_API std::string HintsByTargetString(const std::map<std::string, HintValues>& hints);
+std::string HintsByTargetString(const std::map<std::string, HintValues>& hints);
 
 /// How float32 operations of Tile IR may depart from IEEE 754. A member that is false leaves the code as it is.
 struct TileIrMath {
@@ -69,8 +68,7 @@ struct TileIrMath {
 /// has one entry. Every other byte, and the file's length, stay as they are. A pure function of its arguments. Errors:
 /// InvalidArgument with the offset of what is wrong, or of an operation that this version does not know; NotFound for
 /// the entry.
-TUNEONCE_API Result<std::string> PatchTileIrMath(std::string_view bytecode, const TileIrMath& math,
-                                                 std::string_view entry = {});
+Result<std::string> PatchTileIrMath(std::string_view bytecode, const TileIrMath& math, std::string_view entry = {});
 
 /// A tensor view that an entry makes of a pointer parameter (`make_tensor_view`). Its type has the extents and strides
 /// that are constants of the code, outermost first.
@@ -89,7 +87,7 @@ struct TileIrAssumptions {
 /// always run and whose operand is a parameter, or what another such operation made of one. Those about computed values
 /// follow from the code itself and are left out. `entry` may be empty where the file has one entry. Errors: as
 /// ReadTileIr; InvalidArgument for an operation that this version does not know; NotFound for the entry.
-TUNEONCE_API Result<TileIrAssumptions> ReadTileIrAssumptions(std::string_view bytecode, std::string_view entry);
+Result<TileIrAssumptions> ReadTileIrAssumptions(std::string_view bytecode, std::string_view entry);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -48,9 +48,9 @@ TEST(ResultTest, CarriesAValueOrAnError) {
 TEST(ResultDeathTest, TheUseOfAMissingValueIsReported) {
 #ifdef NDEBUG
   const Status error = InvalidArgumentError("odd");
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   ReportUseOfFailedResult(error);  // The rest of a use is undefined.
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "tuneonce: the value of a failed Result was used: InvalidArgument: odd; ask ok() first\n");
 #else
   EXPECT_DEATH((void)*Quarter(6), "the value of a failed Result was used: InvalidArgument: odd");

@@ -126,7 +126,7 @@ TEST_F(BundleCudaCppTest, EachThingThatDecidesItsCodeIsInTheKernelsKey) {
     problem.values.fill(nullptr);
     const KernelDefinition& definition = bundle->definition();
     problem.dims.Reset(static_cast<int>(definition.dims().size()));
-    Result<Fingerprint> found = KernelFingerprint(definition, *definition.space().Enumerate(target), problem);
+    Result<Fingerprint> found = KernelFingerprint(definition, problem);
     EXPECT_OK(found);
     return *found;
   };

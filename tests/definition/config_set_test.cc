@@ -127,8 +127,9 @@ TEST(ConfigSetTest, PublicSpacesHaveTheNumberOfConfigsThatTheirAuthorsCount) {
     std::int64_t points;
     std::int64_t configs;
   };
-  for (const Case& c : {Case{testing::Gemm(), 26'244, 5'788}, Case{testing::Hotspot(), 22'200'000, 349'853},
-                        Case{testing::Dedispersion(), 123'863'040, 16'851'135}}) {
+  for (const Case& c :
+       {Case{testing::Gemm(), 26'244, 5'788}, Case{testing::WholeGemm(), 82'944, 17'956},
+        Case{testing::Hotspot(), 22'200'000, 349'853}, Case{testing::Dedispersion(), 123'863'040, 16'851'135}}) {
     SearchSpace space = c.space.Make();
     EXPECT_EQ(space.NumPoints(), c.points);
     Result<ConfigSet> set = space.Configs(*Target::Named("sm_90"));
@@ -139,6 +140,59 @@ TEST(ConfigSetTest, PublicSpacesHaveTheNumberOfConfigsThatTheirAuthorsCount) {
     }
     EXPECT_EQ(space.Enumerate(*Target::Named("sm_90")).status().code(), StatusCode::kInvalidArgument) << "MaxConfigs";
   }
+}
+
+TEST(ConfigSetTest, TheFirstConfigIsFoundWithoutEnumerating) {
+  for (const PublicSpace& each : {testing::Gemm(), testing::WholeGemm(), testing::Hotspot(), testing::Dedispersion()}) {
+    const SearchSpace space = each.Make();
+    Result<Config> first = space.First(*Target::Named("sm_90"));
+    ASSERT_OK(first);
+    EXPECT_EQ(first->ToString(), space.Configs(*Target::Named("sm_90"))->At(0).ToString());
+  }
+  int asked = 0;
+  SearchSpace space;
+  IntAxis a = space.AddAxis("A", testing::Range(1, 100)), b = space.AddAxis("B", testing::Range(1, 100));
+  space.Where("late", [&](const Config& config) { return ++asked > 0 && config[a] == 2 && config[b] == 3; });
+  EXPECT_EQ(space.First(Target())->ToString(), "A=2, B=3");
+  EXPECT_EQ(asked, 103);
+}
+
+TEST(ConfigSetTest, TheFirstConfigIsThatOfEnumerateForListsAndEmptySpacesToo) {
+  SearchSpace listed;
+  IntAxis a = listed.AddAxis("A", {1, 2, 3});
+  listed.SetConfigs({{{a, 3}}, {{a, 2}}, {{a, 1}}});
+  listed.Where("small", [a](const Config& config) { return config[a] < 3; });
+  EXPECT_EQ(*listed.First(Target()), listed.Enumerate(Target())->front());
+  SearchSpace empty;
+  IntAxis b = empty.AddAxis("B", {1, 2});
+  empty.Where("none", [b](const Config& config) { return config[b] > 2; });
+  EXPECT_EQ(empty.First(Target()).status().ToString(), empty.Enumerate(Target()).status().ToString());
+  empty.SetFallback({{b, 2}});
+  EXPECT_EQ(empty.First(Target())->ToString(), "B=2");
+  EXPECT_EQ(SearchSpace().First(Target())->values().size(), 0u);
+}
+
+TEST(ConfigSetTest, RandomSpacesHaveTheSameFirstConfig) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const SearchSpace space = RandomSpace(seed).with_conditions;
+    Result<ConfigSet> all = space.Configs(Target());
+    ASSERT_OK(all);
+    Result<Config> first = space.First(Target());
+    EXPECT_EQ(first.ok(), !all->empty());
+    if (!first.ok()) continue;
+    EXPECT_EQ(first->ToString(), all->At(0).ToString()) << space.ToString();
+  }
+}
+
+TEST(ConfigSetTest, ExclusionsCountThePointsOfEachCondition) {
+  SearchSpace space;
+  space.AddAxis("A", testing::Range(1, 10));
+  space.AddAxis("B", testing::Range(1, 10));
+  for (const char* text : {"A <= 8", "A % 2 == 0", "B != 3"}) space.Where(text, *Condition::Parse(text));
+  SearchSpace::Exclusions excluded;
+  EXPECT_EQ(space.Configs(Target(), nullptr, &excluded)->size(), 36);
+  EXPECT_EQ(excluded, (SearchSpace::Exclusions{
+                          {"condition 'A <= 8'", 20}, {"condition 'A % 2 == 0'", 40}, {"condition 'B != 3'", 10}}));
 }
 
 TEST(ConfigSetTest, OperatorsMakeTheConditionsOfAPublicSpace) {

@@ -225,7 +225,7 @@ TEST_F(PrecompiledBundleTest, ItIsTheSameKernelAsItsSourceBundleWithSourcesOrWit
     Problem problem;
     problem.dims = Dims(1);
     problem.target = &cpu;
-    kernels.push_back(*KernelFingerprint(definition, *definition.space().Enumerate(cpu), problem));
+    kernels.push_back(*KernelFingerprint(definition, problem));
     ASSERT_OK(folder == std::string("scale") ? Status() : LaunchFrom(folder, Policy()));
   }
   EXPECT_EQ(kernels[0], kernels[1]);

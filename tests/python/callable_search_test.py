@@ -47,6 +47,32 @@ def test_a_large_search_space_is_enumerated_quickly():
     assert time.process_time() - started < 10, "a walk over all combinations takes minutes"
 
 
+def test_public_search_spaces_have_the_configs_that_their_authors_count():
+    tiles, dims, vectors, flag = [16, 32, 64], [8, 16, 32], [1, 2, 4], [0, 1]
+    gemm = tuneonce.SearchSpace(
+        {"MWG": tiles, "NWG": tiles, "KWG": [32], "MDIMC": dims, "NDIMC": dims, "MDIMA": dims, "NDIMB": dims, "KWI": [2],
+         "VWM": vectors, "VWN": vectors, "SA": flag, "SB": flag},
+        ["KWG % KWI == 0", "MWG % (MDIMC * VWM) == 0", "NWG % (NDIMC * VWN) == 0", "MWG % (MDIMA * VWM) == 0",
+         "NWG % (NDIMB * VWN) == 0", "KWG % (MDIMC * NDIMC / MDIMA) == 0", "KWG % (MDIMC * NDIMC / NDIMB) == 0",
+         "!(MWG == 128 && NWG == 128 && MDIMC == 8 && NDIMC == 8)"])
+    assert len(gemm) == 5788 and gemm[0]["MWG"] == 16
+    dedispersion = tuneonce.SearchSpace(
+        {"block_size_x": [1, 2, 4, 8, *range(16, 513, 16)], "block_size_y": range(4, 129, 4), "tile_size_x": range(1, 17),
+         "tile_size_y": range(1, 17), "tile_stride_x": [0, 1], "tile_stride_y": [0, 1],
+         "loop_unroll_factor_channel": [0, *(i for i in range(1, 1537) if 1536 % i == 0)], "blocks_per_sm": range(5)},
+        ["32 <= block_size_x * block_size_y && block_size_x * block_size_y <= 1024", "tile_size_x > 1 or tile_stride_x != 1",
+         "tile_size_y > 1 or tile_stride_y != 1"])
+    assert len(dedispersion) == 16_851_135
+
+
+def test_a_space_of_a_billion_points_is_enumerated_in_seconds():
+    started = time.process_time()
+    space = tuneonce.SearchSpace({f"x{i}": range(1, 11) for i in range(9)}, [f"x{i + 1} % x{i} == 0" for i in range(8)])
+    # Chains of divisors: by stars and bars over the exponents of 2, 3, 5 and 7 in x8.
+    assert len(space) == 454 and all(config["x8"] % config["x0"] == 0 for config in space)
+    assert time.process_time() - started < 2
+
+
 def test_exhaustive_search_has_cutiles_names():
     space = tuneonce.SearchSpace({"A": [1, 2], "B": [3, 4]}, [lambda c: c["A"] * c["B"] != 8])
     assert list(space) == [{"A": 1, "B": 3}, {"A": 1, "B": 4}, {"A": 2, "B": 3}] and len(space) == 3

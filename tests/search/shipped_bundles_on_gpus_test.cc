@@ -31,7 +31,7 @@ TEST_P(ShippedBundleTest, EveryConfigIsPlannedAndFingerprintedForEachTarget) {
     Problem problem;
     problem.target = &target;
     problem.dtypes.fill(kFloat16);  // Variants may name the type that the key decides.
-    EXPECT_OK(KernelFingerprint(*definition, *configs, problem));
+    EXPECT_OK(KernelFingerprint(*definition, problem));
     problem.dims.Reset(static_cast<int>(definition->dims().size()));
     for (const Config& config : *configs) {
       for (std::int64_t extent : {1, 48, 1000, 100000}) {

@@ -40,9 +40,9 @@ inline std::vector<std::int64_t> Joined(std::vector<std::int64_t> a, const std::
   return a;
 }
 
-/// CLBlast's GEMM, the small space: 26,244 combinations.
-inline PublicSpace Gemm() {
-  const std::vector<std::int64_t> tiles = {16, 32, 64}, dims = {8, 16, 32}, vectors = {1, 2, 4}, flag = {0, 1};
+/// CLBlast's GEMM with these tiles and vector widths.
+inline PublicSpace GemmOf(const std::vector<std::int64_t>& tiles, const std::vector<std::int64_t>& vectors) {
+  const std::vector<std::int64_t> dims = {8, 16, 32}, flag = {0, 1};
   return {{{"GEMMK", {0}},
            {"MWG", tiles},
            {"NWG", tiles},
@@ -63,6 +63,17 @@ inline PublicSpace Gemm() {
           {"KWG % KWI == 0", "MWG % (MDIMC * VWM) == 0", "NWG % (NDIMC * VWN) == 0", "MWG % (MDIMA * VWM) == 0",
            "NWG % (NDIMB * VWN) == 0", "KWG % (MDIMC * NDIMC / MDIMA) == 0", "KWG % (MDIMC * NDIMC / NDIMB) == 0",
            "!(MWG == 128 && NWG == 128 && MDIMC == 8 && NDIMC == 8)"}};
+}
+
+/// CLBlast's GEMM, the small space: 26,244 combinations.
+inline PublicSpace Gemm() { return GemmOf({16, 32, 64}, {1, 2, 4}); }
+
+/// CLBlast's GEMM with all of its tiles and vector widths, without the condition that keeps one kernel from spilling:
+/// 82,944 combinations.
+inline PublicSpace WholeGemm() {
+  PublicSpace space = GemmOf({16, 32, 64, 128}, {1, 2, 4, 8});
+  space.conditions.pop_back();
+  return space;
 }
 
 /// The hotspot kernel of BAT: 22.2 million combinations.

@@ -45,7 +45,7 @@ class TUNEONCE_API Fingerprinter {
   Fingerprint Finish() const;
 
  private:
-  void Mix(std::uint64_t word);
+  TUNEONCE_LOCAL void Mix(std::uint64_t word);
 
   std::uint64_t high_ = 0x6c62272e07bb0142u;
   std::uint64_t low_ = 0x62b821756295c58du;

@@ -87,7 +87,7 @@ class TUNEONCE_API SqliteStore final : public RecordStore {
   Result<StoreReport> Verify() const;
 
  private:
-  struct Impl;
+  struct TUNEONCE_LOCAL Impl;
   explicit SqliteStore(std::unique_ptr<Impl> impl);
 
   std::unique_ptr<Impl> impl_;

@@ -84,8 +84,8 @@ class TUNEONCE_API CompiledKernel {
   Status Launch(CUstream stream, void** parameters) const;
 
  private:
-  struct Impl;
-  explicit CompiledKernel(std::shared_ptr<const Impl> impl);
+  struct TUNEONCE_LOCAL Impl;
+  TUNEONCE_LOCAL explicit CompiledKernel(std::shared_ptr<const Impl> impl);
 
   std::shared_ptr<const Impl> impl_;
 };
