@@ -4,6 +4,7 @@
 // All headers of tuneonce. Include tuned_kernel.h for TunedKernel alone, or exhaustive_search.h for the search alone.
 
 #include "tuneonce/arguments.h"
+#include "tuneonce/assumption.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/config.h"

@@ -56,6 +56,7 @@ Status AddVariant(const KernelDefinition& definition, const Variant& variant, co
   AddNames(variant.parameters, fingerprinter);
   fingerprinter->Add(variant.assumptions.size());
   for (const Assumption& assumption : variant.assumptions) AddAssumption(assumption, fingerprinter);
+  if (!variant.requirement.IsAlways()) fingerprinter->Add(variant.requirement.ToString());
   if (variant.launcher) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint of_source,
                             CallUser("a source or hints function of kernel '" + definition.name() + "'",
