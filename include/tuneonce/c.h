@@ -145,10 +145,10 @@ TUNEONCE_C_API tuneonce_status tuneonce_kernel_warmup_shapes(tuneonce_kernel* ke
 TUNEONCE_C_API tuneonce_status tuneonce_kernel_tune_pending(tuneonce_kernel* kernel, CUstream stream);
 /* Ends all tuning of the kernel: launches of new keys run the fallback config from now on. */
 TUNEONCE_C_API tuneonce_status tuneonce_kernel_freeze(tuneonce_kernel* kernel);
-/* Sets `*is_tuned` to 1 if the next launch with such arguments would run a selected config that is loaded. */
-TUNEONCE_C_API tuneonce_status tuneonce_kernel_is_tuned(const tuneonce_kernel* kernel,
+/* Sets `*is_ready` to 1 if the next launch with such arguments would run a selected config that is loaded. */
+TUNEONCE_C_API tuneonce_status tuneonce_kernel_is_ready(const tuneonce_kernel* kernel,
                                                         const tuneonce_argument* arguments, size_t count,
-                                                        int* is_tuned);
+                                                        int* is_ready);
 /* Sets `*plan` to what the next launch with such arguments would run, and why. Nothing is launched or tuned. */
 TUNEONCE_C_API tuneonce_status tuneonce_kernel_explain(const tuneonce_kernel* kernel, CUstream stream,
                                                        const tuneonce_argument* arguments, size_t count,

@@ -115,6 +115,7 @@ class TUNEONCE_API Term {
  private:
   friend class Condition;
   friend class ConditionParser;
+  friend class RequirementCheck;
   friend class TermProgram;
   friend struct DeviceProperty;
   friend Term D(std::string name);
@@ -154,9 +155,10 @@ class TUNEONCE_API Term {
     kAtLeast,
     kAnd,
     kOr,
-    kNot,  // Has one operand, Parts::a.
+    kNot,         // Has one operand, Parts::a.
+    kAssumption,  // Parts::assumption, whose value is Parts::a.
   };
-  /// The operands of an operation, or the contents of kAxisIs and kFunction.
+  /// The operands of an operation, or the contents of kAxisIs, kFunction and kAssumption.
   struct Parts;
 
   // Implementations of Divisor and LeastValue for a term without axes.
@@ -187,6 +189,8 @@ class TUNEONCE_API Term {
   template <typename Leaf>
   std::string Text(const Leaf& leaf) const;
   TUNEONCE_LOCAL std::string LeafText() const;
+  /// Prints a kAssumption, whose value has the text `value`.
+  TUNEONCE_LOCAL std::string AssumptionText(const std::string& value) const;
   TUNEONCE_LOCAL std::string QualifiedName() const;
   /// How tightly the term's operator binds its operands in a text.
   TUNEONCE_LOCAL int Precedence() const;
@@ -236,13 +240,14 @@ TUNEONCE_API Term L2Bytes();             ///< Target::l2_bytes. Text: device.l2_
 
 /// What a condition depends on. It decides when the condition is asked.
 struct ConditionReads {
-  std::vector<int> axes;    ///< Indices of axes, ascending. Incomplete if `function` is true.
-  bool target = false;      ///< Properties of the device.
-  bool dims = false;        ///< Dims or scalars.
-  bool scalars = false;     ///< Scalars. Known once the names were resolved.
-  bool function = false;    ///< A C++ function.
-  bool any_axis = false;    ///< A C++ function of the config, which may read every axis.
-  bool unresolved = false;  ///< A name of a dim or scalar that was not looked up yet.
+  std::vector<int> axes;     ///< Indices of axes, ascending. Incomplete if `function` is true.
+  bool target = false;       ///< Properties of the device.
+  bool dims = false;         ///< Dims or scalars.
+  bool scalars = false;      ///< Scalars. Known once the names were resolved.
+  bool assumptions = false;  ///< Assumptions such as Aligned. Then `dims` is true as well.
+  bool function = false;     ///< A C++ function.
+  bool any_axis = false;     ///< A C++ function of the config, which may read every axis.
+  bool unresolved = false;   ///< A name of a dim or scalar that was not looked up yet.
 
   bool problem() const { return dims || scalars; }  ///< Whether the condition depends on a launch's arguments.
 };
@@ -263,6 +268,9 @@ struct ConditionReads {
 /// false and `undefined || true` is true, otherwise an operation with an undefined operand is undefined. An undefined
 /// condition does not hold, and neither does its negation.
 ///
+/// An Assumption is a condition too, for requirements of variants (Variant::Requires), whose value may be a term:
+/// Aligned("x", 4 * vec) || D("N") % vec == 0. Its text has the form aligned(x, 4 * VEC) || N % VEC == 0.
+///
 /// A C++ function is a condition too, for what data cannot express. It has no text that Parse reads. The type has value
 /// semantics. Thread rule: any thread, but see Resolve.
 class TUNEONCE_API Condition {
@@ -272,6 +280,8 @@ class TUNEONCE_API Condition {
   Condition() : expression_(1) {}  ///< Makes the condition that always holds.
   /// Makes the condition that the axis is true.
   Condition(const Axis<bool>& axis);  // NOLINT(google-explicit-constructor)
+  /// Makes the condition that a launch's arguments have the assumed property.
+  Condition(const Assumption& assumption);  // NOLINT(google-explicit-constructor)
   /// Makes a condition of a function that returns a boolean. It takes (const Config&), (const Config&, const Target&),
   /// (const Config&, const Dims&), (const Config&, const Problem&) or (const Target&). Its parameters decide when it is
   /// asked. It may throw: the call that asks the condition then returns an error that names it.
@@ -325,6 +335,12 @@ class TUNEONCE_API Condition {
   bool HoldsOn(const Target& target) const;
   /// Returns a copy of the condition for one config, with constants in place of what depends on the config alone.
   Condition For(const Config& config) const { return Condition(expression_.For(config)); }
+  /// Returns the operands of `a && b`, or the condition itself.
+  std::vector<Condition> Conjuncts() const;
+  /// Returns the assumption if the condition is nothing but an assumption whose value is a constant.
+  std::optional<Assumption> AsAssumption() const;
+  /// Returns whether the condition is known by its form: it always holds, or never does.
+  bool IsConstant() const { return expression_.IsConstant(); }
   /// Returns whether the condition holds always, by its form.
   bool IsAlways() const { return expression_.kind_ == Term::Kind::kConstant && expression_.constant_ == 1; }
   /// Prints the condition: "M % TILE_M == 0 || occupancy <= 2". A function prints as "function".
@@ -337,6 +353,7 @@ class TUNEONCE_API Condition {
 
  private:
   friend class ConditionParser;
+  friend class RequirementCheck;
   friend class SearchSpace;
   friend class SpaceWalk;
   friend class TermProgram;
@@ -351,12 +368,20 @@ class TUNEONCE_API Condition {
   friend Condition operator==(const Axis<double>& axis, double value);
   friend Condition operator!=(const Axis<double>& axis, double value);
 
+  static Condition WithValue(Assumption assumption, Term value);
+  friend Condition Aligned(std::string tensor, Term bytes);
+  friend Condition StrideIs(std::string tensor, int dimension, Term elements);
+  friend Condition StrideDivisibleBy(std::string tensor, int dimension, Term divisor);
+  friend Condition ExtentIs(std::string tensor, int dimension, Term elements);
+  friend Condition ExtentDivisibleBy(std::string tensor, int dimension, Term divisor);
+  friend Condition ExtentAtLeast(std::string tensor, int dimension, Term elements);
+  friend Condition ScalarDivisibleBy(std::string scalar, Term divisor);
+  friend Condition ScalarAtLeast(std::string scalar, Term value);
+
   explicit Condition(Term expression) : expression_(std::move(expression)) {}
   TUNEONCE_LOCAL static Condition AxisIs(int axis, std::uint64_t space_id, std::string name, AxisValue value);
   void SetFunction(Function function, const ConditionReads& reads);
   Status BindAxes(const AxisTable& axes) { return expression_.BindAxes(axes); }
-  /// Splits `a && b` into its operands, so that each is asked as early as possible.
-  TUNEONCE_LOCAL std::vector<Condition> Conjuncts() const;
   bool IsSame(const Condition& other) const;
   TUNEONCE_LOCAL static bool HasSameFunctions(const Term& a, const Term& b);
   TUNEONCE_LOCAL static void AddReads(const Term& term, ConditionReads* reads);
@@ -418,6 +443,17 @@ inline Condition operator!=(const Axis<std::string>& axis, const char* value) { 
 inline Condition CapabilityRange(int from, int to) { return Capability() >= from && Capability() <= to; }
 inline Condition OnGpu() { return Capability() > 0; }         ///< Returns the condition that the target is a GPU.
 inline Condition OnCpuDevice() { return Capability() == 0; }  ///< Returns the condition that it is the CPU device.
+
+/// The functions below are assumptions whose value is a term, such as one that depends on the config. The functions
+/// with the same names in arguments.h describe them. They are for Variant::Requires.
+TUNEONCE_API Condition Aligned(std::string tensor, Term bytes);
+TUNEONCE_API Condition StrideIs(std::string tensor, int dimension, Term elements);
+TUNEONCE_API Condition StrideDivisibleBy(std::string tensor, int dimension, Term divisor);
+TUNEONCE_API Condition ExtentIs(std::string tensor, int dimension, Term elements);
+TUNEONCE_API Condition ExtentDivisibleBy(std::string tensor, int dimension, Term divisor);
+TUNEONCE_API Condition ExtentAtLeast(std::string tensor, int dimension, Term elements);
+TUNEONCE_API Condition ScalarDivisibleBy(std::string scalar, Term divisor);
+TUNEONCE_API Condition ScalarAtLeast(std::string scalar, Term value);
 
 /// A condition and the name that messages use for it.
 struct NamedCondition {

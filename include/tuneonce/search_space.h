@@ -2,6 +2,7 @@
 #define TUNEONCE_SEARCH_SPACE_H_
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -210,10 +211,19 @@ class TUNEONCE_API SearchSpace {
   /// Returns the first baseline whose condition holds for the problem and whose guards hold, or nothing. Errors: an
   /// exception from a condition.
   Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
+  /// Returns the first baseline of BaselineFor that `accepts` returns true for, or nothing.
+  Result<std::optional<Config>> BaselineFor(const Problem& problem,
+                                            const std::function<bool(const Config&)>& accepts) const;
   /// Returns the config of BaselineFor, or null. For the hot path; conditions must not throw.
   const Config* FittingBaseline(const Problem& problem) const {
+    return FittingBaseline(problem, [](const Config&) { return true; });
+  }
+  /// Returns the first baseline of FittingBaseline that `accepts` returns true for, or null.
+  template <typename Accepts>
+  const Config* FittingBaseline(const Problem& problem, const Accepts& accepts) const {
     for (const PlacedBaseline& baseline : baselines_) {
-      if (baseline.where.Holds(baseline.config, problem) && GuardsHold(baseline.config, problem)) {
+      if (baseline.where.Holds(baseline.config, problem) && GuardsHold(baseline.config, problem) &&
+          accepts(baseline.config)) {
         return &baseline.config;
       }
     }
@@ -244,12 +254,21 @@ class TUNEONCE_API SearchSpace {
   std::string ToString() const;
 
  private:
+  friend class KernelDefinition;
+
   struct PlacedBaseline {
     Config config;
     Condition where;
     Condition on_target;  ///< The part of `where` that does not read the problem.
   };
 
+  /// Turns the names of axes in `condition` into axes. Errors: those of Condition::BindAxes.
+  TUNEONCE_LOCAL Status Bind(Condition* condition) const;
+  /// Returns the different conditions that `condition` becomes for the values of the axes that it reads
+  /// (Condition::For). Errors: InvalidArgument for axes with more than 65536 combinations of values.
+  TUNEONCE_LOCAL Result<std::vector<Condition>> Folded(const Condition& condition) const;
+  /// Refuses a condition that only Variant::Requires takes.
+  TUNEONCE_LOCAL void CheckReads(const Condition& condition, const std::string& where);
   TUNEONCE_LOCAL int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
   TUNEONCE_LOCAL int AddOption(const std::string& name, std::vector<AxisValue> values);
   /// Adds `values`, those of the axis that was added last, to the existing configs. The list has each config with each

@@ -188,12 +188,7 @@ class TUNEONCE_API TunedKernel {
   /// without a loaded fallback config, a call from inside a callback); an error with both reasons if the fallback
   /// config cannot run either; DataLoss (SearchOptions::allow_trials_in_place); a lost context; the driver's error for
   /// a refused launch.
-  ///
-  /// Where `missed` is not null, a launch whose code is not loaded (that of the selected config or, where it takes its
-  /// place, of the fallback config) launches nothing, returns OK and sets `*missed` to true; otherwise it sets it to
-  /// false. This is for callers that must not wait, or that hold a lock that others need (such as Python's), and want
-  /// to prepare for a search first.
-  Status Launch(CUstream stream, ArgumentSpan arguments, bool* missed = nullptr);
+  Status Launch(CUstream stream, ArgumentSpan arguments);
   /// Enqueues one launch with these arguments: `kernel.Launch(stream, x, y, 2.0f)`.
   template <typename... Arguments,
             typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
@@ -201,6 +196,12 @@ class TUNEONCE_API TunedKernel {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
     return Launch(stream, ArgumentSpan(packed.data(), packed.size()));
   }
+
+  /// Launches if the code to run is loaded (that of the selected config or, where it takes its place, of the fallback
+  /// config). Otherwise it launches nothing, returns OK and sets `*missed` to true. In all other cases `*missed` is
+  /// false. It is for callers that must not wait, or that hold a lock that others need (such as Python's), and want to
+  /// prepare for a search first. Errors: as for Launch. REQUIRES: `missed` is not null.
+  Status Launch(CUstream stream, ArgumentSpan arguments, bool* missed);
 
   /// Returns whether the next Launch with such arguments in the current context would run a selected config that is
   /// loaded already, without a search, so that the caller may free memory that it keeps only for a search. Also true if

@@ -273,8 +273,8 @@ Status ReadTypes(const BundleSpace& space, const ManifestNode& node, const Bundl
 Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, BundleFiles* files) {
   TUNEONCE_RETURN_IF_ERROR(
       node.CheckFields({"name", "backend", "source", "convention", "targets", "grid", "block", "cluster",
-                        "shared_memory", "programmatic_launch", "parameters", "assumptions", "symbol", "artifacts",
-                        "defines", "options", "headers", "types"}));
+                        "shared_memory", "programmatic_launch", "parameters", "assumptions", "requires", "symbol",
+                        "artifacts", "defines", "options", "headers", "types"}));
   Variant variant;
   TUNEONCE_ASSIGN_OR_RETURN(variant.name, node.GetString("name"));
   TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("backend", &variant.backend));
@@ -291,6 +291,12 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
     TUNEONCE_ASSIGN_OR_RETURN(variant.parameters, names->Strings(kMaxParameters));
   }
   TUNEONCE_ASSIGN_OR_RETURN(variant.assumptions, ReadAssumptions(node));
+  if (const ManifestNode* requires_node = node.Find("requires")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string text, requires_node->String());
+    Result<Condition> condition = Condition::Parse(text);
+    if (!condition.ok()) return requires_node->Error(condition.status().message());
+    variant.Requires(*std::move(condition));
+  }
   TUNEONCE_RETURN_IF_ERROR(ReadDefines(space, node, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadOptions(node, *files, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadHeaders(node, files, artifacts.get()));

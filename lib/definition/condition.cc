@@ -46,6 +46,50 @@ Condition Condition::AxisIs(int axis, std::uint64_t space_id, std::string name, 
   return Condition(std::move(term));
 }
 
+Condition Condition::WithValue(Assumption assumption, Term value) {
+  Term::Parts parts;
+  parts.a = std::move(value);
+  parts.assumption = std::move(assumption);
+  Term term(0);
+  term.kind_ = Term::Kind::kAssumption;
+  term.parts_ = std::make_shared<const Term::Parts>(std::move(parts));
+  return Condition(std::move(term));
+}
+
+Condition::Condition(const Assumption& assumption) : Condition(WithValue(assumption, assumption.value)) {}
+
+std::optional<Assumption> Condition::AsAssumption() const {
+  if (expression_.kind_ != Term::Kind::kAssumption || !expression_.parts_->a.IsConstant()) return std::nullopt;
+  Assumption assumption = *expression_.parts_->assumption;
+  assumption.value = expression_.parts_->a.constant_;
+  return assumption;
+}
+
+Condition Aligned(std::string tensor, Term bytes) {
+  return Condition::WithValue(Aligned(std::move(tensor), std::int64_t{0}), std::move(bytes));
+}
+Condition StrideIs(std::string tensor, int dimension, Term elements) {
+  return Condition::WithValue(StrideIs(std::move(tensor), dimension, std::int64_t{0}), std::move(elements));
+}
+Condition StrideDivisibleBy(std::string tensor, int dimension, Term divisor) {
+  return Condition::WithValue(StrideDivisibleBy(std::move(tensor), dimension, std::int64_t{0}), std::move(divisor));
+}
+Condition ExtentIs(std::string tensor, int dimension, Term elements) {
+  return Condition::WithValue(ExtentIs(std::move(tensor), dimension, std::int64_t{0}), std::move(elements));
+}
+Condition ExtentDivisibleBy(std::string tensor, int dimension, Term divisor) {
+  return Condition::WithValue(ExtentDivisibleBy(std::move(tensor), dimension, std::int64_t{0}), std::move(divisor));
+}
+Condition ExtentAtLeast(std::string tensor, int dimension, Term elements) {
+  return Condition::WithValue(ExtentAtLeast(std::move(tensor), dimension, std::int64_t{0}), std::move(elements));
+}
+Condition ScalarDivisibleBy(std::string scalar, Term divisor) {
+  return Condition::WithValue(ScalarDivisibleBy(std::move(scalar), std::int64_t{0}), std::move(divisor));
+}
+Condition ScalarAtLeast(std::string scalar, Term value) {
+  return Condition::WithValue(ScalarAtLeast(std::move(scalar), std::int64_t{0}), std::move(value));
+}
+
 void Condition::SetFunction(Function function, const ConditionReads& reads) {
   Term::Parts parts;
   parts.function = std::move(function);
@@ -59,6 +103,8 @@ Result<Condition> Condition::Parse(std::string_view text) { return ConditionPars
 Status Condition::Resolve(const TermNames& names) { return expression_.Resolve(names, Term::kNoValue); }
 
 void Condition::AddReads(const Term& term, ConditionReads* reads) {
+  reads->assumptions |= term.kind_ == Term::Kind::kAssumption;
+  reads->dims |= term.kind_ == Term::Kind::kAssumption;
   if (term.IsOperation()) {
     AddReads(term.parts_->a, reads);
     AddReads(term.parts_->b, reads);

@@ -364,8 +364,15 @@ Result<ConditionParser::Value> ConditionParser::ParseName(const Token& name) {
   }
   if (name.text.empty()) return Error(name, "expected a name, got ``");
   if (IsOperator("(")) {
-    return Error(name,
-                 absl::StrCat("unknown function ", Described(name), "; the functions are ceil_div, min and max,"));
+    const std::vector<AssumptionForm>& forms = AssumptionForm::All();
+    auto form =
+        std::find_if(forms.begin(), forms.end(), [&](const AssumptionForm& each) { return each.name == name.text; });
+    if (form != forms.end() && !name.is_quoted) return ParseAssumption(*form);
+    return Error(name, absl::StrCat("unknown function ", Described(name),
+                                    "; the functions are ceil_div, min and max, and for requirements ",
+                                    ShortListOf(
+                                        forms, [](const auto& each) { return std::string(each.name); }, name.text),
+                                    ","));
   }
   value.term = D(name.text);
   value.term.is_explicit_ = false;
@@ -393,6 +400,54 @@ Result<ConditionParser::Value> ConditionParser::ParseCall(const Token& name) {
   value.term = name.text == "ceil_div" ? CeilDiv(std::move(a.term), std::move(b.term))
                : name.text == "min"    ? Min(std::move(a.term), std::move(b.term))
                                        : Max(std::move(a.term), std::move(b.term));
+  return value;
+}
+
+Result<std::string> ConditionParser::ParseArgumentName() {
+  if (token_.kind != Kind::kName || token_.text.empty()) return Expected("the name of a tensor or scalar");
+  std::string name = token_.text;
+  Advance();
+  return name;
+}
+
+Result<ConditionParser::Value> ConditionParser::ParseAssumption(const AssumptionForm& form) {
+  Advance();  // The bracket.
+  Assumption assumption{form.kind, "", 0, 1, ""};
+  Term term(1);
+  TUNEONCE_ASSIGN_OR_RETURN(assumption.tensor, ParseArgumentName());
+  if (form.has_dimension) {
+    if (!Take(",")) return Expected("','");
+    if (token_.kind != Kind::kNumber || token_.number > kMaxRank) return Expected("the number of a dimension");
+    assumption.dimension = static_cast<int>(token_.number);
+    Advance();
+  }
+  if (form.has_value) {
+    if (!Take(",")) return Expected("','");
+    TUNEONCE_ASSIGN_OR_RETURN(Value value, ParseSum());
+    const bool is_truth = value.is_condition && value.term.IsConstant();
+    const bool is_real = value.is_value && std::holds_alternative<double>(value.value);
+    if (is_real && form.kind == Assumption::Kind::kScalarIs) {
+      assumption.real = std::get<double>(value.value);
+    } else {
+      if (!is_truth) TUNEONCE_RETURN_IF_ERROR(CheckTerm(value));
+      term = std::move(value.term);
+    }
+  }
+  if (form.kind == Assumption::Kind::kNoOverlap) {
+    if (!Take(",")) return Expected("','");
+    TUNEONCE_ASSIGN_OR_RETURN(assumption.other, ParseArgumentName());
+  }
+  while (form.kind == Assumption::Kind::kDTypeIn && (assumption.dtypes.empty() || IsOperator(","))) {
+    if (!Take(",")) return Expected("','");
+    const std::optional<DType> dtype = token_.kind == Kind::kName ? DTypeNamed(token_.text) : std::nullopt;
+    if (!dtype) return Expected("a dtype");
+    assumption.dtypes.push_back(*dtype);
+    Advance();
+  }
+  if (!Take(")")) return Expected("')'");
+  Value value;
+  value.term = Condition::WithValue(std::move(assumption), std::move(term)).expression_;
+  value.is_condition = true;
   return value;
 }
 

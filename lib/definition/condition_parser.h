@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "definition/term_parts.h"
 #include "tuneonce/condition.h"
 #include "tuneonce/result.h"
 
@@ -64,6 +65,8 @@ class ConditionParser {
   Result<Value> ParseName(const Token& name);
   Result<Value> ParseCall(const Token& name);
   Result<Value> ParseDevice();
+  Result<Value> ParseAssumption(const AssumptionForm& form);
+  Result<std::string> ParseArgumentName();
   Result<Value> Compared(const std::string& comparison, Value a, Value b) const;
 
   /// Texts come from manifests that anybody may write.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -189,6 +190,46 @@ std::vector<std::string> SearchSpace::OptionsThatChangeResults() const {
   return names;
 }
 
+void SearchSpace::CheckReads(const Condition& condition, const std::string& where) {
+  if (!condition.reads().assumptions) return;
+  NoteError(InvalidArgumentError(where + " is about a launch's tensors: " + condition.ToString() +
+                                 " belongs to Variant::Requires"));
+}
+
+Status SearchSpace::Bind(Condition* condition) const { return condition->BindAxes(*axes_); }
+
+Result<std::vector<Condition>> SearchSpace::Folded(const Condition& condition) const {
+  constexpr std::size_t kMostPoints = 65536;
+  const std::vector<int> axes = condition.reads().axes;
+  std::size_t num_points = 1;
+  for (int axis : axes) {
+    num_points *= std::max<std::size_t>(1, axes_->axes[static_cast<std::size_t>(axis)].values.size());
+    if (num_points > kMostPoints) {
+      return InvalidArgumentError(absl::StrCat("'", condition.ToString(), "' reads axes with more than ", kMostPoints,
+                                               " combinations of values: let it read fewer axes"));
+    }
+  }
+  std::vector<AxisValue> values;
+  for (const AxisDefinition& axis : axes_->axes) {
+    values.push_back(axis.values.empty() ? AxisValue(std::int64_t{0}) : axis.values.front());
+  }
+  std::map<std::string, Condition> by_text;  // In an order that does not depend on the axes'.
+  for (std::size_t point = 0; point < num_points; ++point) {
+    std::size_t rest = point;
+    for (int axis : axes) {
+      const std::vector<AxisValue>& of_axis = axes_->axes[static_cast<std::size_t>(axis)].values;
+      if (!of_axis.empty()) values[static_cast<std::size_t>(axis)] = of_axis[rest % of_axis.size()];
+      rest /= std::max<std::size_t>(1, of_axis.size());
+    }
+    Condition folded = condition.For(Config(axes_, values));
+    std::string text = folded.ToString();
+    by_text.emplace(std::move(text), std::move(folded));
+  }
+  std::vector<Condition> all;
+  for (auto& [text, folded] : by_text) all.push_back(std::move(folded));
+  return all;
+}
+
 // The configs that are named one by one: the list, the baselines and the fallback.
 
 void SearchSpace::TakeAxis(const std::vector<AxisValue>& values) {
@@ -261,6 +302,7 @@ SearchSpace& SearchSpace::SetBaselines(std::vector<Baseline> list) {
   baselines_.clear();
   for (Baseline& baseline : list) {
     NoteError(baseline.where.BindAxes(*axes_).WithPrefix("the condition of a baseline"));
+    CheckReads(baseline.where, "the condition of a baseline");
     std::optional<Config> config = MakeConfig("baseline", baseline.values);
     if (!config) continue;
     Condition on_target;
@@ -288,12 +330,17 @@ std::vector<Config> SearchSpace::BaselinesOn(const Target& target) const {
 }
 
 Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem) const {
+  return BaselineFor(problem, [](const Config&) { return true; });
+}
+
+Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem,
+                                                       const std::function<bool(const Config&)>& accepts) const {
   for (const PlacedBaseline& baseline : baselines_) {
     TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser("the condition of a baseline",
                                                    [&] { return baseline.where.Holds(baseline.config, problem); }));
     if (!holds) continue;
     TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline.config, problem));
-    if (failing.empty()) return std::optional<Config>(baseline.config);
+    if (failing.empty() && accepts(baseline.config)) return std::optional<Config>(baseline.config);
   }
   return std::optional<Config>();
 }
@@ -337,6 +384,7 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
 
 SearchSpace& SearchSpace::Where(std::string name, Condition condition) {
   NoteError(condition.BindAxes(*axes_).WithPrefix("condition '" + name + "'"));
+  CheckReads(condition, "condition '" + name + "'");
   const ConditionReads reads = condition.reads();
   guards_read_target_ |= reads.problem() && reads.target;
   (reads.problem() ? guards_ : conditions_).push_back(NamedCondition{std::move(name), std::move(condition)});

@@ -169,8 +169,8 @@ Status Term::ResolveName(const TermNames& names) {
 
 template <typename Predicate>
 bool Term::AllParts(const Predicate& holds) const {
-  if (IsOperation()) return parts_->a.AllParts(holds) && parts_->b.AllParts(holds);
-  return holds(*this);
+  if (!IsOperation()) return holds(*this);
+  return (kind_ != Kind::kAssumption || holds(*this)) && parts_->a.AllParts(holds) && parts_->b.AllParts(holds);
 }
 
 bool Term::IsOfConfig() const {
@@ -185,6 +185,13 @@ Term Term::For(const Config& config) const {
   if (IsConstant()) return *this;
   if (IsOfConfig()) return Term(Value(config, Problem()));
   if (!IsOperation()) return *this;
+  if (kind_ == Kind::kAssumption) {
+    Parts folded = *parts_;
+    folded.a = folded.a.For(config);
+    Term term = *this;
+    term.parts_ = std::make_shared<const Parts>(std::move(folded));
+    return term;
+  }
   Term a = parts_->a.For(config), b = parts_->b.For(config);
   if (kind_ == Kind::kAnd || kind_ == Kind::kOr) {
     const std::int64_t neutral = kind_ == Kind::kAnd ? 1 : 0;
@@ -269,7 +276,9 @@ std::int64_t Term::ApplyCondition(Kind kind, std::int64_t a, std::int64_t b) {
       return a > b ? 1 : 0;
     case Kind::kAtLeast:
       return a >= b ? 1 : 0;
-    default:  // kNot.
+    case Kind::kAssumption:
+      return kNoValue;  // Only RequirementCheck checks arguments.
+    default:            // kNot.
       return a == 0 ? 1 : 0;
   }
 }

@@ -64,6 +64,7 @@ int Term::Precedence() const {
 template <typename Leaf>
 std::string Term::Text(const Leaf& leaf) const {
   if (!IsOperation()) return leaf(*this);
+  if (kind_ == Kind::kAssumption) return AssumptionText(parts_->a.Text(leaf));
   // Operators group to the left, so the right operand needs brackets where it has the same precedence.
   auto part = [&](const Term& term, bool is_right) {
     const bool is_truth = term.kind_ == Kind::kConstant && (kind_ >= Kind::kAnd) && term.constant_ != kNoValue;
@@ -82,6 +83,43 @@ std::string Term::Text(const Leaf& leaf) const {
     return absl::StrCat(name, "(", parts_->a.Text(leaf), ", ", parts_->b.Text(leaf), ")");
   }
   return absl::StrCat(part(parts_->a, false), " ", name, " ", part(parts_->b, true));
+}
+
+const std::vector<AssumptionForm>& AssumptionForm::All() {
+  using Kind = Assumption::Kind;
+  static const auto* const all = new std::vector<AssumptionForm>{
+      {Kind::kAligned, "aligned", false, true},
+      {Kind::kStrideIs, "stride_is", true, true},
+      {Kind::kStrideDivisibleBy, "stride_divisible_by", true, true},
+      {Kind::kExtentIs, "extent_is", true, true},
+      {Kind::kExtentDivisibleBy, "extent_divisible_by", true, true},
+      {Kind::kExtentAtLeast, "extent_at_least", true, true},
+      {Kind::kContiguous, "contiguous", false, false},
+      {Kind::kNoOverlap, "no_overlap", false, false},
+      {Kind::kScalarIs, "scalar_is", false, true},
+      {Kind::kScalarDivisibleBy, "scalar_divisible_by", false, true},
+      {Kind::kScalarAtLeast, "scalar_at_least", false, true},
+      {Kind::kDTypeIn, "dtype_in", false, false},
+  };
+  return *all;
+}
+
+const AssumptionForm& AssumptionForm::Of(Assumption::Kind kind) {
+  const std::vector<AssumptionForm>& all = All();
+  return *std::find_if(all.begin(), all.end(), [&](const AssumptionForm& each) { return each.kind == kind; });
+}
+
+std::string Term::AssumptionText(const std::string& value) const {
+  const Assumption& assumption = *parts_->assumption;
+  const AssumptionForm& form = AssumptionForm::Of(assumption.kind);
+  std::string text = absl::StrCat(form.name, "(", ConditionParser::NameText(assumption.tensor));
+  if (form.has_dimension) absl::StrAppend(&text, ", ", assumption.dimension);
+  if (form.has_value) absl::StrAppend(&text, ", ", assumption.real ? ValueText(*assumption.real) : value);
+  if (assumption.kind == Assumption::Kind::kNoOverlap) {
+    absl::StrAppend(&text, ", ", ConditionParser::NameText(assumption.other));
+  }
+  for (DType dtype : assumption.dtypes) absl::StrAppend(&text, ", ", std::string(DTypeName(dtype)));
+  return text + ")";
 }
 
 std::string Term::QualifiedName() const {

@@ -141,6 +141,17 @@ Variant& Variant::Block(Term x, Term y, Term z) {
   return *this;
 }
 
+Variant& Variant::Requires(Condition condition) {
+  for (Condition& part : condition.Conjuncts()) {
+    if (std::optional<Assumption> assumption = part.AsAssumption()) {
+      assumptions.push_back(*std::move(assumption));
+    } else {
+      requirement = requirement.IsAlways() ? std::move(part) : std::move(requirement) && std::move(part);
+    }
+  }
+  return *this;
+}
+
 Variant& Variant::Assuming(std::vector<Assumption> assumed) {
   assumptions = std::move(assumed);
   return *this;

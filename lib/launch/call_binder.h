@@ -153,7 +153,7 @@ class CallBinder {
   };
 
   /// Returns the value of a dim with a bucket. Inline, because a call would slow down kernels without a list too.
-  static std::int64_t Rounded(const KeyWord& word, std::int64_t value) {
+  [[gnu::always_inline]] static std::int64_t Rounded(const KeyWord& word, std::int64_t value) {
     const std::int64_t* limit = word.limits;
     for (std::uint32_t count = word.num_limits; count > 0;) {
       const std::uint32_t half = count / 2;

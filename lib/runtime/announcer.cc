@@ -33,6 +33,11 @@ std::string Announcer::KeyText(const BoundCall& call, VariantSet left_out) const
     absl::StrAppend(&text, before, definition_.variants()[i].name);
     before = " and ";
   }
+  for (std::size_t i = 0; i < definition_.requirement_atoms().size(); ++i) {
+    if (!left_out.Has(definition_.variants().size() + i)) continue;
+    absl::StrAppend(&text, before, definition_.requirement_atoms()[i].ToString());
+    before = " and ";
+  }
   return text;
 }
 

@@ -294,14 +294,14 @@ tuneonce_status tuneonce_kernel_freeze(tuneonce_kernel* kernel) {
   });
 }
 
-tuneonce_status tuneonce_kernel_is_tuned(const tuneonce_kernel* kernel, const tuneonce_argument* arguments,
-                                         size_t count, int* is_tuned) {
+tuneonce_status tuneonce_kernel_is_ready(const tuneonce_kernel* kernel, const tuneonce_argument* arguments,
+                                         size_t count, int* is_ready) {
   return t::Run([&]() -> t::Status {
     TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(kernel, "kernel"));
-    TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(is_tuned, "is_tuned"));
+    TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(is_ready, "is_ready"));
     TUNEONCE_ASSIGN_OR_RETURN(t::GivenArguments call, t::GivenArguments::Of(arguments, count));
     TUNEONCE_ASSIGN_OR_RETURN(bool tuned, kernel->kernel.IsReady(t::ArgumentSpan(call.data(), call.size())));
-    *is_tuned = tuned ? 1 : 0;
+    *is_ready = tuned ? 1 : 0;
     return t::Status();
   });
 }

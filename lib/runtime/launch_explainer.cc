@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "launch/requirement_check.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -139,7 +140,11 @@ Status LaunchExplainer::MakePlan(TuningCall& call) {
     return PutFallback(call.call());
   }
   plan_.reason = Reason::kGuard;
-  plan_.detail = entry->kernel->space->CheckGuards(entry->kernel->config, call.call().problem).message();
+  const Status guards = entry->kernel->space->CheckGuards(entry->kernel->config, call.call().problem);
+  plan_.detail =
+      guards.ok()
+          ? CheckRequirementGuards(*entry->kernel->variant, entry->kernel->config, call.call().problem).message()
+          : guards.message();
   return PutFallback(call.call());
 }
 

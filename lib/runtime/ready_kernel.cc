@@ -5,11 +5,25 @@
 #include "cuda/driver_api.h"
 #include "definition/term_program.h"
 #include "launch/launch_words.h"
+#include "launch/requirement_check.h"
 #include "runtime/context_status.h"
 #include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+namespace {
+
+/// Returns a condition that holds where `condition` does on `target`, which it copies, for a problem without a target.
+Condition OnTarget(Condition condition, const Target& target) {
+  return [condition = std::move(condition), target](const Config& config, const Problem& problem) {
+    Problem there = problem;
+    there.target = &target;
+    return condition.Holds(config, there);
+  };
+}
+
+}  // namespace
 
 Status ReadyKernel::LaunchCode(const ReadyKernel& self, CUstream stream, BoundCall& call) {
   CallbackScope scope;  // The definition's functions must not launch.
@@ -49,7 +63,11 @@ Status ReadyKernel::LaunchCallable(const ReadyKernel& self, CUstream stream, Bou
 
 void ReadyKernel::SetUp(const std::optional<Geometry>& of_key) {
   shape = variant->geometry.For(config);
-  const std::vector<Condition> conditions = space->GuardsFor(config);
+  std::vector<Condition> conditions = space->GuardsFor(config);
+  for (Condition& each : RequirementGuards(*variant, config)) {
+    if (each.reads().target) each = OnTarget(std::move(each), target);
+    conditions.push_back(std::move(each));
+  }
   guards.clear();
   for (const Condition& each : conditions) guards.push_back(TermProgram::FunctionOf(each));
   std::optional<Geometry> all_but_grid = shape.AllButGrid();

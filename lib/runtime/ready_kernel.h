@@ -35,9 +35,10 @@ struct ReadyKernel {
   const DriverApi* api = nullptr;
   /// The launch setup without the grid, if it is the same for all calls or the launches of some key are prepared.
   std::optional<LaunchSetup> setup;
-  std::optional<Geometry> setup_geometry;   // The geometry that `setup` was made from.
-  GeometryFn shape;                         // The variant's geometry for this config.
-  std::vector<Condition::Function> guards;  // The space's guards for this config, and the check of verified_extents.
+  std::optional<Geometry> setup_geometry;  // The geometry that `setup` was made from.
+  GeometryFn shape;                        // The variant's geometry for this config.
+  /// The guards of the space and of the variant's requirement for this config, and the check of verified_extents.
+  std::vector<Condition::Function> guards;
   /// The extents where it may run. Null: all extents of its keys.
   std::shared_ptr<const VerifiedExtents> verified_extents;
   Config config;

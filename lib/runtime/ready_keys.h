@@ -44,11 +44,14 @@ class ReadyKeys {
     DeviceIdentity identity;
     Target target;
     std::map<const Variant*, VariantState> variants;
-    /// The variants in the definition's order with their indices. Empty if there is one variant.
+    /// The checks of the parts of requirements that decide keys, in the order of KernelDefinition::requirement_atoms.
+    std::vector<AssumptionChecks> atoms;
+    /// The variants in the definition's order and then `atoms`, with their places in a VariantSet. Empty if there is
+    /// one variant without atoms.
     std::vector<std::pair<std::size_t, const AssumptionChecks*>> several;
 
-    /// Returns the variants that reject the call's arguments, among those that accept some call of its key. Empty if no
-    /// variant accepts them.
+    /// Returns the variants that reject the call's arguments, and the parts of requirements that fail for them, without
+    /// those that fail for all calls of its key. Empty if nothing of them accepts the arguments.
     VariantSet LeftOutBy(const BoundCall& call) const;
   };
 
@@ -97,7 +100,10 @@ class ReadyKeys {
     if (!fallback.Suits(call)) return false;
     if (fallback.is_prepared || !definition_.space().has_guards()) return true;
     call.problem.target = &fallback.kernel->target;
-    const Config* baseline = definition_.space().FittingBaseline(call.problem);
+    auto accepts = [&](const Config& config) {
+      return !definition_.has_config_requirements() || IsAccepted(definition_, config, call, VariantSet());
+    };
+    const Config* baseline = definition_.space().FittingBaseline(call.problem, accepts);
     return baseline == nullptr || fallback.kernel->config == *baseline;
   }
   /// What happens to the key's current entry.

@@ -109,8 +109,12 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* all, in_store.Configs());
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*all, *call.problem.target, call.problem));
   if (only != nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> at_launch, space.BaselineFor(request.call.call().problem));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
+                              BaselineOf(to_.definition, call, configs, in_store.left_out));
+    BoundCall launched = request.call.call();
+    launched.problem.target = call.problem.target;
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> at_launch,
+                              BaselineOf(to_.definition, launched, configs, in_store.left_out));
     auto is_needed = [&](const Config& config) {
       return config == *only || (baseline && config == *baseline) || (at_launch && config == *at_launch);
     };

@@ -256,8 +256,20 @@ Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, LaunchKe
   });
 }
 
+Status TunedKernel::Launch(CUstream stream, ArgumentSpan arguments) {
+  Impl* impl = impl_.load(std::memory_order_acquire);
+  if (impl == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
+  }
+  try {
+    return impl->Launch(stream, arguments.data(), arguments.size(), nullptr);
+  } catch (...) {
+    return impl->CaughtStatus();
+  }
+}
+
 Status TunedKernel::Launch(CUstream stream, ArgumentSpan arguments, bool* missed) {
-  if (missed != nullptr) *missed = false;
+  *missed = false;
   Impl* impl = impl_.load(std::memory_order_acquire);
   if (impl == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());

@@ -13,6 +13,7 @@
 #include "launch/code_assumptions.h"
 #include "launch/launch_words.h"
 #include "launch/parameter_block.h"
+#include "launch/requirement_check.h"
 #include "launch/source_parameters.h"
 
 namespace tuneonce {
@@ -42,6 +43,19 @@ Result<std::vector<const Variant*>> VariantsOf(const KernelDefinition& definitio
   return InvalidArgumentError(
       absl::StrCat("kernel '", definition.name(), "': no variant for ", target.name(), " has the back end '", backend,
                    "'; the back ends are: ", ShortListOf(variants, &Variant::BackendName, backend)));
+}
+
+/// Returns OK if the key with `left_out` suits the config built by the variant. Errors: FailedPrecondition, naming the
+/// part of the requirement that fails for the key.
+Status CheckAtoms(const KernelDefinition& definition, const Variant& variant, const Config& config,
+                  VariantSet left_out) {
+  for (std::size_t atom : RequirementAtomsOf(definition, variant, config)) {
+    if (!left_out.Has(definition.variants().size() + atom)) continue;
+    return FailedPreconditionError("variant '" + variant.name + "' requires '" +
+                                   definition.requirement_atoms()[atom].ToString() + "' for {" + config.ToString() +
+                                   "}, which does not hold for these arguments");
+  }
+  return Status();
 }
 
 /// Sets `*source` to the source that the candidate is compiled from.
@@ -114,8 +128,12 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
     }
     TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                               ParameterLayout::Create(*definition, variant->convention, variant->parameters));
-    TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionChecks::Create(*definition, *variant, layout));
-    if (Status suits = assumptions.Verify(call); !suits.ok()) {
+    TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks of_variant, AssumptionChecks::Create(*definition, *variant, layout));
+    const AssumptionChecks assumptions = of_variant.For(config);
+    Status suits = CheckAtoms(*definition, *variant, config, left_out);
+    if (suits.ok()) suits = assumptions.Verify(call);
+    if (suits.ok()) suits = CheckRequirementGuards(*variant, config, call.problem);
+    if (!suits.ok()) {
       planned.passed_over.push_back(PassedOver{variant->name, suits.message()});
       continue;
     }
@@ -134,6 +152,32 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
     }
   }
   return planned;
+}
+
+Result<std::optional<Config>> BaselineOf(const std::shared_ptr<const KernelDefinition>& definition,
+                                         const BoundCall& call, const std::vector<Config>& configs,
+                                         VariantSet left_out) {
+  const SearchSpace& space = definition->space();
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
+  if (!baseline || !definition->has_config_requirements()) return baseline;
+  auto accepts = [&](const Config& config) { return IsAccepted(*definition, config, call, left_out); };
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> accepted, space.BaselineFor(call.problem, accepts));
+  if (accepted) return accepted;
+  if (space.fallback() && accepts(*space.fallback())) return space.fallback();
+  auto first = std::find_if(configs.begin(), configs.end(), accepts);
+  return first == configs.end() ? baseline : *first;
+}
+
+bool IsAccepted(const KernelDefinition& definition, const Config& config, const BoundCall& call, VariantSet left_out) {
+  Result<std::vector<const Variant*>> variants = VariantsOf(definition, config, *call.problem.target);
+  if (!variants.ok()) return false;
+  return std::any_of(variants->begin(), variants->end(), [&](const Variant* variant) {
+    if (left_out.Has(static_cast<std::size_t>(variant - definition.variants().data()))) return false;
+    if (!CheckAtoms(definition, *variant, config, left_out).ok()) return false;
+    Result<AssumptionChecks> of_variant = AssumptionChecks::Create(definition, *variant);
+    return of_variant.ok() && of_variant->For(config).Hold(call) &&
+           CheckRequirementGuards(*variant, config, call.problem).ok();
+  });
 }
 
 void PruneImpossible(const Target& target, PlannedConfig* planned) {
@@ -195,8 +239,9 @@ Result<ParameterLayout> LayoutOf(const Candidate& candidate) {
 
 Result<AssumptionChecks> AssumptionsOf(const Candidate& candidate, bool* has_more) {
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
-  TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions,
+  TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks of_variant,
                             AssumptionChecks::Create(*candidate.definition, *candidate.variant, layout));
+  AssumptionChecks assumptions = of_variant.For(candidate.config);
   bool has_any = false;
   TUNEONCE_RETURN_IF_ERROR(
       AddAssumptionsOfCode(layout, candidate.config, candidate.artifact.assumptions, &assumptions, &has_any));

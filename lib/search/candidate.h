@@ -54,14 +54,24 @@ struct PlannedConfig {
 };
 
 /// Plans one config: calls the source, hints and geometry functions of the variants that may build it on
-/// `call.problem.target`, except those in `left_out`. Without `enable_tile` (Environment's) Tile IR is skipped. Errors:
-/// Unimplemented without a variant; InvalidArgument if a function throws (named, with the config), if the config's
-/// `backend` names no variant, or for a Tile IR kernel that sets block, shared memory or cluster, which its cubin
-/// decides. `texts` (may be null) keeps the texts of the sources of all configs that are planned with it. REQUIRES:
-/// what `call` points to outlives the candidates.
+/// `call.problem.target` for these arguments, except those in `left_out`. Without `enable_tile` (Environment's) Tile IR
+/// is skipped. Errors: Unimplemented without a variant; InvalidArgument if a function throws (named, with the config),
+/// if the config's `backend` names no variant, or for a Tile IR kernel that sets block, shared memory or cluster, which
+/// its cubin decides. `texts` (may be null) keeps the texts of the sources of all configs that are planned with it.
+/// REQUIRES: what `call` points to outlives the candidates.
 Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition, const Config& config,
                                  const BoundCall& call, bool enable_tile, VariantSet left_out = {},
                                  SourceTexts* texts = nullptr);
+
+/// Returns whether some variant on `call.problem.target` that is not in `left_out` may build the config for the call:
+/// its assumptions and its requirement hold. REQUIRES: the call's target is set.
+bool IsAccepted(const KernelDefinition& definition, const Config& config, const BoundCall& call, VariantSet left_out);
+/// Returns the config that a search for the call compares with, and that runs in place of a selected one: the first
+/// baseline for the problem that IsAccepted accepts; else the space's fallback config or the first of `configs`, where
+/// the requirements of the variants exclude the baselines. Nothing if the space has no baseline for the problem.
+Result<std::optional<Config>> BaselineOf(const std::shared_ptr<const KernelDefinition>& definition,
+                                         const BoundCall& call, const std::vector<Config>& configs,
+                                         VariantSet left_out);
 
 /// Removes the ways to build the config that the target cannot launch: those with more threads per block, blocks per
 /// cluster or declared shared memory than it has, or with an invalid grid for the call. They are then passed over, and

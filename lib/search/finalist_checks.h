@@ -27,6 +27,7 @@ struct VerificationScope {
   /// The launch that the search is for. What it points to outlives the search. Its dims may differ from the measured
   /// ones.
   const BoundCall* launched = nullptr;
+  VariantSet left_out;                   ///< What the launch's key excludes.
   Dims measured;                         ///< The dims that candidates are measured at.
   bool is_on_fills = false;              ///< The launch's inputs hold what the definition declares for warm-ups.
   std::vector<Dims> dims;                ///< At which else to verify, in order of importance.

@@ -119,6 +119,11 @@ std::int64_t AlignmentOf(const KernelDefinition& definition, const std::string& 
       alignment = std::max(alignment, assumption.value);
     }
   }
+  for (const Condition& atom : definition.requirement_atoms()) {
+    const std::optional<Assumption> assumption = atom.AsAssumption();
+    if (!assumption || assumption->kind != Assumption::Kind::kAligned || assumption->tensor != tensor) continue;
+    alignment = std::max(alignment, assumption->value);
+  }
   return alignment;
 }
 

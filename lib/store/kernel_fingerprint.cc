@@ -57,6 +57,7 @@ Status AddVariant(const KernelDefinition& definition, const Variant& variant, co
   AddNames(variant.parameters, fingerprinter);
   fingerprinter->Add(variant.assumptions.size());
   for (const Assumption& assumption : variant.assumptions) AddAssumption(assumption, fingerprinter);
+  if (!variant.requirement.IsAlways()) fingerprinter->Add(variant.requirement.ToString());
   if (variant.launcher) return Status();
   const std::vector<Config> not_read;
   const std::vector<Config>* all = &not_read;

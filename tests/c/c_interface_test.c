@@ -66,7 +66,7 @@ static void CheckAKernel(tuneonce_context* context, const char* bundle) {
   tuneonce_policy* policy = NULL;
   tuneonce_kernel* kernel = NULL;
   tuneonce_plan plan;
-  int missed = 0, is_tuned = 1, i;
+  int missed = 0, is_ready = 1, i;
   double hits = -1, tunes = -1;
   for (i = 0; i < 3; ++i) {
     void* allocated = NULL;
@@ -92,7 +92,7 @@ static void CheckAKernel(tuneonce_context* context, const char* bundle) {
   EXPECT(tuneonce_kernel_load(bundle, policy, &kernel) == TUNEONCE_OK);
   tuneonce_policy_destroy(policy); /* The kernel has its own. */
   EXPECT(tuneonce_kernel_launch_if_ready(kernel, NULL, arguments, 3, &missed) == TUNEONCE_OK && missed == 1);
-  EXPECT(tuneonce_kernel_is_tuned(kernel, arguments, 3, &is_tuned) == TUNEONCE_OK && is_tuned == 0);
+  EXPECT(tuneonce_kernel_is_ready(kernel, arguments, 3, &is_ready) == TUNEONCE_OK && is_ready == 0);
   EXPECT(tuneonce_kernel_explain(kernel, NULL, arguments, 3, &plan) == TUNEONCE_OK);
   EXPECT(strcmp(plan.action, "search") == 0 && strcmp(plan.reason, "no_record") == 0);
   EXPECT(tuneonce_kernel_launch(kernel, NULL, arguments, 3) == TUNEONCE_OK);

@@ -57,9 +57,9 @@ tunes = ctypes.c_double()
 call("kernel_tune_pending", kernel, None)
 call("kernel_counter", kernel, b"tunes", ctypes.byref(tunes))
 assert tunes.value == 1, tunes
-is_tuned = ctypes.c_int()
-call("kernel_is_tuned", kernel, arguments, ctypes.c_size_t(3), ctypes.byref(is_tuned))
-assert is_tuned.value == 1
+is_ready = ctypes.c_int()
+call("kernel_is_ready", kernel, arguments, ctypes.c_size_t(3), ctypes.byref(is_ready))
+assert is_ready.value == 1
 missing = library.tuneonce_kernel_counter(kernel, b"tune", ctypes.byref(tunes))
 assert missing == 4 and b"counter 'tune' does not exist" in library.tuneonce_last_error(), missing
 library.tuneonce_kernel_destroy(kernel)

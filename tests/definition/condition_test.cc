@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "testing/device_test.h"
+#include "tuneonce/kernel_definition.h"
 #include "tuneonce/search_space.h"
 
 namespace tuneonce {
@@ -159,7 +160,7 @@ TEST_F(ConditionTest, AMistakeInATextIsOneLineWithItsPosition) {
       {"(TILE == 4", "expected ')', got the end at position 11"},
       {"1 < TILE < 4", "comparisons cannot be chained, write a < b && b < c; at position 10"},
       {"TILE & 4", "expected an operator or the end, got '&' at position 6"},
-      {"sqrt(TILE) == 4", "unknown function 'sqrt'; the functions are ceil_div, min and max, at position 1"},
+      {"sqrt(TILE) == 4", "unknown function 'sqrt'; the functions are ceil_div, min and max, and for requirements "},
       {"min(TILE) == 4", "expected ',', got ')' at position 9"},
       {"device.sms > 1", "expected a property of the device ("},
       {"9223372036854775808 > 1", "expected a number that fits 64 bits, got '9223372036854775808' at position 1"},
@@ -305,6 +306,74 @@ class RandomCondition {
 
   std::mt19937 random_;
 };
+
+TEST(RequirementConditionTest, AssumptionsPrintReadBackAndFoldForAConfig) {
+  SearchSpace space;
+  auto vec = space.AddAxis("VEC", {1, 2, 4});
+  KernelDefinition definition("k");
+  Variant variant([](const Config&) { return KernelSource::Ptx("", "k"); });
+  variant.Requires(vec == 1 || (Aligned("x", 4 * vec) && StrideDivisibleBy("x", 0, vec)));
+  definition.Parameters({In("x", kFloat32, {"M", "N"}), Out("y", kFloat32, {"M"}), Scalar<float>("f")})
+      .Space(space)
+      .Grid(Grid::Fixed(1))
+      .AddVariant(variant);
+  ASSERT_OK(definition.Validate());
+  EXPECT_EQ(definition.variants()[0].requirement.ToString(),
+            "VEC == 1 || aligned(x, 4 * VEC) && stride_divisible_by(x, 0, VEC)");
+  std::vector<std::string> atoms;
+  for (const Condition& atom : definition.requirement_atoms()) atoms.push_back(atom.ToString());
+  EXPECT_EQ(atoms, (std::vector<std::string>{"aligned(x, 16)", "aligned(x, 8)", "stride_divisible_by(x, 0, 2)",
+                                             "stride_divisible_by(x, 0, 4)"}));
+  EXPECT_TRUE(definition.has_config_requirements());
+}
+
+TEST(RequirementConditionTest, PlainAssumptionsAreThoseOfTheVariant) {
+  Variant variant;
+  variant.Requires(Aligned("x", 16) && D("N") % 8 == 0).Requires(Contiguous("y"));
+  ASSERT_EQ(variant.assumptions.size(), 2u);
+  EXPECT_EQ(variant.assumptions[0].kind, Assumption::Kind::kAligned);
+  EXPECT_EQ(variant.assumptions[0].value, 16);
+  EXPECT_EQ(variant.assumptions[1].kind, Assumption::Kind::kContiguous);
+  EXPECT_EQ(variant.requirement.ToString(), "N % 8 == 0");
+}
+
+TEST(RequirementConditionTest, EachAssumptionHasAText) {
+  const std::vector<std::pair<Condition, const char*>> texts = {
+      {Aligned("x", 16), "aligned(x, 16)"},
+      {StrideIs("x", 1, 1), "stride_is(x, 1, 1)"},
+      {StrideDivisibleBy("x", 0, 8), "stride_divisible_by(x, 0, 8)"},
+      {ExtentIs("x", 1, 64), "extent_is(x, 1, 64)"},
+      {ExtentDivisibleBy("x", 1, 4), "extent_divisible_by(x, 1, 4)"},
+      {ExtentAtLeast("x", 0, 1), "extent_at_least(x, 0, 1)"},
+      {Contiguous("x"), "contiguous(x)"},
+      {NoOverlap("x", "y"), "no_overlap(x, y)"},
+      {ScalarIs("n", 3), "scalar_is(n, 3)"},
+      {ScalarIs("f", 0.5), "scalar_is(f, 0.5)"},
+      {ScalarIs("f", -2.0), "scalar_is(f, -2.0)"},
+      {ScalarDivisibleBy("n", 2), "scalar_divisible_by(n, 2)"},
+      {ScalarAtLeast("n", -1), "scalar_at_least(n, -1)"},
+      {DTypeIn("x", {kFloat16, kBFloat16}), "dtype_in(x, float16, bfloat16)"},
+      {!Condition(Aligned("x", 16)) && D("aligned") == 1, "!aligned(x, 16) && aligned == 1"}};
+  for (const auto& [condition, text] : texts) {
+    EXPECT_EQ(condition.ToString(), text);
+    Result<Condition> again = Condition::Parse(text);
+    ASSERT_TRUE(again.ok()) << text << ": " << again.status().message();
+    EXPECT_EQ(*again, condition);
+    EXPECT_TRUE(again->reads().assumptions);
+  }
+}
+
+TEST(RequirementConditionTest, InvalidTextsNameThePosition) {
+  const std::vector<std::pair<const char*, const char*>> errors = {
+      {"aligned(x)", "expected ',', got ')' at position 10"},
+      {"aligned(16, x)", "expected the name of a tensor or scalar, got '16'"},
+      {"stride_is(x, M, 1)", "expected the number of a dimension, got 'M'"},
+      {"aligned(x, 2.5)", "expected a whole number or a name, got '2.5'"},
+      {"dtype_in(x, half)", "expected a dtype, got 'half'"},
+      {"4 * aligned(x, 16)", "expected a number, got a condition"},
+      {"alined(x, 16)", "unknown function 'alined'"}};
+  for (const auto& [text, error] : errors) EXPECT_ERROR(Condition::Parse(text), StatusCode::kInvalidArgument, error);
+}
 
 TEST_F(ConditionTest, WhatIsPrintedReadsBackAsTheSame) {
   RandomCondition random(42);

@@ -110,7 +110,8 @@ def test_a_declaration_says_all_that_a_manifest_can():
                                                       "M + N <= max(M, 1048576)",
                                                       "TILE != 128 || device.capability == 0"],
         tolerance={"relative": 1e-3}, work={"bytes": [[8, "M", "N"]], "operations": floor_div(product("M", "N"), 2)},
-        example={"dims": {"M": 64, "N": 64}}, targets_of={"cuda": {"min_capability": 90}}, options_of={"cpu": ["-g"]})
+        example={"dims": {"M": 64, "N": 64}}, targets_of={"cuda": {"min_capability": 90}}, options_of={"cpu": ["-g"]},
+        requires_of={"cpu": "TILE == 64 || aligned(x, TILE)"})
     with tempfile.TemporaryDirectory() as out:
         pathlib.Path(out, "k.cc").write_text(
             "static void k(const tuneonce_block&, const float*, float*, bool, int, float*, tuneonce_tensor_map) {}\n"
@@ -120,6 +121,7 @@ def test_a_declaration_says_all_that_a_manifest_can():
         listed = set(schema["properties"]) - {"space"}  # Which stands in place of configs and baseline.
         assert set(manifest) == listed, set(manifest) ^ listed
         assert manifest["variants"][0]["options"] == ["-g"]
+        assert manifest["variants"][0]["requires"] == "TILE == 64 || aligned(x, TILE)"
         assert manifest["axes"][-1] == {"name": "opt-level", "kind": "option", "values": [2, 3]}
         assert manifest["configs"] == [{"TILE": t, "opt-level": o} for t in (64, 128) for o in (2, 3)]
         pathlib.Path(out, "manifest.json").write_text(json.dumps(manifest))

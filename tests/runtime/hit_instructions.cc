@@ -174,6 +174,7 @@ struct Scale {
   std::vector<KeyPart> key;
   SearchSpace space;
   std::vector<Assumption> assumptions;
+  Condition requirement;
   GeometryFn grid = Grid::OneD({"N", 64});
   std::string more;           // Types of further kernel parameters.
   bool with_general = false;  // Another variant, without assumptions.
@@ -189,6 +190,7 @@ struct Scale {
     variant.geometry = grid;
     variant.name = "assuming";
     variant.assumptions = assumptions;
+    variant.Requires(requirement);
     definition.AddVariant(variant);
     variant.name = "general";
     variant.assumptions.clear();
@@ -246,6 +248,20 @@ Scale Assuming() {
   Scale scale;
   scale.assumptions = {Aligned("x", 16), Aligned("y", 16), ExtentDivisibleBy("x", 0, 4), NoOverlap("x", "y")};
   return scale;
+}
+
+/// Its config needs aligned tensors. Tensors that are not have a key of their own, of another config.
+void Requirement(Bench& bench, bool is_aligned) {
+  Scale scale;
+  IntAxis vec = scale.space.AddAxis("VEC", {1, 4});
+  scale.requirement = vec == 1 || (Aligned("x", 4 * vec) && Aligned("y", 4 * vec));
+  TunedKernel kernel = bench.Create(scale.Definition());
+  TensorView x = bench.Tensor(0, DType::kFloat32, {1000}), y = bench.Tensor(1, DType::kFloat32, {1000});
+  float factor = 2;
+  Check(kernel.Pin({{"N", 1000}}, {{"VEC", 4}}));  // Both configs do nothing, so that either could win.
+  Check(kernel.Launch(bench.stream(), x, y, factor));
+  if (!is_aligned) x.data = static_cast<float*>(x.data) + 1;
+  bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, factor); });
 }
 
 void Rank3(Bench& bench) {
@@ -392,6 +408,8 @@ constexpr Feature kFeatures[] = {
     {"dtype_key", [](Bench& bench) { RunScale(bench, DTypeKey()); }},
     {"same_dtype", [](Bench& bench) { RunScale(bench, SameDType()); }},
     {"assumptions", [](Bench& bench) { RunScale(bench, Assuming()); }},
+    {"requirement", [](Bench& bench) { Requirement(bench, /*is_aligned=*/true); }},
+    {"requirement_unaligned", [](Bench& bench) { Requirement(bench, /*is_aligned=*/false); }},
     {"rank_3", Rank3},
     {"strided", [](Bench& bench) { RunScale(bench, Strided()); }},
     {"unaligned", Unaligned},

@@ -228,7 +228,7 @@ bool KernelCaller::Explain(PyObject* const* arguments, Py_ssize_t count, std::op
   return none != nullptr;
 }
 
-int KernelCaller::IsTuned(PyObject* const* arguments, Py_ssize_t count) {
+int KernelCaller::IsReady(PyObject* const* arguments, Py_ssize_t count) {
   Arguments read;
   if (!Read(arguments, count, &read)) return -1;
   std::optional<ScopedContext> current;

@@ -183,6 +183,14 @@ KernelDefinition MatrixKernel::Definition() const {
     case VariantKind::kAssumption:
       return definition.AddVariant(Variant(SourceOf(false)).Grid(geometry).Named("fast").Assuming({Aligned("x", 16)}))
           .AddVariant(Variant(SourceOf(true)).Grid(geometry).Named("general"));
+    case VariantKind::kRequirement:
+      // Of 16 bytes for each config, so that every config of the first variant has the same atom.
+      return definition
+          .AddVariant(Variant(SourceOf(false))
+                          .Grid(geometry)
+                          .Named("fast")
+                          .Requires(work_ == 7 || Aligned("x", Max(16, 16 * (Term(work_) / 100)))))
+          .AddVariant(Variant(SourceOf(true)).Grid(geometry).Named("general"));
     case VariantKind::kStrided:
       return definition
           .AddVariant(Variant(SourceOf(false)).Grid(geometry).Named("fast").KernelArgs({"x", "y", "factor", "N"}))
