@@ -168,7 +168,8 @@ struct TUNEONCE_API Variant {
   /// an assumption about an unknown tensor, a part that combines assumptions with a function or the device, and more
   /// than kMaxVariants variants and parts that decide the key.
   Variant& Requires(Condition condition);
-  /// Sets what the code assumes of a launch's arguments; see the member `assumptions`.
+  /// Adds to what the code assumes of a launch's arguments; see the member `assumptions`. Requires(a && b) is the same
+  /// for assumptions a and b.
   Variant& Assuming(std::vector<Assumption> assumed);
   /// Makes this variant build only the configs whose axis `backend` has the value `backend_name` (default: the
   /// variant's name). If several variants have the same back end, the first that suits the target and the arguments is

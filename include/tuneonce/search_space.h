@@ -198,8 +198,6 @@ class TUNEONCE_API SearchSpace {
 
   /// Returns whether the space has guards, which are the conditions that read dims or scalars.
   bool has_guards() const { return !guards_.empty(); }
-  /// Returns whether a guard also reads the target.
-  bool guards_read_target() const { return guards_read_target_; }
   /// Returns the first baseline, whatever its condition, or nothing if the space has none.
   std::optional<Config> baseline() const {
     return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
@@ -302,7 +300,6 @@ class TUNEONCE_API SearchSpace {
   std::shared_ptr<struct AxisTable> axes_;
   std::vector<NamedCondition> conditions_;  // All but the guards.
   std::vector<NamedCondition> guards_;
-  bool guards_read_target_ = false;
   std::vector<std::vector<AxisValue>> listed_;                        // Empty: all combinations.
   std::set<std::vector<AxisValue>, AxisValueOrder> listed_by_value_;  // The list by value.
   std::vector<PlacedBaseline> baselines_;                             // In order of preference.

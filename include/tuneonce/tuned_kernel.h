@@ -259,19 +259,28 @@ class TUNEONCE_API TunedKernel {
   Status Warmup(CUstream stream, ArgumentSpan arguments);
 
   /// What stands for a launch: its arguments, or a shape with contiguous, aligned tensors that do not overlap and with
-  /// the scalars that the definition declares for warm-ups. Braces make either: {x, y, 2.0f} or {{"N", 4096}}.
+  /// the scalars that the definition declares for warm-ups. Braces make either: {x, y, 2.0f} or {{"N", 4096}}. It
+  /// copies the list of arguments, but not the views and scalars that they refer to.
   class CallInputs {
    public:
-    CallInputs(ArgumentSpan arguments) : what_(arguments) {}  // NOLINT(google-explicit-constructor)
-    CallInputs(std::initializer_list<Argument> list) : what_(ArgumentSpan(list)) {}
+    CallInputs() : what_(std::vector<Argument>()) {}  ///< Makes a call without arguments.
+    CallInputs(ArgumentSpan arguments)                // NOLINT(google-explicit-constructor)
+        : what_(std::vector<Argument>(arguments.data(), arguments.data() + arguments.size())) {}
+    CallInputs(std::vector<Argument> arguments) : what_(std::move(arguments)) {}  // NOLINT(google-explicit-constructor)
+    template <std::size_t N>
+    CallInputs(const std::array<Argument, N>& arguments)  // NOLINT(google-explicit-constructor)
+        : what_(std::vector<Argument>(arguments.begin(), arguments.end())) {}
+    CallInputs(std::initializer_list<Argument> list) : what_(std::vector<Argument>(list)) {}
     CallInputs(Shape shape) : what_(std::move(shape)) {}  // NOLINT(google-explicit-constructor)
     CallInputs(std::initializer_list<Shape::Values::value_type> list) : what_(Shape(list)) {}
 
-    const ArgumentSpan* arguments() const { return std::get_if<ArgumentSpan>(&what_); }  ///< Null for a shape.
-    const Shape* shape() const { return std::get_if<Shape>(&what_); }                    ///< Null for arguments.
+    /// Returns null for a shape.
+    const std::vector<Argument>* arguments() const { return std::get_if<std::vector<Argument>>(&what_); }
+    /// Returns null for arguments.
+    const Shape* shape() const { return std::get_if<Shape>(&what_); }
 
    private:
-    std::variant<ArgumentSpan, Shape> what_;
+    std::variant<std::vector<Argument>, Shape> what_;
   };
 
   /// Returns what the next launch with such inputs would run, why, and where the config comes from. Nothing is

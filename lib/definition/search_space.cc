@@ -39,7 +39,6 @@ SearchSpace::SearchSpace(const SearchSpace& other)
     : axes_(std::make_shared<AxisTable>()),
       conditions_(other.conditions_),
       guards_(other.guards_),
-      guards_read_target_(other.guards_read_target_),
       listed_(other.listed_),
       listed_by_value_(other.listed_by_value_),
       baselines_(other.baselines_),
@@ -54,7 +53,6 @@ SearchSpace& SearchSpace::operator=(SearchSpace other) noexcept {
   axes_.swap(other.axes_);
   conditions_.swap(other.conditions_);
   guards_.swap(other.guards_);
-  guards_read_target_ = other.guards_read_target_;
   listed_.swap(other.listed_);
   listed_by_value_.swap(other.listed_by_value_);
   baselines_.swap(other.baselines_);
@@ -386,7 +384,6 @@ SearchSpace& SearchSpace::Where(std::string name, Condition condition) {
   NoteError(condition.BindAxes(*axes_).WithPrefix("condition '" + name + "'"));
   CheckReads(condition, "condition '" + name + "'");
   const ConditionReads reads = condition.reads();
-  guards_read_target_ |= reads.problem() && reads.target;
   (reads.problem() ? guards_ : conditions_).push_back(NamedCondition{std::move(name), std::move(condition)});
   return *this;
 }
@@ -427,7 +424,7 @@ Fingerprint SearchSpace::Identity() const {
     for (const AxisValue& value : axis.values) identity.Add(std::uint64_t{value.index()}).Add(AxisValueString(value));
   }
   for (const NamedCondition& each : conditions()) {
-    identity.Add(each.condition.reads().function ? each.name : each.condition.ToString());
+    identity.Add(each.condition.reads().function ? each.name : "").Add(each.condition.ToString());
   }
   auto add = [&](const std::vector<AxisValue>& values) {
     for (const AxisValue& value : values) identity.Add(AxisValueString(value));

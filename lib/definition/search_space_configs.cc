@@ -167,7 +167,10 @@ Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* confi
 Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target,
                                                   const Problem* problem, const Exclusions& excluded) const {
   if (!configs.empty()) return configs;
-  if (fallback_) return std::vector<Config>{*fallback_};
+  if (fallback_) {
+    if (problem != nullptr) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*fallback_, *problem));
+    return std::vector<Config>{*fallback_};
+  }
   std::optional<Config> first = BaselineOn(target);
   if (problem != nullptr && first) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, *problem));
   auto most = std::max_element(excluded.begin(), excluded.end(),

@@ -153,7 +153,8 @@ Variant& Variant::Requires(Condition condition) {
 }
 
 Variant& Variant::Assuming(std::vector<Assumption> assumed) {
-  assumptions = std::move(assumed);
+  assumptions.insert(assumptions.end(), std::make_move_iterator(assumed.begin()),
+                     std::make_move_iterator(assumed.end()));
   return *this;
 }
 

@@ -128,8 +128,11 @@ Result<AssumptionCheck> AssumptionCheck::Of(const KernelDefinition& definition, 
     TUNEONCE_ASSIGN_OR_RETURN(check.other, AssumptionChecks::TensorIndex(definition, assumption.other));
     TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::CheckOfTable(definition.parameters()[check.other], assumption));
   } else if (assumption.value < 1) {
-    return InvalidArgumentError(absl::StrCat("an assumption about '", assumption.tensor, "' has the value ",
-                                             assumption.value, "; at least 1 is possible"));
+    const bool is_defined = assumption.value != Term::kNoValue;
+    return InvalidArgumentError(absl::StrCat(
+        "an assumption about '", assumption.tensor, "' has ",
+        is_defined ? absl::StrCat("the value ", assumption.value) : std::string("no value for some config"),
+        "; at least 1 is possible"));
   }
   check.value = assumption.value;
   check.rank = static_cast<std::uint8_t>(rank);

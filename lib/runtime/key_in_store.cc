@@ -67,7 +67,7 @@ bool KeyInStore::HasConfigs(const Fingerprint& configs) const {
   if (configs == Fingerprint()) return false;
   if (configs.high == space) return true;
   Result<const std::vector<Config>*> here = Configs();
-  return here.ok() && ConfigsFingerprint(space, **here).low == configs.low;
+  return here.ok() && ConfigsFingerprint(definition.space(), space, **here).low == configs.low;
 }
 
 std::optional<Config> KeyInStore::ConfigOf(const Config& config) const {

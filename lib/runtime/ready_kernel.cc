@@ -12,19 +12,6 @@
 namespace tuneonce {
 inline namespace v0 {
 
-namespace {
-
-/// Returns a condition that holds where `condition` does on `target`, which it copies, for a problem without a target.
-Condition OnTarget(Condition condition, const Target& target) {
-  return [condition = std::move(condition), target](const Config& config, const Problem& problem) {
-    Problem there = problem;
-    there.target = &target;
-    return condition.Holds(config, there);
-  };
-}
-
-}  // namespace
-
 Status ReadyKernel::LaunchCode(const ReadyKernel& self, CUstream stream, BoundCall& call) {
   CallbackScope scope;  // The definition's functions must not launch.
   call.problem.target = &self.target;
@@ -64,10 +51,7 @@ Status ReadyKernel::LaunchCallable(const ReadyKernel& self, CUstream stream, Bou
 void ReadyKernel::SetUp(const std::optional<Geometry>& of_key) {
   shape = variant->geometry.For(config);
   std::vector<Condition> conditions = space->GuardsFor(config);
-  for (Condition& each : RequirementGuards(*variant, config)) {
-    if (each.reads().target) each = OnTarget(std::move(each), target);
-    conditions.push_back(std::move(each));
-  }
+  for (Condition& each : RequirementGuards(*variant, config)) conditions.push_back(std::move(each));
   guards.clear();
   for (const Condition& each : conditions) guards.push_back(TermProgram::FunctionOf(each));
   std::optional<Geometry> all_but_grid = shape.AllButGrid();

@@ -58,12 +58,12 @@ struct ReadyKernel {
 
   /// Returns false if the config was not verified at extents of the call's class.
   bool IsVerifiedAt(const Dims& dims) const { return verified_extents == nullptr || verified_extents->Cover(dims); }
-  /// Returns whether the guards hold for the call. Sets the call's target if a guard may read it.
+  /// Returns whether the guards hold for the call. Sets the call's target if there are guards.
   bool GuardsHold(BoundCall& call) const {
     if (guards.empty()) return true;
-    if (space->guards_read_target()) call.problem.target = &target;
+    call.problem.target = &target;
     CallbackScope scope;
-    return Naming("a guard of the search space", [&] {
+    return Naming("a guard", [&] {
       for (const Condition::Function& holds : guards) {
         if (!holds(config, call.problem)) return false;
       }

@@ -98,7 +98,8 @@ class ReadyKeys {
   /// dims, is that baseline. The shape of a bucket that came first must not decide what the others run.
   bool StandsInFor(BoundCall& call, const HitTable::Entry& fallback) const {
     if (!fallback.Suits(call)) return false;
-    if (fallback.is_prepared || !definition_.space().has_guards()) return true;
+    const bool depends = definition_.space().has_guards() || definition_.has_config_requirements();
+    if (fallback.is_prepared || !depends) return true;
     call.problem.target = &fallback.kernel->target;
     auto accepts = [&](const Config& config) {
       return !definition_.has_config_requirements() || IsAccepted(definition_, config, call, VariantSet());

@@ -93,7 +93,7 @@ Result<SearchOutcome> SearchedConfigs::SearchAt(const TuneRequest& request, cons
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*to_.definition, problem, to_.api, &record));
   record.key = in_store.key;
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* all, in_store.Configs());
-  record.configs = ConfigsFingerprint(in_store.space, *all);
+  record.configs = ConfigsFingerprint(to_.definition->space(), in_store.space, *all);
   record.tuned_at = to_.definition->DimsString(problem.dims);
   record.inputs = at.inputs();
   to_.counters.workers_replaced += record.cost.workers_replaced;

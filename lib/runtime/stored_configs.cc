@@ -48,7 +48,7 @@ StoreMiss StoredConfigs::MissOf(const RecordLookup& lookup, const ConfigQuestion
 
 bool StoredConfigs::Accepts(const Config& config, const ConfigQuestion& question) const {
   return !to_.definition->has_config_requirements() ||
-         IsAccepted(*to_.definition, config, question.request.call.call(), question.key.left_out);
+         IsAcceptedByKey(*to_.definition, config, question.request.call.call(), question.key.left_out);
 }
 
 Result<std::optional<FoundConfig>> StoredConfigs::Find(const ConfigQuestion& question, StoreMiss* miss) {

@@ -116,7 +116,8 @@ std::vector<std::uint64_t> WordsOf(const Candidate& candidate, const ParameterLa
 }  // namespace
 
 Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition, const Config& config,
-                                 const BoundCall& call, bool enable_tile, VariantSet left_out, SourceTexts* texts) {
+                                 const BoundCall& call, bool enable_tile, VariantSet left_out, SourceTexts* texts,
+                                 bool asks_guards) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants,
                             VariantsOf(*definition, config, *call.problem.target));
   PlannedConfig planned;
@@ -132,7 +133,7 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
     const AssumptionChecks assumptions = of_variant.For(config);
     Status suits = CheckAtoms(*definition, *variant, config, left_out);
     if (suits.ok()) suits = assumptions.Verify(call);
-    if (suits.ok()) suits = CheckRequirementGuards(*variant, config, call.problem);
+    if (suits.ok() && asks_guards) suits = CheckRequirementGuards(*variant, config, call.problem);
     if (!suits.ok()) {
       planned.passed_over.push_back(PassedOver{variant->name, suits.message()});
       continue;
@@ -154,6 +155,24 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
   return planned;
 }
 
+namespace {
+
+/// Returns whether a variant whose assumptions and parts of its requirement that decide the key hold `is_right`.
+template <typename Predicate>
+bool AnyVariantOf(const KernelDefinition& definition, const Config& config, const BoundCall& call, VariantSet left_out,
+                  const Predicate& is_right) {
+  Result<std::vector<const Variant*>> variants = VariantsOf(definition, config, *call.problem.target);
+  if (!variants.ok()) return false;
+  return std::any_of(variants->begin(), variants->end(), [&](const Variant* variant) {
+    if (left_out.Has(static_cast<std::size_t>(variant - definition.variants().data()))) return false;
+    if (!CheckAtoms(definition, *variant, config, left_out).ok()) return false;
+    Result<AssumptionChecks> of_variant = AssumptionChecks::Create(definition, *variant);
+    return of_variant.ok() && of_variant->For(config).Hold(call) && is_right(*variant);
+  });
+}
+
+}  // namespace
+
 Result<std::optional<Config>> BaselineOf(const std::shared_ptr<const KernelDefinition>& definition,
                                          const BoundCall& call, const std::vector<Config>& configs,
                                          VariantSet left_out) {
@@ -163,21 +182,21 @@ Result<std::optional<Config>> BaselineOf(const std::shared_ptr<const KernelDefin
   auto accepts = [&](const Config& config) { return IsAccepted(*definition, config, call, left_out); };
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> accepted, space.BaselineFor(call.problem, accepts));
   if (accepted) return accepted;
-  if (space.fallback() && accepts(*space.fallback())) return space.fallback();
+  const std::optional<Config>& fallback = space.fallback();
+  if (fallback && accepts(*fallback) && space.CheckGuards(*fallback, call.problem).ok()) return fallback;
   auto first = std::find_if(configs.begin(), configs.end(), accepts);
   return first == configs.end() ? baseline : *first;
 }
 
 bool IsAccepted(const KernelDefinition& definition, const Config& config, const BoundCall& call, VariantSet left_out) {
-  Result<std::vector<const Variant*>> variants = VariantsOf(definition, config, *call.problem.target);
-  if (!variants.ok()) return false;
-  return std::any_of(variants->begin(), variants->end(), [&](const Variant* variant) {
-    if (left_out.Has(static_cast<std::size_t>(variant - definition.variants().data()))) return false;
-    if (!CheckAtoms(definition, *variant, config, left_out).ok()) return false;
-    Result<AssumptionChecks> of_variant = AssumptionChecks::Create(definition, *variant);
-    return of_variant.ok() && of_variant->For(config).Hold(call) &&
-           CheckRequirementGuards(*variant, config, call.problem).ok();
+  return AnyVariantOf(definition, config, call, left_out, [&](const Variant& variant) {
+    return CheckRequirementGuards(variant, config, call.problem).ok();
   });
+}
+
+bool IsAcceptedByKey(const KernelDefinition& definition, const Config& config, const BoundCall& call,
+                     VariantSet left_out) {
+  return AnyVariantOf(definition, config, call, left_out, [](const Variant&) { return true; });
 }
 
 void PruneImpossible(const Target& target, PlannedConfig* planned) {

@@ -58,14 +58,19 @@ struct PlannedConfig {
 /// is skipped. Errors: Unimplemented without a variant; InvalidArgument if a function throws (named, with the config),
 /// if the config's `backend` names no variant, or for a Tile IR kernel that sets block, shared memory or cluster, which
 /// its cubin decides. `texts` (may be null) keeps the texts of the sources of all configs that are planned with it.
-/// REQUIRES: what `call` points to outlives the candidates.
+/// Without `asks_guards` the parts of requirements that are asked like guards are passed over, for a config that was
+/// selected for other launches of the call's key. REQUIRES: what `call` points to outlives the candidates.
 Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition, const Config& config,
                                  const BoundCall& call, bool enable_tile, VariantSet left_out = {},
-                                 SourceTexts* texts = nullptr);
+                                 SourceTexts* texts = nullptr, bool asks_guards = true);
 
 /// Returns whether some variant on `call.problem.target` that is not in `left_out` may build the config for the call:
 /// its assumptions and its requirement hold. REQUIRES: the call's target is set.
 bool IsAccepted(const KernelDefinition& definition, const Config& config, const BoundCall& call, VariantSet left_out);
+/// Returns whether some variant may build the config for launches of the call's key. Parts of requirements that are
+/// asked like guards may still exclude it from some of these launches.
+bool IsAcceptedByKey(const KernelDefinition& definition, const Config& config, const BoundCall& call,
+                     VariantSet left_out);
 /// Returns the config that a search for the call compares with, and that runs in place of a selected one: the first
 /// baseline for the problem that IsAccepted accepts; else the space's fallback config or the first of `configs`, where
 /// the requirements of the variants exclude the baselines. Nothing if the space has no baseline for the problem.

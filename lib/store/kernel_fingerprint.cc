@@ -128,8 +128,12 @@ std::uint64_t SpaceIdentity(const SearchSpace& space, const Target& target) {
   return fingerprinter.Finish().high;
 }
 
-Fingerprint ConfigsFingerprint(std::uint64_t space, const std::vector<Config>& configs) {
+Fingerprint ConfigsFingerprint(const SearchSpace& of_configs, std::uint64_t space, const std::vector<Config>& configs) {
   Fingerprinter fingerprinter;
+  // The other conditions have been asked about the configs.
+  for (const NamedCondition& each : of_configs.conditions()) {
+    if (each.condition.reads().problem()) fingerprinter.Add(each.name).Add(each.condition.ToString());
+  }
   fingerprinter.Add(configs.size());
   for (const Config& config : configs) fingerprinter.Add(config.Canonical());
   Fingerprint both = fingerprinter.Finish();

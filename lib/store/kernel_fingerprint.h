@@ -44,9 +44,9 @@ Fingerprint SelectionGroupFingerprint(const std::string& selection_group, const 
 std::uint64_t SpaceIdentity(const SearchSpace& space, const Target& target);
 
 /// Identifies the configs that were searched: TuningRecord::configs. Its high half is `space`, the SpaceIdentity, and
-/// its low half is a hash of `configs`. So that a record may serve another space with the same configs, one equal half
-/// is enough.
-Fingerprint ConfigsFingerprint(std::uint64_t space, const std::vector<Config>& configs);
+/// its low half is a hash of `configs` and of the guards of `of_configs`, their space. So that a record may serve
+/// another space with the same configs and guards, one equal half is enough.
+Fingerprint ConfigsFingerprint(const SearchSpace& of_configs, std::uint64_t space, const std::vector<Config>& configs);
 
 // The keys by which stores find records.
 

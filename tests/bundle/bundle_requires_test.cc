@@ -52,6 +52,7 @@ TEST_F(BundleRequiresTest, AConfigRunsOnlyWhereItsRequirementHolds) {
   AutotunePolicy policy;
   policy.store = std::make_shared<MemoryStore>();
   policy.search.max_rounds = 1;
+  policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
   for (AutotunePolicy::Mode mode :
        {AutotunePolicy::Mode::kTuneOnMiss, AutotunePolicy::Mode::kStoredOnly, AutotunePolicy::Mode::kFallbackOnly}) {
     policy.mode = mode;

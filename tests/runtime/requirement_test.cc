@@ -111,6 +111,55 @@ TEST_F(RequirementTest, AlignedLaunchesRunTheWidestCodeAndOthersWhatSuitsThem) {
   }
 }
 
+TEST_F(RequirementTest, AssumptionsThatAreAddedLaterDoNotReplaceIt) {
+  for (bool first : {false, true}) {
+    Variant variant = Vectorized();
+    if (!first) variant.Requires(Aligned("x", 16)).Assuming({Contiguous("y")});
+    if (first) variant.Assuming({Contiguous("y")}).Requires(Aligned("x", 16));
+    EXPECT_EQ(variant.assumptions.size(), 2u);
+  }
+}
+
+// A part that reads dims is asked at each launch. The launch that comes first does not decide whether a record serves.
+TEST_F(RequirementTest, ARecordOfABucketServesWhicheverLaunchComesFirst) {
+  const KernelDefinition definition = Doubled(1, "VEC == 1 || N % (16 * VEC) == 0").Key({KeyOf("N").NextPow2()});
+  {
+    TunedKernel kernel = Create(definition);
+    EXPECT_EQ(Launch(kernel, 0, 64), 4);
+  }
+  for (Mode mode : {Mode::kTuneOnMiss, Mode::kStoredOnly}) {
+    policy_.mode = mode;
+    TunedKernel kernel = Create(definition);
+    EXPECT_EQ(Launch(kernel, 0, 60), 1);
+    EXPECT_EQ(Launch(kernel, 0, 64), 4);
+    EXPECT_EQ(kernel.counters().tunes, 0);
+    EXPECT_EQ(kernel.counters().misses_refused, 0);
+  }
+}
+
+TEST_F(RequirementTest, AListOfInputsMayBeKept) {
+  TunedKernel kernel = Create(Doubled(1));
+  Launch(kernel);
+  DeviceBuffer x = Floats(std::vector<float>(kExtent, 3)), y = Floats(std::vector<float>(kExtent, 0));
+  const TensorView in = At(x, 0, kExtent), out = At(y, 0, kExtent);
+  const TunedKernel::CallInputs inputs = {in, out};
+  EXPECT_EQ(kernel.Explain(stream_->get(), inputs)->reason, LaunchPlan::Reason::kReady);
+  EXPECT_EQ(kernel.Explain(stream_->get(), std::vector<Argument>{in, out})->reason, LaunchPlan::Reason::kReady);
+  EXPECT_ERROR(kernel.Explain(stream_->get(), {}), StatusCode::kInvalidArgument, "argument");
+}
+
+TEST_F(RequirementTest, AChangedGuardMakesAStoredRecordAMiss) {
+  for (const char* guard : {"N % VEC == 0", "N % VEC == 0 || VEC == 4"}) {
+    KernelDefinition definition = Doubled(1);
+    SearchSpace space;
+    auto vec = space.AddAxis("VEC", {1, 2, 4});
+    space.SetBaseline({{vec, 1}}).Where("fits", *Condition::Parse(guard));
+    TunedKernel kernel = Create(definition.Space(space));
+    Launch(kernel, 0, 6);
+    EXPECT_EQ(kernel.counters().tunes, 1) << guard;
+  }
+}
+
 TEST_F(RequirementTest, ASearchTriesOnlyWhatTheKeySuits) {
   TunedKernel kernel = Create(Doubled(4));
   Launch(kernel, 2);

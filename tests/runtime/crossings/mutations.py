@@ -74,7 +74,7 @@ MUTATIONS = [
         1,
         "A record of a search over another list of configs serves.",
         "runtime/stored_configs.cc",
-        "lookup.record->configs != question.key.configs_identity",
+        "!question.key.HasConfigs(lookup.record->configs)",
         "false",
     ),
     Mutation(
