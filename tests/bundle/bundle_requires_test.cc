@@ -60,7 +60,9 @@ TEST_F(BundleRequiresTest, AConfigRunsOnlyWhereItsRequirementHolds) {
     ASSERT_OK(kernel);
     for (std::size_t offset : {0, 1, 2, 3, 0}) LaunchAt(*kernel, offset);
   }
-  EXPECT_EQ(std::vector<TuningRecord>(*policy.store->List()).size(), 3u);
+  // One for each alignment, or one for all if VEC=1 was the fastest.
+  const std::size_t num_records = policy.store->List()->size();
+  EXPECT_TRUE(num_records == 3 || num_records == 1) << num_records;
 }
 
 TEST_F(BundleRequiresTest, MistakesNameTheFieldAndThePosition) {
