@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -38,8 +39,9 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
 
 /// Of extents by the names of a family's dims.
 Problem ProblemOf(const std::vector<std::int64_t>& extents, const Target& target) {
+  static std::list<Target> targets;  // The problems point to them.
   Problem problem;
-  problem.target = &target;
+  problem.target = &targets.emplace_back(target);
   problem.dims = Dims(static_cast<int>(extents.size()));
   for (std::size_t i = 0; i < extents.size(); ++i) problem.dims[Dim{static_cast<int>(i)}] = extents[i];
   return problem;

@@ -112,7 +112,7 @@ TEST_F(AssumptionTest, AConstantScalarIsNotChosenButFits) {
   Variant fast = Definition({ScalarIs("mode", 2)}, /*with_general=*/false).variants().front();
   fast.KernelArgs({"x", "y", "N"});
   Variant other = fast;
-  other.Named("other").Assuming({ScalarIs("mode", -1)});
+  other.Named("other").assumptions = {ScalarIs("mode", -1)};
   KernelDefinition of_modes("of_modes");
   of_modes.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N"), Scalar<int>("mode")});
   of_modes.Key({KeyOf("N"), ValueOf("mode")}).AddVariant(fast).AddVariant(other);
