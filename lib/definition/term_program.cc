@@ -115,7 +115,7 @@ void TermProgram::Compile(const Term& term, const AxisTable& axes, const Problem
 }
 
 bool TermProgram::Holds(const Point& point) {
-  std::int64_t* top = stack_.data();  // Behind the last value.
+  std::int64_t* top = stack_.data();  // Where the next value goes.
   for (const Operation& operation : operations_) {
     switch (operation.kind) {
       case Kind::kConstant:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "testing/device_test.h"
+#include "testing/term_operations.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/search_space.h"
 
@@ -284,24 +285,7 @@ class RandomCondition {
       }
     }
     Term a = NextTerm(depth - 1), b = NextTerm(depth - 1);
-    switch (Pick(8)) {
-      case 0:
-        return a + b;
-      case 1:
-        return a - b;
-      case 2:
-        return a * b;
-      case 3:
-        return a / b;
-      case 4:
-        return a % b;
-      case 5:
-        return CeilDiv(a, b);
-      case 6:
-        return Min(a, b);
-      default:
-        return Max(a, b);
-    }
+    return testing::OperationOn(Pick(8), a, b);
   }
 
   std::mt19937 random_;

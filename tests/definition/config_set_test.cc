@@ -4,6 +4,7 @@
 
 #include "testing/device_test.h"
 #include "testing/public_spaces.h"
+#include "testing/term_operations.h"
 #include "tuneonce/config.h"
 #include "tuneonce/search_space.h"
 
@@ -67,24 +68,7 @@ class RandomSpace {
       return Term(D(std::string(1, static_cast<char>('A' + Pick(0, static_cast<int>(axes_.size()) - 1)))));
     }
     Term a = NextTerm(depth - 1), b = NextTerm(depth - 1);
-    switch (Pick(0, 7)) {
-      case 0:
-        return a + b;
-      case 1:
-        return a - b;
-      case 2:
-        return a * b;
-      case 3:
-        return a / b;
-      case 4:
-        return a % b;
-      case 5:
-        return CeilDiv(a, b);
-      case 6:
-        return Min(a, b);
-      default:
-        return Max(a, b);
-    }
+    return testing::OperationOn(Pick(0, 7), a, b);
   }
 
   std::mt19937 random_;
