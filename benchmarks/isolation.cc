@@ -168,7 +168,7 @@ Json BesideAHangingWorker(const Searcher& searcher, const ContextView& context) 
   SearchOptions options;
   options.quiet = true;
   options.isolation = Isolation::kRequired;
-  options.candidate_deadline_ms = 5000;
+  options.budgets.candidate = Budgets::Milliseconds(5000);
   std::thread search([&] {
     ScopedContext current(context);
     TuningRecord result = OrDie(exhaustive_search(Hang(), stream.get(), {searcher.x, searcher.y}, options));

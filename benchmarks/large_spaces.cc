@@ -154,7 +154,7 @@ Status LaunchStored(const testing::PublicSpace& space) {
   AutotunePolicy policy;
   policy.store = MakeMemoryStore();
   policy.accept_incomplete = true;
-  policy.search.wall_budget_ms = 3000;
+  policy.search.budgets.wall = Budgets::Milliseconds(3000);
   policy.search.quiet = true;
   double create_ms = 0, launch_ms = 0;
   for (int i = 0; i < 6; ++i) {

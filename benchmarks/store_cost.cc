@@ -44,7 +44,7 @@ TuningRecord Record(std::uint64_t word) {
 std::shared_ptr<SqliteStore> OpenStore(const std::string& path) {
   SqliteStoreOptions options;
   options.path = path;
-  options.busy_timeout_ms = 120000;
+  options.busy_timeout = std::chrono::milliseconds(120000);
   Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
   if (!store.ok()) {
     std::fprintf(stderr, "%s\n", store.status().ToString().c_str());

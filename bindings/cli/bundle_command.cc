@@ -115,7 +115,8 @@ void PrintCompiled(const CompiledTarget& target) {
 
 Status Compile(BundleArguments arguments) {
   if (!arguments.timeout_ms.empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(arguments.compile.timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
+    TUNEONCE_ASSIGN_OR_RETURN(const int timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
+    arguments.compile.timeout = std::chrono::milliseconds(timeout_ms);
   }
   TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
   return CompileAndPrint(folder, arguments.compile, arguments.json);

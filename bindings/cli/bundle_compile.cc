@@ -239,7 +239,7 @@ Status BundleCompiler::Compile(const std::vector<BundleWay>& ways, const Target&
   const Runtime& runtime = *Runtime::Default();
   CompileOptions compile;
   compile.cache = runtime.memory_store();
-  if (options_.timeout_ms > 0) compile.timeout_ms = options_.timeout_ms;
+  if (options_.timeout.count() > 0) compile.timeout = options_.timeout;
   CompilePool pool(runtime.compile_slots(), runtime.toolchains(), target, std::move(jobs), compile,
                    CompilePool::Order::kAsGiven);
   // In the order of the ways, so that the output does not depend on how long compilers took.

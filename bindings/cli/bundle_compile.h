@@ -27,11 +27,11 @@ struct BundleCompileOptions {
   std::string selections;  ///< A store's file; empty: none.
   bool only_decided = false;
   bool no_sources = false;
-  std::vector<std::string> dtypes;    ///< ProblemsOf.
-  std::vector<std::string> variants;  ///< Those whose code travels (VariantsNamed); empty: all.
-  std::string output;                 ///< A folder that is not there, or empty. Not used by a dry run.
-  bool is_dry_run = false;            ///< Compile and write nothing: only find out what would be compiled.
-  int timeout_ms = 0;                 ///< Limits one compile; 0 selects the default of CompileOptions::timeout_ms.
+  std::vector<std::string> dtypes;       ///< ProblemsOf.
+  std::vector<std::string> variants;     ///< Those whose code travels (VariantsNamed); empty: all.
+  std::string output;                    ///< A folder that is not there, or empty. Not used by a dry run.
+  bool is_dry_run = false;               ///< Compile and write nothing: only find out what would be compiled.
+  std::chrono::milliseconds timeout{0};  ///< Limits one compile; 0 selects the default of CompileOptions::timeout.
 };
 
 /// What was compiled for one target, or would be by a dry run.

@@ -122,8 +122,7 @@ ComparedShape CompareRun::At(const ComparedKernel& a, const ComparedKernel& b, c
 }
 
 Status CompareRun::CheckInterrupted() const {
-  const bool is_interrupted = options_.search.cancelled != nullptr && options_.search.cancelled->load();
-  return is_interrupted ? CancelledError("interrupted before a verdict was reached") : Status();
+  return options_.search.stop.stop_requested() ? CancelledError("interrupted before a verdict was reached") : Status();
 }
 
 Result<CompareReport> CompareResults(const std::string& a, const std::string& b) {

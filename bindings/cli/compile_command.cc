@@ -74,7 +74,8 @@ Status Run(const CompileArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseGpuTarget(arguments.target));
   WaitLimits limits;
   if (!arguments.timeout_ms.empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(limits.timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
+    TUNEONCE_ASSIGN_OR_RETURN(const int timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
+    limits.timeout = std::chrono::milliseconds(timeout_ms);
   }
   TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, arguments.source.Read());
   TUNEONCE_RETURN_IF_ERROR(AddOptions(arguments.options, &source));

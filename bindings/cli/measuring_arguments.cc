@@ -117,7 +117,7 @@ Result<SearchOptions> SearchOptionsOf(const MeasuringArguments& arguments, const
   SearchOptions search = std::move(policy.search);
   TUNEONCE_ASSIGN_OR_RETURN(search.runtime, Runtime::Create(std::move(of_runtime)));
   search.quiet = arguments.quiet || arguments.json;
-  search.cancelled = &interrupted;
+  search.stop = &interrupted;
   return search;
 }
 

@@ -58,7 +58,7 @@ Result<std::shared_ptr<AnyStore>> OpenStore(const std::string& path, bool for_re
     TUNEONCE_ASSIGN_OR_RETURN(where.path, DefaultStorePath(Runtime::Default()->environment()));
   }
   where.read_only = for_reading;
-  where.busy_timeout_ms = kPatienceMs;
+  where.busy_timeout = std::chrono::milliseconds(kPatienceMs);
   Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(where);
   // Nothing was tuned yet: the user's own store has no records, and is made now.
   if (for_reading && path.empty() && store.status().code() == StatusCode::kNotFound) {

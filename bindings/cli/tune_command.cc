@@ -160,7 +160,7 @@ Status Tune(const TuneArguments& arguments) {
     TUNEONCE_RETURN_IF_ERROR(traced);
     return kept == nullptr ? Status() : kept->failure();
   }
-  if (budget_ms) policy.search.wall_budget_ms = static_cast<double>(*budget_ms);
+  if (budget_ms) policy.search.budgets.wall = std::chrono::milliseconds(*budget_ms);
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.bundle));
   PrintCodeWarnings(arguments, bundle, device, policy.search.runtime);
   BeginTrace(arguments, policy);

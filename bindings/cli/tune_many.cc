@@ -80,8 +80,8 @@ class ManyRun {
     stream_ = stream.get();
     TUNEONCE_RETURN_IF_ERROR(AddShapes(device, Target::Of(identity)));
     WarmupAllOptions warmup;
-    if (options_.budget_ms) warmup.deadline_ms = static_cast<int>(*options_.budget_ms);
-    warmup.cancelled = options_.interrupted;
+    if (options_.budget_ms) warmup.deadline = std::chrono::milliseconds(*options_.budget_ms);
+    warmup.stop = options_.interrupted;
     warmup.on_progress = [this](const WarmupProgress& progress) { OnKey(progress); };
     if (!options_.json) {
       PrintLine("%zu shapes on %s", wanted_.shapes.size(), device_.c_str());
@@ -100,7 +100,7 @@ class ManyRun {
   /// Adds one kernel for each bundle. A mistake in a shape becomes a row.
   Status AddShapes(const Device& device, const Target& target) {
     AutotunePolicy policy = options_.policy;
-    policy.search.cancelled = options_.interrupted;
+    policy.search.stop = options_.interrupted;
     policy.observer = findings_;
     if (!options_.json && !options_.quiet) {
       policy.search.on_progress = TerminalProgress([this] { return before_; });

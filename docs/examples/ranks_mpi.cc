@@ -51,7 +51,7 @@ Result<Runs> RunRank(const Wanted& wanted) {
   AutotunePolicy policy;
   policy.store = MakeMemoryStore();  // Each rank its own, as ranks on hosts of their own have.
   policy.ranks.group = std::move(group);
-  policy.ranks.silence_ms = wanted.deadline_ms;
+  policy.ranks.silence = std::chrono::milliseconds(wanted.deadline_ms);
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::FromBundle(vector_add_bundle, policy));
   const TunedKernel::Shape shape = {{"N", 1 << 16}};
   TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(stream.get(), {shape}));  // All ranks: one searches.

@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_AUTOTUNE_POLICY_H_
 #define TUNEONCE_AUTOTUNE_POLICY_H_
 
-#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +12,7 @@
 #include "tuneonce/arguments.h"
 #include "tuneonce/plugin/rank_group.h"
 #include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/plugin/wait_limits.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -41,6 +42,28 @@ enum class Isolation {
   kRequired,
 };
 
+/// How long a search and its parts may take. A limit may have fractions of a millisecond.
+struct Budgets {
+  /// A duration in milliseconds, to which all durations of std::chrono convert: `budgets.wall =
+  /// std::chrono::seconds(5)`.
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+
+  /// Wall time of the whole search, compiling included. The race gets as much of it as it may need, but at most half.
+  /// Candidates that were not compiled or tried in time are TuningRecord::not_measured. Running compilers are stopped,
+  /// except NVRTC, which finishes its compile. The baseline is compiled and measured in any case, or without one the
+  /// candidate that compiles cheapest, so that there is a result. Default 0: no limit.
+  Milliseconds wall{0};
+  /// Wall time of the race. No round begins after it, nor after SearchOptions::max_rounds rounds, nor after `gpu`. The
+  /// winner is then selected from the rounds so far, and TuningRecord::is_conclusive is false. Default 10 s.
+  Milliseconds race = std::chrono::seconds(10);
+  /// Device time of all samples of the race together (see `race`). Default 500 ms.
+  Milliseconds gpu = std::chrono::milliseconds(500);
+  /// In a worker, how long a candidate may take to be loaded, run and verified, and by how much a round of the race may
+  /// exceed what its candidates took before. After that the worker is ended and the candidate failed
+  /// (OutcomeKind::kTimeout). It is capped at `wall`, but is at least one second. 0: no limit. Default 10 s.
+  Milliseconds candidate = std::chrono::seconds(10);
+};
+
 /// Options of a search.
 struct SearchOptions {
   /// Provides compilers, the limit of compiles at a time, CUPTI and the environment. Null (default):
@@ -67,23 +90,14 @@ struct SearchOptions {
   /// Whether the energy of a launch is measured for each finalist (CandidateOutcome::energy_mj), which takes about a
   /// second for each. Default false.
   bool measure_energy = false;
-  /// Limits of the race. No round begins after `max_rounds` rounds, after the samples took `gpu_budget_ms` on the
-  /// device, or after `race_budget_ms` of wall time. The winner is then selected from the rounds so far, and
-  /// TuningRecord::is_conclusive is false. Defaults 300, 500 ms and 10 s.
+  /// The most rounds of the race (see Budgets::race). Default 300.
   int max_rounds = 300;
-  /// Limit of the race: total device time of its samples, in milliseconds (see `max_rounds`).
-  double gpu_budget_ms = 500;
-  /// Limit of the race: wall time, in milliseconds (see `max_rounds`).
-  double race_budget_ms = 10000;
+  /// How long the search and its parts may take.
+  Budgets budgets;
   /// For a matmul (KernelDefinition::Matmul) with more configs than this: the number of configs to try in addition to
   /// the baseline, namely those nearest to the proposals of NVIDIA's library nvMatmulHeuristics. Without that library
   /// or its proposals, all configs are tried. 0: all configs. Default 16.
   int max_proposed = 16;
-  /// Limit of the wall time of the whole search in milliseconds, compiling included. The race gets as much of it as it
-  /// may need, but at most half. Candidates that were not compiled or tried in time are TuningRecord::not_measured.
-  /// Running compilers are stopped, except NVRTC, which finishes its compile. The baseline is compiled and measured in
-  /// any case, or without one the candidate that compiles cheapest, so that there is a result. Default 0: no limit.
-  double wall_budget_ms = 0;
   /// Device memory in bytes that the search may hold at a time (TuningCost::peak_bytes). If it does not suffice for
   /// copies of the inputs, the baseline is selected without trying others (see `allow_trials_in_place`). If it does not
   /// suffice for a candidate's own memory, that candidate fails (OutcomeKind::kResources). Default 0: half of what is
@@ -97,22 +111,13 @@ struct SearchOptions {
   /// Where candidates run. A worker's context needs device memory of its own, and is kept between searches that follow
   /// each other. Default kOff. The `tuneonce` command and the Python package use kPreferred.
   Isolation isolation = Isolation::kOff;
-  /// In a worker, how long a candidate may take to be loaded, run and verified, and by how much a round of the race may
-  /// exceed what its candidates took before, in milliseconds. After that the worker is ended and the candidate failed
-  /// (OutcomeKind::kTimeout). It is capped at `wall_budget_ms`, but is at least one second. 0: no limit. Default 10 s.
-  double candidate_deadline_ms = 10000;
   /// Seed for the order of candidates within rounds. Default 1.
   std::uint64_t seed = 1;
   /// Options of the compiles: how many run at a time, deadlines, and the store of artifacts.
   CompileOptions compile;
-  /// Ends the search with a Cancelled error soon after it becomes true. A running trial is finished first. Null
-  /// (default): never.
-  const std::atomic<bool>* cancelled = nullptr;
-  /// Ends the search with a Cancelled error when it returns true. It is called 50 to 100 times a second on the thread
-  /// that searches, or that waits for another thread's search. It is for hosts that must poll for an interrupt, as
-  /// Python does. Once true it must stay true until the call that searches has returned. It must not launch, and an
-  /// exception from it counts as true. Null (default): never.
-  std::function<bool()> interrupted;
+  /// Ends the search with a Cancelled error, also where it waits for another thread's search. A running trial is
+  /// finished first. A launch or warm-up that it ends returns the error. Default: never.
+  StopToken stop;
   /// Whether to suppress the progress line. Default false: a line is drawn if stderr is a terminal and no callback is
   /// set.
   bool quiet = false;
@@ -157,27 +162,27 @@ struct AutotunePolicy {
   /// Whether a record of a search that was cut short (TuningRecord::is_complete) is used. Default false: its key is
   /// searched again, and the record that measured more is kept. If that search fails, the incomplete record is used.
   bool accept_incomplete = false;
-  /// How long a launch (in mode kTuneOnMiss) or a warm-up waits for another process that tunes the same key, in
-  /// milliseconds. After that, launches run the fallback config (Counters::busy_elsewhere) and later launches check
-  /// again. Two processes never search for the same key at the same time. Default two minutes, which is twice as long
-  /// as a search of 30 configs takes when they are compiled on a busy machine. 0: do not wait.
-  int max_wait_ms = 120000;
+  /// How long a launch (in mode kTuneOnMiss) or a warm-up waits for another process that tunes the same key. After
+  /// that, launches run the fallback config (Counters::busy_elsewhere) and later launches check again. Two processes
+  /// never search for the same key at the same time. Default two minutes, which is twice as long as a search of 30
+  /// configs takes when they are compiled on a busy machine. 0: do not wait.
+  std::chrono::milliseconds max_wait = std::chrono::minutes(2);
   /// What a launch does when its key could not be tuned.
   enum class OnTuneError {
     /// Run the fallback config and notify the observer (default). The launch still returns an error if the context was
-    /// lost, if the search was interrupted (SearchOptions::interrupted) or if it damaged the launch's inputs
+    /// lost, if the search was stopped (SearchOptions::stop) or if it damaged the launch's inputs
     /// (StatusCode::kDataLoss).
     kUseFallback,
     /// Return the error from the launch that searched or waited for the search. Later launches run the fallback config.
     kReturn,
   };
   OnTuneError on_tune_error = OnTuneError::kUseFallback;
-  /// How long to wait before a key is tuned again, in milliseconds, when its tune failed for a transient reason
+  /// How long to wait before a key is tuned again when its tune failed for a transient reason
   /// (IsTransient) or another process tuned it. The time doubles with each failure, up to five minutes, and launches
   /// run the fallback config meanwhile. After other failures, launches do not try the key again, but
   /// TunedKernel::Warmup and WarmupAll do. Default one second, which is how long a shortage of processes or memory
   /// lasts.
-  int retry_after_ms = 1000;
+  std::chrono::milliseconds retry_after = std::chrono::seconds(1);
   /// Whether a bucket is tuned at its upper bound where memory allows. If false, or if memory does not suffice, it is
   /// tuned at the launch's own shape. Default true.
   bool tune_at_bucket_bound = true;

@@ -38,7 +38,7 @@ struct SearchProgress {
   int workers_replaced = 0;
   /// Estimated time until this stage ends, in seconds, from its finished candidates. For kRace it is the most that the
   /// budgets of the race allow, because the race ends earlier when the result is conclusive. Never beyond
-  /// SearchOptions::wall_budget_ms. Empty: unknown.
+  /// Budgets::wall. Empty: unknown.
   std::optional<double> seconds_left;
 };
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,7 @@
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -95,7 +97,7 @@ struct LaunchPlan {
     kUnverified,
     kPending,    ///< kFallback: the key is pending until TunePending or Warmup.
     kNotAgreed,  ///< kFallback: the ranks of AutotunePolicy::ranks have not agreed on the key.
-    /// kFallback: tuning the key failed, and launches do not try again yet, or at all (AutotunePolicy::retry_after_ms).
+    /// kFallback: tuning the key failed, and launches do not try again yet, or at all (AutotunePolicy::retry_after).
     /// `detail` states the reason.
     kFailedTune,
     kCapture,  ///< kFallback: the stream is capturing, and the selected config is not loaded.
@@ -241,7 +243,7 @@ class TUNEONCE_API TunedKernel {
   ///
   /// Errors: FailedPrecondition (no context, the stream is capturing); InvalidArgument for a shape that does not match
   /// the definition, or a parameter without a declared value that needs one; ResourceExhausted without memory for the
-  /// tensors; DeadlineExceeded if another process tunes a key for longer than AutotunePolicy::max_wait_ms; the error of
+  /// tensors; DeadlineExceeded if another process tunes a key for longer than AutotunePolicy::max_wait; the error of
   /// the first shape whose tuning failed, after all shapes were tried (at once if the context is lost or the call is
   /// interrupted). Unlike a launch, a warm-up has no other purpose, so it reports the failure. Each Warmup tries failed
   /// keys again.
@@ -391,7 +393,7 @@ struct WarmedKey {
     /// It could not be tuned, and `status` states why. Unless the shape itself was invalid, launches run the fallback
     /// config.
     kFailed,
-    /// The deadline passed, or the call was cancelled, before the key was ready. Launches treat it as a new key.
+    /// The deadline passed, or the call was stopped, before the key was ready. Launches treat it as a new key.
     kNotReached,
   };
 
@@ -417,13 +419,12 @@ struct WarmupProgress {
 
 /// Options of WarmupAll.
 struct WarmupAllOptions {
-  /// Limit of the wall time of the whole call in milliseconds. The remaining time is divided over the remaining
-  /// searches. A search that uses up its share selects from what it measured (WarmedKey::is_complete), and what still
-  /// runs at the end is given up. With 0, stored configs are loaded, and nothing is compiled or measured. Default: no
-  /// limit.
-  std::optional<int> deadline_ms;
-  /// Ends the call soon after it becomes true. Finished keys stay ready. Null (default): never.
-  const std::atomic<bool>* cancelled = nullptr;
+  /// Limit of the wall time of the whole call. The remaining time is divided over the remaining searches. A search that
+  /// uses up its share selects from what it measured (WarmedKey::is_complete), and what still runs at the end is given
+  /// up. With 0, stored configs are loaded, and nothing is compiled or measured. Default: no limit.
+  std::optional<std::chrono::milliseconds> deadline;
+  /// Ends the call. Finished keys stay ready. Default: never.
+  StopToken stop;
   /// Called after each key, on the calling thread. It must not launch. Exceptions from it are dropped.
   std::function<void(const WarmupProgress&)> on_progress;
 };

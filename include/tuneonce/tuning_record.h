@@ -75,7 +75,7 @@ enum class OutcomeKind {
   kNotVerified,  ///< The candidate's outputs could not be compared, because the baseline failed.
   // The next three occur in a worker process (SearchOptions::isolation), which the candidate ended.
   kCrash,    ///< It ended the worker by a fault, a trap, a signal, exit or abort.
-  kTimeout,  ///< It exceeded SearchOptions::candidate_deadline_ms.
+  kTimeout,  ///< It exceeded Budgets::candidate.
   /// The worker's answer was invalid, because the candidate overwrote the worker's memory or its socket.
   kProtocol,
   kQuarantined,  ///< It failed in production and must not run. `message` states how it failed.
@@ -280,7 +280,7 @@ struct TuningCost {
   /// tensors.
   std::size_t peak_bytes = 0;
   /// Number of worker processes that the search lost: a candidate crashed the worker, exceeded
-  /// SearchOptions::candidate_deadline_ms or corrupted the worker's answer, or something else killed the process (such
+  /// Budgets::candidate or corrupted the worker's answer, or something else killed the process (such
   /// as the system, short of memory). A new worker starts when the search needs one again. 0 if candidates did not run
   /// in a worker (SearchOptions::isolation).
   int workers_replaced = 0;

@@ -133,17 +133,6 @@ void TellProgress(const Callback& callback, const Arguments&... arguments) {
   }
 }
 
-/// Returns what SearchOptions::interrupted returns, or false without one. An exception from it counts as true.
-inline bool IsInterrupted(const std::function<bool()>& interrupted) {
-  if (!interrupted) return false;
-  CallbackScope scope;
-  try {
-    return interrupted();
-  } catch (...) {
-    return true;
-  }
-}
-
 }  // namespace v0
 }  // namespace tuneonce
 

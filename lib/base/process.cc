@@ -149,11 +149,11 @@ void End(Supervised* supervised) {
   }
 }
 
-int RemainingMs(Clock::time_point start, int timeout_ms) {
-  // Only an interval for polling, because without a timeout the wait has no deadline.
-  if (timeout_ms == 0) return 1000;
-  auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
-  return spent >= timeout_ms ? 0 : static_cast<int>(timeout_ms - spent);
+/// What is left of the time, or the interval for polling if that is less. 0: nothing.
+int RemainingMs(Clock::time_point start, std::chrono::milliseconds timeout) {
+  if (timeout.count() == 0) return kCancelPollMs;
+  const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+  return static_cast<int>(std::clamp<std::int64_t>((timeout - spent).count(), 0, kCancelPollMs));
 }
 
 const char* SignalName(int signal) {
@@ -240,16 +240,16 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
   ProcessResult result;
   std::string exit_status;
   for (bool has_ended = false; !has_ended;) {
-    if (options.cancelled != nullptr && options.cancelled->load()) {
+    if (options.stop.stop_requested()) {
       return CancelledError(absl::StrCat(options.NameInErrors(), " was cancelled and killed"));
     }
-    int remaining_ms = RemainingMs(start, options.timeout_ms);
+    const int remaining_ms = RemainingMs(start, options.timeout);
     if (remaining_ms == 0) {
-      return DeadlineExceededError(
-          absl::StrCat(options.NameInErrors(), " did not finish within ", options.timeout_ms, " ms and was killed"));
+      return DeadlineExceededError(absl::StrCat(options.NameInErrors(), " did not finish within ",
+                                                options.timeout.count(), " ms and was killed"));
     }
     pollfd readable[] = {{tool.output.get(), POLLIN, 0}, {tool.status.get(), POLLIN, 0}};
-    if (poll(readable, 2, std::min(remaining_ms, kCancelPollMs)) <= 0) continue;
+    if (poll(readable, 2, remaining_ms) <= 0) continue;
     if (readable[0].revents != 0 && !ReadSome(tool.output, options.max_output_bytes, &result.output)) {
       tool.output.Close();  // poll passes over it from now on.
     }

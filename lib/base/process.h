@@ -4,11 +4,12 @@
 #include <spawn.h>
 #include <sys/types.h>
 
-#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -53,9 +54,9 @@ struct ProcessOptions {
   /// The child's whole environment, "NAME=value". The parent's is not inherited: tools misread it.
   std::vector<std::string> environment;
   /// The child and all its children are killed after this long. 0 means no deadline.
-  int timeout_ms = 120000;
-  /// The child and all its children are killed soon (20 ms) after this becomes true. Null: never.
-  const std::atomic<bool>* cancelled = nullptr;
+  std::chrono::milliseconds timeout = std::chrono::minutes(2);
+  /// The child and all its children are killed soon (20 ms) after it asks for that.
+  StopToken stop;
   /// Removed, with all that is in it, if this process dies before the tool does. Empty: none.
   std::string folder;
   /// Limit of the size of each file that the tool writes, in bytes, or this process's own limit if that is less. A tool

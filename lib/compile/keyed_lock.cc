@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "base/deadline.h"
+
 namespace tuneonce {
 inline namespace v0 {
 namespace {
@@ -13,9 +15,9 @@ constexpr std::chrono::milliseconds kCancelPoll(10);
 
 Result<std::shared_ptr<void>> KeyedLock::Acquire(const Fingerprint& key, const WaitLimits& limits) {
   MutexLock lock(state_->mutex);
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
+  auto deadline = DeadlineAfter(limits.timeout);
   while (!state_->held.insert(key).second) {
-    if (limits.cancelled != nullptr && limits.cancelled->load())
+    if (limits.stop.stop_requested())
       return CancelledError("cancelled while another thread or process was compiling the same code");
     if (std::chrono::steady_clock::now() >= deadline) {
       return DeadlineExceededError("another thread or process is compiling the same code and did not finish in time");

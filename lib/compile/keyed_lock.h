@@ -7,6 +7,7 @@
 #include "base/mutex.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -169,9 +169,11 @@ class NvrtcProgram {
   }
   /// Why IsOver ended the compile.
   Status WhyOver() const {
-    if (limits_.cancelled != nullptr && limits_.cancelled->load()) return CancelledError("NVRTC was cancelled");
-    if (std::chrono::steady_clock::now() - started_ < std::chrono::milliseconds(limits_.timeout_ms)) return Status();
-    return DeadlineExceededError(absl::StrCat("NVRTC did not finish within ", limits_.timeout_ms, " ms"));
+    if (limits_.stop.stop_requested()) return CancelledError("NVRTC was cancelled");
+    if (std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started_) <
+        limits_.timeout)
+      return Status();
+    return DeadlineExceededError(absl::StrCat("NVRTC did not finish within ", limits_.timeout.count(), " ms"));
   }
 
   const NvrtcLibrary& nvrtc_;

@@ -8,6 +8,7 @@
 #include "compile/nvrtc_library.h"
 #include "compile/nvrtc_worker.h"
 #include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -171,8 +171,7 @@ std::string NvrtcFileOf(const KernelSource& source) {
 
 Result<NvrtcOutput> RunNvrtc(const Toolbox& tools, const NvrtcLibrary& nvrtc, NvrtcJob job, const WaitLimits& limits,
                              Artifact* made_of) {
-  if (limits.cancelled != nullptr && limits.cancelled->load())
-    return CancelledError("NVRTC was not started: cancelled");
+  if (limits.stop.stop_requested()) return CancelledError("NVRTC was not started: cancelled");
   const KernelSource& source = job.source;
   const bool is_tile = IsTile(source.kind);
   const auto start = std::chrono::steady_clock::now();

@@ -106,7 +106,7 @@ Status ServeNvrtc(const std::string& folder) {
   environment.nvrtc = request.library;
   TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, NvrtcLibrary::Load(environment));
   WaitLimits limits;
-  limits.timeout_ms = std::numeric_limits<int>::max();  // The host ends this process.
+  limits.timeout = std::chrono::milliseconds::max();  // The host ends this process.
   TUNEONCE_ASSIGN_OR_RETURN(const NvrtcOutput output, CompileInProcess(*nvrtc, request, folder, limits));
   return WriteFile(absl::StrCat(folder, "/", kOutputFile), EncodeNvrtcOutput(output));
 }

@@ -99,7 +99,7 @@ Result<Artifact> TileCppToolchain::DoCompile(const KernelSource& source, const H
   tile_ir.options = TileOptions::Of(source.options).of_tileiras;
   const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
   WaitLimits left = limits;
-  left.timeout_ms = std::max(1, limits.timeout_ms - static_cast<int>(spent.count()));
+  left.timeout = std::max(std::chrono::milliseconds(1), limits.timeout - spent);
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact,
                             tileiras_.Compile(tile_ir, HintsOver(module.entries.front(), hints), target, left));
   const Artifact& made_of = lowered->made_of;

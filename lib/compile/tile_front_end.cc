@@ -18,6 +18,8 @@ inline namespace v0 {
 namespace {
 
 /// Most instances of one run, however fast they were.
+using std::chrono::milliseconds;
+
 constexpr std::size_t kMostInstances = 256;
 /// Of bytecode in memory. A kernel has 2 to 10 KiB.
 constexpr std::size_t kMostKernelBytes = std::size_t{64} << 20;
@@ -201,7 +203,7 @@ Result<std::shared_ptr<const LoweredTileKernel>> TileFrontEnd::LowerLocked(const
   const std::vector<std::string> chunk = TakeChunk(request);
   const auto start = std::chrono::steady_clock::now();
   WaitLimits shared = limits;  // Half of the time is left for a run of this source alone.
-  if (chunk.size() > 1) shared.timeout_ms = std::max(1, limits.timeout_ms / 2);
+  if (chunk.size() > 1) shared.timeout = std::max(milliseconds(1), limits.timeout / 2);
   Result<Kernels> made = Run(source, target, request, chunk, shared);
   if (chunk.size() > 1 && MayBeOfOneInstance(made.status())) {
     {
@@ -210,10 +212,9 @@ Result<std::shared_ptr<const LoweredTileKernel>> TileFrontEnd::LowerLocked(const
         batch->second.alone.insert(chunk.begin(), chunk.end());
       }
     }
-    const auto spent = std::chrono::steady_clock::now() - start;
+    const auto spent = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
     WaitLimits left = limits;
-    left.timeout_ms -= static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(spent).count());
-    left.timeout_ms = std::max(1, left.timeout_ms);
+    left.timeout = std::max(milliseconds(1), limits.timeout - spent);
     made = Run(source, target, request, {request.expression}, left);
   }
   if (made.ok()) return made->at(request.key);

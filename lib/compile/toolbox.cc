@@ -59,7 +59,7 @@ std::vector<std::string> Places() {
 
 bool IsProgram(const std::string& path) { return IsRegularFile(path) && !FindProgram(path, "").empty(); }
 
-constexpr int kVersionTimeoutMs = 20000;
+constexpr std::chrono::milliseconds kVersionTimeout(20000);
 constexpr char kWheelFolder[] = "nvidia/cu13/bin";
 
 std::vector<std::string> Places(const std::string& name, const Environment& environment) {
@@ -89,7 +89,7 @@ Fingerprint IdentityOf(const std::vector<std::string>& command, const std::strin
 Result<std::string> AskVersion(const Toolbox& tools, const std::vector<std::string>& command) {
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools.MakeFolder());
   WaitLimits limits;
-  limits.timeout_ms = kVersionTimeoutMs;
+  limits.timeout = kVersionTimeout;
   std::vector<std::string> arguments = command;
   arguments.push_back("--version");
   std::string what = absl::StrJoin(arguments, " ");
@@ -127,8 +127,8 @@ Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const
   options.environment = std::move(environment);
   options.environment.push_back("TMPDIR=" + folder.path());
   options.folder = folder.path();
-  options.timeout_ms = limits.timeout_ms;
-  options.cancelled = limits.cancelled;
+  options.timeout = limits.timeout;
+  options.stop = limits.stop;
   TUNEONCE_ASSIGN_OR_RETURN(ProcessResult result, RunProcess(options));
   std::string said(absl::StripAsciiWhitespace(result.output));
   if (result.exit_code > 128 && result.exit_code <= 128 + SIGRTMAX) {
@@ -196,7 +196,7 @@ Result<std::string> Toolbox::VersionOf(const std::vector<std::string>& command) 
   Fingerprint tool = IdentityOf(command, environment_.path);
   if (std::optional<std::string> version = state_->Find(tool)) return *std::move(version);
   WaitLimits limits;
-  limits.timeout_ms = kVersionTimeoutMs;
+  limits.timeout = kVersionTimeout;
   Result<std::shared_ptr<void>> lease = state_->asking.Acquire(tool, limits);
   if (!lease.ok()) return lease.status().WithPrefix(absl::StrCat(command[0], " --version"));
   if (std::optional<std::string> version = state_->Find(tool)) return *std::move(version);

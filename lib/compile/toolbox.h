@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/temporary_folder.h"
 #include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

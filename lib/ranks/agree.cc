@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/callback.h"
 #include "ranks/group_call.h"
 
 namespace tuneonce {
@@ -59,9 +58,8 @@ class Listener {
     if (!beat.IsSilent(rank)) return false;
     silent_.insert(rank);
     const std::string& damage = damage_[rank];
-    agreement_.Silent(rank, damage.empty()
-                                ? absl::StrCat("sent nothing for ", silence_ms_, " ms (RankPolicy::silence_ms)")
-                                : "sent an invalid message: " + damage);
+    agreement_.Silent(rank, damage.empty() ? absl::StrCat("sent nothing for ", silence_ms_, " ms (RankPolicy::silence)")
+                                           : "sent an invalid message: " + damage);
     return false;
   }
 
@@ -102,7 +100,7 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
       const int stage = agreement->num_awaited();
       while (engine.ok() && agreement->want() == Want::kHear && agreement->num_awaited() == stage) {
         engine = listener.Look(beat);
-        if (IsInterrupted(work.interrupted)) agreement->GiveUp(CancelledError("interrupted"));
+        if (work.stop.stop_requested()) agreement->GiveUp(CancelledError("interrupted"));
       }
     } else {
       Work(work, beat, agreement);

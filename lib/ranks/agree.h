@@ -10,6 +10,7 @@
 #include "ranks/rank_beat.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/rank_group.h"
+#include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -25,8 +26,8 @@ struct AgreementWork {
   /// Makes a key ready to run: what was decided, or this rank's own (Agreement::DecisionOf), or the fallback
   /// (RunsFallback). A digest of what would run.
   std::function<Result<Fingerprint>(std::size_t key, const Agreement& agreement, RankBeat& beat)> make_ready;
-  /// Asked while this rank waits: true ends it. May be null.
-  std::function<bool()> interrupted = nullptr;
+  /// Ends a wait of this rank.
+  StopToken stop = {};
 };
 
 /// Runs an agreement to its end over a group: outcomes are in it then. Returns after `silence_ms` without a word of a

@@ -467,9 +467,8 @@ Status Agreement::ReadClaim(Share* share, const Claim& claim) {
   share->is_takeover |= is_lost;
   share->is_settled = ranks.empty() || (is_lost && before == options_.rank);
   if (is_lost && before == options_.rank) {
-    GiveUp(
-        DeadlineExceededError(absl::StrCat("the other ranks gave up rank ", options_.rank,
-                                           " because they received nothing from it in time (RankPolicy::silence_ms)")));
+    GiveUp(DeadlineExceededError(absl::StrCat("the other ranks gave up rank ", options_.rank,
+                                              " because they received nothing from it in time (RankPolicy::silence)")));
     return Status();
   }
   if (is_lost) lost_.emplace(before, claim.why_lost);

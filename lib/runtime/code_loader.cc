@@ -16,8 +16,7 @@
 namespace tuneonce {
 inline namespace v0 {
 Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call, VariantSet left_out,
-                                    const std::string& preferred, bool may_compile,
-                                    const std::function<bool()>& interrupted) const {
+                                    const std::string& preferred, bool may_compile, const StopToken& stop) const {
   const bool enable_tile = policy_.search.runtime->environment().enable_tile;
   // A variant that is preferred was selected for other calls of the key, too.
   const bool is_selected = !preferred.empty();
@@ -30,7 +29,7 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   const Runtime& runtime = *policy_.search.runtime;
   CompileOptions options = policy_.search.compile;
   // Stored code is loaded even after the time is over, because only compiling takes long.
-  if (may_compile) options.interrupted = interrupted;
+  if (may_compile) options.stop = stop;
   CompileJob job = CompileJobOf(planned);
   if (!is_selected) RefuseUnsuitableCode(planned, &job);
   job.may_compile = may_compile;
@@ -51,10 +50,9 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
 
 Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
                                                                 VariantSet left_out, const std::string& preferred,
-                                                                bool may_compile,
-                                                                const std::function<bool()>& interrupted,
+                                                                bool may_compile, const StopToken& stop,
                                                                 Fingerprint* artifact, Fingerprint* identity) const {
-  TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, Built(config, call, left_out, preferred, may_compile, interrupted));
+  TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, Built(config, call, left_out, preferred, may_compile, stop));
   if (artifact != nullptr) *artifact = candidate.artifact.key;
   if (identity != nullptr) *identity = CandidateIdentity(candidate);
   return LoadCandidate(api_, candidate);

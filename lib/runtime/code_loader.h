@@ -12,6 +12,7 @@
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/wait_limits.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -25,13 +26,12 @@ class CodeLoader {
       : definition_(kernel.definition), api_(kernel.api), policy_(kernel.policy) {}
 
   /// Loads the config's code, built by the variant `preferred` if that compiles, else by the first variant that does
-  /// and is not in `left_out`. `interrupted` is SearchOptions::interrupted. If they are not null, `*artifact` gets the
+  /// and is not in `left_out`. `stop` ends compiling. If they are not null, `*artifact` gets the
   /// code's key in the cache (zero for a launcher), and `*identity` its CandidateIdentity. Errors: if compiling is not
   /// allowed and no cache has the code, a message that states what to do.
   Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call, VariantSet left_out,
                                                       const std::string& preferred, bool may_compile,
-                                                      const std::function<bool()>& interrupted,
-                                                      Fingerprint* artifact = nullptr,
+                                                      const StopToken& stop, Fingerprint* artifact = nullptr,
                                                       Fingerprint* identity = nullptr) const;
   /// Loads stored code without a compiler. Returns null if the store does not have the artifact or it does not load. If
   /// `identity` is not null it gets the code's CandidateIdentity.
@@ -48,8 +48,7 @@ class CodeLoader {
 
  private:
   Result<Candidate> Built(const Config& config, const BoundCall& call, VariantSet left_out,
-                          const std::string& preferred, bool may_compile,
-                          const std::function<bool()>& interrupted) const;
+                          const std::string& preferred, bool may_compile, const StopToken& stop) const;
   std::optional<Candidate> Stored(const Fingerprint& artifact, const std::string& variant, const Config& config,
                                   const BoundCall& call) const;
 

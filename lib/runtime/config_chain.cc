@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/deadline.h"
 #include "base/environment.h"
 #include "base/span.h"
 #include "tuneonce/plugin/autotune_observer.h"
@@ -20,7 +21,7 @@ constexpr char kHasOtherCode[] =
     "the config's code has changed since it was verified, and is compared with the baseline before its first launch";
 
 /// How long one wait for another process's lease takes, before this thread looks whether it is to go on.
-constexpr int kLeaseSliceMs = 20;
+constexpr std::chrono::milliseconds kLeaseSlice(20);
 
 /// Returns whether a stored record is kept although a new search ended: a person selected its config, or it measured as
 /// much of the same configs, and was verified as well.
@@ -158,9 +159,8 @@ Status ConfigChain::Load(const ConfigQuestion& question, FoundConfig* found, boo
   }
   if (found->loaded == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(
-        found->loaded,
-        loader_.Compile(found->config, call, question.key.left_out, best.variant, question.may_compile,
-                        question.request.interrupted(to_.policy.search), /*artifact=*/nullptr, &identity));
+        found->loaded, loader_.Compile(found->config, call, question.key.left_out, best.variant, question.may_compile,
+                                       question.request.stop(to_.policy.search), /*artifact=*/nullptr, &identity));
   }
   // A person's word, and what another system decided, needs no verification.
   *is_to_check = !found->record->is_pinned && !found->record->is_imported() && best.identity != identity;
@@ -204,27 +204,27 @@ void ConfigChain::NoteMiss(const TuningKey& key, const StoreMiss& miss) const {
 }
 
 Result<TuningLease> ConfigChain::LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const {
-  const int max_wait_ms = may_wait ? to_.policy.max_wait_ms : 0;
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(max_wait_ms);
+  const std::chrono::milliseconds max_wait = may_wait ? to_.policy.max_wait : std::chrono::milliseconds(0);
+  auto deadline = DeadlineAfter(max_wait);
   if (request.limits != nullptr) deadline = std::min(deadline, request.limits->end);
   Span span(&to_.policy.search.runtime->trace(), "wait", "lease " + key.key_text);
   WaitLimits limits;
-  limits.cancelled = to_.policy.search.cancelled;
-  limits.timeout_ms = 0;
+  limits.stop = request.stop(to_.policy.search);
+  limits.timeout = std::chrono::milliseconds(0);
   for (;;) {
     Result<TuningLease> lease = to_.policy.store->Lease(key, limits);
     if (lease.ok() || lease.status().code() != StatusCode::kDeadlineExceeded) return lease;
-    if (IsInterrupted(request.interrupted(to_.policy.search))) {
+    if (limits.stop.stop_requested()) {
       return CancelledError("interrupted while waiting for another process that tunes the same key");
     }
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
-      return DeadlineExceededError(max_wait_ms > 0
+      return DeadlineExceededError(max_wait.count() > 0
                                        ? absl::StrCat("another process is tuning this key, and did not finish within ",
-                                                      max_wait_ms, " ms (AutotunePolicy::max_wait_ms)")
+                                                      max_wait.count(), " ms (AutotunePolicy::max_wait)")
                                        : "another process is tuning this key");
     }
-    limits.timeout_ms = std::min(kLeaseSliceMs, static_cast<int>(left.count()));
+    limits.timeout = std::min(kLeaseSlice, left);
   }
 }
 

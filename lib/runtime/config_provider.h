@@ -13,6 +13,7 @@
 #include "runtime/tuning_call.h"
 #include "search/candidate.h"
 #include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -23,7 +24,7 @@ struct TuneLimits {
   std::chrono::steady_clock::time_point end;  ///< Nobody is waited for after this.
   /// The share of the time for this key. What is not done by then is not measured. Empty: no limit.
   std::optional<std::chrono::milliseconds> share;
-  std::function<bool()> is_over;  ///< In place of SearchOptions::interrupted, which it calls too.
+  StopToken stop;  ///< In place of SearchOptions::stop, which it asks too.
 };
 
 /// A call that a config is wanted for.
@@ -32,10 +33,8 @@ struct TuneRequest {
   TuningCall& call;
   const TuneLimits* limits = nullptr;  ///< Null: no limits.
 
-  /// Returns what asks this request's work to end; may be null.
-  const std::function<bool()>& interrupted(const SearchOptions& search) const {
-    return limits != nullptr ? limits->is_over : search.interrupted;
-  }
+  /// Returns what ends this request's work early.
+  const StopToken& stop(const SearchOptions& search) const { return limits != nullptr ? limits->stop : search.stop; }
 };
 
 /// Why the store has nothing that serves a key. `reason` kNone: it has a record that does.

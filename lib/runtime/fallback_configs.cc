@@ -151,10 +151,9 @@ Result<const HitTable::Entry*> FallbackConfigs::Load(const BoundCall& bound, con
   // Code of the store may assume what this call does not fulfil.
   if (loaded != nullptr && loaded->assumptions && !loaded->assumptions->Verify(call).ok()) loaded = nullptr;
   if (loaded == nullptr) {
-    bool is_over = limits != nullptr && IsInterrupted(limits->is_over);
-    TUNEONCE_ASSIGN_OR_RETURN(loaded,
-                              loader_.Compile(config, call, key.left_out(), "", to_.may_compile() && !is_over,
-                                              limits != nullptr ? limits->is_over : to_.policy.search.interrupted));
+    bool is_over = limits != nullptr && limits->stop.stop_requested();
+    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(config, call, key.left_out(), "", to_.may_compile() && !is_over,
+                                                      limits != nullptr ? limits->stop : to_.policy.search.stop));
   }
   return to_.ready_keys.Publish(*device, key, call, config, std::move(loaded));
 }

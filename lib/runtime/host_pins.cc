@@ -45,7 +45,7 @@ Status HostPins::Pin(TuningCall& tuning_call, const LaunchKey& key, const TunedK
   Select(config, &record);
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded,
                             loader_.Compile(config, call, in_store.left_out, "", to_.may_compile(),
-                                            to_.policy.search.interrupted, &record.best.artifact));
+                                            to_.policy.search.stop, &record.best.artifact));
   record.key = in_store.key;
   record.best.variant = loaded->variant->name;
   record.reason = SelectionReason::kPinned;

@@ -33,7 +33,7 @@ MissPolicy::MissPolicy(const KernelParts& kernel, ConfigChain& chain, FallbackCo
     : to_(kernel),
       chain_(chain),
       fallbacks_(fallbacks),
-      failed_(std::chrono::milliseconds(std::max(0, kernel.policy.retry_after_ms))),
+      failed_(std::max(std::chrono::milliseconds(0), kernel.policy.retry_after)),
       keeper_(*kernel.definition, kernel.policy.kept_inputs_bytes),
       pending_(kernel.policy.max_ready_keys) {}
 
@@ -92,7 +92,7 @@ Status MissPolicy::LaunchTuned(CUstream stream, BoundCall& call, const LaunchKey
   if (waited) ++to_.counters.waits;
   if (tuned.status.ok()) return LaunchSelected(stream, call, key);
   // The interrupt must end this call.
-  if (tuned.status.sticky() || IsInterrupted(to_.policy.search.interrupted)) return tuned.status;
+  if (tuned.status.sticky() || to_.policy.search.stop.stop_requested()) return tuned.status;
   if (to_.policy.on_tune_error == AutotunePolicy::OnTuneError::kReturn) return tuned.status;
   // A fallback config would compute on the data that this launch's search damaged. Other launches have data of their
   // own.
@@ -212,7 +212,7 @@ TuneOutcome MissPolicy::MakeReady(const TuneRequest& request, const LaunchKey& k
   TuneOnce::Key flight = FlightOf(key);
   bool only_serves = effort.asks_store || to_.policy.mode == Mode::kStoredOnly ||
                      (effort.is_launch && to_.policy.mode != Mode::kTuneOnMiss);
-  TuneOutcome outcome_of_run = tune_once_.Run(flight, waited, request.interrupted(to_.policy.search), [&] {
+  TuneOutcome outcome_of_run = tune_once_.Run(flight, waited, request.stop(to_.policy.search), [&] {
     // The thread that worked before this one may have finished since the caller's Find.
     if (to_.ready_keys.HasVerifiedSelection(key, request.call.call())) return TuneOutcome();
     if (!effort.tries_again) {
@@ -254,7 +254,7 @@ TuneOutcome MissPolicy::VerifyReady(const TuneRequest& request, const LaunchKey&
 
 bool MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome) {
   // Neither a lost context nor an interrupt is a property of the key.
-  bool is_interrupted = outcome.status.code() == StatusCode::kCancelled && IsInterrupted(to_.policy.search.interrupted);
+  bool is_interrupted = outcome.status.code() == StatusCode::kCancelled && to_.policy.search.stop.stop_requested();
   if (outcome.status.sticky() || is_interrupted) return false;
   int attempts = failed_.Add(flight, outcome, FailedTunes::Clock::now());
   if (outcome.is_not_stored) return false;
@@ -289,7 +289,7 @@ Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
   // Nothing more may be done in this mode, so its fallback config runs.
   if (chosen.is_not_stored) chosen.status = Status();
   const Status& tuned = chosen.status;
-  if (tuned.sticky() || (!tuned.ok() && IsInterrupted(to_.policy.search.interrupted))) return tuned;
+  if (tuned.sticky() || (!tuned.ok() && to_.policy.search.stop.stop_requested())) return tuned;
   // Also for a key that could not be tuned, because its launches and captures run the fallback config.
   Status loaded = WarmFallback(call.call());
   if (chosen.is_not_stored) TUNEONCE_RETURN_IF_ERROR(MakePending(call.call()));
@@ -320,10 +320,10 @@ Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
   TUNEONCE_RETURN_IF_ERROR(to_.ready_keys.SelectionKeyOf(call.call(), &key));
   const TuneRequest request = {stream, call};
   for (bool waited = true;;) {  // Repeated while another thread worked on the key.
-    TuneOutcome outcome = tune_once_.Run(FlightOf(key), &waited, to_.policy.search.interrupted, [&] {
+    TuneOutcome outcome = tune_once_.Run(FlightOf(key), &waited, to_.policy.search.stop, [&] {
       return chain_.Choose(request, key, ConfigChain::Asked::kSearchOnly, /*may_wait=*/true);
     });
-    if (waited && !IsInterrupted(to_.policy.search.interrupted)) continue;
+    if (waited && !to_.policy.search.stop.stop_requested()) continue;
     if (outcome.status.ok()) Forget(key);
     return outcome.status;
   }

@@ -1,6 +1,7 @@
 #include "tuneonce/plugin/option_table.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -20,6 +21,7 @@ namespace {
 using Type = Option::Type;
 using P = AutotunePolicy;
 using S = SearchOptions;
+using B = Budgets;
 using C = CompileOptions;
 using R = RankPolicy;
 
@@ -37,7 +39,13 @@ template <auto... path>
 using ValueAt = std::decay_t<decltype(At<path...>(std::declval<P&>()))>;
 
 template <typename T>
+struct IsDuration : std::false_type {};
+template <typename Count, typename Period>
+struct IsDuration<std::chrono::duration<Count, Period>> : std::true_type {};
+
+template <typename T>
 constexpr Type TypeOf() {
+  if constexpr (IsDuration<T>::value) return TypeOf<typename T::rep>();
   if constexpr (std::is_same_v<T, bool>) return Type::kFlag;
   if constexpr (std::is_enum_v<T>) return Type::kWord;
   if constexpr (std::is_integral_v<T>) return Type::kInteger;
@@ -78,12 +86,15 @@ Option Of(std::string_view name, std::string_view member, std::string_view unit,
   option.least = least;
   if constexpr (std::is_integral_v<T>) option.most = static_cast<double>(std::numeric_limits<T>::max());
   if constexpr (std::is_floating_point_v<T>) option.most = std::numeric_limits<T>::max();
+  if constexpr (IsDuration<T>::value) option.most = std::numeric_limits<int>::max();  // 24 days, in milliseconds.
   option.get = [](const P& policy) -> OptionValue {
     const T& value = At<path...>(policy);
     if constexpr (std::is_enum_v<T>) {
       const std::vector<std::string_view> words = WordsOf<T>();
       const auto place = static_cast<std::size_t>(value);
       return std::string(place < words.size() ? words[place] : "");
+    } else if constexpr (IsDuration<T>::value) {
+      return value.count();
     } else if constexpr (TypeOf<T>() == Type::kInteger) {
       return static_cast<std::int64_t>(value);
     } else {
@@ -96,6 +107,8 @@ Option Of(std::string_view name, std::string_view member, std::string_view unit,
       const std::vector<std::string_view> words = WordsOf<T>();
       const auto at = std::find(words.begin(), words.end(), std::get<std::string>(value)) - words.begin();
       place = static_cast<T>(at);
+    } else if constexpr (IsDuration<T>::value) {
+      place = T(std::get<typename T::rep>(value));
     } else if constexpr (TypeOf<T>() == Type::kInteger) {
       place = static_cast<T>(std::get<std::int64_t>(value));
     } else {
@@ -130,17 +143,17 @@ std::vector<Option> OptionsOfKernels() {
                                 "Use the stored record of a search that was cut short."),
       Of<&P::store_under_profiler>("store_under_profiler", "store_under_profiler", "",
                                    "Store what was measured under a profiler."),
-      Of<&P::max_wait_ms>("max_wait_ms", "max_wait_ms", "ms",
-                          "How long a launch or warm-up waits for another process that tunes the same key."),
-      Of<&P::retry_after_ms>("retry_after_ms", "retry_after_ms", "ms",
-                             "When a key is tuned again whose tune failed for a reason that may pass; the time doubles "
-                             "with each failure."),
+      Of<&P::max_wait>("max_wait_ms", "max_wait", "ms",
+                       "How long a launch or warm-up waits for another process that tunes the same key."),
+      Of<&P::retry_after>("retry_after_ms", "retry_after", "ms",
+                          "When a key is tuned again whose tune failed for a reason that may pass; the time doubles "
+                          "with each failure."),
       Of<&P::max_ready_keys>("max_ready_keys", "max_ready_keys", "",
                              "How many keys stay loaded; the oldest of more are dropped."),
       Of<&P::kept_inputs_bytes>("kept_inputs_bytes", "kept_inputs_bytes", "bytes",
                                 "Device memory for copies of the inputs of pending keys, in mode tune_deferred."),
-      Of<&P::ranks, &R::silence_ms>("ranks_silence_ms", "ranks.silence_ms", "ms",
-                                    "After how long without a sign a rank counts as lost.", /*least=*/1),
+      Of<&P::ranks, &R::silence>("ranks_silence_ms", "ranks.silence", "ms",
+                                 "After how long without a sign a rank counts as lost.", /*least=*/1),
       Of<&P::ranks, &R::may_differ>("ranks_may_differ", "ranks.may_differ", "",
                                     "Let a rank run its fallback config where the ranks cannot agree."),
       Of<&P::ranks, &R::mixed_kinds>("ranks_mixed_kinds", "ranks.mixed_kinds", "",
@@ -164,12 +177,12 @@ std::vector<Option> OptionsOfSearches() {
       Of<&P::search, &S::measure_energy>("measure_energy", "search.measure_energy", "",
                                          "Measure the energy of a launch of each finalist, which takes a second each."),
       Of<&P::search, &S::max_rounds>("max_rounds", "search.max_rounds", "", "The most rounds of a race."),
-      Of<&P::search, &S::gpu_budget_ms>("gpu_budget_ms", "search.gpu_budget_ms", "ms",
-                                        "Device time of a race, after which no round begins."),
-      Of<&P::search, &S::race_budget_ms>("race_budget_ms", "search.race_budget_ms", "ms",
-                                         "Wall time of a race, after which no round begins."),
-      Of<&P::search, &S::wall_budget_ms>("wall_budget_ms", "search.wall_budget_ms", "ms",
-                                         "Wall time of a search, compiling included; 0: no limit."),
+      Of<&P::search, &S::budgets, &B::gpu>("gpu_budget_ms", "search.budgets.gpu", "ms",
+                                           "Device time of a race, after which no round begins."),
+      Of<&P::search, &S::budgets, &B::race>("race_budget_ms", "search.budgets.race", "ms",
+                                            "Wall time of a race, after which no round begins."),
+      Of<&P::search, &S::budgets, &B::wall>("wall_budget_ms", "search.budgets.wall", "ms",
+                                            "Wall time of a search, compiling included; 0: no limit."),
       Of<&P::search, &S::max_proposed>("max_proposed", "search.max_proposed", "",
                                        "How many configs of a matmul with more are tried, if a model proposes some; 0: "
                                        "all."),
@@ -182,9 +195,9 @@ std::vector<Option> OptionsOfSearches() {
       Of<&P::search, &S::isolation>("isolation", "search.isolation", "",
                                     "Run candidates in a worker process, which may crash: off, preferred (in this "
                                     "process where that is not possible) or required."),
-      Of<&P::search, &S::candidate_deadline_ms>("candidate_deadline_ms", "search.candidate_deadline_ms", "ms",
-                                                "In a worker: end a candidate that takes longer than this; 0: no "
-                                                "limit."),
+      Of<&P::search, &S::budgets, &B::candidate>("candidate_deadline_ms", "search.budgets.candidate", "ms",
+                                                 "In a worker: end a candidate that takes longer than this; 0: no "
+                                                 "limit."),
       Of<&P::search, &S::seed>("seed", "search.seed", "", "Seed of the order of candidates within rounds."),
       Of<&P::search, &S::compile, &C::num_workers>("compile_workers", "search.compile.num_workers", "",
                                                    "How many candidates a search compiles at a time; 0: as many as "
@@ -192,10 +205,10 @@ std::vector<Option> OptionsOfSearches() {
       Of<&P::search, &S::compile, &C::memory_per_worker_bytes>(
           "compile_memory_bytes", "search.compile.memory_per_worker_bytes", "bytes",
           "Memory that one compile is assumed to need, where compile_workers is 0."),
-      Of<&P::search, &S::compile, &C::timeout_ms>("compile_timeout_ms", "search.compile.timeout_ms", "ms",
-                                                  "Wall time of the compile of one candidate."),
-      Of<&P::search, &S::compile, &C::total_timeout_ms>("compile_budget_ms", "search.compile.total_timeout_ms", "ms",
-                                                        "Wall time of all compiles of a search; 0: no limit."),
+      Of<&P::search, &S::compile, &C::timeout>("compile_timeout_ms", "search.compile.timeout", "ms",
+                                               "Wall time of the compile of one candidate."),
+      Of<&P::search, &S::compile, &C::total_timeout>("compile_budget_ms", "search.compile.total_timeout", "ms",
+                                                     "Wall time of all compiles of a search; 0: no limit."),
       Of<&P::search, &S::quiet>("quiet", "search.quiet", "", "Draw no line of progress on a terminal."),
   };
 }

@@ -51,27 +51,22 @@ Fingerprint DigestOf(const ReadyKernel& kernel) {
 
 }  // namespace
 
-bool RankedKeys::IsInterrupted() const {
+bool RankedKeys::IsStopped() const {
   return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    const SearchOptions& search = entry.key.impl->policy.search;
-    const bool is_cancelled = search.cancelled != nullptr && search.cancelled->load();
-    return is_cancelled || v0::IsInterrupted(search.interrupted) || v0::IsInterrupted(entry.key.interrupted);
+    return entry.key.impl->policy.search.stop.stop_requested() || entry.key.stop.stop_requested();
   });
 }
 
-bool RankedKeys::IsOver(const Entry& entry) {
-  return entry.key.limits && v0::IsInterrupted(entry.key.limits().is_over);
-}
+bool RankedKeys::IsOver(const Entry& entry) { return entry.key.limits && entry.key.limits().stop.stop_requested(); }
 
 TuneLimits RankedKeys::LimitsOf(const Entry& entry, RankBeat& beat) const {
-  TuneLimits limits{std::chrono::steady_clock::time_point::max(), std::nullopt,
-                    entry.key.impl->policy.search.interrupted};
+  TuneLimits limits{std::chrono::steady_clock::time_point::max(), std::nullopt, entry.key.impl->policy.search.stop};
   if (entry.key.limits) limits = entry.key.limits();
   // Called regularly while this thread compiles, measures and waits, so each call also reports that this rank works.
-  limits.is_over = [is_over = std::move(limits.is_over), &beat] {
+  limits.stop = StopToken([stop = std::move(limits.stop), &beat] {
     beat.Step();
-    return v0::IsInterrupted(is_over);
-  };
+    return stop.stop_requested();
+  });
   return limits;
 }
 
@@ -296,7 +291,7 @@ AgreementWork RankedKeys::Work() {
   work.make_ready = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
     return MakeReady(*voted_[place], place, agreement, beat);
   };
-  work.interrupted = [this] { return IsInterrupted(); };
+  work.stop = StopToken([this] { return IsStopped(); });
   return work;
 }
 
@@ -318,7 +313,9 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device,
   if (!known.ok()) options.rank = 0, options.size = 1;
   Agreement agreement(options, MakeVote(of_device));
   if (!known.ok()) agreement.Broken(known);
-  v0::Agree(*policy_.group, std::max(1, policy_.silence_ms), Work(), &agreement, &turn.silent());
+  v0::Agree(*policy_.group,
+            static_cast<int>(std::clamp<std::int64_t>(policy_.silence.count(), 1, std::numeric_limits<int>::max())),
+            Work(), &agreement, &turn.silent());
   of_others_ = agreement.KeysOfOthersAlone();
   for (std::size_t i = 0; i < voted_.size(); ++i) {
     voted_[i]->is_in_all_lists = agreement.IsInAllLists(i);

@@ -20,6 +20,7 @@
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
 #include "tuneonce/plugin/rank_group.h"
+#include "tuneonce/plugin/wait_limits.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -40,8 +41,8 @@ class RankedKeys {
     std::function<Status(const std::function<Status(TuningCall&)>& tune)> on_inputs;
     /// Limits of this rank's own work. Null: no limit. The work of other ranks is waited for regardless.
     std::function<TuneLimits()> limits;
-    /// SearchOptions::interrupted, which also ends a wait for other ranks. May be null.
-    std::function<bool()> interrupted;
+    /// Ends a wait for other ranks, as SearchOptions::stop does.
+    StopToken stop;
     /// Whether the key is pending because a launch met it. It is then not an error if other ranks have not met it.
     bool is_waiting = false;
   };
@@ -98,8 +99,8 @@ class RankedKeys {
   void Finish(Entry& entry, Status agreed, bool runs_fallback);
   /// Leaves the key pending, or makes it fail.
   void FinishFailed(Entry& entry, Status why);
-  /// Returns whether SearchOptions::interrupted of any kernel in the list asks to stop.
-  bool IsInterrupted() const;
+  /// Returns whether SearchOptions::stop of any kernel in the list asks to stop.
+  bool IsStopped() const;
   /// Returns whether this rank may not search for the key any more.
   static bool IsOver(const Entry& entry);
   TuneLimits LimitsOf(const Entry& entry, RankBeat& beat) const;

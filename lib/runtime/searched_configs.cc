@@ -17,11 +17,11 @@ namespace {
 
 /// Limits a search to its share of the time. The next key's share grows by what this one does not use.
 void Limit(const TuneLimits& limits, SearchOptions* options) {
-  options->interrupted = limits.is_over;
+  options->stop = limits.stop;
   if (!limits.share) return;
-  double& budget_ms = options->wall_budget_ms;
-  const auto share_ms = static_cast<double>(std::max<std::int64_t>(1, limits.share->count()));
-  budget_ms = budget_ms > 0 ? std::min(budget_ms, share_ms) : share_ms;
+  Budgets::Milliseconds& wall = options->budgets.wall;
+  const Budgets::Milliseconds share = std::max(*limits.share, std::chrono::milliseconds(1));
+  wall = wall.count() > 0 ? std::min(wall, share) : share;
 }
 
 }  // namespace
@@ -132,8 +132,9 @@ SearchOptions SearchedConfigs::OptionsOf(const TuneRequest& request,
   SearchOptions options = to_.policy.search;
   if (request.limits != nullptr) Limit(*request.limits, &options);
   // Also of a search that is made a second time, at the shape at hand.
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
-  if (options.wall_budget_ms > 0) options.wall_budget_ms = std::max(1.0, options.wall_budget_ms - spent.count());
+  const Budgets::Milliseconds spent = std::chrono::steady_clock::now() - begin;
+  Budgets::Milliseconds& wall = options.budgets.wall;
+  if (wall.count() > 0) wall = std::max(Budgets::Milliseconds(1), wall - spent);
   return options;
 }
 

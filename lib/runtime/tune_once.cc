@@ -21,16 +21,16 @@ std::shared_ptr<TuneOnce::Flight> TuneOnce::Join(const Key& key, bool* is_first)
   return it->second;
 }
 
-TuneOutcome TuneOnce::WaitFor(Flight& flight, const std::function<bool()>& interrupted) {
+TuneOutcome TuneOnce::WaitFor(Flight& flight, const StopToken& stop) {
   MutexLock lock(flight.mutex);
   while (!flight.is_done) {
-    if (!interrupted) {
+    if (!stop.stop_possible()) {
       flight.done_changed.Wait(lock);
       continue;
     }
     if (flight.done_changed.WaitFor(lock, kInterruptPoll)) continue;
     lock.Unlock();
-    if (IsInterrupted(interrupted))
+    if (stop.stop_requested())
       return {CancelledError("interrupted while waiting for another thread that tunes the same key")};
     lock.Lock();
   }
@@ -48,7 +48,7 @@ void TuneOnce::Land(const Key& key, Flight& flight, const TuneOutcome& outcome) 
   flight.done_changed.NotifyAll();
 }
 
-TuneOutcome TuneOnce::Run(const Key& key, bool* waited, const std::function<bool()>& interrupted,
+TuneOutcome TuneOnce::Run(const Key& key, bool* waited, const StopToken& stop,
                           const std::function<TuneOutcome()>& work) {
   *waited = false;
   for (;;) {
@@ -65,8 +65,8 @@ TuneOutcome TuneOnce::Run(const Key& key, bool* waited, const std::function<bool
       return outcome;
     }
     *waited = true;
-    TuneOutcome outcome = WaitFor(*flight, interrupted);
-    bool is_takeover = outcome.status.code() == StatusCode::kCancelled && !IsInterrupted(interrupted);
+    TuneOutcome outcome = WaitFor(*flight, stop);
+    bool is_takeover = outcome.status.code() == StatusCode::kCancelled && !stop.stop_requested();
     if (!is_takeover) return outcome;
   }
 }

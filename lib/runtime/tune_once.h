@@ -8,6 +8,7 @@
 
 #include "base/mutex.h"
 #include "runtime/launch_key.h"
+#include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -47,10 +48,9 @@ class TuneOnce {
 
   /// Runs `work`, or waits for the thread that runs it for this key; `*waited` states which. Returns the outcome of the
   /// work. An exception becomes its error, so that no thread waits forever. A thread that waited for work which was
-  /// cancelled takes it over. `interrupted` (may be null) is called while waiting, and true ends this call with
+  /// cancelled takes it over. `stop` is asked while waiting, and ends this call with
   /// Cancelled. Outcomes are not remembered, so a call after a failure works again.
-  TuneOutcome Run(const Key& key, bool* waited, const std::function<bool()>& interrupted,
-                  const std::function<TuneOutcome()>& work);
+  TuneOutcome Run(const Key& key, bool* waited, const StopToken& stop, const std::function<TuneOutcome()>& work);
   /// Returns whether a thread works on this key now.
   bool IsBusy(const Key& key);
 
@@ -64,7 +64,7 @@ class TuneOnce {
 
   /// Returns the work on this key. `*is_first` states whether the caller is to do it.
   std::shared_ptr<Flight> Join(const Key& key, bool* is_first);
-  static TuneOutcome WaitFor(Flight& flight, const std::function<bool()>& interrupted);
+  static TuneOutcome WaitFor(Flight& flight, const StopToken& stop);
   void Land(const Key& key, Flight& flight, const TuneOutcome& outcome) noexcept;
 
   Mutex mutex_;

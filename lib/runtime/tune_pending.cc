@@ -119,7 +119,7 @@ Status MissPolicy::TunePending(CUstream stream) {
     Status chosen = TunePendingKey(stream, waiting);
     waiting.inputs.reset();  // The next key's search may need the memory.
     if (first_failure.ok()) first_failure = chosen;
-    if (chosen.sticky() || IsInterrupted(to_.policy.search.interrupted)) break;
+    if (chosen.sticky() || to_.policy.search.stop.stop_requested()) break;
   }
   DropOldest();
   return first_failure;

@@ -54,7 +54,7 @@ Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* argumen
   }
   TuningCall call(bound);
   Status warmed = misses.Warm(stream, call);
-  if (warmed.sticky() || IsInterrupted(policy.search.interrupted)) return warmed;
+  if (warmed.sticky() || policy.search.stop.stop_requested()) return warmed;
   Status rest = misses.TunePending(stream);
   return warmed.ok() ? rest : warmed;
 }
@@ -82,7 +82,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
     Status outcome = impl->Guarded([&] { return impl->WarmShape(stream, shapes[i]); });
     if (!outcome.ok() && first_failure.ok()) first_failure = outcome;
     TellProgress(on_done, i + 1, outcome);
-    if (outcome.sticky() || IsInterrupted(impl->policy.search.interrupted)) return first_failure;
+    if (outcome.sticky() || impl->policy.search.stop.stop_requested()) return first_failure;
     bool will_search = impl->counters.tunes > 0 && i + 1 < shapes.size();
     if (will_search && !burst && impl->policy.search.timer == nullptr)
       burst.emplace(impl->policy.search.runtime->cupti(), impl->api);

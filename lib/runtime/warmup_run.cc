@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/deadline.h"
 #include "base/span.h"
 #include "runtime/warmup_shape.h"
 #include "search/trial_worker.h"
@@ -24,18 +25,12 @@ std::chrono::milliseconds ShareOf(std::chrono::steady_clock::duration left, std:
 WarmupRun::WarmupRun(CUstream stream, const WarmupAllOptions& options)
     : stream_(stream),
       options_(options),
-      end_(options.deadline_ms ? start_ + std::chrono::milliseconds(std::max(0, *options.deadline_ms))
-                               : Clock::time_point::max()) {}
+      end_(options.deadline ? DeadlineAfter(*options.deadline, start_) : Clock::time_point::max()) {}
 
-bool WarmupRun::IsOver() const {
-  bool is_cancelled = options_.cancelled != nullptr && options_.cancelled->load();
-  return is_cancelled || !fatal_.ok() || Clock::now() >= end_;
-}
+bool WarmupRun::IsOver() const { return options_.stop.stop_requested() || !fatal_.ok() || Clock::now() >= end_; }
 
 bool WarmupRun::IsOverFor(const TunedKernel::Impl& impl) const {
-  const SearchOptions& search = impl.policy.search;
-  bool is_cancelled = search.cancelled != nullptr && search.cancelled->load();
-  return is_cancelled || IsOver() || IsInterrupted(search.interrupted);
+  return IsOver() || impl.policy.search.stop.stop_requested();
 }
 
 void WarmupRun::End(Entry& entry, State state, Status status) {
@@ -164,7 +159,7 @@ void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::functi
     // The search returns the errors of its plan.
     Span span(&entry.impl->policy.search.runtime->trace(), "plan", "plan " + entry.warmed.key);
     Status planned = entry.impl->Guarded([&] { return PlanCompiles(entry); });
-    const double budget_ms = entry.impl->policy.search.wall_budget_ms;
+    const double budget_ms = entry.impl->policy.search.budgets.wall.count();
     budgets_ms += budget_ms > 0 ? budget_ms : std::numeric_limits<double>::infinity();
     if (!planned.ok() || first != nullptr) continue;
     first = entry.impl;
@@ -172,18 +167,18 @@ void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::functi
   }
   if (first == nullptr || IsOver()) return;
   CompileOptions options = first->policy.search.compile;
-  options.interrupted = [this, first, beat] {
+  options.stop = StopToken([this, first, beat] {
     if (beat) beat();
     return IsOverFor(*first);
-  };
+  });
   const bool waits = first->api.is_cpu_device();
   // If nothing is measured meanwhile, half of the time is kept for measuring.
-  const auto most = ShareOf(TimeLeft(), waits ? 2 : 1).count();
-  if (options_.deadline_ms) options.total_timeout_ms = static_cast<int>(std::max<std::int64_t>(1, most));
+  const std::chrono::milliseconds most = ShareOf(TimeLeft(), waits ? 2 : 1);
+  if (options_.deadline) options.total_timeout = std::max(std::chrono::milliseconds(1), most);
   constexpr double kMostMs = std::numeric_limits<int>::max();
   if (waits && budgets_ms / 2 < kMostMs) {
-    const int half_ms = std::max(1, static_cast<int>(budgets_ms / 2));
-    options.total_timeout_ms = options.total_timeout_ms > 0 ? std::min(options.total_timeout_ms, half_ms) : half_ms;
+    const std::chrono::milliseconds half(std::max(1, static_cast<int>(budgets_ms / 2)));
+    options.total_timeout = options.total_timeout.count() > 0 ? std::min(options.total_timeout, half) : half;
   }
   ahead_.Start(*target, options);
   if (waits) ahead_.Wait(first->policy.search.on_progress);
@@ -192,7 +187,7 @@ void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::functi
 
 Status WarmupRun::LoadFallbacks(Entry& entry) {
   Status first;
-  const TuneLimits limits{end_, {}, [&] { return IsOverFor(*entry.impl); }};
+  const TuneLimits limits{end_, {}, StopToken([&] { return IsOverFor(*entry.impl); })};
   for (const InputShape& shape : entry.shapes) {
     Status loaded = entry.impl->Guarded([&]() -> Status {
       TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, CallWithoutMemory(entry, shape));
@@ -206,7 +201,8 @@ Status WarmupRun::LoadFallbacks(Entry& entry) {
 void WarmupRun::Tune(Entry& entry, bool may_wait) {
   TunedKernel::Impl& impl = *entry.impl;
   const auto left = std::count_if(entries_.begin(), entries_.end(), [](const Entry& each) { return !each.is_done; });
-  TuneLimits limits{end_, ShareOf(TimeLeft(), static_cast<std::size_t>(left)), [&] { return IsOverFor(impl); }};
+  TuneLimits limits{end_, ShareOf(TimeLeft(), static_cast<std::size_t>(left)),
+                    StopToken([&] { return IsOverFor(impl); })};
   TuneOutcome outcome;
   outcome.status = impl.Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
@@ -241,7 +237,7 @@ void WarmupRun::TuneTheRest(bool may_wait) {
 void WarmupRun::VerifyShapes(Entry& entry) {
   TunedKernel::Impl& impl = *entry.impl;
   if (impl.policy.ranks.group != nullptr || !impl.misses.may_search()) return;
-  const TuneLimits limits{end_, {}, [&] { return IsOverFor(impl); }};
+  const TuneLimits limits{end_, {}, StopToken([&] { return IsOverFor(impl); })};
   for (const InputShape& shape : entry.shapes) {
     Status verified = impl.Guarded([&]() -> Status {
       TUNEONCE_ASSIGN_OR_RETURN(TuningCall at_shape, CallWithoutMemory(entry, shape));
@@ -277,7 +273,7 @@ void WarmupRun::Finish(Entry& entry) {
   const auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
   double left = seconds(Clock::now() - start_) / static_cast<double>(num_done_) *
                 static_cast<double>(entries_.size() - num_done_);
-  if (options_.deadline_ms) left = std::clamp(seconds(TimeLeft()), 0.0, left);
+  if (options_.deadline) left = std::clamp(seconds(TimeLeft()), 0.0, left);
   TellProgress(options_.on_progress, WarmupProgress{warmed, num_done_, entries_.size(), left});
 }
 
@@ -381,11 +377,11 @@ RankedKeys::Key WarmupRun::RankedKeyOf(Entry& entry) {
                                                   StreamView(impl.api, stream_), WarmupInputs::Use::kSearch));
     return tune(call);
   };
-  key.interrupted = [this] { return (options_.cancelled != nullptr && options_.cancelled->load()) || !fatal_.ok(); };
+  key.stop = StopToken([this] { return options_.stop.stop_requested() || !fatal_.ok(); });
   key.limits = [this, &impl] {
     const auto left = std::count_if(entries_.begin(), entries_.end(), [](const Entry& each) { return !each.is_done; });
-    TuneLimits limits{end_, std::nullopt, [this, &impl] { return IsOverFor(impl); }};
-    if (options_.deadline_ms) limits.share = ShareOf(TimeLeft(), static_cast<std::size_t>(std::max<long>(1, left)));
+    TuneLimits limits{end_, std::nullopt, StopToken([this, &impl] { return IsOverFor(impl); })};
+    if (options_.deadline) limits.share = ShareOf(TimeLeft(), static_cast<std::size_t>(std::max<long>(1, left)));
     return limits;
   };
   return key;

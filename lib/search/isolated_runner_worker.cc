@@ -29,8 +29,9 @@ void IsolatedRunner::Finish() {
 Result<TrialReply> IsolatedRunner::Ask(TrialMessage kind, const std::string& body, double expected_us,
                                        const std::string& about) {
   milliseconds most(0);
-  double deadline_ms = options_.candidate_deadline_ms;
-  if (options_.wall_budget_ms > 0) deadline_ms = std::min(deadline_ms, std::max(kLeastMs, options_.wall_budget_ms));
+  double deadline_ms = options_.budgets.candidate.count();
+  const double wall_ms = options_.budgets.wall.count();
+  if (wall_ms > 0) deadline_ms = std::min(deadline_ms, std::max(kLeastMs, wall_ms));
   if (deadline_ms > 0) {
     const double whole_ms = deadline_ms + kMostSlowdown * expected_us / 1000;
     most = milliseconds(std::llround(std::clamp(whole_ms, 1.0, kLongestDeadlineMs)));

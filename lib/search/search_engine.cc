@@ -43,15 +43,15 @@ double SearchEngine::SecondsSince(Clock::time_point start) {
 void SearchEngine::Begin(std::vector<PlannedConfig> planned) {
   groups_.Plan(std::move(planned), checks_ != nullptr ? checks_->dims() : std::vector<Dims>());
   stage_began_ = Clock::now();
-  if (options_.wall_budget_ms <= 0) return;
+  if (options_.budgets.wall.count() <= 0) return;
   constexpr double kMostMs = 1e12;  // 30 years: what a clock's time can be put after.
   const auto milliseconds = [](double count) {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(count));
   };
-  const double budget_ms = std::min(options_.wall_budget_ms, kMostMs);
+  const double budget_ms = std::min(options_.budgets.wall.count(), kMostMs);
   ends_ = stage_began_ + milliseconds(budget_ms);
   progress_.EndAt(ends_);
-  compiling_ends_ = ends_ - milliseconds(std::clamp(options_.race_budget_ms, 0.0, budget_ms / 2));
+  compiling_ends_ = ends_ - milliseconds(std::clamp(options_.budgets.race.count(), 0.0, budget_ms / 2));
 }
 
 Status SearchEngine::Search() {
@@ -90,8 +90,7 @@ Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
 }
 
 Status SearchEngine::CheckCancelled() const {
-  bool is_cancelled = options_.cancelled != nullptr && options_.cancelled->load();
-  if (!is_cancelled && !IsInterrupted(options_.interrupted)) return Status();
+  if (!options_.stop.stop_requested()) return Status();
   return CancelledError(absl::StrCat("kernel '", record_.key.kernel, "': the search was cancelled"));
 }
 
@@ -149,8 +148,7 @@ Status SearchEngine::Prepare(CandidateGroup& group) {
 
 CompileOptions SearchEngine::OptionsToCompile() const {
   CompileOptions compile = options_.compile;
-  if (options_.cancelled != nullptr) compile.cancelled = options_.cancelled;
-  if (options_.interrupted) compile.interrupted = options_.interrupted;
+  if (options_.stop.stop_possible()) compile.stop = options_.stop;
   if (compile.cache == nullptr) compile.cache = runtime_.memory_store();
   return compile;
 }
@@ -314,11 +312,11 @@ Status SearchEngine::AllFailed() const {
                                                reasons.empty() ? "" : "; ", reasons));
   }
   if (groups_.num_not_measured() > 0) {
-    return DeadlineExceededError(absl::StrCat(
-        kernel, "the search was cut short before any candidate was measured: ", groups_.num_not_measured(),
-        " candidates were not compiled before the time for compiling ended (SearchOptions::wall_budget_ms, "
-        "CompileOptions::total_timeout_ms), or the compiles were cancelled",
-        reasons.empty() ? "" : "; ", reasons));
+    return DeadlineExceededError(
+        absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", groups_.num_not_measured(),
+                     " candidates were not compiled before the time for compiling ended (Budgets::wall, "
+                     "CompileOptions::total_timeout), or the compiles were cancelled",
+                     reasons.empty() ? "" : "; ", reasons));
   }
   // Transient reasons are distinguished from permanent ones.
   bool lacks_memory = false;

@@ -54,7 +54,7 @@ class SearchEngine {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// From now on SearchOptions::wall_budget_ms counts.
+  /// From now on Budgets::wall counts.
   void Begin(std::vector<PlannedConfig> planned);
   /// Does everything but loading the selected config's code.
   Status Search();

@@ -139,7 +139,7 @@ Race SearchEngine::MakeRace() const {
   RaceOptions options;
   if (groups_.HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
   options.max_rounds = options_.max_rounds;
-  options.budget_ms = options_.gpu_budget_ms - record_.cost.gpu_seconds * 1000;
+  options.budget_ms = options_.budgets.gpu.count() - record_.cost.gpu_seconds * 1000;
   options.seed = options_.seed;
   Race race(racing_.size(), options);
   // Each ran already, timed, when it was prepared.
@@ -150,7 +150,7 @@ Race SearchEngine::MakeRace() const {
 }
 
 bool SearchEngine::RaceIsOverdue() const {
-  return SecondsSince(race_began_) * 1000 >= options_.race_budget_ms || Clock::now() >= ends_;
+  return SecondsSince(race_began_) * 1000 >= options_.budgets.race.count() || Clock::now() >= ends_;
 }
 
 std::optional<DeviceReading> SearchEngine::ReadDevice() {

@@ -149,8 +149,8 @@ void SearchProgressReports::ReportRound(const Race& race, std::size_t entrants, 
   // The limit that it reaches first, unless it is conclusive before.
   const std::optional<double> limits[] = {
       SecondsLeft(race_began_, race.num_rounds(), options_.max_rounds),
-      SecondsLeft(race_began_, race.spent_ms(), options_.gpu_budget_ms - gpu_seconds * 1000),
-      std::max(0.0, options_.race_budget_ms / 1000 - SecondsSince(race_began_)),
+      SecondsLeft(race_began_, race.spent_ms(), options_.budgets.gpu.count() - gpu_seconds * 1000),
+      std::max(0.0, options_.budgets.race.count() / 1000 - SecondsSince(race_began_)),
   };
   for (const std::optional<double>& limit : limits) {
     if (limit) progress.seconds_left = std::min(progress.seconds_left.value_or(*limit), *limit);

@@ -51,9 +51,7 @@ std::string NameOf(const Device& device) {
   return absl::StrCat(device.api().is_cpu_device() ? "cpu:" : "cuda:", device.index());
 }
 
-bool IsCancelled(const SearchOptions& options) {
-  return (options.cancelled != nullptr && options.cancelled->load()) || IsInterrupted(options.interrupted);
-}
+bool IsCancelled(const SearchOptions& options) { return options.stop.stop_requested(); }
 
 /// Returns why a worker has no context, with the number of processes that use the device if known.
 Status Refused(const Status& why, const Device& device) {
@@ -190,7 +188,7 @@ Status TrialWorker::Lose(const Status& error, milliseconds most) {
 }
 
 Result<Frame> TrialWorker::Receive(Deadline end, const SearchOptions& options) {
-  const bool asks = options.cancelled != nullptr || options.interrupted;
+  const bool asks = options.stop.stop_possible();
   for (;;) {
     const Deadline next = asks ? std::min(end, DeadlineIn(kSlice)) : end;
     Result<Frame> answer = process_->channel().Receive(next);

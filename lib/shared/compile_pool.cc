@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/deadline.h"
 #include "base/mutex.h"
 #include "base/span.h"
 #include "compile/header_search.h"
@@ -21,6 +22,7 @@
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/plugin/wait_limits.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -43,7 +45,7 @@ struct CompilePool::Impl {
   const Order order;
   Trace* const trace;  // May be null.
   const Clock::time_point start = Clock::now();
-  std::atomic<bool> stopped{false};  // By the destructor, or because `options.cancelled` was seen.
+  std::atomic<bool> stopped{false};  // By the destructor, or because `options.stop` asked for it.
   mutable Mutex mutex;
   ConditionVariable changed;
   std::vector<std::vector<std::size_t>> groups;          // Jobs that ask for the same; the cheapest first.
@@ -52,7 +54,7 @@ struct CompilePool::Impl {
   std::queue<CompiledJob> finished TUNEONCE_GUARDED_BY(mutex);
   std::size_t num_handed_out TUNEONCE_GUARDED_BY(mutex) = 0;
   mutable std::map<Fingerprint, Status> lacking TUNEONCE_GUARDED_BY(mutex);  // See LackedBy.
-  const std::atomic<bool>* cancelled = &stopped;                             // What compiles look at.
+  StopToken stop = &stopped;                                                 // What compiles look at.
   std::vector<std::shared_ptr<void>> announcements;                          // Toolchain::Announce
   std::vector<std::thread> workers;  // None if no thread could be made: then Next compiles.
 
@@ -128,11 +130,11 @@ struct CompilePool::Impl {
     });
   }
 
-  /// Returns the milliseconds until `deadline` or the end of CompileOptions::total_timeout_ms, whichever is earlier.
+  /// Returns the milliseconds until `deadline` or the end of CompileOptions::total_timeout, whichever is earlier.
   /// The result is 0 or less once that time has passed, and the largest int if neither limit is set.
   std::int64_t TimeLeft(Clock::time_point deadline) const {
-    if (options.total_timeout_ms != 0) {
-      deadline = std::min(deadline, start + std::chrono::milliseconds(options.total_timeout_ms));
+    if (options.total_timeout.count() != 0) {
+      deadline = std::min(deadline, DeadlineAfter(options.total_timeout, start));
     }
     if (deadline == Clock::time_point::max()) return std::numeric_limits<int>::max();
     return std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -154,28 +156,26 @@ struct CompilePool::Impl {
     return !uses_hints.ok() || *uses_hints;
   }
 
-  bool IsCancelled() const { return stopped || (cancelled != nullptr && cancelled->load()); }
-
   /// What is left of the time for all, and for one.
   Result<WaitLimits> Limits(Clock::time_point deadline) const {
-    if (IsCancelled()) return CancelledError("the search was cancelled");
+    if (stop.stop_requested()) return CancelledError("the search was cancelled");
     WaitLimits limits;
-    limits.cancelled = cancelled;
+    limits.stop = stop;
     std::int64_t left = TimeLeft(deadline);
     if (left <= 0) {
-      const bool is_own = options.total_timeout_ms == 0 || TimeLeft(Clock::time_point::max()) > 0;
+      const bool is_own = options.total_timeout.count() == 0 || TimeLeft(Clock::time_point::max()) > 0;
       return DeadlineExceededError(is_own ? "the config was not compiled within the search's time"
                                           : absl::StrCat("the config was not compiled within the search's ",
-                                                         options.total_timeout_ms, " ms for compiling"));
+                                                         options.total_timeout.count(), " ms for compiling"));
     }
-    limits.timeout_ms = static_cast<int>(std::min<std::int64_t>(options.timeout_ms, left));
+    limits.timeout = std::min(options.timeout, std::chrono::milliseconds(left));
     return limits;
   }
 
   /// Null if the time for all ended, or the compiles were cancelled, before there was one: Limits says which.
   CompileSlots::Slot WaitForSlot(Clock::time_point deadline) const {
     Span span(trace, "wait", "wait for a compile slot");
-    return slots.Acquire(most_at_a_time, [this, deadline] { return IsCancelled() || TimeLeft(deadline) <= 0; });
+    return slots.Acquire(most_at_a_time, [this, deadline] { return stop.stop_requested() || TimeLeft(deadline) <= 0; });
   }
 
   bool WasCutShort(const Status& status, Clock::time_point deadline) const {
@@ -313,7 +313,7 @@ struct CompilePool::Impl {
         break;
       }
     }
-    if (workers.empty()) cancelled = options.cancelled;  // Nobody sets `stopped` while Next compiles.
+    if (workers.empty()) stop = options.stop;  // Nobody sets `stopped` while Next compiles.
   }
 };
 
@@ -337,17 +337,15 @@ std::optional<CompiledJob> CompilePool::Next() {
   if (impl_->num_handed_out == impl_->jobs.size()) return std::nullopt;
   if (impl_->workers.empty() && impl_->finished.empty()) {
     lock.Unlock();
-    if (impl_->options.cancelled != nullptr && impl_->options.cancelled->load()) impl_->stopped = true;
     impl_->CompileOne(/*is_first=*/true);
     lock.Lock();
   }
   while (impl_->finished.empty()) {
     // The user's flag cannot notify: it is looked at from here, where nothing else is to be done.
     impl_->changed.WaitFor(lock, std::chrono::milliseconds(10));
-    if (impl_->options.cancelled != nullptr && impl_->options.cancelled->load()) impl_->stopped = true;
-    if (impl_->options.interrupted && !impl_->stopped) {
+    if (impl_->options.stop.stop_possible() && !impl_->stopped) {
       lock.Unlock();  // The workers need not wait for a host's answer.
-      if (IsInterrupted(impl_->options.interrupted)) impl_->stopped = true;
+      if (impl_->options.stop.stop_requested()) impl_->stopped = true;
       lock.Lock();
     }
   }

@@ -40,7 +40,7 @@ struct CompileJob {
   /// measuring can begin, the others with the most costly, so that none of these is waited for alone at the end. One
   /// worker starts jobs of equal cost in their order.
   double cost = 0;
-  /// It is given up at this time, compiled or not; CompileOptions::total_timeout_ms may end it before. Default: never.
+  /// It is given up at this time, compiled or not; CompileOptions::total_timeout may end it before. Default: never.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 

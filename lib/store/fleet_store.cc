@@ -80,10 +80,9 @@ class FleetStore final : public RecordStore {
     Result<TuningLease> near = machine_->Lease(key, limits);
     if (IsAnswer(near.status())) return near;
     if (!use_.writes) return near;
-    const auto spent =
-        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin).count();
+    const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
     WaitLimits left = limits;
-    left.timeout_ms = static_cast<int>(std::max<std::int64_t>(0, limits.timeout_ms - spent));
+    left.timeout = std::max(std::chrono::milliseconds(0), limits.timeout - spent);
     Result<TuningLease> far = fleet_->Lease(key, left);
     if (IsAnswer(far.status())) return far;
     Say(near.status());

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/deadline.h"
 #include "store/store_place.h"
 
 namespace tuneonce {
@@ -69,7 +70,7 @@ SqliteConnection::SqliteConnection(SqliteStoreOptions options) : options_(std::m
 
 Status SqliteConnection::Open() {
   MutexLock lock(mutex_);
-  deadline_ = Clock::now() + std::chrono::milliseconds(options_.busy_timeout_ms);
+  deadline_ = DeadlineAfter(options_.busy_timeout);
   Status connected = Connect();
   return retry_after_.count() > 0 ? Status() : connected;
 }
@@ -99,7 +100,7 @@ Status SqliteConnection::Run(const char* what, bool writes, const std::function<
   MutexLock lock(mutex_);
   Clock::time_point now = Clock::now();
   if (retry_after_.count() > 0 && now < retry_at_) return Outage();
-  deadline_ = now + std::chrono::milliseconds(options_.busy_timeout_ms);
+  deadline_ = DeadlineAfter(options_.busy_timeout, now);
   Status status;
   bool must_repeat = true;
   for (int attempt = 0; attempt < kMostAttempts && must_repeat; ++attempt) {
@@ -315,9 +316,9 @@ Status SqliteConnection::StatusOf(int result, const std::string& what) {
 Status SqliteConnection::Outage() {
   Clock::time_point now = Clock::now();
   if (retry_after_.count() == 0 || now >= retry_at_) {
-    auto first = std::chrono::milliseconds(std::max(options_.first_retry_ms, 1));
+    const auto first = std::max(options_.first_retry, std::chrono::milliseconds(1));
     retry_after_ = std::min(kLongestRetry, std::max(first, 2 * retry_after_));
-    retry_at_ = now + (options_.first_retry_ms == 0 ? std::chrono::milliseconds(0) : retry_after_);
+    retry_at_ = now + (options_.first_retry.count() == 0 ? std::chrono::milliseconds(0) : retry_after_);
   }
   // The text is the same each time, so that its warning is logged once.
   return UnavailableError(

@@ -137,9 +137,9 @@ Result<TuningLease> SqliteStore::LeaseArtifact(const Fingerprint& key, const Wai
     return DeadlineExceededError("another thread is working on the same key and did not finish in time");
   }
   if (!among_threads.ok() || impl_->options().read_only || impl_->connection.in_memory()) return among_threads;
-  auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
+  auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
   WaitLimits left = limits;
-  left.timeout_ms = static_cast<int>(std::max<std::int64_t>(0, limits.timeout_ms - spent));
+  left.timeout = std::max(std::chrono::milliseconds(0), limits.timeout - spent);
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<void> among_processes,
                             LockKey(ResolveParents(impl_->options().path), key, left));
   // Both end together.

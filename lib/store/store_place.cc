@@ -11,9 +11,11 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/deadline.h"
 #include "base/file.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/plugin/wait_limits.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -109,7 +111,7 @@ Attempt TryLock(int file, const std::string& name, std::int64_t offset) {
 }
 
 Result<std::shared_ptr<void>> LockByte(const std::string& path, std::int64_t offset, Clock::time_point deadline,
-                                       Clock::time_point foreign_deadline, const std::atomic<bool>* cancelled) {
+                                       Clock::time_point foreign_deadline, const StopToken& stop) {
   std::string name = path + ".lock";
   std::shared_ptr<void> held;
   for (int file = -1;;) {
@@ -127,8 +129,7 @@ Result<std::shared_ptr<void>> LockByte(const std::string& path, std::int64_t off
     if (attempt == Attempt::kFailed) {
       return UnavailableError(absl::StrCat(name, " cannot be locked: ", std::strerror(errno)));
     }
-    if (cancelled != nullptr && cancelled->load())
-      return CancelledError("cancelled while another process was working on the same key");
+    if (stop.stop_requested()) return CancelledError("cancelled while another process was working on the same key");
     if (attempt == Attempt::kForeign && Clock::now() >= std::min(deadline, foreign_deadline)) {
       return UnavailableError(name + " is locked by another program");
     }
@@ -199,8 +200,7 @@ Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint
   std::int64_t offset = 1 + static_cast<std::int64_t>(key.low >> 2);
   Clock::time_point now = Clock::now();
   Result<std::shared_ptr<void>> lock =
-      LockByte(path, offset, now + std::chrono::milliseconds(limits.timeout_ms),
-               now + std::chrono::milliseconds(SqliteStoreOptions().busy_timeout_ms), limits.cancelled);
+      LockByte(path, offset, DeadlineAfter(limits.timeout, now), now + SqliteStoreOptions().busy_timeout, limits.stop);
   if (lock.status().code() != StatusCode::kDeadlineExceeded) return lock;
   return DeadlineExceededError("another process is working on the same key and did not finish in time");
 }

@@ -7,6 +7,7 @@
 
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -61,8 +62,8 @@ bool IsNetworkFileSystem(unsigned long type);
 Result<std::shared_ptr<void>> LockPlace(const std::string& path, std::chrono::steady_clock::time_point deadline);
 
 /// Locks one byte that `key` selects. Errors: DeadlineExceeded if another process works on the key until
-/// `limits.timeout_ms`; Cancelled; Unavailable if FILE.lock cannot be used, or if another program locks all of it for
-/// longer than a launch may wait.
+/// `limits.timeout.count()`; Cancelled; Unavailable if FILE.lock cannot be used, or if another program locks all of it
+/// for longer than a launch may wait.
 Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint& key, const WaitLimits& limits);
 
 }  // namespace v0

@@ -28,7 +28,7 @@ Result<ProcessResult> Shell(const std::string& script, int timeout_ms = 20000) {
   ProcessOptions options;
   options.arguments = {"/bin/sh", "-c", script};
   options.environment = {"PATH=/usr/bin:/bin", "COLOR=blue"};
-  options.timeout_ms = timeout_ms;
+  options.timeout = std::chrono::milliseconds(timeout_ms);
   return RunProcess(options);
 }
 
@@ -99,7 +99,7 @@ TEST(ProcessTest, ACancellationKillsTheWholeGroup) {
     ProcessOptions options;
     options.arguments = {"/bin/sh", "-c", "sleep 1000 & echo $! > " + pid_file + "; wait"};
     options.environment = {"PATH=/usr/bin:/bin"};
-    options.cancelled = &cancelled;
+    options.stop = &cancelled;
     status = RunProcess(options).status();
   });
   int child = PidFrom(pid_file);

@@ -294,7 +294,7 @@ TEST_F(KernelComparisonTest, RoundsAndBudgetsEndItAndItSaysHowSureItIs) {
   EXPECT_EQ(compared->num_pairs, 3);
   EXPECT_FALSE(compared->is_conclusive) << "three pairs are no certainty";
   std::atomic<bool> cancelled{true};
-  options_.cancelled = &cancelled;
+  options_.stop = &cancelled;
   EXPECT_EQ(Compare(Scale({100}), Scale({97})).status().code(), StatusCode::kCancelled);
 }
 

@@ -46,8 +46,8 @@ class ScriptedToolchain final : public Toolchain {
     changed.notify_all();
     auto start = std::chrono::steady_clock::now();
     while (source.content == "wait" || (source.content == "gate" && !open)) {
-      if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("cancelled");
-      if (std::chrono::steady_clock::now() - start > std::chrono::milliseconds(limits.timeout_ms)) {
+      if (limits.stop.stop_requested()) return CancelledError("cancelled");
+      if (std::chrono::steady_clock::now() - start > limits.timeout) {
         return DeadlineExceededError("too slow");
       }
       changed.wait_for(lock, std::chrono::milliseconds(1));
@@ -142,12 +142,12 @@ TEST_F(CompilePoolTest, ThePreferredSourceIsUsedElseTheNextThatCompiles) {
 }
 
 TEST_F(CompilePoolTest, ACandidateAndASearchHaveDeadlines) {
-  options_.timeout_ms = 200;  // On a busy machine "a" takes its time, too.
+  options_.timeout = std::chrono::milliseconds(200);  // On a busy machine "a" takes its time, too.
   std::vector<CompiledJob> results = All({Job({"wait"}), Job({"a"})});
   EXPECT_EQ(results[0].artifact.status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_OK(results[1].artifact);
-  options_.timeout_ms = 60000;
-  options_.total_timeout_ms = 30;
+  options_.timeout = std::chrono::milliseconds(60000);
+  options_.total_timeout = std::chrono::milliseconds(30);
   results = All({Job({"wait"}), Job({"b"})});
   EXPECT_ERROR(results[0].artifact, StatusCode::kDeadlineExceeded, "too slow");
   EXPECT_ERROR(results[1].artifact, StatusCode::kDeadlineExceeded, "within the search's 30 ms");
@@ -155,7 +155,7 @@ TEST_F(CompilePoolTest, ACandidateAndASearchHaveDeadlines) {
 
 TEST_F(CompilePoolTest, CancellingEndsEveryCompile) {
   std::atomic<bool> cancelled{false};
-  options_.cancelled = &cancelled;
+  options_.stop = &cancelled;
   CompilePool pool(slots_, toolchains_, Target(), {Job({"wait"}), Job({"a", "b"})}, options_);
   cancelled = true;
   EXPECT_EQ(pool.Next()->artifact.status().code(), StatusCode::kCancelled);
@@ -270,11 +270,11 @@ TEST_F(CompilePoolTest, WithFewThreadsOrNoneAllIsCompiled) {
 TEST_F(CompilePoolTest, WithoutThreadsDeadlinesAndCancellationHold) {
   int result = InChild([&] {
     testing::LimitThreads(1);
-    options_.timeout_ms = 20;
+    options_.timeout = std::chrono::milliseconds(20);
     EXPECT_EQ(All({Job({"wait"})})[0].artifact.status().code(), StatusCode::kDeadlineExceeded);
     std::atomic<bool> cancelled{true};
-    options_.timeout_ms = 60000;
-    options_.cancelled = &cancelled;
+    options_.timeout = std::chrono::milliseconds(60000);
+    options_.stop = &cancelled;
     EXPECT_EQ(All({Job({"wait"})})[0].artifact.status().code(), StatusCode::kCancelled);
   });
   if (result == testing::kCannotBeTested) GTEST_SKIP() << "the number of threads cannot be limited here";

@@ -50,7 +50,7 @@ class GateToolchain final : public Toolchain {
     compiled_.push_back(source.content);
     most_ = std::max(most_, ++running_);
     changed_.notify_all();
-    while (!is_open_ && !(limits.cancelled != nullptr && limits.cancelled->load())) {
+    while (!is_open_ && !(limits.stop.stop_requested())) {
       changed_.wait_for(lock, std::chrono::milliseconds(1));
     }
     --running_;
@@ -175,21 +175,21 @@ TEST_F(SharedSlotsTest, WhatIsCachedWaitsForNobody) {
 TEST_F(SharedSlotsTest, WhoWaitsForASlotCanBeCancelledAndHasADeadline) {
   CompileSlots::Slot busy[] = {slots_.Acquire(2, Never), slots_.Acquire(2, Never)};
   std::atomic<bool> cancelled{false};
-  options_.cancelled = &cancelled;
+  options_.stop = &cancelled;
   {
     CompilePool pool(slots_, toolchains_, Target(), Jobs({"a"}), options_);
     cancelled = true;
     EXPECT_EQ(pool.Next()->artifact.status().code(), StatusCode::kCancelled);
   }
   cancelled = false;
-  options_.total_timeout_ms = 30;
+  options_.total_timeout = std::chrono::milliseconds(30);
   {
     CompilePool pool(slots_, toolchains_, Target(), Jobs({"a"}), options_);
     std::optional<CompiledJob> job = pool.Next();
     EXPECT_ERROR(job->artifact, StatusCode::kDeadlineExceeded, "within the search's 30 ms");
     EXPECT_TRUE(job->was_cut_short);
   }
-  options_.total_timeout_ms = 0;
+  options_.total_timeout = std::chrono::milliseconds(0);
   { CompilePool ends_at_once(slots_, toolchains_, Target(), Jobs({"a", "b", "c"}), options_); }
   EXPECT_TRUE(gate_->compiled().empty());
 }

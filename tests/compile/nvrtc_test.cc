@@ -85,12 +85,12 @@ TEST_F(NvrtcTest, ACompileIsCancelledAndEndsAtItsDeadline) {
   const NvrtcToolchain nvrtc(testing::Tools());
   const KernelSource source = KernelSource::CudaCpp("__global__ void k(float* x) { *x = 1; }", "k");
   WaitLimits limits;
-  limits.timeout_ms = 1;  // NVRTC takes 10 ms to parse its own header.
+  limits.timeout = std::chrono::milliseconds(1);  // NVRTC takes 10 ms to parse its own header.
   EXPECT_ERROR(nvrtc.Compile(source, Hints(), Sm(90), limits), StatusCode::kDeadlineExceeded,
                "NVRTC did not finish within 1 ms");
   const std::atomic<bool> cancelled{true};
   limits = WaitLimits();
-  limits.cancelled = &cancelled;
+  limits.stop = &cancelled;
   EXPECT_ERROR(nvrtc.Compile(source, Hints(), Sm(90), limits), StatusCode::kCancelled, "cancelled");
   EXPECT_OK(nvrtc.Compile(source, Hints(), Sm(90)));
 }

@@ -73,7 +73,7 @@ KernelSource Ones(int depth) {
 
 WaitLimits Within(int timeout_ms) {
   WaitLimits limits;
-  limits.timeout_ms = timeout_ms;
+  limits.timeout = std::chrono::milliseconds(timeout_ms);
   return limits;
 }
 
@@ -140,7 +140,7 @@ TEST_F(NvrtcWorkerTest, TheyEndSoonAfterACancellation) {
   auto expect_end = [&](const Toolchain& toolchain, const KernelSource& source) {
     std::atomic<bool> cancelled{false};
     WaitLimits limits;
-    limits.cancelled = &cancelled;
+    limits.stop = &cancelled;
     std::thread canceller([&] {
       std::this_thread::sleep_for(milliseconds(500));
       cancelled = true;

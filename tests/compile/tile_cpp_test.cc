@@ -401,11 +401,11 @@ TEST_F(TileCppTest, CudaCppKeepsItsOwnNvrtc) {
 
 TEST_F(TileCppTest, ARunIsCancelledAndEndsAtItsDeadlineBehindTheFrontEnd) {
   WaitLimits limits;
-  limits.timeout_ms = 1;
+  limits.timeout = std::chrono::milliseconds(1);
   EXPECT_ERROR(toolchain_.Compile(Scale(128), Hints(), Sm(90), limits), StatusCode::kDeadlineExceeded, "1 ms");
   const std::atomic<bool> cancelled{true};
   limits = WaitLimits();
-  limits.cancelled = &cancelled;
+  limits.stop = &cancelled;
   EXPECT_ERROR(toolchain_.Compile(Scale(128), Hints(), Sm(90), limits), StatusCode::kCancelled, "cancelled");
   EXPECT_OK(Compile(Scale(128)));
 }

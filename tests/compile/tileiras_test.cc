@@ -262,7 +262,7 @@ TEST_F(MisbehavingTileirasTest, Missing) {
 
 TEST_F(MisbehavingTileirasTest, Hanging) {
   WaitLimits limits;
-  limits.timeout_ms = 1000;
+  limits.timeout = std::chrono::milliseconds(1000);
   // Its child ignores what it can.
   EXPECT_ERROR(
       Compile("sh -c 'trap \"\" TERM INT HUP; echo $$ > '$outside'/pid; touch \"$TMPDIR\"/x; sleep 1000' & wait",
@@ -280,7 +280,7 @@ TEST_F(MisbehavingTileirasTest, KilledHalfWay) {
 TEST_F(MisbehavingTileirasTest, Cancelled) {
   std::atomic<bool> cancelled{false};
   WaitLimits limits;
-  limits.cancelled = &cancelled;
+  limits.stop = &cancelled;
   std::thread canceller([&] {
     while (!std::filesystem::exists(outside_->path() + "/begun")) usleep(1000);
     cancelled = true;

@@ -84,7 +84,7 @@ TEST_P(IsolationGpuTest, WhatACandidateDoesWrongIsFoundAndNamed) {
 
 TEST_P(IsolationGpuTest, TimesAreTheSame) {
   options_.isolation = GetParam();
-  options_.gpu_budget_ms = 100;
+  options_.budgets.gpu = Budgets::Milliseconds(100);
   Result<TuningRecord> result = Search(Kinds("y[at] = 2 * x[at];", {0, 1, 2}));
   ASSERT_OK(result);
   std::printf("%s, by %s:", result->is_isolated ? "isolated" : "in process", result->timer.c_str());

@@ -123,7 +123,7 @@ TEST_P(TileCppGpuTest, EveryConfigComputesWhatTheOtherVariantsAndTheFormulaDo) {
   policy.search.compile.cache = artifacts;
   policy.search.max_proposed = 0;  // All configs.
   policy.search.max_rounds = 1;
-  policy.search.gpu_budget_ms = 60000;  // Each config is measured.
+  policy.search.budgets.gpu = Budgets::Milliseconds(60000);  // Each config is measured.
   policy.store = std::make_shared<MemoryStore>();
   policy.observer = kept;
   testing::ExpectItComputesItsFormula(GetParam(), *device_, stream_->view(), policy);

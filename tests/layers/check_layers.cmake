@@ -5,7 +5,7 @@
 set(order base cuda definition record tile_ir launch bundle compile measure store worker shared ranks search runtime
   report inspect compare report_page)
 # Public headers by area; the umbrella, tuneonce.h, stands over all of lib/.
-set(public_base plugin/fingerprint result)
+set(public_base plugin/fingerprint plugin/wait_limits result)
 set(public_cuda device)
 set(public_definition arguments condition config geometry kernel_definition kernel_source parameters
   plugin/artifact search_space)

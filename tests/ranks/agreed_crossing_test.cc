@@ -88,7 +88,7 @@ TEST(AgreedCrossingTest, AtADeadlineThatIsOverNothingIsSearchedAndTheFallbacksRu
   ranks.Run([&](RankThread& rank) {
     EXPECT_OK(rank.Launch(kScaleN));  // So that the fallback's code is there.
     WarmupAllOptions options;
-    options.deadline_ms = 0;
+    options.deadline = std::chrono::milliseconds(0);
     Result<std::vector<WarmedKey>> warmed = WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}}, options);
     ASSERT_OK(warmed);
     EXPECT_OK(warmed->front().status);
@@ -147,7 +147,7 @@ TEST(AgreedCrossingTest, AnImportedDecisionIsComparedByOneRankAndRunsInAll) {
 TEST(AgreedCrossingTest, AnInterruptEndsAWaitAndTheOthersHearOfIt) {
   RankThreads ranks(2);
   std::atomic<bool> is_waiting{false};
-  ranks.policies[1].search.interrupted = [&] { return is_waiting.load(); };
+  ranks.policies[1].search.stop = StopToken([&] { return is_waiting.load(); });
   ranks.policies[0].search.on_progress = [&](const SearchProgress&) { is_waiting = true; };
   ranks.Run([&](RankThread& rank) {
     const Status warmed = rank.Warmup(kScaleN);

@@ -68,7 +68,7 @@ class FaultTest : public ::testing::Test {
     const bool is_read = fault.kind == RankFault::kTorn || fault.kind == RankFault::kDamaged;
     for (int rank = 0; rank < kFaultRanks; ++rank) {
       AutotunePolicy& policy = ranks_.policies[static_cast<std::size_t>(rank)];
-      policy.ranks.silence_ms = silence_ms;
+      policy.ranks.silence = std::chrono::milliseconds(silence_ms);
       std::shared_ptr<RankFault> of_others;
       if (is_read && rank != bad) {
         of_others = std::make_shared<RankFault>(fault);
@@ -181,10 +181,10 @@ class CancelledAtTheCheck final : public RankGroup {
 TEST_F(FaultTest, ARankThatIsCancelledAtTheLastMessageRunsWhatTheOthersRunAfterTheNextTunePending) {
   constexpr int kCancelled = 1;
   std::atomic<bool> cancelled{false};
-  for (AutotunePolicy& policy : ranks_.policies) policy.ranks.silence_ms = kLongMs;
+  for (AutotunePolicy& policy : ranks_.policies) policy.ranks.silence = std::chrono::milliseconds(kLongMs);
   AutotunePolicy& policy = ranks_.policies[kCancelled];
   policy.ranks.group = std::make_shared<CancelledAtTheCheck>(policy.ranks.group, cancelled);
-  policy.search.cancelled = &cancelled;
+  policy.search.stop = &cancelled;
   std::vector<Ended> came(kFaultRanks);
   ranks_.Run([&](RankThread& rank) {
     const Status warmed = rank.Warmup(kScaleN);
@@ -247,7 +247,7 @@ TEST_F(FaultTest, ASearchThatHangsIsGivenUpAndOneThatIsSlowIsWaitedFor) {
 }
 
 TEST_F(FaultTest, ASearchThatFailsIsTheSameErrorInAllRanks) {
-  for (AutotunePolicy& policy : ranks_.policies) policy.ranks.silence_ms = kLongMs;
+  for (AutotunePolicy& policy : ranks_.policies) policy.ranks.silence = std::chrono::milliseconds(kLongMs);
   for (KernelDefinition& definition : ranks_.definitions) definition = BrokenScale();
   ranks_.Run([&](RankThread& rank) {
     const Status warmed = rank.Warmup(kScaleN);

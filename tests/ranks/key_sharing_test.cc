@@ -215,7 +215,7 @@ TEST(KeySharingTest, ARankWithASlowCompilerIsWaitedFor) {
   for (int rank = 0; rank < 2; ++rank) {
     AutotunePolicy& policy = ranks.policies[static_cast<std::size_t>(rank)];
     policy.search.runtime = RuntimeWith(std::make_shared<OwnCompiler>("usual 1", rank == 1 ? 4 * kSilenceMs : 0));
-    policy.ranks.silence_ms = kSilenceMs;
+    policy.ranks.silence = std::chrono::milliseconds(kSilenceMs);
   }
   const std::vector<Warmed> all = WarmUp(ranks, 2);
   ExpectAllReadyAndEqual(all);
@@ -228,7 +228,7 @@ std::vector<Warmed> WarmUpWithALostRank(RankThreads& ranks, int bad, int keys, b
   const int size = static_cast<int>(ranks.policies.size());
   for (int rank = 0; rank < size; ++rank) {
     RankPolicy& policy = ranks.policies[static_cast<std::size_t>(rank)].ranks;
-    policy.silence_ms = 600;
+    policy.silence = std::chrono::milliseconds(600);
     policy.may_differ = may_differ;
     const RankFault fault = rank == bad ? RankFault{RankFault::kHang, "/decision/"} : RankFault();
     policy.group = std::make_shared<FaultyRank>(policy.group, fault, clock);
@@ -331,7 +331,7 @@ TEST(KeySharingTest, AKeyOfARankThatDiesRightAfterItsClaimIsTakenOver) {
   std::atomic<bool> is_dead{false};
   for (AutotunePolicy& policy : ranks.policies) {
     policy.ranks.may_differ = true;
-    policy.ranks.silence_ms = 600;
+    policy.ranks.silence = std::chrono::milliseconds(600);
   }
   ranks.policies[1].ranks.group = std::make_shared<DiesAfterItsClaim>(ranks.policies[1].ranks.group, is_dead);
   // The other rank takes nothing before.

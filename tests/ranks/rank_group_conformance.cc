@@ -224,7 +224,7 @@ void TheyDistributeKeysAndExchangeCode(const NextAttempt& next) {
   policy.store = MakeMemoryStore();
   policy.search.max_rounds = 1;
   policy.ranks.group = group;
-  policy.ranks.silence_ms = kLongMs;
+  policy.ranks.silence = std::chrono::milliseconds(kLongMs);
   policy.ranks.exchange_code = true;
   testing::RankThread rank(group->rank(), testing::ScaleKernel().Definition(), policy);
   rank.Start();

@@ -227,7 +227,7 @@ TEST_F(RedisStoreTest, OneHostTunesAKeyAndItsTokensGrow) {
   std::shared_ptr<RedisStore> here = Open(options), there = Open(options);
   const TuningKey key = FleetRecord("").key;
   WaitLimits at_once;
-  at_once.timeout_ms = 0;
+  at_once.timeout = std::chrono::milliseconds(0);
   Result<TuningLease> held = here->Lease(key, at_once);
   ASSERT_TRUE(held.ok() && *held != nullptr) << held.status().message();
   EXPECT_EQ(there->Lease(key, at_once).status().code(), StatusCode::kDeadlineExceeded);
@@ -254,7 +254,7 @@ TEST_F(RedisStoreTest, WhoLostTheLeaseCannotPutOverTheOthersRecord) {
   std::shared_ptr<RedisStore> slow = Open(options), other = Open(options);
   const TuningKey key = FleetRecord("").key;
   WaitLimits at_once;
-  at_once.timeout_ms = 0;
+  at_once.timeout = std::chrono::milliseconds(0);
   TuningLease lost = *slow->Lease(key, at_once);
   server_->Ask({"DEL", "tuneonce:{fleet}:lease/" + FullKey(key).ToString()});  // As if its time were over.
   TuningLease held = *other->Lease(key, at_once);
@@ -353,7 +353,7 @@ TEST_F(RedisStoreTest, ItDoesNotCrossAFork) {
             }),
             0);
   WaitLimits at_once;
-  at_once.timeout_ms = 0;
+  at_once.timeout = std::chrono::milliseconds(0);
   EXPECT_EQ(store->Lease(FleetRecord("").key, at_once).status().code(), StatusCode::kDeadlineExceeded);
 }
 

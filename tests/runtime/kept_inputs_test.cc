@@ -38,7 +38,7 @@ class KeptInputsTest : public testing::CpuDeviceTest {
     policy_.observer = observer_;
     policy_.mode = Mode::kTuneDeferred;
     policy_.search.max_rounds = 3;
-    policy_.retry_after_ms = 0;
+    policy_.retry_after = std::chrono::milliseconds(0);
   }
   /// y = -1, and x too if it is an InOut. With FAST=1 it is fast where `is_ones`, an expression of x and n, holds; with
   /// FAST=0 elsewhere.

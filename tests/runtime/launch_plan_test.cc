@@ -1,8 +1,8 @@
 // Explain: what a launch would run, why, and from where. Each answer is compared with what a launch then does.
-#include <atomic>
 
 #include "cuda/graph.h"
 #include "store/memory_store.h"
+#include "testing/broken_timer.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/work_timer.h"
 #include "tuneonce/device.h"
@@ -192,7 +192,7 @@ TEST_F(LaunchPlanTest, WhyAFallbackRunsIsSaid) {
     Reason reason;
     const char* detail;
   };
-  std::atomic<bool> cancelled{true};
+  testing::BrokenTimer broken;
   const Case cases[] = {
       {"mode", Mode::kFallbackOnly, [](TunedKernel&) {}, Reason::kMode, ""},
       {"no record, and no search", Mode::kStoredOnly, [](TunedKernel&) {}, Reason::kNoRecord, ""},
@@ -203,11 +203,11 @@ TEST_F(LaunchPlanTest, WhyAFallbackRunsIsSaid) {
        [&](TunedKernel& kernel) {
          (void)kernel.Warmup(stream_->get(), {{{"N", 1000}}});
        },
-       Reason::kFailedTune, "cancelled"},
+       Reason::kFailedTune, "the clock stands still"},
   };
   for (const Case& c : cases) {
-    policy_.search.cancelled = std::string(c.what) == "failed" ? &cancelled : nullptr;
-    policy_.retry_after_ms = 1000000;
+    if (c.reason == Reason::kFailedTune) policy_.search.timer = &broken;
+    policy_.retry_after = std::chrono::milliseconds(1000000);
     TunedKernel kernel = Create(c.mode);
     c.prepare(kernel);
     LaunchPlan plan = Explain(kernel);
@@ -243,8 +243,8 @@ TEST_F(LaunchPlanTest, OnACapturingStreamItIsWhatACaptureRuns) {
   EXPECT_EQ(ready->action, Action::kSelected);
   // Another key whose fallback alone is loaded.
   policy_.mode = Mode::kStoredOnly;
-  std::atomic<bool> cancelled{true};
-  policy_.search.cancelled = &cancelled;
+  testing::BrokenTimer broken;
+  policy_.search.timer = &broken;
   kernel = Create(Mode::kTuneOnMiss);
   (void)kernel.Warmup(stream_->get(), {{{"N", 2000}}});
   Result<LaunchPlan> fallback = ask(2000);

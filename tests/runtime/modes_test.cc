@@ -1,5 +1,4 @@
 // The table of docs/modes.md, a test per cell: what a launch does in each mode and situation.
-#include <atomic>
 #include <functional>
 #include <thread>
 
@@ -7,6 +6,7 @@
 #include "cuda/graph.h"
 #include "store/forwarding_store.h"
 #include "store/memory_store.h"
+#include "testing/broken_timer.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
@@ -52,7 +52,7 @@ class ModesTest : public testing::CpuDeviceTest {
     policy_.store = *SqliteStore::Open(options);  // With artifacts.
     policy_.search.max_rounds = 1;
     policy_.observer = observer_;
-    policy_.retry_after_ms = 0;
+    policy_.retry_after = std::chrono::milliseconds(0);
   }
   TunedKernel Create(Mode mode) { return Create(mode, scale_.Definition()); }
   TunedKernel Create(Mode mode, const KernelDefinition& definition) {
@@ -125,19 +125,22 @@ TEST_P(ModesTableTest, ALaunchDoesWhatTheTableSays) {
   FillStore();  // Of N=1000. Of another N it has no record, but the fallback's code.
   const std::int64_t n =
       wants_selection || situation == Situation::kStored || situation == Situation::kFrozenMiss ? 1000 : 2000;
-  std::atomic<bool> cancelled{false};
-  policy_.search.cancelled = &cancelled;
+  testing::BrokenTimer timer;
+  timer.is_broken = false;
+  timer.code = StatusCode::kUnavailable;
+  policy_.search.timer = &timer;
   TunedKernel kernel = Create(cell.mode);
   if (wants_selection) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
   if (situation == Situation::kWaiting) {
     ASSERT_OK(Launch(kernel, 2000));
   }
   if (situation == Situation::kCaptureLoaded) {
-    cancelled = true;  // The warm-up finds no selection, and loads the fallback all the same.
+    timer.is_broken = true;  // The warm-up finds no selection, and loads the fallback all the same.
     Status warmed = kernel.Warmup(stream_->get(), {{{"N", n}}});
-    EXPECT_EQ(warmed.code(), cell.mode == Mode::kTuneOnMiss || cell.mode == Mode::kTuneDeferred ? StatusCode::kCancelled
-                                                                                                : StatusCode::kOk);
-    cancelled = false;
+    EXPECT_EQ(warmed.code(), cell.mode == Mode::kTuneOnMiss || cell.mode == Mode::kTuneDeferred
+                                 ? StatusCode::kUnavailable
+                                 : StatusCode::kOk);
+    timer.is_broken = false;
   }
   if (situation == Situation::kFrozenHit || situation == Situation::kFrozenMiss) kernel.Freeze();
   const Counters before = kernel.counters();
@@ -314,7 +317,7 @@ TEST_F(ModesTest, AKeyThatWaitsIsAHitAsSoonAsAFallbackIsLoadedThoughAnEarlierLau
   TunedKernel maker = Create(Mode::kTuneOnMiss, definition);
   ASSERT_OK(Launch(maker, 1000));  // At 1024: TILE=64.
   policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
-  policy_.retry_after_ms = 3600000;
+  policy_.retry_after = std::chrono::milliseconds(3600000);
   TunedKernel kernel = Create(Mode::kStoredOnly, definition);
   EXPECT_ERROR(Launch(kernel, 1999), StatusCode::kUnavailable, "kStoredOnly compiles nothing");
   for (int i = 0; i < 3; ++i) ASSERT_OK(Launch(kernel, 2000));

@@ -375,7 +375,7 @@ TEST_F(PinTest, ARetuneThatIsCutShortLeavesACompleteSelectionInUse) {
   TunedKernel kernel = Create();
   Launch(kernel, 1000);
   const LaunchPlan before = Explain(kernel);
-  policy_.search.wall_budget_ms = 1e-3;  // Over when the baseline was measured.
+  policy_.search.budgets.wall = Budgets::Milliseconds(1e-3);  // Over when the baseline was measured.
   TunedKernel hurried = Create();
   Launch(hurried, 1000);
   EXPECT_EQ(hurried.counters().stored_hits, 1);
@@ -390,7 +390,7 @@ TEST_F(PinTest, ARetuneThatIsCutShortLeavesACompleteSelectionInUse) {
 
 TEST_F(PinTest, ARetuneThatFailsLeavesTheSelectionAsItIs) {
   std::atomic<bool> cancelled{false};
-  policy_.search.cancelled = &cancelled;
+  policy_.search.stop = &cancelled;
   TunedKernel kernel = Create();
   Launch(kernel, 1000);
   LaunchPlan before = Explain(kernel);

@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <thread>
 
-#include "measure/event_timer.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/forwarding_store.h"
 #include "store/memory_store.h"
+#include "testing/broken_timer.h"
 #include "testing/device_test.h"
 #include "testing/fault_injection.h"
 #include "testing/runtimes.h"
@@ -21,7 +21,6 @@
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/plugin/record_store.h"
-#include "tuneonce/plugin/timer.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -172,23 +171,8 @@ TEST_F(TuneFailureTest, AStoreThatThrowsIsBlamedAndTuningGoesOnWithoutIt) {
   }
 }
 
-/// A timer that cannot time, as long as it is broken.
-class BrokenTimer final : public Timer {
- public:
-  std::string_view name() const override { return "broken"; }
-  Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) override {
-    if (!is_broken) return events_.Open(stream, cache);
-    return Status(code, "the clock stands still");
-  }
-  bool is_broken = true;
-  StatusCode code = StatusCode::kInternal;
-
- private:
-  EventTimer events_;
-};
-
 TEST_F(TuneFailureTest, AKeyThatCannotBeTunedRunsTheBaselineAndSaysWhy) {
-  BrokenTimer timer;
+  testing::BrokenTimer timer;
   policy_.search.timer = &timer;
   TunedKernel kernel = Create();
   ASSERT_OK(Launch(kernel));
@@ -203,7 +187,7 @@ TEST_F(TuneFailureTest, AKeyThatCannotBeTunedRunsTheBaselineAndSaysWhy) {
 }
 
 TEST_F(TuneFailureTest, WhereTheBaselineCannotRunEitherBothReasonsAreSaid) {
-  BrokenTimer timer;
+  testing::BrokenTimer timer;
   policy_.search.timer = &timer;
   Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
   ASSERT_OK(faults);
@@ -267,7 +251,7 @@ class BusyStore final : public ForwardingStore {
  public:
   BusyStore() : ForwardingStore(MakeMemoryStore()) {}
   Result<TuningLease> Lease(const TuningKey&, const WaitLimits& limits) override {
-    longest_asked_ms = std::max(longest_asked_ms.load(), limits.timeout_ms);
+    longest_asked_ms = std::max<std::int64_t>(longest_asked_ms, limits.timeout.count());
     ++asked;
     if (asked == frees_at) return TuningLease(std::make_shared<int>());
     return DeadlineExceededError("another process is working on the same key and did not finish in time");
@@ -281,7 +265,7 @@ class BusyStore final : public ForwardingStore {
 TEST_F(TuneFailureTest, ALaunchThatNeedNotWaitRunsTheBaselineWhileAnotherProcessTunes) {
   auto store = std::make_shared<BusyStore>();
   policy_.store = store;
-  policy_.max_wait_ms = 0;
+  policy_.max_wait = std::chrono::milliseconds(0);
   TunedKernel kernel = Create();
   ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().tunes, 0) << "no second search beside the first";

@@ -108,7 +108,7 @@ TEST(TuneOnceTest, WhoWaitedForCancelledWorkTakesItOver) {
     return false;
   };
   int works = 0;
-  TuneOutcome outcome = once.Run({1}, &waited, lets_it_go_on, [&] { return ++works, TuneOutcome(); });
+  TuneOutcome outcome = once.Run({1}, &waited, StopToken(lets_it_go_on), [&] { return ++works, TuneOutcome(); });
   EXPECT_TRUE(outcome.status.ok());
   EXPECT_TRUE(waited);
   EXPECT_EQ(works, 1);
@@ -118,8 +118,7 @@ TEST(TuneOnceTest, WhoIsInterruptedStopsWaiting) {
   TuneOnce once;
   Worker worker(once, Status());
   bool waited = false;
-  TuneOutcome outcome = once.Run(
-      {1}, &waited, [] { return true; }, [] { return TuneOutcome(); });
+  TuneOutcome outcome = once.Run({1}, &waited, StopToken([] { return true; }), [] { return TuneOutcome(); });
   EXPECT_EQ(outcome.status.code(), StatusCode::kCancelled);
   EXPECT_EQ(outcome.status.message(), "interrupted while waiting for another thread that tunes the same key");
   EXPECT_TRUE(once.IsBusy({1}));

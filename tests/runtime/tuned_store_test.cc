@@ -30,10 +30,10 @@ namespace {
 using testing::View;
 
 std::shared_ptr<SqliteStore> OpenStore(const std::string& path,
-                                       int busy_timeout_ms = SqliteStoreOptions().busy_timeout_ms) {
+                                       int busy_timeout_ms = SqliteStoreOptions().busy_timeout.count()) {
   SqliteStoreOptions options;
   options.path = path;
-  options.busy_timeout_ms = busy_timeout_ms;
+  options.busy_timeout = std::chrono::milliseconds(busy_timeout_ms);
   Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
   EXPECT_OK(store);
   return store.ok() ? *store : nullptr;
@@ -146,7 +146,7 @@ struct CutShort {
         testing::RuntimeIn({{"TUNEONCE_CXX", "c++"}});  // One that does not remember: it takes time.
     policy->search.compile.cache = MakeMemoryStore();   // Nothing is compiled already.
     policy->search.compile.num_workers = 1;
-    policy->search.compile.cancelled = &cancelled;
+    policy->search.compile.stop = &cancelled;
     policy->search.on_progress = [this](const SearchProgress&) { cancelled = true; };
   }
   std::atomic<bool> cancelled{false};
@@ -305,8 +305,8 @@ TEST_F(TunedStoreTest, ABrokenStoreIsAWarningAndTuningGoesOn) {
 TEST_F(TunedStoreTest, AStoreThatIsLockedIsSaidOnceAndKernelsGoOnFromMemory) {
   SqliteStoreOptions options;
   options.path = path_;
-  options.first_retry_ms = 0;  // Tried again by each call.
-  options.busy_timeout_ms = 5;
+  options.first_retry = std::chrono::milliseconds(0);  // Tried again by each call.
+  options.busy_timeout = std::chrono::milliseconds(5);
   policy_.store = *SqliteStore::Open(options);
   sqlite3* other = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &other), SQLITE_OK);
@@ -467,7 +467,7 @@ constexpr int kLongerThanTheTestMs = 600000;
 /// What each process of the next test does: the store's path comes in the environment.
 TEST_F(TunedStoreTest, DISABLED_TunesAsAChild) {
   policy_.store = OpenStore(std::getenv("TUNEONCE_TEST_STORE"), kLongerThanTheTestMs);
-  policy_.max_wait_ms = kLongerThanTheTestMs;
+  policy_.max_wait = std::chrono::milliseconds(kLongerThanTheTestMs);
   TunedKernel kernel = Create();
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 5000}}}));
   std::printf("tunes=%d\n", static_cast<int>(kernel.counters().tunes));

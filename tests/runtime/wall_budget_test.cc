@@ -1,4 +1,4 @@
-// SearchOptions::wall_budget_ms where a TunedKernel searches: records, waiting threads, Freeze, the next search.
+// Budgets::wall where a TunedKernel searches: records, waiting threads, Freeze, the next search.
 #include <thread>
 #include <vector>
 
@@ -18,7 +18,7 @@ class WallBudgetTest : public testing::TunedScaleTest {
     options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{compiler_});
     policy_.search.runtime = testing::MakeRuntime(std::move(options));
     compiler_->hangs_at = "TILE=256";  // Two of four configs; the baseline is none of them.
-    policy_.search.wall_budget_ms = 200;
+    policy_.search.budgets.wall = Budgets::Milliseconds(200);
   }
   TuningRecord OnlyRecord() {
     const std::vector<TuningRecord> records = *policy_.store->List();
@@ -43,7 +43,7 @@ TEST_F(WallBudgetTest, TheRecordOfASearchThatItEndedIsNotCompleteAndTheNextSearc
   Launch(accepts, 1000);
   EXPECT_EQ(accepts.counters().stored_hits, 1);
   policy_.accept_incomplete = false;
-  policy_.search.wall_budget_ms = 0;
+  policy_.search.budgets.wall = Budgets::Milliseconds(0);
   compiler_->hangs_at = "";
   TunedKernel again = Create();
   Launch(again, 1000);
@@ -75,10 +75,10 @@ TEST_F(WallBudgetTest, WhatAWarmUpCutShortChoseIsAHitAfterFreeze) {
 }
 
 TEST_F(WallBudgetTest, ManyKeysHaveEachItsOwnBudgetUnlessTheirDeadlineLeavesLess) {
-  policy_.search.wall_budget_ms = 1e9;
+  policy_.search.budgets.wall = Budgets::Milliseconds(1e9);
   TunedKernel kernel = Create();
   WarmupAllOptions options;
-  options.deadline_ms = 3000;
+  options.deadline = std::chrono::milliseconds(3000);
   Result<std::vector<WarmedKey>> warmed = WarmupAll(stream_->get(), {{&kernel, {{{"N", 100}}, {{"N", 200}}}}}, options);
   ASSERT_OK(warmed);
   for (const WarmedKey& key : *warmed) {
@@ -88,7 +88,7 @@ TEST_F(WallBudgetTest, ManyKeysHaveEachItsOwnBudgetUnlessTheirDeadlineLeavesLess
 }
 
 TEST_F(WallBudgetTest, ManyKeysWithoutADeadlineKeepToTheirBudgetsWhereAllIsCompiledBefore) {
-  policy_.search.wall_budget_ms = 1000;
+  policy_.search.budgets.wall = Budgets::Milliseconds(1000);
   TunedKernel kernel = Create();
   Result<std::vector<WarmedKey>> warmed = WarmupAll(stream_->get(), {{&kernel, {{{"N", 100}}, {{"N", 200}}}}}, {});
   ASSERT_OK(warmed);

@@ -83,7 +83,7 @@ class WarmupAllTest : public testing::TunedScaleTest {
   }
   static WarmupAllOptions Deadline(int ms) {
     WarmupAllOptions options;
-    options.deadline_ms = ms;
+    options.deadline = std::chrono::milliseconds(ms);
     return options;
   }
   /// A definition of the same source under another name: its records are its own.
@@ -243,7 +243,7 @@ TEST_F(WarmupAllTest, CancellingLeavesWhatWasDoneAndReachesNothingMore) {
   std::atomic<bool> cancelled{false};
   std::vector<std::string> told;
   WarmupAllOptions options;
-  options.cancelled = &cancelled;
+  options.stop = &cancelled;
   options.on_progress = [&](const WarmupProgress& progress) {
     told.push_back(progress.key.key + " " + StateText(progress.key.state) + " " + std::to_string(progress.done) + "/" +
                    std::to_string(progress.total));
@@ -265,11 +265,11 @@ TEST_F(WarmupAllTest, AKeyThatAnotherProcessTunesComesLastAndIsWaitedForWhileThe
   auto store = std::make_shared<testing::BusyStore>();
   store->theirs = "N=1,";
   policy_.store = store;
-  policy_.max_wait_ms = 0;
+  policy_.max_wait = std::chrono::milliseconds(0);
   TunedKernel kernel = Create();
   EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}, {{"N", 2}}}}}), "not reached, tuned");
   EXPECT_NE(last_[0].status.message().find("another process is tuning this key"), std::string::npos);
-  policy_.max_wait_ms = 600000;
+  policy_.max_wait = std::chrono::milliseconds(600000);
   policy_.store = store;
   TunedKernel waits = Create(scale_.Definition("waits"));
   WarmupAllOptions options;

@@ -253,30 +253,30 @@ TEST_F(CallableSearchTest, BudgetsCancellationAndLimitsHoldAsForCode) {
   EXPECT_LE(few->cost.num_rounds, 3);
   options_ = SearchOptions();
   options_.quiet = true;
-  options_.race_budget_ms = 0;
+  options_.budgets.race = Budgets::Milliseconds(0);
   Result<TuningRecord> short_wall = Search(tactics.Definition());
   ASSERT_OK(short_wall);
   EXPECT_EQ(short_wall->cost.num_rounds, 1);
-  options_.race_budget_ms = 10000;
-  options_.gpu_budget_ms = 0;
+  options_.budgets.race = Budgets::Milliseconds(10000);
+  options_.budgets.gpu = Budgets::Milliseconds(0);
   Result<TuningRecord> short_gpu = Search(tactics.Definition());
   ASSERT_OK(short_gpu);
   EXPECT_LE(short_gpu->cost.num_rounds, 1);
-  options_.gpu_budget_ms = 500;
+  options_.budgets.gpu = Budgets::Milliseconds(500);
 
   std::atomic<bool> cancelled{false};
-  options_.cancelled = &cancelled;
+  options_.stop = &cancelled;
   Variant::LaunchFn right = tactics.Launcher();
   auto cancels = [&](CUstream stream, const Config& c, const CallArguments& a) {
     cancelled = true;
     return right(stream, c, a);
   };
   EXPECT_ERROR(Search(cancels), StatusCode::kCancelled, "the search was cancelled");
-  options_.cancelled = nullptr;
+  options_.stop = StopToken();
   int before = tactics.num_launches();
-  options_.interrupted = [&] { return tactics.num_launches() > before; };
+  options_.stop = StopToken([&] { return tactics.num_launches() > before; });
   EXPECT_ERROR(Search(tactics.Definition()), StatusCode::kCancelled, "the search was cancelled");
-  options_.interrupted = nullptr;
+  options_.stop = StopToken();
   options_.memory_budget_bytes = 1;
   EXPECT_ERROR(Search(tactics.Definition()), StatusCode::kResourceExhausted, "all 2 candidates failed");
 }

@@ -241,8 +241,8 @@ TEST_F(IsolationTest, ABaselineThatDiesLeavesNothingToCompareWith) {
 
 TEST_F(IsolationTest, ACancelledSearchEndsThoughItsCandidateHangs) {
   std::atomic<bool> cancelled{false};
-  options_.cancelled = &cancelled;
-  options_.candidate_deadline_ms = 60000;
+  options_.stop = &cancelled;
+  options_.budgets.candidate = Budgets::Milliseconds(60000);
   const auto start = Clock::now();
   std::thread user([&] {
     std::this_thread::sleep_for(std::chrono::seconds(2));

@@ -236,7 +236,7 @@ TEST_P(RunnerConformanceTest, ParametersThatDifferAreNamed) {
 
 TEST_P(RunnerConformanceTest, ACancelledSearchEnds) {
   std::atomic<bool> cancelled{true};
-  options_.cancelled = &cancelled;
+  options_.stop = &cancelled;
   EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kCancelled, "");
 }
 

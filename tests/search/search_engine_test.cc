@@ -38,14 +38,14 @@ class SearchEngineTest : public ::testing::Test {
     SearchOptions options;
     options.runtime = testing::RuntimeWith(toolchain);
     options.compile.cache = MakeMemoryStore();
-    options.cancelled = cancelled_;
-    options.compile.cancelled = &toolchain->cancelled;
-    options.compile.total_timeout_ms = total_timeout_ms_;
-    options.compile.timeout_ms = compile_timeout_ms_;
+    options.stop = cancelled_;
+    options.compile.stop = &toolchain->cancelled;
+    options.compile.total_timeout = std::chrono::milliseconds(total_timeout_ms_);
+    options.compile.timeout = std::chrono::milliseconds(compile_timeout_ms_);
     options.compile.num_workers = 1;  // Candidates come in the space's order, the baseline first.
     options.quiet = true;
-    options.gpu_budget_ms = gpu_budget_ms_;
-    options.wall_budget_ms = wall_budget_ms_;
+    options.budgets.gpu = Budgets::Milliseconds(gpu_budget_ms_);
+    options.budgets.wall = Budgets::Milliseconds(wall_budget_ms_);
     options.final_rounds = final_rounds_;
     options.measure_energy = measure_energy_;
     options.baseline_margin = margin;
@@ -274,7 +274,7 @@ TEST_F(SearchEngineTest, AWallBudgetEndsCompilingButTheBaselineIsCompiledAndMeas
   // One that takes longer than all the time there is.
   EXPECT_EQ(Best(Search({{"late", 10}, {"slow", 1}}, 0)), "i=0");
   compile_timeout_ms_ = 300;  // Longer than the budget, so that what ends it is known.
-  EXPECT_ERROR(Search({{"slow", 1}, {"a", 2}}, 0), StatusCode::kDeadlineExceeded, "SearchOptions::wall_budget_ms");
+  EXPECT_ERROR(Search({{"slow", 1}, {"a", 2}}, 0), StatusCode::kDeadlineExceeded, "Budgets::wall");
 }
 
 TEST_F(SearchEngineTest, WithoutABaselineWhatABudgetLeavesIsOneCandidate) {

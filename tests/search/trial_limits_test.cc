@@ -443,7 +443,7 @@ TEST_F(TrialLimitsTest, ASearchThatEndsEarlyLeavesNothingBehind) {
   y_.emplace(Floats(std::vector<float>(kN, 7)));
   std::size_t before = free_bytes();
   std::atomic<bool> cancelled{false};
-  options_.cancelled = &cancelled;
+  options_.stop = &cancelled;
   int steps = 0;
   options_.on_progress = [&](const SearchProgress& progress) {
     if (progress.stage == SearchProgress::Stage::kMeasure && ++steps == 2) cancelled = true;

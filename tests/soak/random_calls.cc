@@ -192,7 +192,7 @@ class World {
     policy.search.isolation = random.OneIn(4) ? Isolation::kPreferred : Isolation::kOff;
     policy.store = stores_[static_cast<std::size_t>(random.Below(static_cast<int>(stores_.size())))];
     policy.max_ready_keys = random.OneIn(3) ? 4 : 65536;
-    policy.retry_after_ms = 1;
+    policy.retry_after = std::chrono::milliseconds(1);
     kernel.tuned.reset();
     TUNEONCE_ASSIGN_OR_RETURN(TunedKernel tuned, TunedKernel::Create(definition, policy));
     kernel.tuned.emplace(std::move(tuned));

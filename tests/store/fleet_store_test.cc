@@ -50,7 +50,7 @@ class FleetStoreTest : public ::testing::Test {
   }
   static WaitLimits AtOnce() {
     WaitLimits limits;
-    limits.timeout_ms = 0;
+    limits.timeout = std::chrono::milliseconds(0);
     return limits;
   }
 

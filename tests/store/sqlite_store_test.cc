@@ -91,12 +91,12 @@ TEST_F(SqliteStoreTest, ALeaseKeepsOtherProcessesOutAndDiesWithItsOwner) {
   ASSERT_EQ(said, 'y');
   auto store = Open();
   WaitLimits soon;
-  soon.timeout_ms = 50;
+  soon.timeout = std::chrono::milliseconds(50);
   EXPECT_ERROR(store->Lease(Record(1).key, soon), StatusCode::kDeadlineExceeded, "another process");
   EXPECT_OK(store->Lease(Record(2).key, soon));  // Another key does not wait.
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  soon.timeout_ms = 1000;
+  soon.timeout = std::chrono::milliseconds(1000);
   EXPECT_OK(store->Lease(Record(1).key, soon));  // A killed owner is replaced within a second.
   close(ready[0]);
   close(ready[1]);
@@ -181,7 +181,7 @@ TEST_F(SqliteStoreTest, ManyProcessesLoseNothing) {
     if (child == 0) {
       SqliteStoreOptions options;
       options.path = path_;
-      options.busy_timeout_ms = 60000;
+      options.busy_timeout = std::chrono::milliseconds(60000);
       Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
       bool ok = store.ok();
       for (int i = 0; ok && i < kEach; ++i) {

@@ -65,7 +65,7 @@ class StoreLockTest : public ::testing::Test {
   Result<std::shared_ptr<SqliteStore>> Open(int first_retry_ms) {
     SqliteStoreOptions options;
     options.path = path_;
-    options.first_retry_ms = first_retry_ms;
+    options.first_retry = std::chrono::milliseconds(first_retry_ms);
     return SqliteStore::Open(options);
   }
   static constexpr int kNever = 1 << 30;
@@ -119,8 +119,8 @@ TEST_F(StoreLockTest, ALeaseDoesNotWaitForAProgramThatLocksTheWholeLockFile) {
   FileLock lock(path_, 0, 0);
   std::atomic<bool> cancelled{false};
   WaitLimits limits;
-  limits.timeout_ms = 600000;
-  limits.cancelled = &cancelled;
+  limits.timeout = std::chrono::milliseconds(600000);
+  limits.stop = &cancelled;
   auto leased = std::async(std::launch::async, [&] { return (*store)->Lease(LockedRecord(1).key, limits).status(); });
   EXPECT_EQ(leased.wait_for(kAWhile), std::future_status::ready);
   cancelled = true;
@@ -133,7 +133,7 @@ TEST_F(StoreLockTest, ALeaseSaysWhetherAnotherTunesTheKeyOrNobodyCanBeKeptOut) {
   ASSERT_OK(one);
   ASSERT_OK(two);
   WaitLimits at_once;
-  at_once.timeout_ms = 0;
+  at_once.timeout = std::chrono::milliseconds(0);
   Result<TuningLease> lease = (*one)->Lease(LockedRecord(1).key, at_once);
   ASSERT_OK(lease);
   EXPECT_ERROR((*one)->Lease(LockedRecord(1).key, at_once), StatusCode::kDeadlineExceeded, "another thread");

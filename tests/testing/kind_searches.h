@@ -27,7 +27,7 @@ class KindSearches : public OnDevice {
   explicit KindSearches(double candidate_deadline_ms) {
     options_.quiet = true;
     options_.runtime = RuntimeIn({});
-    options_.candidate_deadline_ms = candidate_deadline_ms;
+    options_.budgets.candidate = Budgets::Milliseconds(candidate_deadline_ms);
   }
 
   /// EXPECTs that nothing of the caller's changes.

@@ -94,7 +94,7 @@ struct RankThreads {
       policy.store = MakeMemoryStore();
       policy.search.max_rounds = 1;
       policy.ranks.group = groups[static_cast<std::size_t>(rank)];
-      policy.ranks.silence_ms = 20000;
+      policy.ranks.silence = std::chrono::milliseconds(20000);
       policies.push_back(std::move(policy));
       definitions.push_back(ScaleKernel().Definition());
     }

@@ -41,18 +41,18 @@ class FakeToolchain final : public Toolchain {
   Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target&,
                              const WaitLimits& limits) const override {
     if (source.content == "slow") {
-      auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
+      auto deadline = std::chrono::steady_clock::now() + limits.timeout;
       while (std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
       return DeadlineExceededError("it took too long");
     }
     if (source.content == "late") {
-      constexpr int kTakesMs = 100;
-      std::this_thread::sleep_for(std::chrono::milliseconds(std::min(kTakesMs, limits.timeout_ms)));
-      if (limits.timeout_ms < kTakesMs) return DeadlineExceededError("it took too long");
+      constexpr std::chrono::milliseconds kTakes(100);
+      std::this_thread::sleep_for(std::min(kTakes, limits.timeout));
+      if (limits.timeout < kTakes) return DeadlineExceededError("it took too long");
     }
     if (source.content == "cancel") {
       cancelled = true;
-      while (!limits.cancelled->load()) std::this_thread::yield();
+      while (!limits.stop.stop_requested()) std::this_thread::yield();
       return CancelledError("cancelled");
     }
     if (source.content.rfind("error", 0) == 0) return InvalidArgumentError("line 1: " + source.content);

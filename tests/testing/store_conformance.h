@@ -40,7 +40,7 @@ inline Artifact ConformingArtifact(const std::string& image) {
 
 inline WaitLimits AtOnce() {
   WaitLimits limits;
-  limits.timeout_ms = 0;
+  limits.timeout = std::chrono::milliseconds(0);
   return limits;
 }
 
@@ -102,7 +102,7 @@ inline void ExpectLeases(RecordStore& store) {
   EXPECT_OK(store.LeaseArtifact(other, AtOnce()));
   std::atomic<bool> cancelled{true};
   WaitLimits limits;
-  limits.cancelled = &cancelled;
+  limits.stop = &cancelled;
   EXPECT_EQ(store.LeaseArtifact(key, limits).status().code(), StatusCode::kCancelled);
   EXPECT_OK(store.PutArtifact(key, ConformingArtifact("under the lease")));
   *held = nullptr;

@@ -40,10 +40,10 @@ class WatchedToolchain final : public Toolchain {
     }
     const bool hangs = !hangs_at.empty() && defines.find(hangs_at) != std::string::npos;
     num_hung_ += hangs ? 1 : 0;
-    num_given_up_ += hangs && limits.timeout_ms < WaitLimits().timeout_ms / 2 ? 1 : 0;
-    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
+    num_given_up_ += hangs && limits.timeout.count() < WaitLimits().timeout.count() / 2 ? 1 : 0;
+    auto end = std::chrono::steady_clock::now() + limits.timeout;
     while (hangs) {
-      if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("given up");
+      if (limits.stop.stop_requested()) return CancelledError("given up");
       if (std::chrono::steady_clock::now() >= end) return DeadlineExceededError("it hangs");
       std::this_thread::yield();
     }

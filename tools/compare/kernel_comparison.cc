@@ -125,8 +125,7 @@ Result<Candidate> Compile(const Side& side, const SearchOptions& options) {
   const std::vector<Candidate>& ways = side.planned.alternatives;
   if (!side.planned.needs_compiling()) return ways.front();
   CompileOptions compile = options.compile;
-  if (options.cancelled != nullptr) compile.cancelled = options.cancelled;
-  if (options.interrupted) compile.interrupted = options.interrupted;
+  if (options.stop.stop_possible()) compile.stop = options.stop;
   if (compile.cache == nullptr) compile.cache = runtime.memory_store();
   CompilePool pool(runtime.compile_slots(), runtime.toolchains(), *side.call.problem.target,
                    {CompileJobOf(side.planned)}, compile, CompilePool::Order::kAsGiven, &runtime.trace());

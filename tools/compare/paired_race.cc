@@ -57,8 +57,7 @@ class PairedRace {
   using Clock = std::chrono::steady_clock;
 
   Status CheckCancelled() const {
-    const bool is_cancelled = options_.cancelled != nullptr && options_.cancelled->load();
-    if (!is_cancelled && !IsInterrupted(options_.interrupted)) return Status();
+    if (!options_.stop.stop_requested()) return Status();
     return CancelledError("the comparison was cancelled");
   }
   Result<PreparedTrial> Prepare(const Candidate& candidate, bool is_reference) {
@@ -122,9 +121,10 @@ class PairedRace {
     const auto pairs = static_cast<int>(outcome.a_us.size());
     if (pairs < 2) return false;
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-    if (pairs >= options_.max_rounds || seconds * 1000 >= options_.race_budget_ms) return true;
+    if (pairs >= options_.max_rounds || options_.budgets.race.count() <= seconds * 1000) return true;
     if (pairs < kMinPairs) return false;
-    return spent_ms_ >= options_.gpu_budget_ms || LogMargin(*PairedSpeedup(outcome.a_us, outcome.b_us)) <= kNarrow;
+    return spent_ms_ >= options_.budgets.gpu.count() ||
+           LogMargin(*PairedSpeedup(outcome.a_us, outcome.b_us)) <= kNarrow;
   }
   Status CheckAgain(PairedOutcome* outcome) {
     for (PreparedTrial* trial : {&a_, &b_}) {

@@ -28,7 +28,7 @@ struct PairedOutcome {
 /// Runs two candidates in pairs to measure how much faster B is than A, and whether it computes the same. The race of a
 /// search ends when the winner is known; this one goes on until the ratio is known. Loads both, compares B's outputs
 /// with A's, samples them in pairs, in random order within a pair, and compares again. `measuring_lock`: the device's,
-/// as SearchEngine has it. Of `options`: max_rounds, race_budget_ms, gpu_budget_ms, seed, cancelled, interrupted.
+/// as SearchEngine has it. Of `options`: max_rounds, budgets.race, budgets.gpu, seed, stop.
 /// Errors: A failed; Cancelled; the context was lost. REQUIRES: both are compiled.
 Result<PairedOutcome> RunPairedRace(TrialPlace& place, Mutex& measuring_lock, const SearchOptions& options,
                                     const Candidate& a, const Candidate& b);

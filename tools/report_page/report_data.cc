@@ -86,7 +86,7 @@ Status ReportData::AddStore(const std::string& path) {
   SqliteStoreOptions options;
   options.path = path;
   options.read_only = true;
-  options.busy_timeout_ms = kPatienceMs;
+  options.busy_timeout = std::chrono::milliseconds(kPatienceMs);
   if (path.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(options.path, DefaultStorePath(Runtime::Default()->environment()));
   }

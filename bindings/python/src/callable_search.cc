@@ -140,7 +140,7 @@ std::string SearchCallables(const std::vector<std::string>& labels, const py::ob
   if (baseline) search.SetBaseline(*baseline);
   unsigned long main_thread = MainThread();
   if (main_thread == 0) throw py::error_already_set();
-  options.interrupted = [&] { return search.is_interrupted() || SignalRaised(main_thread); };
+  options.stop = StopToken([&] { return search.is_interrupted() || SignalRaised(main_thread); });
   StreamView where(device.api(), StreamOf(stream));
   std::optional<Result<TuningRecord>> record;
   {

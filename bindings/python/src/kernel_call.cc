@@ -19,7 +19,7 @@ Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const Bundle& bundle,
   unsigned long main_thread = MainThread();
   if (main_thread == 0) return InternalError("Python's main thread is not known");
   std::function<bool()> interrupted = [main_thread] { return SignalRaised(main_thread); };
-  policy.search.interrupted = interrupted;
+  policy.search.stop = StopToken(interrupted);
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernelOn::FromBundle(device, bundle, std::move(policy)));
   TUNEONCE_ASSIGN_OR_RETURN(Context primary, Context::RetainPrimary(device));
   std::unique_ptr<KernelCaller> caller(new KernelCaller(std::move(kernel), device, std::move(primary)));

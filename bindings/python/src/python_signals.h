@@ -14,7 +14,7 @@ inline constexpr std::chrono::milliseconds kSignalPoll(50);
 /// The identity of Python's main thread. Needs the GIL; 0 with an exception set.
 unsigned long MainThread();
 
-/// SearchOptions::interrupted: true once a signal's handler raised in the call that this thread is in; the exception is
+/// SearchOptions::stop: true once a signal's handler raised in the call that this thread is in; the exception is
 /// set then. Python runs handlers on its main thread, when that asks for it. Needs no GIL.
 bool SignalRaised(unsigned long main_thread);
 

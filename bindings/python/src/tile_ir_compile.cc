@@ -38,7 +38,7 @@ class TileIrCompile {
     job.alternatives.push_back({std::move(source), Hints()});
     CompileOptions how;
     how.cache = runtime_->memory_store();
-    how.interrupted = [this] { return SignalRaised(main_thread_); };
+    how.stop = StopToken([this] { return SignalRaised(main_thread_); });
     py::gil_scoped_release release;
     pool_ = std::make_unique<CompilePool>(runtime_->compile_slots(), runtime_->toolchains(), target,
                                           std::vector<CompileJob>{std::move(job)}, how);

@@ -93,10 +93,11 @@ py::dict DictOf(const WarmedKey& key, const std::vector<py::object>& kernels) {
 }
 
 /// Seconds as a deadline; none for None. Throws.
-std::optional<int> DeadlineMs(py::handle seconds) {
+std::optional<std::chrono::milliseconds> DeadlineOf(py::handle seconds) {
   if (seconds.is_none()) return std::nullopt;
   double given = NumberOf("deadline", seconds);
-  return static_cast<int>(std::min(std::ceil(given * 1e3), double{std::numeric_limits<int>::max()}));
+  return std::chrono::milliseconds(
+      static_cast<std::int64_t>(std::min(std::ceil(given * 1e3), double{std::numeric_limits<int>::max()})));
 }
 
 py::list WarmupAllOf(const py::object& given, const py::object& deadline, const py::object& stream,
@@ -115,7 +116,7 @@ py::list WarmupAllOf(const py::object& given, const py::object& deadline, const 
   }
   if (list.empty()) return py::list();
   WarmupAllOptions options;
-  options.deadline_ms = DeadlineMs(deadline);
+  options.deadline = DeadlineOf(deadline);
   if (!on_progress.is_none()) {
     if (PyCallable_Check(on_progress.ptr()) == 0) {
       ThrowWrongType("on_progress", "a function (key, done, total, seconds_left)", on_progress);

@@ -80,12 +80,11 @@ FleetLeases::~FleetLeases() {
 Result<TuningLease> FleetLeases::Acquire(const TuningKey& key, const WaitLimits& limits) {
   if (server_->options().read_only) return TuningLease();
   const std::string lease = fleet_keys::LeaseOf(key);
-  const auto end = FleetServer::Clock::now() + milliseconds(limits.timeout_ms);
+  const auto end = FleetServer::Clock::now() + std::min<milliseconds>(limits.timeout, std::chrono::hours(24 * 365));
   for (;;) {
     TUNEONCE_ASSIGN_OR_RETURN(TuningLease held, Try(lease));
     if (held != nullptr) return held;
-    if (limits.cancelled != nullptr && *limits.cancelled)
-      return CancelledError("cancelled while another host was tuning the key");
+    if (limits.stop.stop_requested()) return CancelledError("cancelled while another host was tuning the key");
     const auto left = std::chrono::duration_cast<milliseconds>(end - FleetServer::Clock::now());
     if (left.count() <= 0)
       return DeadlineExceededError("another host is tuning the same key, and did not finish in time");

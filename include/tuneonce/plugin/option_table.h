@@ -29,7 +29,7 @@ struct Option {
   };
 
   std::string_view name;    ///< "wall_budget_ms": the keyword in Python.
-  std::string_view member;  ///< "search.wall_budget_ms": the member of AutotunePolicy.
+  std::string_view member;  ///< "search.budgets.wall": the member of AutotunePolicy.
   Type type;
   std::string_view unit;                ///< "ms" or "bytes". Empty: none.
   std::vector<std::string_view> words;  ///< For kWord: the values.

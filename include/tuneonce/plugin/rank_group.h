@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_PLUGIN_RANK_GROUP_H_
 #define TUNEONCE_PLUGIN_RANK_GROUP_H_
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,11 +69,11 @@ class TUNEONCE_API RankGroup {
 struct RankPolicy {
   /// The group. Null (default): this process decides alone.
   std::shared_ptr<RankGroup> group;
-  /// How long the ranks wait for a rank that sends nothing, in milliseconds. After that they stop waiting for it, and
-  /// the keys that need it are not agreed on (see `may_differ`). The time need not cover a whole search: a rank that
+  /// How long the ranks wait for a rank that sends nothing. After that they stop waiting for it, and the keys that need
+  /// it are not agreed on (see `may_differ`). The time need not cover a whole search: a rank that
   /// works reports after each candidate that it compiled or tried, so the time must be longer than one candidate takes.
   /// Default one minute.
-  int silence_ms = 60000;
+  std::chrono::milliseconds silence = std::chrono::minutes(1);
   /// Whether a rank may run another config than the others. If false (default), a key that the ranks could not agree on
   /// fails the warm-up with an error. If true, this rank runs the key's fallback config, and reports it by a warning
   /// and by WarmedKey::State::kFallback.

@@ -11,7 +11,7 @@
 
 #include "tuneonce/plugin/artifact.h"
 #include "tuneonce/plugin/fingerprint.h"
-#include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
@@ -115,7 +115,7 @@ class TUNEONCE_API RecordStore {
 
   /// Waits until no other process that shares this store tunes `key`, and blocks others while the lease lives. Call
   /// Lookup again after it. Null: the store is not shared. Errors: DeadlineExceeded if another process still tunes the
-  /// key after `limits.timeout_ms` (0: check once); Cancelled; Unavailable, soon, if the store cannot lock out others.
+  /// key after `limits.timeout` (0: check once); Cancelled; Unavailable, soon, if the store cannot lock out others.
   virtual Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) = 0;
 
   /// Returns the artifact for `key`, or nothing if the store does not have it. An artifact that is damaged counts as

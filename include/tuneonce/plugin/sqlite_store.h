@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_PLUGIN_SQLITE_STORE_H_
 #define TUNEONCE_PLUGIN_SQLITE_STORE_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,13 +24,12 @@ struct SqliteStoreOptions {
   /// Limit of the artifacts' total size in bytes. The least recently used ones are removed when it is exceeded. Default
   /// 1 GiB.
   std::int64_t max_artifact_bytes = std::int64_t{1} << 30;
-  /// How long one call waits while other processes lock the file, in milliseconds, and therefore how long a launch may
-  /// be delayed. After that, calls fail at once and a TunedKernel continues from memory. Default 250 ms. A tool can
-  /// wait longer.
-  int busy_timeout_ms = 250;
-  /// How long after a failure the store is tried again, in milliseconds. The time doubles with each failure, up to a
-  /// minute. Default one second. With 0 the next call tries again.
-  int first_retry_ms = 1000;
+  /// How long one call waits while other processes lock the file, and therefore how long a launch may be delayed. After
+  /// that, calls fail at once and a TunedKernel continues from memory. Default 250 ms. A tool can wait longer.
+  std::chrono::milliseconds busy_timeout{250};
+  /// How long after a failure the store is tried again. The time doubles with each failure, up to a minute. Default one
+  /// second. With 0 the next call tries again.
+  std::chrono::milliseconds first_retry = std::chrono::seconds(1);
 };
 
 /// Records and artifacts in one SQLite file (WAL), shared by any number of processes.

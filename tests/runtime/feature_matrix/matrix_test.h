@@ -124,7 +124,7 @@ class MatrixTest : public ::testing::TestWithParam<Case> {
     policy.search.timer = &timer_;
     policy.search.max_rounds = 1;
     policy.store = std::move(store);
-    policy.retry_after_ms = 3600000;  // No failure's pause is over while a case runs.
+    policy.retry_after = std::chrono::milliseconds(3600000);  // No failure's pause is over while a case runs.
     return policy;
   }
   /// What is there when the case begins.
