@@ -22,7 +22,8 @@ inline bool InsideCallback() { return inside_callback; }
 /// Marks the calling thread as inside a callback for its lifetime.
 class CallbackScope {
  public:
-  CallbackScope() : outer_(std::exchange(inside_callback, true)) {}
+  // Inlined always: a copy of it in code that is compiled for size is not to be called by hits.
+  [[gnu::always_inline]] CallbackScope() : outer_(std::exchange(inside_callback, true)) {}
   ~CallbackScope() { inside_callback = outer_; }
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
