@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tuneonce/result.h"
 
@@ -53,10 +54,61 @@ TUNEONCE_API std::string ProgressLine(const SearchProgress& progress);
 /// (default): the line has no such beginning.
 TUNEONCE_API ProgressCallback TerminalProgress(std::function<std::string()> before = nullptr);
 
-class CompileSlots;  // Opaque to hosts, as Cupti, Environment, IdleWorkers and ShapeLog.
+/// What a TunedKernel holds at a moment. These values rise and fall: gauges, in the terms of metrics.
+struct Gauges {
+  /// Kernels whose code is loaded. Keys that run the same config with the same code on a device share them: at most
+  /// two, one as a selected config and one as a fallback config.
+  std::int64_t loaded_kernels = 0;
+  /// Configs that are ready to launch, counted for each key. A key usually has two: its selected config and its
+  /// fallback config.
+  std::int64_t ready_entries = 0;
+  /// Keys that run the fallback config until the host calls TunePending or Warmup.
+  std::int64_t pending_keys = 0;
+  std::int64_t pinned_keys = 0;  ///< Keys that run a pinned config.
+  /// Device memory, in bytes, that copies of the inputs of pending keys use. AutotunePolicy::kept_inputs_bytes is the
+  /// limit.
+  std::int64_t kept_inputs_bytes = 0;
+};
+
+/// What happened in a TunedKernel since its creation. All values but those of `now` only grow.
+struct Counters {
+  /// Launches whose key was loaded already, so that they neither searched nor read the store.
+  std::int64_t hits = 0;
+  std::int64_t tunes = 0;        ///< Searches that ran.
+  std::int64_t stored_hits = 0;  ///< Keys served from a stored record, without a search.
+  std::int64_t waits = 0;        ///< Launches that waited for another thread's search.
+  std::int64_t fallbacks = 0;    ///< Launches that ran the fallback config in place of a selected one.
+  /// Launches after Freeze whose key was not loaded. They also count in `fallbacks`.
+  std::int64_t frozen_misses = 0;
+  std::int64_t failed_tunes = 0;  ///< Failed attempts to tune a key. AutotunePolicy states when a key is tried again.
+  double tuning_seconds = 0;      ///< Wall time of searches, in seconds.
+  double tuning_gpu_seconds = 0;  ///< Device time of searches (TuningCost::gpu_seconds), in seconds.
+  /// Launches on a capturing stream whose key was not loaded. They ran the fallback config or returned an error.
+  std::int64_t capture_misses = 0;
+  std::int64_t busy_elsewhere = 0;   ///< Launches that did not tune because another process was tuning their key.
+  std::int64_t inputs_not_kept = 0;  ///< Misses in mode kTuneDeferred whose inputs could not be copied.
+  // How often a lookup in the store found no record that serves the key, by RecordMiss.
+  std::int64_t misses_no_record = 0;     ///< Lookups in the store that ended with RecordMiss::kNoRecord.
+  std::int64_t misses_other_driver = 0;  ///< Lookups that ended with RecordMiss::kOtherDriver.
+  std::int64_t misses_other_device = 0;  ///< Lookups that ended with RecordMiss::kOtherDevice.
+  std::int64_t misses_other_source = 0;  ///< Lookups that ended with RecordMiss::kOtherSource.
+  std::int64_t misses_incomplete = 0;    ///< Lookups that ended with RecordMiss::kIncomplete.
+  std::int64_t misses_refused = 0;       ///< Lookups that ended with RecordMiss::kRefused.
+  std::int64_t workers_replaced = 0;     ///< Worker processes that searches lost (TuningCost::workers_replaced).
+  Gauges now;                            ///< What the kernel holds now.
+};
+
+/// The counters of one of a process's kernels (Runtime::Kernels).
+struct KernelCounters {
+  std::string kernel;  ///< The definition's name. Several kernels may have the same one.
+  Counters counters;
+};
+
+class CompileSlots;  // Opaque to hosts, as Cupti, Environment, IdleWorkers, KernelList and ShapeLog.
 class Cupti;
 class Device;
 class IdleWorkers;
+class KernelList;
 struct Environment;
 class RecordStore;
 class ShapeLog;
@@ -131,6 +183,9 @@ class TUNEONCE_API Runtime {
   /// Returns how often searches and kernels ran a compiler, failed compiles included. Cached and precompiled code does
   /// not count.
   std::int64_t num_compiles() const;
+  /// Returns the counters of all kernels that use this Runtime (SearchOptions::runtime) and have met a device, in the
+  /// order in which they did: what an endpoint of metrics shows. A kernel that is destroyed meanwhile waits.
+  std::vector<KernelCounters> Kernels() const;
   /// Returns whether lines of this level are logged.
   bool Logs(LogLevel level) const;
   /// Logs a line if its level is enabled (Logs).
@@ -153,6 +208,7 @@ class TUNEONCE_API Runtime {
   const Cupti& cupti() const;
   Trace& trace() const;
   IdleWorkers& idle_workers() const;
+  KernelList& kernel_list() const;
   ShapeLog* shape_log() const;  ///< Null if launches are not recorded.
 
  private:

@@ -25,51 +25,13 @@
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/plugin/wait_limits.h"
 #include "tuneonce/result.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 enum class RecordMiss;
 struct TuningRecord;
-
-/// Counters of a TunedKernel: events since its creation, except for the members whose comments state "now".
-struct Counters {
-  /// Launches whose key was loaded already, so that they neither searched nor read the store.
-  std::int64_t hits = 0;
-  std::int64_t tunes = 0;        ///< Searches that ran.
-  std::int64_t stored_hits = 0;  ///< Keys served from a stored record, without a search.
-  std::int64_t waits = 0;        ///< Launches that waited for another thread's search.
-  std::int64_t fallbacks = 0;    ///< Launches that ran the fallback config in place of a selected one.
-  /// Launches after Freeze whose key was not loaded. They also count in `fallbacks`.
-  std::int64_t frozen_misses = 0;
-  std::int64_t failed_tunes = 0;  ///< Failed attempts to tune a key. AutotunePolicy states when a key is tried again.
-  double tuning_seconds = 0;      ///< Wall time of searches, in seconds.
-  double tuning_gpu_seconds = 0;  ///< Device time of searches (TuningCost::gpu_seconds), in seconds.
-  /// Kernels whose code is loaded now. Keys that run the same config with the same code on a device share them: at most
-  /// two, one as a selected config and one as a fallback config.
-  std::int64_t loaded_kernels = 0;
-  /// Configs that are ready to launch now, counted for each key. A key usually has two: its selected config and its
-  /// fallback config.
-  std::int64_t ready_entries = 0;
-  /// Launches on a capturing stream whose key was not loaded. They ran the fallback config or returned an error.
-  std::int64_t capture_misses = 0;
-  std::int64_t busy_elsewhere = 0;  ///< Launches that did not tune because another process was tuning their key.
-  /// Keys that are pending now: they run the fallback config until the host calls TunePending or Warmup.
-  std::int64_t pending_keys = 0;
-  std::int64_t pinned_keys = 0;  ///< Keys that run a pinned config now.
-  /// Device memory, in bytes, that copies of the inputs of pending keys use now. AutotunePolicy::kept_inputs_bytes is
-  /// the limit.
-  std::int64_t kept_inputs_bytes = 0;
-  std::int64_t inputs_not_kept = 0;  ///< Misses in mode kTuneDeferred whose inputs could not be copied.
-  // How often a lookup in the store found no record that serves the key, by RecordMiss.
-  std::int64_t misses_no_record = 0;     ///< Lookups in the store that ended with RecordMiss::kNoRecord.
-  std::int64_t misses_other_driver = 0;  ///< Lookups that ended with RecordMiss::kOtherDriver.
-  std::int64_t misses_other_device = 0;  ///< Lookups that ended with RecordMiss::kOtherDevice.
-  std::int64_t misses_other_source = 0;  ///< Lookups that ended with RecordMiss::kOtherSource.
-  std::int64_t misses_incomplete = 0;    ///< Lookups that ended with RecordMiss::kIncomplete.
-  std::int64_t misses_refused = 0;       ///< Lookups that ended with RecordMiss::kRefused.
-  std::int64_t workers_replaced = 0;     ///< Worker processes that searches lost (TuningCost::workers_replaced).
-};
 
 /// What a launch would run and why, as TunedKernel::Explain returns it. Plain data.
 struct LaunchPlan {

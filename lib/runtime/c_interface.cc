@@ -334,10 +334,12 @@ tuneonce_status tuneonce_kernel_counter(const tuneonce_kernel* kernel, const cha
     TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(name, "name"));
     TUNEONCE_RETURN_IF_ERROR(t::CheckNotNull(value, "value"));
     t::CounterNamed counter{name, std::nullopt};
-    t::VisitFields(counter, kernel->kernel.counters());
+    const t::Counters counters = kernel->kernel.counters();
+    t::VisitFields(counter, counters);
+    t::VisitFields(counter, counters.now);
     if (!counter.found)
       return t::NotFoundError(
-          absl::StrCat("counter '", name, "' does not exist: the C++ struct Counters has their names"));
+          absl::StrCat("counter '", name, "' does not exist: the C++ structs Counters and Gauges have their names"));
     *value = *counter.found;
     return t::Status();
   });

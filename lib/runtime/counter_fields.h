@@ -1,12 +1,23 @@
 #ifndef TUNEONCE_LIB_RUNTIME_COUNTER_FIELDS_H_
 #define TUNEONCE_LIB_RUNTIME_COUNTER_FIELDS_H_
 
-#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// Calls `fields(name, value)` for each counter. Everything that prints counters uses this list.
+/// Calls `fields(name, value)` for each gauge.
+template <typename Fields>
+void VisitFields(Fields& fields, const Gauges& gauges) {
+  fields("loaded_kernels", gauges.loaded_kernels);
+  fields("ready_entries", gauges.ready_entries);
+  fields("pending_keys", gauges.pending_keys);
+  fields("pinned_keys", gauges.pinned_keys);
+  fields("kept_inputs_bytes", gauges.kept_inputs_bytes);
+}
+
+/// Calls `fields(name, value)` for each counter, but not for Counters::now. Everything that prints counters uses these
+/// two lists.
 template <typename Fields>
 void VisitFields(Fields& fields, const Counters& counters) {
   fields("hits", counters.hits);
@@ -18,13 +29,8 @@ void VisitFields(Fields& fields, const Counters& counters) {
   fields("failed_tunes", counters.failed_tunes);
   fields("tuning_seconds", counters.tuning_seconds);
   fields("tuning_gpu_seconds", counters.tuning_gpu_seconds);
-  fields("loaded_kernels", counters.loaded_kernels);
-  fields("ready_entries", counters.ready_entries);
   fields("capture_misses", counters.capture_misses);
   fields("busy_elsewhere", counters.busy_elsewhere);
-  fields("pending_keys", counters.pending_keys);
-  fields("pinned_keys", counters.pinned_keys);
-  fields("kept_inputs_bytes", counters.kept_inputs_bytes);
   fields("inputs_not_kept", counters.inputs_not_kept);
   fields("misses_no_record", counters.misses_no_record);
   fields("misses_other_driver", counters.misses_other_driver);

@@ -66,7 +66,8 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> kernel_definitio
       fallbacks(parts),
       pins(parts),
       misses(parts, chain, fallbacks),
-      agreed_configs(parts, chain) {}
+      agreed_configs(parts, chain),
+      listed(policy.search.runtime->kernel_list(), definition->name(), [this] { return CountersNow(); }) {}
 
 /// The state of a TunedKernel before and after its driver is known. It has no lock, because in a child of fork() a lock
 /// that another thread of the parent held would stay locked forever.
@@ -300,35 +301,38 @@ Result<bool> TunedKernel::IsReady(ArgumentSpan arguments) const {
 
 Counters TunedKernel::counters() const {
   const Impl* impl = impl_.load(std::memory_order_acquire);
-  Counters counters;
-  if (impl == nullptr) return counters;
-  const MissCounters& from = impl->counters;
-  counters.hits = impl->hits.Sum();
-  counters.tunes = from.tunes;
-  counters.stored_hits = from.stored_hits;
-  counters.waits = from.waits;
-  counters.fallbacks = impl->misses.num_fallbacks();
-  counters.frozen_misses = from.frozen_misses;
-  counters.failed_tunes = from.failed_tunes;
-  counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
-  counters.workers_replaced = from.workers_replaced;
-  counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
-  counters.capture_misses = from.capture_misses;
-  counters.busy_elsewhere = from.busy_elsewhere;
-  counters.pending_keys = impl->misses.num_pending();
-  counters.pinned_keys = impl->ready_keys.selections().num_pinned();
-  counters.kept_inputs_bytes = impl->misses.kept_inputs_bytes();
-  counters.inputs_not_kept = from.inputs_not_kept;
-  const auto misses = [&](RecordMiss reason) { return from.store_misses[static_cast<std::size_t>(reason)].load(); };
-  counters.misses_no_record = misses(RecordMiss::kNoRecord);
-  counters.misses_other_driver = misses(RecordMiss::kOtherDriver);
-  counters.misses_other_device = misses(RecordMiss::kOtherDevice);
-  counters.misses_other_source = misses(RecordMiss::kOtherSource);
-  counters.misses_incomplete = misses(RecordMiss::kIncomplete);
-  counters.misses_refused = misses(RecordMiss::kRefused);
-  counters.loaded_kernels = impl->ready_keys.num_loaded_kernels();
-  counters.ready_entries = impl->ready_keys.num_entries();
-  return counters;
+  return impl == nullptr ? Counters() : impl->CountersNow();
+}
+
+Counters TunedKernel::Impl::CountersNow() const {
+  Counters result;
+  const MissCounters& from = counters;
+  result.hits = hits.Sum();
+  result.tunes = from.tunes;
+  result.stored_hits = from.stored_hits;
+  result.waits = from.waits;
+  result.fallbacks = misses.num_fallbacks();
+  result.frozen_misses = from.frozen_misses;
+  result.failed_tunes = from.failed_tunes;
+  result.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
+  result.workers_replaced = from.workers_replaced;
+  result.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
+  result.capture_misses = from.capture_misses;
+  result.busy_elsewhere = from.busy_elsewhere;
+  result.now.pending_keys = misses.num_pending();
+  result.now.pinned_keys = ready_keys.selections().num_pinned();
+  result.now.kept_inputs_bytes = misses.kept_inputs_bytes();
+  result.inputs_not_kept = from.inputs_not_kept;
+  const auto missed = [&](RecordMiss reason) { return from.store_misses[static_cast<std::size_t>(reason)].load(); };
+  result.misses_no_record = missed(RecordMiss::kNoRecord);
+  result.misses_other_driver = missed(RecordMiss::kOtherDriver);
+  result.misses_other_device = missed(RecordMiss::kOtherDevice);
+  result.misses_other_source = missed(RecordMiss::kOtherSource);
+  result.misses_incomplete = missed(RecordMiss::kIncomplete);
+  result.misses_refused = missed(RecordMiss::kRefused);
+  result.now.loaded_kernels = ready_keys.num_loaded_kernels();
+  result.now.ready_entries = ready_keys.num_entries();
+  return result;
 }
 
 void TunedKernel::Freeze() { origin_->Freeze(); }

@@ -20,6 +20,7 @@
 #include "runtime/ready_keys.h"
 #include "runtime/threaded_counter.h"
 #include "runtime/tuning_call.h"
+#include "shared/kernel_list.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -70,6 +71,8 @@ struct TunedKernel::Impl {
   Result<std::optional<TuningCall>> CallToPin(const Shape& shape, const char* what, LaunchKey* key);
   Status Pin(const Shape& shape, const NamedConfig& config, PinFor how_long);
   Status Unpin(const Shape& shape);
+  /// Thread-safe.
+  Counters CountersNow() const;
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
@@ -89,6 +92,7 @@ struct TunedKernel::Impl {
   MissPolicy misses;
   AgreedConfigs agreed_configs;  // Used in a group of ranks, like the next one.
   AgreedKeys agreed;
+  const KernelList::Listed listed;  // The last member: it is read as long as it lives.
 };
 
 }  // namespace v0

@@ -11,6 +11,7 @@
 #include "cuda/driver_api.h"
 #include "measure/cupti_session.h"
 #include "measure/cupti_timer.h"
+#include "shared/kernel_list.h"
 #include "shared/log.h"
 #include "shared/shape_log.h"
 #include "store/default_store.h"
@@ -57,6 +58,7 @@ struct Runtime::Impl {
   tuneonce::Log log;
   Trace trace;
   IdleWorkers idle_workers;
+  KernelList kernel_list;
   const std::unique_ptr<ShapeLog> shape_log;
   const std::shared_ptr<RecordStore> memory_store = std::make_shared<MemoryStore>();
   Mutex store_mutex;
@@ -131,6 +133,8 @@ CompileSlots& Runtime::compile_slots() const { return impl_->compile_slots; }
 
 const Cupti& Runtime::cupti() const { return impl_->cupti; }
 
+std::vector<KernelCounters> Runtime::Kernels() const { return impl_->kernel_list.Read(); }
+KernelList& Runtime::kernel_list() const { return impl_->kernel_list; }
 ShapeLog* Runtime::shape_log() const { return impl_->shape_log.get(); }
 
 Result<Device> OpenDevice(const std::string& name) { return Runtime::Default()->OpenDevice(name); }

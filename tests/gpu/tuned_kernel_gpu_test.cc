@@ -159,7 +159,7 @@ TEST_F(TunedKernelGpuTest, AKernelRunsInEachContext) {
   }
   EXPECT_EQ(kernel.counters().tunes, 1);
   EXPECT_EQ(kernel.counters().hits, 2 * static_cast<std::int64_t>(seen.size()) - 1);
-  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "the tuned one and the fallback";
+  EXPECT_LE(kernel.counters().now.loaded_kernels, 2) << "the tuned one and the fallback";
   if (!address_came_back) GTEST_SKIP() << "no address came back in 20 contexts";
 }
 

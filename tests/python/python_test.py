@@ -64,7 +64,7 @@ def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():
     baseline = plan.record.baseline.config
     kernel.pin({"M": 8, "N": 64}, baseline)
     plan = kernel.explain(x, y)
-    assert (plan.origin, plan.config) == ("pinned", baseline) and kernel.counters()["pinned_keys"] == 1
+    assert (plan.origin, plan.config) == ("pinned", baseline) and kernel.counters()["now"]["pinned_keys"] == 1
     kernel(x, y)
     np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
     expect(tuneonce.FailedPreconditionError, "is pinned", lambda: kernel.retune((8, 64)))
@@ -453,16 +453,16 @@ def test_modes():
         in_background(x, y)
     np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
     counters = in_background.counters()
-    assert counters["tunes"] == 0 and counters["fallbacks"] == 3 and counters["pending_keys"] == 1, counters
+    assert counters["tunes"] == 0 and counters["fallbacks"] == 3 and counters["now"]["pending_keys"] == 1, counters
     assert not in_background.is_ready(x, y)
-    assert counters["kept_inputs_bytes"] >= x.nbytes and counters["inputs_not_kept"] == 0, counters
+    assert counters["now"]["kept_inputs_bytes"] >= x.nbytes and counters["inputs_not_kept"] == 0, counters
     in_background.tune_pending()
     counters = in_background.counters()
-    assert counters["kept_inputs_bytes"] == 0, counters
+    assert counters["now"]["kept_inputs_bytes"] == 0, counters
     frugal = kernel_of("softmax", mode="tune_deferred", kept_inputs_bytes=0)
     frugal(x, y)
     assert frugal.counters()["inputs_not_kept"] == 1, frugal.counters()
-    assert counters["tunes"] == 1 and counters["pending_keys"] == 0 and in_background.is_ready(x, y), counters
+    assert counters["tunes"] == 1 and counters["now"]["pending_keys"] == 0 and in_background.is_ready(x, y), counters
     in_background(x, y)
     assert in_background.counters()["fallbacks"] == 3
     in_background.release_retired()

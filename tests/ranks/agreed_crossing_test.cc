@@ -64,7 +64,7 @@ TEST(AgreedCrossingTest, ATryThatMustNotWaitMissesOnceAndTheLaunchQueuesTheKey) 
     EXPECT_OK(rank.kernel->Launch(rank.cu_stream(), arguments));
     EXPECT_OK(rank.kernel->Launch(rank.cu_stream(), arguments, &missed));
     EXPECT_FALSE(missed) << "the fallback is known";
-    EXPECT_EQ(rank.kernel->counters().pending_keys, 1);
+    EXPECT_EQ(rank.kernel->counters().now.pending_keys, 1);
   });
 }
 

@@ -99,14 +99,14 @@ TEST(AgreedKernelTest, ALaunchRunsTheFallbackAndItsKeyWaitsForTunePendingInAllRa
     EXPECT_OK(rank.Launch(kScaleN));
     EXPECT_EQ(rank.kernel->counters().tunes, 0);
     EXPECT_EQ(rank.kernel->counters().fallbacks, 2);
-    EXPECT_EQ(rank.kernel->counters().pending_keys, 1);
+    EXPECT_EQ(rank.kernel->counters().now.pending_keys, 1);
     EXPECT_EQ(rank.Explain(kScaleN).reason, LaunchPlan::Reason::kPending);
     mine.status = rank.kernel->TunePending(rank.cu_stream());
     EXPECT_OK(rank.Launch(kScaleN));
     mine.runs = rank.Runs(kScaleN);
     mine.counters = rank.kernel->counters();
     EXPECT_EQ(mine.counters.fallbacks, 2) << "the third ran the selection";
-    EXPECT_EQ(mine.counters.pending_keys, 0);
+    EXPECT_EQ(mine.counters.now.pending_keys, 0);
   });
   for (const Came& each : came) EXPECT_OK(each.status);
   EXPECT_EQ(Configs(came).size(), 1u);
@@ -122,13 +122,13 @@ TEST(AgreedKernelTest, AKeyThatOneRankDidNotMeetWaitsOnAndIsNoError) {
       EXPECT_OK(rank.Launch(kScaleN));
     }
     EXPECT_OK(rank.kernel->TunePending(rank.cu_stream()));
-    EXPECT_EQ(rank.kernel->counters().pending_keys, rank.rank == 1 ? 0 : 1);
+    EXPECT_EQ(rank.kernel->counters().now.pending_keys, rank.rank == 1 ? 0 : 1);
     EXPECT_EQ(rank.Runs(kScaleN), kScaleBaseline);
     if (rank.rank == 1) EXPECT_OK(rank.Launch(kScaleN));
     mine.status = rank.kernel->TunePending(rank.cu_stream());
     mine.runs = rank.Runs(kScaleN);
     mine.counters = rank.kernel->counters();
-    EXPECT_EQ(mine.counters.pending_keys, 0);
+    EXPECT_EQ(mine.counters.now.pending_keys, 0);
   });
   for (const Came& each : came) EXPECT_OK(each.status);
   EXPECT_EQ(Configs(came).size(), 1u);

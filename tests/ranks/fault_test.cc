@@ -201,7 +201,7 @@ TEST_F(FaultTest, ARankThatIsCancelledAtTheLastMessageRunsWhatTheOthersRunAfterT
     EXPECT_OK(rank.Launch(kScaleN));
     mine.runs = rank.Runs(kScaleN);
     EXPECT_EQ(rank.Explain(kScaleN).reason, LaunchPlan::Reason::kReady);
-    EXPECT_EQ(rank.kernel->counters().pending_keys, 0);
+    EXPECT_EQ(rank.kernel->counters().now.pending_keys, 0);
     EXPECT_OK(rank.kernel->TunePending(rank.cu_stream()));
   });
   for (const Ended& each : came) {

@@ -86,7 +86,7 @@ TEST(KeySharingTest, PendingKeysAreSharedAtTunePending) {
     for (int i = 1; i <= 8; ++i) EXPECT_OK(rank.Launch(static_cast<std::size_t>(100 * i)));
     EXPECT_EQ(rank.kernel->counters().tunes, 0);
     EXPECT_OK(rank.kernel->TunePending(rank.cu_stream()));
-    EXPECT_EQ(rank.kernel->counters().pending_keys, 0);
+    EXPECT_EQ(rank.kernel->counters().now.pending_keys, 0);
     tunes[static_cast<std::size_t>(rank.rank)] = rank.kernel->counters().tunes;
   });
   EXPECT_EQ(std::accumulate(tunes.begin(), tunes.end(), std::int64_t{0}), 8);
@@ -254,12 +254,12 @@ TEST(KeySharingTest, TheKeysOfALostRankAreTakenOverAndServedWhereRanksMayDiffer)
   for (int rank : {0, 2}) {
     const Warmed& mine = all[static_cast<std::size_t>(rank)];
     for (const Status& status : mine.statuses) EXPECT_OK(status);
-    EXPECT_EQ(mine.counters.pending_keys, 0);
+    EXPECT_EQ(mine.counters.now.pending_keys, 0);
   }
   EXPECT_EQ(all[0].counters.tunes + all[2].counters.tunes, 6) << "four keys of their own and two of the lost rank";
   // The lost rank finds that it was given up, and runs its fallback.
   for (const std::string& runs : all[1].runs) EXPECT_EQ(runs, kScaleBaseline);
-  EXPECT_EQ(all[1].counters.pending_keys, 6);
+  EXPECT_EQ(all[1].counters.now.pending_keys, 6);
 }
 
 TEST(KeySharingTest, WithoutMayDifferALostRankIsAnErrorAndNoSearchIsLost) {

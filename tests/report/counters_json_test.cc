@@ -14,13 +14,16 @@ TEST(CountersJsonTest, EveryCounterIsThereByItsName) {
   counters.hits = std::int64_t{1} << 60;
   counters.misses_other_source = 3;
   counters.tuning_seconds = 0.5;
+  counters.now.pinned_keys = 2;
   auto json = nlohmann::json::parse(CountersJson(counters));
   EXPECT_EQ(json["hits"], std::int64_t{1} << 60);
   EXPECT_EQ(json["misses_other_source"], 3);
   EXPECT_EQ(json["tuning_seconds"], 0.5);
   EXPECT_EQ(json["tunes"], 0);
   // Each is of 8 bytes: one that is not listed shows.
-  EXPECT_EQ(json.size(), sizeof(Counters) / 8) << "add it to runtime/counter_fields.h";
+  EXPECT_EQ(json["now"]["pinned_keys"], 2);
+  EXPECT_EQ(json["now"].size(), sizeof(Gauges) / 8) << "add it to runtime/counter_fields.h";
+  EXPECT_EQ(json.size() - 1, (sizeof(Counters) - sizeof(Gauges)) / 8) << "add it to runtime/counter_fields.h";
 }
 
 }  // namespace

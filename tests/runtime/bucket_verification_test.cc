@@ -239,7 +239,7 @@ TEST_F(BucketVerificationTest, ADeferredKernelVerifiesAtTheNextTunePending) {
   ASSERT_OK(kernel.TunePending(stream_->get()));
   Launch(kernel, 64, 3);
   EXPECT_EQ(PlanOf(kernel, 64, 3).reason, LaunchPlan::Reason::kUnverified);
-  EXPECT_EQ(kernel.counters().pending_keys, 1);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 1);
   EXPECT_FALSE(IsTuned(kernel, 64, 3)) << "its next launch is no hit";
   EXPECT_TRUE(IsTuned(kernel, 64, 4));
   ASSERT_OK(kernel.TunePending(stream_->get()));

@@ -91,7 +91,7 @@ TEST_F(CallableTest, TunesOncePerKeyAndThenLaunchesTheWinner) {
   EXPECT_EQ(kernel.counters().fallbacks, 0);
   ASSERT_OK(Launch(kernel, 1001));
   EXPECT_EQ(kernel.counters().tunes, 2);
-  EXPECT_EQ(kernel.counters().loaded_kernels, 2) << "winner and baseline; keys share them";
+  EXPECT_EQ(kernel.counters().now.loaded_kernels, 2) << "winner and baseline; keys share them";
 }
 
 TEST_F(CallableTest, ARecordServesWithoutASearchAndWithoutAnArtifact) {

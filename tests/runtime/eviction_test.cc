@@ -27,9 +27,9 @@ class EvictionTest : public testing::TunedScaleTest {
 TEST_F(EvictionTest, LaunchesDropNothingAndAWarmUpDropsTheKeysThatCameFirst) {
   TunedKernel kernel = Create(scale_.Definition());
   for (std::size_t n = 1; n <= 5; ++n) Launch(kernel, n);
-  EXPECT_EQ(kernel.counters().ready_entries, 10) << "a launch is no TunePending";
+  EXPECT_EQ(kernel.counters().now.ready_entries, 10) << "a launch is no TunePending";
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 6}}}));
-  EXPECT_EQ(kernel.counters().ready_entries, 6);
+  EXPECT_EQ(kernel.counters().now.ready_entries, 6);
   for (std::size_t n = 1; n <= 6; ++n) EXPECT_EQ(IsTuned(kernel, n), n >= 4) << n;
   DeviceBuffer x = Floats(std::vector<float>(7, 3));
   ASSERT_OK(
@@ -49,7 +49,7 @@ TEST_F(EvictionTest, ManyKeysAreBoundedWhateverTheirNumber) {
       AutotunePolicy::Mode::kFallbackOnly;  // One entry for each key: the bound is of selection and fallback together.
   TunedKernel kernel = Create(scale_.Definition());
   for (std::int64_t n = 1; n <= 300; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
-  EXPECT_LE(kernel.counters().ready_entries, 21);
+  EXPECT_LE(kernel.counters().now.ready_entries, 21);
 }
 
 TEST_F(EvictionTest, KeysThatWereDroppedLeaveNoMemoryBehind) {
@@ -73,7 +73,7 @@ TEST_F(EvictionTest, KeysThatWereDroppedLeaveNoMemoryBehind) {
     if (before == 0) GTEST_SKIP() << "a sanitizer's allocator does not count";
     warm_up(501, 2500);
     const std::size_t after = mallinfo2().uordblks;
-    EXPECT_LE(kernel.counters().ready_entries, 21);
+    EXPECT_LE(kernel.counters().now.ready_entries, 21);
     EXPECT_LT(after, before + (64 << 10)) << "a table of ten keys, made anew a few times";
   }
 }
@@ -103,17 +103,17 @@ TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {
   std::optional<GraphExec> graph(*std::move(captured));
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   EXPECT_FALSE(IsTuned(kernel, 100));
-  const std::int64_t loaded = kernel.counters().loaded_kernels;
+  const std::int64_t loaded = kernel.counters().now.loaded_kernels;
   EXPECT_EQ(loaded, 4) << "selection and fallback of both keys";
   ASSERT_OK(graph->Launch(stream_->get()));
   EXPECT_EQ(Read(y), std::vector<float>(100, 6));
   graph.reset();
   kernel.ReleaseRetired();
-  EXPECT_EQ(kernel.counters().loaded_kernels, 2);
+  EXPECT_EQ(kernel.counters().now.loaded_kernels, 2);
   EXPECT_TRUE(IsTuned(kernel, 1000));
   Launch(kernel, 1000);
   Launch(kernel, 100);
-  EXPECT_EQ(kernel.counters().loaded_kernels, 3) << "the fallback is loaded when it is needed";
+  EXPECT_EQ(kernel.counters().now.loaded_kernels, 3) << "the fallback is loaded when it is needed";
 }
 
 TEST_F(EvictionTest, WhatComesBackBeforeItsReleaseIsNotLoadedTwice) {
@@ -121,7 +121,7 @@ TEST_F(EvictionTest, WhatComesBackBeforeItsReleaseIsNotLoadedTwice) {
   TunedKernel kernel = Create(scale_.Definition());
   for (std::int64_t n : {100, 200, 100, 200, 100}) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
   EXPECT_EQ(kernel.counters().tunes, 2);
-  EXPECT_LE(kernel.counters().loaded_kernels, 4);
+  EXPECT_LE(kernel.counters().now.loaded_kernels, 4);
   kernel.ReleaseRetired();
   Launch(kernel, 100);
   EXPECT_EQ(kernel.counters().hits, 1);

@@ -219,7 +219,7 @@ TEST_F(ImportedTest, ModesThatDoNotSearchDoWhatTheyCan) {
   TunedKernel background = Create(Mode::kTuneDeferred);
   Launch(background, 1000);
   EXPECT_EQ(background.counters().fallbacks, 1);
-  EXPECT_EQ(background.counters().pending_keys, 1);
+  EXPECT_EQ(background.counters().now.pending_keys, 1);
   // Nor may anything be compiled where nothing is searched.
   TunedKernel stored_only = Create(Mode::kStoredOnly);
   EXPECT_EQ(Explain(stored_only).reason, LaunchPlan::Reason::kNoRecord);

@@ -97,9 +97,9 @@ TEST_F(KeptInputsTest, AKeyIsTunedAtTunePendingOnWhatItsLaunchReadThoughThatIsGo
         DeviceBuffer x = Floats(std::vector<float>(4000, value));
         DeviceBuffer y = Floats(std::vector<float>(4000, 7));
         ASSERT_OK(kernel.Launch(stream.get(), View(x), View(y)));
-        EXPECT_EQ(kernel.counters().kept_inputs_bytes / 256, 4000 * 4 / 256);
+        EXPECT_EQ(kernel.counters().now.kept_inputs_bytes / 256, 4000 * 4 / 256);
         ASSERT_OK(kernel.Launch(stream.get(), View(x), View(y)));  // A hit: nothing more is kept.
-        EXPECT_EQ(kernel.counters().kept_inputs_bytes / 256, 4000 * 4 / 256);
+        EXPECT_EQ(kernel.counters().now.kept_inputs_bytes / 256, 4000 * 4 / 256);
         ASSERT_OK(stream.view().Synchronize());
         EXPECT_OK(x.Fill(0));  // What an engine does: the next step's data, in memory that lives no longer.
         EXPECT_OK(stream_->view().Synchronize());
@@ -107,7 +107,7 @@ TEST_F(KeptInputsTest, AKeyIsTunedAtTunePendingOnWhatItsLaunchReadThoughThatIsGo
       ASSERT_OK(kernel.TunePending(stream_->get()));
       EXPECT_EQ(observer_->chosen, value == 1 ? "FAST=1" : "FAST=0");
       EXPECT_EQ(InputsOfRecord(), "caller");
-      EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0) << "the trial was released already";
+      EXPECT_EQ(kernel.counters().now.kept_inputs_bytes, 0) << "the trial was released already";
       EXPECT_EQ(kernel.counters().inputs_not_kept, 0);
     }
   }
@@ -160,9 +160,9 @@ TEST_F(KeptInputsTest, WhereNothingCanBeKeptTheKeyWaitsAllTheSameAndIsTunedOnDec
     ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y)));
     (*faults)->Clear();
     EXPECT_EQ(Read(y), std::vector<float>(4000, -1)) << "the fallback ran";
-    EXPECT_EQ(kernel.counters().pending_keys, 1);
+    EXPECT_EQ(kernel.counters().now.pending_keys, 1);
     EXPECT_EQ(kernel.counters().inputs_not_kept, c.is_kept ? 0 : 1);
-    EXPECT_EQ(kernel.counters().kept_inputs_bytes > 0, c.is_kept);
+    EXPECT_EQ(kernel.counters().now.kept_inputs_bytes > 0, c.is_kept);
     ASSERT_OK(kernel.TunePending(stream_->get()));
     EXPECT_EQ(InputsOfRecord(), c.is_kept ? "caller" : "fill");
     EXPECT_EQ(observer_->chosen, c.is_kept ? "FAST=1" : "FAST=0");
@@ -179,10 +179,10 @@ TEST_F(KeptInputsTest, TheBudgetIsOfAllKeysThatWaitAndIsFreeAgainAfterTunePendin
     ASSERT_OK(kernel.Launch(stream_->get(), from, TensorView::Contiguous(y.data(), DType::kFloat32, {n}), 2.0f));
   };
   for (std::int64_t n : {4000, 3999, 3998}) launch(n);
-  EXPECT_EQ(kernel.counters().pending_keys, 3);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 3);
   EXPECT_EQ(kernel.counters().inputs_not_kept, 1);
   ASSERT_OK(kernel.TunePending(stream_->get()));
-  EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
+  EXPECT_EQ(kernel.counters().now.kept_inputs_bytes, 0);
   launch(3997);
   EXPECT_EQ(kernel.counters().inputs_not_kept, 1);
 }
@@ -197,7 +197,7 @@ TEST_F(KeptInputsTest, CopiesAreReleasedByFreezeByDroppingTheKeyAndWithTheKernel
     EXPECT_OK(kernel->Launch(stream_->get(), View(x), View(y), 2.0f));
     EXPECT_LE(FreeMemory() + 4 * n, before) << "or this test shows nothing";
     end(kernel);
-    EXPECT_EQ(kernel ? kernel->counters().kept_inputs_bytes : 0, 0);
+    EXPECT_EQ(kernel ? kernel->counters().now.kept_inputs_bytes : 0, 0);
     return before - FreeMemory();
   };
   EXPECT_LT(held([](auto& kernel) { kernel->Freeze(); }), 4 * n);
@@ -216,7 +216,7 @@ TEST_F(KeptInputsTest, CopiesAreReleasedByFreezeByDroppingTheKeyAndWithTheKernel
               }
               ASSERT_OK(kernel->TunePending(stream_->get()));
               EXPECT_EQ(kernel->counters().tunes, 0);
-              EXPECT_EQ(kernel->counters().pending_keys, 0);
+              EXPECT_EQ(kernel->counters().now.pending_keys, 0);
             }),
             4 * n);
 }
@@ -229,7 +229,7 @@ TEST_F(KeptInputsTest, AKeyThatAnotherProcessTunesKeepsItsInputsForTheNextTunePe
   DeviceBuffer y = Floats(std::vector<float>(4000, 0));
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y)));
   ASSERT_OK(kernel.TunePending(stream_->get()));
-  EXPECT_GT(kernel.counters().kept_inputs_bytes, 0);
+  EXPECT_GT(kernel.counters().now.kept_inputs_bytes, 0);
   store->is_theirs = false;
   ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(observer_->chosen, "FAST=1");
@@ -259,7 +259,7 @@ TEST_F(KeptInputsTest, ATensorThatHoldsAddressesIsNotTunedOnSinceWhatTheyPointTo
       } else {
         EXPECT_ERROR(tuned, StatusCode::kInvalidArgument, "parameter 'x'");
       }
-      EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
+      EXPECT_EQ(kernel.counters().now.kept_inputs_bytes, 0);
     }
   }
 }
@@ -325,8 +325,8 @@ TEST_F(KeptInputsTest, ACaptureKeepsNothing) {
     return Status();
   });
   EXPECT_OK(graph);
-  EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
-  EXPECT_EQ(kernel.counters().pending_keys, 0);
+  EXPECT_EQ(kernel.counters().now.kept_inputs_bytes, 0);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 0);
 }
 
 TEST_F(KeptInputsTest, WhatWasKeptInAContextThatIsGoneIsGivenUpAndTheKeyIsTunedOnDeclaredData) {
@@ -339,12 +339,12 @@ TEST_F(KeptInputsTest, WhatWasKeptInAContextThatIsGoneIsGivenUpAndTheKeyIsTunedO
     DeviceBuffer y = *DeviceBuffer::Allocate(stream.view(), 400);
     ASSERT_OK(x.Fill(0));
     ASSERT_OK(kernel.Launch(stream.get(), View(x), View(y)));
-    EXPECT_GT(kernel.counters().kept_inputs_bytes, 0);
+    EXPECT_GT(kernel.counters().now.kept_inputs_bytes, 0);
     ASSERT_OK(stream.view().Synchronize());
   }
   ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(InputsOfRecord(), "fill");
-  EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
+  EXPECT_EQ(kernel.counters().now.kept_inputs_bytes, 0);
 }
 
 TEST_F(KeptInputsTest, ThreadsMayMissAndFreezeAtOnce) {
@@ -370,10 +370,10 @@ TEST_F(KeptInputsTest, ThreadsMayMissAndFreezeAtOnce) {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(kernel.counters().pending_keys, freezes ? 0 : kKeys);
+    EXPECT_EQ(kernel.counters().now.pending_keys, freezes ? 0 : kKeys);
     ASSERT_OK(kernel.TunePending(stream_->get()));
-    EXPECT_EQ(kernel.counters().pending_keys, 0);
-    EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
+    EXPECT_EQ(kernel.counters().now.pending_keys, 0);
+    EXPECT_EQ(kernel.counters().now.kept_inputs_bytes, 0);
     EXPECT_EQ(kernel.counters().tunes, freezes ? 0 : kKeys);
     policy_.store = std::make_shared<MemoryStore>();
   }
@@ -399,17 +399,17 @@ TEST(KeptInputsOfTwoDevicesTest, EachDevicesTunePendingTunesItsOwnKeysOnWhatWasK
     ASSERT_OK(x.Fill(0));
     ASSERT_OK(kernel.Launch(stream.get(), View(x), View(x), 2.0f));
     ASSERT_OK(stream.view().Synchronize());
-    EXPECT_GT(kernel.counters().kept_inputs_bytes, kept);
-    kept = kernel.counters().kept_inputs_bytes;
+    EXPECT_GT(kernel.counters().now.kept_inputs_bytes, kept);
+    kept = kernel.counters().now.kept_inputs_bytes;
   }
   for (std::int64_t left : {1, 0}) {
     Context context = *Context::RetainPrimary(left == 1 ? *second : *first);
     ScopedContext current(context.view());
     Stream stream = *Stream::Create(first->api());
     ASSERT_OK(kernel.TunePending(stream.get()));
-    EXPECT_EQ(kernel.counters().pending_keys, left);
+    EXPECT_EQ(kernel.counters().now.pending_keys, left);
   }
-  EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
+  EXPECT_EQ(kernel.counters().now.kept_inputs_bytes, 0);
 }
 
 }  // namespace

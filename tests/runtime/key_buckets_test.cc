@@ -131,7 +131,7 @@ TEST_F(KeyBucketsTest, InTheBackgroundABucketIsTunedAtItsBoundAtTunePending) {
     policy_.store = std::make_shared<MemoryStore>();
     TunedKernel kernel = Create(Bucketed(part));
     for (std::size_t n : {1300, 1301}) Launch(kernel, n);
-    EXPECT_EQ(kernel.counters().pending_keys, 1);
+    EXPECT_EQ(kernel.counters().now.pending_keys, 1);
     ASSERT_OK(kernel.TunePending(stream_->get()));
     EXPECT_EQ(Records()[0], part.bucket == KeyPart::Bucket::kNearest ? "N~1000 at N=1000" : "N<=3000 at N=3000");
     Launch(kernel, 1302);

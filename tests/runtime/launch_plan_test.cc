@@ -47,9 +47,9 @@ class LaunchPlanTest : public testing::TunedScaleTest {
     EXPECT_EQ(after.tunes, before.tunes);
     EXPECT_EQ(after.stored_hits, before.stored_hits);
     EXPECT_EQ(after.fallbacks, before.fallbacks);
-    EXPECT_EQ(after.loaded_kernels, before.loaded_kernels);
-    EXPECT_EQ(after.ready_entries, before.ready_entries);
-    EXPECT_EQ(after.pending_keys, before.pending_keys);
+    EXPECT_EQ(after.now.loaded_kernels, before.now.loaded_kernels);
+    EXPECT_EQ(after.now.ready_entries, before.now.ready_entries);
+    EXPECT_EQ(after.now.pending_keys, before.now.pending_keys);
     EXPECT_EQ(Read(y), std::vector<float>(n, 0)) << "nothing is launched";
     return *plan;
   }

@@ -71,7 +71,7 @@ TEST_F(LifetimeTest, AKernelRunsInEachContext) {
   }
   EXPECT_EQ(kernel.counters().tunes, 1);
   EXPECT_EQ(kernel.counters().hits, 2 * made - 1);
-  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "the tuned one and the fallback";
+  EXPECT_LE(kernel.counters().now.loaded_kernels, 2) << "the tuned one and the fallback";
   if (!address_came_back) GTEST_SKIP() << "no address came back in " << kMost << " contexts";
 }
 
@@ -161,7 +161,7 @@ TEST_F(LifetimeTest, AGraphReplaysAfterAThousandMoreKeysWereTuned) {
   for (std::int64_t n = 101; n <= 1100; ++n) shapes.push_back({{"N", n}});
   ASSERT_OK(kernel.Warmup(stream_->get(), shapes));
   EXPECT_EQ(kernel.counters().tunes, 1001);
-  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "bounded by the space, not by the number of keys";
+  EXPECT_LE(kernel.counters().now.loaded_kernels, 2) << "bounded by the space, not by the number of keys";
   ASSERT_OK(y.Fill(0));
   ASSERT_OK(graph->Launch(stream_->get()));
   EXPECT_EQ(Read(y), std::vector<float>(100, 12));

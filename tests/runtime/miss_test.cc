@@ -88,7 +88,7 @@ TEST_F(MissTest, TheShapesOfABucketHaveTheFallbackThatSuitsEach) {
   }
   EXPECT_EQ(kernel.counters().tunes, 1);
   EXPECT_EQ(kernel.counters().fallbacks, 6) << "of odd shapes, which the selection does not suit";
-  EXPECT_EQ(kernel.counters().ready_entries, 3) << "one fallback for each kind of shape";
+  EXPECT_EQ(kernel.counters().now.ready_entries, 3) << "one fallback for each kind of shape";
 }
 
 TEST_F(MissTest, WhichShapeOfABucketCameFirstDoesNotDecideWhatTheOthersRun) {
@@ -103,7 +103,7 @@ TEST_F(MissTest, WhichShapeOfABucketCameFirstDoesNotDecideWhatTheOthersRun) {
   for (std::size_t first : {4000u, 3999u}) {
     TunedKernel kernel = Create(definition);
     for (std::size_t n : {first, std::size_t{7999} - first, first}) Launch(kernel, n);
-    EXPECT_EQ(kernel.counters().loaded_kernels, 2) << "a baseline for each";
+    EXPECT_EQ(kernel.counters().now.loaded_kernels, 2) << "a baseline for each";
     EXPECT_EQ(kernel.counters().fallbacks, 3);
   }
 }

@@ -154,7 +154,7 @@ TEST_P(ModesTableTest, ALaunchDoesWhatTheTableSays) {
   EXPECT_EQ(after.stored_hits - before.stored_hits, cell.stored_hits);
   EXPECT_EQ(after.capture_misses - before.capture_misses, cell.capture_misses);
   EXPECT_EQ(after.frozen_misses - before.frozen_misses, cell.frozen_misses);
-  EXPECT_EQ(after.pending_keys, cell.pending_keys);
+  EXPECT_EQ(after.now.pending_keys, cell.pending_keys);
   EXPECT_EQ(IsTuned(kernel, count), cell.is_tuned);
 }
 
@@ -202,10 +202,10 @@ TEST_F(ModesTest, InTheBackgroundAKeyWaitsForTunePendingAndItsLaunchesAreHits) {
   EXPECT_EQ(kernel.counters().tunes, 0);
   EXPECT_EQ(kernel.counters().fallbacks, 3);
   EXPECT_EQ(kernel.counters().hits, 2) << "the key is known from the first launch on";
-  EXPECT_EQ(kernel.counters().pending_keys, 1);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 1);
   ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(kernel.counters().pending_keys, 0);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 0);
   ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().fallbacks, 3);
   EXPECT_EQ((*policy_.store->List())[0].inputs, TunedInputs::kCaller) << "copies of the launch's tensors";
@@ -219,7 +219,7 @@ TEST_F(ModesTest, AWarmUpTunesPendingKeysTooAndAWaitingBucketIsTunedAtItsBound) 
   TunedKernel kernel = Create(Mode::kTuneDeferred, definition);
   ASSERT_OK(Launch(kernel, 3000));
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 100}}}));
-  EXPECT_EQ(kernel.counters().pending_keys, 0);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 0);
   EXPECT_TRUE(IsTuned(kernel, 2500));
   std::vector<TuningRecord> records = *policy_.store->List();
   ASSERT_EQ(records.size(), 2u);
@@ -266,7 +266,7 @@ TEST_F(ModesTest, FreezeEndsAllWaiting) {
   TunedKernel kernel = Create(Mode::kTuneDeferred);
   ASSERT_OK(Launch(kernel, 1000));
   kernel.Freeze();
-  EXPECT_EQ(kernel.counters().pending_keys, 0);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 0);
   ASSERT_OK(kernel.TunePending(stream_->get()));
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 2000}}}));  // Its fallback.
   ASSERT_OK(Launch(kernel, 1000));
@@ -295,11 +295,11 @@ TEST_F(ModesTest, ALaunchThatIsUnderWayWhenAnotherThreadFreezesLeavesNoKeyThatWa
   policy_.store = store;
   TunedKernel kernel = Create(Mode::kTuneDeferred);
   ASSERT_OK(Launch(kernel, 2000));
-  EXPECT_EQ(kernel.counters().pending_keys, 1);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 1);
   store->when_asked = [&] { std::thread([&] { kernel.Freeze(); }).join(); };
   ASSERT_OK(Launch(kernel, 1000));  // It was not frozen when this one looked.
   store->when_asked = nullptr;
-  EXPECT_EQ(kernel.counters().pending_keys, 0);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 0);
   ASSERT_OK(Launch(kernel, 1000));
   EXPECT_EQ(kernel.counters().hits, 0);
   EXPECT_EQ(kernel.counters().frozen_misses, 1);
@@ -321,7 +321,7 @@ TEST_F(ModesTest, AKeyThatWaitsIsAHitAsSoonAsAFallbackIsLoadedThoughAnEarlierLau
   TunedKernel kernel = Create(Mode::kStoredOnly, definition);
   EXPECT_ERROR(Launch(kernel, 1999), StatusCode::kUnavailable, "kStoredOnly compiles nothing");
   for (int i = 0; i < 3; ++i) ASSERT_OK(Launch(kernel, 2000));
-  EXPECT_EQ(kernel.counters().pending_keys, 1);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 1);
   EXPECT_EQ(kernel.counters().fallbacks, 3);
   EXPECT_EQ(kernel.counters().hits, 2);
 }
@@ -333,7 +333,7 @@ TEST_F(ModesTest, OfAFrozenKernelOnlyKeysThatCameLaterAreDropped) {
   kernel.Freeze();
   for (std::size_t n = 1; n <= 8; ++n) ASSERT_OK(Launch(kernel, n));
   ASSERT_OK(kernel.TunePending(stream_->get()));
-  EXPECT_LE(kernel.counters().ready_entries, 5);
+  EXPECT_LE(kernel.counters().now.ready_entries, 5);
   EXPECT_TRUE(IsTuned(kernel, 1000));
   EXPECT_TRUE(IsTuned(kernel, 1001));
 }
@@ -357,7 +357,7 @@ TEST_F(ModesTest, DisableAutotuneIsStrongerThanAnyMode) {
     ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
     ASSERT_OK(Launch(kernel));
     EXPECT_EQ(kernel.counters().fallbacks, 1);
-    EXPECT_EQ(kernel.counters().tunes + kernel.counters().pending_keys, 0);
+    EXPECT_EQ(kernel.counters().tunes + kernel.counters().now.pending_keys, 0);
     EXPECT_TRUE(policy_.store->List()->empty());
   }
 }
@@ -386,7 +386,7 @@ TEST_F(ModesTest, ACompleteStoreServesWithoutACompiler) {
     TunedKernel kernel = Create(mode);
     ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}));
     EXPECT_EQ(kernel.counters().stored_hits, 2);
-    EXPECT_EQ(kernel.counters().ready_entries, 4) << "of each the selection and the fallback";
+    EXPECT_EQ(kernel.counters().now.ready_entries, 4) << "of each the selection and the fallback";
     ASSERT_OK(Capture(kernel, 1000));
     ASSERT_OK(Launch(kernel, 2000));
     EXPECT_EQ(kernel.counters().tunes + kernel.counters().fallbacks, 0);

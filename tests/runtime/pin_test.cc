@@ -64,12 +64,12 @@ class PinTest : public testing::TunedScaleTest {
 
 TEST_F(PinTest, APinnedConfigTakesTheSelectionsPlaceAndGivesItBack) {
   TunedKernel kernel = Create();
-  EXPECT_EQ(kernel.counters().pinned_keys, 0);
+  EXPECT_EQ(kernel.counters().now.pinned_keys, 0);
   Launch(kernel, 1000);
-  const std::int64_t entries = kernel.counters().ready_entries;
+  const std::int64_t entries = kernel.counters().now.ready_entries;
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}));
-  EXPECT_EQ(kernel.counters().pinned_keys, 1);
-  EXPECT_EQ(kernel.counters().ready_entries, entries) << "in place of the other";
+  EXPECT_EQ(kernel.counters().now.pinned_keys, 1);
+  EXPECT_EQ(kernel.counters().now.ready_entries, entries) << "in place of the other";
   EXPECT_EQ(WorkOfLaunch(kernel), 4 * 100);
   LaunchPlan plan = Explain(kernel);
   EXPECT_EQ(plan.action, LaunchPlan::Action::kSelected);
@@ -84,15 +84,15 @@ TEST_F(PinTest, APinnedConfigTakesTheSelectionsPlaceAndGivesItBack) {
   // Another pin takes its place.
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 100}}));
   EXPECT_EQ(WorkOfLaunch(kernel), 16 * 100);
-  EXPECT_EQ(kernel.counters().pinned_keys, 1);
+  EXPECT_EQ(kernel.counters().now.pinned_keys, 1);
   ASSERT_OK(kernel.Unpin({{"N", 1000}}));
-  EXPECT_EQ(kernel.counters().pinned_keys, 0);
+  EXPECT_EQ(kernel.counters().now.pinned_keys, 0);
   EXPECT_EQ(Explain(kernel).reason, LaunchPlan::Reason::kStored);
   WorkOfLaunch(kernel);
   EXPECT_EQ(kernel.counters().tunes, 1) << "the store has the selection of before";
   EXPECT_EQ(kernel.counters().stored_hits, 1);
   kernel.ReleaseRetired();
-  EXPECT_EQ(kernel.counters().loaded_kernels, 2) << "pinned code has retired";
+  EXPECT_EQ(kernel.counters().now.loaded_kernels, 2) << "pinned code has retired";
 }
 
 TEST_F(PinTest, AKeyThatWasNeverTunedIsPinnedWithoutASearch) {
@@ -112,9 +112,9 @@ TEST_F(PinTest, AKeyThatWaitsOrFailedIsPinnedAndWaitsNoMore) {
   policy_.mode = Mode::kTuneDeferred;
   TunedKernel kernel = Create();
   Launch(kernel, 1000);
-  EXPECT_EQ(kernel.counters().pending_keys, 1);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 1);
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 1}}));
-  EXPECT_EQ(kernel.counters().pending_keys, 0);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 0);
   EXPECT_EQ(WorkOfLaunch(kernel), 4);
   ASSERT_OK(kernel.TunePending(stream_->get()));
   EXPECT_EQ(kernel.counters().tunes, 0);
@@ -197,8 +197,8 @@ TEST_F(PinTest, WhatDoesNotFitIsNamedAndChangesNothing) {
     EXPECT_ERROR(kernel.Pin(c.shape, c.config), StatusCode::kInvalidArgument, c.part);
     EXPECT_ERROR(kernel.Pin(c.shape, c.config), StatusCode::kInvalidArgument, "kernel 'scale', pin");
   }
-  EXPECT_EQ(kernel.counters().pinned_keys, 0);
-  EXPECT_EQ(kernel.counters().ready_entries, 0);
+  EXPECT_EQ(kernel.counters().now.pinned_keys, 0);
+  EXPECT_EQ(kernel.counters().now.ready_entries, 0);
   EXPECT_ERROR(kernel.Unpin({{"N", 1000}}), StatusCode::kNotFound, "unpin: N=1000, x:float32, y:float32 is not pinned");
 }
 
@@ -254,12 +254,12 @@ TEST_F(PinTest, PinnedKeysAreNotDroppedAndOthersStillAre) {
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1}}}));
   ASSERT_OK(kernel.Pin({{"N", 1}}, {{"TILE", 256}, {"WORK", 7}}));
   for (std::int64_t n = 2; n <= 6; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
-  EXPECT_LE(kernel.counters().ready_entries, 5);
+  EXPECT_LE(kernel.counters().now.ready_entries, 5);
   EXPECT_EQ(WorkOfLaunch(kernel, 1), 7);
   EXPECT_EQ(Explain(kernel, 1).origin, Origin::kPinned);
   EXPECT_EQ(Explain(kernel, 2).reason, LaunchPlan::Reason::kStored) << "dropped";
   EXPECT_EQ(Explain(kernel, 6).reason, LaunchPlan::Reason::kReady);
-  EXPECT_EQ(kernel.counters().pinned_keys, 1);
+  EXPECT_EQ(kernel.counters().now.pinned_keys, 1);
 }
 
 TEST_F(PinTest, APinInTheStoreServesOtherProcessesAndNoSearchReplacesIt) {
@@ -276,7 +276,7 @@ TEST_F(PinTest, APinInTheStoreServesOtherProcessesAndNoSearchReplacesIt) {
     EXPECT_EQ(Explain(kernel).origin, Origin::kPinned);
     EXPECT_EQ(WorkOfLaunch(kernel), 4 * 100);
     EXPECT_EQ(kernel.counters().stored_hits, 1);
-    EXPECT_EQ(kernel.counters().pinned_keys, 1);
+    EXPECT_EQ(kernel.counters().now.pinned_keys, 1);
   }
   policy_.mode = Mode::kTuneOnMiss;
   TunedKernel kernel = Create();
@@ -334,7 +334,7 @@ TEST_F(PinTest, ItIsOfTheDeviceWhoseContextIsCurrent) {
     EXPECT_EQ(kernel.Explain(stream->get(), {{"N", 1000}})->action, LaunchPlan::Action::kSearch);
     EXPECT_ERROR(kernel.Unpin({{"N", 1000}}), StatusCode::kNotFound, "is not pinned");
     ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 7}}));
-    EXPECT_EQ(kernel.counters().pinned_keys, 2);
+    EXPECT_EQ(kernel.counters().now.pinned_keys, 2);
     EXPECT_EQ(kernel.Explain(stream->get(), {{"N", 1000}})->config->ToString(), "TILE=64, WORK=7");
     ASSERT_OK(kernel.Unpin({{"N", 1000}}));
   }

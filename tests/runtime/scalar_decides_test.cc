@@ -121,7 +121,7 @@ TEST_F(ScalarDecidesTest, ACallThatCannotBeLaunchedDoesNotKeepItsKeyFromBeingTun
       DeviceBuffer x = Floats(std::vector<float>(100, 0)), y = Floats(std::vector<float>(100, 0));
       EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(y), each.length), StatusCode::kInvalidArgument,
                    each.message);
-      EXPECT_EQ(kernel.counters().pending_keys, 0) << "it is no call that the key can be tuned on";
+      EXPECT_EQ(kernel.counters().now.pending_keys, 0) << "it is no call that the key can be tuned on";
       EXPECT_OK(kernel.TunePending(stream_->get()));
       const Status warmed = kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", each.length}}});
       EXPECT_ERROR(warmed, StatusCode::kInvalidArgument, each.message);
@@ -183,7 +183,7 @@ TEST_F(ScalarDecidesTest, AGuardAndABaselineOfATargetKnowTheDeviceAtAHitToo) {
   policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
   TunedKernel fallback_only = Create(definition);
   for (std::size_t n : {100, 99, 100}) EXPECT_EQ(Run(fallback_only, 200, n), Expected(4, 200, n)) << "TILE=64";
-  EXPECT_EQ(fallback_only.counters().loaded_kernels, 1);
+  EXPECT_EQ(fallback_only.counters().now.loaded_kernels, 1);
 }
 
 /// y = value, by a variant that was compiled for it.

@@ -362,7 +362,7 @@ TEST_F(TuneFailureTest, WhereNothingIsTunedAWarmUpNeedsNoValues) {
                   }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition, *device_);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 8}}}));
-  EXPECT_EQ(kernel.counters().loaded_kernels, 1);
+  EXPECT_EQ(kernel.counters().now.loaded_kernels, 1);
 }
 
 TEST_F(TuneFailureTest, AFunctionThatThrowsOnAHitIsNamed) {

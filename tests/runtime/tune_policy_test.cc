@@ -267,7 +267,7 @@ TEST_F(TunePolicyTest, AWarmUpReturnsItsFailureTriesAgainAndLoadsWhatCapturesRun
   TunedKernel kernel = Create();
   thrower_.function = "Open";
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 1000}}}), StatusCode::kInternal, "the timer's Open threw: boom");
-  EXPECT_EQ(kernel.counters().loaded_kernels, 1) << "the baseline";
+  EXPECT_EQ(kernel.counters().now.loaded_kernels, 1) << "the baseline";
   thrower_ = Thrower();
   EXPECT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().fallbacks, 1);

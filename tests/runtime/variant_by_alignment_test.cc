@@ -208,9 +208,9 @@ TEST_F(VariantByAlignmentTest, InTheBackgroundBothWaitAndAreTunedOnFillsForWhatT
   TunedKernel kernel = Create(InBuckets());
   EXPECT_EQ(Launch(kernel, 4096), 103);
   EXPECT_EQ(Launch(kernel, 4096, 1), 3) << "fills are aligned, and its selection is not for those";
-  EXPECT_EQ(kernel.counters().pending_keys, 2);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 2);
   ASSERT_OK(kernel.TunePending(stream_->get()));
-  EXPECT_EQ(kernel.counters().pending_keys, 0);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 0);
   EXPECT_EQ(Launch(kernel, 4096), 101);
   EXPECT_EQ(Launch(kernel, 4096, 1), 2);
   EXPECT_EQ(kernel.counters().tunes, 2);

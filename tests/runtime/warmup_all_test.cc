@@ -125,7 +125,7 @@ TEST_F(WarmupAllTest, ManyKernelsAreTunedInOrderThenServedFromTheStoreThenReady)
   TunedKernel later = Create(scale_.Definition("a"));
   EXPECT_EQ(Warm({{&later, {{{"N", 1000}}, {{"N", 3000}}, {{"N", 2000}}}}}), "stored, tuned, stored");
   EXPECT_EQ(later.counters().tunes, 1);
-  EXPECT_EQ(later.counters().ready_entries, 6) << "selections and fallbacks";
+  EXPECT_EQ(later.counters().now.ready_entries, 6) << "selections and fallbacks";
 }
 
 TEST_F(WarmupAllTest, ShapesOfABucketAreOneKeyAndItIsTunedAtItsBound) {
@@ -182,7 +182,7 @@ TEST_F(WarmupAllTest, AtDeadline0WhatIsStoredIsLoadedAndNothingCompiledOrMeasure
         << last_[1].status.ToString();
     EXPECT_EQ(compiler_->compiled().size(), compiled);
     EXPECT_EQ(kernel.counters().tunes + other.counters().tunes, 0);
-    EXPECT_EQ(kernel.counters().pending_keys, mode == Mode::kTuneOnMiss ? 0 : 1) << "as the mode says";
+    EXPECT_EQ(kernel.counters().now.pending_keys, mode == Mode::kTuneOnMiss ? 0 : 1) << "as the mode says";
     EXPECT_EQ(policy_.store->List()->size(), 1u);
     EXPECT_EQ(observer_->failed, 0) << "nothing was found out about what was not reached";
     Launch(kernel, 2000);
@@ -304,7 +304,7 @@ TEST_F(WarmupAllTest, ModesAndFreezeDecideWhatIsMadeReady) {
     TunedKernel kernel = Create();
     if (c.is_frozen) kernel.Freeze();
     EXPECT_EQ(Warm({{&kernel, shapes}}), c.states);
-    EXPECT_EQ(kernel.counters().pending_keys, c.waiting);
+    EXPECT_EQ(kernel.counters().now.pending_keys, c.waiting);
     DeviceBuffer x = Floats(std::vector<float>(2000, 1));
     Result<GraphExec> graph = GraphExec::Capture(
         stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(x), 2.0f); });

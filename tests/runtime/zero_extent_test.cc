@@ -22,7 +22,7 @@ class ZeroExtentTest : public testing::CpuDeviceTest {
   static void ExpectNothingHappened(const TunedKernel& kernel) {
     Counters counters = kernel.counters();
     EXPECT_EQ(counters.tunes + counters.hits + counters.fallbacks + counters.stored_hits + counters.frozen_misses +
-                  counters.capture_misses + counters.failed_tunes + counters.loaded_kernels,
+                  counters.capture_misses + counters.failed_tunes + counters.now.loaded_kernels,
               0);
     EXPECT_TRUE(kernel.frozen_misses().empty());
   }

@@ -147,6 +147,8 @@ std::string CountersJson(const Counters& counters) {
   nlohmann::ordered_json json;
   auto add = [&](const char* name, auto value) { json[name] = value; };
   VisitFields(add, counters);
+  auto add_gauge = [&](const char* name, auto value) { json["now"][name] = value; };
+  VisitFields(add_gauge, counters.now);
   return json.dump(2);
 }
 

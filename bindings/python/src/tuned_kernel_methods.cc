@@ -171,9 +171,13 @@ PyObject* FrozenMisses(PyObject* self, PyObject*) {
 
 PyObject* CountersOf(PyObject* self, PyObject*) {
   return Guarded([&]() -> py::object {
-    py::dict result;
+    const Counters counters = CallerOf(self).kernel().counters();
+    py::dict result, now;
     auto add = [&](const char* name, auto value) { result[name] = value; };
-    VisitFields(add, CallerOf(self).kernel().counters());
+    VisitFields(add, counters);
+    auto add_gauge = [&](const char* name, auto value) { now[name] = value; };
+    VisitFields(add_gauge, counters.now);
+    result["now"] = now;
     return result;
   });
 }

@@ -7,8 +7,17 @@ if TYPE_CHECKING:
 ConfigValue = Union[bool, int, float, str]
 
 
+class Gauges(TypedDict):
+    """What a kernel holds now."""
+    loaded_kernels: int
+    ready_entries: int
+    pending_keys: int  # That wait for tune_pending().
+    pinned_keys: int
+    kept_inputs_bytes: int
+
+
 class Counters(TypedDict):
-    """The result of TunedKernel.counters(): events since the kernel was made."""
+    """The result of TunedKernel.counters(): events since the kernel was made, and what it holds now."""
     hits: int  # Calls that found their key ready.
     tunes: int  # Searches made.
     stored_hits: int  # Keys served from a stored record, without a search.
@@ -18,9 +27,6 @@ class Counters(TypedDict):
     failed_tunes: int
     capture_misses: int
     busy_elsewhere: int  # Calls that did not tune since another process tuned their key.
-    pending_keys: int  # That wait for TunePending now.
-    pinned_keys: int
-    kept_inputs_bytes: int
     inputs_not_kept: int
     misses_no_record: int  # Keys that the store had nothing for; the other misses_* are why what it had did not serve.
     misses_other_driver: int
@@ -29,10 +35,9 @@ class Counters(TypedDict):
     misses_incomplete: int
     misses_refused: int
     workers_replaced: int
-    loaded_kernels: int
-    ready_entries: int
     tuning_seconds: float
     tuning_gpu_seconds: float
+    now: "Gauges"
 
 
 class WarmedKey(TypedDict):
