@@ -18,11 +18,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/driver_api.h"
-#include "cuda/graph.h"
 #include "device_benchmark.h"
 #include "model.h"
 #include "runtime/tuned_kernel_on.h"
 #include "tuneonce/device.h"
+#include "tuneonce/testing.h"
 
 namespace tuneonce {
 namespace {

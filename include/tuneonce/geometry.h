@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "tuneonce/arguments.h"
-#include "tuneonce/condition.h"
 #include "tuneonce/config.h"
 #include "tuneonce/result.h"
 

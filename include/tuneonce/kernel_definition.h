@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tuneonce/arguments.h"
-#include "tuneonce/condition.h"
+#include "tuneonce/config.h"
 #include "tuneonce/geometry.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/parameters.h"

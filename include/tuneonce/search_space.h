@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "tuneonce/arguments.h"
-#include "tuneonce/condition.h"
 #include "tuneonce/config.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/fingerprint.h"

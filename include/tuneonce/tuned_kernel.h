@@ -69,6 +69,35 @@ struct Counters {
   std::int64_t workers_replaced = 0;     ///< Worker processes that searches lost (TuningCost::workers_replaced).
 };
 
+/// Calls `fields(name, value)` for each counter, so that a program can export all of them as metrics by their names.
+template <typename Fields>
+void VisitFields(Fields& fields, const Counters& counters) {
+  fields("hits", counters.hits);
+  fields("tunes", counters.tunes);
+  fields("stored_hits", counters.stored_hits);
+  fields("waits", counters.waits);
+  fields("fallbacks", counters.fallbacks);
+  fields("frozen_misses", counters.frozen_misses);
+  fields("failed_tunes", counters.failed_tunes);
+  fields("tuning_seconds", counters.tuning_seconds);
+  fields("tuning_gpu_seconds", counters.tuning_gpu_seconds);
+  fields("loaded_kernels", counters.loaded_kernels);
+  fields("ready_entries", counters.ready_entries);
+  fields("capture_misses", counters.capture_misses);
+  fields("busy_elsewhere", counters.busy_elsewhere);
+  fields("pending_keys", counters.pending_keys);
+  fields("pinned_keys", counters.pinned_keys);
+  fields("kept_inputs_bytes", counters.kept_inputs_bytes);
+  fields("inputs_not_kept", counters.inputs_not_kept);
+  fields("misses_no_record", counters.misses_no_record);
+  fields("misses_other_driver", counters.misses_other_driver);
+  fields("misses_other_device", counters.misses_other_device);
+  fields("misses_other_source", counters.misses_other_source);
+  fields("misses_incomplete", counters.misses_incomplete);
+  fields("misses_refused", counters.misses_refused);
+  fields("workers_replaced", counters.workers_replaced);
+}
+
 /// What a launch would run and why, as TunedKernel::Explain returns it. Plain data.
 struct LaunchPlan {
   /// What a launch would do.

@@ -1,5 +1,3 @@
-#include "clock_timer.h"
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -7,14 +5,16 @@
 #include <vector>
 
 #include "tuneonce/plugin/timer.h"
+#include "tuneonce/testing.h"
 
-namespace tuneonce::python {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A run is never said to take no time: clocks have steps.
-constexpr double kLeastUs = 0.001;
+/// The shortest time that is reported, because a clock's step may show none.
+constexpr double kShortestUs = 0.001;
 
 struct ClockedRun final : PreparedRun {
   explicit ClockedRun(TimedRun timed_run) : run(std::move(timed_run)) {}
@@ -39,7 +39,7 @@ class ClockSession final : public TimingSession {
       ++num_launches_;
       TUNEONCE_RETURN_IF_ERROR(run.launch(stream_.get()));
       TUNEONCE_RETURN_IF_ERROR(stream_.Synchronize());
-      times.push_back(std::max(kLeastUs, std::chrono::duration<double, std::micro>(Clock::now() - begin).count()));
+      times.push_back(std::max(kShortestUs, std::chrono::duration<double, std::micro>(Clock::now() - begin).count()));
     }
     return times;
   }
@@ -51,10 +51,17 @@ class ClockSession final : public TimingSession {
   std::int64_t num_launches_ = 0;
 };
 
+class ClockTimer final : public Timer {
+ public:
+  std::string_view name() const override { return "clock"; }
+  Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState) override {
+    return std::unique_ptr<TimingSession>(std::make_unique<ClockSession>(stream));
+  }
+};
+
 }  // namespace
 
-Result<std::unique_ptr<TimingSession>> ClockTimer::Open(StreamView stream, CacheState) {
-  return std::unique_ptr<TimingSession>(std::make_unique<ClockSession>(stream));
-}
+std::unique_ptr<Timer> MakeClockTimer() { return std::make_unique<ClockTimer>(); }
 
-}  // namespace tuneonce::python
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,6 +1,5 @@
-#include "cuda/graph.h"
-
 #include "cuda/driver_api.h"
+#include "tuneonce/testing.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -26,9 +25,11 @@ Result<GraphExec> GraphExec::Capture(StreamView stream, const std::function<Stat
   return GraphExec(api, exec, num_nodes);
 }
 
-Status GraphExec::Launch(CUstream stream) const {
-  return TUNEONCE_CUDA_STATUS(exec_.api(), GraphLaunch(exec_.get(), stream));
+GraphExec::~GraphExec() {
+  if (exec_ != nullptr) RelaxedDriver(*api_)->GraphExecDestroy(exec_);
 }
+
+Status GraphExec::Launch(CUstream stream) const { return TUNEONCE_CUDA_STATUS(*api_, GraphLaunch(exec_, stream)); }
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -11,7 +11,6 @@
 
 #include "measure/event_timer.h"
 #include "runtime/tuned_kernel_on.h"
-#include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/fault_injection.h"

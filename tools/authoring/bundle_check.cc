@@ -1,4 +1,4 @@
-#include "bundle_check.h"
+#include "authoring/bundle_check.h"
 
 #include <algorithm>
 #include <map>
@@ -7,21 +7,19 @@
 #include <set>
 #include <utility>
 
+#include "authoring/bundle_folder.h"
 #include "base/elf_image.h"
-#include "bundle_folder.h"
 #include "compile/cubin.h"
 #include "compile/precompiled.h"
 #include "inspect/classified_bundle.h"
 #include "launch/parameter_block.h"
 #include "launch/source_parameters.h"
-#include "numbers.h"
-#include "output.h"
-#include "source_arguments.h"
-#include "store/memory_store.h"
-#include "tune_job.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
+#include "tuning/tune_job.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// The architectures that are checked by default.
@@ -191,7 +189,7 @@ Status BundleChecker::RunOnDevice() {
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create());
   policy.search.quiet = true;
   policy.search.max_rounds = 1;
-  policy.store = std::make_shared<MemoryStore>();
+  policy.store = MakeMemoryStore();
   Result<BundleReport> report = TuneBundle(folder_.bundle, device, options_.shape, options_.scalars, policy);
   if (!report.ok()) {
     Find(true, "on " + options_.device + ": " + report.status().message());
@@ -210,21 +208,5 @@ Result<std::vector<BundleFinding>> CheckBundle(const BundleFolder& folder, const
   return BundleChecker(folder, options).Run();
 }
 
-Status ClassifyAndPrint(const std::string& folder_or_name, const BundleClassifyOptions& options, bool json) {
-  ClassifiedBundle::Options asked;
-  if (!options.target.empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(asked.target, ParseGpuTarget(options.target));
-  }
-  asked.runtime = Runtime::Default();
-  TUNEONCE_ASSIGN_OR_RETURN(asked.dims, ParseIntegers(options.shape, "extent"));
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name));
-  TUNEONCE_ASSIGN_OR_RETURN(ClassifiedBundle classified, ClassifiedBundle::Of(bundle, asked));
-  if (json) {
-    PrintJson(nlohmann::ordered_json::parse(classified.Json()));
-  } else {
-    PrintText(classified.ToString());
-  }
-  return Status();
-}
-
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_BINDINGS_CLI_BUNDLE_CHECK_H_
-#define TUNEONCE_BINDINGS_CLI_BUNDLE_CHECK_H_
+#ifndef TUNEONCE_TOOLS_AUTHORING_BUNDLE_CHECK_H_
+#define TUNEONCE_TOOLS_AUTHORING_BUNDLE_CHECK_H_
 
 #include <array>
 #include <cstdint>
@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "bundle_folder.h"
+#include "authoring/bundle_actions.h"
+#include "authoring/bundle_folder.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/result.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 /// Finds mistakes in a bundle's grids and axes on one target by arithmetic, without running anything. REQUIRES: the
 /// constructor's arguments outlive it.
@@ -48,14 +50,6 @@ class GridChecks {
   std::array<std::uint64_t, kMaxParameters> scalars_{};
 };
 
-struct BundleCheckOptions {
-  std::vector<std::string> targets;  ///< That it is to have code for; empty: those that it was compiled for.
-  std::vector<std::string> dtypes;   ///< ProblemsOf.
-  std::string device;                ///< To run every config on; empty: none.
-  std::vector<std::string> shape;    ///< In the form of `tune`.
-  std::vector<std::string> scalars;
-};
-
 /// Something that is wrong with a bundle, or looks as if it were.
 struct BundleFinding {
   bool is_error = false;  ///< It will fail. Otherwise it may be intended.
@@ -68,15 +62,7 @@ struct BundleFinding {
 /// options.
 Result<std::vector<BundleFinding>> CheckBundle(const BundleFolder& folder, const BundleCheckOptions& options);
 
-struct BundleClassifyOptions {
-  std::string target;              ///< Empty: ClassifiedBundle's selection.
-  std::vector<std::string> shape;  ///< NAME=EXTENT, for the arithmetic intensity; else the example's.
-};
+}  // namespace v0
+}  // namespace tuneonce
 
-/// Prints which family the bundle is of, why, and where its space departs (ClassifiedBundle). That no family is found
-/// is an answer, and no error. Errors: those of the options, of reading the bundle, and of ClassifiedBundle::Of.
-Status ClassifyAndPrint(const std::string& folder_or_name, const BundleClassifyOptions& options, bool json);
-
-}  // namespace tuneonce::cli
-
-#endif  // TUNEONCE_BINDINGS_CLI_BUNDLE_CHECK_H_
+#endif  // TUNEONCE_TOOLS_AUTHORING_BUNDLE_CHECK_H_

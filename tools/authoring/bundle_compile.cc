@@ -1,4 +1,4 @@
-#include "bundle_compile.h"
+#include "authoring/bundle_compile.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,26 +8,21 @@
 #include <system_error>
 #include <utility>
 
+#include "authoring/bundle_folder.h"
+#include "authoring/bundle_writer.h"
 #include "base/file.h"
-#include "bundle_folder.h"
-#include "bundle_writer.h"
-#include "compare/kernel_comparison.h"
+#include "compare/back_end.h"
 #include "compile/command_toolchain.h"
 #include "compile/header_search.h"
-#include "records_store.h"
+#include "records/records_store.h"
 #include "shared/compile_pool.h"
-#include "source_arguments.h"
 #include "store/shipped_selections.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
-
-bool IsFile(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error);
-}
 
 /// `path` as messages show it.
 std::string NameIn(const std::string& folder, const std::string& path) {
@@ -283,7 +278,7 @@ std::optional<std::string> FindLooseHeader(const std::string& folder, const Kern
   auto beside = [&](const std::string& name) { return (here / name).lexically_normal().string(); };
   if (!compiled.ok()) {
     auto is_missing = [&](const std::string& name) {
-      return compiled.status().message().find(name) != std::string::npos && IsFile(folder + "/" + beside(name));
+      return compiled.status().message().find(name) != std::string::npos && IsRegularFile(folder + "/" + beside(name));
     };
     const std::optional<std::string> missing = FindUnnamed(source, is_missing);
     return missing ? std::optional<std::string>(beside(*missing)) : std::nullopt;
@@ -296,7 +291,7 @@ std::optional<std::string> FindLooseHeader(const std::string& folder, const Kern
   }
   if (compiled->cacheable || !compiled->dependencies.empty()) return std::nullopt;
   const std::optional<std::string> read =
-      FindUnnamed(source, [&](const std::string& name) { return IsFile(beside(name)); });
+      FindUnnamed(source, [&](const std::string& name) { return IsRegularFile(beside(name)); });
   return read ? std::optional<std::string>(NameIn(folder, beside(*read))) : std::nullopt;
 }
 
@@ -304,4 +299,5 @@ Result<std::vector<CompiledTarget>> CompileBundle(const BundleFolder& folder, co
   return BundleCompiler(folder, options).Run();
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,18 +1,20 @@
-#ifndef TUNEONCE_BINDINGS_CLI_BUNDLE_COMPILE_H_
-#define TUNEONCE_BINDINGS_CLI_BUNDLE_COMPILE_H_
+#ifndef TUNEONCE_TOOLS_AUTHORING_BUNDLE_COMPILE_H_
+#define TUNEONCE_TOOLS_AUTHORING_BUNDLE_COMPILE_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bundle_folder.h"
+#include "authoring/bundle_actions.h"
+#include "authoring/bundle_folder.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/plugin/artifact.h"
 #include "tuneonce/result.h"
 #include "tuneonce/search_space.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 /// Returns the first file that a C++ source of the bundle in `folder` includes and that is neither one of its `headers`
 /// nor the compiler's own. Such a file would not be shipped with the bundle, and is not part of the kernel's identity.
@@ -21,18 +23,6 @@ namespace tuneonce::cli {
 /// relative to `folder` if the file is in it.
 std::optional<std::string> FindLooseHeader(const std::string& folder, const KernelSource& source,
                                            const Result<Artifact>& compiled);
-
-struct BundleCompileOptions {
-  std::vector<std::string> targets;
-  std::string selections;  ///< A store's file; empty: none.
-  bool only_decided = false;
-  bool no_sources = false;
-  std::vector<std::string> dtypes;    ///< ProblemsOf.
-  std::vector<std::string> variants;  ///< Those whose code travels (VariantsNamed); empty: all.
-  std::string output;                 ///< A folder that is not there, or empty. Not used by a dry run.
-  bool is_dry_run = false;            ///< Compile and write nothing: only find out what would be compiled.
-  int timeout_ms = 0;                 ///< Limits one compile; 0 selects the default of CompileOptions::timeout_ms.
-};
 
 /// What was compiled for one target, or would be by a dry run.
 struct CompiledTarget {
@@ -61,9 +51,7 @@ struct CompiledTarget {
 /// be written. After an error no files are left. A dry run compiles and writes nothing, and needs no compiler.
 Result<std::vector<CompiledTarget>> CompileBundle(const BundleFolder& folder, const BundleCompileOptions& options);
 
-/// Runs CompileBundle and prints what was compiled. Errors: those of CompileBundle.
-Status CompileAndPrint(const BundleFolder& folder, const BundleCompileOptions& options, bool json);
+}  // namespace v0
+}  // namespace tuneonce
 
-}  // namespace tuneonce::cli
-
-#endif  // TUNEONCE_BINDINGS_CLI_BUNDLE_COMPILE_H_
+#endif  // TUNEONCE_TOOLS_AUTHORING_BUNDLE_COMPILE_H_

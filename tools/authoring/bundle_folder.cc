@@ -1,4 +1,4 @@
-#include "bundle_folder.h"
+#include "authoring/bundle_folder.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,8 @@
 #include "launch/assumption.h"
 #include "tuneonce/runtime.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Maximum number of files in a bundle's folder.
@@ -85,4 +86,5 @@ std::vector<std::string> UnreadFiles(const BundleFolder& folder) {
   return unread;
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

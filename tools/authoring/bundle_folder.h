@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_BINDINGS_CLI_BUNDLE_FOLDER_H_
-#define TUNEONCE_BINDINGS_CLI_BUNDLE_FOLDER_H_
+#ifndef TUNEONCE_TOOLS_AUTHORING_BUNDLE_FOLDER_H_
+#define TUNEONCE_TOOLS_AUTHORING_BUNDLE_FOLDER_H_
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,7 +14,8 @@
 #include "tuneonce/bundle.h"
 #include "tuneonce/plugin/fingerprint.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 /// A bundle's folder as the command works on it: the bundle that was read of it, and its files.
 struct BundleFolder {
@@ -69,6 +70,7 @@ Result<std::vector<Problem>> ProblemsOf(const KernelDefinition& definition, cons
 /// target; those of the definition's functions.
 Result<BundleWays> WaysOn(const KernelDefinition& definition, const Target& target, std::vector<Problem> problems);
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce
 
-#endif  // TUNEONCE_BINDINGS_CLI_BUNDLE_FOLDER_H_
+#endif  // TUNEONCE_TOOLS_AUTHORING_BUNDLE_FOLDER_H_

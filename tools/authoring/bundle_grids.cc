@@ -2,12 +2,13 @@
 #include <set>
 #include <utility>
 
+#include "authoring/bundle_check.h"
 #include "base/callback.h"
-#include "bundle_check.h"
 #include "definition/fill_bytes.h"
 #include "runtime/warmup_inputs.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Extents that are tried of each dim: more than most tiles have twice.
@@ -172,4 +173,5 @@ std::vector<std::string> GridChecks::AxesWithoutEffect(const BundleWays& ways,
   return found;
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,13 +1,14 @@
 #include <map>
 #include <utility>
 
+#include "authoring/bundle_folder.h"
 #include "base/callback.h"
-#include "bundle_folder.h"
 #include "definition/fill_bytes.h"
 #include "definition/precompiled_code.h"
 #include "store/kernel_fingerprint.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using DTypes = std::map<std::string, std::vector<DType>>;
@@ -105,4 +106,5 @@ Result<BundleWays> WaysOn(const KernelDefinition& definition, const Target& targ
   return all;
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

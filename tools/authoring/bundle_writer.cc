@@ -1,4 +1,4 @@
-#include "bundle_writer.h"
+#include "authoring/bundle_writer.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -13,10 +13,11 @@
 #include <system_error>
 #include <utility>
 
-#include "output.h"
+#include "console/output.h"
 #include "tuneonce/plugin/fingerprint.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -166,7 +167,7 @@ Status BundleWriter::WriteInto(const std::string& folder) const {
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
     if (error) return CannotWriteBundle(path.parent_path().string(), error.message());
-    TUNEONCE_RETURN_IF_ERROR(WriteFile(path.string(), content));
+    TUNEONCE_RETURN_IF_ERROR(WriteOutput(path.string(), content));
   }
   return Status();
 }
@@ -191,4 +192,5 @@ Status BundleWriter::Write(const std::string& output) const {
   return written;
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_BINDINGS_CLI_BUNDLE_WRITER_H_
-#define TUNEONCE_BINDINGS_CLI_BUNDLE_WRITER_H_
+#ifndef TUNEONCE_TOOLS_AUTHORING_BUNDLE_WRITER_H_
+#define TUNEONCE_TOOLS_AUTHORING_BUNDLE_WRITER_H_
 
 #include <cstdint>
 #include <map>
@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "bundle_folder.h"
+#include "authoring/bundle_folder.h"
 #include "tuneonce/plugin/artifact.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 /// Writes a precompiled bundle: the files of the original bundle, code, and precompiled.json. What is added is kept in
 /// memory until Write.
@@ -51,6 +52,7 @@ class BundleWriter {
   nlohmann::ordered_json selections_;
 };
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce
 
-#endif  // TUNEONCE_BINDINGS_CLI_BUNDLE_WRITER_H_
+#endif  // TUNEONCE_TOOLS_AUTHORING_BUNDLE_WRITER_H_

@@ -5,11 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "compare_run.h"
-#include "output.h"
+#include "compare/compare_run.h"
+#include "console/output.h"
 #include "report/config_json.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -227,4 +228,5 @@ void PrintReport(const CompareReport& report, const CompareSummary& summary, boo
   PrintNotes(report);
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

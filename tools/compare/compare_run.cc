@@ -1,8 +1,6 @@
 // tuneonce compare, of two bundles, back ends or results
-#include "compare_run.h"
+#include "compare/compare_run.h"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,11 +10,12 @@
 #include "report/records_json.h"
 #include "report_page/report_data.h"
 #include "runtime/warmup_inputs.h"
-#include "tune_shapes.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/tuning_record.h"
+#include "tuning/tune_shapes.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
@@ -82,13 +81,12 @@ const char* KindName(CompareOperand::Kind kind) {
 Result<CompareOperand> ReadOperand(const std::string& text) {
   CompareOperand operand;
   operand.text = operand.bundle = text;
-  std::error_code error;  // A file that cannot be read does not count as a file.
-  if (std::filesystem::is_regular_file(text, error)) {
+  if (IsRegularFile(text)) {
     operand.kind = report::IsSqliteFile(text) ? CompareOperand::Kind::kStore : CompareOperand::Kind::kResult;
     return operand;
   }
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || std::filesystem::is_directory(text, error)) return operand;
+  if (colon == std::string::npos || IsDirectory(text)) return operand;
   operand.bundle = text.substr(0, colon);
   operand.backend = text.substr(colon + 1);
   if (!operand.bundle.empty() && !operand.backend.empty()) return operand;
@@ -110,7 +108,7 @@ Result<std::unique_ptr<CompareRun>> CompareRun::Create(const Device& device, con
 
 ComparedShape CompareRun::At(const ComparedKernel& a, const ComparedKernel& b, const TuneJob& job) const {
   auto compared = [&]() -> Result<KernelComparison> {
-    TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs, WarmupInputs::Create(*a.definition, job.inputs, stream()));
+    TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs, WarmupInputs::Create(*a.definition, *job.inputs, stream()));
     return CompareKernels(a, b, stream(), inputs.arguments(), options_.search);
   }();
   ComparedShape shape;
@@ -183,4 +181,5 @@ Result<CompareReport> CompareBundles(const CompareOperand& a, const CompareOpera
   return report;
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

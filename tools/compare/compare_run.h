@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_BINDINGS_CLI_COMPARE_RUN_H_
-#define TUNEONCE_BINDINGS_CLI_COMPARE_RUN_H_
+#ifndef TUNEONCE_TOOLS_COMPARE_COMPARE_RUN_H_
+#define TUNEONCE_TOOLS_COMPARE_COMPARE_RUN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "compare/kernel_comparison.h"
-#include "tune_job.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
 #include "tuneonce/result.h"
+#include "tuning/tune_job.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 /// How one of the two ran at a shape, as it is shown.
 struct ComparedSide {
@@ -144,6 +145,7 @@ Result<CompareReport> CompareStores(const std::string& a, const std::string& b, 
 /// (from a store), and for two files of different devices or shapes; those of reading a file.
 Result<CompareReport> CompareResults(const std::string& a, const std::string& b);
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce
 
-#endif  // TUNEONCE_BINDINGS_CLI_COMPARE_RUN_H_
+#endif  // TUNEONCE_TOOLS_COMPARE_COMPARE_RUN_H_

@@ -7,13 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "compare_run.h"
-#include "records_store.h"
+#include "compare/compare_run.h"
+#include "records/records_store.h"
 #include "runtime/tuned_kernel_on.h"
-#include "tune_shapes.h"
 #include "tuneonce/bundle.h"
+#include "tuning/tune_shapes.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// A key that both stores hold, or a shape that was given.
@@ -200,4 +201,5 @@ Result<CompareReport> CompareStores(const std::string& a, const std::string& b, 
   return report;
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,4 +1,4 @@
-#include "ledger.h"
+#include "console/ledger.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -16,9 +15,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/file.h"
-#include "numbers.h"
+#include "base/number_text.h"
+#include "console/numbers.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr char kHeader[] = "iteration\tchange\tlatency_ms\tcorrectness\tstatus\tpeak_bytes";
@@ -109,8 +110,8 @@ Status Append(const FileDescriptor& file, const std::string& path, std::size_t s
 Status CheckLedger(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0 && errno == ENOENT) {
-    std::string folder = std::filesystem::path(path).parent_path().string();
-    if (folder.empty()) folder = ".";
+    const std::size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
     return access(folder.c_str(), W_OK | X_OK) == 0 ? Status() : CannotAppend(path, std::strerror(errno));
   }
   TUNEONCE_RETURN_IF_ERROR(Open(path, 0).status());
@@ -131,4 +132,5 @@ Result<std::int64_t> AppendToLedger(const std::string& path, const LedgerRow& ro
   return iteration;
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

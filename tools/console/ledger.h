@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_BINDINGS_CLI_LEDGER_H_
-#define TUNEONCE_BINDINGS_CLI_LEDGER_H_
+#ifndef TUNEONCE_TOOLS_CONSOLE_LEDGER_H_
+#define TUNEONCE_TOOLS_CONSOLE_LEDGER_H_
 
 #include <cstdint>
 #include <optional>
@@ -7,7 +7,8 @@
 
 #include "tuneonce/result.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 // A ledger is a file of changes that were tried on a kernel, one a line, tab-separated under a header, so that a change
 // may be described with commas:
@@ -32,6 +33,7 @@ Status CheckLedger(const std::string& path);
 /// DeadlineExceeded if another process locks the file for long.
 Result<std::int64_t> AppendToLedger(const std::string& path, const LedgerRow& row);
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce
 
-#endif  // TUNEONCE_BINDINGS_CLI_LEDGER_H_
+#endif  // TUNEONCE_TOOLS_CONSOLE_LEDGER_H_

@@ -1,4 +1,4 @@
-#include "output.h"
+#include "console/output.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -6,17 +6,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/printable.h"
+#include "base/short_list.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Between an error's message and what to do about it.
@@ -37,15 +40,19 @@ Status CannotWrite(const std::string& path, const std::string& why) {
   return UnavailableError("cannot write " + path + ": " + why);
 }
 
+/// Returns the folder of a path with the "/" behind it; empty for a name in the current folder.
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
 /// Returns the name at the end of a chain of symbolic links, which need not exist.
 Result<std::string> FollowLinks(const std::string& path) {
-  std::filesystem::path at = path;
+  std::string at = path;
   constexpr int kMostLinks = 40;  // The limit of Linux.
   for (int i = 0; i < kMostLinks; ++i) {
-    std::error_code error;
-    std::filesystem::path target = std::filesystem::read_symlink(at, error);
-    if (error) return at.string();  // No link.
-    at = target.is_absolute() ? target : at.parent_path() / target;
+    char bytes[PATH_MAX];
+    const ssize_t length = readlink(at.c_str(), bytes, sizeof(bytes));
+    if (length < 0) return at;  // No link.
+    const std::string target(bytes, static_cast<std::size_t>(length));
+    at = target.rfind('/', 0) == 0 ? target : FolderOf(at) + target;
   }
   return CannotWrite(path, std::strerror(ELOOP));
 }
@@ -66,8 +73,7 @@ int WriteAndClose(int file, std::string_view content) {
 
 /// Writes a file in the same folder, with the owner and mode of `old` (null for a new file), and renames it to `path`.
 Status Replace(const std::string& path, const struct stat* old, const std::string& content) {
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::string temporary = (folder / ".tuneonce-XXXXXX").string();
+  std::string temporary = FolderOf(path) + ".tuneonce-XXXXXX";
   int file = mkstemp(temporary.data());
   if (file < 0) return CannotWrite(path, std::strerror(errno));
   mode_t mask = umask(0);
@@ -152,12 +158,20 @@ std::string TimeText(double seconds) {
   return std::to_string(whole / 3600) + " h " + std::to_string(whole / 60 % 60) + " min";
 }
 
+std::string OneLine(const std::string& text) { return Printable(text); }
+
+std::string NamesLike(const std::vector<std::string>& names, const std::string& wanted) {
+  return ShortList(names, wanted);
+}
+
+Result<std::string> ReadInput(const std::string& path) { return ReadFile(path); }
+
 Status CloseOutput() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return Status();
   return UnavailableError(std::string("cannot write to stdout: ") + std::strerror(errno));
 }
 
-Status WriteFile(const std::string& path, const std::string& content) {
+Status WriteOutput(const std::string& path, const std::string& content) {
   struct stat info {};
   bool exists = stat(path.c_str(), &info) == 0;
   if (!exists && errno != ENOENT) return CannotWrite(path, std::strerror(errno));
@@ -172,4 +186,5 @@ Status WriteFile(const std::string& path, const std::string& content) {
   return error == 0 ? Status() : CannotWrite(path, std::strerror(error));
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

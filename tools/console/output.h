@@ -1,16 +1,17 @@
-#ifndef TUNEONCE_BINDINGS_CLI_OUTPUT_H_
-#define TUNEONCE_BINDINGS_CLI_OUTPUT_H_
+#ifndef TUNEONCE_TOOLS_CONSOLE_OUTPUT_H_
+#define TUNEONCE_TOOLS_CONSOLE_OUTPUT_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
-#include "base/file.h"
 #include "tuneonce/result.h"
 
 // All output of the commands is written by these functions. Texts are made Printable, because they contain text from
 // files, records and tools. CloseOutput reports a failed write.
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 /// Prints one line on stdout, formatted as by printf.
 void PrintLine(const char* format, ...) __attribute__((format(printf, 1, 2)));
@@ -24,6 +25,10 @@ void PrintJson(const nlohmann::ordered_json& json);
 void PrintError(const std::string& message, bool verbose);
 /// "tuneonce: `line`" on stderr: no error, but what one should know.
 void PrintNote(const std::string& line);
+/// Returns text that may come from anyone as one printable line.
+std::string OneLine(const std::string& text);
+/// Returns names as a list for a message, those like `wanted` first, and not more than fit.
+std::string NamesLike(const std::vector<std::string>& names, const std::string& wanted);
 /// The error with what to do about it, for PrintError.
 Status Remedied(Status error, const std::string& remedy);
 /// "1 h 5 min", "3 s".
@@ -34,13 +39,16 @@ bool UsesColors(int descriptor);
 /// Flushes stdout. Error: something that was printed did not arrive.
 Status CloseOutput();
 
-// Files are read by tuneonce::ReadFile.
-
 /// Writes the whole file, or leaves an existing one unchanged: it is replaced atomically by a file of the same mode. A
 /// symbolic link is followed. A pipe or a device is written to. Errors: Unavailable, with the path and the reason, also
 /// for a folder or a disk.
-Status WriteFile(const std::string& path, const std::string& content);
+Status WriteOutput(const std::string& path, const std::string& content);
 
-}  // namespace tuneonce::cli
+/// Reads a whole file. It never blocks on a pipe and never returns a part of a file. Errors, with the path and the
+/// reason: NotFound; InvalidArgument if it is not a regular file or is too large; ResourceExhausted; Unavailable.
+Result<std::string> ReadInput(const std::string& path);
 
-#endif  // TUNEONCE_BINDINGS_CLI_OUTPUT_H_
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_TOOLS_CONSOLE_OUTPUT_H_

@@ -2,16 +2,18 @@
 #include <set>
 #include <utility>
 
+#include "base/number_text.h"
+#include "console/numbers.h"
 #include "launch/assumption.h"
 #include "launch/call_binder.h"
-#include "numbers.h"
+#include "records/selections_file.h"
 #include "runtime/warmup_inputs.h"
 #include "search/record_origin.h"
-#include "selections_file.h"
 #include "store/kernel_fingerprint.h"
 #include "tuneonce/device.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Settings = std::map<std::string, std::string>;
@@ -302,4 +304,5 @@ Result<std::vector<TuningRecord>> RecordsOf(const SelectionsFile& file, const Se
   return importer.Records();
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -3,14 +3,15 @@
 #include <map>
 #include <optional>
 
-#include "output.h"
-#include "records_store.h"
+#include "console/output.h"
+#include "records/records_store.h"
 #include "report/config_json.h"
 #include "store/kernel_fingerprint.h"
 #include "store/stored_enums.h"
 #include "tuneonce/plugin/fingerprint.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -123,4 +124,5 @@ Status DiffRecords(const RecordsArguments& arguments) {
   return Status();
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -4,15 +4,16 @@
 #include <optional>
 #include <set>
 
-#include "output.h"
-#include "records_store.h"
+#include "console/output.h"
+#include "records/records_store.h"
+#include "records/selections_file.h"
 #include "report/records_json.h"
-#include "selections_file.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/record_store.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// The code of the records' selections and baselines, as far as the store has it; how many records' selections have
@@ -132,7 +133,7 @@ Status ExportRecords(const RecordsArguments& arguments) {
     TUNEONCE_ASSIGN_OR_RETURN(code, CodeOf(*store, records, &without_code));
     text = WithCode(text, code);
   }
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, text + "\n"));
+  TUNEONCE_RETURN_IF_ERROR(WriteOutput(arguments.output, text + "\n"));
   if (arguments.json) {
     PrintJson({{"store", store->path()},
                {"output", arguments.output},
@@ -150,7 +151,7 @@ Status ExportRecords(const RecordsArguments& arguments) {
 
 Status ImportRecords(const RecordsArguments& arguments) {
   if (!arguments.selections.empty()) return ImportSelections(arguments);
-  TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(arguments.file));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadInput(arguments.file));
   Result<std::vector<TuningRecord>> records = RecordsFromJson(text);
   if (!records.ok()) return records.status().WithPrefix(arguments.file);
   Result<std::vector<RecordedCode>> code = CodeFromJson(text);
@@ -160,4 +161,5 @@ Status ImportRecords(const RecordsArguments& arguments) {
   return PutAll(*records, *code, arguments, "records");
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

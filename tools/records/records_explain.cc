@@ -1,4 +1,4 @@
-#include "records_explain.h"
+#include "records/records_explain.h"
 
 #include <algorithm>
 #include <map>
@@ -7,16 +7,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/number_text.h"
 #include "base/short_list.h"
-#include "numbers.h"
-#include "output.h"
-#include "records_store.h"
+#include "console/numbers.h"
+#include "console/output.h"
+#include "records/records_store.h"
 #include "report/config_json.h"
 #include "report_page/report_data.h"
 #include "store/stored_enums.h"
 #include "tuneonce/bundle.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -214,4 +216,5 @@ void PrintExplanation(const std::vector<KeyRecords>& keys) {
   }
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

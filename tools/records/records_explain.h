@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_BINDINGS_CLI_RECORDS_EXPLAIN_H_
-#define TUNEONCE_BINDINGS_CLI_RECORDS_EXPLAIN_H_
+#ifndef TUNEONCE_TOOLS_RECORDS_RECORDS_EXPLAIN_H_
+#define TUNEONCE_TOOLS_RECORDS_RECORDS_EXPLAIN_H_
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,7 +11,8 @@
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 /// A store's records of one key: of several devices and drivers.
 struct KeyRecords {
@@ -47,6 +48,7 @@ Result<SelectionHere> AskHere(const std::string& kernel, const std::string& devi
 nlohmann::ordered_json SelectionHereJson(const SelectionHere& here);
 void PrintSelectionHere(const SelectionHere& here);
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce
 
-#endif  // TUNEONCE_BINDINGS_CLI_RECORDS_EXPLAIN_H_
+#endif  // TUNEONCE_TOOLS_RECORDS_RECORDS_EXPLAIN_H_

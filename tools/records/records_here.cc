@@ -2,17 +2,19 @@
 #include <optional>
 #include <utility>
 
+#include "base/number_text.h"
+#include "console/numbers.h"
+#include "console/output.h"
 #include "cuda/driver_api.h"
-#include "numbers.h"
-#include "output.h"
-#include "records_explain.h"
+#include "records/records_explain.h"
 #include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Returns the example's shape with the extents and dtypes of `shape`.
@@ -97,4 +99,5 @@ void PrintSelectionHere(const SelectionHere& here) {
   }
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

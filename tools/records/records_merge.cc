@@ -10,9 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
-#include "bundle_compile.h"
-#include "output.h"
-#include "records_store.h"
+#include "console/output.h"
+#include "records/records_store.h"
 #include "report/config_json.h"
 #include "store/default_store.h"
 #include "store/kernel_fingerprint.h"
@@ -20,7 +19,8 @@
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/sqlite_store.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -51,7 +51,7 @@ Status CheckOutput(const std::string& output, const std::vector<std::string>& in
 
 Status WriteStore(const SqliteStore& store, const std::string& output, mode_t mode) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string bytes, store.Bytes());
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(output, bytes));
+  TUNEONCE_RETURN_IF_ERROR(WriteOutput(output, bytes));
   struct stat info {};
   bool is_file = stat(output.c_str(), &info) == 0 && S_ISREG(info.st_mode);
   if (!is_file || chmod(output.c_str(), mode) == 0) return Status();
@@ -258,8 +258,6 @@ Status MergeRecords(const RecordsArguments& arguments) {
   return Status();
 }
 
-namespace {
-
 Status PackStore(const RecordsArguments& arguments) {
   std::vector<WholeStore> stores(1);
   TUNEONCE_ASSIGN_OR_RETURN(stores[0], ReadWhole(arguments.store));
@@ -300,35 +298,5 @@ Status PackStore(const RecordsArguments& arguments) {
   return Status();
 }
 
-/// The bundle with the code and the selections of the devices that the store has records of.
-Status PackIntoBundle(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
-  TUNEONCE_ASSIGN_OR_RETURN(WholeStore store, ReadWhole(arguments.store));
-  if (const std::vector<std::string> problems = RecordProblems(store); !problems.empty()) {
-    return FailedPreconditionError(absl::StrCat(
-        problems.size(), " rows cannot be read, the first: ", problems.front(),
-        ": pack the readable rows first (records pack --skip-damaged), and pack the result into the bundle"));
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store.store, folder.definition.name()));
-  std::set<std::string> targets;
-  for (const TuningRecord& record : records) {
-    targets.insert(record.key.capability == 0 ? "cpu" : absl::StrCat("sm_", record.key.capability));
-  }
-  BundleCompileOptions options;
-  options.targets.assign(targets.begin(), targets.end());
-  options.selections = store.store->path();
-  options.only_decided = true;
-  options.output = arguments.output;
-  return CompileAndPrint(folder, options, arguments.json);
-}
-
-}  // namespace
-
-Status PackRecords(const RecordsArguments& arguments) {
-  if (arguments.bundle.empty()) return PackStore(arguments);
-  if (arguments.kernel.empty() && arguments.device.empty() && !arguments.skip_damaged) return PackIntoBundle(arguments);
-  return InvalidArgumentError(
-      "--bundle cannot be used with --kernel, --device or --skip-damaged: the bundle determines the kernel");
-}
-
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

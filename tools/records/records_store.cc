@@ -1,12 +1,13 @@
-#include "records_store.h"
+#include "records/records_store.h"
 
 #include <ctime>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"
+#include "base/mutex.h"
 #include "base/short_list.h"
-#include "output.h"
+#include "console/output.h"
 #include "report/records_json.h"
 #include "store/default_store.h"
 #include "tuneonce/plugin/sqlite_store.h"
@@ -15,7 +16,8 @@
 #include "tuneonce/redis_store.h"
 #endif
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// How long a command waits for others that hold the store.
@@ -133,6 +135,16 @@ std::string DateOf(std::int64_t unix_seconds) {
   return text;
 }
 
+/// The last error of writing.
+struct TuneStore::Failure {
+  Mutex mutex;
+  Status status TUNEONCE_GUARDED_BY(mutex);
+};
+
+TuneStore::TuneStore(std::shared_ptr<RecordStore> store, bool serves)
+    : ForwardingStore(std::move(store)), serves_(serves), failure_(std::make_unique<Failure>()) {}
+TuneStore::~TuneStore() = default;
+
 Result<RecordLookup> TuneStore::Lookup(const TuningKey& key) const {
   return serves_ ? store_->Lookup(key) : RecordLookup();
 }
@@ -142,14 +154,15 @@ Status TuneStore::Put(const TuningRecord& record) {
   bool is_pinned = there.ok() && there->match == RecordMatch::kExact && there->record->is_pinned;
   Status status = is_pinned ? FailedPreconditionError("the key is pinned in the store: unpin it, or prune the record")
                             : store_->Put(record);
-  MutexLock lock(mutex_);
-  if (!status.ok()) failure_ = status.WithPrefix("the selections could not be stored");
+  MutexLock lock(failure_->mutex);
+  if (!status.ok()) failure_->status = status.WithPrefix("the selections could not be stored");
   return Status();
 }
 
 Status TuneStore::failure() const {
-  MutexLock lock(mutex_);
-  return failure_;
+  MutexLock lock(failure_->mutex);
+  return failure_->status;
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_BINDINGS_CLI_RECORDS_STORE_H_
-#define TUNEONCE_BINDINGS_CLI_RECORDS_STORE_H_
+#ifndef TUNEONCE_TOOLS_RECORDS_RECORDS_STORE_H_
+#define TUNEONCE_TOOLS_RECORDS_RECORDS_STORE_H_
 
 #include <cstdint>
 #include <functional>
@@ -9,16 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.h"
-#include "selections_file.h"
-#include "store/forwarding_store.h"
+#include "records/selections_file.h"
 #include "tuneonce/plugin/artifact.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 /// A store that a command names: a file, or a fleet's by its address. Thread rule: as the store.
 class AnyStore final : public ForwardingStore {
@@ -79,7 +78,8 @@ std::string DateOf(std::int64_t unix_seconds);
 class TuneStore final : public ForwardingStore {
  public:
   /// With `serves` false, lookups find nothing, so that all keys are tuned again.
-  TuneStore(std::shared_ptr<RecordStore> store, bool serves) : ForwardingStore(std::move(store)), serves_(serves) {}
+  TuneStore(std::shared_ptr<RecordStore> store, bool serves);
+  ~TuneStore() override;
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override;
   Status Put(const TuningRecord& record) override;
@@ -88,8 +88,8 @@ class TuneStore final : public ForwardingStore {
 
  private:
   const bool serves_;
-  mutable Mutex mutex_;
-  Status failure_ TUNEONCE_GUARDED_BY(mutex_);
+  struct Failure;
+  const std::unique_ptr<Failure> failure_;
 };
 
 /// The arguments of `tuneonce records ...`. Each command reads its own.
@@ -119,8 +119,9 @@ Status ExportRecords(const RecordsArguments& arguments);
 Status ImportRecords(const RecordsArguments& arguments);
 Status DiffRecords(const RecordsArguments& arguments);
 Status MergeRecords(const RecordsArguments& arguments);
-Status PackRecords(const RecordsArguments& arguments);
+Status PackStore(const RecordsArguments& arguments);
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce
 
-#endif  // TUNEONCE_BINDINGS_CLI_RECORDS_STORE_H_
+#endif  // TUNEONCE_TOOLS_RECORDS_RECORDS_STORE_H_

@@ -1,12 +1,14 @@
-#include "selections_file.h"
+#include "records/selections_file.h"
 
 #include <optional>
 
 #include "base/file.h"
+#include "base/number_text.h"
 #include "bundle/manifest.h"
-#include "numbers.h"
+#include "console/numbers.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Result<AxisValue> ValueOf(const ManifestNode& node) {
@@ -145,4 +147,5 @@ Result<SelectionsFile> ReadSelections(const std::string& path) {
   return root->Find("tuneonce_selections") != nullptr ? ReadOwn(*root) : ReadTable(*root, path);
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

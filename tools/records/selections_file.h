@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_BINDINGS_CLI_SELECTIONS_FILE_H_
-#define TUNEONCE_BINDINGS_CLI_SELECTIONS_FILE_H_
+#ifndef TUNEONCE_TOOLS_RECORDS_SELECTIONS_FILE_H_
+#define TUNEONCE_TOOLS_RECORDS_SELECTIONS_FILE_H_
 
 #include <cstdint>
 #include <map>
@@ -13,7 +13,8 @@
 #include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 /// Selected configs that were made elsewhere, as their file states them.
 struct SelectionsFile {
@@ -53,6 +54,7 @@ struct SelectionMap {
 Result<std::vector<TuningRecord>> RecordsOf(const SelectionsFile& file, const SelectionMap& map, const Bundle& bundle,
                                             const Device& device);
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce
 
-#endif  // TUNEONCE_BINDINGS_CLI_SELECTIONS_FILE_H_
+#endif  // TUNEONCE_TOOLS_RECORDS_SELECTIONS_FILE_H_

@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "tune_job.h"
+#include "tuning/tune_job.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -83,4 +84,5 @@ void AddTimeline(const TuningRecord& record, const std::string& trace, Json* jso
   if (!device.empty()) (*json)["timeline"]["device"] = std::move(device);
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -10,20 +10,21 @@
 #include "absl/strings/str_format.h"
 #include "base/environment.h"
 #include "compile/compile_slots.h"
+#include "console/output.h"
 #include "launch/call_binder.h"
-#include "output.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_inputs.h"
 #include "search/candidate.h"
 #include "shared/compile_cached.h"
-#include "tune_shapes.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
+#include "tuning/tune_shapes.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -69,7 +70,7 @@ class Estimator {
 
   Status Add(const WantedShape& wanted, const Bundle& bundle, Estimate* estimate) {
     const KernelDefinition& definition = bundle.definition();
-    TUNEONCE_RETURN_IF_ERROR(CheckShape(definition, target_, wanted.job.inputs));
+    TUNEONCE_RETURN_IF_ERROR(CheckShape(definition, target_, *wanted.job.inputs));
     auto kernel = kernels_.find(wanted.bundle);
     if (kernel == kernels_.end()) {
       TUNEONCE_ASSIGN_OR_RETURN(TunedKernel made, TunedKernelOn::Create(device_, Undecided(bundle), policy_));
@@ -80,7 +81,7 @@ class Estimator {
     estimate->is_repeated = !keys_.insert({wanted.bundle, plan.key}).second;
     estimate->is_stored = plan.action == LaunchPlan::Action::kSelected;
     if (estimate->is_repeated || estimate->is_stored || plan.action == LaunchPlan::Action::kNothing) return Status();
-    return AddSearch(definition, wanted.job.inputs, estimate);
+    return AddSearch(definition, *wanted.job.inputs, estimate);
   }
 
  private:
@@ -219,4 +220,5 @@ Status EstimateTuning(const WantedShapes& wanted, const Device& device, const Au
   return total.wrong;
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,4 +1,4 @@
-#include "tune_job.h"
+#include "tuning/tune_job.h"
 
 #include <algorithm>
 #include <array>
@@ -13,9 +13,9 @@
 
 #include "base/number_text.h"
 #include "base/short_list.h"
+#include "console/numbers.h"
 #include "cuda/driver_api.h"
 #include "definition/fill_bytes.h"
-#include "numbers.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_inputs.h"
 #include "runtime/warmup_shape.h"
@@ -23,7 +23,8 @@
 #include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuning_record.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Lists the dims, and the parameters that a caller passes; those like `wanted` first.
@@ -192,7 +193,8 @@ Result<TuneJob> MakeTuneJob(const Bundle& bundle, const Device& device, const st
     if (dtype != DType::kAny) job.shape.values.emplace_back(parameter.name, dtype);
   }
   TUNEONCE_RETURN_IF_ERROR(AddScalars(definition, all_scalars, example.scalars, &job.shape));
-  TUNEONCE_ASSIGN_OR_RETURN(job.inputs, ReadShape(definition, job.shape));
+  TUNEONCE_ASSIGN_OR_RETURN(InputShape inputs, ReadShape(definition, job.shape));
+  job.inputs = std::make_shared<const InputShape>(std::move(inputs));
   return job;
 }
 
@@ -256,12 +258,12 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   const KernelDefinition definition = Undecided(bundle);
   TUNEONCE_ASSIGN_OR_RETURN(TuneJob job, MakeTuneJob(bundle, device, shape, scalars));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
-  TUNEONCE_RETURN_IF_ERROR(CheckShape(definition, Target::Of(identity), job.inputs));
+  TUNEONCE_RETURN_IF_ERROR(CheckShape(definition, Target::Of(identity), *job.inputs));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
   TUNEONCE_RETURN_IF_ERROR(current.status());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
-  TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs, WarmupInputs::Create(definition, job.inputs, stream.view()));
+  TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs, WarmupInputs::Create(definition, *job.inputs, stream.view()));
   BundleReport report;
   report.device_name = identity.name;
   report.driver_version = identity.driver_version;
@@ -271,4 +273,5 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   return report;
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

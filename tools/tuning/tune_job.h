@@ -1,26 +1,29 @@
-#ifndef TUNEONCE_BINDINGS_CLI_TUNE_JOB_H_
-#define TUNEONCE_BINDINGS_CLI_TUNE_JOB_H_
+#ifndef TUNEONCE_TOOLS_TUNING_TUNE_JOB_H_
+#define TUNEONCE_TOOLS_TUNING_TUNE_JOB_H_
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "runtime/warmup_inputs.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
+
+struct InputShape;  // A shape by index; opaque to the tools' users.
 
 /// The bundle's kernel without the selections that it ships: tuning was asked for.
 KernelDefinition Undecided(const Bundle& bundle);
 
 /// A shape at which a bundle is to be tuned.
 struct TuneJob {
-  TunedKernel::Shape shape;  ///< Dims, open dtypes, and the scalars that are not left to the bundle.
-  InputShape inputs;         ///< The values by index.
-  std::string text;          ///< "M=64, N=32"
+  TunedKernel::Shape shape;                  ///< Dims, open dtypes, and the scalars that are not left to the bundle.
+  std::shared_ptr<const InputShape> inputs;  ///< The values by index. Not null.
+  std::string text;                          ///< "M=64, N=32"
 };
 
 /// The bundle's example (that for the CPU device there), `shape` ("M=4096", "causal=1", "x=float16") and `scalars`
@@ -66,6 +69,7 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
 /// Without such events `json` does not change.
 void AddTimeline(const TuningRecord& record, const std::string& trace, nlohmann::ordered_json* json);
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce
 
-#endif  // TUNEONCE_BINDINGS_CLI_TUNE_JOB_H_
+#endif  // TUNEONCE_TOOLS_TUNING_TUNE_JOB_H_

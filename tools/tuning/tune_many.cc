@@ -10,17 +10,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "output.h"
+#include "console/output.h"
 #include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
-#include "tune_shapes.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
+#include "tuning/tune_shapes.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -110,7 +111,7 @@ class ManyRun {
     for (const WantedShape& each : wanted_.shapes) {
       Status status = each.wrong;
       auto bundle = wanted_.bundles.find(each.bundle);
-      if (status.ok()) status = CheckShape(bundle->second.definition(), target, each.job.inputs);
+      if (status.ok()) status = CheckShape(bundle->second.definition(), target, *each.job.inputs);
       auto place = place_of.find(each.bundle);
       if (status.ok() && place == place_of.end()) {
         Result<TunedKernel> kernel = TunedKernelOn::Create(device, Undecided(bundle->second), policy);
@@ -255,4 +256,5 @@ Status TuneMany(const WantedShapes& wanted, const Device& device, TuneManyOption
   return ManyRun(wanted, options).Run(device);
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,4 +1,4 @@
-#include "tune_shapes.h"
+#include "tuning/tune_shapes.h"
 
 #include <set>
 #include <utility>
@@ -8,7 +8,8 @@
 #include "base/file.h"
 #include "shared/shape_log.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr std::size_t kMostShapesBytes = std::size_t{64} << 20;
@@ -83,4 +84,5 @@ Result<WantedShapes> ReadShapes(const std::string& path, const std::string& bund
   return InvalidArgumentError(path + " has no shape" + others + ": write one shape per line, such as M=64 N=4096");
 }
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce

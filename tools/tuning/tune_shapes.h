@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_BINDINGS_CLI_TUNE_SHAPES_H_
-#define TUNEONCE_BINDINGS_CLI_TUNE_SHAPES_H_
+#ifndef TUNEONCE_TOOLS_TUNING_TUNE_SHAPES_H_
+#define TUNEONCE_TOOLS_TUNING_TUNE_SHAPES_H_
 
 #include <atomic>
 #include <cstddef>
@@ -10,13 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "tune_job.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
+#include "tuning/tune_job.h"
 
-namespace tuneonce::cli {
+namespace tuneonce {
+inline namespace v0 {
 
 /// A line of a file of shapes: a bundle, and at which shape it is to be tuned.
 struct WantedShape {
@@ -60,6 +61,7 @@ struct TuneManyOptions {
 /// tried: a shape failed or was not reached.
 Status TuneMany(const WantedShapes& wanted, const Device& device, TuneManyOptions options);
 
-}  // namespace tuneonce::cli
+}  // namespace v0
+}  // namespace tuneonce
 
-#endif  // TUNEONCE_BINDINGS_CLI_TUNE_SHAPES_H_
+#endif  // TUNEONCE_TOOLS_TUNING_TUNE_SHAPES_H_
