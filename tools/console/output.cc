@@ -40,7 +40,7 @@ Status CannotWrite(const std::string& path, const std::string& why) {
   return UnavailableError("cannot write " + path + ": " + why);
 }
 
-/// Returns the folder of a path with the "/" behind it; empty for a name in the current folder.
+/// Returns the folder of a path, which ends with "/", or an empty text for a name in the current folder.
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
 /// Returns the name at the end of a chain of symbolic links, which need not exist.
