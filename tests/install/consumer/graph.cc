@@ -1,9 +1,10 @@
 // A test as an embedder writes it: public headers only, on the CPU device. A graph that captured two launches of a
 // tuned kernel gives, at each replay, the result of two launches.
 #include <cstdio>
+#include <memory>
 #include <vector>
 
-#include "tuneonce/exhaustive_search.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 
@@ -17,7 +18,7 @@ to::KernelDefinition Step() {
   const to::IntAxis tile = space.AddAxis("TILE", {4, 8});
   space.SetBaseline({{tile, 4}});
   constexpr char kSource[] =
-      "static void step(const tuneonce_block& block, float* y, long n) {\n"
+      "static void step(const tuneonce_block& block, float* y, int n) {\n"
       "  for (long i = block.x * TILE; i < n && i < (block.x + 1) * TILE; ++i) y[i] = 2 * y[i] + 1;\n"
       "}\n"
       "TUNEONCE_CPU_KERNEL(step);";
