@@ -222,7 +222,7 @@ class TUNEONCE_API Term {
 
   bool IsConstant() const { return kind_ == Kind::kConstant; }
   /// Returns whether the term depends on the config alone: it consists of constants and axes.
-  bool IsOfConfig() const;
+  TUNEONCE_LOCAL bool IsOfConfig() const;
   /// Returns a copy of the term for one config, with a constant in place of each part that depends on the config alone.
   Term For(const Config& config) const;
   /// Returns an integer that divides the term's value for `config` for all values of the dims and scalars. The form of
@@ -232,9 +232,9 @@ class TUNEONCE_API Term {
   /// kNoValue if the form of the expression shows none.
   std::int64_t LeastValue(const Config& config) const { return For(config).KnownLeast(); }
   /// Returns whether the term depends on dims and scalars alone: it has no axis and no property of the device.
-  bool IsOfArguments() const;
+  TUNEONCE_LOCAL bool IsOfArguments() const;
   /// Returns whether the term contains a scalar. REQUIRES: Resolve was called.
-  bool ReadsScalar() const;
+  TUNEONCE_LOCAL bool ReadsScalar() const;
   /// Returns the term's value, or kNoValue if it has none. Does not throw. REQUIRES: Resolve was called.
   [[gnu::always_inline]] std::int64_t Value(const Config& config, const Problem& problem) const {
     if (__builtin_expect(kind_ > Kind::kDim, 0)) return Compute(config, problem);
@@ -474,9 +474,9 @@ class TUNEONCE_API Condition {
   /// Returns a copy of the condition for one config, with constants in place of what depends on the config alone.
   Condition For(const Config& config) const { return Condition(expression_.For(config)); }
   /// Returns the operands of `a && b`, or the condition itself.
-  std::vector<Condition> Conjuncts() const;
+  TUNEONCE_LOCAL std::vector<Condition> Conjuncts() const;
   /// Returns the assumption if the condition is nothing but an assumption whose value is a constant.
-  std::optional<Assumption> AsAssumption() const;
+  TUNEONCE_LOCAL std::optional<Assumption> AsAssumption() const;
   /// Returns whether the condition is known by its form: it always holds, or never does.
   bool IsConstant() const { return expression_.IsConstant(); }
   /// Returns whether the condition holds always, by its form.
@@ -506,7 +506,7 @@ class TUNEONCE_API Condition {
   friend Condition operator==(const Axis<double>& axis, double value);
   friend Condition operator!=(const Axis<double>& axis, double value);
 
-  static Condition WithValue(Assumption assumption, Term value);
+  TUNEONCE_LOCAL static Condition WithValue(Assumption assumption, Term value);
   friend Condition Aligned(std::string tensor, Term bytes);
   friend Condition StrideIs(std::string tensor, int dimension, Term elements);
   friend Condition StrideDivisibleBy(std::string tensor, int dimension, Term divisor);

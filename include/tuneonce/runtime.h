@@ -148,12 +148,12 @@ class TUNEONCE_API Runtime {
   std::string EndTrace() const;
 
   // For the library itself.
-  const Environment& environment() const;
-  CompileSlots& compile_slots() const;
-  const Cupti& cupti() const;
-  Trace& trace() const;
-  IdleWorkers& idle_workers() const;
-  ShapeLog* shape_log() const;  ///< Null if launches are not recorded.
+  TUNEONCE_LOCAL const Environment& environment() const;
+  TUNEONCE_LOCAL CompileSlots& compile_slots() const;
+  TUNEONCE_LOCAL const Cupti& cupti() const;
+  TUNEONCE_LOCAL Trace& trace() const;
+  TUNEONCE_LOCAL IdleWorkers& idle_workers() const;
+  TUNEONCE_LOCAL ShapeLog* shape_log() const;  ///< Null if launches are not recorded.
 
  private:
   struct TUNEONCE_LOCAL Impl;
