@@ -7,14 +7,15 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "measure/event_timer.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -109,8 +110,8 @@ Result<Json> Run(const std::string& folder, const Shape& shape, const DriverApi&
     TUNEONCE_ASSIGN_OR_RETURN(Json warm, search());
     json["warm"].push_back(warm);
   }
-  EventTimer events;
-  options.timer = &events;
+  const std::unique_ptr<Timer> events = MakeEventTimer();
+  options.timer = events.get();
   TUNEONCE_ASSIGN_OR_RETURN(Json by_events, search());
   json["events"] = by_events;
   return json;

@@ -7,11 +7,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <memory>
 #include <random>
+#include <string>
+#include <utility>
 
-#include "base/environment.h"
-#include "base/temporary_folder.h"
-#include "store/memory_store.h"
 #include "tuneonce/plugin/artifact.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
@@ -19,6 +20,24 @@
 
 namespace tuneonce {
 namespace {
+
+/// A new folder in TMPDIR, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "store_cost.XXXXXX").string();
+    if (mkdtemp(&name[0]) == nullptr) std::exit(1);
+    path_ = std::move(name);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 TuningRecord Record(std::uint64_t word) {
   TuningRecord record;
@@ -69,7 +88,7 @@ void Lookups(benchmark::State& state, RecordStore& store) {
 }
 
 void BM_SqliteLookup(benchmark::State& state) {
-  TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
+  const TemporaryFolder folder;
   auto store = OpenStore(folder.path() + "/cache/store.db");
   Fill(*store, state.range(0));
   Lookups(state, *store);
@@ -77,14 +96,14 @@ void BM_SqliteLookup(benchmark::State& state) {
 BENCHMARK(BM_SqliteLookup)->Arg(10)->Arg(1000)->Arg(100000);
 
 void BM_MemoryLookup(benchmark::State& state) {
-  MemoryStore store;
-  Fill(store, state.range(0));
-  Lookups(state, store);
+  const std::shared_ptr<RecordStore> store = MakeMemoryStore();
+  Fill(*store, state.range(0));
+  Lookups(state, *store);
 }
 BENCHMARK(BM_MemoryLookup)->Arg(10)->Arg(1000);
 
 void BM_SqlitePut(benchmark::State& state) {
-  TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
+  const TemporaryFolder folder;
   auto store = OpenStore(folder.path() + "/cache/store.db");
   Fill(*store, state.range(0));
   auto next = static_cast<std::uint64_t>(state.range(0));
@@ -96,7 +115,7 @@ BENCHMARK(BM_SqlitePut)->Arg(10)->Arg(1000)->Arg(100000);
 
 /// A store opened, asked once, and closed: what a process pays that starts.
 void BM_SqliteOpenAndLookup(benchmark::State& state) {
-  TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
+  const TemporaryFolder folder;
   std::string path = folder.path() + "/cache/store.db";
   Fill(*OpenStore(path), state.range(0));
   for (auto _ : state) {
@@ -124,7 +143,7 @@ void FillWithCode(SqliteStore& store, std::uint64_t count) {
 
 /// A store opened, asked for one of so many artifacts, and closed.
 void BM_SqliteOpenAndGetArtifact(benchmark::State& state) {
-  TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
+  const TemporaryFolder folder;
   std::string path = folder.path() + "/cache/store.db";
   const auto count = static_cast<std::uint64_t>(state.range(0));
   FillWithCode(*OpenStore(path), count);
@@ -137,7 +156,7 @@ void BM_SqliteOpenAndGetArtifact(benchmark::State& state) {
 BENCHMARK(BM_SqliteOpenAndGetArtifact)->Arg(2)->Arg(25)->Arg(1000);
 
 void BM_SqlitePutArtifact(benchmark::State& state) {
-  TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
+  const TemporaryFolder folder;
   auto store = OpenStore(folder.path() + "/cache/store.db");
   auto next = static_cast<std::uint64_t>(state.range(0));
   FillWithCode(*store, next);
@@ -155,7 +174,7 @@ void BM_ManyProcesses(benchmark::State& state) {
   std::int64_t lost = 0;
   std::int64_t failed = 0;
   for (auto _ : state) {
-    TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
+    const TemporaryFolder folder;
     std::string path = folder.path() + "/cache/store.db";
     std::vector<pid_t> children;
     for (std::uint64_t process = 0; process < processes; ++process) {

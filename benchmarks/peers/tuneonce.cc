@@ -4,6 +4,8 @@
 //   peers_tuneonce FOLDER_OF_VECTOR_ADD [cpu|cuda [short]] > JSON
 //
 // short: two rounds and no more than 64 keys, to see that it runs.
+#include <cudaTypedefs.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -13,11 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/driver_api.h"
-#include "cuda/library.h"
 #include "interleaved.h"
-#include "store/memory_store.h"
 #include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
@@ -59,17 +59,18 @@ struct Bench {
 
 /// The bundle's kernel, launched by hand.
 peers::Way Raw(const Bench& bench, const std::string& folder) {
-  bool is_cpu = bench.device.api().is_cpu_device();
+  bool is_cpu = bench.device.is_cpu_device();
   std::ostringstream text;
   text << std::ifstream(folder + (is_cpu ? "/vector_add.cpu.cc" : "/vector_add.cu")).rdbuf();
   KernelSource source =
       is_cpu ? KernelSource::CpuCpp(text.str(), "vector_add") : KernelSource::CudaCpp(text.str(), "vector_add");
-  const Toolchain* toolchain = Check(Runtime::Default()->toolchains().For(source.kind));
-  Target target = Target::Of(Check(bench.device.Identity()));
-  Artifact artifact = Check(toolchain->Compile(source.Define("BLOCK", kBlock), Hints(), target));
-  auto library = std::make_shared<Library>(Check(Library::Load(bench.device.api(), artifact.image)));
-  KernelHandle kernel = Check(library->GetKernel("vector_add"));
-  auto launch = [&bench, library, kernel, is_cpu](int lane, int count) {
+  Geometry geometry;
+  geometry.block.x = is_cpu ? 1 : kBlock;
+  auto kernel = std::make_shared<CompiledKernel>(
+      Check(CompiledKernel::Create(bench.device, source.Define("BLOCK", kBlock), Hints(), geometry)));
+  auto launch_kernel =
+      reinterpret_cast<PFN_cuLaunchKernelEx_v11060>(Check(bench.device.DriverFunction("cuLaunchKernelEx", 11060)));
+  auto launch = [&bench, kernel, launch_kernel, is_cpu](int lane, int count) {
     CUdeviceptr pointer = bench.buffer[0].get();
     std::int64_t n = peers::kFirstSize;
     for (int i = 0; i < count; ++i) {
@@ -79,7 +80,7 @@ peers::Way Raw(const Bench& bench, const std::string& folder) {
       config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
       config.blockDimX = is_cpu ? 1 : kBlock;
       config.hStream = bench.streams[static_cast<std::size_t>(lane)].get();
-      if (bench.device.api().launch_path().LaunchKernelEx(&config, kernel.get(), parameters, nullptr) != CUDA_SUCCESS) {
+      if (launch_kernel(&config, kernel->function(), parameters, nullptr) != CUDA_SUCCESS) {
         Check(InternalError("the raw launch failed"));
       }
     }
@@ -90,7 +91,7 @@ peers::Way Raw(const Bench& bench, const std::string& folder) {
 /// A kernel with `keys` ready ones.
 std::shared_ptr<TunedKernel> ready(const Bench& bench, const std::string& folder, long keys) {
   AutotunePolicy policy;
-  policy.store = std::make_shared<MemoryStore>();
+  policy.store = MakeMemoryStore();
   auto kernel = std::make_shared<TunedKernel>(Check(TunedKernel::FromBundle(folder, policy)));
   std::vector<TunedKernel::Shape> shapes;
   for (long i = 0; i < keys; ++i) shapes.push_back({{"N", peers::kFirstSize + i}});

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "commands.h"
-#include "compare_run.h"
+#include "compare/compare_run.h"
+#include "console/ledger.h"
+#include "console/output.h"
 #include "interrupts.h"
-#include "ledger.h"
 #include "measuring_arguments.h"
-#include "output.h"
 #include "tuneonce/bundle.h"
 
 namespace tuneonce::cli {

@@ -2,9 +2,10 @@
 #include <memory>
 #include <optional>
 
+#include "authoring/compiler_options.h"
 #include "commands.h"
-#include "definition/compiler_option.h"
-#include "output.h"
+#include "console/numbers.h"
+#include "console/output.h"
 #include "source_arguments.h"
 #include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
@@ -21,30 +22,6 @@ struct CompileArguments {
   std::string timeout_ms;
   bool json = false;
 };
-
-/// "ftz=true" as the value that an option axis would have.
-AxisValue ToOptionValue(const std::string& text) {
-  if (text == "true" || text == "false") return text == "true";
-  std::optional<std::int64_t> number = ParseNumber<std::int64_t>(text);
-  return number ? AxisValue(*number) : AxisValue(text);
-}
-
-/// Gives the compiler what option axes of these values would. Errors: InvalidArgument for an option that is unknown,
-/// that takes other values, or that the compiler of these sources does not take.
-Status AddOptions(const std::vector<std::string>& arguments, KernelSource* source) {
-  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(arguments, "option"));
-  for (const auto& [name, text] : settings) {
-    const AxisValue value = ToOptionValue(text);
-    TUNEONCE_ASSIGN_OR_RETURN(const CompilerOption* option, FindCompilerOption(name));
-    TUNEONCE_RETURN_IF_ERROR(CheckOptionValue(*option, value));
-    if (!TakesOption(source->kind, *option)) {
-      return InvalidArgumentError("--option " + name + ": the compiler of " +
-                                  std::string(SourceKindName(source->kind)) + " sources has no such option");
-    }
-    AddAxisOptions(Config::Of({{name, AxisKind::kOption, value}}), source);
-  }
-  return Status();
-}
 
 void Print(const CompileArguments& arguments, const Artifact& artifact) {
   if (arguments.json) {
@@ -78,7 +55,7 @@ Status Run(const CompileArguments& arguments) {
     limits.timeout = std::chrono::milliseconds(timeout_ms);
   }
   TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, arguments.source.Read());
-  TUNEONCE_RETURN_IF_ERROR(AddOptions(arguments.options, &source));
+  TUNEONCE_RETURN_IF_ERROR(AddCompilerOptions(arguments.options, &source));
   TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(arguments.hints));
   if (!values.empty() && !IsTile(source.kind)) {
     return InvalidArgumentError("--hint applies to .tileir files, and to .cu files with --tile");
@@ -87,7 +64,7 @@ Status Run(const CompileArguments& arguments) {
   if (source.kind == SourceKind::kTileCpp) hints.Set(Hints::Update::kMerge);  // The text's own are defaults.
   TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, Runtime::Default()->toolchains().For(source.kind));
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, toolchain->Compile(source, hints, target, limits));
-  if (!arguments.output.empty()) TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, artifact.image));
+  if (!arguments.output.empty()) TUNEONCE_RETURN_IF_ERROR(WriteOutput(arguments.output, artifact.image));
   Print(arguments, artifact);
   return Status();
 }

@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "command_tree.h"
 #include "commands.h"
-#include "output.h"
+#include "console/output.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "commands.h"
+#include "console/output.h"
 #include "inspect/doctor.h"
-#include "output.h"
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
 

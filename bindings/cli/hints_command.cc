@@ -2,12 +2,11 @@
 #include <memory>
 #include <utility>
 
-#include "base/environment.h"
 #include "commands.h"
-#include "compile/tile_front_end.h"
-#include "output.h"
+#include "console/numbers.h"
+#include "console/output.h"
+#include "inspect/tile_ir_hints.h"
 #include "source_arguments.h"
-#include "tile_ir/tile_ir.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -24,13 +23,13 @@ struct HintsArguments {
   bool json = false;
 };
 
-void Print(const TileIrModule& module, const std::string& file, bool is_json) {
+void Print(const TileIrHints& module, const std::string& file, bool is_json) {
   if (is_json) {
     nlohmann::ordered_json json;
     json["file"] = file;
     json["bytecode_version"] = std::to_string(module.major) + "." + std::to_string(module.minor);
     json["entries"] = nlohmann::ordered_json::array();
-    for (const TileIrEntry& entry : module.entries) {
+    for (const TileIrHints::Entry& entry : module.entries) {
       nlohmann::ordered_json hints = nlohmann::ordered_json::object();
       for (const auto& [target, values] : entry.hints) {
         hints[target] = nlohmann::ordered_json::object();
@@ -41,11 +40,11 @@ void Print(const TileIrModule& module, const std::string& file, bool is_json) {
     return PrintJson(json);
   }
   PrintLine("Tile IR bytecode %d.%d", module.major, module.minor);
-  for (const TileIrEntry& entry : module.entries) {
+  for (const TileIrHints::Entry& entry : module.entries) {
     std::string parameters;
     for (const std::string& parameter : entry.parameters) parameters += (parameters.empty() ? "" : ", ") + parameter;
     PrintLine("entry %s(%s)", entry.name.c_str(), parameters.c_str());
-    PrintLine("  hints: %s", HintsByTargetString(entry.hints).c_str());
+    PrintLine("  hints: %s", entry.text.c_str());
   }
 }
 
@@ -54,20 +53,19 @@ Result<std::string> ReadBytecode(const HintsArguments& arguments) {
   const SourceArguments& source = arguments.source;
   if (!source.IsCpp()) {
     TUNEONCE_RETURN_IF_ERROR(source.CheckCppOptions());
-    return ReadFile(source.file());
+    return ReadInput(source.file());
   }
   TUNEONCE_ASSIGN_OR_RETURN(KernelSource text, source.Read());
   if (text.kind != SourceKind::kTileCpp) {
     return InvalidArgumentError("'" + source.file() + "' is CUDA C++, which has no hints; add --tile for tile kernels");
   }
   TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseGpuTarget(arguments.lowered_for));
-  TUNEONCE_ASSIGN_OR_RETURN(KernelSource lowered, LowerToTileIr(text, target, Environment::Read()));
-  return std::move(lowered.content);
+  return TileIrOf(text, target);
 }
 
 Status Show(const HintsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadBytecode(arguments));
-  Result<TileIrModule> module = ReadTileIr(bytecode);
+  Result<TileIrHints> module = TileIrHints::Of(bytecode);
   TUNEONCE_RETURN_IF_ERROR(module.status().WithPrefix(arguments.source.file()));
   Print(*module, arguments.source.file(), arguments.json);
   return Status();
@@ -75,17 +73,12 @@ Status Show(const HintsArguments& arguments) {
 
 /// Writes the file with `hints`, and shows it.
 Status Patch(const HintsArguments& arguments, const Hints& hints) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadFile(arguments.file));
-  Result<TileIrModule> before = ReadTileIr(bytecode);
-  TUNEONCE_RETURN_IF_ERROR(before.status().WithPrefix(arguments.file));
-  Result<std::string> patched = PatchTileIrHints(bytecode, hints, arguments.entry);
+  TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadInput(arguments.file));
+  Result<PatchedTileIr> patched = PatchHints(bytecode, hints, arguments.entry);
   TUNEONCE_RETURN_IF_ERROR(patched.status().WithPrefix(arguments.file));
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, *patched));
-  for (const TileIrEntry& entry : before->entries) {
-    std::string note = hints.empty() ? "" : BakedHintsNote(entry, hints);
-    if (!note.empty()) PrintNote("note: " + note);
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(TileIrModule after, ReadTileIr(*patched));
+  TUNEONCE_RETURN_IF_ERROR(WriteOutput(arguments.output, patched->bytecode));
+  for (const std::string& note : patched->notes) PrintNote("note: " + note);
+  TUNEONCE_ASSIGN_OR_RETURN(TileIrHints after, TileIrHints::Of(patched->bytecode));
   Print(after, arguments.output, arguments.json);
   return Status();
 }

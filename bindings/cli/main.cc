@@ -10,10 +10,9 @@
 #include <new>
 #include <string>
 
-#include "base/printable.h"
 #include "commands.h"
+#include "console/output.h"
 #include "interrupts.h"
-#include "output.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -49,7 +48,7 @@ int ReportMistake(const CLI::App& app, const std::string& what) {
     at = at->get_subcommands().front();
     command += " " + at->get_name();
   }
-  PrintError(Remedied(InvalidArgumentError(Printable(what)), command + " --help").message(), /*verbose=*/false);
+  PrintError(Remedied(InvalidArgumentError(OneLine(what)), command + " --help").message(), /*verbose=*/false);
   return 2;
 }
 
@@ -109,9 +108,9 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("tuneonce: out of memory\n", stderr);  // Without a string, which could throw again.
   } catch (const std::exception& e) {
-    tuneonce::cli::PrintError(std::string("Internal: ") + e.what(), /*verbose=*/true);
+    tuneonce::PrintError(std::string("Internal: ") + e.what(), /*verbose=*/true);
   } catch (...) {
-    tuneonce::cli::PrintError("Internal: an exception of an unknown type", /*verbose=*/true);
+    tuneonce::PrintError("Internal: an exception of an unknown type", /*verbose=*/true);
   }
   return 1;
 }

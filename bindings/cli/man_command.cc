@@ -6,10 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "base/short_list.h"
 #include "command_tree.h"
 #include "commands.h"
-#include "output.h"
+#include "console/output.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -90,9 +89,9 @@ std::string Page(const CommandTree& tree, bool is_root) {
 }
 
 Status WritePages(const CommandTree& tree, const std::string& folder) {
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/" + PageName(tree) + ".1", Page(tree, /*is_root=*/true)));
+  TUNEONCE_RETURN_IF_ERROR(WriteOutput(folder + "/" + PageName(tree) + ".1", Page(tree, /*is_root=*/true)));
   for (const CommandTree& child : tree.children) {
-    TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/" + PageName(child) + ".1", Page(child, /*is_root=*/false)));
+    TUNEONCE_RETURN_IF_ERROR(WriteOutput(folder + "/" + PageName(child) + ".1", Page(child, /*is_root=*/false)));
   }
   return Status();
 }
@@ -112,7 +111,7 @@ Status Man(const CommandTree& tree, const std::string& name, const std::string& 
     PrintText(Page(child, /*is_root=*/false));
     return Status();
   }
-  return NotFoundError(absl::StrCat("unknown command '", name, "'; the commands are: ", ShortList(names, name)));
+  return NotFoundError(absl::StrCat("unknown command '", name, "'; the commands are: ", NamesLike(names, name)));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "numbers.h"
-#include "output.h"
+#include "console/numbers.h"
+#include "console/output.h"
 #include "tuneonce/plugin/option_table.h"
 #include "tuneonce/runtime.h"
 

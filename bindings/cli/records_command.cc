@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "commands.h"
-#include "numbers.h"
-#include "output.h"
-#include "records_explain.h"
-#include "records_store.h"
+#include "console/numbers.h"
+#include "console/output.h"
+#include "records/records_explain.h"
+#include "records/records_store.h"
 #include "report/records_json.h"
 #include "tuneonce/plugin/record_store.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "output.h"
+#include "console/output.h"
 #include "report_page/report_data.h"
 #include "report_page/report_tables.h"
 
@@ -39,7 +39,7 @@ Status WriteReport(const ReportArguments& arguments) {
     PrintText(text);
     return Status();
   }
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, text));
+  TUNEONCE_RETURN_IF_ERROR(WriteOutput(arguments.output, text));
   if (arguments.json) {
     PrintJson({{"output", arguments.output},
                {"inputs", data.inputs().size()},

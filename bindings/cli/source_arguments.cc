@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "output.h"
+#include "console/output.h"
 
 namespace tuneonce::cli {
 
@@ -36,7 +36,7 @@ Result<KernelSource> SourceArguments::Read() const {
     return InvalidArgumentError("'" + file_ + "' does not end in .tileir, .ptx or .cu");
   }
   if (!IsCpp()) TUNEONCE_RETURN_IF_ERROR(CheckCppOptions());
-  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(file_));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadInput(file_));
   if (extension == ".tileir") return KernelSource::TileIr(std::move(content), symbol_);
   if (extension == ".ptx") return KernelSource::Ptx(std::move(content), symbol_);
   KernelSource source = is_tile_ ? KernelSource::TileCpp(std::move(content), symbol_)

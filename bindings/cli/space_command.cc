@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "commands.h"
+#include "console/numbers.h"
+#include "console/output.h"
 #include "inspect/shown_family.h"
-#include "numbers.h"
-#include "output.h"
 #include "source_arguments.h"
 
 namespace tuneonce::cli {
@@ -45,7 +45,7 @@ Status Show(const SpaceArguments& arguments) {
     PrintJson(nlohmann::ordered_json::parse(shown.Json()));
     return Status();
   }
-  PrintLine("%s: %s", shown.family->name, shown.family->summary);
+  PrintLine("%s: %s", shown.name.c_str(), shown.summary.c_str());
   for (const ShownFamily::OnTarget& each : shown.targets) PrintTarget(each, !arguments.targets.empty());
   for (const NamedCondition& each : shown.space.conditions()) PrintLine("%s", each.ToString().c_str());
   return Status();

@@ -4,16 +4,13 @@
 #include <optional>
 
 #include "commands.h"
+#include "console/numbers.h"
+#include "console/output.h"
 #include "inspect/classified_bundle.h"
 #include "interrupts.h"
 #include "measuring_arguments.h"
-#include "numbers.h"
-#include "output.h"
-#include "records_store.h"
+#include "records/records_store.h"
 #include "report/config_json.h"
-#include "store/memory_store.h"
-#include "tune_job.h"
-#include "tune_shapes.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
@@ -21,6 +18,8 @@
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
+#include "tuning/tune_job.h"
+#include "tuning/tune_shapes.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -79,7 +78,7 @@ Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomi
                                 std::shared_ptr<TuneStore>* kept) {
   AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search, SearchOptionsOf(arguments, interrupted));
-  policy.store = std::make_shared<MemoryStore>();
+  policy.store = MakeMemoryStore();
   if (arguments.store.empty()) return policy;
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
   policy.store = *kept = std::make_shared<TuneStore>(std::move(store), /*serves=*/!arguments.retune);
@@ -123,7 +122,7 @@ void BeginTrace(const TuneArguments& arguments, const AutotunePolicy& policy) {
 Result<std::string> EndTrace(const TuneArguments& arguments, const AutotunePolicy& policy) {
   if (!arguments.is_traced()) return std::string();
   std::string trace = policy.search.runtime->EndTrace();
-  if (!arguments.trace.empty()) TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.trace, trace));
+  if (!arguments.trace.empty()) TUNEONCE_RETURN_IF_ERROR(WriteOutput(arguments.trace, trace));
   return trace;
 }
 

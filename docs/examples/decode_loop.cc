@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "cuda/graph.h"
 #include "matmul_bundle.h"
 #include "rms_norm_bundle.h"
 #include "silu_and_mul_bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 
 using namespace tuneonce;  // NOLINT(google-build-using-namespace)

@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "cuda/graph.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/rank_group.h"
 #include "tuneonce/plugin/record_store.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "vector_add_bundle.h"
 

@@ -60,6 +60,11 @@ inline constexpr DType kFloat64 = DType::kFloat64;
 
 /// Returns the size of one element in bytes, which is 1 for kAny.
 TUNEONCE_API std::size_t DTypeBytes(DType dtype);
+/// Writes `value` as an element of `dtype` to the DTypeBytes(dtype) bytes at `to`, for scalars whose dtype is known at
+/// run time only (Argument::Scalar). Floating-point types round to the nearest. Returns false and writes nothing if the
+/// type cannot hold the value: it has a fraction, or exceeds the type's largest number. An infinity and NaN need a
+/// dtype that has them.
+TUNEONCE_API bool EncodeScalar(DType dtype, double value, void* to);
 /// Returns the name of a dtype: "float32", "bfloat16", ..., "any".
 TUNEONCE_API std::string_view DTypeName(DType dtype);
 /// Returns the dtype for which DTypeName returns `name`, or nothing. "any" is not a name here.

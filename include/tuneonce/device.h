@@ -118,6 +118,8 @@ class TUNEONCE_API Device {
   CUdevice handle() const { return device_; }
   int index() const { return device_; }  ///< The driver's ordinal of the device, which is also its handle.
 
+  /// Returns whether this is the CPU device.
+  bool is_cpu_device() const;
   /// Reads the device's properties. Errors: the driver's.
   Result<DeviceIdentity> Identity() const;
   /// Returns one device attribute. Errors: the driver's.
@@ -207,8 +209,6 @@ class TUNEONCE_API ScopedContext {
   Status status_;
 };
 
-class Event;
-
 /// A reference to a stream, which it does not own. A null stream is the legacy default stream. It has value semantics.
 class TUNEONCE_API StreamView {
  public:
@@ -220,8 +220,10 @@ class TUNEONCE_API StreamView {
   /// Waits until the stream has executed all its work. Errors: the driver's, including those of work that was enqueued
   /// earlier.
   Status Synchronize() const;
-  /// Makes work that is enqueued on this stream from now on wait for `event`. Errors: the driver's.
-  Status Wait(const Event& event) const;
+  /// Makes work that is enqueued on this stream from now on wait for all current work of the stream `producer`, where
+  /// null is the legacy default stream. Does nothing if both are the same stream. Errors: FailedPrecondition if this
+  /// stream is capturing, because a graph cannot contain another stream's work; the driver's.
+  Status WaitFor(CUstream producer) const;
   /// Returns the context that the stream belongs to. Errors: the driver's.
   Result<CUcontext> Context() const;
   /// Returns whether this stream captures into a graph. Also true if the capture was invalidated, and for the legacy

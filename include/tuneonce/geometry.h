@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "tuneonce/arguments.h"
-#include "tuneonce/condition.h"
 #include "tuneonce/config.h"
 #include "tuneonce/result.h"
 
@@ -87,7 +86,7 @@ class TUNEONCE_API Grid {
   /// called.
   std::string ToString(const Config& config, const Problem& problem) const;
   /// Returns OK if each term has a value. Errors: those of Term::Evaluate. REQUIRES: Resolve was called.
-  Status CheckTerms(const Config& config, const Problem& problem) const;
+  TUNEONCE_LOCAL Status CheckTerms(const Config& config, const Problem& problem) const;
 
  private:
   friend struct GridFields;
@@ -114,10 +113,10 @@ struct TUNEONCE_API GridFields {
   static Result<const GridFields*> Of(std::string_view name);
   /// Returns OK if the pattern takes this field, or if it is "pattern". Errors: InvalidArgument, listing the pattern's
   /// fields.
-  Status CheckField(std::string_view field) const;
+  TUNEONCE_LOCAL Status CheckField(std::string_view field) const;
   /// Returns OK if the field `tiles` of the pattern may have `count` entries. Errors: InvalidArgument, stating the
   /// possible numbers.
-  Status CheckTiles(std::size_t count) const;
+  TUNEONCE_LOCAL Status CheckTiles(std::size_t count) const;
   /// Makes the grid. REQUIRES: there is one term for each name in `terms` (three for kFixed), and CheckTiles returned
   /// OK.
   Grid Make(std::vector<Tiles> tiles, std::vector<Term> values) const {
@@ -208,7 +207,7 @@ class TUNEONCE_API GeometryFn {
   /// Returns the block, cluster and shared memory if they are the same for all launches and within the limits of
   /// Geometry::Check. The grid is (1, 1, 1) in the result, and GridOf computes it. Empty if a function, an axis (unless
   /// For was called), a dim or a scalar decides one of the parts. REQUIRES: Resolve was called.
-  std::optional<Geometry> AllButGrid() const;
+  TUNEONCE_LOCAL std::optional<Geometry> AllButGrid() const;
   /// Returns whether the grid reads no scalar, so that it is the same for all launches with the same dims. REQUIRES:
   /// AllButGrid returned a value.
   bool GridIsOfDims() const { return !grid_->ReadsScalar(); }

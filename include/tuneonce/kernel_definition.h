@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tuneonce/arguments.h"
-#include "tuneonce/condition.h"
+#include "tuneonce/config.h"
 #include "tuneonce/geometry.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/parameters.h"
@@ -198,14 +198,14 @@ struct TUNEONCE_API Variant {
 
   /// Returns the result of `source` for this config and problem, with the macros of types and option axes added.
   /// REQUIRES: `source` is set.
-  KernelSource MakeSource(const Config& config, const Problem& problem) const;
+  TUNEONCE_LOCAL KernelSource MakeSource(const Config& config, const Problem& problem) const;
 
   std::string name;     ///< The variant's name in results: "tile", "ptx", "cpu".
   std::string backend;  ///< The variant's back end. Empty: `name`.
   const std::string& BackendName() const { return backend.empty() ? name : backend; }
   /// Returns whether this variant may build the config. It is false if the config has an axis "backend" whose value
   /// names other variants, and then none of this variant's functions is called for the config.
-  bool IsBackendOf(const Config& config) const;
+  TUNEONCE_LOCAL bool IsBackendOf(const Config& config) const;
   Condition runs_on;  ///< The targets that the variant runs on. Default: all.
   /// Returns the source of a config.
   SourceFn source;
@@ -424,20 +424,20 @@ class TUNEONCE_API KernelDefinition {
   /// Returns whether some variant's requirement depends on the config, or has a part that is asked like a guard.
   bool has_config_requirements() const { return has_config_requirements_; }
   /// Returns the names that a Term can refer to: those of the dims and of the scalar parameters.
-  TermNames term_names() const;
+  TUNEONCE_LOCAL TermNames term_names() const;
   /// Returns a problem for functions whose result serves all launches of a key. Scalars that the key does not contain
   /// have no value (null in Problem::values). Dims that the key rounds have the rounded value (KeyPart::Round), and
   /// dims that it omits are 1.
-  Problem DecidedByKey(const Problem& problem) const;
+  TUNEONCE_LOCAL Problem DecidedByKey(const Problem& problem) const;
   /// Returns the dims that may differ between launches of one key, because the key rounds (NextPow2, Buckets, Nearest)
   /// or omits them.
-  std::vector<Dim> DimsUndecidedByKey() const;
+  TUNEONCE_LOCAL std::vector<Dim> DimsUndecidedByKey() const;
   /// Returns the handle of the dim `name`. REQUIRES: it is one of dims().
   Dim DimOf(const std::string& name) const;
   /// Returns the index of the parameter `name`, or nothing.
   std::optional<std::size_t> FindParameter(const std::string& name) const;
   /// Prints dims with their names: "M=4096, N=1024".
-  std::string DimsString(const Dims& dims) const;
+  TUNEONCE_LOCAL std::string DimsString(const Dims& dims) const;
 
  private:
   TUNEONCE_LOCAL void NameDims();

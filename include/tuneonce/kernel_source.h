@@ -93,7 +93,7 @@ class TUNEONCE_API Hints {
   Status Check() const;
   /// Checks all values, and that `target` supports those that apply to it. Errors: as for Check, and InvalidArgument
   /// for more than one block per cluster on a target without clusters.
-  Status CheckFor(const Target& target) const;
+  TUNEONCE_LOCAL Status CheckFor(const Target& target) const;
 
  private:
   ByTarget<HintValues> values_;
@@ -244,7 +244,7 @@ struct TUNEONCE_API KernelSource {
   /// Returns the fingerprint of everything but `file` and `precompiled`.
   tuneonce::Fingerprint Fingerprint() const;
   /// Returns the fingerprint of `content` and `headers`, or `*withheld` if that is set.
-  tuneonce::Fingerprint TextFingerprint() const;
+  TUNEONCE_LOCAL tuneonce::Fingerprint TextFingerprint() const;
 
  private:
   static KernelSource Make(SourceKind kind, std::string content, std::string symbol) {

@@ -12,7 +12,8 @@
 /// with -fvisibility=hidden.
 #ifdef TUNEONCE_SHARED
 #define TUNEONCE_API [[gnu::visibility("default")]]
-/// Marks private functions of an exported class that no inline function calls, so that they are not exported.
+/// Marks functions of an exported class that only the library itself calls, and no inline function, so that they are
+/// not exported. A host of a shared libtuneonce cannot call them, though some are public.
 #define TUNEONCE_LOCAL [[gnu::visibility("hidden")]]
 #else
 #define TUNEONCE_API

@@ -98,6 +98,41 @@ struct Counters {
   Gauges now;                            ///< What the kernel holds now.
 };
 
+/// Calls `fields(name, value)` for each gauge.
+template <typename Fields>
+void VisitFields(Fields& fields, const Gauges& gauges) {
+  fields("loaded_kernels", gauges.loaded_kernels);
+  fields("ready_entries", gauges.ready_entries);
+  fields("pending_keys", gauges.pending_keys);
+  fields("pinned_keys", gauges.pinned_keys);
+  fields("kept_inputs_bytes", gauges.kept_inputs_bytes);
+}
+
+/// Calls `fields(name, value)` for each counter, but not for Counters::now, so that a program can export all of them as
+/// metrics by their names.
+template <typename Fields>
+void VisitFields(Fields& fields, const Counters& counters) {
+  fields("hits", counters.hits);
+  fields("tunes", counters.tunes);
+  fields("stored_hits", counters.stored_hits);
+  fields("waits", counters.waits);
+  fields("fallbacks", counters.fallbacks);
+  fields("frozen_misses", counters.frozen_misses);
+  fields("failed_tunes", counters.failed_tunes);
+  fields("tuning_seconds", counters.tuning_seconds);
+  fields("tuning_gpu_seconds", counters.tuning_gpu_seconds);
+  fields("capture_misses", counters.capture_misses);
+  fields("busy_elsewhere", counters.busy_elsewhere);
+  fields("inputs_not_kept", counters.inputs_not_kept);
+  fields("misses_no_record", counters.misses_no_record);
+  fields("misses_other_driver", counters.misses_other_driver);
+  fields("misses_other_device", counters.misses_other_device);
+  fields("misses_other_source", counters.misses_other_source);
+  fields("misses_incomplete", counters.misses_incomplete);
+  fields("misses_refused", counters.misses_refused);
+  fields("workers_replaced", counters.workers_replaced);
+}
+
 /// The counters of one of a process's kernels (Runtime::Kernels).
 struct KernelCounters {
   std::string kernel;  ///< The definition's name. Several kernels may have the same one.
@@ -203,13 +238,13 @@ class TUNEONCE_API Runtime {
   std::string EndTrace() const;
 
   // For the library itself.
-  const Environment& environment() const;
-  CompileSlots& compile_slots() const;
-  const Cupti& cupti() const;
-  Trace& trace() const;
-  IdleWorkers& idle_workers() const;
-  KernelList& kernel_list() const;
-  ShapeLog* shape_log() const;  ///< Null if launches are not recorded.
+  TUNEONCE_LOCAL const Environment& environment() const;
+  TUNEONCE_LOCAL CompileSlots& compile_slots() const;
+  TUNEONCE_LOCAL const Cupti& cupti() const;
+  TUNEONCE_LOCAL Trace& trace() const;
+  TUNEONCE_LOCAL IdleWorkers& idle_workers() const;
+  TUNEONCE_LOCAL KernelList& kernel_list() const;
+  TUNEONCE_LOCAL ShapeLog* shape_log() const;  ///< Null if launches are not recorded.
 
  private:
   struct TUNEONCE_LOCAL Impl;

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "tuneonce/arguments.h"
-#include "tuneonce/condition.h"
 #include "tuneonce/config.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/fingerprint.h"
@@ -160,18 +159,18 @@ class TUNEONCE_API SearchSpace {
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
   /// Returns the first config of Enumerate(target), without making the others: it stops at the first point for which
   /// all conditions but the guards hold. Errors: those of Enumerate, except for MaxConfigs.
-  Result<Config> First(const Target& target) const;
+  TUNEONCE_LOCAL Result<Config> First(const Target& target) const;
   /// Returns OK if the space has the config on `target`, and its guards hold for `problem` if that is not null. It asks
   /// the conditions about this config alone, and does not enumerate. Errors: InvalidArgument for a config with other
   /// axes or values, or one that breaks a condition (which is named); FailedPrecondition, naming the guard.
   Status Contains(const Config& config, const Target& target, const Problem* problem = nullptr) const;
   /// Returns a hash of the axes, conditions, listed configs, baselines and fallback config, the same in every process.
   /// A function takes part by its name alone. It does not enumerate.
-  Fingerprint Identity() const;
+  TUNEONCE_LOCAL Fingerprint Identity() const;
 
   /// Returns those of `configs` whose guards hold for `problem`, or the fallback config if none remains. REQUIRES:
   /// Enumerate returned `configs` for `target`. Errors: as for Enumerate.
-  Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Problem& problem) const;
+  TUNEONCE_LOCAL Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Problem& problem) const;
 
   /// Returns the config with these values, one for each axis by name. A value need not be one of the axis's values, but
   /// must have their type. All conditions but the guards must hold. Errors: InvalidArgument, naming the axis or the
@@ -180,13 +179,13 @@ class TUNEONCE_API SearchSpace {
 
   /// Looks up the names of dims and scalars in the conditions. Errors: InvalidArgument, naming the condition and the
   /// unknown name.
-  Status Resolve(const TermNames& names);
+  TUNEONCE_LOCAL Status Resolve(const TermNames& names);
   /// Returns OK if every guard holds for the config and the problem. Errors: FailedPrecondition, naming the first guard
   /// that does not hold, and an exception from a guard.
   Status CheckGuards(const Config& config, const Problem& problem) const;
   /// Returns the guards for one config, with everything precomputed that depends on the config alone. Guards that
   /// always hold for the config are not among them. For the hot path.
-  std::vector<Condition> GuardsFor(const Config& config) const;
+  TUNEONCE_LOCAL std::vector<Condition> GuardsFor(const Config& config) const;
   /// Returns whether every guard holds for the config and the problem. Unlike CheckGuards it makes no message and does
   /// not catch exceptions.
   bool GuardsHold(const Config& config, const Problem& problem) const {
@@ -203,14 +202,14 @@ class TUNEONCE_API SearchSpace {
     return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
   }
   /// Returns the first baseline that applies to some problem on `target`, or nothing.
-  std::optional<Config> BaselineOn(const Target& target) const;
+  TUNEONCE_LOCAL std::optional<Config> BaselineOn(const Target& target) const;
   /// Returns all baselines that apply to some problem on `target`, in order of preference.
-  std::vector<Config> BaselinesOn(const Target& target) const;
+  TUNEONCE_LOCAL std::vector<Config> BaselinesOn(const Target& target) const;
   /// Returns the first baseline whose condition holds for the problem and whose guards hold, or nothing. Errors: an
   /// exception from a condition.
-  Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
+  TUNEONCE_LOCAL Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
   /// Returns the first baseline of BaselineFor that `accepts` returns true for, or nothing.
-  Result<std::optional<Config>> BaselineFor(const Problem& problem,
+  TUNEONCE_LOCAL Result<std::optional<Config>> BaselineFor(const Problem& problem,
                                             const std::function<bool(const Config&)>& accepts) const;
   /// Returns the config of BaselineFor, or null. For the hot path; conditions must not throw.
   const Config* FittingBaseline(const Problem& problem) const {
@@ -231,17 +230,17 @@ class TUNEONCE_API SearchSpace {
   const std::optional<Config>& fallback() const { return fallback_; }
   /// Returns the names of the axes of compiler options (AddOptionAxis) that have at least two values and whose option
   /// may change the numerical results of the kernel, such as `ftz` or `fmad`. AddOptionAxis lists these options.
-  std::vector<std::string> OptionsThatChangeResults() const;
+  TUNEONCE_LOCAL std::vector<std::string> OptionsThatChangeResults() const;
   /// Returns all conditions, the guards last. Otherwise they are in the order in which they were added.
   std::vector<NamedCondition> conditions() const;
   /// Returns the number of configs before conditions: the length of the list if there is one, else the number of
   /// combinations. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
   /// Returns the values of the integer axes that are structural, whether or not a config has them.
-  std::set<std::int64_t> StructuralNumbers() const;
+  TUNEONCE_LOCAL std::set<std::int64_t> StructuralNumbers() const;
   int max_configs() const { return max_configs_; }
   bool HasIntAxis(const std::string& name) const;  ///< Returns whether an integer axis of this name exists.
-  std::uint64_t id() const;
+  TUNEONCE_LOCAL std::uint64_t id() const;
 
   /// Returns the first mistake made while building, or OK.
   const Status& status() const { return status_; }

@@ -170,13 +170,13 @@ struct TuningKey {
 
   /// Returns whether both keys have the same device name, compute capability and number of multiprocessors. The
   /// driver's version is not compared.
-  TUNEONCE_API bool SameDevice(const TuningKey& other) const;
+  bool SameDevice(const TuningKey& other) const;
   /// Returns whether both keys have the same `kernel_fingerprint` and the same `key_words`. The kernel's name, the
   /// device and the driver's version are not compared.
-  TUNEONCE_API bool SameKernel(const TuningKey& other) const;
+  bool SameKernel(const TuningKey& other) const;
   /// Returns whether both keys have the same kernel name and `key_words`, but different kernel fingerprints: the
   /// kernel's definition or sources changed in between.
-  TUNEONCE_API bool IsOtherSource(const TuningKey& other) const;
+  bool IsOtherSource(const TuningKey& other) const;
 };
 
 // The enums below are stored by the numbers and names of lib/store/stored_enums.h. A new value must be added there too.

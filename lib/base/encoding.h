@@ -64,7 +64,7 @@ struct EncodedWhat {
 /// Decodes what an Encoder wrote, or arbitrary bytes from a file or another process. After the first missing or invalid
 /// field everything reads as zero or empty, and `Done` returns an error. It reads nothing out of bounds, allocates no
 /// more than the size of the body, and a loop over a `Count` ends.
-class TUNEONCE_API Decoder {
+class Decoder {
  public:
   /// `body` outlives the decoder.
   explicit Decoder(std::string_view body, EncodedWhat what = {}) : rest_(body), what_(what) {}

@@ -10,7 +10,7 @@
 
 #include "bundle/manifest.h"
 #include "definition/family.h"
-#include "tuneonce/condition.h"
+#include "tuneonce/config.h"
 #include "tuneonce/device.h"
 #include "tuneonce/geometry.h"
 #include "tuneonce/result.h"

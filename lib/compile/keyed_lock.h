@@ -14,7 +14,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// A mutual exclusion per key among this process's threads. Different keys do not wait for each other.
-class TUNEONCE_API KeyedLock {
+class KeyedLock {
  public:
   /// Waits for `key`, and holds it until the last copy of the result is destroyed. Errors: DeadlineExceeded, Cancelled.
   Result<std::shared_ptr<void>> Acquire(const Fingerprint& key, const WaitLimits& limits);

@@ -63,6 +63,8 @@ Result<void*> Device::DriverFunction(const std::string& name, int version) const
                                        api_->library_path(), version / 1000, version % 1000 / 10));
 }
 
+bool Device::is_cpu_device() const { return api_->is_cpu_device(); }
+
 Result<DeviceIdentity> Device::Identity() const {
   DeviceIdentity identity;
   identity.is_cpu_device = api_->is_cpu_device();

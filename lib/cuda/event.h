@@ -24,6 +24,8 @@ class Event {
   /// replay records the event again.
   Status RecordInGraph(CUstream stream) const;
   Status Synchronize() const;
+  /// Makes work that is enqueued on `stream` from now on wait for this event.
+  Status BlockStream(CUstream stream) const;
   /// Microseconds from `start` to this event. REQUIRES: both were recorded with timing and are complete.
   Result<double> MicrosecondsSince(const Event& start) const;
 
@@ -32,11 +34,6 @@ class Event {
 
   DriverHandle<CUevent, &DriverTable::EventDestroy> event_;
 };
-
-/// Makes work that is enqueued on `stream` from now on wait for all current work of `producer`, where null is the
-/// legacy default stream. Does nothing if both are the same stream. Errors: FailedPrecondition if `stream` captures,
-/// because a graph cannot contain another stream's work; the driver's.
-Status OrderBehind(StreamView stream, CUstream producer);
 
 }  // namespace v0
 }  // namespace tuneonce

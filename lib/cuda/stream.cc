@@ -7,8 +7,18 @@ inline namespace v0 {
 
 Status StreamView::Synchronize() const { return TUNEONCE_CUDA_STATUS(*api_, StreamSynchronize(stream_)); }
 
-Status StreamView::Wait(const Event& event) const {
-  return TUNEONCE_CUDA_STATUS(*api_, StreamWaitEvent(stream_, event.get(), 0));
+Status StreamView::WaitFor(CUstream producer) const {
+  auto named = [](CUstream handle) { return handle == nullptr ? CU_STREAM_LEGACY : handle; };
+  if (named(stream_) == named(producer)) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, IsCapturing());
+  if (is_capturing) {
+    return FailedPreconditionError(
+        "a tensor is written on another stream than the capturing one, and the graph cannot wait for it: synchronize "
+        "before the capture and pass tensors without a stream, or capture on the tensor's stream");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Event event, Event::Create(*api_, Event::Timing::kDisabled));
+  TUNEONCE_RETURN_IF_ERROR(event.Record(producer));
+  return event.BlockStream(stream_);
 }
 
 Result<CUcontext> StreamView::Context() const {

@@ -1,10 +1,9 @@
-#include "tuneonce/condition.h"
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "definition/condition_parser.h"
 #include "definition/term_parts.h"
+#include "tuneonce/config.h"
 #include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "definition/term_parts.h"
-#include "tuneonce/condition.h"
+#include "tuneonce/config.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

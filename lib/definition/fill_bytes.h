@@ -16,9 +16,6 @@ inline namespace v0 {
 /// nothing if the type cannot hold it: it has a fraction, exceeds the type's largest number, or is not finite.
 bool EncodeElement(DType dtype, double value, void* to);
 
-/// Writes a scalar's `value` as EncodeElement does, and also an infinity or NaN where `dtype` has such a value.
-bool EncodeScalar(DType dtype, double value, void* to);
-
 /// True for types whose values stand for numbers on a scale, not for indices, lengths or flags: such tensors need no
 /// declared fill.
 bool IsFloatingPoint(DType dtype);

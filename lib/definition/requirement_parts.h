@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_LIB_DEFINITION_REQUIREMENT_PARTS_H_
 #define TUNEONCE_LIB_DEFINITION_REQUIREMENT_PARTS_H_
 
-#include "tuneonce/condition.h"
+#include "tuneonce/config.h"
 
 namespace tuneonce {
 inline namespace v0 {

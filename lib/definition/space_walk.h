@@ -11,7 +11,6 @@
 #include "definition/config_set_contents.h"
 #include "definition/term_program.h"
 #include "tuneonce/arguments.h"
-#include "tuneonce/condition.h"
 #include "tuneonce/config.h"
 #include "tuneonce/result.h"
 

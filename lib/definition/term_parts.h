@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tuneonce/arguments.h"
-#include "tuneonce/condition.h"
+#include "tuneonce/config.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,7 +8,7 @@
 #include "definition/axis_table.h"
 #include "definition/term_parts.h"
 #include "tuneonce/arguments.h"
-#include "tuneonce/condition.h"
+#include "tuneonce/config.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "definition/condition_parser.h"
 #include "definition/term_parts.h"
-#include "tuneonce/condition.h"
+#include "tuneonce/config.h"
 
 namespace tuneonce {
 inline namespace v0 {

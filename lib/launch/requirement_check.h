@@ -8,7 +8,7 @@
 
 #include "launch/assumption_check.h"
 #include "launch/call_binder.h"
-#include "tuneonce/condition.h"
+#include "tuneonce/config.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
 

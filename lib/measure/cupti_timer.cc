@@ -54,7 +54,7 @@ class CuptiTimingSession final : public TimingSession {
     TUNEONCE_RETURN_IF_ERROR(flush_.Run(stream_.get()));
     // A kernel launched with programmatic serialization must not begin within the flush, or within the kernel before.
     TUNEONCE_RETURN_IF_ERROR(fence_.Record(stream_.get()));
-    TUNEONCE_RETURN_IF_ERROR(stream_.Wait(fence_));
+    TUNEONCE_RETURN_IF_ERROR(fence_.BlockStream(stream_.get()));
     ++num_launches_;
     return run.launch(stream_.get());
   }

@@ -5,11 +5,11 @@
 
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
-#include "cuda/graph.h"
 #include "launch/launch.h"
 #include "measure/verify.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/timer.h"
+#include "tuneonce/testing.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -10,8 +10,8 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-// The constants below were chosen with benchmarks/replay_selection on recorded H200 timings, where they give the
-// cheapest searches that choose within 1 % of the best in 99 %, and twice the same in 95 %, of searches.
+// The constants below were chosen with benchmarks/internal/replay_selection on recorded H200 timings, where they give
+// the cheapest searches that choose within 1 % of the best in 99 %, and twice the same in 95 %, of searches.
 
 /// An entrant leaves at once if each of its first two runs, warm-up included, is slower than either of the fastest's by
 /// this much.

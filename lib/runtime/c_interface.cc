@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/number_text.h"
-#include "runtime/counter_fields.h"
 #include "shared/shape_log.h"
 #include "tuneonce/c.h"
 #include "tuneonce/device.h"

@@ -20,7 +20,7 @@ Result<Event> OrderingEvent(const DriverApi& api) { return Event::Create(api, Ev
 /// Makes work that is enqueued on `later` from now on wait for the work that `earlier` has now.
 Status Order(StreamView earlier, StreamView later, const Event& event) {
   TUNEONCE_RETURN_IF_ERROR(event.Record(earlier.get()));
-  return later.Wait(event);
+  return event.BlockStream(later.get());
 }
 
 Status OrderByNewEvent(StreamView earlier, StreamView later) {

@@ -177,10 +177,8 @@ Result<Stream> MakeTrialStream(StreamView caller) {
   }
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, caller.IsCapturing());
   if (capturing) return FailedPreconditionError("the stream is capturing: tune before the capture begins");
-  TUNEONCE_ASSIGN_OR_RETURN(Event event, Event::Create(api, Event::Timing::kDisabled));
-  TUNEONCE_RETURN_IF_ERROR(event.Record(caller.get()));
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(api));
-  TUNEONCE_RETURN_IF_ERROR(stream.view().Wait(event));
+  TUNEONCE_RETURN_IF_ERROR(stream.view().WaitFor(caller.get()));
   return stream;
 }
 

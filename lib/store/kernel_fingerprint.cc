@@ -9,6 +9,7 @@
 #include "definition/source_identity.h"
 #include "launch/launch_words.h"
 #include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -48,15 +48,6 @@ std::uint64_t SpaceIdentity(const SearchSpace& space, const Target& target);
 /// another space with the same configs and guards, one equal half is enough.
 Fingerprint ConfigsFingerprint(const SearchSpace& of_configs, std::uint64_t space, const std::vector<Config>& configs);
 
-// The keys by which stores find records.
-
-/// Returns the fingerprint of the whole key, by which records are stored and leased.
-TUNEONCE_API Fingerprint FullKey(const TuningKey& key);
-/// Returns the fingerprint that records of all devices and drivers share: kernel and key words.
-TUNEONCE_API Fingerprint KernelKey(const TuningKey& key);
-/// Returns the fingerprint that records of all sources of a kernel share: its name and key words.
-TUNEONCE_API Fingerprint ShapeKey(const TuningKey& key);
-
 }  // namespace v0
 }  // namespace tuneonce
 

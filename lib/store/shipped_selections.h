@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "store/forwarding_store.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/result.h"

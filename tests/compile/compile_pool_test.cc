@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "compile/compile_slots.h"
-#include "store/forwarding_store.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "tuneonce/plugin/fingerprint.h"

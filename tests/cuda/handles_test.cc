@@ -5,13 +5,13 @@
 #include "compile/command_toolchain.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
-#include "cuda/graph.h"
 #include "cuda/ipc_memory.h"
 #include "cuda/library.h"
 #include "testing/device_test.h"
 #include "testing/fault_injection.h"
 #include "testing/tools.h"
 #include "tuneonce/device.h"
+#include "tuneonce/testing.h"
 
 namespace tuneonce {
 namespace {
@@ -231,7 +231,7 @@ TEST_F(HandlesTest, AStreamIsOrderedBehindWhatAnotherHoldsAlready) {
   config.hStream = producer->get();
   RelaxedDriver driver(api());
   ASSERT_EQ(driver->LaunchKernelEx(&config, kernel->get(), parameters, nullptr), CUDA_SUCCESS);
-  EXPECT_OK(OrderBehind(stream_->view(), producer->get()));
+  EXPECT_OK(stream_->view().WaitFor(producer->get()));
   ASSERT_EQ(driver->MemcpyDtoDAsync(reinterpret_cast<CUdeviceptr>(copy.data()), reinterpret_cast<CUdeviceptr>(y.data()),
                                     sizeof(float), stream_->get()),
             CUDA_SUCCESS);
@@ -244,13 +244,13 @@ TEST_F(HandlesTest, AStreamIsNotOrderedBehindItselfAndNotWhileItCaptures) {
   Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
   ASSERT_OK(faults);
   const DriverApi& counted = (*faults)->api();
-  EXPECT_OK(OrderBehind(StreamView(counted, stream_->get()), stream_->get()));
-  EXPECT_OK(OrderBehind(StreamView(counted, nullptr), CU_STREAM_LEGACY));
+  EXPECT_OK(StreamView(counted, stream_->get()).WaitFor(stream_->get()));
+  EXPECT_OK(StreamView(counted, nullptr).WaitFor(CU_STREAM_LEGACY));
   EXPECT_EQ((*faults)->CallCount("EventCreate"), 0);
   Result<Stream> producer = Stream::Create(api());
   DeviceBuffer buffer = Floats({0});
   EXPECT_OK(GraphExec::Capture(stream_->view(), [&](CUstream) {
-    EXPECT_ERROR(OrderBehind(stream_->view(), producer->get()), StatusCode::kFailedPrecondition,
+    EXPECT_ERROR(stream_->view().WaitFor(producer->get()), StatusCode::kFailedPrecondition,
                  "another stream than the capturing one");
     return buffer.Fill(2);
   }));

@@ -1,11 +1,10 @@
-#include "tuneonce/condition.h"
-
 #include <cmath>
 #include <random>
 #include <utility>
 
 #include "testing/device_test.h"
 #include "testing/term_operations.h"
+#include "tuneonce/config.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/search_space.h"
 

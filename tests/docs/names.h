@@ -13,6 +13,7 @@
 #include "tuneonce/redis_rank_group.h"
 #include "tuneonce/redis_store.h"
 #include "tuneonce/report.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuneonce.h"
 
 using namespace tuneonce;  // NOLINT: blocks are what follows `using namespace tuneonce`.

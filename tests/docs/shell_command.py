@@ -117,6 +117,6 @@ class ShellCommand:
         stem = re.sub("_benchmark$", "", program)
         return (
             ""
-            if (self._root / "benchmarks" / f"{stem}.cc").exists()
+            if any((self._root / folder / f"{stem}.cc").exists() for folder in ("benchmarks", "benchmarks/internal"))
             else "there is no program of this name in the tree"
         )

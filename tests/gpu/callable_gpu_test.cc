@@ -2,7 +2,6 @@
 #include <string>
 #include <vector>
 
-#include "cuda/graph.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "tuneonce/autotune_policy.h"
@@ -10,6 +9,7 @@
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

@@ -10,7 +10,7 @@
 #include <random>
 #include <type_traits>
 
-#include "../benchmarks/best_kernel.h"
+#include "../benchmarks/internal/best_kernel.h"
 #include "base/file.h"
 #include "store/memory_store.h"
 #include "testing/bundle_formulas.h"

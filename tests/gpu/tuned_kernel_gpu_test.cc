@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "cuda/driver_api.h"
-#include "cuda/graph.h"
 #include "store/memory_store.h"
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
@@ -15,6 +14,7 @@
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

@@ -5,6 +5,8 @@
 
 #include <functional>
 
+#include "definition/family.h"
+
 namespace tuneonce {
 namespace {
 

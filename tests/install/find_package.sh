@@ -32,6 +32,7 @@ configure "$components" || { cat "$work/log"; exit 1; }
 cmake --build "$work/build" > "$work/log" || { cat "$work/log"; exit 1; }
 unset TUNEONCE_BUNDLES
 (cd / && "$work/build/consumer" "$work/store/store.db" softmax)
+(cd / && "$work/build/graph_consumer")
 for component in redis mpi; do
   [[ $components != *${component^}* ]] || (cd / && "$work/build/${component}_consumer")
 done

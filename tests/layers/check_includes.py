@@ -29,7 +29,7 @@ FUNCTION = re.compile(r"(?<!return)(?<!&&)(?<=[\w>&*]) [*&]?(?:\w+::)?([A-Z]\w+)
 class Tree:
     def __init__(self, root):
         self.texts = {}
-        for folder in ("include/tuneonce", "lib", "tools", "bindings/cli", "bindings/worker", "cpu_device"):
+        for folder in ("include/tuneonce", "lib", "tools", "bindings/cli", "worker", "cpu_device"):
             for where, _, names in os.walk(os.path.join(root, folder)):
                 for name in names:
                     if name.endswith((".h", ".cc")):

@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-#include "../../benchmarks/selection_rules.h"
+#include "../../benchmarks/internal/selection_rules.h"
 #include "measure/statistics.h"
 
 namespace tuneonce {

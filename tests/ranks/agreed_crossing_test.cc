@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/callback.h"
-#include "cuda/graph.h"
 #include "ranks/rank_turn.h"
 #include "testing/expect_status.h"
 #include "testing/rank_threads.h"
 #include "testing/work_timer.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {

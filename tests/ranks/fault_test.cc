@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "store/forwarding_store.h"
 #include "testing/expect_status.h"
 #include "testing/faulty_rank.h"
 #include "testing/rank_threads.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::testing {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/temporary_folder.h"
-#include "cuda/graph.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/scale_tactics.h"
@@ -21,6 +20,7 @@
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

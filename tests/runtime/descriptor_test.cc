@@ -2,12 +2,12 @@
 #include <thread>
 
 #include "cuda/driver_api.h"
-#include "cuda/graph.h"
 #include "launch/tensor_map_cache.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "tuneonce/device.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -4,10 +4,10 @@
 #include <memory>
 #include <optional>
 
-#include "cuda/graph.h"
 #include "testing/tuned_scale_test.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/record_store.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

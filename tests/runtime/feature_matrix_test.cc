@@ -6,11 +6,11 @@
 #include <set>
 #include <thread>
 
-#include "cuda/graph.h"
 #include "runtime/feature_matrix/case.h"
 #include "runtime/feature_matrix/matrix_test.h"
 #include "runtime/feature_matrix/oracle.h"
 #include "tuneonce/plugin/record_store.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <thread>
 
-#include "cuda/graph.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/busy_store.h"
@@ -15,6 +14,7 @@
 #include "testing/runtimes.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

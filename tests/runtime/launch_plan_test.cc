@@ -1,12 +1,12 @@
 // Explain: what a launch would run, why, and from where. Each answer is compared with what a launch then does.
 
-#include "cuda/graph.h"
 #include "store/memory_store.h"
 #include "testing/broken_timer.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/work_timer.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/record_store.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

@@ -9,9 +9,9 @@
 
 #include "base/environment.h"
 #include "base/process.h"
-#include "cuda/graph.h"
 #include "testing/tuned_scale_test.h"
 #include "tuneonce/device.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -3,8 +3,6 @@
 #include <thread>
 
 #include "base/temporary_folder.h"
-#include "cuda/graph.h"
-#include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/broken_timer.h"
 #include "testing/device_test.h"
@@ -15,6 +13,7 @@
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

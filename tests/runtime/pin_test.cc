@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "base/temporary_folder.h"
-#include "cuda/graph.h"
 #include "store/memory_store.h"
 #include "testing/tools.h"
 #include "testing/tuned_scale_test.h"
@@ -11,6 +10,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

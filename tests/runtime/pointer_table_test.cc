@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "cuda/graph.h"
 #include "launch/device_table.h"
+#include "tuneonce/testing.h"
 
 namespace tuneonce {
 namespace {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/temporary_folder.h"
-#include "cuda/graph.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
@@ -12,6 +11,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/temporary_folder.h"
-#include "store/forwarding_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "runtime/tuned_kernel_on.h"
-#include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/broken_timer.h"
 #include "testing/device_test.h"

@@ -9,7 +9,6 @@
 #include "base/temporary_folder.h"
 #include "compile/command_toolchain.h"
 #include "measure/event_timer.h"
-#include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "cuda/driver_api.h"
-#include "cuda/graph.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
@@ -14,6 +13,7 @@
 #include "testing/work_timer.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

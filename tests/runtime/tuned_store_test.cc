@@ -10,8 +10,6 @@
 
 #include "base/process.h"
 #include "base/temporary_folder.h"
-#include "cuda/graph.h"
-#include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
@@ -22,6 +20,7 @@
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -2,12 +2,12 @@
 // whatever came first, in exact keys and in buckets that have shapes of both.
 #include <algorithm>
 
-#include "cuda/graph.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/work_timer.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

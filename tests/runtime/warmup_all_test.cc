@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "cuda/graph.h"
 #include "runtime/compile_ahead.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_run.h"
@@ -17,6 +16,7 @@
 #include "testing/watched_toolchain.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -1,7 +1,6 @@
 // TunedKernel::Warmup: the data it tunes on, by shape and on a caller's tensors.
 #include <mutex>
 
-#include "cuda/graph.h"
 #include "definition/fill_bytes.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_inputs.h"
@@ -10,6 +9,7 @@
 #include "testing/fault_injection.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/kernel_comparison.h"
+#include "compare/back_end.h"
 #include "search/candidate.h"
 #include "testing/expect_status.h"
 #include "tuneonce/bundle.h"

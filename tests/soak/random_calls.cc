@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/graph.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuneonce.h"
 
 namespace tuneonce {

@@ -2,8 +2,8 @@
 
 #include "compile/keyed_lock.h"
 #include "store/default_store.h"
-#include "store/forwarding_store.h"
 #include "store/sqlite_store_fixture.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

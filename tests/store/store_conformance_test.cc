@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "runtime/guarded_store.h"
-#include "store/forwarding_store.h"
 #include "store/shipped_selections.h"
 #include "store/sqlite_store_fixture.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

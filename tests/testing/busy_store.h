@@ -4,7 +4,6 @@
 #include <atomic>
 #include <string>
 
-#include "store/forwarding_store.h"
 #include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce::testing {

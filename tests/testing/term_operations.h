@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_TESTS_TESTING_TERM_OPERATIONS_H_
 #define TUNEONCE_TESTS_TESTING_TERM_OPERATIONS_H_
 
-#include "tuneonce/condition.h"
+#include "tuneonce/config.h"
 
 namespace tuneonce::testing {
 

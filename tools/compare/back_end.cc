@@ -1,3 +1,5 @@
+#include "compare/back_end.h"
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -5,7 +7,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
-#include "compare/kernel_comparison.h"
 #include "definition/source_identity.h"
 
 namespace tuneonce {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/environment.h"
+#include "compare/back_end.h"
 #include "compare/paired_race.h"
 #include "cuda/driver_api.h"
 #include "launch/assumption.h"

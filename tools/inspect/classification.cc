@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "definition/family.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -85,6 +86,8 @@ const char* FamilyWithoutProducts(const KernelEvidence& e, std::string* why_not)
 }
 
 }  // namespace
+
+const char* Classification::name() const { return family != nullptr ? family->name : "unknown"; }
 
 Classification Classify(const KernelEvidence& evidence) {
   Classification result;

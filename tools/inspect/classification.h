@@ -7,11 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "definition/family.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+struct Family;  // A family as data; opaque to the tools' users.
 
 /// What is found in a kernel's code in any language: counts of operations as they are written, not as they are
 /// executed. The reader of a language fills it (TileIrEvidence, PtxEvidence), and Classify draws the conclusion.
@@ -63,7 +64,8 @@ struct Classification {
   const Family* family = nullptr;
   std::vector<std::string> reasons;
 
-  const char* name() const { return family != nullptr ? family->name : "unknown"; }
+  /// Returns the family's name, or "unknown".
+  const char* name() const;
 };
 
 /// A pure function of the evidence: the tree of docs/spaces.md, from the top.

@@ -12,6 +12,7 @@
 #include "base/callback.h"
 #include "base/short_list.h"
 #include "compile/tile_front_end.h"
+#include "definition/family.h"
 #include "definition/fill_bytes.h"
 #include "definition/scalar_value.h"
 #include "inspect/classification.h"

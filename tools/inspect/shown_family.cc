@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
+#include "definition/family.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -58,6 +59,8 @@ Result<ShownFamily> ShownFamily::Of(const std::string& name, std::vector<Target>
                                     const std::vector<std::string>& where) {
   ShownFamily shown;
   TUNEONCE_ASSIGN_OR_RETURN(shown.family, FindFamily(name));
+  shown.name = shown.family->name;
+  shown.summary = shown.family->summary;
   TUNEONCE_RETURN_IF_ERROR(CheckExtents(*shown.family, extents));
   shown.space = shown.family->Space();
   // Guards of dims without an extent are left out.

@@ -7,11 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "definition/family.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
+#include "tuneonce/search_space.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+struct Family;  // A family as data; opaque to the tools' users.
 
 /// A family's space as people and tools look at it: what it has on some targets, for a shape or for all.
 struct ShownFamily {
@@ -23,6 +26,8 @@ struct ShownFamily {
   };
 
   const Family* family = nullptr;
+  std::string name;     ///< "dense_matmul".
+  std::string summary;  ///< A few words for lists.
   SearchSpace space;
   std::vector<OnTarget> targets;
 

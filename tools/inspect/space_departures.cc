@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "definition/family.h"
 #include "inspect/classified_bundle.h"
 #include "launch/parameter_block.h"
 

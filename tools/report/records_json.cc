@@ -10,15 +10,17 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/counter_fields.h"
 #include "store/checksummed_artifact.h"
 #include "store/record_fields.h"
 #include "store/stored_enums.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/report.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
 inline namespace v0 {
+static_assert(kRecordsVersion == static_cast<int>(kRecordFormat));
+
 namespace {
 
 using Json = nlohmann::ordered_json;

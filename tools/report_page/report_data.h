@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "store/stored_enums.h"
 #include "tuneonce/config.h"
 #include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
@@ -75,13 +74,6 @@ class ReportData {
 
 /// Why a record's config is the selection: "the fastest", "it was pinned".
 std::string WhyText(const TuningRecord& record);
-/// The name of an outcome, reason or kind of inputs as records have it.
-template <typename Enum>
-std::string WordOf(Enum value) {
-  const auto* stored = FindStored(value);
-  return stored == nullptr ? "unknown" : std::string(stored->word);
-}
-
 /// Whether a file begins as SQLite's do.
 bool IsSqliteFile(const std::string& path);
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/number_text.h"
 #include "base/printable.h"
+#include "report_page/record_words.h"
 #include "report_page_html.h"
 
 namespace tuneonce {

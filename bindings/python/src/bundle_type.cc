@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "definition/constant_extent.h"
 #include "python_status.h"
 #include "strict_value.h"
 
@@ -26,8 +25,8 @@ py::dict ParametersOf(const KernelDefinition& definition) {
     if (parameter.kind == ParameterKind::kTensor) {
       py::list dims;
       for (const std::string& dim : parameter.dims) {
-        const std::optional<std::int64_t> constant = ConstantExtent(dim);
-        dims.append(constant ? py::object(py::int_(*constant)) : py::object(py::str(dim)));
+        const bool is_constant = dim.rfind('=', 0) == 0;  // "=4": Parameter::dims.
+        dims.append(is_constant ? py::object(py::int_(std::stoll(dim.substr(1)))) : py::object(py::str(dim)));
       }
       each["dims"] = dims;
       if (parameter.by_pointers) each["by_pointers"] = true;

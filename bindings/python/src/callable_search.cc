@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "clock_timer.h"
-#include "cuda/driver_api.h"
 #include "policy_keywords.h"
 #include "python_signals.h"
 #include "python_status.h"
@@ -22,6 +21,7 @@
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/plugin/timer.h"
 #include "tuneonce/report.h"
+#include "tuneonce/testing.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::python {
@@ -77,7 +77,7 @@ class CallableSearch {
     TensorRef& tensor = tensors_.emplace_back();
     if (!tensor.Read(output.ptr())) throw py::error_already_set();
     if (tensor.read_only() != nullptr) throw py::type_error(std::string("an output: ") + tensor.read_only());
-    const bool is_cpu = device_.api().is_cpu_device();
+    const bool is_cpu = device_.is_cpu_device();
     if (is_cpu ? !tensor.on_host() : !tensor.on_cuda()) {
       throw py::type_error("an output is in " + tensor.MemoryName() + " memory, the search runs on " +
                            (is_cpu ? "the CPU device" : "a CUDA device"));
@@ -90,10 +90,8 @@ class CallableSearch {
 
   Status Launch(CUstream on, std::size_t index, const CallArguments& arguments) {
     StreamView stream(device_.api(), on);
-    if (device_
-            .api()
-            // Its memory is the host's. The callable may compute on this thread, so earlier work must end first.
-            .is_cpu_device()) {
+    // The CPU device's memory is the host's. The callable may compute on this thread, so earlier work must end first.
+    if (device_.is_cpu_device()) {
       TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, stream.IsCapturing());
       if (!is_capturing) TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
     }
@@ -130,9 +128,9 @@ std::string SearchCallables(const std::vector<std::string>& labels, const py::ob
                             const std::string& device_name, const std::optional<std::size_t>& baseline,
                             const py::dict& keywords) {
   SearchOptions options = ReadSearchKeywords(keywords);
-  ClockTimer clock;
   Device device = ValueOrThrow(OpenDevice(device_name));
-  if (options.timer == nullptr && device.api().is_cpu_device()) options.timer = &clock;
+  const std::unique_ptr<Timer> clock = MakeClockTimer();
+  if (options.timer == nullptr && device.is_cpu_device()) options.timer = clock.get();
   Context primary = ValueOrThrow(Context::RetainPrimary(device));
   std::optional<ScopedContext> current;
   if (!ContextView::Current(device.api()).ok()) current.emplace(primary.view());

@@ -1,16 +1,16 @@
 #include "kernel_call.h"
 
+#include <cudaTypedefs.h>
+
 #include <algorithm>
 #include <iterator>
 
-#include "cuda/driver_api.h"
-#include "cuda/event.h"
 #include "kernel_arguments.h"
 #include "python_signals.h"
 #include "python_status.h"
-#include "runtime/tuned_kernel_on.h"
 #include "scalar_reader.h"
 #include "tuneonce/device.h"
+#include "tuning/kernel_on_device.h"
 
 namespace tuneonce::python {
 
@@ -20,11 +20,11 @@ Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const Bundle& bundle,
   if (main_thread == 0) return InternalError("Python's main thread is not known");
   std::function<bool()> interrupted = [main_thread] { return SignalRaised(main_thread); };
   policy.search.stop = StopToken(interrupted);
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernelOn::FromBundle(device, bundle, std::move(policy)));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, KernelOnDevice(device, bundle, std::move(policy)));
   TUNEONCE_ASSIGN_OR_RETURN(Context primary, Context::RetainPrimary(device));
   std::unique_ptr<KernelCaller> caller(new KernelCaller(std::move(kernel), device, std::move(primary)));
   caller->interrupted_ = std::move(interrupted);
-  caller->is_cpu_ = device.api().is_cpu_device();
+  caller->is_cpu_ = device.is_cpu_device();
   TUNEONCE_ASSIGN_OR_RETURN(int num_devices, Device::Count(device.api()));
   caller->has_many_devices_ = num_devices > 1;
   for (const Parameter& parameter : caller->kernel_.definition().parameters()) {
@@ -112,7 +112,7 @@ bool KernelCaller::Read(PyObject* const* arguments, Py_ssize_t count, Arguments*
 }
 
 Result<ContextView> KernelCaller::PrimaryOf(int device) {
-  MutexLock lock(mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   auto it = contexts_.find(device);
   if (it == contexts_.end()) {
     TUNEONCE_ASSIGN_OR_RETURN(Device other, Device::Get(device_.api(), device));
@@ -142,7 +142,7 @@ Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
   if (use != Use::kExplain) {
     arguments.ForEach([&](const TensorRef& tensor) {
       if (tensor.producer_stream() == nullptr) return true;
-      status = OrderBehind(StreamView(device_.api(), stream), tensor.producer_stream());
+      status = StreamView(device_.api(), stream).WaitFor(tensor.producer_stream());
       return status.ok();
     });
     if (!status.ok()) return status;
@@ -193,8 +193,9 @@ PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream>
     // This thread has not used CUDA yet: as the CUDA runtime does, make the device's primary context its current one.
     Result<ContextView> primary = PrimaryOf(device < 0 ? device_.index() : device);
     if (!primary.ok()) return SetException(primary.status());
-    RelaxedDriver driver(device_.api());
-    driver->CtxSetCurrent(primary->get());
+    Result<void*> set_current = device_.DriverFunction("cuCtxSetCurrent", 4000);
+    if (!set_current.ok()) return SetException(set_current.status());
+    reinterpret_cast<PFN_cuCtxSetCurrent_v4000> (*set_current)(primary->get());
     status = UseIn(static_cast<CUstream>(stream), arguments, use);
   }
   return Ended(status);

@@ -10,8 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
-#include "cuda/driver_api.h"
 #include "tensor_reader.h"
 #include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
@@ -95,8 +93,8 @@ class KernelCaller {
   bool has_many_devices_ = false;
   std::vector<Expected> expected_;
   std::function<bool()> interrupted_;  // Asked by what waits without the GIL.
-  Mutex mutex_;                        // Never waited for with the GIL held.
-  std::map<int, Context> contexts_ TUNEONCE_GUARDED_BY(mutex_);
+  std::mutex mutex_;                   // Guards contexts_. Never waited for with the GIL held.
+  std::map<int, Context> contexts_;
   // Held while a call uses the CPU device's stream, whose handle never changes, or tunes. Recursive: a call from an
   // observer or signal handler of the thread that holds it comes to the kernel, which refuses it.
   std::recursive_timed_mutex cpu_mutex_;

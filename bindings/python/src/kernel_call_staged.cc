@@ -7,7 +7,6 @@
 
 #include "kernel_arguments.h"
 #include "kernel_call.h"
-#include "launch/device_table.h"
 #include "python_signals.h"
 #include "staged_tensors.h"
 #include "tuneonce/device.h"
@@ -35,7 +34,7 @@ Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
     std::copy_if(views, views + count, std::back_inserter(host), [](const TensorView& v) { return v.HasElements(); });
   }
   TUNEONCE_ASSIGN_OR_RETURN(StagedTensors staged, StagedTensors::Create(host, cpu_stream_->view()));
-  std::vector<std::unique_ptr<DeviceTable>> tables;
+  std::vector<std::unique_ptr<StagedTable>> tables;
   std::vector<Argument> list;
   std::vector<std::size_t> written;
   std::size_t next = 0;
@@ -47,8 +46,8 @@ Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
       for (TensorView& tensor : tensors) {
         if (tensor.HasElements()) tensor = staged.view(next++);
       }
-      TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<DeviceTable> table,
-                                DeviceTable::Create(std::move(tensors), cpu_stream_->view()));
+      TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<StagedTable> table,
+                                StagedTable::Create(std::move(tensors), cpu_stream_->view()));
       list.emplace_back(table->table());
       tables.push_back(std::move(table));
     } else {

@@ -10,18 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/environment.h"
 #include "bundle_type.h"
 #include "callable_search.h"
 #include "config_set_type.h"
 #include "inspect/classified_bundle.h"
 #include "inspect/doctor.h"
+#include "inspect/runtime_settings.h"
 #include "inspect/shown_family.h"
 #include "policy_keywords.h"
 #include "python_status.h"
 #include "report/records_json.h"
 #include "report_text.h"
-#include "store/default_store.h"
 #include "strict_value.h"
 #include "tile_ir_compile.h"
 #include "tuned_kernel_type.h"
@@ -66,7 +65,7 @@ Result<std::string> RecordsAsJson(const std::string& path) {
   SqliteStoreOptions options;
   options.path = path;
   if (path.empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(options.path, DefaultStorePath(Runtime::Default()->environment()));
+    TUNEONCE_ASSIGN_OR_RETURN(options.path, UserStorePath(*Runtime::Default()));
   }
   options.read_only = true;
   Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);

@@ -8,13 +8,13 @@
 #include <variant>
 #include <vector>
 
-#include "measure/cupti_timer.h"
-#include "measure/event_timer.h"
+#include "inspect/runtime_settings.h"
 #include "python_ranks.h"
 #include "python_status.h"
 #include "store_argument.h"
 #include "strict_value.h"
 #include "tuneonce/plugin/option_table.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::python {
@@ -101,7 +101,7 @@ std::optional<bool> all_disabled;
 
 /// Null, for the default one; or if the environment disables tuning, one in which it does not.
 std::shared_ptr<Runtime> AnyhowEnabled() {
-  if (!Runtime::Default()->environment().disable_autotune) return nullptr;
+  if (!RuntimeSettings::Of(*Runtime::Default()).disable_autotune) return nullptr;
   static auto* const enabled = [] {
     RuntimeOptions options;
     options.environment = {{"DISABLE_AUTOTUNE", ""}};
@@ -182,9 +182,9 @@ std::string KernelKeywordsDoc() {
 void DisableAutotune(py::handle disable) { all_disabled = BoolOf("disable", disable); }
 
 Timer* TimerNamed(py::handle name) {
-  static auto* const cupti = new CuptiTimer(Runtime::Default()->cupti());
-  static auto* const events = new EventTimer;
-  return WordOf("timer", name, {"cupti", "events"}) == 0 ? static_cast<Timer*>(cupti) : events;
+  static Timer* const cupti = MakeCuptiTimer().release();
+  static Timer* const events = MakeEventTimer().release();
+  return WordOf("timer", name, {"cupti", "events"}) == 0 ? cupti : events;
 }
 
 }  // namespace tuneonce::python

@@ -4,7 +4,6 @@
 #include <limits>
 #include <string_view>
 
-#include "definition/fill_bytes.h"
 #include "strict_value.h"
 #include "tuneonce/arguments.h"
 

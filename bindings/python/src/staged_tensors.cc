@@ -52,4 +52,16 @@ Status StagedTensors::CopyBack(std::size_t i) const {
   return Status();
 }
 
+Result<std::unique_ptr<StagedTable>> StagedTable::Create(std::vector<TensorView> tensors, StreamView stream) {
+  std::vector<std::uint64_t> addresses;
+  for (const TensorView& tensor : tensors) addresses.push_back(reinterpret_cast<std::uintptr_t>(tensor.data));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer,
+                            DeviceBuffer::Allocate(stream, addresses.size() * sizeof(std::uint64_t)));
+  Status copied = buffer.CopyFromHost(addresses.data(), buffer.bytes());
+  Status finished = stream.Synchronize();  // Also after a failure, because work in the stream may read `addresses`.
+  TUNEONCE_RETURN_IF_ERROR(copied);
+  TUNEONCE_RETURN_IF_ERROR(finished);
+  return std::unique_ptr<StagedTable>(new StagedTable(std::move(tensors), std::move(buffer)));
+}
+
 }  // namespace tuneonce::python

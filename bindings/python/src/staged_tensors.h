@@ -31,6 +31,28 @@ class StagedTensors {
   std::vector<DeviceBuffer> buffers_;  // One per range of memory.
 };
 
+/// A table of pointers to staged tensors, and the addresses in device memory. Neither copied nor moved, since the table
+/// points into it. Thread rule: one thread.
+class StagedTable {
+ public:
+  /// Copies the addresses in the order of `stream`, which outlives the table, and waits. Errors: the driver's.
+  static Result<std::unique_ptr<StagedTable>> Create(std::vector<TensorView> tensors, StreamView stream);
+  StagedTable(const StagedTable&) = delete;
+  StagedTable& operator=(const StagedTable&) = delete;
+
+  const PointerTable& table() const { return table_; }
+
+ private:
+  StagedTable(std::vector<TensorView> tensors, DeviceBuffer addresses)
+      : tensors_(std::move(tensors)),
+        addresses_(std::move(addresses)),
+        table_(PointerTable::Of(addresses_.data(), tensors_.data(), tensors_.size())) {}
+
+  const std::vector<TensorView> tensors_;
+  const DeviceBuffer addresses_;
+  const PointerTable table_;
+};
+
 }  // namespace tuneonce::python
 
 #endif  // TUNEONCE_BINDINGS_PYTHON_STAGED_TENSORS_H_

@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/environment.h"
+#include "inspect/runtime_settings.h"
 #include "python_status.h"
-#include "store/default_store.h"
 #include "strict_value.h"
 #include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
@@ -33,17 +32,15 @@ std::shared_ptr<RecordStore> OpenFile(py::handle path, bool read_only) {
   return ValueOrThrow(SqliteStore::Open(std::move(options)));
 }
 
-bool IsAddress(py::handle given) {
-  return py::isinstance<py::str>(given) && tuneonce::IsFleetAddress(given.cast<std::string>());
-}
+bool IsAddress(py::handle given) { return py::isinstance<py::str>(given) && NamesFleet(given.cast<std::string>()); }
 
 #ifdef TUNEONCE_WITH_REDIS
 std::shared_ptr<RecordStore> OpenFleet(py::handle address) {
-  const Environment& environment = Runtime::Default()->environment();
+  const RuntimeSettings settings = RuntimeSettings::Of(*Runtime::Default());
   RedisStoreOptions options;
   options.redis = ValueOrThrow(RedisOptions::Parse(address.cast<std::string>()));
-  if (options.redis.password.empty()) options.redis.password = environment.redis_password;
-  if (!environment.fleet_keys.empty()) options.keys = ValueOrThrow(ReadSigningKeys(environment.fleet_keys));
+  if (options.redis.password.empty()) options.redis.password = settings.redis_password;
+  if (!settings.fleet_keys.empty()) options.keys = ValueOrThrow(ReadSigningKeys(settings.fleet_keys));
   options.on_refused = [](const std::string& words) { Runtime::Default()->Warn(words); };
   return ValueOrThrow(RedisStore::Open(std::move(options)));
 }

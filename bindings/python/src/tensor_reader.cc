@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "cuda/driver_api.h"
-
 namespace tuneonce::python {
 namespace {
 

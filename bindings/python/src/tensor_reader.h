@@ -6,7 +6,6 @@
 
 #include <string>
 
-#include "cuda/driver_api.h"
 #include "dlpack_abi.h"
 #include "tuneonce/arguments.h"
 

@@ -4,17 +4,16 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "python_signals.h"
 #include "python_status.h"
-#include "shared/compile_pool.h"
 #include "tuneonce/device.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/runtime.h"
+#include "tuning/background_compile.h"
 
 namespace tuneonce::python {
 namespace {
@@ -34,41 +33,35 @@ class TileIrCompile {
     target.capability_minor = capability.second;
     KernelSource source = KernelSource::TileIr(std::string(bytecode), std::move(symbol));
     source.options = std::move(options);
-    CompileJob job;
-    job.alternatives.push_back({std::move(source), Hints()});
-    CompileOptions how;
-    how.cache = runtime_->memory_store();
-    how.stop = StopToken([this] { return SignalRaised(main_thread_); });
     py::gil_scoped_release release;
-    pool_ = std::make_unique<CompilePool>(runtime_->compile_slots(), runtime_->toolchains(), target,
-                                          std::vector<CompileJob>{std::move(job)}, how);
+    compile_ = std::make_unique<BackgroundCompile>(Runtime::Default(), std::move(source), target,
+                                                   StopToken([main_thread = main_thread_] { return SignalRaised(main_thread); }));
   }
 
   ~TileIrCompile() {
     py::gil_scoped_release release;  // A running compile is stopped.
-    pool_.reset();
+    compile_.reset();
   }
 
   /// Waits for its end. The image, and the seconds that it took: 0 from the cache. Throws its error, or what a signal's
   /// handler raised meanwhile.
   py::tuple Wait() {
+    const Result<Artifact>* artifact = nullptr;
     {
       py::gil_scoped_release release;
       std::lock_guard<std::mutex> lock(mutex_);
-      if (!done_) done_ = pool_->Next();
+      artifact = &compile_->Wait();
     }
     ForgetSignal();
     if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-    ThrowIfError(done_->artifact.status());
-    return py::make_tuple(py::bytes(done_->artifact->image), done_->from_cache ? 0 : done_->artifact->seconds);
+    ThrowIfError(artifact->status());
+    return py::make_tuple(py::bytes((*artifact)->image), compile_->is_from_cache() ? 0 : (*artifact)->seconds);
   }
 
  private:
-  std::shared_ptr<Runtime> runtime_ = Runtime::Default();
   unsigned long main_thread_ = 0;
   std::mutex mutex_;  // Never waited for with the GIL held.
-  std::unique_ptr<CompilePool> pool_;
-  std::optional<CompiledJob> done_;
+  std::unique_ptr<BackgroundCompile> compile_;
 };
 
 }  // namespace

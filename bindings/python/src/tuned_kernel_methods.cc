@@ -9,10 +9,10 @@
 #include "kernel_call.h"
 #include "launch_plan_object.h"
 #include "python_signals.h"
-#include "runtime/counter_fields.h"
 #include "stream_argument.h"
 #include "strict_value.h"
 #include "tuned_kernel_object.h"
+#include "tuneonce/tuned_kernel.h"
 #include "warmup_all.h"
 
 namespace tuneonce::python {

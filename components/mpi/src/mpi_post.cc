@@ -1,11 +1,11 @@
 #include "mpi_post.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/encoding.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -15,7 +15,16 @@ namespace {
 /// (shared memory). A longer piece would wait for the receiver, and then for the sender.
 constexpr std::size_t kPieceBytes = 2048;
 /// Identifies messages of this library among others on the same tag.
-constexpr std::uint32_t kMark = 0x314f5430;
+constexpr std::uint64_t kMark = 0x324f5430;
+
+/// What precedes the bytes of each piece. Ranks have the same byte order (RankGroup).
+struct PieceHeader {
+  std::uint64_t mark = kMark;
+  std::uint64_t attempt = 0;
+  std::uint64_t number = 0;  // The message's, by its sender.
+  std::uint64_t total = 0;   // Bytes of the message.
+  std::uint64_t begin = 0;   // Where in the message the piece begins.
+};
 /// More than any record needs. A longer message is invalid.
 constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
 
@@ -48,9 +57,11 @@ Status MpiPost::Send(int to, std::string_view message) {
   ++sent_;
   std::size_t begin = 0;
   do {
-    Encoder writer;
-    writer.U32(kMark).U64(attempt_).U64(sent_).U64(message.size()).U64(begin).Bytes(message.substr(begin, kPieceBytes));
-    TUNEONCE_RETURN_IF_ERROR(SendPiece(to, writer.Take()));
+    const PieceHeader header{kMark, attempt_, sent_, message.size(), begin};
+    std::string piece(sizeof(header), '\0');
+    std::memcpy(&piece[0], &header, sizeof(header));
+    piece.append(message.substr(begin, kPieceBytes));
+    TUNEONCE_RETURN_IF_ERROR(SendPiece(to, std::move(piece)));
     begin += kPieceBytes;
   } while (begin < message.size());
   return Status();
@@ -111,16 +122,19 @@ Status MpiPost::Receive(const std::function<void(int from, const std::string& me
 }
 
 void MpiPost::Take(const Piece& piece, const std::function<void(int from, const std::string& message)>& take) {
-  Decoder reader(piece.bytes);
-  const bool is_ours = reader.U32() == kMark && reader.U64() == attempt_;
-  const std::uint64_t number = reader.U64(), total = reader.U64(), begin = reader.U64();
-  const std::string bytes(reader.Bytes());
-  if (!reader.Done().ok() || !is_ours || total > kMostBytes) return;
+  PieceHeader header;
+  if (piece.bytes.size() < sizeof(header)) return;
+  std::memcpy(&header, piece.bytes.data(), sizeof(header));
+  if (header.mark != kMark || header.attempt != attempt_ || header.total > kMostBytes) return;
   Coming& coming = coming_[piece.from];
-  if (begin == 0) coming = {number, ""};
-  if (coming.number != number || coming.bytes.size() != begin) return;
-  coming.bytes += bytes;
-  if (coming.bytes.size() == total) take(piece.from, std::exchange(coming.bytes, ""));
+  if (header.begin == 0) coming = {header.number, ""};
+  if (coming.number != header.number || coming.bytes.size() != header.begin) return;
+  coming.bytes.append(piece.bytes, sizeof(header));
+  if (coming.bytes.size() > header.total) {
+    coming.bytes.clear();
+    return;
+  }
+  if (coming.bytes.size() == header.total) take(piece.from, std::exchange(coming.bytes, ""));
 }
 
 }  // namespace v0

@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/encoding.h"
 #include "mpi_post.h"
 
 namespace tuneonce {
@@ -21,10 +21,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The meaning of a message's name and bytes.
-enum class Kind : std::uint32_t {
-  kPut,   ///< A Put of the sender, which replaces an earlier one.
-  kAsk,   ///< For rank 0: to be the cell's, if that is empty.
-  kCell,  ///< Rank 0's: what the cell has.
+enum class Kind : char {
+  kPut = 'p',   ///< A Put of the sender, which replaces an earlier one.
+  kAsk = 'a',   ///< For rank 0: to be the cell's, if that is empty.
+  kCell = 'c',  ///< Rank 0's: what the cell has.
 };
 constexpr int kDecider = 0;
 
@@ -96,7 +96,7 @@ class MpiRank final : public RankGroup {
   }
 
   Status Send(int to, Kind kind, const std::string& name, const std::string& bytes) {
-    return post_.Send(to, Encoder().Enum(kind).Text(name).Bytes(bytes).Take());
+    return post_.Send(to, absl::StrCat(std::string(1, static_cast<char>(kind)), name.size(), " ", name, bytes));
   }
   Status SendToAll(Kind kind, const std::string& name, const std::string& bytes) {
     for (int to = 0; to < size_; ++to) {
@@ -113,11 +113,15 @@ class MpiRank final : public RankGroup {
   }
 
   void Take(int from, const std::string& message) {
-    Decoder reader(message);
-    const Kind kind = reader.Enum(Kind::kCell);
-    const std::string name = reader.Text();
-    const std::string bytes(reader.Bytes());
-    if (!reader.Done().ok()) return;
+    // The kind, the length of the name, a blank, the name, the bytes: "p5 queueBYTES".
+    const std::size_t blank = message.find(' ');
+    std::size_t length = 0;
+    if (blank == std::string::npos || !absl::SimpleAtoi(absl::string_view(message).substr(1, blank - 1), &length))
+      return;
+    if (length > message.size() - blank - 1) return;
+    const auto kind = static_cast<Kind>(message.front());
+    const std::string name = message.substr(blank + 1, length);
+    const std::string bytes = message.substr(blank + 1 + length);
     if (kind == Kind::kPut) {
       put_[name] = bytes;
     } else if (kind == Kind::kAsk && rank_ == kDecider) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "store/kernel_fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -69,9 +69,9 @@ FleetLeases::~FleetLeases() {
   }
   std::unique_ptr<std::thread> renewer;
   {
-    MutexLock lock(mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     is_over_ = true;
-    over_->NotifyAll();
+    over_->notify_all();
     renewer = std::move(renewer_);
   }
   if (renewer != nullptr) renewer->join();
@@ -100,7 +100,7 @@ Result<TuningLease> FleetLeases::Try(const std::string& lease) {
   if (reply.integer <= 0) return TuningLease();
   const std::string value = absl::StrCat(reply.integer, " ", me);
   TuningLease held = std::make_shared<Held>(shared_from_this(), lease, value);
-  MutexLock lock(mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   held_[lease] = {value, static_cast<std::uint64_t>(reply.integer)};
   if (renewer_ != nullptr) return held;
   try {
@@ -112,7 +112,7 @@ Result<TuningLease> FleetLeases::Try(const std::string& lease) {
 
 std::uint64_t FleetLeases::TokenOf(const TuningKey& key) const {
   if (getpid() != owner_) return 0;
-  MutexLock lock(mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   auto held = held_.find(fleet_keys::LeaseOf(key));
   return held == held_.end() ? 0 : held->second.token;
 }
@@ -120,7 +120,7 @@ std::uint64_t FleetLeases::TokenOf(const TuningKey& key) const {
 void FleetLeases::Release(const std::string& lease, const std::string& value) {
   if (getpid() != owner_) return;
   {
-    MutexLock lock(mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (auto held = held_.find(lease); held != held_.end() && held->second.value == value) held_.erase(held);
   }
   // If that fails it ends by itself.
@@ -129,16 +129,16 @@ void FleetLeases::Release(const std::string& lease, const std::string& value) {
 
 void FleetLeases::RenewUntilOver() {
   const milliseconds pause(std::max(1, server_->options().lease_ms / kRenewalsPerLease));
-  MutexLock lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   while (!is_over_) {
-    over_->WaitFor(lock, pause);
+    over_->wait_for(lock, pause);
     const std::map<std::string, Lease> held = held_;
-    lock.Unlock();
+    lock.unlock();
     for (const auto& [lease, about] : held) {
       (void)server_->Run(kRenew, {lease}, {about.value, std::to_string(server_->options().lease_ms)},
                          server_->Deadline());
     }
-    lock.Lock();
+    lock.lock();
   }
 }
 

@@ -3,13 +3,14 @@
 
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
-#include "base/mutex.h"
 #include "fleet_server.h"
 
 namespace tuneonce {
@@ -42,12 +43,12 @@ class FleetLeases : public std::enable_shared_from_this<FleetLeases> {
   };
   const std::shared_ptr<FleetServer> server_;
   const pid_t owner_ = getpid();
-  mutable Mutex mutex_;
+  mutable std::mutex mutex_;  // Guards held_, renewer_ and is_over_.
   // Pointers, because a forked child must leave these objects undestroyed.
-  std::unique_ptr<ConditionVariable> over_ = std::make_unique<ConditionVariable>();
-  std::map<std::string, Lease> held_ TUNEONCE_GUARDED_BY(mutex_);     // By the lease's key.
-  std::unique_ptr<std::thread> renewer_ TUNEONCE_GUARDED_BY(mutex_);  // Null: none was needed yet.
-  bool is_over_ TUNEONCE_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<std::condition_variable> over_ = std::make_unique<std::condition_variable>();
+  std::map<std::string, Lease> held_;     // By the lease's key.
+  std::unique_ptr<std::thread> renewer_;  // Null: none was needed yet.
+  bool is_over_ = false;
 };
 
 }  // namespace v0

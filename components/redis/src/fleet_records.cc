@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "fleet_keys.h"
-#include "store/kernel_fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

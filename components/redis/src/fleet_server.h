@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/callback.h"
 #include "outage.h"
 #include "redis_client.h"
 #include "signatures.h"
@@ -46,10 +45,10 @@ class FleetServer {
   /// Reports refused data once. Exceptions from the callback are dropped.
   void Refused(const RecordStore& store, const std::string& words) const {
     if (!options_.on_refused || !store.IsNews(words)) return;
-    (void)CallForeign("RedisStoreOptions::on_refused", StatusCode::kInternal, [&] {
+    try {
       options_.on_refused(words);
-      return Status();
-    });
+    } catch (...) {
+    }
   }
 
   const RedisStoreOptions& options() const { return options_; }

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-
-#include "base/mutex.h"
+#include <mutex>
 
 namespace tuneonce {
 inline namespace v0 {
@@ -18,7 +17,7 @@ class Outage {
 
   /// Whether to ask now.
   bool MayAsk() {
-    MutexLock lock(mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (pause_.count() == 0) return true;
     const Clock::time_point now = Clock::now();
     if (now < retry_at_) return false;
@@ -26,21 +25,21 @@ class Outage {
     return true;
   }
   void Answered() {
-    MutexLock lock(mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     pause_ = std::chrono::milliseconds(0);
   }
   void Failed() {
     constexpr std::chrono::milliseconds kLongest(60000);
-    MutexLock lock(mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     pause_ = std::min(kLongest, std::max(first_, 2 * pause_));
     retry_at_ = Clock::now() + pause_;
   }
 
  private:
   const std::chrono::milliseconds first_;
-  Mutex mutex_;
-  std::chrono::milliseconds pause_ TUNEONCE_GUARDED_BY(mutex_){0};  // Above 0: it did not answer.
-  Clock::time_point retry_at_ TUNEONCE_GUARDED_BY(mutex_);
+  std::mutex mutex_;                    // Guards the members below.
+  std::chrono::milliseconds pause_{0};  // Above 0: it did not answer.
+  Clock::time_point retry_at_;
 };
 
 }  // namespace v0

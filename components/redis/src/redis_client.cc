@@ -34,7 +34,7 @@ Result<RedisReply> RedisClient::Call(const RedisCommand& command, Clock::time_po
 Result<RedisReply> RedisClient::CallOn(const RedisCommand& command, Clock::time_point deadline) {
   std::optional<RedisConnection> connection;
   {
-    MutexLock lock(mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (!idle_.empty()) {
       connection.emplace(std::move(idle_.back()));
       idle_.pop_back();
@@ -51,7 +51,7 @@ Result<RedisReply> RedisClient::CallOn(const RedisCommand& command, Clock::time_
     reply = connection->Call(command, deadline);
   }
   if (connection->is_lost()) return reply;
-  MutexLock lock(mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   idle_.push_back(*std::move(connection));
   return reply;
 }

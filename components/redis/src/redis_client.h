@@ -5,10 +5,10 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
 #include "redis_connection.h"
 
 namespace tuneonce {
@@ -51,8 +51,8 @@ class RedisClient {
   const Greeting greeting_;
   const std::string prefix_;
   const pid_t owner_ = getpid();
-  Mutex mutex_;
-  std::vector<RedisConnection> idle_ TUNEONCE_GUARDED_BY(mutex_);
+  std::mutex mutex_;  // Guards idle_.
+  std::vector<RedisConnection> idle_;
 };
 
 }  // namespace v0

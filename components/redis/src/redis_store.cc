@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "compile/keyed_lock.h"
 #include "fleet_artifacts.h"
 #include "fleet_leases.h"
 #include "fleet_records.h"
@@ -20,7 +19,8 @@ struct RedisStore::Impl {
   FleetRecords records;
   FleetArtifacts artifacts;
   const std::shared_ptr<FleetLeases> leases = std::make_shared<FleetLeases>(server);
-  KeyedLock locks;  // Among this process's threads that compile.
+  // Its leases are among this process's threads that compile.
+  const std::shared_ptr<RecordStore> locks = MakeMemoryStore();
 };
 
 RedisStore::RedisStore(std::shared_ptr<FleetServer> server) : impl_(std::make_unique<Impl>(std::move(server), *this)) {}
@@ -63,7 +63,7 @@ Status RedisStore::PutArtifact(const Fingerprint& key, const Artifact& artifact)
 }
 
 Result<TuningLease> RedisStore::LeaseArtifact(const Fingerprint& key, const WaitLimits& limits) {
-  return impl_->locks.Acquire(key, limits);
+  return impl_->locks->LeaseArtifact(key, limits);
 }
 
 Result<std::vector<Fingerprint>> RedisStore::ArtifactKeys() const { return impl_->artifacts.Keys(); }

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/graph.h"
 #include "model.h"
 #include "reference.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
+#include "tuneonce/testing.h"
 
 using namespace llm;  // NOLINT(google-build-using-namespace)
 using tuneonce::GraphExec;

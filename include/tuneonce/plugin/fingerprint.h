@@ -36,7 +36,7 @@ class TUNEONCE_API Fingerprinter {
   Fingerprinter& Add(std::string_view bytes);
   /// Adds a long field in a third of the time of Add. Its words are distributed over four independent hashes, so that
   /// no multiplication waits for another one, and the four results are added. The fingerprint differs from that of Add.
-  Fingerprinter& AddInLanes(std::string_view bytes);
+  TUNEONCE_LOCAL Fingerprinter& AddInLanes(std::string_view bytes);
   /// Adds one field of 8 bytes.
   Fingerprinter& Add(std::uint64_t value);
   /// Adds another fingerprint as one field.

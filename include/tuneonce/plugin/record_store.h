@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tuneonce/plugin/artifact.h"
@@ -25,6 +26,15 @@ enum class RecordMatch { kExact, kOtherDriver, kOtherDevice, kNotFound };
 
 /// Returns how well a record of the key `stored` fits the key `wanted`.
 TUNEONCE_API RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted);
+
+// The keys by which a store can index records.
+
+/// Returns the fingerprint of the whole key, by which records are stored and leased.
+TUNEONCE_API Fingerprint FullKey(const TuningKey& key);
+/// Returns the fingerprint that records of all devices and drivers share: kernel and key words.
+TUNEONCE_API Fingerprint KernelKey(const TuningKey& key);
+/// Returns the fingerprint that records of all sources of a kernel share: its name and key words.
+TUNEONCE_API Fingerprint ShapeKey(const TuningKey& key);
 
 /// Why no record serves a key directly. A policy may accept a record nevertheless (AutotunePolicy::min_match,
 /// accept_incomplete).
@@ -137,6 +147,34 @@ class TUNEONCE_API RecordStore {
  private:
   struct Warnings;
   const std::unique_ptr<Warnings> warnings_;
+};
+
+/// Forwards all calls to another store. A host's own store derives from it and overrides what it changes: it counts,
+/// filters or refuses calls. Thread rule: as the other store.
+class ForwardingStore : public RecordStore {
+ public:
+  /// REQUIRES: `store` is not null.
+  explicit ForwardingStore(std::shared_ptr<RecordStore> store) : store_(std::move(store)) {}
+
+  Result<RecordLookup> Lookup(const TuningKey& key) const override { return store_->Lookup(key); }
+  Status Put(const TuningRecord& record) override { return store_->Put(record); }
+  Result<std::vector<TuningRecord>> List() const override { return store_->List(); }
+  Status Remove(const TuningKey& key) override { return store_->Remove(key); }
+  Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override {
+    return store_->Lease(key, limits);
+  }
+  Result<std::optional<Artifact>> GetArtifact(const Fingerprint& key) const override {
+    return store_->GetArtifact(key);
+  }
+  Status PutArtifact(const Fingerprint& key, const Artifact& artifact) override {
+    return store_->PutArtifact(key, artifact);
+  }
+  Result<TuningLease> LeaseArtifact(const Fingerprint& key, const WaitLimits& limits) override {
+    return store_->LeaseArtifact(key, limits);
+  }
+
+ protected:
+  const std::shared_ptr<RecordStore> store_;
 };
 
 /// Makes a store that layers the user's store over stores that an application ships. A lookup returns the best match of

@@ -15,7 +15,6 @@
 #include "runtime/feature_matrix/case.h"
 #include "runtime/feature_matrix/matrix_kernel.h"
 #include "runtime/feature_matrix/oracle.h"
-#include "store/forwarding_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"

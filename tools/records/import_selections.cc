@@ -1,0 +1,308 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/number_text.h"
+#include "console/numbers.h"
+#include "launch/assumption.h"
+#include "launch/call_binder.h"
+#include "records/selections_file.h"
+#include "runtime/warmup_inputs.h"
+#include "search/record_origin.h"
+#include "store/kernel_fingerprint.h"
+#include "tuneonce/device.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+using NamedConfig = std::vector<std::pair<std::string, AxisValue>>;
+
+/// The text of a value as the axis has values: "2" is a whole number, "2" of an axis of strings a string.
+AxisValue ValueLike(const AxisValue& like, const std::string& text) {
+  if (std::holds_alternative<std::string>(like)) return text;
+  if (text == "true" || text == "false") return text == "true";
+  if (std::optional<std::int64_t> whole = ParseNumber<std::int64_t>(text)) return *whole;
+  if (std::optional<double> real = ParseNumber<double>(text)) return *real;
+  return text;
+}
+
+std::string Listed(const std::set<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + text;
+  return list;
+}
+
+/// Makes records of one file's selections, for one kernel on one device.
+class Importer {
+ public:
+  Importer(const SelectionsFile& file, const Bundle& bundle, const Device& device)
+      : file_(file), example_(bundle.example()), definition_(bundle.definition()), device_(device) {}
+
+  Status Read(const SelectionMap& map);
+  Result<std::vector<TuningRecord>> Records();
+
+ private:
+  Result<Config> ConfigOf(const SelectionsFile::Selection& selection) const;
+  Status CheckListed(const Config& config) const;
+  /// Returns the shape that determines the key. Dims that the selection does not name have the example's extents.
+  Result<InputShape> ShapeOf(const SelectionsFile::Selection& selection) const;
+  Result<TuningRecord> RecordOf(const SelectionsFile::Selection& selection, Config config) const;
+  Status AddTo(std::vector<TuningRecord>* records, TuningRecord record,
+               const SelectionsFile::Selection& selection) const;
+  Result<std::string> OurName(const Settings& names, const std::string& theirs, const char* what) const;
+  /// The key part of the dim by which the nearest serves.
+  Result<std::size_t> NearestPart() const;
+
+  const SelectionsFile& file_;
+  const Bundle::Example& example_;
+  KernelDefinition definition_;
+  const Device& device_;
+  DeviceIdentity identity_;
+  Target target_;
+  std::vector<Config> configs_;
+  Settings axes_, dims_, values_, shape_, dtypes_;
+  std::set<std::string> ignored_;
+};
+
+Status Importer::Read(const SelectionMap& map) {
+  TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(definition_));
+  TUNEONCE_ASSIGN_OR_RETURN(identity_, device_.Identity());
+  target_ = Target::Of(identity_);
+  TUNEONCE_ASSIGN_OR_RETURN(configs_, definition_.space().Enumerate(target_));
+  TUNEONCE_ASSIGN_OR_RETURN(axes_, ParseSettings(map.axes, "axis"));
+  TUNEONCE_ASSIGN_OR_RETURN(dims_, ParseSettings(map.dims, "dim"));
+  TUNEONCE_ASSIGN_OR_RETURN(values_, ParseSettings(map.values, "value"));
+  TUNEONCE_ASSIGN_OR_RETURN(shape_, ParseSettings(map.shape, "shape"));
+  TUNEONCE_ASSIGN_OR_RETURN(dtypes_, ParseSettings(map.dtypes, "dtype"));
+  ignored_.insert(map.ignored.begin(), map.ignored.end());
+  // A name that the kernel does not have is a mistake.
+  std::set<std::string> theirs, extents;
+  for (const auto& [name, value] : file_.about) extents.insert(name);
+  for (const SelectionsFile::Selection& selection : file_.selections) {
+    for (const auto& [name, value] : selection.config) theirs.insert(name);
+    for (const auto& [name, value] : selection.extents) extents.insert(name);
+  }
+  for (const auto& [name, ours] : axes_) {
+    if (theirs.count(name) == 0)
+      return InvalidArgumentError("--axis " + name + ": the file has no such axis; it has: " + Listed(theirs));
+  }
+  for (const auto& [name, ours] : dims_) {
+    if (extents.count(name) == 0)
+      return InvalidArgumentError("--dim " + name + ": the file has no such dim; it has: " + Listed(extents));
+  }
+  for (const std::string& name : ignored_) {
+    if (theirs.count(name) + extents.count(name) > 0) continue;
+    theirs.insert(extents.begin(), extents.end());
+    return InvalidArgumentError("--ignore " + name + ": the file has no such name; it has: " + Listed(theirs));
+  }
+  for (const auto& [name, value] : file_.about) {
+    if (ignored_.count(name) > 0) continue;
+    return InvalidArgumentError("the file's name contains " + name + "=" + value +
+                                ", which is not a dim: if it fits this kernel, add --ignore " + name);
+  }
+  return Status();
+}
+
+Result<std::string> Importer::OurName(const Settings& names, const std::string& theirs, const char* what) const {
+  auto named = names.find(theirs);
+  const std::string& ours = named == names.end() ? theirs : named->second;
+  std::set<std::string> known(definition_.dims().begin(), definition_.dims().end());
+  if (&names == &axes_) {
+    known.clear();
+    for (std::size_t i = 0; i < configs_.front().values().size(); ++i) known.insert(configs_.front().AxisName(i));
+  }
+  if (known.count(ours) > 0) return ours;
+  return InvalidArgumentError(theirs + " is no " + what + " of '" + definition_.name() +
+                              "', which has: " + Listed(known) + ": translate the name with --" + what + " " + theirs +
+                              "=OURS, or skip it with --ignore " + theirs);
+}
+
+Status Importer::CheckListed(const Config& config) const {
+  if (std::any_of(configs_.begin(), configs_.end(), [&](const Config& each) { return each.IsSame(config); })) {
+    return Status();
+  }
+  for (std::size_t i = 0; i < config.values().size(); ++i) {
+    std::set<std::string> values;
+    for (const Config& each : configs_) values.insert(AxisValueString(each.values()[i]));
+    std::string value = AxisValueString(config.values()[i]);
+    if (values.count(value) > 0) continue;
+    return InvalidArgumentError(config.AxisName(i) + "=" + value + ": the axis has the values " + Listed(values));
+  }
+  return InvalidArgumentError("{" + config.ToString() +
+                              "}: the kernel has each of these values, but no config that combines them");
+}
+
+Result<Config> Importer::ConfigOf(const SelectionsFile::Selection& selection) const {
+  NamedConfig named;
+  for (const auto& [name, value] : selection.config) {
+    if (ignored_.count(name) > 0) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(std::string ours, OurName(axes_, name, "axis"));
+    named.emplace_back(std::move(ours), value);
+  }
+  const Config& any = configs_.front();
+  for (const auto& [axis, text] : values_) {
+    const AxisValue* like = any.Find(axis);
+    named.emplace_back(axis, like == nullptr ? AxisValue(text) : ValueLike(*like, text));
+  }
+  // An axis of one value needs none.
+  for (std::size_t i = 0; i < any.values().size(); ++i) {
+    const std::string& axis = any.AxisName(i);
+    bool is_given = std::any_of(named.begin(), named.end(), [&](const auto& each) { return each.first == axis; });
+    if (is_given) continue;
+    bool is_only = std::all_of(configs_.begin(), configs_.end(),
+                               [&](const Config& each) { return IsSameValue(each.values()[i], any.values()[i]); });
+    if (!is_only) {
+      return InvalidArgumentError("the axis " + axis + " of '" + definition_.name() + "' has no value: give --value " +
+                                  axis + "=..., or --axis THEIRS=" + axis);
+    }
+    named.emplace_back(axis, any.values()[i]);
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Config config, definition_.space().ConfigNamed(named, target_));
+  TUNEONCE_RETURN_IF_ERROR(CheckListed(config));
+  return config;
+}
+
+Result<InputShape> Importer::ShapeOf(const SelectionsFile::Selection& selection) const {
+  Settings extents = shape_;
+  for (const auto& [name, extent] : selection.extents) {
+    if (ignored_.count(name) > 0) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(std::string ours, OurName(dims_, name, "dim"));
+    if (!extents.emplace(ours, std::to_string(extent)).second) {
+      return InvalidArgumentError("the dim " + ours + " has two extents: keep one of them");
+    }
+  }
+  InputShape shape{Dims(static_cast<int>(definition_.dims().size())), {}, {}};
+  for (const std::string& dim : definition_.dims()) {
+    auto given = extents.find(dim);
+    bool is_in_key = std::any_of(definition_.key().begin(), definition_.key().end(), [&](const KeyPart& part) {
+      return part.kind == KeyPart::Kind::kDim && part.name == dim;
+    });
+    if (given == extents.end() && is_in_key) {
+      return InvalidArgumentError("the key of '" + definition_.name() + "' has the dim " + dim +
+                                  ", which has no extent in the file: give --shape " + dim +
+                                  "=..., or --dim THEIRS=" + dim);
+    }
+    auto example = example_.dims.find(dim);
+    std::optional<std::int64_t> extent = example == example_.dims.end() ? 1 : example->second;
+    if (given != extents.end()) extent = ParseNumber<std::int64_t>(given->second);
+    if (!extent || *extent < 1) {
+      return InvalidArgumentError("--shape " + dim + "=" + given->second + ": the value must be a whole number from 1");
+    }
+    shape.dims[definition_.DimOf(dim)] = *extent;
+    extents.erase(dim);
+  }
+  if (!extents.empty())
+    return InvalidArgumentError("--shape " + extents.begin()->first + ": '" + definition_.name() + "' has no such dim");
+  for (const Parameter& parameter : definition_.parameters()) {
+    if (parameter.kind != ParameterKind::kTensor) continue;
+    auto given = dtypes_.find(parameter.name);
+    auto example = example_.dtypes.find(parameter.name);
+    DType dtype = parameter.dtype;
+    if (dtype == DType::kAny && example != example_.dtypes.end()) dtype = example->second;
+    if (given != dtypes_.end()) {
+      std::optional<DType> named = DTypeNamed(given->second);
+      if (!named) return InvalidArgumentError("--dtype " + parameter.name + "=" + given->second + " is not a dtype");
+      dtype = *named;
+    }
+    shape.dtypes.push_back(dtype);
+  }
+  return shape;
+}
+
+Result<std::size_t> Importer::NearestPart() const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string ours, OurName(dims_, file_.nearest, "dim"));
+  const std::vector<KeyPart>& key = definition_.key();
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    if (key[i].kind == KeyPart::Kind::kDim && key[i].name == ours) return i;
+  }
+  return InvalidArgumentError("the key of '" + definition_.name() + "' has no dim " + ours +
+                              ", by which the nearest selection is chosen");
+}
+
+Result<TuningRecord> Importer::RecordOf(const SelectionsFile::Selection& selection, Config config) const {
+  TUNEONCE_ASSIGN_OR_RETURN(InputShape shape, ShapeOf(selection));
+  CallBinder binder(definition_);
+  TUNEONCE_ASSIGN_OR_RETURN(
+      WarmupInputs places,
+      WarmupInputs::Create(definition_, shape, StreamView(device_.api(), nullptr), WarmupInputs::Use::kKey));
+  BoundCall call;
+  TUNEONCE_RETURN_IF_ERROR(binder.Bind(places.arguments().data(), places.arguments().size(), &call));
+  call.problem.target = &target_;
+  TuningRecord record;
+  TuningKey& key = record.key;
+  key.kernel = definition_.name();
+  TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(definition_, call.problem));
+  key.key_words.resize(binder.num_key_words());
+  binder.KeyWords(call, key.key_words.data());
+  key.device_name = identity_.name;
+  key.capability = target_.capability();
+  key.num_sms = identity_.num_sms;
+  key.driver_version = 0;  // It has not run here yet.
+  record.best.config = std::move(config);
+  record.reason = SelectionReason::kImported;
+  record.best.toolchain = file_.toolchain;
+  StampOrigin(&record);
+  return record;
+}
+
+/// Puts a selection's record beside the others, or as a row into the table that it belongs to.
+Status Importer::AddTo(std::vector<TuningRecord>* records, TuningRecord record,
+                       const SelectionsFile::Selection& selection) const {
+  std::size_t nearest = record.key.key_words.size();
+  if (!file_.nearest.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(nearest, NearestPart());
+    auto named = std::find_if(selection.extents.begin(), selection.extents.end(), [&](const auto& each) {
+      Result<std::string> ours = OurName(dims_, each.first, "dim");
+      return ours.ok() && *ours == definition_.key()[nearest].name;
+    });
+    if (named == selection.extents.end()) {
+      return InvalidArgumentError("the selection has no extent of " + file_.nearest +
+                                  ", by which the nearest selection is chosen");
+    }
+    record.key.key_words[nearest] = 0;
+    record.nearest_dim = definition_.key()[nearest].name;
+    record.rows.push_back({named->second, record.best.config});
+  }
+  for (std::size_t i = 0; i < record.key.key_words.size(); ++i) {
+    const KeyPart& part = definition_.key()[i];
+    record.key.key_text +=
+        (i == 0 ? "" : ", ") +
+        (i == nearest ? part.name + "=nearest" : part.ToString(static_cast<std::int64_t>(record.key.key_words[i])));
+  }
+  auto same = std::find_if(records->begin(), records->end(),
+                           [&](const TuningRecord& each) { return each.key.key_words == record.key.key_words; });
+  if (same == records->end()) {
+    records->push_back(std::move(record));
+  } else if (!file_.nearest.empty()) {
+    same->rows.push_back(std::move(record.rows.front()));
+  } else {
+    return InvalidArgumentError("another selection is for the same key, " + record.key.key_text + ": keep one of them");
+  }
+  return Status();
+}
+
+Result<std::vector<TuningRecord>> Importer::Records() {
+  std::vector<TuningRecord> records;
+  for (const SelectionsFile::Selection& selection : file_.selections) {
+    Result<Config> config = ConfigOf(selection);
+    if (!config.ok()) return config.status().WithPrefix(selection.where);
+    Result<TuningRecord> record = RecordOf(selection, *std::move(config));
+    if (!record.ok()) return record.status().WithPrefix(selection.where);
+    TUNEONCE_RETURN_IF_ERROR(AddTo(&records, *std::move(record), selection).WithPrefix(selection.where));
+  }
+  return records;
+}
+
+}  // namespace
+
+Result<std::vector<TuningRecord>> RecordsOf(const SelectionsFile& file, const SelectionMap& map, const Bundle& bundle,
+                                            const Device& device) {
+  Importer importer(file, bundle, device);
+  TUNEONCE_RETURN_IF_ERROR(importer.Read(map));
+  return importer.Records();
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,165 @@
+// tuneonce records export|import: records, their code, and others' selections, as files.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "console/output.h"
+#include "records/records_store.h"
+#include "records/selections_file.h"
+#include "report/records_json.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// The code of the records' selections and baselines, as far as the store has it; how many records' selections have
+/// none.
+Result<std::vector<RecordedCode>> CodeOf(const AnyStore& store, const std::vector<TuningRecord>& records,
+                                         int* without_code) {
+  std::vector<RecordedCode> code;
+  std::set<std::string> seen;
+  auto add = [&](const Fingerprint& key) -> Result<bool> {
+    if (key == Fingerprint()) return false;
+    if (seen.count(key.ToString()) > 0) return true;
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, ReadCode(store, key));
+    if (!artifact) return false;
+    seen.insert(key.ToString());
+    code.push_back({key, *std::move(artifact)});
+    return true;
+  };
+  for (const TuningRecord& record : records) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool has_code, add(record.best.artifact));
+    if (!has_code) ++*without_code;
+    if (record.baseline) TUNEONCE_RETURN_IF_ERROR(add(record.baseline->artifact).status());
+  }
+  return code;
+}
+
+/// Refuses records that this machine's device `arguments.device` would not use.
+Status CheckDevice(const std::vector<TuningRecord>& records, const RecordsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(arguments.device));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  for (const TuningRecord& record : records) {
+    if (record.key.device_name == identity.name && record.key.num_sms == identity.num_sms) continue;
+    return FailedPreconditionError("a record of kernel '" + record.key.kernel + "' is of device '" +
+                                   record.key.device_name + "', not of this machine's '" + identity.name +
+                                   "': import all devices' records without --device");
+  }
+  return Status();
+}
+
+/// `code` goes first: a record never names code that is still to come.
+Status PutAll(const std::vector<TuningRecord>& records, const std::vector<RecordedCode>& code,
+              const RecordsArguments& arguments, const char* what) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
+  if (arguments.with_code) {
+    for (const RecordedCode& each : code) TUNEONCE_RETURN_IF_ERROR(store->PutArtifact(each.key, each.artifact));
+  }
+  int imported = 0;
+  int kept = 0;
+  for (const TuningRecord& record : records) {
+    TUNEONCE_ASSIGN_OR_RETURN(RecordLookup there, store->Lookup(record.key));
+    if (there.match == RecordMatch::kExact && !arguments.replace) {
+      ++kept;
+      continue;
+    }
+    TUNEONCE_RETURN_IF_ERROR(store->Put(record));
+    ++imported;
+  }
+  if (arguments.json) {
+    PrintJson({{"store", store->path()},
+               {"imported", imported},
+               {"kept", kept},
+               {"code", arguments.with_code ? code.size() : 0},
+               {"code_left_out", arguments.with_code ? 0 : code.size()}});
+  } else {
+    PrintLine("%d %s imported to %s; %d existed already%s", imported, what, store->path().c_str(), kept,
+              kept > 0 ? " (replace them with --replace)" : "");
+    if (!code.empty() && arguments.with_code) PrintLine("%zu pieces of code were imported with them", code.size());
+    if (!code.empty() && !arguments.with_code) {
+      PrintLine("%zu pieces of code were not imported, because code is executed: add --with-code if you trust the file",
+                code.size());
+    }
+  }
+  return Status();
+}
+
+/// Returns a device's name for file names: "NVIDIA_H200" for "NVIDIA H200".
+std::string InFileNames(std::string device) {
+  std::replace(device.begin(), device.end(), ' ', '_');
+  return device;
+}
+
+Status ImportSelections(const RecordsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(SelectionsFile file, ReadSelections(arguments.selections));
+  const std::string& name = arguments.bundle.empty() ? file.kernel : arguments.bundle;
+  if (name.empty()) {
+    return InvalidArgumentError(arguments.selections + " does not name its kernel: give --bundle NAME");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(name));
+  if (!file.kernel.empty() && file.kernel != bundle.definition().name()) {
+    return InvalidArgumentError(arguments.selections + " is for the kernel '" + file.kernel + "', not for '" +
+                                bundle.definition().name() + "'");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(arguments.device.empty() ? "cuda" : arguments.device));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  if (!file.device.empty() && InFileNames(file.device) != InFileNames(identity.name) && !arguments.any_device) {
+    return FailedPreconditionError(arguments.selections + " was made for device '" + file.device +
+                                   "', but this machine has '" + identity.name +
+                                   "': use --any-device to import it anyway");
+  }
+  Result<std::vector<TuningRecord>> records = RecordsOf(file, arguments.map, bundle, device);
+  if (!records.ok()) {
+    const std::string& message = records.status().message();
+    bool says_where = message.compare(0, arguments.selections.size(), arguments.selections) == 0;
+    return says_where ? records.status() : records.status().WithPrefix(arguments.selections);
+  }
+  return PutAll(*records, {}, arguments, file.nearest.empty() ? "selections" : "tables of selections");
+}
+
+}  // namespace
+
+Status ExportRecords(const RecordsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
+  std::string text = RecordsToJson(records);
+  std::vector<RecordedCode> code;
+  int without_code = 0;
+  if (arguments.with_code) {
+    TUNEONCE_ASSIGN_OR_RETURN(code, CodeOf(*store, records, &without_code));
+    text = WithCode(text, code);
+  }
+  TUNEONCE_RETURN_IF_ERROR(WriteOutput(arguments.output, text + "\n"));
+  if (arguments.json) {
+    PrintJson({{"store", store->path()},
+               {"output", arguments.output},
+               {"exported", records.size()},
+               {"code", code.size()},
+               {"without_code", without_code}});
+    return Status();
+  }
+  PrintLine("%zu records written to %s", records.size(), arguments.output.c_str());
+  if (!arguments.with_code) return Status();
+  PrintLine("%zu pieces of code were imported with them", code.size());
+  if (without_code > 0) PrintLine("%d records have no code in the store: they need a compiler", without_code);
+  return Status();
+}
+
+Status ImportRecords(const RecordsArguments& arguments) {
+  if (!arguments.selections.empty()) return ImportSelections(arguments);
+  TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadInput(arguments.file));
+  Result<std::vector<TuningRecord>> records = RecordsFromJson(text);
+  if (!records.ok()) return records.status().WithPrefix(arguments.file);
+  Result<std::vector<RecordedCode>> code = CodeFromJson(text);
+  if (!code.ok()) return code.status().WithPrefix(arguments.file);
+  // Only where it is asked for: a record is found by its device anyway, and this machine need not have a driver.
+  if (!arguments.device.empty()) TUNEONCE_RETURN_IF_ERROR(CheckDevice(*records, arguments));
+  return PutAll(*records, *code, arguments, "records");
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/environment.h"
+#include "compile/compile_slots.h"
+#include "console/output.h"
+#include "launch/call_binder.h"
+#include "runtime/tuned_kernel_on.h"
+#include "runtime/warmup_inputs.h"
+#include "search/candidate.h"
+#include "shared/compile_cached.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/runtime.h"
+#include "tuning/tune_shapes.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Time of a search besides its compiles: by default at most half a second of samples, and as much for trying
+/// candidates.
+constexpr double kMeasureSeconds = 1;
+
+/// Returns an estimate of one compile's time for a kernel that was never compiled here. These are not measured.
+double UsualSeconds(SourceKind kind) {
+  switch (kind) {
+    case SourceKind::kCubin:
+      return 0;
+    case SourceKind::kTileIr:
+    case SourceKind::kTileCpp:
+      return 0.6;
+    case SourceKind::kPtx:
+      return 0.2;
+    case SourceKind::kCudaCpp:
+    case SourceKind::kCpuCpp:
+      break;
+  }
+  return 1;
+}
+
+/// The estimated cost of one key.
+struct Estimate {
+  std::size_t line = 0;
+  std::string key;
+  bool is_stored = false;
+  bool is_repeated = false;  ///< Another line's key.
+  std::size_t num_configs = 0;
+  std::size_t num_compiles = 0;  ///< That neither the store nor another line has.
+  double compile_seconds = 0;    ///< All together, one after the other.
+  std::int64_t bytes = 0;        ///< Device memory, at most.
+  Status wrong;
+};
+
+class Estimator {
+ public:
+  Estimator(const Device& device, const AutotunePolicy& policy, StreamView stream, const Target& target)
+      : device_(device), policy_(policy), stream_(stream), target_(target) {}
+
+  Status Add(const WantedShape& wanted, const Bundle& bundle, Estimate* estimate) {
+    const KernelDefinition& definition = bundle.definition();
+    TUNEONCE_RETURN_IF_ERROR(CheckShape(definition, target_, *wanted.job.inputs));
+    auto kernel = kernels_.find(wanted.bundle);
+    if (kernel == kernels_.end()) {
+      TUNEONCE_ASSIGN_OR_RETURN(TunedKernel made, TunedKernelOn::Create(device_, Undecided(bundle), policy_));
+      kernel = kernels_.emplace(wanted.bundle, std::move(made)).first;
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(LaunchPlan plan, kernel->second.Explain(stream_.get(), wanted.job.shape));
+    estimate->key = plan.key;
+    estimate->is_repeated = !keys_.insert({wanted.bundle, plan.key}).second;
+    estimate->is_stored = plan.action == LaunchPlan::Action::kSelected;
+    if (estimate->is_repeated || estimate->is_stored || plan.action == LaunchPlan::Action::kNothing) return Status();
+    return AddSearch(definition, *wanted.job.inputs, estimate);
+  }
+
+ private:
+  Status AddSearch(const KernelDefinition& definition, const InputShape& inputs, Estimate* estimate) {
+    auto shared = std::make_shared<const KernelDefinition>(definition);
+    CallBinder binder(*shared);
+    TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs made,
+                              WarmupInputs::Create(*shared, inputs, stream_, WarmupInputs::Use::kKey));
+    BoundCall call;
+    TUNEONCE_RETURN_IF_ERROR(binder.Bind(made.arguments().data(), made.arguments().size(), &call));
+    call.problem.target = &target_;
+    estimate->bytes = MemoryOf(*shared, call);
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, shared->space().Enumerate(target_, &call.problem));
+    for (const Config& config : configs) {
+      if (!shared->space().CheckGuards(config, call.problem).ok()) continue;
+      ++estimate->num_configs;
+      const bool enable_tile = policy_.search.runtime->environment().enable_tile;
+      TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(shared, config, call, enable_tile));
+      if (planned.needs_compiling()) AddCompile(CompileJobOf(planned), estimate);
+    }
+    return shared->space().TakeMisuse();
+  }
+
+  /// The tensors, and what a search puts beside them: copies of the inputs, scratch and a reference for outputs.
+  static std::int64_t MemoryOf(const KernelDefinition& definition, const BoundCall& call) {
+    constexpr double kGuardBytes = 2 * 65536;
+    double bytes = 0;
+    for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+      const TensorView* tensor = call.FindTensor(definition.parameters(), i);
+      if (tensor == nullptr) continue;
+      auto size = static_cast<double>(DTypeBytes(tensor->dtype));
+      for (int dim = 0; dim < tensor->rank; ++dim) size *= static_cast<double>(tensor->shape[dim]);
+      const auto num_guarded = definition.parameters()[i].by_pointers ? static_cast<double>(tensor->shape[0]) : 1.0;
+      bytes += (definition.parameters()[i].access == Access::kIn ? 2 : 3) * size + num_guarded * kGuardBytes;
+    }
+    return static_cast<std::int64_t>(std::min(bytes, 9e18));
+  }
+
+  void AddCompile(const CompileJob& job, Estimate* estimate) {
+    const CompileJob::Alternative& first = job.alternatives.front();
+    Result<const Toolchain*> toolchain = policy_.search.runtime->toolchains().For(first.source.kind());
+    if (!toolchain.ok()) return;
+    Result<Fingerprint> key = (*toolchain)->ArtifactKey(first.source.Whole(), first.hints, target_);
+    if (!key.ok() || !artifacts_.insert({key->high, key->low}).second) return;
+    if (std::optional<Artifact> found = FindCurrent(*policy_.store, *key)) {
+      seen_seconds_ += found->seconds;
+      ++num_seen_;
+      return;
+    }
+    ++estimate->num_compiles;
+    estimate->compile_seconds += num_seen_ > 0 ? seen_seconds_ / num_seen_ : UsualSeconds(first.source.kind());
+  }
+
+  const Device& device_;
+  const AutotunePolicy& policy_;
+  const StreamView stream_;
+  const Target target_;
+  std::map<std::string, TunedKernel> kernels_;
+  std::set<std::pair<std::string, std::string>> keys_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> artifacts_;
+  double seen_seconds_ = 0;  // The compile times in the store.
+  int num_seen_ = 0;
+};
+
+std::string TextOf(const Estimate& each) {
+  std::string text = each.line == 0 ? "" : absl::StrCat("line ", each.line, ": ");
+  if (!each.key.empty()) absl::StrAppend(&text, each.key, ": ");
+  if (!each.wrong.ok()) return text + each.wrong.message();
+  if (each.is_repeated) return text + "as another line";
+  if (each.is_stored) return text + "in the store";
+  return text + absl::StrFormat("%d configs, %d to compile, %.1f MiB", each.num_configs, each.num_compiles,
+                                static_cast<double>(each.bytes) / (1 << 20));
+}
+
+Json JsonOf(const Estimate& each) {
+  return {{"line", each.line},           {"key", each.key},
+          {"is_stored", each.is_stored}, {"is_repeated", each.is_repeated},
+          {"configs", each.num_configs}, {"to_compile", each.num_compiles},
+          {"bytes", each.bytes},         {"error", each.wrong.ok() ? Json(nullptr) : Json(each.wrong.ToString())}};
+}
+
+/// All together.
+struct Total {
+  double seconds = 0;
+  std::int64_t bytes = 0;
+  std::size_t searches = 0;
+  Status wrong;
+};
+
+Total Sum(const std::vector<Estimate>& estimates, int workers, std::optional<std::int64_t> budget_ms) {
+  Total total;
+  for (const Estimate& each : estimates) {
+    if (!each.wrong.ok() && total.wrong.ok())
+      total.wrong = each.line == 0 ? each.wrong : each.wrong.WithPrefix(absl::StrCat("line ", each.line));
+    total.seconds += each.compile_seconds / workers;
+    total.bytes = std::max(total.bytes, each.bytes);
+    if (each.num_configs == 0) continue;
+    ++total.searches;
+    total.seconds += kMeasureSeconds;
+  }
+  if (budget_ms) total.seconds = std::min(total.seconds, static_cast<double>(*budget_ms) / 1000);
+  return total;
+}
+
+}  // namespace
+
+Status EstimateTuning(const WantedShapes& wanted, const Device& device, const AutotunePolicy& policy,
+                      std::optional<std::int64_t> budget_ms, bool json) {
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
+  ScopedContext current(context.view());
+  TUNEONCE_RETURN_IF_ERROR(current.status());
+  TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
+  Estimator estimator(device, policy, stream.view(), Target::Of(identity));
+  std::vector<Estimate> estimates;
+  for (const WantedShape& each : wanted.shapes) {
+    Estimate& estimate = estimates.emplace_back();
+    estimate.line = each.line;
+    estimate.wrong = each.wrong;
+    if (each.wrong.ok()) estimate.wrong = estimator.Add(each, wanted.bundles.at(each.bundle), &estimate);
+  }
+  const Total total = Sum(estimates, policy.search.runtime->compile_slots().limit(), budget_ms);
+  if (json) {
+    Json all = {{"device", identity.name},
+                {"searches", total.searches},
+                {"seconds", total.seconds},
+                {"bytes", total.bytes},
+                {"keys", Json::array()}};
+    for (const Estimate& each : estimates) all["keys"].push_back(JsonOf(each));
+    PrintJson(all);
+  } else {
+    for (const Estimate& each : estimates) PrintLine("%s", TextOf(each).c_str());
+    PrintLine("%zu searches on %s: about %s, and %.1f MiB of its memory at a time", total.searches,
+              identity.name.c_str(), TimeText(total.seconds).c_str(), static_cast<double>(total.bytes) / (1 << 20));
+  }
+  return total.wrong;
+}
+
+}  // namespace v0
+}  // namespace tuneonce
