@@ -234,7 +234,7 @@ PyObject* TritonCaller::Call(PyObject* grid, PyObject* const* arguments, Py_ssiz
   return Guarded([&]() -> py::object {
     BoundArguments bound;
     KernelCaller::Arguments read;
-    if (!Bind(arguments, count, keywords, &bound) || !Identify(read, &bound)) {
+    if (!Bind(arguments, count, keywords, &bound) || !Identify(read, &bound) || read.num_tensors == 0) {
       return CallTriton(grid, arguments, count, keywords);
     }
     Entry* entry = Find(bound);

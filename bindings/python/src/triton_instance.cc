@@ -157,16 +157,34 @@ PyObject* TritonInstance::Call(const TritonCall& call, KernelCaller::Arguments& 
   if (done == nullptr && !*missed && call.exception) call.exception->restore();
   if (done == nullptr || !*missed) return done;
   Py_DECREF(done);
-  return Tune(call, read);
+  return Tune(call, read, missed);
 }
 
-PyObject* TritonInstance::Tune(const TritonCall& call, KernelCaller::Arguments& read) {
+PyObject* TritonInstance::LaunchInCapture(const TritonCall& call, const KernelCaller::Arguments& read,
+                                          const TensorRef& tensor) {
+  void* stream = nullptr;
+  if (!tensor.CurrentStream(&stream) && PyErr_Occurred() != nullptr) return nullptr;
+  Launching launch{call, static_cast<CUstream>(stream), 0, false, {}, {}, {}};
+  for (const Tensor& each : tensors_) {
+    launch.data[each.parameter] = reinterpret_cast<CUdeviceptr>(read.list()[each.index].tensor().data);
+  }
+  return Ended(LaunchIn(launch));
+}
+
+PyObject* TritonInstance::Tune(const TritonCall& call, KernelCaller::Arguments& read, bool* missed) {
   // What is compiled here, in parallel, the search's trials find. A launch that captures, or that a record serves,
   // needs the code of one config, which its launcher compiles or finds in the store.
   return Guarded([&]() -> py::object {
     LaunchPlan plan;
     read.plan = &plan;
     if (!caller_->ExplainRead(read)) throw py::error_already_set();
+    if (plan.reason == LaunchPlan::Reason::kCapture) {
+      *missed = false;
+      description_.attr("note_capture")();
+      py::object done = py::reinterpret_steal<py::object>(LaunchInCapture(call, read, read.tensor(0)));
+      if (!done) throw py::error_already_set();
+      return done;
+    }
     if (plan.action == LaunchPlan::Action::kSearch) {
       description_.attr("prepare")(ValuesOf(call));
     }
@@ -225,14 +243,14 @@ void TritonInstance::Specialize(Launching& launch) const {
 }
 
 py::object TritonInstance::ArgumentsByName(const Launching& launch) const {
-  py::dict meta = constants_[launch.label].attr("copy")();
+  py::object meta = py::reinterpret_steal<py::object>(PyDict_Copy(constants_[launch.label].ptr()));
   for (std::size_t i = 0; i < launch.call.count; ++i) {
     PyObject* value = launch.call.values[i];
     if (value == nullptr) continue;
     // A config's value replaces a parameter's default.
     if (PyDict_SetDefault(meta.ptr(), names_[i].ptr(), value) == nullptr) throw py::error_already_set();
   }
-  return std::move(meta);
+  return meta;
 }
 
 void TritonInstance::AddHeuristics(Launching& launch) {

@@ -70,7 +70,10 @@ class TritonInstance {
   explicit TritonInstance(const Device& device) : device_(device) {}
   Result<KernelDefinition> Define();
   void AddScalars(const TritonCall& call, KernelCaller::Arguments& read) const;
-  PyObject* Tune(const TritonCall& call, KernelCaller::Arguments& read);
+  /// Tunes the key of a call and launches it. A capture runs the first config, and sets `*missed` to false.
+  PyObject* Tune(const TritonCall& call, KernelCaller::Arguments& read, bool* missed);
+  /// Launches the first config on the current stream of the framework of `tensor`.
+  PyObject* LaunchInCapture(const TritonCall& call, const KernelCaller::Arguments& read, const TensorRef& tensor);
   Status Launch(CUstream stream, const Config& config, const CallArguments& arguments);
   Status LaunchIn(Launching& launch);
   Result<std::size_t> IndexOf(const Config& config);

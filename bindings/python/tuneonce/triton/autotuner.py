@@ -114,17 +114,24 @@ class Autotuner(_tuneonce._TritonCaller, triton_autotuner.Autotuner):  # type: i
         self._warn(str(error))
         return True
 
+    def note_capture(self) -> None:
+        """A call in a capture has a key that was not tuned."""
+        self._warn_once(f"'{self.function.__name__}' was captured with its first config, since its key was not tuned: call it once with "
+                        "such arguments before the capture")
+
     def _run_triton(self, grid: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         """Runs a call as triton.autotune does."""
         self._warn("its arguments are of types that it does not know")
         return triton_autotuner.Autotuner.run(self, *args, grid=grid, warmup=False, **kwargs)
 
     def _warn(self, reason: str) -> None:
-        if self._has_warned:
-            return
-        self._has_warned = True
         name = getattr(self.base_fn, "__name__", "kernel")
-        warnings.warn(f"'{name}' runs by Triton's own autotuner, not by tuneonce: {reason}", RuntimeWarning, stacklevel=4)
+        self._warn_once(f"'{name}' runs by Triton's own autotuner, not by tuneonce: {reason}")
+
+    def _warn_once(self, text: str) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
 def autotune(configs: Sequence[Any], key: Sequence[str], prune_configs_by: Optional[Dict[str, Any]] = None,

@@ -2,7 +2,7 @@
 import contextlib
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from triton.runtime.driver import driver
 
@@ -71,10 +71,14 @@ class Instance:
     def prepare(self, values: List[Any]) -> None:
         """A search for this call is about to begin: compiles its configs, several at a time, and zeroes what the decorator says, as
         Triton does."""
-        self._compile_all(values)
+        self._compile_all(values, self._find_code)
         if not self._tuner.user_defined_pre_hook:
             for name in self._tuner.reset_to_zero:
                 values[self.parameters.index(name)].zero_()
+
+    def note_capture(self) -> None:
+        """A call in a capture has a key that was not tuned."""
+        self._tuner.note_capture()
 
     def code_for(self, index: int, values: List[Any]) -> Tuple[Any, ...]:
         """The code of a config for the specialization of a call. Raises what Triton's compiler does."""
@@ -123,12 +127,9 @@ class Instance:
     def _code(self, request: Request) -> Code:
         if request.name in self._failures:
             raise self._failures[request.name]
-        if request.name not in self._codes:
-            stored = self._tuner._find_stored(request.name)
-            if stored is None:
-                self._take([request], self._tuner.compiler.compile([request]))
-                return self._code(request)
-            self._codes[request.name] = Code.from_bytes(stored)
+        if not self._find_code(request.name):
+            self._take([request], self._tuner.compiler.compile([request]))
+            return self._code(request)
         return self._codes[request.name]
 
     def _take(self, requests: Sequence[Request], results: Sequence[Any]) -> None:
@@ -145,14 +146,20 @@ class Instance:
             self._codes[request.name] = code
             self._tuner._store(request.name, code.to_bytes())
 
-    def _compile_all(self, values: List[Any]) -> List[Tuple[Request, Any]]:
-        """Compiles all configs that neither this process nor the store has. Returns the request of each, and what was compiled."""
+    def _find_code(self, name: str) -> bool:
+        """Whether there is such code in this process or in the store."""
+        stored = None if name in self._codes else self._tuner._find_stored(name)
+        if stored is not None:
+            self._codes[name] = Code.from_bytes(stored)
+        return name in self._codes
+
+    def _compile_all(self, values: List[Any], is_known: Callable[[str], bool]) -> List[Tuple[Request, Any]]:
+        """Compiles all configs whose code is not known by its name. Returns the request of each, and what was compiled."""
         requests = [self._request(config, values) for config in self._configs]
         new: Dict[str, Request] = {}
         for request in requests:
-            if request.name in self._codes or request.name in self._failures or request.name in new:
-                continue
-            new[request.name] = request
+            if request.name not in new and request.name not in self._failures and not is_known(request.name):
+                new[request.name] = request
         results = dict(zip(new, self._tuner.compiler.compile(list(new.values())) if new else ()))
         self._take(list(new.values()), list(results.values()))
         return [(request, results.get(request.name)) for request in requests]
@@ -169,7 +176,7 @@ class Instance:
         failures: Dict[str, str] = {}
         accesses: List[PointerAccess] = []
         passed: List[List[str]] = []
-        for label, (request, compiled) in zip(labels, self._compile_all(values)):
+        for label, (request, compiled) in zip(labels, self._compile_all(values, lambda name: False)):
             failure = self._failures.get(request.name)
             if isinstance(failure, Unsupported):
                 raise failure
