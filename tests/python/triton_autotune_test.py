@@ -2,11 +2,13 @@
 """tuneonce.triton.autotune: triton_autotune_test.py [NAME ...]. Needs tuneonce and triton on PYTHONPATH, but no GPU; exits with 77
 without triton."""
 import importlib.util
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -22,7 +24,8 @@ import numpy  # noqa: E402
 import triton_autotune_kernels as kernels  # noqa: E402
 from triton_autotune_kernels import CpuCompiler, array, grid_of  # noqa: E402
 
-from tuneonce.triton import autotuner, compiler  # noqa: E402
+from tuneonce.export.declaration_error import DeclarationError  # noqa: E402
+from tuneonce.triton import autotuner, compiler, grid_term  # noqa: E402
 from tuneonce.triton.compile_pool import POOL  # noqa: E402
 
 
@@ -316,6 +319,85 @@ def test_code_is_that_of_tritons_own_compiler():
     assert ours.metadata["shared"] == theirs.metadata.shared and ours.metadata["name"] == theirs.metadata.name
     assert code(ours.cubin) == code(theirs.asm["cubin"])
     assert [n for n, kind in request.signature.items() if kind != "constexpr"] == ["x", "y", "factor", "n"]
+
+
+def exported(kernel):
+    folder = tempfile.mkdtemp()
+    kernel.export(folder)
+    with open(os.path.join(folder, "manifest.json")) as file:
+        return json.load(file)
+
+
+def matmul():
+    tl = kernels.tl
+
+    @kernels.tuneonce.triton.autotune([kernels.triton.Config({"BLOCK_M": m, "BLOCK_N": n}, num_warps=4) for m, n in ((16, 16), (32, 64))],
+                                      key=["M", "N", "K"], device="cpu")
+    @kernels.triton.jit
+    def multiply(a_ptr, b_ptr, c_ptr, bias, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, scale,
+                 BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, SQUARED: tl.constexpr):
+        number = tl.program_id(0)
+        rows = number // tl.cdiv(N, BLOCK_N) * BLOCK_M + tl.arange(0, BLOCK_M)
+        columns = number % tl.cdiv(N, BLOCK_N) * BLOCK_N + tl.arange(0, BLOCK_N)
+        total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+        for k in range(0, K):
+            a = tl.load(a_ptr + rows * stride_am + k * stride_ak, mask=rows < M, other=0.0)
+            b = tl.load(b_ptr + k * stride_bk + columns * stride_bn, mask=columns < N, other=0.0)
+            total += a[:, None] * b[None, :]
+        if SQUARED:
+            total = total * total
+        tl.store(c_ptr + rows[:, None] * stride_cm + columns[None, :] * stride_cn, total * scale,
+                 mask=(rows[:, None] < M) & (columns[None, :] < N))
+    return kernels.on_cpu(multiply, """
+  const int tiles = (N + BLOCK_N - 1) / BLOCK_N;
+  const int row = block.x / tiles * BLOCK_M, column = block.x % tiles * BLOCK_N;
+  for (int m = row; m < row + BLOCK_M && m < M; ++m) {
+    for (int n = column; n < column + BLOCK_N && n < N; ++n) {
+      float total = 0;
+      for (int k = 0; k < K; ++k) total += a_ptr[m * stride_am + k * stride_ak] * b_ptr[k * stride_bk + n * stride_bn];
+      c_ptr[m * stride_cm + n * stride_cn] = (SQUARED ? total * total : total) * scale;
+    }
+  }""")
+
+
+def call_matmul(kernel, m, n, k):
+    a, b, c = normal(m * k).reshape(m, k), normal(k * n, 1).reshape(k, n), array(numpy.zeros((m, n)))
+    kernel[lambda meta: (kernels.triton.cdiv(m, meta["BLOCK_M"]) * kernels.triton.cdiv(n, meta["BLOCK_N"]),)](
+        a, b, c, None, m, n, k, k, 1, n, 1, n, 1, 0.5, SQUARED=True)
+    numpy.testing.assert_allclose(c, numpy.square(a @ b) * 0.5, rtol=1e-3, atol=1e-3)
+
+
+def test_a_bundle_is_exported_from_live_calls_without_a_declaration():
+    kernel = kernels.scale_kernel()
+    expect(ValueError, "it was not called", lambda: kernel.export(tempfile.mkdtemp()))
+    x, y = normal(1000), array(numpy.zeros(1000))
+    kernel[grid_of(1000)](x, y, 2.0, 1000)
+    manifest = exported(kernel)
+    assert [(p["name"], p["kind"], p.get("access")) for p in manifest["parameters"]] == [
+        ("x", "tensor", "in"), ("y", "tensor", "out"), ("factor", "scalar", None), ("n", "scalar", None)], manifest["parameters"]
+    assert manifest["variants"][0]["grid"] == {"pattern": "fixed", "blocks": [{"ceil_div": ["n", "BLOCK"]}]}
+    assert manifest["key"] == [{"value_of": "n"}] and manifest["example"]["scalars"]["n"] == 1000
+    kernel = matmul()
+    call_matmul(kernel, 48, 48, 32)
+    call_matmul(kernel, 40, 70, 24)
+    manifest = exported(kernel)
+    strides = {p["name"]: (p["tensor"], p["dimension"]) for p in manifest["parameters"] if p["kind"] == "stride"}
+    assert strides == {"stride_am": ("a_ptr", 0), "stride_ak": ("a_ptr", 1), "stride_bk": ("b_ptr", 0), "stride_bn": ("b_ptr", 1),
+                       "stride_cm": ("c_ptr", 0), "stride_cn": ("c_ptr", 1)}, strides
+    assert manifest["variants"][0]["grid"]["blocks"] == [{"product": [{"ceil_div": ["M", "BLOCK_M"]}, {"ceil_div": ["N", "BLOCK_N"]}]}], manifest["variants"][0]["grid"]
+    assert [p["name"] for p in manifest["parameters"]][3:6] == ["M", "N", "K"], "bias is None, SQUARED a constant"
+
+
+def test_what_calls_do_not_tell_is_not_exported():
+    kernel = kernels.scale_kernel()
+    x, y = normal(1000), array(numpy.zeros(1000))
+    kernel[lambda meta: (kernels.triton.cdiv(1000, meta["BLOCK"]) + 1,)](x, y, 2.0, 1000)
+    expect(ValueError, "write a declaration", lambda: kernel.export(tempfile.mkdtemp()))
+    terms = grid_term.GridTerms({"rows": [64], "columns": [64]}, {"TILE": [16]}, 2)
+    expect(DeclarationError, "may be", lambda: terms.find([4], "extent 0 of the grid"))
+    terms = grid_term.GridTerms({"rows": [64, 64], "columns": [64, 32]}, {"TILE": [16, 32]}, 2)
+    assert terms.find([4, 2], "extent 0 of the grid") == {"ceil_div": ["rows", "TILE"]}
+    assert terms.find([1, 1], "extent 1 of the grid") == 1
 
 
 if __name__ == "__main__":

@@ -220,7 +220,8 @@ PyObject* TritonCaller::Launch(PyObject* grid, const BoundArguments& bound, Kern
   if (!missed) return done;
   py::object owner = py::reinterpret_borrow<py::object>(owner_);
   if (done != nullptr) {
-    owner.attr("_note_tuned")(instance.description(), TritonInstance::ValuesOf(call), instance.last_config());
+    owner.attr("_note_tuned")(instance.description(), TritonInstance::ValuesOf(call), instance.last_config(),
+                              py::reinterpret_borrow<py::object>(grid));
     return done;
   }
   py::error_already_set error;

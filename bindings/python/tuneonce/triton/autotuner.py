@@ -1,10 +1,12 @@
 """tuneonce.triton.autotune and what it makes of a kernel."""
+import pathlib
 import threading
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import triton
 from triton.runtime import autotuner as triton_autotuner
+from triton.runtime.driver import driver as triton_driver
 from triton.runtime.jit import JITFunction
 
 from tuneonce import _tuneonce
@@ -70,6 +72,33 @@ class Autotuner(_tuneonce._TritonCaller, triton_autotuner.Autotuner):  # type: i
             return triton_autotuner.Autotuner.run(self, *args, grid=grid, warmup=True, **kwargs)
         return self[grid](*args, **kwargs)
 
+    def export(self, folder: Any, capabilities: Optional[Sequence[int]] = None, source: str = "cubin") -> None:
+        """Writes a bundle of the kernel for arguments of the types of the last call, without a declaration: what one says is known
+        from the calls so far. A call of the bundle takes the kernel's tensors and numbers in order, without constants and without
+        the strides that are a tensor's. A tensor whose strides the kernel does not take must be contiguous, and tensors that had one
+        shape in all calls must have one. docs/bundles.md describes bundles.
+
+        capabilities: compute capabilities (90 for 9.0); default: the current device's. source: "cubin" or "ptx".
+
+        Raises ValueError where the calls do not say enough, for instance which of two equal sizes the grid counts: then call the
+        kernel with other sizes, too.
+        """
+        last = self._last_launch()
+        if last is None:
+            raise ValueError(f"cannot export '{self.base_fn.__name__}': it was not called by tuneonce yet; call it once")
+        from tuneonce.export import __main__ as exporter
+        from tuneonce.export import triton as exporter_of_triton
+        from tuneonce.export.declaration_error import DeclarationError
+        name, path = self.function.__name__, pathlib.Path(folder)
+        try:
+            declaration = last[0].declaration()
+            path.mkdir(parents=True, exist_ok=True)
+            target = triton_driver.active.get_current_target().arch
+            declaration, variants, _ = exporter_of_triton.export(self, name, declaration, path, capabilities or [target], source)
+            exporter.write(path, name, declaration, path, variants)
+        except (DeclarationError, SystemExit) as error:
+            raise ValueError(f"cannot export '{name}': {error}") from None
+
     def _describe(self, values: List[Any], options: Dict[str, Any], tensors: List[Tuple[int, int]]) -> Optional[Instance]:
         """Called by C++ for a call of new types or constants. None: Triton runs such calls."""
         with self._lock:
@@ -98,9 +127,10 @@ class Autotuner(_tuneonce._TritonCaller, triton_autotuner.Autotuner):  # type: i
         finally:
             self.nargs = None
 
-    def _note_tuned(self, instance: Instance, values: List[Any], config: int) -> None:
+    def _note_tuned(self, instance: Instance, values: List[Any], config: int, grid: Any) -> None:
         """Called by C++ after a call of a new key."""
         self._of_triton = None
+        instance.observe(values, grid)
         given = {p.name: v for p, v in zip(self.function.params, values)
                  if v is not ... and not (p.has_default and v is p.default)}
         key = [given[name] for name in self.keys if name in given]

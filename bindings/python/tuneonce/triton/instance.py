@@ -8,6 +8,8 @@ from triton.runtime.driver import driver
 
 from tuneonce.triton.code import Code
 from tuneonce.triton.compiler import Request, fingerprint, shown
+from tuneonce.triton.live_declaration import LiveDeclaration
+from tuneonce.triton.observation import Observation, grid_of, observed
 from tuneonce.triton.pointer_access import PointerAccess, pointer_access
 from tuneonce.triton.unsupported import Unsupported
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 # Shared memory of a block where the driver does not say how much it has, in bytes: that of the largest devices.
 MOST_SHARED_BYTES = 232448
+# Calls that an instance remembers for an export.
+MOST_OBSERVATIONS = 16
 
 
 def labels_of(configs: Sequence[Any], parameters: Sequence[str]) -> List[str]:
@@ -50,6 +54,8 @@ class Instance:
                             if self.parameters[i] in tuner.keys and not tuner.function.params[i].is_constexpr and
                             type(v) in (int, float, bool)]
         self._codes: Dict[str, Code] = {}
+        self._seen: List[Observation] = []
+        self._constants_of_call: Dict[str, Any] = {}
         self._failures: Dict[str, Exception] = {}  # By name of the code.
         types = dict(tensors)
         self._identity = fingerprint(
@@ -75,6 +81,27 @@ class Instance:
         if not self._tuner.user_defined_pre_hook:
             for name in self._tuner.reset_to_zero:
                 values[self.parameters.index(name)].zero_()
+
+    def observe(self, values: List[Any], grid: Any) -> None:
+        """Remembers a call of a new key, for `declaration`."""
+        if len(self._seen) == MOST_OBSERVATIONS:
+            return
+        types = {parameter for parameter, _, _ in self.tensors}
+        names = self.parameters
+        scalars = {names[i]: v for i, v in enumerate(values)
+                   if type(v) in (int, float, bool) and not self._tuner.function.params[i].is_constexpr}
+        self._seen.append(Observation({names[i]: observed(values[i]) for i in types}, scalars,
+                                      [grid_of(grid, self._arguments(config, values)) for config in self._kept]))
+        taken = {n for config in self._configs for n in config.kwargs}
+        heuristics = {n for n, _ in self._tuner.heuristics}
+        self._constants_of_call = {n: v for n, v in zip(names, values)
+                                   if v is not ... and n not in taken and n not in heuristics and n not in scalars and
+                                   names.index(n) not in types}
+
+    def declaration(self) -> Any:
+        """What the calls say of the kernel, as the exporter takes it. Raises DeclarationError."""
+        return LiveDeclaration(self.parameters, {self.parameters[i]: access for i, access, _ in self.tensors}, self._constants_of_call,
+                               self.constants, self._seen, self.is_unordered).declaration()
 
     def note_capture(self) -> None:
         """A call in a capture has a key that was not tuned."""
