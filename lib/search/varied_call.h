@@ -59,7 +59,7 @@ class VariedCall {
 
   VariedCall() = default;
   Status AddTensor(const Source& source, std::size_t index);
-  /// Of a tensor without dims. Errors: InvalidArgument where the variation needs memory whose contents are not known.
+  /// Adds the memory of a tensor without dims. Errors: InvalidArgument where the variation needs memory whose contents are not known.
   Status AddRawMemory(const Source& source, std::size_t index);
   /// Adds memory with the layout of `view` to views_[index], filled as the variation requires.
   Status AddFilled(const Source& source, std::size_t index, TensorView view, const TensorView& given);

@@ -119,7 +119,7 @@ std::optional<std::uint64_t> TritonCaller::IndexIn(std::vector<py::object>& valu
     if (is_equal == 1) return i;
     if (is_equal < 0) PyErr_Clear();
   }
-  if (PyObject_Hash(value) == -1) {  // What can change is no constant.
+  if (PyObject_Hash(value) == -1) {  // A value that can change cannot be a constant.
     PyErr_Clear();
     return std::nullopt;
   }

@@ -24,7 +24,7 @@ class TritonCaller {
  public:
   /// `owner` is the Python object that describes new instances and runs what has none (tuneonce.triton.Autotuner). It
   /// owns this object. `parameters` has (name, default, is a constant, is in a key of pruned configs) for each
-  /// parameter; the default is `...` where there is none. `keywords` are TunedKernel's. Throws.
+  /// parameter; the default is `...` for a parameter without one. `keywords` are TunedKernel's. Throws.
   TritonCaller(PyObject* owner, const pybind11::list& parameters, const std::string& device,
                const pybind11::dict& keywords);
 
@@ -40,7 +40,7 @@ class TritonCaller {
  private:
   struct Parameter {
     pybind11::object name;
-    pybind11::object default_value;  // Null: there is none.
+    pybind11::object default_value;  // Null: the parameter has no default.
     bool is_constant;
     bool is_in_pruned_key;
     std::vector<pybind11::object> constants;  // The values so far; a constant's word has its index.

@@ -199,7 +199,7 @@ Result<std::size_t> TritonInstance::IndexOf(const Config& config) {
   if (label == nullptr) return InternalError("the config has no label");
   if (labels_[last_label_] == *label) return last_label_;
   const auto found = std::find(labels_.begin(), labels_.end(), *label);
-  if (found == labels_.end()) return InternalError("there is no config '" + *label + "'");
+  if (found == labels_.end()) return InternalError("the kernel does not have the config '" + *label + "'");
   last_label_ = static_cast<std::size_t>(found - labels_.begin());
   return last_label_;
 }

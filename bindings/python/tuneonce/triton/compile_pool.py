@@ -44,7 +44,7 @@ class _Worker:
             pickle.dump(job, self.process.stdin)
             self.process.stdin.flush()
         except OSError:
-            pass  # It died: reading its answer says so.
+            pass  # The process ended, which reading its answer reports.
 
     def answer(self) -> Union[Compiled, str]:
         """Waits for the answer. A worker that died has none."""

@@ -9,7 +9,7 @@ import sys
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides.
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What the compiler prints is no answer.
+    os.dup2(2, 1)  # What the compiler prints must not mix with answers.
     from tuneonce.triton import lowering
     while True:
         try:

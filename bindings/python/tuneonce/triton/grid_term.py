@@ -26,7 +26,7 @@ class GridTerms:
             self._add(values, (axis, "", axis))
 
     def find(self, extents: Sequence[int], what: str) -> Term:
-        """The term with these values. Raises DeclarationError if there is none, or if there are several that mean something else."""
+        """Returns the term with these values. Raises DeclarationError if no term has them, or if several do that mean different things."""
         if set(extents) == {1}:
             return 1
         for count in range(1, MOST_FACTORS + 1):
