@@ -228,6 +228,10 @@ def test_arguments_of_triton_that_have_no_effect_are_noted_once():
     assert len(caught) == 1 and "warmup, rep, use_cuda_graph, do_bench" in str(caught[0].message)
 
 
+def test_deferred_tuning_is_refused():
+    expect(ValueError, "cannot defer tuning", lambda: kernels.scale_kernel(mode="tune_deferred"))
+
+
 def test_other_versions_of_triton_are_refused_in_one_line():
     version = autotuner.triton.__version__
     try:
@@ -252,6 +256,41 @@ def test_tensors_are_zeroed_before_a_key_is_tuned():
     assert numpy.array_equal(total, x)
     added[grid_of(300)](x, total, 300)
     assert numpy.array_equal(total, x + x), "calls of a known key add to what is there, as Triton's do"
+
+
+def test_hooks_of_configs_and_of_the_tuner_run_on_the_tensors_of_each_launch():
+    ran = []
+
+    def zeroed(arguments):
+        ran.append(arguments["num_warps"])
+        arguments["total"].zero_()
+
+    def before_trials(arguments, reset_only=False):
+        ran.append("trial")
+        assert arguments["n"] == 300 and arguments["BLOCK"] in (64, 128)
+
+    def summed(hooks, **options):
+        configs = [kernels.triton.Config({"BLOCK": block}, num_warps=2, pre_hook=hooks) for block in (64, 128)]
+
+        @kernels.tuneonce.triton.autotune(configs, key=["n"], device="cpu", **options)
+        @kernels.triton.jit
+        def summed(x, total, n, BLOCK: kernels.tl.constexpr):
+            at = kernels.tl.program_id(0) * BLOCK + kernels.tl.arange(0, BLOCK)
+            kernels.tl.atomic_add(total + at, kernels.tl.load(x + at, mask=at < n), mask=at < n)
+        return kernels.on_cpu(summed, """
+  const long begin = static_cast<long>(block.x) * BLOCK;
+  for (long i = begin; i < begin + BLOCK && i < n; ++i) total[i] += x[i];""")
+    x, total = normal(300), array(numpy.full(300, 5))
+    kernel = summed(zeroed)
+    for _ in range(2):
+        kernel[grid_of(300)](x, total, 300)
+        assert numpy.array_equal(total, x), "each launch begins with zeros"
+    assert set(ran) == {2}
+    ran.clear()
+    kernel = summed(None, pre_hook=before_trials, store=kernels.STORE + ".hooks")
+    total[:] = 0
+    kernel[grid_of(300)](x, total, 300)
+    assert numpy.array_equal(total, x) and set(ran) == {"trial"}
 
 
 def test_threads_call_one_kernel():

@@ -8,6 +8,7 @@
 
 #include "base/environment.h"
 #include "call_guard.h"
+#include "clock_timer.h"
 #include "kernel_arguments.h"
 #include "python_status.h"
 #include "tuneonce/plugin/record_store.h"
@@ -54,7 +55,7 @@ struct TritonCaller::BoundArguments {
 
 TritonCaller::TritonCaller(PyObject* owner, const py::list& parameters, const std::string& device,
                            const py::dict& keywords)
-    : owner_(owner), device_name_(device) {
+    : owner_(owner), device_name_(device), is_cpu_device_(device.compare(0, 3, "cpu") == 0) {
   for (py::handle each : parameters) {
     auto [name, default_value, is_constant, is_in_pruned_key] =
         each.cast<std::tuple<py::object, py::object, bool, bool>>();
@@ -145,7 +146,9 @@ std::optional<std::uint64_t> TritonCaller::WordOf(Parameter& parameter, PyObject
     PyErr_Clear();
     return std::nullopt;
   }
-  if (tensor.view().dtype == DType::kAny) return std::nullopt;
+  // Triton's launches accept pinned memory of the host, and report other memory.
+  const bool is_where_it_runs = is_cpu_device_ ? tensor.on_host() : tensor.on_cuda();
+  if (tensor.view().dtype == DType::kAny || !is_where_it_runs) return std::nullopt;
   read.Add(Argument(tensor.view()));
   return kTensor | static_cast<std::uint64_t>(tensor.view().dtype) << 8;
 }
@@ -203,6 +206,10 @@ TritonCaller::Entry* TritonCaller::Describe(const BoundArguments& bound, const K
   if (!description.is_none()) {
     AutotunePolicy policy = keywords_.policy;
     policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
+    if (is_cpu_device_ && description.attr("has_hooks").cast<bool>() && policy.search.timer == nullptr) {
+      static auto* const clock = new ClockTimer;  // Hooks compute on the launching thread, and in no graph.
+      policy.search.timer = clock;
+    }
     entry->instance = ValueOrThrow(TritonInstance::Create(description, ValueOrThrow(OpenDevice(device_name_)), policy));
   }
   if (Entry* of_another_thread = Find(bound)) return of_another_thread;

@@ -64,6 +64,7 @@ class TritonCaller {
 
   PyObject* owner_;  // Not counted: it owns this object.
   std::string device_name_;
+  bool is_cpu_device_;
   KernelKeywords keywords_;
   std::vector<Parameter> parameters_;
   std::vector<pybind11::object> options_;  // Pairs of a name and a value of compiler options so far.

@@ -311,11 +311,19 @@ bool TritonInstance::ReadGrid(const Launching& launch, std::uint32_t (&grid)[3])
   return true;
 }
 
+Status TritonInstance::FinishOnCpuDevice(CUstream stream) const {
+  if (!device_.api().is_cpu_device()) return Status();
+  StreamView view(device_.api(), stream);
+  TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, view.IsCapturing());
+  return is_capturing ? Status() : view.Synchronize();
+}
+
 Status TritonInstance::LaunchIn(Launching& launch) {
   Specialize(launch);
   launch.is_grid_called = PyCallable_Check(launch.call.grid) != 0;
   if (launch.is_grid_called || has_heuristics_ || has_hooks_) launch.meta = ArgumentsByName(launch);
   if (has_hooks_) {
+    TUNEONCE_RETURN_IF_ERROR(FinishOnCpuDevice(launch.stream));
     py::dict addresses;
     for (const Tensor& tensor : tensors_) addresses[py::int_(tensor.parameter)] = launch.data[tensor.parameter];
     description_.attr("run_hooks")(launch.label, launch.meta, addresses,

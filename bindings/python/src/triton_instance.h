@@ -76,6 +76,8 @@ class TritonInstance {
   PyObject* LaunchInCapture(const TritonCall& call, const KernelCaller::Arguments& read, const TensorRef& tensor);
   Status Launch(CUstream stream, const Config& config, const CallArguments& arguments);
   Status LaunchIn(Launching& launch);
+  /// Waits for the stream on the CPU device, where a hook computes on this thread and not in the stream.
+  Status FinishOnCpuDevice(CUstream stream) const;
   Result<std::size_t> IndexOf(const Config& config);
   void Specialize(Launching& launch) const;
   Result<const TritonCode*> CodeFor(const Launching& launch);

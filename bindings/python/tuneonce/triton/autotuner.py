@@ -185,6 +185,9 @@ def autotune(configs: Sequence[Any], key: Sequence[str], prune_configs_by: Optio
     device: "cuda", "cuda:1", or "cpu" for tests. options: the keywords of TunedKernel (`store`, `mode`, `observer`, `ranks`, ...).
     """
     _check_version()
+    if options.get("mode") == "tune_deferred":
+        raise ValueError("tuneonce.triton.autotune cannot defer tuning: nothing would tune the pending keys; use the mode tune_on_miss "
+                         "or stored_only")
     ignored = [name for name, value in (("warmup", warmup), ("rep", rep), ("use_cuda_graph", use_cuda_graph), ("do_bench", do_bench))
                if value]
     if ignored:

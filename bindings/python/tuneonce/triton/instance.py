@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence,
 
 from triton.runtime.driver import driver
 
+from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.scratch import array_at
 from tuneonce.triton.code import Code
 from tuneonce.triton.compiler import Request, fingerprint, shown
 from tuneonce.triton.live_declaration import LiveDeclaration
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 # Shared memory of a block where the driver does not say how much it has, in bytes: that of the largest devices.
 MOST_SHARED_BYTES = 232448
+# Tensors of trials that are kept for hooks.
+MOST_MOVED = 64
 # Calls that an instance remembers for an export.
 MOST_OBSERVATIONS = 16
 
@@ -54,6 +58,7 @@ class Instance:
                             if self.parameters[i] in tuner.keys and not tuner.function.params[i].is_constexpr and
                             type(v) in (int, float, bool)]
         self._codes: Dict[str, Code] = {}
+        self._moved: Dict[Any, Any] = {}
         self._seen: List[Observation] = []
         self._constants_of_call: Dict[str, Any] = {}
         self._failures: Dict[str, Exception] = {}  # By name of the code.
@@ -90,7 +95,11 @@ class Instance:
         names = self.parameters
         scalars = {names[i]: v for i, v in enumerate(values)
                    if type(v) in (int, float, bool) and not self._tuner.function.params[i].is_constexpr}
-        self._seen.append(Observation({names[i]: observed(values[i]) for i in types}, scalars,
+        try:
+            tensors = {names[i]: observed(values[i]) for i in types}
+        except AttributeError:
+            return
+        self._seen.append(Observation(tensors, scalars,
                                       [grid_of(grid, self._arguments(config, values)) for config in self._kept]))
         taken = {n for config in self._configs for n in config.kwargs}
         heuristics = {n for n, _ in self._tuner.heuristics}
@@ -100,6 +109,8 @@ class Instance:
 
     def declaration(self) -> Any:
         """What the calls say of the kernel, as the exporter takes it. Raises DeclarationError."""
+        if not self._seen:
+            raise DeclarationError("no call had tensors of PyTorch or numpy, whose shapes and strides are known")
         return LiveDeclaration(self.parameters, {self.parameters[i]: access for i, access, _ in self.tensors}, self._constants_of_call,
                                self.constants, self._seen, self.is_unordered).declaration()
 
@@ -124,13 +135,22 @@ class Instance:
         for parameter, address in addresses.items():
             name = self.parameters[parameter]
             if address != meta[name].data_ptr():
-                arguments[name] = _tensor_at(meta[name], address)
+                arguments[name] = self._moved_to(address, parameter, meta[name])
                 is_trial = True
         with _current(stream):
             if self._kept[index].pre_hook:
                 self._kept[index].pre_hook(arguments)
             if is_trial and self._tuner.user_defined_pre_hook:
                 self._tuner.pre_hook(arguments)
+
+    def _moved_to(self, address: int, parameter: int, like: Any) -> Any:
+        """A tensor of a trial, which is made once: trials are repeated."""
+        key = (address, parameter, tuple(like.shape))
+        if key not in self._moved:
+            if len(self._moved) > MOST_MOVED:
+                self._moved.clear()
+            self._moved[key] = array_at(like, address)
+        return self._moved[key]
 
     def _word(self, index: int, value: Any) -> Any:
         """What of an argument's value decides what the instance is."""
@@ -242,21 +262,6 @@ def _said(error: Exception) -> str:
     """The last line of what Triton's compiler says: those before it show code."""
     lines = [line.strip() for line in str(error.__cause__ or error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
-
-
-class _Memory:
-    """Device memory that PyTorch accepts as a tensor."""
-
-    def __init__(self, address: int, shape: Sequence[int], strides: Sequence[int], bytes_per_element: int) -> None:
-        self.__cuda_array_interface__ = {"data": (address, False), "shape": tuple(shape), "typestr": f"<i{bytes_per_element}",
-                                         "strides": tuple(s * bytes_per_element for s in strides), "version": 3}
-
-
-def _tensor_at(like: Any, address: int) -> Any:
-    """A tensor of the same shape and strides in other memory."""
-    import torch
-    memory = _Memory(address, like.shape, like.stride(), like.element_size())
-    return torch.as_tensor(memory, device=like.device).view(like.dtype)
 
 
 def _current(stream: int) -> Any:

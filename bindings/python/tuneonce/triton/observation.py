@@ -17,6 +17,7 @@ class Observation(NamedTuple):
 
 
 def observed(tensor: Any) -> Observed:
+    """Raises AttributeError for an object that is neither a tensor of PyTorch nor an array of numpy."""
     strides = tensor.stride() if hasattr(tensor, "stride") else [stride // tensor.itemsize for stride in tensor.strides]
     return Observed(tuple(tensor.shape), tuple(strides), str(tensor.dtype).rpartition(".")[2])
 
