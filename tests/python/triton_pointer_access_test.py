@@ -83,6 +83,23 @@ def written_by_table(table, x):
     tl.store(tl.load(table).to(tl.pointer_type(tl.float32)), tl.load(x))
 
 
+def normalized(x, weight, out, mean_of, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, n, BLOCK):
+        total += tl.load(x + row * n + start + tl.arange(0, BLOCK))
+    mean = tl.sum(total, axis=0) / n
+    tl.store(mean_of + row, mean)
+    squares = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, n, BLOCK):
+        value = tl.load(x + row * n + start + tl.arange(0, BLOCK)) - mean
+        squares += value * value
+    scale = 1 / tl.sqrt(tl.sum(squares, axis=0) / n)
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        tl.store(out + row * n + at, (tl.load(x + row * n + at) - mean) * scale * tl.load(weight + at))
+
+
 def early_return(x, y, n):
     if n > 5:
         return
@@ -116,6 +133,7 @@ CASES = [(loop_carried, {}, {"x": "r", "y": "w", "z": "w"}, True, False),
          (descriptors, {}, {"x": "r", "y": "w", "z": "rw"}, True, True),
          (read_by_table, {"table": "*i64"}, {"table": "r", "y": "rw"}, True, False),
          (written_by_table, {"table": "*i64"}, {"table": "rw", "x": "rw"}, False, True),
+         (normalized, {}, {"x": "r", "weight": "r", "out": "w", "mean_of": "w"}, True, False),
          (early_return, {}, {"x": "r", "y": "w"}, True, False),
          (functions, {}, {"x": "r", "y": "w", "z": "w"}, True, False),
          (assembly, {}, {"x": "rw", "y": "rw"}, False, True)]

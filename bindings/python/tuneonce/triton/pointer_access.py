@@ -42,8 +42,8 @@ class _Region:
 
 
 class _Graph:
-    """Which values point where others point: edges from a value to those that are computed from it. Values are named by their
-    function and name, which may occur more than once; then both are taken for one value, which points to what either does."""
+    """Which values point where others point: edges from a value to those that are computed from it. A name is that of the value
+    which the innermost region around it has."""
 
     def __init__(self) -> None:
         self.edges: Dict[str, Set[str]] = {}
@@ -54,7 +54,8 @@ class _Graph:
         self.escapes: List[str] = []  # Values given to operations that may access memory by them.
         self._function = ""
         self._regions: List[_Region] = []
-        self._blocks: Dict[str, List[str]] = {}
+        self._scopes: List[Dict[str, str]] = [{}]  # By region, from the outermost: the values of names.
+        self._num_values = 0
         self._calls: List[Tuple[str, List[str], List[str]]] = []
         self._returned: Dict[str, List[str]] = {}
 
@@ -79,7 +80,7 @@ class _Graph:
         else:
             self._compute(name, text, results)
             if text.endswith("{"):
-                self._regions.append(_Region(name))
+                self._open(_Region(name))
 
     def finish(self) -> None:
         """Adds what calls pass."""
@@ -99,8 +100,18 @@ class _Graph:
                     waiting.append(following)
         return found
 
+    def _define(self, name: str) -> str:
+        if name not in self._scopes[-1]:  # It may have been used in a block that is printed before.
+            self._num_values += 1
+            self._scopes[-1][name] = f"{name} {self._num_values}"
+        return self._scopes[-1][name]
+
     def _value(self, name: str) -> str:
-        return f"{self._function} {name}"
+        return next((scope[name] for scope in reversed(self._scopes) if name in scope), None) or self._define(name)
+
+    def _open(self, region: _Region) -> None:
+        self._regions.append(region)
+        self._scopes.append({})
 
     def _values(self, text: str) -> List[str]:
         return [self._value(v) for v in _VALUE.findall(text)]
@@ -110,7 +121,7 @@ class _Graph:
         if not match:
             return [], text
         names = [match[1]] if match[2] is None else [f"{match[1]}#{i}" for i in range(int(match[2]))]
-        return [self._value(n) for n in [*names, *_VALUE.findall(match[3])]], match[4]
+        return [self._define(n) for n in [*names, *_VALUE.findall(match[3])]], match[4]
 
     def _connect(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         for source, target in zip(sources, targets):
@@ -118,26 +129,26 @@ class _Graph:
 
     def _begin_function(self, text: str) -> None:
         self._function = _FUNCTION.match(text)[1]
-        self._blocks = {}
-        self.arguments[self._function] = [self._value(v) for v in _DECLARED.findall(text)]
+        self._open(_Region("tt.func"))
+        self.arguments[self._function] = [self._define(v) for v in _DECLARED.findall(text)]
         self.pointers |= {self._value(v) for v in _POINTER.findall(text)}
         if not text.startswith("tt.func private"):
             self.kernel = self._function
-        self._regions.append(_Region("tt.func"))
 
     def _begin_region(self, name: str, text: str, results: List[str]) -> None:
         carried = text.partition("iter_args(" if name == "scf.for" else "scf.while (")[2].partition(") ")[0]
         pairs = [] if name == "scf.if" else _PAIR.findall(carried)
-        arguments = [self._value(a) for a, _ in pairs]
         first = [self._value(v) for _, v in pairs]
-        self._connect(first, arguments)
+        region = _Region(name, results)
+        self._open(region)
+        region.arguments = [self._define(a) for a, _ in pairs]
+        self._connect(first, region.arguments)
         if name == "scf.for":
             self._connect(first, results)
-        self._regions.append(_Region(name, results, arguments))
 
     def _begin_block(self, text: str) -> None:
         label = text.partition("(")[0].partition(":")[0]
-        arguments = [self._value(v) for v in _DECLARED.findall(text)]
+        arguments = [self._define(v) for v in _DECLARED.findall(text)]
         region = self._regions[-1] if self._regions else _Region("")
         if region.kind == "scf.while":
             self._connect(region.passed, arguments)
@@ -162,7 +173,12 @@ class _Graph:
                 self._connect(values, region.results)
 
     def _close(self, text: str) -> None:
-        if self._regions and not text.endswith("{"):  # "} else {" and "} do {" go on.
+        if not self._regions:
+            return  # The module's.
+        self._scopes.pop()
+        if text.endswith("{"):  # "} else {" and "} do {".
+            self._scopes.append({})
+        else:
             self._regions.pop()
 
     def _compute(self, name: str, text: str, results: List[str]) -> None:
