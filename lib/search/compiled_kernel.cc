@@ -57,5 +57,10 @@ Status CompiledKernel::Launch(CUstream stream, void** parameters) const {
   return CudaStatus(impl_->api, launched, "cuLaunchKernelEx");
 }
 
+Status CompiledKernel::Launch(CUstream stream, const std::uint32_t (&grid)[3], void** parameters) const {
+  CUresult launched = impl_->setup.Launch(impl_->api.launch_path(), function(), grid, stream, parameters);
+  return CudaStatus(impl_->api, launched, "cuLaunchKernelEx");
+}
+
 }  // namespace v0
 }  // namespace tuneonce

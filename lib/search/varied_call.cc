@@ -253,10 +253,7 @@ Result<VariedCall> VariedCall::Make(const KernelDefinition& definition, const Bo
 Status VariedCall::AddTensor(const Source& source, std::size_t index) {
   const Parameter& parameter = source.definition.parameters()[index];
   const CallVariation& variation = source.variation;
-  if (parameter.dims.empty()) {
-    if (!source.is_cut && !variation.generates_data) return Status();  // The caller's tensors are used for any dims.
-    return InvalidArgumentError("parameter '" + parameter.name + "' is raw memory, whose contents are not known");
-  }
+  if (parameter.dims.empty()) return AddRawMemory(source, index);
   std::array<std::int64_t, kMaxRank> shape{};
   for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
     shape[d] = ExtentAt(source.definition, parameter.dims[d], variation.dims);
@@ -286,6 +283,29 @@ Status VariedCall::AddTensor(const Source& source, std::size_t index) {
     }
   }
   TUNEONCE_RETURN_IF_ERROR(AddFilled(source, index, view, given));
+  call_.problem.values[index] = views_[index].data();
+  return Status();
+}
+
+Status VariedCall::AddRawMemory(const Source& source, std::size_t index) {
+  const Parameter& parameter = source.definition.parameters()[index];
+  if (!source.is_cut && !source.variation.generates_data) return Status();  // The caller's memory is used for any dims.
+  const PointerTable* table = source.of.FindTable(source.definition.parameters(), index);
+  const TensorView* given = table == nullptr ? &source.of.tensor(index) : nullptr;
+  const bool is_known = given != nullptr && given->dtype != DType::kAny && (given->bytes > 0 || !given->HasElements());
+  if (source.is_cut || !is_known) {
+    return InvalidArgumentError("parameter '" + parameter.name + "' is raw memory, whose contents are not known");
+  }
+  if (!IsFloatingPoint(given->dtype) || !given->HasElements()) return Status();  // Whole numbers may be indices.
+  // All of it is filled, gaps between rows too. It stays where it is modulo the alignment, since code that computes
+  // addresses itself may depend on that.
+  const auto count = static_cast<std::int64_t>(given->bytes / DTypeBytes(given->dtype));
+  const TensorView all = TensorView::Contiguous(given->data, given->dtype, &count, 1);
+  CallVariation in_place = source.variation;
+  in_place.shifts_addresses = false;
+  const Source of_memory{source.definition, source.of,    in_place,     source.stream,
+                         source.memory,     source.fills, source.is_cut};
+  TUNEONCE_RETURN_IF_ERROR(AddFilled(of_memory, index, all, all));
   call_.problem.values[index] = views_[index].data();
   return Status();
 }

@@ -59,6 +59,8 @@ class VariedCall {
 
   VariedCall() = default;
   Status AddTensor(const Source& source, std::size_t index);
+  /// Adds the memory of a tensor without dims. Errors: InvalidArgument where the variation needs memory whose contents are not known.
+  Status AddRawMemory(const Source& source, std::size_t index);
   /// Adds memory with the layout of `view` to views_[index], filled as the variation requires.
   Status AddFilled(const Source& source, std::size_t index, TensorView view, const TensorView& given);
   /// With the elements of `given`, a tensor of the original call.

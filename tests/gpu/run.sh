@@ -191,6 +191,7 @@ if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
   step "ranks under torchrun, on two GPUs" python3 "$here/../python/ranks_torchrun_test.py" \
     "$here/../../docs/examples/ranks_torchrun.py" "$bundles" cuda
   step_with_tileiras "search over cuTile kernels" python3 "$here/../../benchmarks/cutile_search.py"
+  step "tuneonce.triton.autotune" python3 "$here/triton_autotune.py"
 else
   skip "Python package" "python3 has not all of tuneonce, torch, triton and cuda-tile"
 fi

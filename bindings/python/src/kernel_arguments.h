@@ -25,7 +25,7 @@ inline PyObject* Ended(const Status& status) {
 }
 
 /// One call's arguments: the tensors, which are held during the call, and the list for the kernel, which points to
-/// them. Private to KernelCaller. Thread rule: one thread.
+/// them. Thread rule: one thread.
 class KernelCaller::Arguments {
  public:
   Arguments() = default;
@@ -62,6 +62,7 @@ class KernelCaller::Arguments {
   std::size_t num_tensors = 0;
   std::size_t count = 0;
   LaunchPlan* plan = nullptr;  // Use::kExplain: where the answer goes.
+  bool* missed = nullptr;      // Where a launch that is not a hit sets true instead of waiting; null: it waits.
   std::uint64_t words[kMaxParameters];
   alignas(TensorRef) unsigned char storage[kMaxParameters * sizeof(TensorRef)];
   alignas(Argument) unsigned char list_storage[kMaxParameters * sizeof(Argument)];

@@ -16,11 +16,24 @@ namespace tuneonce::python {
 
 Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const Bundle& bundle, const Device& device,
                                                            AutotunePolicy policy) {
+  return Create(device, std::move(policy),
+                [&](AutotunePolicy of_calls) { return KernelOnDevice(device, bundle, std::move(of_calls)); });
+}
+
+Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(KernelDefinition definition, const Device& device,
+                                                           AutotunePolicy policy) {
+  return Create(device, std::move(policy), [&](AutotunePolicy of_calls) {
+    return KernelOnDevice(device, std::move(definition), std::move(of_calls));
+  });
+}
+
+Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(
+    const Device& device, AutotunePolicy policy, const std::function<Result<TunedKernel>(AutotunePolicy)>& make) {
   unsigned long main_thread = MainThread();
   if (main_thread == 0) return InternalError("Python's main thread is not known");
   std::function<bool()> interrupted = [main_thread] { return SignalRaised(main_thread); };
   policy.search.stop = StopToken(interrupted);
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, KernelOnDevice(device, bundle, std::move(policy)));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, make(std::move(policy)));
   TUNEONCE_ASSIGN_OR_RETURN(Context primary, Context::RetainPrimary(device));
   std::unique_ptr<KernelCaller> caller(new KernelCaller(std::move(kernel), device, std::move(primary)));
   caller->interrupted_ = std::move(interrupted);
@@ -150,7 +163,8 @@ Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
   if (use == Use::kLaunch) {
     bool missed = false;
     status = kernel_.Launch(stream, ArgumentSpan(arguments.list(), arguments.count), &missed);
-    if (!missed) return status;
+    if (arguments.missed != nullptr) *arguments.missed = missed;
+    if (!missed || arguments.missed != nullptr) return status;
   }
   // A search, or a wait for another thread's: others may run meanwhile. The caller holds the tensors.
   Py_BEGIN_ALLOW_THREADS;
@@ -207,6 +221,23 @@ PyObject* KernelCaller::Call(PyObject* const* arguments, Py_ssize_t count, std::
   return is_cpu_ ? CallOnCpuDevice(read, Use::kLaunch) : CallOnCuda(read, stream, Use::kLaunch);
 }
 
+PyObject* KernelCaller::CallRead(Arguments& read, std::optional<CUstream> stream, bool* missed) {
+  for (std::size_t i = 0, tensor = 0; i < expected_.size(); ++i) {
+    if (!expected_[i].is_tensor) continue;
+    const TensorRef& given = read.tensor(tensor++);
+    if (!IsWhereItRuns(given, *expected_[i].parameter) || !IsWritable(given, *expected_[i].parameter)) return nullptr;
+  }
+  if (is_cpu_ && missed != nullptr) {
+    ScopedContext current(primary_.view());
+    Result<bool> is_ready = kernel_.IsReady(ArgumentSpan(read.list(), read.count));
+    if (!is_ready.ok()) return SetException(is_ready.status());
+    *missed = !*is_ready;
+    if (*missed) Py_RETURN_NONE;
+  }
+  read.missed = is_cpu_ ? nullptr : missed;
+  return is_cpu_ ? CallOnCpuDevice(read, Use::kLaunch) : CallOnCuda(read, stream, Use::kLaunch);
+}
+
 PyObject* KernelCaller::WarmupWith(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream) {
   Arguments read;
   if (!Read(arguments, count, &read)) return nullptr;
@@ -219,14 +250,18 @@ PyObject* KernelCaller::RetuneWith(PyObject* const* arguments, Py_ssize_t count,
   return is_cpu_ ? CallOnCpuDevice(read, Use::kRetune) : CallOnCuda(read, stream, Use::kRetune);
 }
 
+bool KernelCaller::ExplainRead(Arguments& read, std::optional<CUstream> stream) {
+  PyObject* none = is_cpu_ ? CallOnCpuDevice(read, Use::kExplain) : CallOnCuda(read, stream, Use::kExplain);
+  Py_XDECREF(none);
+  return none != nullptr;
+}
+
 bool KernelCaller::Explain(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream,
                            LaunchPlan* plan) {
   Arguments read;
   if (!Read(arguments, count, &read)) return false;
   read.plan = plan;
-  PyObject* none = is_cpu_ ? CallOnCpuDevice(read, Use::kExplain) : CallOnCuda(read, stream, Use::kExplain);
-  Py_XDECREF(none);
-  return none != nullptr;
+  return ExplainRead(read, stream);
 }
 
 int KernelCaller::IsReady(PyObject* const* arguments, Py_ssize_t count) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,10 +22,21 @@ class KernelCaller {
  public:
   static Result<std::unique_ptr<KernelCaller>> Create(const Bundle& bundle, const Device& device,
                                                       AutotunePolicy policy);
+  /// Makes one of a definition that was not loaded from a bundle.
+  static Result<std::unique_ptr<KernelCaller>> Create(KernelDefinition definition, const Device& device,
+                                                      AutotunePolicy policy);
+
+  /// One call's arguments. Not movable, because its list points into it.
+  class Arguments;
 
   /// Launches once. `stream` is the caller's, or empty for the framework's current one. Returns a new reference to
   /// None, or null with a Python exception set.
   PyObject* Call(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
+  /// Launches once on arguments that were read already: the definition's tensors and scalars, in order. `missed`: null,
+  /// or where a launch whose code is not loaded sets true, having launched nothing (TunedKernel::Launch). As Call.
+  PyObject* CallRead(Arguments& read, std::optional<CUstream> stream, bool* missed);
+  /// Sets `*read.plan` to what such a launch would run (TunedKernel::Explain). False with an exception set.
+  bool ExplainRead(Arguments& read, std::optional<CUstream> stream = std::nullopt);
   /// True if Call would be a hit. -1 with an exception set.
   int IsReady(PyObject* const* arguments, Py_ssize_t count);
   /// To be called without the GIL. Where a signal's handler raised meanwhile, its exception is set afterwards.
@@ -61,9 +73,9 @@ class KernelCaller {
     const Parameter* parameter;
     bool is_tensor;
   };
-  /// One call's arguments. Not movable, because `list` points into it.
-  class Arguments;
 
+  static Result<std::unique_ptr<KernelCaller>> Create(const Device& device, AutotunePolicy policy,
+                                                      const std::function<Result<TunedKernel>(AutotunePolicy)>& make);
   KernelCaller(TunedKernel kernel, const Device& device, Context primary)
       : kernel_(std::move(kernel)), device_(device), primary_(std::move(primary)) {}
 

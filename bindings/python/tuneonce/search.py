@@ -10,6 +10,7 @@ from typing import (TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator
 
 from tuneonce._cutile import CompiledAhead
 from tuneonce.result import TuningRecord
+from tuneonce.scratch import array_at
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -176,13 +177,6 @@ def _labels(configs: Sequence[Any]) -> List[str]:
     return labels if len(set(labels)) == len(labels) else [f"{i}: {label}" for i, label in enumerate(labels)]
 
 
-class _Scratch:
-    """Memory that numpy and PyTorch accept as an array."""
-
-    def __init__(self, name: str, address: int, shape: Sequence[int], typestr: str):
-        setattr(self, name, {"data": (address, False), "shape": tuple(shape), "typestr": typestr, "version": 3})
-
-
 class _Arguments:
     """The arguments of one config, with its outputs replaced by the scratch that a trial writes."""
 
@@ -196,20 +190,9 @@ class _Arguments:
         if where not in self._moved:
             moved = list(self.given)
             for position, address in zip(self._outputs, where):
-                moved[position] = self._array_at(self.given[position], address)
+                moved[position] = array_at(self.given[position], address)
             self._moved = {where: tuple(moved)}
         return self._moved[where]
-
-    @staticmethod
-    def _array_at(like: Any, address: int) -> Any:
-        numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-        if numpy is not None and isinstance(like, numpy.ndarray):
-            return numpy.asarray(_Scratch("__array_interface__", address, like.shape, like.dtype.str)).view(like.dtype)
-        if torch is not None and isinstance(like, torch.Tensor):
-            # By its size: not each of torch's types has a name here.
-            bits = _Scratch("__cuda_array_interface__", address, like.shape, f"<i{like.element_size()}")
-            return torch.as_tensor(bits, device=like.device).view(like.dtype)
-        raise TypeError(f"an output is an array of numpy's or a tensor of PyTorch's, not {type(like).__name__}")
 
 
 def _launcher(config: Any, grid_fn: Optional[Callable[[Any], Any]], kernel: Any, arguments: _Arguments,

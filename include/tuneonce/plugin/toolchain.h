@@ -69,6 +69,8 @@ class TUNEONCE_API CompiledKernel {
   /// Launches the kernel with its geometry by cuLaunchKernelEx. `parameters` has a pointer to each kernel parameter.
   /// Errors: the driver's.
   Status Launch(CUstream stream, void** parameters) const;
+  /// Launches the kernel with another grid, in blocks.
+  Status Launch(CUstream stream, const std::uint32_t (&grid)[3], void** parameters) const;
 
  private:
   struct TUNEONCE_LOCAL Impl;

@@ -1,0 +1,339 @@
+#include "triton_instance.h"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "call_guard.h"
+#include "kernel_arguments.h"
+#include "python_signals.h"
+#include "python_status.h"
+#include "tuneonce/parameters.h"
+
+namespace tuneonce::python {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr char kCallName[] = "tuneonce_call";
+constexpr std::uint64_t kDivisor = 16;  // The only divisor for which Triton's JIT compiles code of its own.
+
+/// Holds the GIL, which a hit's thread has already and a search's thread has not.
+class GilHold {
+ public:
+  GilHold() : is_held_(PyGILState_Check() == 1) {
+    if (!is_held_) state_ = PyGILState_Ensure();
+  }
+  ~GilHold() {
+    if (!is_held_) PyGILState_Release(state_);
+  }
+  bool was_held() const { return is_held_; }
+  GilHold(const GilHold&) = delete;
+  GilHold& operator=(const GilHold&) = delete;
+
+ private:
+  bool is_held_;
+  PyGILState_STATE state_{};
+};
+
+/// Moves the exception that is set into `call` and returns "OSError: no library". One that ends the search
+/// (KeyboardInterrupt) stays set.
+Status TakeException(const TritonCall& call) {
+  if (PyErr_ExceptionMatches(PyExc_Exception) == 0) return CancelledError("interrupted");
+  const py::error_already_set& error = call.exception.emplace();
+  return InternalError(py::str(error.type().attr("__name__")).cast<std::string>() + ": " +
+                       py::str(error.value()).cast<std::string>());
+}
+
+DType ScalarDTypeNamed(const std::string& name) {
+  return name == "int" ? DType::kInt64 : name == "float" ? DType::kFloat64 : DType::kBool;
+}
+
+}  // namespace
+
+/// One launch, of a call or of a trial of it.
+struct TritonInstance::Launching {
+  const TritonCall& call;
+  CUstream stream;
+  std::size_t label;
+  bool is_grid_called;  ///< The grid is a function.
+  CUdeviceptr data[kMaxParameters];
+  py::object meta;  ///< The arguments by name, for the grid, heuristics and hooks. Null where nothing asks for them.
+  Specialization specialization;
+};
+
+Result<std::unique_ptr<TritonInstance>> TritonInstance::Create(const py::object& description, const Device& device,
+                                                               const AutotunePolicy& policy) {
+  std::unique_ptr<TritonInstance> made(new TritonInstance(device));
+  made->description_ = description;
+  for (py::handle name : description.attr("parameters")) made->names_.push_back(py::reinterpret_borrow<py::str>(name));
+  made->is_specialized_ = description.attr("is_specialized").cast<std::vector<bool>>();
+  made->labels_ = description.attr("labels").cast<std::vector<std::string>>();
+  made->config_indices_ = description.attr("config_indices").cast<std::vector<int>>();
+  made->constants_ = description.attr("constants").cast<std::vector<py::object>>();
+  made->has_heuristics_ = description.attr("has_heuristics").cast<bool>();
+  made->has_hooks_ = description.attr("has_hooks").cast<bool>();
+  made->codes_.resize(made->labels_.size());
+  TUNEONCE_ASSIGN_OR_RETURN(KernelDefinition definition, made->Define());
+  TUNEONCE_ASSIGN_OR_RETURN(made->caller_, KernelCaller::Create(std::move(definition), device, policy));
+  return made;
+}
+
+Result<KernelDefinition> TritonInstance::Define() {
+  std::vector<Parameter> parameters;
+  using Described = std::tuple<std::size_t, std::string, int>;
+  for (const auto& [parameter, access, dtype] : description_.attr("tensors").cast<std::vector<Described>>()) {
+    Parameter tensor;
+    tensor.name = names_[parameter].cast<std::string>();
+    tensor.dtype = static_cast<DType>(dtype);
+    tensor.access = access == "in" ? Access::kIn : access == "out" ? Access::kOut : Access::kInOut;
+    tensor.may_be_partial = access == "out";
+    tensors_.push_back({parameter, parameters.size()});
+    parameters.push_back(std::move(tensor));
+  }
+  std::vector<KeyPart> key;
+  using DescribedScalar = std::pair<std::size_t, std::string>;
+  for (const auto& [parameter, kind] : description_.attr("key_scalars").cast<std::vector<DescribedScalar>>()) {
+    Parameter scalar;
+    scalar.kind = ParameterKind::kScalar;
+    scalar.name = names_[parameter].cast<std::string>();
+    scalar.dtype = ScalarDTypeNamed(kind);
+    key_scalars_.push_back({parameter, scalar.dtype});
+    key.push_back(tuneonce::ValueOf(scalar.name));
+    parameters.push_back(std::move(scalar));
+  }
+  Parameter call;
+  call.kind = ParameterKind::kScalar;
+  call.name = kCallName;
+  call.dtype = DType::kUInt64;
+  call_parameter_ = parameters.size();
+  parameters.push_back(std::move(call));
+  SearchSpace space;
+  Axis<std::string> axis = space.AddStringAxis("config", labels_);
+  space.MaxConfigs(static_cast<int>(labels_.size()));
+  space.SetBaseline({{axis, labels_.front()}});
+  KernelDefinition definition(description_.attr("name").cast<std::string>());
+  definition.Version(description_.attr("version").cast<std::string>())
+      .Parameters(std::move(parameters))
+      .Space(std::move(space))
+      .Key(std::move(key))
+      .AddVariant(Callable([this](CUstream stream, const Config& config,
+                                  const CallArguments& arguments) { return Launch(stream, config, arguments); },
+                           "triton"));
+  if (description_.attr("is_unordered").cast<bool>()) definition.Unordered();
+  return definition;
+}
+
+void TritonInstance::AddScalars(const TritonCall& call, KernelCaller::Arguments& read) const {
+  for (const Scalar& scalar : key_scalars_) {
+    std::uint64_t& word = read.words[read.count];
+    PyObject* value = call.values[scalar.parameter];
+    word = 0;
+    if (scalar.dtype == DType::kFloat64) {
+      const double real = PyFloat_AS_DOUBLE(value);
+      std::memcpy(&word, &real, sizeof(real));
+    } else if (scalar.dtype == DType::kBool) {
+      word = value == Py_True ? 1 : 0;
+    } else {
+      word = PyLong_AsUnsignedLongLongMask(value);
+    }
+    read.Add(Argument::Scalar(scalar.dtype, &word));
+  }
+  std::uint64_t& address = read.words[read.count];
+  address = reinterpret_cast<std::uintptr_t>(&call);
+  read.Add(Argument::Scalar(DType::kUInt64, &address));
+}
+
+PyObject* TritonInstance::Call(const TritonCall& call, KernelCaller::Arguments& read, bool* missed) {
+  AddScalars(call, read);
+  *missed = false;
+  PyObject* done = caller_->CallRead(read, std::nullopt, missed);
+  if (done == nullptr && !*missed && call.exception) call.exception->restore();
+  if (done == nullptr || !*missed) return done;
+  Py_DECREF(done);
+  return Tune(call, read, missed);
+}
+
+PyObject* TritonInstance::LaunchInCapture(const TritonCall& call, const KernelCaller::Arguments& read,
+                                          const TensorRef& tensor) {
+  void* stream = nullptr;
+  if (!tensor.CurrentStream(&stream) && PyErr_Occurred() != nullptr) return nullptr;
+  Launching launch{call, static_cast<CUstream>(stream), 0, false, {}, {}, {}};
+  for (const Tensor& each : tensors_) {
+    launch.data[each.parameter] = reinterpret_cast<CUdeviceptr>(read.list()[each.index].tensor().data);
+  }
+  return Ended(LaunchIn(launch));
+}
+
+PyObject* TritonInstance::Tune(const TritonCall& call, KernelCaller::Arguments& read, bool* missed) {
+  // What is compiled here, in parallel, the search's trials find. A launch that captures, or that a record serves,
+  // needs the code of one config, which its launcher compiles or finds in the store.
+  return Guarded([&]() -> py::object {
+    LaunchPlan plan;
+    read.plan = &plan;
+    if (!caller_->ExplainRead(read)) throw py::error_already_set();
+    if (plan.reason == LaunchPlan::Reason::kCapture) {
+      *missed = false;
+      description_.attr("note_capture")();
+      py::object done = py::reinterpret_steal<py::object>(LaunchInCapture(call, read, read.tensor(0)));
+      if (!done) throw py::error_already_set();
+      return done;
+    }
+    if (plan.action == LaunchPlan::Action::kSearch) {
+      description_.attr("prepare")(ValuesOf(call));
+    }
+    py::object done = py::reinterpret_steal<py::object>(caller_->CallRead(read, std::nullopt, nullptr));
+    if (!done) throw py::error_already_set();
+    return done;
+  });
+}
+
+Result<std::size_t> TritonInstance::IndexOf(const Config& config) {
+  const auto* label = config.values().empty() ? nullptr : std::get_if<std::string>(&config.values().front());
+  if (label == nullptr) return InternalError("the config has no label");
+  if (labels_[last_label_] == *label) return last_label_;
+  const auto found = std::find(labels_.begin(), labels_.end(), *label);
+  if (found == labels_.end()) return InternalError("the kernel does not have the config '" + *label + "'");
+  last_label_ = static_cast<std::size_t>(found - labels_.begin());
+  return last_label_;
+}
+
+Status TritonInstance::Launch(CUstream stream, const Config& config, const CallArguments& arguments) {
+  const auto address = arguments.scalar<std::uint64_t>(call_parameter_);
+  GilHold gil;
+  if (PyErr_Occurred() != nullptr) return CancelledError("interrupted");
+  const TritonCall* call = TritonCall::Find(address);
+  if (call == nullptr) return FailedPreconditionError("the call that the launch is for has ended");
+  TUNEONCE_ASSIGN_OR_RETURN(std::size_t label, IndexOf(config));
+  Launching launch{*call, stream, label, false, {}, {}, {}};
+  for (const Tensor& tensor : tensors_) {
+    launch.data[tensor.parameter] = reinterpret_cast<CUdeviceptr>(arguments.tensor(tensor.index).data);
+  }
+  Status status;
+  try {
+    status = LaunchIn(launch);
+  } catch (py::error_already_set& error) {
+    error.restore();
+    status = InternalError("Python raised an exception");
+  }
+  if (status.ok()) last_config_ = config_indices_[label];
+  // An exception in a search is the config's failure. A hit raises it.
+  return status.ok() || gil.was_held() || PyErr_Occurred() == nullptr ? status : TakeException(*call);
+}
+
+void TritonInstance::Specialize(Launching& launch) const {
+  std::uint64_t* bits = launch.specialization.bits;
+  auto set = [&](std::size_t parameter, std::uint64_t value) { bits[parameter / 32] |= value << (parameter % 32 * 2); };
+  for (const Tensor& tensor : tensors_) {
+    if (launch.data[tensor.parameter] % kDivisor == 0) set(tensor.parameter, 1);
+  }
+  for (std::size_t i = 0; i < launch.call.count; ++i) {
+    PyObject* value = launch.call.values[i];
+    if (value == nullptr || !is_specialized_[i] || PyLong_CheckExact(value) == 0) continue;
+    const std::uint64_t word = PyLong_AsUnsignedLongLongMask(value);
+    set(i, (word % kDivisor == 0 ? 1 : 0) | (word == 1 ? 2 : 0));
+  }
+  launch.specialization.device = launch.call.device;
+}
+
+py::object TritonInstance::ArgumentsByName(const Launching& launch) const {
+  py::object meta = py::reinterpret_steal<py::object>(PyDict_Copy(constants_[launch.label].ptr()));
+  for (std::size_t i = 0; i < launch.call.count; ++i) {
+    PyObject* value = launch.call.values[i];
+    if (value == nullptr) continue;
+    // A config's value replaces a parameter's default.
+    if (PyDict_SetDefault(meta.ptr(), names_[i].ptr(), value) == nullptr) throw py::error_already_set();
+  }
+  return meta;
+}
+
+void TritonInstance::AddHeuristics(Launching& launch) {
+  py::tuple values = description_.attr("apply_heuristics")(launch.meta);
+  for (py::handle value : values) {
+    auto is_same = [&](const py::object& known) {
+      return known.is(value) || (py::type::of(known).is(py::type::of(value)) && known.equal(value));
+    };
+    const auto found = std::find_if(heuristic_values_.begin(), heuristic_values_.end(), is_same);
+    launch.specialization.heuristics.push_back(static_cast<std::size_t>(found - heuristic_values_.begin()));
+    if (found == heuristic_values_.end()) {
+      heuristic_values_.push_back(py::reinterpret_borrow<py::object>(value));
+    }
+  }
+}
+
+py::list TritonInstance::ValuesOf(const TritonCall& call) {
+  py::list values;
+  for (std::size_t i = 0; i < call.count; ++i) {
+    values.append(call.values[i] == nullptr ? py::ellipsis() : py::reinterpret_borrow<py::object>(call.values[i]));
+  }
+  return values;
+}
+
+Result<const TritonCode*> TritonInstance::CodeFor(const Launching& launch) {
+  std::vector<LoadedCode>& loaded = codes_[launch.label];
+  for (const LoadedCode& each : loaded) {
+    if (each.of == launch.specialization) return each.code.get();
+  }
+  py::tuple parts = description_.attr("code_for")(launch.label, ValuesOf(launch.call));
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<const TritonCode> code, TritonCode::Load(device_, parts));
+  loaded.push_back({launch.specialization, std::move(code)});
+  return loaded.back().code.get();
+}
+
+bool TritonInstance::ReadGrid(const Launching& launch, std::uint32_t (&grid)[3]) const {
+  py::object value = py::reinterpret_borrow<py::object>(launch.call.grid);
+  if (launch.meta) value = launch.is_grid_called ? value(launch.meta) : value;
+  PyObject* items = PySequence_Fast(value.ptr(), "the grid of a Triton kernel is a tuple of up to three ints");
+  if (items == nullptr) return false;
+  const py::object holder = py::reinterpret_steal<py::object>(items);
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(items);
+  if (size < 1 || size > 3) {
+    PyErr_Format(PyExc_ValueError, "the grid of a Triton kernel has 1 to 3 extents, not %zd", size);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < 3; ++i) {
+    grid[i] = 1;
+    if (i >= size) continue;
+    const long extent = PyLong_AsLong(PySequence_Fast_GET_ITEM(items, i));
+    if (extent == -1 && PyErr_Occurred() != nullptr) return false;
+    if (extent < 0 || extent > std::numeric_limits<std::int32_t>::max()) {
+      PyErr_Format(PyExc_ValueError, "the grid of a Triton kernel has the extent %ld, which is out of range", extent);
+      return false;
+    }
+    grid[i] = static_cast<std::uint32_t>(extent);
+  }
+  return true;
+}
+
+Status TritonInstance::FinishOnCpuDevice(CUstream stream) const {
+  if (!device_.api().is_cpu_device()) return Status();
+  StreamView view(device_.api(), stream);
+  TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, view.IsCapturing());
+  return is_capturing ? Status() : view.Synchronize();
+}
+
+Status TritonInstance::LaunchIn(Launching& launch) {
+  Specialize(launch);
+  launch.is_grid_called = PyCallable_Check(launch.call.grid) != 0;
+  if (launch.is_grid_called || has_heuristics_ || has_hooks_) launch.meta = ArgumentsByName(launch);
+  if (has_hooks_) {
+    TUNEONCE_RETURN_IF_ERROR(FinishOnCpuDevice(launch.stream));
+    py::dict addresses;
+    for (const Tensor& tensor : tensors_) addresses[py::int_(tensor.parameter)] = launch.data[tensor.parameter];
+    description_.attr("run_hooks")(launch.label, launch.meta, addresses,
+                                   reinterpret_cast<std::uintptr_t>(launch.stream));
+  }
+  if (has_heuristics_) AddHeuristics(launch);
+  TUNEONCE_ASSIGN_OR_RETURN(const TritonCode* code, CodeFor(launch));
+  std::uint32_t grid[3];
+  if (!ReadGrid(launch, grid)) return InvalidArgumentError("the grid cannot be read");
+  return code->Launch(grid, launch.stream, launch.call.values, launch.data);
+}
+
+}  // namespace tuneonce::python

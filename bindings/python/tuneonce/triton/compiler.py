@@ -1,0 +1,104 @@
+"""From a kernel and the arguments of one call to code, by Triton's own rules."""
+import hashlib
+import os
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import triton
+from triton import knobs
+from triton._C import libtriton
+from triton.compiler import ASTSource
+from triton.runtime.driver import driver
+from triton.runtime.jit import JITCallable, JITFunction
+
+from tuneonce.triton import lowering
+from tuneonce.triton.code import Code
+from tuneonce.triton.compile_pool import POOL
+
+
+def _installation() -> str:
+    """What identifies the compiler without reading all of it."""
+    state = os.stat(libtriton.__file__)
+    return f"{triton.__version__} {state.st_size} {state.st_mtime_ns}"
+
+
+def fingerprint(*parts: Any) -> str:
+    """A name of these parts, by which the store has what was made of them."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def shown(value: Any) -> Any:
+    """A constant as a fingerprint has it: functions by their source."""
+    if isinstance(value, JITCallable):
+        return value.cache_key
+    if isinstance(value, tuple):
+        return tuple(shown(each) for each in value)
+    return (type(value).__name__, str(value) if type(value).__repr__ is object.__repr__ else repr(value))
+
+
+class Request(NamedTuple):
+    """What is compiled: one config for one specialization. `name`: by which the store has the code."""
+    signature: Dict[str, str]
+    constants: Dict[Tuple[int, ...], Any]
+    attributes: Dict[Tuple[int, ...], Any]
+    options: Dict[str, Any]
+    name: str
+
+
+class Compiler:
+    """Compiles one kernel for the current device. Thread rule: any thread that holds the GIL."""
+
+    def __init__(self, function: JITFunction) -> None:
+        self.function = function
+        self._installation = _installation()
+
+    def identity(self) -> Tuple[Any, ...]:
+        """What code depends on besides arguments and options."""
+        return (self._installation, self.function.cache_key, self._target())
+
+    def request(self, arguments: Dict[str, Any], options: Dict[str, Any]) -> Request:
+        """`arguments`: values by parameter, those of the config and of heuristics too. Raises what Triton's launch raises for them:
+        TypeError for a missing argument, KeyError for an unknown option."""
+        _, _, _, backend, binder = self.function.device_caches[driver.active.get_current_device()]
+        options = {**options, "debug": options.get("debug", self.function.debug) or knobs.runtime.debug,
+                   "instrumentation_mode": knobs.compilation.instrumentation_mode}
+        if hasattr(knobs.compilation, "fpsan_homomorphic_casts"):
+            options["fpsan_homomorphic_casts"] = knobs.compilation.fpsan_homomorphic_casts
+        bound, specialization, left = binder(**arguments, **options)
+        parsed, signature, constants, attributes = self.function._pack_args(backend, {**arguments, **options}, bound, specialization,
+                                                                            left)
+        name = fingerprint("code", self.identity(), sorted(signature.items()),
+                           [(path, shown(value)) for path, value in sorted(constants.items())], sorted(attributes.items()),
+                           sorted((n, str(v)) for n, v in parsed.__dict__.items()))
+        return Request(signature, constants, attributes, options, name)
+
+    def compile(self, requests: Sequence[Request]) -> List[Union[lowering.Compiled, Exception]]:
+        """Compiles all of them, several at a time; a single one in this process."""
+        target = driver.active.get_current_target()
+        if len(requests) == 1:
+            try:
+                return [lowering.compiled(self._lowered(requests[0], target))]
+            except Exception as error:
+                return [error]
+        return POOL.compile([lambda request=request: self._lowered(request, target) for request in requests])
+
+    def code_of(self, request: Request, compiled: lowering.Compiled) -> Code:
+        """Raises Unsupported."""
+        return Code.of(compiled, request.signature)
+
+    def _lowered(self, request: Request, target: Any) -> lowering.Job:
+        source = ASTSource(self.function, request.signature, request.constants, request.attributes)
+        return lowering.lowered(source, target, request.options)
+
+    def _target(self) -> str:
+        return str(driver.active.get_current_target())
+
+
+def why_not(function: Optional[JITFunction]) -> Optional[str]:
+    """Why a kernel can run by Triton's own launcher only; None if it need not."""
+    if not isinstance(function, JITFunction):
+        return "it is not a function under @triton.jit (TRITON_INTERPRET is set?)"
+    if function.is_gluon():
+        return "it is a Gluon kernel"
+    if function.pre_run_hooks:
+        return "it has hooks that run before each launch (add_pre_run_hook)"
+    return None
