@@ -14,8 +14,8 @@
 #include "ranks/agree.h"
 #include "ranks/agreement.h"
 #include "ranks/rank_turn.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce {
 namespace {
@@ -56,8 +56,11 @@ class CountedRank final : public RankGroup {
 
 Fingerprint OfText(const std::string& text) { return Fingerprinter().Add(text).Finish(); }
 
-/// Rank 0 has a record of each key. `is_warm`: all others have the same.
-void AgreeOnce(CountedRank& group, int keys, bool is_warm) {
+/// Who has a record of each key before an agreement.
+enum Records { kOfRankZero, kTheSame, kNone };
+
+/// Searches, where there are no records, take no time.
+void AgreeOnce(CountedRank& group, int keys, Records records) {
   const RankTurn turn(group);
   Agreement::Options options;
   options.rank = group.rank();
@@ -70,7 +73,7 @@ void AgreeOnce(CountedRank& group, int keys, bool is_warm) {
     KeyVote of;
     of.key = of.search = OfText(std::to_string(key));
     of.definition = OfText("definition");
-    if (is_warm || options.rank == 0) {
+    if (records == kTheSame || (records == kOfRankZero && options.rank == 0)) {
       of.state = KeyVote::kStored;
       of.selection = OfText("selection");
     }
@@ -88,7 +91,7 @@ void AgreeOnce(CountedRank& group, int keys, bool is_warm) {
 
 void Agreements(benchmark::State& state) {
   const int ranks = static_cast<int>(state.range(0)), keys = static_cast<int>(state.range(1));
-  const bool is_warm = state.range(2) != 0;
+  const auto records = static_cast<Records>(state.range(2));
   std::uint64_t runs = 0;
   std::vector<std::uint64_t> totals(5);
   for (auto _ : state) {
@@ -96,7 +99,7 @@ void Agreements(benchmark::State& state) {
     std::vector<std::unique_ptr<CountedRank>> counted;
     for (const std::shared_ptr<RankGroup>& group : MakeThreadRanks(ranks))
       counted.push_back(std::make_unique<CountedRank>(group));
-    for (const auto& group : counted) threads.emplace_back([&] { AgreeOnce(*group, keys, is_warm); });
+    for (const auto& group : counted) threads.emplace_back([&] { AgreeOnce(*group, keys, records); });
     for (std::thread& thread : threads) thread.join();
     ++runs;
     const CountedRank& last = *counted.back();  // One that decides nothing.
@@ -112,8 +115,8 @@ void Agreements(benchmark::State& state) {
 }
 
 BENCHMARK(Agreements)
-    ->ArgsProduct({{4, 16, 64}, {1, 16}, {0, 1}})
-    ->ArgNames({"ranks", "keys", "warm"})
+    ->ArgsProduct({{4, 16, 64}, {1, 16}, {kOfRankZero, kTheSame, kNone}})
+    ->ArgNames({"ranks", "keys", "records"})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

@@ -1,9 +1,9 @@
 #ifndef TUNEONCE_BENCHMARKS_BEST_KERNEL_H_
 #define TUNEONCE_BENCHMARKS_BEST_KERNEL_H_
 
-#include "tuneonce/compiled_kernel.h"
 #include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

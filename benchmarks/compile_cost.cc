@@ -13,10 +13,10 @@
 
 #include "shared/compile_pool.h"
 #include "tile_ir/tile_ir.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/toolchain.h"
 
 namespace {
 std::atomic<std::int64_t> num_allocations{0};

@@ -8,10 +8,11 @@
 //   Cold       nothing is compiled, and each rank has as many compile threads as the machine has cores;
 //   ColdSplit  nothing is compiled, and the ranks divide the machine's cores among their compile threads.
 // Workloads: "sleep" (kernels of the CPU device that sleep, so that ranks do not share the machine's cores in them; it
-// says nothing about a GPU), "matmul" (30 shapes of the bundle) and "llm" (the language model of docs/examples/llm).
-// Each row has, of each rank, the milliseconds of its own thread by phase ("rank0 load"), of the last iteration; "rest"
-// is what is in no phase: waits for other ranks, memory and its contents. `digests` is 1 if all ranks run the same
-// config of each key; `tuned` is the number of searches in the group.
+// says nothing about a GPU), "uneven" (such kernels, of which some keys take four times as long as their estimates
+// say), "matmul" (30 shapes of the bundle) and "llm" (the language model of docs/examples/llm). Each row has, of each
+// rank, the milliseconds of its own thread by phase ("rank0 load"), of the last iteration; "rest" is what is in no
+// phase: waits for other ranks, memory and its contents. `digests` is 1 if all ranks run the same config of each key;
+// `tuned` is the number of searches in the group.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -30,12 +31,10 @@
 #include "base/span.h"
 #include "device_benchmark.h"
 #include "key_sharing_workloads.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/rank_group.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/rank_group.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -209,6 +208,7 @@ int main(int argc, char** argv) {
   // As many devices as the most ranks; read when the first is opened.
   setenv("TUNEONCE_CPU_DEVICES", "8", /*overwrite=*/0);
   tuneonce::Register("sleep", tuneonce::MakeSleep);
+  tuneonce::Register("uneven", tuneonce::MakeUneven);
   tuneonce::Register("matmul", tuneonce::MakeMatmul);
   tuneonce::Register("llm", tuneonce::MakeModel);
   std::vector<char*> others;

@@ -17,12 +17,10 @@
 
 #include "device_benchmark.h"
 #include "key_sharing_workloads.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/mpi_rank_group.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

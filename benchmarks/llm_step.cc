@@ -17,15 +17,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/graph.h"
 #include "device_benchmark.h"
 #include "model.h"
 #include "runtime/tuned_kernel_on.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/environment.h"
 #include "compile/cubin.h"
 #include "compile/nvrtc_library.h"
-#include "tuneonce/artifact.h"
+#include "tuneonce/plugin/artifact.h"
 
 namespace tuneonce {
 namespace {

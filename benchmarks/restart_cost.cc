@@ -18,12 +18,9 @@
 #include "launch/parameter_block.h"
 #include "matmul_bundle.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -49,8 +46,9 @@ Result<Json> LaunchByHand(const Device& device, StreamView stream, const SqliteS
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(CallBinder(definition).Bind(arguments.data(), arguments.size(), &call));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
-  call.problem.target = Target::Of(identity);
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(call.problem.target));
+  const Target target = Target::Of(identity);
+  call.problem.target = &target;
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(target));
   auto config =
       std::find_if(configs.begin(), configs.end(), [&](const Config& c) { return c.IsSame(record.best.config); });
   auto variant = std::find_if(definition.variants().begin(), definition.variants().end(),

@@ -11,13 +11,10 @@
 #include <sstream>
 
 #include "measure/event_timer.h"
-#include "tuneonce/context.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "trace.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 

@@ -13,14 +13,14 @@
 namespace tuneonce {
 namespace {
 
-/// A space of n * 10 points of which the constraint keeps n * 10 - n.
+/// A space of n * 10 points of which the condition keeps n * 10 - n.
 SearchSpace Build(std::int64_t n) {
   SearchSpace space;
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < n; ++i) values.push_back(i);
   IntAxis first = space.AddAxis("FIRST", values);
   IntAxis second = space.AddAxis("SECOND", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  space.AddConstraint("not the last", [=](const Config& c) { return c[first] >= 0 && c[second] < 9; });
+  space.Where("not the last", [=](const Config& c) { return c[first] >= 0 && c[second] < 9; });
   space.SetBaseline({{first, 0}, {second, 0}});
   space.MaxConfigs(static_cast<int>(10 * n));
   return space;

@@ -12,10 +12,10 @@
 #include "base/environment.h"
 #include "base/temporary_folder.h"
 #include "store/memory_store.h"
-#include "tuneonce/artifact.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

@@ -16,12 +16,12 @@
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "compile/compile_slots.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/tile_front_end.h"
 #include "compile/toolbox.h"
 #include "shared/compile_pool.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

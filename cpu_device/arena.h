@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <map>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "base/mutex.h"
 
 namespace tuneonce::cpu_device {

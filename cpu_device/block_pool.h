@@ -47,8 +47,8 @@ class BlockPool {
   static void End(Job& job, CUresult fault);
 
   Mutex mutex_;
-  Condition work_arrived_;
-  Condition worker_left_;
+  ConditionVariable work_arrived_;
+  ConditionVariable worker_left_;
   std::deque<std::shared_ptr<Job>> jobs_ TUNEONCE_GUARDED_BY(mutex_);
 };
 

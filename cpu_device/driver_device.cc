@@ -160,6 +160,7 @@ CUresult DeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice_v
       break;
     }
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
       *value = kMaxThreadsPerBlock;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "context.h"
 #include "driver_functions.h"
 

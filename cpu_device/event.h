@@ -41,7 +41,7 @@ class Event {
   const std::shared_ptr<Context> context_;
   const bool has_timing_;
   mutable Mutex mutex_;
-  mutable Condition completed_one_;
+  mutable ConditionVariable completed_one_;
   std::uint64_t issued_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::uint64_t completed_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::chrono::steady_clock::time_point time_ TUNEONCE_GUARDED_BY(mutex_){};

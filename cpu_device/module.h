@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/cpu_kernel.h"
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "base/mutex.h"
 
 namespace tuneonce::cpu_device {

@@ -64,7 +64,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const std::shared_ptr<Context> context_;
   const bool is_blocking_;
   mutable Mutex mutex_;
-  mutable Condition changed_;
+  mutable ConditionVariable changed_;
   std::deque<Entry> queue_ TUNEONCE_GUARDED_BY(mutex_);
   std::uint64_t pushed_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::uint64_t done_ TUNEONCE_GUARDED_BY(mutex_) = 0;

@@ -29,7 +29,8 @@ def exported(family: Family, bundles: Path, configs: List[Dict[str, Any]], folde
 import dataclasses
 {name}_bundle = dataclasses.replace(
     {name}_bundle, axes={{}}, hint_axes={{}}, configs={configs}, baseline={configs[0]}, max_configs={len(configs)},
-    unaligned=[], target_filters=[])
+    unaligned=[],
+    where=[each for each in {name}_bundle.where if "device." not in each])
 """)
     subprocess.run([sys.executable, "-m", "tuneonce.export", "cutile", f"{name}.py:{name}", "-o", "out"], cwd=folder,
                    check=True, stdout=subprocess.DEVNULL)

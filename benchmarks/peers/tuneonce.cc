@@ -17,12 +17,9 @@
 #include "cuda/library.h"
 #include "interleaved.h"
 #include "store/memory_store.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

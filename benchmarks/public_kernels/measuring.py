@@ -68,7 +68,7 @@ class Measuring:
             case = dataclasses.replace(self._kernel, seed=seed).case(shape)
             expected = case.reference()
             arguments = self.arguments(case)
-            search = self._ours.retune_with if self._ours.is_tuned(*arguments) else self._ours.warmup_with
+            search = self._ours.retune_with if self._ours.is_ready(*arguments) else self._ours.warmup_with
             search(*arguments)
             result["incorrect"] += [f"seed {seed}: {c}" for c in self.incorrect() if c not in of_other_shapes]
             seconds(lambda: self._ours(*arguments), self._device)
@@ -113,7 +113,7 @@ class Measuring:
             try:
                 case = self._kernel.case(off)
                 arguments = self.arguments(case)
-                if not self._ours.is_tuned(*arguments):
+                if not self._ours.is_ready(*arguments):
                     continue  # Another key: this dim is not what the bucket covers.
             except Exception:  # No shape of this kernel's, which other dims may be.
                 continue

@@ -7,17 +7,18 @@
 #include <set>
 #include <utility>
 
-#include "base/fat_binary.h"
-#include "bundle_grids.h"
-#include "bundle_ways.h"
-#include "compile/cubin_info.h"
+#include "base/elf_image.h"
+#include "bundle_folder.h"
+#include "compile/cubin.h"
 #include "compile/precompiled.h"
 #include "inspect/classified_bundle.h"
 #include "launch/parameter_block.h"
 #include "launch/source_parameters.h"
+#include "numbers.h"
+#include "output.h"
+#include "source_arguments.h"
 #include "store/memory_store.h"
-#include "target_argument.h"
-#include "tune_bundle.h"
+#include "tune_job.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::cli {
@@ -84,13 +85,13 @@ Result<std::vector<Target>> BundleChecker::Targets() {
   }
   std::vector<Target> targets;
   for (const std::string& name : names) {
-    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, Target::Named(name));
     targets.push_back(target);
   }
   if (!targets.empty()) return targets;
   std::string without;
   for (const char* name : kKnownTargets) {
-    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, Target::Named(name));
     if (folder_.definition.VariantsFor(target).ok()) {
       targets.push_back(target);
     } else {
@@ -136,15 +137,15 @@ Status BundleChecker::CheckTarget(const Target& target) {
 
 std::optional<Fingerprint> BundleChecker::CheckCode(const BundleWay& way, const Target& target, bool* has_code) {
   const std::string what = "variant '" + way.variant->name + "' {" + way.config.ToString() + "} on " + target.name();
-  if (way.source.kind == SourceKind::kCubin) {
+  if (way.source.kind() == SourceKind::kCubin) {
     *has_code = true;
-    CheckImage(way, way.source.content, way.source.symbol, target);
+    CheckImage(way, way.source.content(), way.source.symbol(), target);
     return std::nullopt;
   }
   if (folder_.precompiled == nullptr) return std::nullopt;
   auto listed = folder_.precompiled->code().find(way.key);
   if (listed == folder_.precompiled->code().end()) return std::nullopt;
-  PrecompiledLookup lookup = FindPrecompiled(way.source, way.hints, target);
+  PrecompiledLookup lookup = FindPrecompiled(way.source.Whole(), way.hints, target);
   if (!lookup.found) {
     Find(true, what + ": " + lookup.why_not);
   } else if (!lookup.found->ok()) {
@@ -171,7 +172,7 @@ void BundleChecker::CheckImage(const BundleWay& way, const std::string& image, c
       ParameterLayout::Create(folder_.definition, way.variant->convention, way.variant->parameters);
   if (!layout.ok()) return Find(true, what + ": " + layout.status().message());
   Status fits =
-      layout->CheckAgainst(kernel->parameter_sizes, MayHideParameters(way.source.kind, way.variant->convention));
+      layout->CheckAgainst(kernel->parameter_sizes, MayHideParameters(way.source.kind(), way.variant->convention));
   if (!fits.ok()) Find(true, what + ", kernel '" + kernel->symbol + "': " + fits.message());
 }
 
@@ -207,6 +208,23 @@ Status BundleChecker::RunOnDevice() {
 
 Result<std::vector<BundleFinding>> CheckBundle(const BundleFolder& folder, const BundleCheckOptions& options) {
   return BundleChecker(folder, options).Run();
+}
+
+Status ClassifyAndPrint(const std::string& folder_or_name, const BundleClassifyOptions& options, bool json) {
+  ClassifiedBundle::Options asked;
+  if (!options.target.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(asked.target, ParseGpuTarget(options.target));
+  }
+  asked.runtime = Runtime::Default();
+  TUNEONCE_ASSIGN_OR_RETURN(asked.dims, ParseIntegers(options.shape, "extent"));
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name));
+  TUNEONCE_ASSIGN_OR_RETURN(ClassifiedBundle classified, ClassifiedBundle::Of(bundle, asked));
+  if (json) {
+    PrintJson(nlohmann::ordered_json::parse(classified.Json()));
+  } else {
+    PrintText(classified.ToString());
+  }
+  return Status();
 }
 
 }  // namespace tuneonce::cli

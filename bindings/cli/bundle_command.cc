@@ -4,7 +4,6 @@
 #include <set>
 
 #include "bundle_check.h"
-#include "bundle_classify.h"
 #include "bundle_compile.h"
 #include "bundle_folder.h"
 #include "commands.h"
@@ -73,6 +72,31 @@ Json JsonOf(const CompiledTarget& target) {
           {"toolchains", target.toolchains},
           {"selections", target.num_selections},
           {"selections_of_other_sources", target.num_other_selections}};
+}
+
+Json JsonOfDryRun(const CompiledTarget& target) {
+  Json variants = Json::array();
+  for (const CompiledTarget::OfVariant& each : target.variants) {
+    variants.push_back({{"variant", each.name}, {"to_compile", each.configs.size()}, {"configs", each.configs}});
+  }
+  return {{"target", target.name},
+          {"points", target.num_points},
+          {"configs", target.num_configs},
+          {"excluded", target.excluded},
+          {"machine_code_already", target.num_as_they_are},
+          {"variants", std::move(variants)}};
+}
+
+void PrintDryRun(const CompiledTarget& target) {
+  PrintLine("%s: %d configs of %lld points", target.name.c_str(), target.num_configs,
+            static_cast<long long>(target.num_points));
+  for (const auto& [condition, count] : target.excluded) {
+    PrintLine("  %lld points are excluded by %s", static_cast<long long>(count), condition.c_str());
+  }
+  for (const CompiledTarget::OfVariant& each : target.variants) {
+    PrintLine("  variant '%s': %zu to compile", each.name.c_str(), each.configs.size());
+  }
+  if (target.num_as_they_are > 0) PrintLine("  %d are machine code already", target.num_as_they_are);
 }
 
 void PrintCompiled(const CompiledTarget& target) {
@@ -232,11 +256,14 @@ Status CompileAndPrint(const BundleFolder& folder, const BundleCompileOptions& o
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompiledTarget> targets, CompileBundle(folder, options));
   if (json) {
     Json list = Json::array();
-    for (const CompiledTarget& target : targets) list.push_back(JsonOf(target));
+    for (const CompiledTarget& target : targets) {
+      list.push_back(options.is_dry_run ? JsonOfDryRun(target) : JsonOf(target));
+    }
     PrintJson({{"bundle", folder.definition.name()}, {"output", options.output}, {"targets", list}});
     return Status();
   }
-  for (const CompiledTarget& target : targets) PrintCompiled(target);
+  for (const CompiledTarget& target : targets) options.is_dry_run ? PrintDryRun(target) : PrintCompiled(target);
+  if (options.is_dry_run) return Status();
   PrintLine("%s: compiled into %s", folder.definition.name().c_str(), options.output.c_str());
   return Status();
 }
@@ -274,7 +301,9 @@ void AddBundle(CLI::App& app, Command* command) {
   CLI::App* compile = Add(bundle, "compile", "Compile every config into a bundle that needs no compiler", arguments);
   AddRepeated(compile, "--target", &arguments->compile.targets, "sm_90, or cpu for this machine's; may be repeated");
   compile->get_option("--target")->required();
-  compile->add_option("-o,--output", arguments->compile.output, "the folder to create")->required();
+  CLI::Option* output = compile->add_option("-o,--output", arguments->compile.output, "the folder to create");
+  compile->add_flag("--dry-run", arguments->compile.is_dry_run,
+                    "show what would be compiled, and which conditions exclude points; compile and write nothing");
   compile->add_option("--selections", arguments->compile.selections,
                       "a store whose selections are added to the bundle");
   compile->add_flag("--only-decided", arguments->compile.only_decided,
@@ -284,7 +313,10 @@ void AddBundle(CLI::App& app, Command* command) {
   AddRepeated(compile, "--variant", &arguments->compile.variants,
               "compile this variant, or those whose names begin with it and '_'; may be repeated; default: all");
   compile->add_option("--timeout-ms", arguments->timeout_ms, "kill a compiler after this time");
-  compile->callback([=] { *command = [=] { return Compile(*arguments); }; });
+  compile->callback([=] {
+    if (!arguments->compile.is_dry_run && output->empty()) throw CLI::RequiredError("--output (or --dry-run)");
+    *command = [=] { return Compile(*arguments); };
+  });
 }
 
 }  // namespace tuneonce::cli

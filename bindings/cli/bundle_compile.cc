@@ -1,25 +1,58 @@
 #include "bundle_compile.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
-#include "bundle_ways.h"
+#include "base/file.h"
+#include "bundle_folder.h"
 #include "bundle_writer.h"
-#include "compare/back_end.h"
+#include "compare/kernel_comparison.h"
 #include "compile/command_toolchain.h"
-#include "loose_header.h"
+#include "compile/header_search.h"
 #include "records_store.h"
 #include "shared/compile_pool.h"
+#include "source_arguments.h"
 #include "store/shipped_selections.h"
-#include "target_argument.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::cli {
 namespace {
+
+bool IsFile(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
+/// `path` as messages show it.
+std::string NameIn(const std::string& folder, const std::string& path) {
+  const std::string full = AbsolutePath(path);
+  return full.rfind(folder + "/", 0) == 0 ? full.substr(folder.size() + 1) : path;
+}
+
+/// Whether a text of the source has these words.
+bool Mentions(const KernelSource& source, const std::string& words) {
+  auto has = [&](const std::string& text) { return text.find(words) != std::string::npos; };
+  return has(source.content) || std::any_of(source.headers.begin(), source.headers.end(),
+                                            [&](const auto& header) { return has(header.second); });
+}
+
+/// Returns the first "name" that the source includes, that is not one of its `headers`, and that `fits` accepts.
+template <typename Fits>
+std::optional<std::string> FindUnnamed(const KernelSource& source, const Fits& fits) {
+  for (const HeaderRequest& request : FindHeaderRequests(source.content, {}).requests) {
+    if (request.kind != HeaderRequest::Kind::kInclude || !request.is_quoted) continue;
+    const bool is_named = std::any_of(source.headers.begin(), source.headers.end(),
+                                      [&](const auto& header) { return header.first == request.name; });
+    if (!is_named && fits(request.name)) return request.name;
+  }
+  return std::nullopt;
+}
 
 /// Compiles one bundle for targets, one after the other.
 class BundleCompiler {
@@ -35,7 +68,9 @@ class BundleCompiler {
   /// Removes the ways of variants that --variant does not name.
   Status KeepNamedVariants(const Target& target, BundleWays* all) const;
   /// The ways that are asked for, each code once; those that are machine code already are counted.
-  std::vector<BundleWay> WaysToCompile(BundleWays all, const Target& target, CompiledTarget* report);
+  std::vector<BundleWay> WaysToCompile(BundleWays all, CompiledTarget* report);
+  /// Adds to the report what a dry run states of the ways to compile, and of the configs that have none.
+  Status Describe(const std::vector<BundleWay>& ways, const Target& target, CompiledTarget* report) const;
   /// The records of the kernel on the target.
   std::vector<TuningRecord> SelectionsOf(const BundleWays& ways, const Target& target, CompiledTarget* report) const;
   /// Whether the config is a selection's, the baseline that one was compared with, or may stand in.
@@ -54,7 +89,7 @@ class BundleCompiler {
 Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
   std::vector<Target> targets;
   for (const std::string& name : options_.targets) {
-    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, Target::Named(name));
     bool is_twice = std::any_of(targets.begin(), targets.end(), [&](const Target& t) { return t.name() == name; });
     if (is_twice) return InvalidArgumentError("--target " + name + " is given twice");
     targets.push_back(target);
@@ -62,7 +97,7 @@ Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
   if (options_.only_decided && options_.selections.empty()) {
     return InvalidArgumentError("--only-decided needs --selections STORE");
   }
-  TUNEONCE_RETURN_IF_ERROR(writer_.Check(options_.output));
+  if (!options_.is_dry_run) TUNEONCE_RETURN_IF_ERROR(writer_.Check(options_.output));
   TUNEONCE_RETURN_IF_ERROR(ReadSelections());
   TUNEONCE_ASSIGN_OR_RETURN(problems_, ProblemsOf(folder_.definition, folder_.bundle.example(), options_.dtypes));
   std::vector<CompiledTarget> reports;
@@ -70,6 +105,7 @@ Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
     TUNEONCE_ASSIGN_OR_RETURN(CompiledTarget report, CompileFor(target));
     reports.push_back(std::move(report));
   }
+  if (options_.is_dry_run) return reports;
   if (!shipped_.empty()) writer_.AddSelections(EncodeRecords(shipped_));
   TUNEONCE_RETURN_IF_ERROR(writer_.AddBundlesFiles(!options_.no_sources));
   TUNEONCE_RETURN_IF_ERROR(writer_.Write(options_.output));
@@ -88,6 +124,7 @@ Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
   report.name = target.name();
   TUNEONCE_ASSIGN_OR_RETURN(BundleWays all, WaysOn(folder_.definition, target, problems_));
   report.num_configs = static_cast<int>(all.configs.size());
+  report.num_points = folder_.definition.space().NumPoints();
   TUNEONCE_RETURN_IF_ERROR(KeepNamedVariants(target, &all));
   std::vector<TuningRecord> selections = SelectionsOf(all, target, &report);
   report.num_selections = static_cast<int>(selections.size());
@@ -101,7 +138,11 @@ Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
     all.ways.erase(std::remove_if(all.ways.begin(), all.ways.end(), is_undecided), all.ways.end());
   }
   shipped_.insert(shipped_.end(), selections.begin(), selections.end());
-  std::vector<BundleWay> ways = WaysToCompile(std::move(all), target, &report);
+  std::vector<BundleWay> ways = WaysToCompile(std::move(all), &report);
+  if (options_.is_dry_run) {
+    TUNEONCE_RETURN_IF_ERROR(Describe(ways, target, &report));
+    return report;
+  }
   writer_.AddTarget(target.name(), target.is_cpu_device ? HostCpuModel() : "");
   TUNEONCE_RETURN_IF_ERROR(Compile(ways, target, &report));
   report.bytes = writer_.BytesOf(target.name());
@@ -130,17 +171,31 @@ Status BundleCompiler::KeepNamedVariants(const Target& target, BundleWays* all) 
   return Status();
 }
 
-std::vector<BundleWay> BundleCompiler::WaysToCompile(BundleWays all, const Target&, CompiledTarget* report) {
+std::vector<BundleWay> BundleCompiler::WaysToCompile(BundleWays all, CompiledTarget* report) {
   std::vector<BundleWay> ways;
   std::set<Fingerprint> keys;
   for (BundleWay& way : all.ways) {
-    if (way.source.kind == SourceKind::kCubin) {
+    if (way.source.kind() == SourceKind::kCubin) {
       ++report->num_as_they_are;
     } else if (keys.insert(way.key).second) {
       ways.push_back(std::move(way));
     }
   }
   return ways;
+}
+
+Status BundleCompiler::Describe(const std::vector<BundleWay>& ways, const Target& target,
+                                CompiledTarget* report) const {
+  TUNEONCE_RETURN_IF_ERROR(folder_.definition.space().Configs(target, nullptr, &report->excluded).status());
+  for (const BundleWay& way : ways) {  // By variant, but for each combination of dtypes.
+    auto is_same = [&](const CompiledTarget::OfVariant& each) { return each.name == way.variant->name; };
+    auto known = std::find_if(report->variants.begin(), report->variants.end(), is_same);
+    if (known == report->variants.end()) {
+      known = report->variants.insert(known, CompiledTarget::OfVariant{way.variant->name, {}});
+    }
+    known->configs.push_back(way.config.ToString());
+  }
+  return Status();
 }
 
 std::vector<TuningRecord> BundleCompiler::SelectionsOf(const BundleWays& ways, const Target& target,
@@ -197,10 +252,11 @@ Status BundleCompiler::Compile(const std::vector<BundleWay>& ways, const Target&
 }
 
 Status BundleCompiler::Take(const BundleWay& way, CompiledJob compiled, const Target& target, CompiledTarget* report) {
-  if (std::optional<std::string> loose = FindLooseHeader(folder_.path, way.source, compiled.artifact)) {
-    return FailedPreconditionError("variant '" + way.variant->name + "' for " + target.name() + ": " + way.source.file +
+  const KernelSource source = way.source.Whole();
+  if (std::optional<std::string> loose = FindLooseHeader(folder_.path, source, compiled.artifact)) {
+    return FailedPreconditionError("variant '" + way.variant->name + "' for " + target.name() + ": " + source.file +
                                    " includes '" + *loose + "', which the manifest does not name; " +
-                                   (IsForNvrtc(way.source.kind) ? "name it in `headers`, or " : "") +
+                                   (IsForNvrtc(source.kind) ? "name it in `headers`, or " : "") +
                                    "put it into the source");
   }
   if (compiled.artifact.ok()) {
@@ -219,6 +275,30 @@ Status BundleCompiler::Take(const BundleWay& way, CompiledJob compiled, const Ta
 }
 
 }  // namespace
+
+std::optional<std::string> FindLooseHeader(const std::string& folder, const KernelSource& source,
+                                           const Result<Artifact>& compiled) {
+  if (!IsCpp(source.kind)) return std::nullopt;
+  const std::filesystem::path here = std::filesystem::path(source.file).parent_path();
+  auto beside = [&](const std::string& name) { return (here / name).lexically_normal().string(); };
+  if (!compiled.ok()) {
+    auto is_missing = [&](const std::string& name) {
+      return compiled.status().message().find(name) != std::string::npos && IsFile(folder + "/" + beside(name));
+    };
+    const std::optional<std::string> missing = FindUnnamed(source, is_missing);
+    return missing ? std::optional<std::string>(beside(*missing)) : std::nullopt;
+  }
+  for (const Dependency& read : compiled->dependencies) {
+    const bool is_relative = read.path.rfind('/', 0) != 0;  // NVRTC looks in the working directory.
+    if (is_relative || read.path.rfind(folder + "/", 0) == 0 || Mentions(source, read.path)) {
+      return NameIn(folder, read.path);
+    }
+  }
+  if (compiled->cacheable || !compiled->dependencies.empty()) return std::nullopt;
+  const std::optional<std::string> read =
+      FindUnnamed(source, [&](const std::string& name) { return IsFile(beside(name)); });
+  return read ? std::optional<std::string>(NameIn(folder, beside(*read))) : std::nullopt;
+}
 
 Result<std::vector<CompiledTarget>> CompileBundle(const BundleFolder& folder, const BundleCompileOptions& options) {
   return BundleCompiler(folder, options).Run();

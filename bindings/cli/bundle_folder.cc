@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/file.h"
-#include "bundle/bundle_folders.h"
+#include "bundle/bundle_files.h"
 #include "launch/assumption.h"
 #include "tuneonce/runtime.h"
 

@@ -1,10 +1,9 @@
-#include "bundle_grids.h"
-
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/callback.h"
+#include "bundle_check.h"
 #include "definition/fill_bytes.h"
 #include "runtime/warmup_inputs.h"
 
@@ -22,9 +21,9 @@ constexpr int kManySms = 1 << 20;
 
 GridChecks::GridChecks(const KernelDefinition& definition, const Bundle::Example& example, const Target& target,
                        const Problem& problem)
-    : definition_(definition), problem_(problem) {
-  problem_.target = target;
-  problem_.target.num_sms = kManySms;
+    : definition_(definition), target_(target), problem_(problem) {
+  target_.num_sms = kManySms;
+  problem_.target = &target_;
   for (const std::string& dim : definition.dims()) {
     auto shown = example.dims.find(dim);
     problem_.dims[definition.DimOf(dim)] = shown == example.dims.end() ? kSomeExtent : shown->second;
@@ -49,6 +48,14 @@ std::optional<std::int64_t> GridChecks::Blocks(const Variant& variant, const Con
   const Dim3& grid = geometry->grid;
   if (grid.x < 0 || grid.y < 0 || grid.z < 0) return std::nullopt;
   return grid.x * grid.y * grid.z;
+}
+
+std::vector<std::int64_t> GridChecks::SomeBlocks(const Variant& variant, const Config& config, std::size_t dim) {
+  std::vector<std::int64_t> blocks;
+  for (std::int64_t extent : {1, 2, 7, 8, 31, 32, 63, 64, 65, 127, 128, 129, 255, 257, 511, 1000, 2047, 2048}) {
+    blocks.push_back(Blocks(variant, config, dim, extent).value_or(-1));
+  }
+  return blocks;
 }
 
 std::string GridChecks::WrongStep(const Variant& variant, const Config& config, std::size_t dim) {
@@ -83,16 +90,18 @@ std::string GridChecks::WrongStep(const Variant& variant, const Config& config, 
 
 std::vector<std::string> GridChecks::GridsThatLeaveElements(std::set<std::string>* seen) {
   std::vector<std::string> found;
-  Result<std::vector<const Variant*>> variants = definition_.VariantsFor(problem_.target);
-  Result<std::vector<Config>> configs = definition_.space().Enumerate(problem_.target);
+  Result<std::vector<const Variant*>> variants = definition_.VariantsFor(*problem_.target);
+  Result<std::vector<Config>> configs = definition_.space().Enumerate(*problem_.target);
   if (!variants.ok() || !configs.ok()) return found;
   std::set<std::pair<std::string, std::size_t>> said;  // One finding for a variant and dim is enough.
   for (const Variant* variant : *variants) {
     if (!seen->insert(variant->name).second) continue;
+    std::vector<std::set<std::vector<std::int64_t>>> tried(definition_.dims().size());
     for (const Config& config : *configs) {
       if (!variant->IsBackendOf(config)) continue;
       for (std::size_t dim = 0; dim < definition_.dims().size(); ++dim) {
         if (said.count({variant->name, dim}) > 0) continue;
+        if (!tried[dim].insert(SomeBlocks(*variant, config, dim)).second) continue;
         std::string wrong = WrongStep(*variant, config, dim);
         if (wrong.empty()) continue;
         said.insert({variant->name, dim});
@@ -134,8 +143,8 @@ std::vector<std::string> GridChecks::AxesWithoutEffect(const BundleWays& ways,
   }
   const Config& any = ways.configs.front();
   for (std::size_t axis = 0; axis < any.values().size(); ++axis) {
-    if (any.AxisName(axis) == "backend") continue;                                     // It selects among variants.
-    if (any.Kind(axis) == AxisKind::kHint && problem_.target.is_cpu_device) continue;  // Nobody expects one.
+    if (any.AxisName(axis) == "backend") continue;                                      // It selects among variants.
+    if (any.Kind(axis) == AxisKind::kHint && problem_.target->is_cpu_device) continue;  // Nobody expects one.
     bool has_effect = false;
     // Ways that differ in this axis alone, by variant and the other values.
     std::map<std::pair<const Variant*, std::string>, std::pair<std::set<std::string>, std::set<std::string>>> groups;
@@ -156,7 +165,7 @@ std::vector<std::string> GridChecks::AxesWithoutEffect(const BundleWays& ways,
     }
     if (is_varied && !has_effect) {
       found.push_back(
-          "on " + problem_.target.name() + " the axis '" + any.AxisName(axis) + "' has no effect: " +
+          "on " + problem_.target->name() + " the axis '" + any.AxisName(axis) + "' has no effect: " +
           (is_all_known ? "all its values make the same code" : "no variant's source, hints or grid uses it"));
     }
   }

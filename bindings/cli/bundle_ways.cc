@@ -1,10 +1,9 @@
-#include "bundle_ways.h"
-
 #include <map>
 #include <utility>
 
 #include "base/callback.h"
-#include "definition/open_dtype.h"
+#include "bundle_folder.h"
+#include "definition/fill_bytes.h"
 #include "definition/precompiled_code.h"
 #include "store/kernel_fingerprint.h"
 
@@ -81,9 +80,10 @@ Result<BundleWays> WaysOn(const KernelDefinition& definition, const Target& targ
   BundleWays all;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(target));
   TUNEONCE_ASSIGN_OR_RETURN(all.configs, definition.space().Enumerate(target));
+  SourceTexts texts;
   for (Problem& problem : problems) {
-    problem.target = target;
-    TUNEONCE_ASSIGN_OR_RETURN(Fingerprint kernel, KernelFingerprint(definition, all.configs, problem));
+    problem.target = &target;
+    TUNEONCE_ASSIGN_OR_RETURN(Fingerprint kernel, KernelFingerprint(definition, problem));
     all.kernels.push_back(kernel);
     for (const Variant* variant : variants) {
       if (!IsForDTypes(definition, *variant, problem)) continue;
@@ -92,11 +92,12 @@ Result<BundleWays> WaysOn(const KernelDefinition& definition, const Target& targ
         BundleWay way;
         way.variant = variant;
         way.config = config;
-        TUNEONCE_ASSIGN_OR_RETURN(way.source, SourceOf(*variant, config, problem));
+        TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, SourceOf(*variant, config, problem));
         TUNEONCE_ASSIGN_OR_RETURN(way.hints, CallUser("variant '" + variant->name + "'", [&] {
                                     return variant->hints ? variant->hints(config) : Hints::OfConfig(config);
                                   }));
-        way.key = PrecompiledKey(way.source, way.hints, target);
+        way.key = PrecompiledKey(source, way.hints, target);
+        way.source = SharedSource(std::move(source), &texts);
         all.ways.push_back(std::move(way));
       }
     }

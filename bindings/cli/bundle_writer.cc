@@ -13,8 +13,8 @@
 #include <system_error>
 #include <utility>
 
-#include "files.h"
-#include "tuneonce/fingerprint.h"
+#include "output.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -32,7 +32,7 @@ std::string FileWord(std::string name) {
 }
 
 /// Returns the minimal name of a toolchain, for a source that was refused.
-std::string KindText(const BundleWay& way) { return std::string(SourceKindName(way.source.kind)); }
+std::string KindText(const BundleWay& way) { return std::string(SourceKindName(way.source.kind())); }
 
 Status CannotWriteBundle(const std::string& path, const std::string& why) {
   return UnavailableError("cannot write '" + path + "': " + why);

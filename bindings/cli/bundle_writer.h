@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "bundle_folder.h"
-#include "bundle_ways.h"
-#include "tuneonce/artifact.h"
+#include "tuneonce/plugin/artifact.h"
 
 namespace tuneonce::cli {
 

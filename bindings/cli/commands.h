@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce::cli {
 

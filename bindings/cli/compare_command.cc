@@ -3,9 +3,6 @@
 #include <utility>
 
 #include "commands.h"
-#include "compare_operand.h"
-#include "compare_report.h"
-#include "compare_results.h"
 #include "compare_run.h"
 #include "interrupts.h"
 #include "ledger.h"

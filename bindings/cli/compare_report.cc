@@ -1,5 +1,3 @@
-#include "compare_report.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "compare_run.h"
 #include "output.h"
 #include "report/config_json.h"
 

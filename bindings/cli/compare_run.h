@@ -1,20 +1,94 @@
 #ifndef TUNEONCE_BINDINGS_CLI_COMPARE_RUN_H_
 #define TUNEONCE_BINDINGS_CLI_COMPARE_RUN_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "compare_operand.h"
-#include "compare_report.h"
+#include "compare/kernel_comparison.h"
 #include "tune_job.h"
-#include "tuneonce/context.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce::cli {
+
+/// How one of the two ran at a shape, as it is shown.
+struct ComparedSide {
+  nlohmann::ordered_json config;  ///< In the form of ConfigJson.
+  std::string variant;
+  std::optional<Measurement> measurement;     ///< Empty if it failed, or was not measured since the other did.
+  std::optional<std::uint64_t> memory_bytes;  ///< Empty: not known.
+};
+
+/// The result for one shape.
+struct ComparedShape {
+  std::string kernel;
+  std::string shape;  ///< "M=64, N=32"
+  Status status;      ///< The reason for a missing verdict. If it is not OK, nothing else is set.
+  ComparedSide a, b;
+  std::optional<Speedup> speedup;
+  Verdict verdict = Verdict::kNoChange;
+  bool is_conclusive = true;
+  bool is_same_code = false;
+  std::string correctness = "not_compared";  ///< Or "pass", "fail".
+  std::string failure;                       ///< Why B failed.
+  std::optional<OutputDifference> largest_difference;
+  int num_pairs = 0;
+  std::string timer;
+  bool is_isolated = false;
+  std::vector<std::string> notes;
+
+  static ComparedShape Of(const KernelComparison& comparison);
+};
+
+/// A comparison over all shapes.
+struct CompareReport {
+  std::string a, b;  ///< The operands on the command line.
+  std::string device;
+  std::vector<ComparedShape> shapes;
+};
+
+/// All shapes together. Those without a verdict count in `not_compared` alone.
+struct CompareSummary {
+  std::optional<Speedup> speedup;  ///< The geometric mean of where both ran, 1 for the same code; empty: nowhere.
+  /// Revert if that is the verdict of any shape, else the geometric mean's.
+  Verdict verdict = Verdict::kNoChange;
+  bool is_conclusive = true;
+  std::optional<double> latency_ms;           ///< B's, the geometric mean; empty if it failed anywhere.
+  std::optional<std::uint64_t> memory_bytes;  ///< B's, at the shape that needs most.
+  std::string correctness;                    ///< "fail" if B failed anywhere; "pass" if it was right everywhere.
+  int accept = 0, minor = 0, no_change = 0, revert = 0, not_compared = 0;
+};
+
+CompareSummary SummaryOf(const CompareReport& report);
+void PrintReport(const CompareReport& report, const CompareSummary& summary, bool json);
+
+/// An operand A or B of `tuneonce compare`.
+struct CompareOperand {
+  enum class Kind {
+    kBundle,  ///< A folder or a name; of one back end or variant: "matmul:tile".
+    kStore,   ///< A file of records.
+    kResult,  ///< A file that `tune --json` wrote.
+  };
+
+  Kind kind = Kind::kBundle;
+  std::string text;     ///< The text on the command line.
+  std::string bundle;   ///< kBundle: by which it is found.
+  std::string backend;  ///< kBundle: empty: all.
+};
+
+/// "a bundle", "a store", "a result".
+const char* KindName(CompareOperand::Kind kind);
+
+/// Interprets a text by what exists: a file is a store if it is an SQLite file, else a result, and any other text is a
+/// bundle. A folder with a colon in its name is that folder. Errors: InvalidArgument for "matmul:" and ":tile"; those
+/// of reading a file.
+Result<CompareOperand> ReadOperand(const std::string& text);
 
 /// On what, and how, is compared.
 struct CompareOptions {
@@ -64,6 +138,11 @@ Result<CompareReport> CompareBundles(const CompareOperand& a, const CompareOpera
 /// the given shapes. Errors: those of CompareBundles; NotFound without such a key.
 Result<CompareReport> CompareStores(const std::string& a, const std::string& b, const Device& device,
                                     const CompareOptions& options);
+
+/// Compares the best configs of two files that `tune --json` wrote, by the files' numbers. Nothing runs, and outputs
+/// are not compared. Errors: InvalidArgument for a file that is not a result of one shape, for one without an interval
+/// (from a store), and for two files of different devices or shapes; those of reading a file.
+Result<CompareReport> CompareResults(const std::string& a, const std::string& b);
 
 }  // namespace tuneonce::cli
 

@@ -4,13 +4,10 @@
 
 #include "commands.h"
 #include "definition/compiler_option.h"
-#include "files.h"
-#include "hint_arguments.h"
 #include "output.h"
 #include "source_arguments.h"
-#include "target_argument.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce::cli {
 namespace {

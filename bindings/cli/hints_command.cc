@@ -5,11 +5,8 @@
 #include "base/environment.h"
 #include "commands.h"
 #include "compile/tile_front_end.h"
-#include "files.h"
-#include "hint_arguments.h"
 #include "output.h"
 #include "source_arguments.h"
-#include "target_argument.h"
 #include "tile_ir/tile_ir.h"
 
 namespace tuneonce::cli {

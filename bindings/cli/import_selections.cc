@@ -1,5 +1,3 @@
-#include "import_selections.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -9,9 +7,9 @@
 #include "numbers.h"
 #include "runtime/warmup_inputs.h"
 #include "search/record_origin.h"
+#include "selections_file.h"
 #include "store/kernel_fingerprint.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/target.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -229,11 +227,11 @@ Result<TuningRecord> Importer::RecordOf(const SelectionsFile::Selection& selecti
       WarmupInputs::Create(definition_, shape, StreamView(device_.api(), nullptr), WarmupInputs::Use::kKey));
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(binder.Bind(places.arguments().data(), places.arguments().size(), &call));
-  call.problem.target = target_;
+  call.problem.target = &target_;
   TuningRecord record;
   TuningKey& key = record.key;
   key.kernel = definition_.name();
-  TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(definition_, configs_, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(definition_, call.problem));
   key.key_words.resize(binder.num_key_words());
   binder.KeyWords(call, key.key_words.data());
   key.device_name = identity_.name;

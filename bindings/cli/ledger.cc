@@ -16,7 +16,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/file.h"
-#include "base/file_descriptor.h"
 #include "numbers.h"
 
 namespace tuneonce::cli {

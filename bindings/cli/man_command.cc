@@ -9,7 +9,6 @@
 #include "base/short_list.h"
 #include "command_tree.h"
 #include "commands.h"
-#include "files.h"
 #include "output.h"
 
 namespace tuneonce::cli {

@@ -1,17 +1,65 @@
 #include "measuring_arguments.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "numbers.h"
 #include "output.h"
+#include "tuneonce/plugin/option_table.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::cli {
 namespace {
 
-Isolation IsolationNamed(const std::string& name) {
-  if (name == "off") return Isolation::kOff;
-  return name == "required" ? Isolation::kRequired : Isolation::kPreferred;
+/// Returns the flag of an option: "--race-budget" for race_budget_ms.
+std::string FlagOf(const Option& option) {
+  std::string flag(option.name);
+  const std::string end = "_ms";
+  if (option.unit == "ms") flag.resize(flag.size() - end.size());
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return "--" + flag;
+}
+
+/// Returns whether a command has a flag for the option: one of searches that the command does not set itself.
+bool HasFlag(const Option& option) {
+  return option.is_of_search && option.name != "quiet" && option.name != "wall_budget_ms";
+}
+
+/// Prints a value as its flag takes it: "10s" for 10000 ms.
+std::string FlagText(const Option& option, const OptionValue& value) {
+  if (option.unit != "ms") return OptionText(value);
+  const double ms = std::holds_alternative<double>(value) ? std::get<double>(value)
+                                                          : static_cast<double>(std::get<std::int64_t>(value));
+  if (ms == 0) return "0";
+  const bool is_whole = std::fmod(ms, 1000) == 0;
+  return std::to_string(static_cast<std::int64_t>(is_whole ? ms / 1000 : ms)) + (is_whole ? "s" : "ms");
+}
+
+void AddOption(CLI::App* command, const Option& option, const OptionValue& shown, MeasuringArguments* arguments) {
+  const std::string name(option.name), flag = FlagOf(option);
+  std::string text(option.text);
+  if (option.type == Option::Type::kFlag && !std::get<bool>(shown)) {
+    command->add_flag_callback(
+        flag, [=] { arguments->options[name] = "true"; }, text);
+    return;
+  }
+  text += " Default: " + FlagText(option, shown) + ".";
+  auto* added = command->add_option_function<std::string>(
+      flag, [=](const std::string& given) { arguments->options[name] = given; }, text);
+  added->type_name(option.unit == "ms" ? "TIME" : option.type == Option::Type::kFlag ? "BOOL" : "NUMBER");
+  if (!option.words.empty()) {
+    added->check(CLI::IsMember(std::vector<std::string>(option.words.begin(), option.words.end())));
+  }
+}
+
+/// The defaults of the command.
+AutotunePolicy DefaultPolicy() {
+  AutotunePolicy policy;
+  policy.search.isolation = Isolation::kPreferred;
+  return policy;
 }
 
 }  // namespace
@@ -23,17 +71,10 @@ void AddMeasuringOptions(CLI::App* command, MeasuringArguments* arguments) {
       ->type_name("DEVICE");
   command->add_option("--timer", arguments->timer, "cupti or events (default: cupti where it can be had)")
       ->check(CLI::IsMember({"cupti", "events"}));
-  command
-      ->add_option("--isolation", arguments->isolation,
-                   "Try candidates in a worker process, which may crash: off, preferred (in this one where that cannot "
-                   "be) or required (default: preferred)")
-      ->check(CLI::IsMember({"off", "preferred", "required"}));
-  command->add_option("--candidate-deadline", arguments->candidate_deadline,
-                      "In a worker: end a candidate that takes longer than this, as 2s, 1m (default: 10s)");
-  command->add_flag("--all-configs", arguments->all_configs,
-                    "Of a matmul with many configs: all, not only those that nvMatmulHeuristics proposes");
-  command->add_flag("--warm", arguments->warm,
-                    "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
+  const AutotunePolicy shown = DefaultPolicy();
+  for (const Option& option : tuneonce::Options()) {
+    if (HasFlag(option)) AddOption(command, option, option.get(shown), arguments);
+  }
   command->add_flag("--json", arguments->json, "Print JSON instead of text");
   command->add_flag("--quiet", arguments->quiet, "No progress line");
 }
@@ -63,18 +104,20 @@ std::unique_ptr<Timer> TimerNamed(const std::string& name) {
 Result<SearchOptions> SearchOptionsOf(const MeasuringArguments& arguments, const std::atomic<bool>& interrupted) {
   RuntimeOptions of_runtime;
   of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_RECORD_SHAPES", ""}};
-  SearchOptions search;
+  AutotunePolicy policy = DefaultPolicy();
+  for (const auto& [name, text] : arguments.options) {
+    const Option& option = *FindOption(name);
+    std::string value = text;
+    if (option.unit == "ms" && text != "0") {
+      TUNEONCE_ASSIGN_OR_RETURN(std::int64_t ms, ParseDurationMs(FlagOf(option), text));
+      value = std::to_string(ms);
+    }
+    TUNEONCE_RETURN_IF_ERROR(SetOptionText(&policy, name, value).WithPrefix(FlagOf(option)));
+  }
+  SearchOptions search = std::move(policy.search);
   TUNEONCE_ASSIGN_OR_RETURN(search.runtime, Runtime::Create(std::move(of_runtime)));
   search.quiet = arguments.quiet || arguments.json;
-  search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
   search.cancelled = &interrupted;
-  if (arguments.all_configs) search.max_proposed = 0;
-  search.isolation = IsolationNamed(arguments.isolation);
-  if (!arguments.candidate_deadline.empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t deadline_ms,
-                              ParseDurationMs("--candidate-deadline", arguments.candidate_deadline));
-    search.candidate_deadline_ms = static_cast<double>(deadline_ms);
-  }
   return search;
 }
 

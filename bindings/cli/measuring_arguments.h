@@ -3,12 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce::cli {
 
@@ -16,15 +17,13 @@ namespace tuneonce::cli {
 struct MeasuringArguments {
   std::string device = "cuda";
   std::string timer;
-  std::string isolation = "preferred";
-  std::string candidate_deadline;
-  bool all_configs = false;
-  bool warm = false;
+  std::map<std::string, std::string> options;  ///< The given texts of the library's options (Option), by their names.
   bool json = false;
   bool quiet = false;
 };
 
-/// Adds these options to a command. `arguments` outlives it.
+/// Adds these options to a command. The library's table has those of searches: --max-rounds sets max_rounds. Of one in
+/// milliseconds the flag has no unit, and its value has one: --race-budget 10s. `arguments` outlives the command.
 void AddMeasuringOptions(CLI::App* command, MeasuringArguments* arguments);
 
 /// Opens a device. "auto" is the first CUDA device, else the CPU device, and prints which. Errors: the device's, with

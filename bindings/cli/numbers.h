@@ -2,7 +2,6 @@
 #define TUNEONCE_BINDINGS_CLI_NUMBERS_H_
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -10,31 +9,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/charconv.h"
+#include "base/number_text.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce::cli {
-
-/// Returns `text` as a decimal number, or nothing unless it is a whole number that fits the type: no sign but '-', no
-/// spaces, no "0x", nothing after it. The parser of options is not used, because it reads "010" as 8.
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  if constexpr (std::is_floating_point_v<Number>) {  // Compilers before gcc 11 have no std::from_chars for these.
-    if (text.find_first_of("xX") != text.npos) return std::nullopt;  // Abseil's takes "0x10".
-    auto [stop, error] = absl::from_chars(text.data(), end, number);
-    if (error != std::errc() || stop != end) return std::nullopt;
-  } else {
-    auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || stop != end) return std::nullopt;
-  }
-  return number;
-}
 
 /// The value of an option that takes a number from 1 on. Errors: InvalidArgument, naming the option.
 inline Result<int> ParseCount(const std::string& option, const std::string& text) {
@@ -67,6 +48,11 @@ inline Result<std::int64_t> ParseDurationMs(const std::string& option, const std
   return total;
 }
 
+inline Status NotASetting(const std::string& setting, const std::string& what) {
+  const char* article = std::string_view("aeiou").find(what.front()) == std::string_view::npos ? "a " : "an ";
+  return InvalidArgumentError("'" + setting + "' is not " + article + what + ": write NAME=NUMBER");
+}
+
 /// Returns "NAME=VALUE" settings by name. Errors: InvalidArgument for a setting of another form, or a repeated name.
 /// `what` appears in the message: "hint", as in "'x' is not a hint: write NAME=NUMBER".
 inline Result<std::map<std::string, std::string>> ParseSettings(const std::vector<std::string>& settings,
@@ -75,8 +61,7 @@ inline Result<std::map<std::string, std::string>> ParseSettings(const std::vecto
   for (const std::string& setting : settings) {
     std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == setting.size()) {
-      const char* article = std::string_view("aeiou").find(what.front()) == std::string_view::npos ? "a " : "an ";
-      return InvalidArgumentError("'" + setting + "' is not " + article + what + ": write NAME=NUMBER");
+      return NotASetting(setting, what);
     }
     std::string name = setting.substr(0, equals);
     if (!values.emplace(name, setting.substr(equals + 1)).second) {
@@ -86,16 +71,17 @@ inline Result<std::map<std::string, std::string>> ParseSettings(const std::vecto
   return values;
 }
 
-/// "M=64" as extents by dim. Errors: InvalidArgument.
-inline Result<std::map<std::string, std::int64_t>> ParseExtents(const std::vector<std::string>& shape) {
-  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "extent"));
-  std::map<std::string, std::int64_t> extents;
-  for (const auto& [dim, text] : settings) {
-    std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
-    if (!extent) return InvalidArgumentError("'" + dim + "=" + text + "' is not an extent: write NAME=NUMBER");
-    extents.emplace(dim, *extent);
+/// Returns "NAME=NUMBER" settings by name. `what` and errors are those of ParseSettings.
+inline Result<std::map<std::string, std::int64_t>> ParseIntegers(const std::vector<std::string>& settings,
+                                                                 const std::string& what) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto texts, ParseSettings(settings, what));
+  std::map<std::string, std::int64_t> numbers;
+  for (const auto& [name, text] : texts) {
+    std::optional<std::int64_t> number = ParseNumber<std::int64_t>(text);
+    if (!number) return NotASetting(name + "=" + text, what);
+    numbers.emplace(name, *number);
   }
-  return extents;
+  return numbers;
 }
 
 }  // namespace tuneonce::cli

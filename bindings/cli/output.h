@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tuneonce/status.h"
+#include "base/file.h"
+#include "tuneonce/result.h"
 
 // All output of the commands is written by these functions. Texts are made Printable, because they contain text from
 // files, records and tools. CloseOutput reports a failed write.
@@ -32,6 +33,13 @@ bool UsesColors(int descriptor);
 
 /// Flushes stdout. Error: something that was printed did not arrive.
 Status CloseOutput();
+
+// Files are read by tuneonce::ReadFile.
+
+/// Writes the whole file, or leaves an existing one unchanged: it is replaced atomically by a file of the same mode. A
+/// symbolic link is followed. A pipe or a device is written to. Errors: Unavailable, with the path and the reason, also
+/// for a folder or a disk.
+Status WriteFile(const std::string& path, const std::string& content);
 
 }  // namespace tuneonce::cli
 

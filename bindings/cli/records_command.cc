@@ -8,12 +8,10 @@
 #include "commands.h"
 #include "numbers.h"
 #include "output.h"
-#include "records_arguments.h"
 #include "records_explain.h"
-#include "records_here.h"
 #include "records_store.h"
 #include "report/records_json.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce::cli {
 namespace {

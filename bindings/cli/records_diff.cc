@@ -4,12 +4,11 @@
 #include <optional>
 
 #include "output.h"
-#include "records_arguments.h"
 #include "records_store.h"
 #include "report/config_json.h"
-#include "store/record_keys.h"
+#include "store/kernel_fingerprint.h"
 #include "store/stored_enums.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -4,16 +4,13 @@
 #include <optional>
 #include <set>
 
-#include "files.h"
-#include "import_selections.h"
 #include "output.h"
-#include "records_arguments.h"
 #include "records_store.h"
-#include "report/code_json.h"
 #include "report/records_json.h"
+#include "selections_file.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce::cli {
 namespace {

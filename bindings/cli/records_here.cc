@@ -1,5 +1,3 @@
-#include "records_here.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -7,13 +5,12 @@
 #include "cuda/driver_api.h"
 #include "numbers.h"
 #include "output.h"
+#include "records_explain.h"
 #include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -48,17 +45,8 @@ Result<TunedKernel::Shape> ShapeOf(const Bundle& bundle, bool is_cpu_device, con
 }
 
 const char* NameOf(RecordMatch match) {
-  switch (match) {
-    case RecordMatch::kExact:
-      return "exact";
-    case RecordMatch::kOtherDriver:
-      return "other_driver";
-    case RecordMatch::kOtherDevice:
-      return "other_device";
-    case RecordMatch::kNotFound:
-      break;
-  }
-  return "not_found";
+  static constexpr const char* kNames[] = {"exact", "other_driver", "other_device", "not_found"};
+  return kNames[static_cast<std::size_t>(match)];
 }
 
 }  // namespace

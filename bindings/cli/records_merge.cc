@@ -11,16 +11,14 @@
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
 #include "bundle_compile.h"
-#include "files.h"
 #include "output.h"
-#include "records_arguments.h"
 #include "records_store.h"
 #include "report/config_json.h"
 #include "store/default_store.h"
-#include "store/record_keys.h"
+#include "store/kernel_fingerprint.h"
 #include "store/record_preference.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include "base/environment.h"
 #include "base/short_list.h"
 #include "output.h"
-#include "report/damaged_code.h"
+#include "report/records_json.h"
 #include "store/default_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 #ifdef TUNEONCE_WITH_REDIS
 #include "tuneonce/redis_store.h"
 #endif
@@ -131,6 +131,25 @@ std::string DateOf(std::int64_t unix_seconds) {
   char text[32];
   std::strftime(text, sizeof(text), "%Y-%m-%d", &date);
   return text;
+}
+
+Result<RecordLookup> TuneStore::Lookup(const TuningKey& key) const {
+  return serves_ ? store_->Lookup(key) : RecordLookup();
+}
+
+Status TuneStore::Put(const TuningRecord& record) {
+  Result<RecordLookup> there = store_->Lookup(record.key);
+  bool is_pinned = there.ok() && there->match == RecordMatch::kExact && there->record->is_pinned;
+  Status status = is_pinned ? FailedPreconditionError("the key is pinned in the store: unpin it, or prune the record")
+                            : store_->Put(record);
+  MutexLock lock(mutex_);
+  if (!status.ok()) failure_ = status.WithPrefix("the selections could not be stored");
+  return Status();
+}
+
+Status TuneStore::failure() const {
+  MutexLock lock(mutex_);
+  return failure_;
 }
 
 }  // namespace tuneonce::cli

@@ -2,17 +2,45 @@
 #define TUNEONCE_BINDINGS_CLI_RECORDS_STORE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "any_store.h"
-#include "tuneonce/artifact.h"
-#include "tuneonce/fingerprint.h"
+#include "base/mutex.h"
+#include "selections_file.h"
+#include "store/forwarding_store.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
+
+/// A store that a command names: a file, or a fleet's by its address. Thread rule: as the store.
+class AnyStore final : public ForwardingStore {
+ public:
+  /// `Store`: SqliteStore, RedisStore.
+  template <typename Store>
+  AnyStore(std::string path, const std::shared_ptr<Store>& store)
+      : ForwardingStore(store),
+        path_(std::move(path)),
+        verify_([store] { return store->Verify(); }),
+        artifact_keys_([store] { return store->ArtifactKeys(); }) {}
+
+  /// The file's path, or the address without a password.
+  const std::string& path() const { return path_; }
+  Result<StoreReport> Verify() const { return verify_(); }
+  Result<std::vector<Fingerprint>> ArtifactKeys() const { return artifact_keys_(); }
+
+ private:
+  const std::string path_;
+  const std::function<Result<StoreReport>()> verify_;
+  const std::function<Result<std::vector<Fingerprint>>()> artifact_keys_;
+};
 
 /// The store in the file `path`, or at that address; empty: the user's. It waits for others longer than a launch would.
 Result<std::shared_ptr<AnyStore>> OpenStore(const std::string& path, bool for_reading);
@@ -45,6 +73,53 @@ std::string Brief(const TuningRecord& record);
 
 /// "2026-11-22".
 std::string DateOf(std::int64_t unix_seconds);
+
+/// The store of `tuneonce tune --store`. `failure` returns an error of writing, which a search would only log.
+/// Thread-safe.
+class TuneStore final : public ForwardingStore {
+ public:
+  /// With `serves` false, lookups find nothing, so that all keys are tuned again.
+  TuneStore(std::shared_ptr<RecordStore> store, bool serves) : ForwardingStore(std::move(store)), serves_(serves) {}
+
+  Result<RecordLookup> Lookup(const TuningKey& key) const override;
+  Status Put(const TuningRecord& record) override;
+
+  Status failure() const;
+
+ private:
+  const bool serves_;
+  mutable Mutex mutex_;
+  Status failure_ TUNEONCE_GUARDED_BY(mutex_);
+};
+
+/// The arguments of `tuneonce records ...`. Each command reads its own.
+struct RecordsArguments {
+  std::string store;
+  std::string kernel;
+  std::string file;
+  std::string output;
+  std::string device;
+  std::string older_than_days;
+  std::string selections;
+  std::string bundle;
+  SelectionMap map;
+  bool any_device = false;
+  std::string key;
+  std::vector<std::string> shape;
+  bool replace = false;
+  bool with_code = false;
+  std::vector<std::string> stores;  ///< For diff and merge.
+  std::string by = "best";
+  bool skip_damaged = false;
+  bool json = false;
+};
+
+// The commands that have files of their own.
+Status ExportRecords(const RecordsArguments& arguments);
+Status ImportRecords(const RecordsArguments& arguments);
+Status DiffRecords(const RecordsArguments& arguments);
+Status MergeRecords(const RecordsArguments& arguments);
+Status PackRecords(const RecordsArguments& arguments);
 
 }  // namespace tuneonce::cli
 

@@ -5,10 +5,8 @@
 #include <vector>
 
 #include "commands.h"
-#include "files.h"
 #include "output.h"
 #include "report_page/report_data.h"
-#include "report_page/report_page.h"
 #include "report_page/report_tables.h"
 
 namespace tuneonce::cli {

@@ -1,5 +1,3 @@
-#include "search_timeline.h"
-
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "tune_job.h"
 
 namespace tuneonce::cli {
 namespace {

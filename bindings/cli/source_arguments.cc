@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "files.h"
+#include "output.h"
 
 namespace tuneonce::cli {
 

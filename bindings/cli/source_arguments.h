@@ -5,10 +5,26 @@
 #include <string>
 #include <vector>
 
+#include "numbers.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce::cli {
+
+/// Reads arguments such as "occupancy=4" as hints. Errors: InvalidArgument for one that is not NAME=NUMBER, or occurs
+/// twice.
+inline Result<HintValues> ParseHints(const std::vector<std::string>& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto numbers, ParseIntegers(arguments, "hint"));
+  return HintValues(numbers.begin(), numbers.end());
+}
+
+/// Reads the name of a GPU target.
+inline Result<Target> ParseGpuTarget(const std::string& name) {
+  Result<Target> target = Target::Named(name);
+  if (target.ok() && !target->is_cpu_device) return target;
+  return InvalidArgumentError("target '" + name + "' is unknown: use a name such as sm_90");
+}
 
 /// A kernel's source as options of a command name it: a .tileir, .ptx or .cu file, and what a C++ compiler takes.
 class SourceArguments {

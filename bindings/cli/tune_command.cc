@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "commands.h"
-#include "files.h"
 #include "inspect/classified_bundle.h"
 #include "interrupts.h"
 #include "measuring_arguments.h"
@@ -12,19 +11,15 @@
 #include "output.h"
 #include "records_store.h"
 #include "report/config_json.h"
-#include "search_timeline.h"
 #include "store/memory_store.h"
-#include "tune_bundle.h"
-#include "tune_estimate.h"
-#include "tune_many.h"
+#include "tune_job.h"
 #include "tune_shapes.h"
-#include "tune_store.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
@@ -44,7 +39,6 @@ struct TuneArguments : MeasuringArguments {
   std::string budget;
   std::string trace;
   bool samples = false;
-  bool energy = false;
 
   bool is_traced() const { return samples || !trace.empty(); }
 };
@@ -85,7 +79,6 @@ Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomi
                                 std::shared_ptr<TuneStore>* kept) {
   AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search, SearchOptionsOf(arguments, interrupted));
-  policy.search.measure_energy = arguments.energy;
   policy.store = std::make_shared<MemoryStore>();
   if (arguments.store.empty()) return policy;
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
@@ -204,7 +197,6 @@ void AddTune(CLI::App& app, Command* command) {
                    "Select from what is measured after this time, such as 90s, 10m, 1h30m (default: no limit)");
   tune->add_flag("--dry-run", arguments->dry_run,
                  "Only print what would be searched, with an estimate of time and memory");
-  tune->add_flag("--energy", arguments->energy, "Measure the energy of a launch of each finalist, too");
   tune->add_flag("--samples", arguments->samples,
                  "With --json: add each sample of each config and a timeline, for tuneonce report");
   tune->add_option("--trace", arguments->trace, "Write a trace to this file, for ui.perfetto.dev");

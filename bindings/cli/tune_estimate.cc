@@ -1,5 +1,3 @@
-#include "tune_estimate.h"
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -18,12 +16,12 @@
 #include "runtime/warmup_inputs.h"
 #include "search/candidate.h"
 #include "shared/compile_cached.h"
-#include "tuneonce/context.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tune_shapes.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -93,7 +91,7 @@ class Estimator {
                               WarmupInputs::Create(*shared, inputs, stream_, WarmupInputs::Use::kKey));
     BoundCall call;
     TUNEONCE_RETURN_IF_ERROR(binder.Bind(made.arguments().data(), made.arguments().size(), &call));
-    call.problem.target = target_;
+    call.problem.target = &target_;
     estimate->bytes = MemoryOf(*shared, call);
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, shared->space().Enumerate(target_, &call.problem));
     for (const Config& config : configs) {
@@ -123,9 +121,9 @@ class Estimator {
 
   void AddCompile(const CompileJob& job, Estimate* estimate) {
     const CompileJob::Alternative& first = job.alternatives.front();
-    Result<const Toolchain*> toolchain = policy_.search.runtime->toolchains().For(first.source.kind);
+    Result<const Toolchain*> toolchain = policy_.search.runtime->toolchains().For(first.source.kind());
     if (!toolchain.ok()) return;
-    Result<Fingerprint> key = (*toolchain)->ArtifactKey(first.source, first.hints, target_);
+    Result<Fingerprint> key = (*toolchain)->ArtifactKey(first.source.Whole(), first.hints, target_);
     if (!key.ok() || !artifacts_.insert({key->high, key->low}).second) return;
     if (std::optional<Artifact> found = FindCurrent(*policy_.store, *key)) {
       seen_seconds_ += found->seconds;
@@ -133,7 +131,7 @@ class Estimator {
       return;
     }
     ++estimate->num_compiles;
-    estimate->compile_seconds += num_seen_ > 0 ? seen_seconds_ / num_seen_ : UsualSeconds(first.source.kind);
+    estimate->compile_seconds += num_seen_ > 0 ? seen_seconds_ / num_seen_ : UsualSeconds(first.source.kind());
   }
 
   const Device& device_;

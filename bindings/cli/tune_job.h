@@ -1,14 +1,15 @@
 #ifndef TUNEONCE_BINDINGS_CLI_TUNE_JOB_H_
 #define TUNEONCE_BINDINGS_CLI_TUNE_JOB_H_
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "runtime/warmup_inputs.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
-#include "tuneonce/target.h"
 #include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
 
@@ -30,6 +31,40 @@ Result<TuneJob> MakeTuneJob(const Bundle& bundle, const Device& device, const st
 /// Returns OK if some config accepts the shape. A search measures the baseline without checking guards, so nothing may
 /// run at a shape that no config accepts. Errors: that of the first config.
 Status CheckShape(const KernelDefinition& definition, const Target& target, const InputShape& inputs);
+
+/// The results of a shape's warm-up, which tunes, and of its launches, which are hits.
+struct TunedRun {
+  TuningRecord record;         ///< The record of the search, or the one of the store that served without a search.
+  bool is_from_store = false;  ///< Whether the store had the record, so that nothing was searched.
+  std::string key;             ///< "M<=128, x:float16"
+  double first_call_ms = 0;
+  double hit_host_us = 0;  ///< Host time of a launch once tuned: the mean of 10.
+};
+
+/// Makes a TunedKernel, whose observer this function is, warms `shape` up and launches it 11 times with `arguments`;
+/// what fails while tuning is an error.
+Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& device, StreamView stream,
+                          const TunedKernel::Shape& shape, const std::vector<Argument>& arguments,
+                          AutotunePolicy policy);
+
+struct BundleReport {
+  TunedRun run;
+  std::string device_name;
+  int driver_version = 0;  ///< 13000 for 13.0.
+  std::string shape;       ///< "M=64, N=32"
+};
+
+/// Tunes a bundle as a warm-up does, on the values that it declares (WarmupInputs), and launches it. The shape is the
+/// example's (the one for the CPU device there) with the changes of `shape` ("M=4096", "causal=1", "x=float16") and
+/// `scalars` ("eps=1e-5"). Candidates' outputs are compared with the baseline's. Errors: InvalidArgument for a setting
+/// with an unknown name, or a dim without a value; those of tuning.
+Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
+                                const std::vector<std::string>& scalars, AutotunePolicy policy);
+
+/// Adds data from a search's trace (Runtime::EndTrace) to the JSON of its record's file: `timeline`, which docs/cli.md
+/// describes, with the samples of each measured candidate. The size is limited, and further entries are only counted.
+/// Without such events `json` does not change.
+void AddTimeline(const TuningRecord& record, const std::string& trace, nlohmann::ordered_json* json);
 
 }  // namespace tuneonce::cli
 

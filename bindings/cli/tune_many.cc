@@ -1,6 +1,5 @@
-#include "tune_many.h"
-
 #include <cstdio>
+#include <iterator>
 #include <list>
 #include <map>
 #include <memory>
@@ -14,10 +13,10 @@
 #include "output.h"
 #include "report/config_json.h"
 #include "runtime/tuned_kernel_on.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
-#include "tuneonce/progress.h"
-#include "tuneonce/stream.h"
+#include "tune_shapes.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -60,22 +59,11 @@ struct Findings : AutotuneObserver {
 };
 
 const char* StateText(State state) {
-  switch (state) {
-    case State::kTuned:
-      return "tuned";
-    case State::kFromStore:
-      return "stored";
-    case State::kReady:
-      return "nothing to launch";  // The kernel has no elements to compute.
-    case State::kFallback:
-      return "fallback";
-    case State::kNotReached:
-      return "not reached";
-    case State::kFromRanks:  // The command has none.
-    case State::kFailed:
-      break;
-  }
-  return "failed";
+  // kReady: its kernel has no elements to compute. kFromRanks: the command has none.
+  static constexpr const char* kTexts[] = {"nothing to launch", "stored", "tuned",      "failed",
+                                           "fallback",          "failed", "not reached"};
+  static_assert(std::size(kTexts) == static_cast<std::size_t>(State::kNotReached) + 1);
+  return kTexts[static_cast<std::size_t>(state)];
 }
 
 class ManyRun {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/file.h"
-#include "shared/shape_line.h"
+#include "shared/shape_log.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -1,13 +1,17 @@
 #ifndef TUNEONCE_BINDINGS_CLI_TUNE_SHAPES_H_
 #define TUNEONCE_BINDINGS_CLI_TUNE_SHAPES_H_
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tune_job.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
@@ -36,6 +40,25 @@ struct WantedShapes {
 Result<WantedShapes> ReadShapes(const std::string& path, const std::string& bundle, const Device& device,
                                 const std::vector<std::string>& shape, const std::vector<std::string>& scalars,
                                 const std::shared_ptr<Runtime>& runtime);
+
+/// Says what tuning these shapes would do, about how long it would take and how much device memory: `tune --dry-run`.
+/// Nothing is compiled, loaded, launched or stored. `budget_ms`: what --budget leaves of it. Errors: those of a shape,
+/// after all were looked at.
+Status EstimateTuning(const WantedShapes& wanted, const Device& device, const AutotunePolicy& policy,
+                      std::optional<std::int64_t> budget_ms, bool json);
+
+struct TuneManyOptions {
+  AutotunePolicy policy;
+  std::optional<std::int64_t> budget_ms;           ///< For all together.
+  const std::atomic<bool>* interrupted = nullptr;  ///< Ends it in order.
+  bool json = false;
+  bool quiet = false;
+};
+
+/// Warms up all shapes by one WarmupAll, prints one line for each key when it is done, and then a summary. Results stay
+/// in the policy's store, so that the same call continues where an earlier one ended. Errors, after all shapes were
+/// tried: a shape failed or was not reached.
+Status TuneMany(const WantedShapes& wanted, const Device& device, TuneManyOptions options);
 
 }  // namespace tuneonce::cli
 

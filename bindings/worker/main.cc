@@ -27,8 +27,6 @@ int main(int argc, char** argv) {
   }
   tuneonce::Result<tuneonce::Channel> channel = tuneonce::OpenHostChannel();
   if (!channel.ok()) return Fail(channel.status());
-  // Static storage: at the end everything is left to the system.
-  static tuneonce::TrialServer server(*channel);
-  const tuneonce::Status served = server.Serve();
+  const tuneonce::Status served = tuneonce::ServeTrials(*channel);
   tuneonce::EndWorker(served.ok() || !channel->is_open() ? 0 : 1);
 }

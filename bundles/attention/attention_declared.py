@@ -7,7 +7,7 @@ as in a prefill of a part. A query that sees no key gets zeros. `scale` is usual
 The tolerance: probabilities are rounded to half before they are multiplied with v, and each tile size has other ones,
 which are relative to another maximum. Of two results each is off by 2^-11 of the largest |v| at most; for |v| up to 4
 that is 4e-3 between them. Results near 0 are sums that cancel, so that it is no share of the result."""
-from tuneonce.export import ConstantOf, Declaration, blocks, ceil_div, derived, dim, least, product, scalar, tensor, tensors
+from tuneonce.export import ConstantOf, Declaration, blocks, ceil_div, derived, dim, scalar, tensor, tensors
 
 HEAD_DIMS = [64, 128, 256]
 LARGEST_SUMS = 16384  # Of a block's output, in float32: with more, tileiras 13.5 spills registers on 9.0.
@@ -40,12 +40,13 @@ attention_bundle = Declaration(
         config("triton", (64, 64), num_warps=4, num_stages=3), config("triton", (128, 64), num_warps=8, num_stages=2),
         config("cuda", (32, 32)), config("cuda", (64, 32))],
     baseline=[{"config": config("tile", (128, 64))}, {"config": config("tile", (64, 64))}],
-    guards=[{"dim": "H", "divisible_by": "G"}, {"term": product(least("TILE_M", 128), "D"), "at_most": LARGEST_SUMS}],
-    target_filters=[{"config": {"ftz": True}, "targets": {"min_capability": 50}},
-                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"TILE_M": 256}, "targets": {"min_capability": 100, "max_capability": 110}},
-                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["H % G == 0",
+           "min(TILE_M, 128) * D <= 16384",
+           "!ftz || device.capability > 0",
+           "num_ctas != 2 || device.capability >= 90 && device.capability <= 110",
+           "TILE_M != 256 || device.capability >= 100 && device.capability <= 110",
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     grid=blocks(ceil_div("S", "TILE_M"), "H", "B"), cpu="attention.cpu.cc",
     tolerance={"absolute": 4e-3, "relative": 1e-2},
     work={"bytes": [[4, "B", "H", "S", "D"], [4, "B", "G", "T", "D"]],

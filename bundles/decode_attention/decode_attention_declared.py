@@ -17,8 +17,8 @@ them; of more heads blocks read it again.
 
 It is tuned where all lengths are C; `work` is of that. SPLITS * TILE_N is at most the bound of C's bucket. Tolerance:
 see ../attention/attention_declared.py."""
-from tuneonce.export import (ConstantOf, Declaration, add, blocks, ceil_div, dim, floor_div, greatest, product, scalar,
-                             tensor, tensors, workspace)
+from tuneonce.export import (ConstantOf, Declaration, add, blocks, ceil_div, dim, floor_div, product, scalar, tensor,
+                             tensors, workspace)
 
 HEAD_DIMS = [64, 128, 256]
 HEADS = 16  # Of a block: the fewest rows of the tensor cores' products (m16n8k16).
@@ -48,10 +48,10 @@ decode_attention_bundle = Declaration(
              *(config("triton", 64, splits, num_warps=4, num_stages=3) for splits in (4, 16)),
              *(config("cuda", 64, splits) for splits in SPLITS)],
     baseline=config("tile", 64, 1, 2),
-    guards=[{"dim": "H", "divisible_by": "G"},
-            {"term": product("SPLITS", "TILE_N"), "at_most": greatest(64, add(product(2, "C"), -1))}],
-    target_filters=[{"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["H % G == 0",
+           "SPLITS * TILE_N <= max(64, 2 * C - 1)",
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     grid=blocks("SPLITS", GROUPS, "B"), grids={"cpu": blocks("H", "B")},
     alignments={"lengths": 4, "counters": 4}, cpu="decode_attention.cpu.cc",
     tolerance={"absolute": 4e-3, "relative": 1e-2},

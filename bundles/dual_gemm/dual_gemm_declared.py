@@ -1,7 +1,7 @@
 """What the kernels of dual_gemm.py and dual_gemm_triton.py have in common: one bundle, in which their code races.
 
 A tile has two sums, so the tiles are half as large as matmul's."""
-from tuneonce.export import Declaration, dim, floor_div, product, tensor, tensors
+from tuneonce.export import Declaration, dim, tensor, tensors
 
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
@@ -31,11 +31,11 @@ dual_gemm_bundle = Declaration(
         config("cuda", (64, 64, 32)), config("cuda", (128, 64, 32))],
     baseline=config("tile", (128, 64, 64)),
     # Tiles of 16 rows are for 256 rows at most.
-    guards=[{"term": product(floor_div(16, "TILE_M"), "M"), "at_most": 256}],
-    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["16 / TILE_M * M <= 256",
+           "TILE_M != 256 || device.capability >= 90 && device.capability <= 110",
+           "num_ctas != 2 || device.capability >= 90 && device.capability <= 110",
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     grid={"pattern": "tile_coverage", "tiles": TILES},
     divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]], cpu="dual_gemm.cpu.cc",
     work={"bytes": [[2, "M", "K"], [4, "K", "N"], [2, "M", "N"]], "operations": [[4, "M", "N", "K"]]},

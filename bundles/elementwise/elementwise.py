@@ -31,8 +31,8 @@ elementwise_bundle = Declaration(
              config("tile", 4096, 16, 2), config("tile", 8192, 16, 2),
              *(config("cuda", block) for block in (2048, 8192, 32768))],
     baseline=config("tile", 1024),
-    target_filters=[{"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["num_ctas != 2 || device.capability >= 90 && device.capability <= 110",
+           'backend != "cuda" || device.capability > 0'],
     grid={"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]},
     cpu="elementwise.cpu.cc", work={"bytes": [[6, "N"]], "operations": [[8, "N"]]},
     example={"dims": {"N": 16777216}, "cpu_dims": {"N": 1048576}})

@@ -6,7 +6,7 @@ stored, and y (M, N), summed in float32, with scales of blocks (DeepSeek-V3, arX
 
 Configs and tolerance are fp8_matmul's. Tiles have 128 columns and are 128 deep, so that a step of a tile has one scale
 of b."""
-from tuneonce.export import Declaration, add, ceil_div, dim, greatest, product, tensor
+from tuneonce.export import Declaration, dim, tensor
 
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
@@ -29,12 +29,13 @@ fp8_block_matmul_bundle = Declaration(
              config("triton", 16, num_warps=4, num_stages=4), config("triton", 128, num_warps=8, num_stages=3),
              config("cuda", 16), config("cuda", 64)],
     baseline=[{"config": config("tile", rows)} for rows in (128, 64)],
-    guards=[{"dim": "NB", "is": ceil_div("N", 128)}, {"dim": "KB", "is": ceil_div("K", 128)},
-            {"term": "TILE_M", "at_most": greatest(64, add(product(2, "M"), -1))}],
-    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["NB == ceil_div(N, 128)",
+           "KB == ceil_div(K, 128)",
+           "TILE_M <= max(64, 2 * M - 1)",
+           "TILE_M != 256 || device.capability >= 90 && device.capability <= 110",
+           "num_ctas != 2 || device.capability >= 90 && device.capability <= 110",
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     targets_of={name: {"min_capability": 89} for name in (
         "tile", "tile_any", "tile_unaligned_N", "tile_unaligned_K", "tile_unaligned_N_K")},
     grid={"pattern": "tile_coverage", "tiles": TILES},

@@ -3,12 +3,12 @@
 y = scale_a scale_b (a b^T) of 8-bit floats (e4m3: OCP 8-bit floating point specification 1.0) for a (M, K), b (N, K),
 as weights are stored, and y (M, N), summed in float32. A scale is one number for the whole tensor, on the device.
 
-The configs are the family's (tuneonce/families.h), narrow ones for few rows, two of Triton's, and two of CUDA C++,
+The configs are the family's (tuneonce/search_space.h), narrow ones for few rows, two of Triton's, and two of CUDA C++,
 which has no tensor cores.
 Tensor cores for 8-bit floats are there from 8.9 on; before, the CUDA C++ builds the configs of the Tile IR.
 
 The tolerance: y is rounded to 8 bits, and tensor cores of 9.0 add up in 14 (arXiv:2412.19437, section 3.3.2)."""
-from tuneonce.export import Declaration, add, dim, floor_div, greatest, product, tensor, tensors
+from tuneonce.export import Declaration, dim, tensor, tensors
 
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
@@ -33,13 +33,14 @@ fp8_matmul_bundle = Declaration(
              config("triton", 16, num_warps=4, num_stages=4), config("triton", 128, num_warps=8, num_stages=3),
              config("cuda", 16), config("cuda", 64)],
     baseline=[{"config": config("tile", rows)} for rows in (128, 64)],
-    guards=[{"dim": "ONE", "is": 1}, {"term": "TILE_M", "at_most": greatest(64, add(product(2, "M"), -1))},
-            # Tiles of 32 and of 64 columns are for 256 and 768 rows at most.
-            {"term": product(floor_div(127, "TILE_N"), "M"), "at_most": 768}],
-    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["ONE == 1",
+           "TILE_M <= max(64, 2 * M - 1)",
+           # Tiles of 32 and of 64 columns are for 256 and 768 rows at most.
+           "127 / TILE_N * M <= 768",
+           "TILE_M != 256 || device.capability >= 90 && device.capability <= 110",
+           "num_ctas != 2 || device.capability >= 90 && device.capability <= 110",
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     targets_of={name: {"min_capability": 89} for name in (
         "tile", "tile_any", "tile_unaligned_N", "tile_unaligned_K", "tile_unaligned_N_K")},
     grid={"pattern": "tile_coverage", "tiles": TILES},

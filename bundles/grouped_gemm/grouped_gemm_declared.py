@@ -10,19 +10,15 @@ Offsets lie on the device, so the grid is an upper bound of the tiles: group e b
 there are T / TILE_M + E blocks, of which E at most find nothing to do, and no table of tiles is needed.
 
 It is tuned where group g has a share of 1 / (g + 1) of the rows (Zipf's law): few large groups and many small ones. The
-configs are from the family's (tuneonce/families.h), two of Triton's, and two of CUDA C++, which has no tensor cores.
+configs are from the family's (tuneonce/search_space.h), two of Triton's, and two of CUDA C++, which has no tensor cores.
 No config has a cluster: compiled by tileiras 13.5, most of those hang on 9.0 at occupancy 2
 (docs/internal/performance_diary.md)."""
-from tuneonce.export import Declaration, add, blocks, ceil_div, dim, floor_div, greatest, product, tensor
+from tuneonce.export import Declaration, add, blocks, ceil_div, dim, floor_div, tensor
 
 
 def config(backend, tiles, occupancy=1, num_ctas=1, num_warps=0, num_stages=0):
     return {"backend": backend, "TILE_M": tiles[0], "TILE_N": tiles[1], "TILE_K": tiles[2], "occupancy": occupancy,
             "num_ctas": num_ctas, "num_warps": num_warps, "num_stages": num_stages}
-
-
-def less_than_twice(extent, smallest):
-    return greatest(smallest, add(product(2, extent), -1))
 
 
 grouped_gemm_bundle = Declaration(
@@ -39,13 +35,13 @@ grouped_gemm_bundle = Declaration(
         config("triton", (64, 128, 64), num_warps=4, num_stages=4), config("triton", (128, 128, 64), num_warps=8, num_stages=3),
         config("cuda", (16, 128, 32)), config("cuda", (64, 64, 32))],
     baseline=[{"config": config("tile", (128, 128, 64))}, {"config": config("tile", (64, 128, 64))}],
-    guards=[{"dim": "OFFSETS", "is": add("E", 1)},
-            {"term": "TILE_M", "at_most": less_than_twice("T", 64)},
-            {"term": "TILE_N", "at_most": less_than_twice("N", 128)}],
-    target_filters=[{"config": {"TILE_N": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"TILE_M": 128, "TILE_K": 128}, "targets": {"max_capability": 110}},
-                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["OFFSETS == E + 1",
+           "TILE_M <= max(64, 2 * T - 1)",
+           "TILE_N <= max(128, 2 * N - 1)",
+           "TILE_N != 256 || device.capability >= 90 && device.capability <= 110",
+           "!(TILE_M == 128 && TILE_K == 128) || device.capability > 0 && device.capability <= 110",
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     grid=blocks(add(floor_div("T", "TILE_M"), "E"), ceil_div("N", "TILE_N")),
     alignments={"offsets": 4}, divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]],
     cpu="grouped_gemm.cpu.cc",

@@ -1,5 +1,5 @@
 """What the kernels of matmul.py and matmul_triton.py have in common: one bundle, in which their code races."""
-from tuneonce.export import Declaration, dim, floor_div, product, tensor
+from tuneonce.export import Declaration, dim, tensor
 
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
@@ -31,11 +31,11 @@ matmul_bundle = Declaration(
         config("cuda", (64, 64, 32)), config("cuda", (128, 128, 32))],
     baseline=config("tile", (128, 128, 64)),
     # Tiles of 16 and of 32 rows are for 256 and 768 rows at most.
-    guards=[{"term": product(floor_div(63, "TILE_M"), "M"), "at_most": 768}],
-    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["63 / TILE_M * M <= 768",
+           "TILE_M != 256 || device.capability >= 90 && device.capability <= 110",
+           "num_ctas != 2 || device.capability >= 90 && device.capability <= 110",
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     grid={"pattern": "tile_coverage", "tiles": TILES},
     divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]], cpu="matmul.cpu.cc",
     work={"bytes": [[2, "M", "K"], [2, "K", "N"], [2, "M", "N"]], "operations": [[2, "M", "N", "K"]]},

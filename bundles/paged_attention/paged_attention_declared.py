@@ -13,8 +13,7 @@ Lengths and tables lie on the device, so the grid is an upper bound of the tiles
 ../varlen_attention/varlen_attention_declared.py. It is tuned where the new queries are shared out by Zipf's law, the tables
 are full, and their pages are random ones. What it computes depends on the lengths, so that only its bytes are declared, of
 full tables. Tolerance: see ../attention/attention_declared.py."""
-from tuneonce.export import (ConstantOf, Declaration, add, blocks, dim, floor_div, greatest, product, scalar, tensor,
-                             tensors)
+from tuneonce.export import ConstantOf, Declaration, add, blocks, dim, floor_div, product, scalar, tensor, tensors
 
 HEAD_DIMS = [64, 128]
 
@@ -45,13 +44,13 @@ paged_attention_bundle = Declaration(
         config("triton", (128, 64), num_warps=8, num_stages=2),
         config("cuda", (32, 16)), config("cuda", (64, 16))],
     baseline=[{"config": config("tile", (64, 64), 2)}, {"config": config("tile", (64, 16), 2)}],
-    guards=[{"dim": "OFFSETS", "is": add("S", 1)}, {"dim": "H", "divisible_by": "G"},
-            {"dim": "PAGE", "divisible_by": "TILE_N"},
-            {"term": "TILE_M", "at_most": greatest(64, add(product(2, "T"), -1))}],
-    target_filters=[{"config": {"backend": "tile", "TILE_N": 128}, "targets": {"min_capability": 90,
-                                                                               "max_capability": 110}},
-                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["OFFSETS == S + 1",
+           "H % G == 0",
+           "PAGE % TILE_N == 0",
+           "TILE_M <= max(64, 2 * T - 1)",
+           '!(backend == "tile" && TILE_N == 128) || device.capability >= 90 && device.capability <= 110',
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     grid=blocks(add(floor_div("T", "TILE_M"), "S"), "H"),
     alignments={"pages": 4, "lengths": 4, "cu_seqlens": 4}, cpu="paged_attention.cpu.cc",
     tolerance={"absolute": 4e-3, "relative": 1e-2},

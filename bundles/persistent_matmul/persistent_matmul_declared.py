@@ -1,6 +1,6 @@
 """What the kernels of persistent_matmul.py and persistent_matmul_triton.py have in common: one bundle, in which their
 code races."""
-from tuneonce.export import Declaration, dim, floor_div, product, tensor
+from tuneonce.export import Declaration, dim, tensor
 
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
@@ -27,11 +27,11 @@ persistent_matmul_bundle = Declaration(
         config("cuda", (64, 64, 64), occupancy=2), config("cuda", (128, 128, 64))],
     baseline=config("tile", (128, 128, 64)),
     # Tiles of 16 rows are for 256 rows at most.
-    guards=[{"term": product(floor_div(16, "TILE_M"), "M"), "at_most": 256}],
-    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["16 / TILE_M * M <= 256",
+           "TILE_M != 256 || device.capability >= 90 && device.capability <= 110",
+           "num_ctas != 2 || device.capability >= 90 && device.capability <= 110",
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     grid={"pattern": "persistent_tiles", "tiles": TILES, "num_ctas": {"axis": "num_ctas"},
           "occupancy": {"axis": "occupancy"}},
     divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]], cpu="persistent_matmul.cpu.cc",

@@ -57,8 +57,7 @@ softmax_bundle = Declaration(
              *tile({1024: [2, 4], 2048: [2, 4], 4096: [1, 2, 4]}, LOOP=1, ONE_ROW=1),
              *(config("cuda", n, 1, 1, 1) for n in (1024, 2048, 4096, 8192)), config("cuda", 4096, 1, 0, 2)],
     baseline=[{"config": config("tile", 4096, 0, 1, 4)}, {"config": config("tile", 1024, 1, 1, 4)}],
-    guards=[{"dim": "N", "at_most": greatest("TILE_N", product("LOOP", LONGEST))}],
-    target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["N <= max(TILE_N, LOOP * 2147483647)", 'backend != "cuda" || device.capability > 0'],
     grid=blocks(least("M", greatest(product(num_sms(), "occupancy"), product("M", "ONE_ROW")))),
     divisible={"N": 16}, cpu="softmax.cpu.cc", work={"bytes": [[8, "M", "N"]], "operations": [[5, "M", "N"]]},
     example={"dims": {"M": 4096, "N": 4096}})

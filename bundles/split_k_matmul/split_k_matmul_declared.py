@@ -6,7 +6,7 @@ the order of the splits, so that the result does not depend on which one that wa
 a number per tile of c, 0 before a launch and 0 after it. A workspace cannot be that: what it holds is undefined. Launches
 that may run side by side need counters of their own. ceil(M / 16) ceil(N / 64) counters (COUNTERS) are enough for all
 configs; where there are fewer, those that need more are left out, and none is needed where SPLITS is 1."""
-from tuneonce.export import (Declaration, add, blocks, ceil_div, dim, floor_div, greatest, product, tensor, workspace)
+from tuneonce.export import Declaration, add, blocks, ceil_div, dim, floor_div, product, tensor, workspace
 
 TILES = product(ceil_div("M", "TILE_M"), ceil_div("N", "TILE_N"))
 IS_SPLIT = add(1, product(-1, floor_div(1, "SPLITS")))
@@ -33,13 +33,13 @@ split_k_matmul_bundle = Declaration(
         config("triton", (64, 64, 64), 4, num_warps=4, num_stages=4),
         *(config("cuda", (16, 64, 32), splits) for splits in (1, 16)), config("cuda", (64, 64, 32), 1)],
     baseline=config("tile", (64, 128, 64), 1),
-    guards=[{"term": product(IS_SPLIT, TILES), "at_most": "COUNTERS"},
-            {"term": product("SPLITS", "TILE_K"), "at_most": greatest("TILE_K", "K")},
-            # Tiles of 16 rows are for 256 at most, and those of 128 for more than 64.
-            {"term": product(floor_div(16, "TILE_M"), "M"), "at_most": 256},
-            {"term": "TILE_M", "at_most": greatest(64, add(product(2, "M"), -1))}],
-    target_filters=[{"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["(1 - 1 / SPLITS) * (ceil_div(M, TILE_M) * ceil_div(N, TILE_N)) <= COUNTERS",
+           "SPLITS * TILE_K <= max(TILE_K, K)",
+           # Tiles of 16 rows are for 256 at most, and those of 128 for more than 64.
+           "16 / TILE_M * M <= 256",
+           "TILE_M <= max(64, 2 * M - 1)",
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     grid=blocks(ceil_div("M", "TILE_M"), ceil_div("N", "TILE_N"), "SPLITS"),
     grids={"cpu": blocks(ceil_div("M", "TILE_M"), ceil_div("N", "TILE_N"))},
     alignments={"counters": 4}, divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]],

@@ -11,10 +11,9 @@ TILE_M + i (rounded down), which leaves room for all of its tiles, since floor((
 / t). So there are T / TILE_M + OFFSETS - 1 blocks for a head, of which one per sequence at most finds nothing to do.
 
 It is tuned where sequence i has a share of 1 / (i + 1) of the rows: few long ones and many short ones. What it computes
-depends on the lengths, so that only its bytes are declared. The configs are from the family's (tuneonce/families.h),
+depends on the lengths, so that only its bytes are declared. The configs are from the family's (tuneonce/search_space.h),
 two of Triton's, and two of CUDA C++. Tolerance: see ../attention/attention_declared.py."""
-from tuneonce.export import (ConstantOf, Declaration, add, blocks, dim, floor_div, greatest, product, scalar, tensor,
-                             tensors)
+from tuneonce.export import ConstantOf, Declaration, add, blocks, dim, floor_div, scalar, tensor, tensors
 
 HEAD_DIMS = [64, 128]
 
@@ -40,15 +39,14 @@ varlen_attention_bundle = Declaration(
         config("tile", (256, 64)), config("tile", (256, 128)), config("tile", (256, 128), 2),
         config("triton", (64, 64), num_warps=4, num_stages=3), config("triton", (128, 64), num_warps=8, num_stages=2),
         config("cuda", (32, 32)), config("cuda", (64, 32))],
-    baseline=[{"config": config("tile", (128, 128)), "targets": {"min_capability": 90, "max_capability": 110}},
+    baseline=[{"config": config("tile", (128, 128)), "where": "device.capability >= 90 && device.capability <= 110"},
               {"config": config("tile", (64, 64), 2)}],
-    guards=[{"dim": "H", "divisible_by": "G"},
-            {"term": "TILE_M", "at_most": greatest(64, add(product(2, "T"), -1))}],
-    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 100, "max_capability": 110}},
-                    {"config": {"backend": "tile", "TILE_N": 128}, "targets": {"min_capability": 90,
-                                                                               "max_capability": 110}},
-                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
-                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=["H % G == 0",
+           "TILE_M <= max(64, 2 * T - 1)",
+           "TILE_M != 256 || device.capability >= 100 && device.capability <= 110",
+           '!(backend == "tile" && TILE_N == 128) || device.capability >= 90 && device.capability <= 110',
+           'backend != "triton" || device.capability == 90',
+           'backend != "cuda" || device.capability > 0'],
     grid=blocks(add(floor_div("T", "TILE_M"), "OFFSETS", -1), "H"),
     alignments={"cu_seqlens": 4}, cpu="varlen_attention.cpu.cc",
     tolerance={"absolute": 4e-3, "relative": 1e-2},

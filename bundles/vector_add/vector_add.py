@@ -21,7 +21,7 @@ vector_add_bundle = Declaration(
     configs=[*(config("tile", block, 1) for block in (1024, 2048, 4096, 8192)),
              *(config("cuda", block, unroll) for block in (1024, 8192, 65536) for unroll in (1, 4))],
     baseline=config("tile", 1024, 1),
-    target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    where=['backend != "cuda" || device.capability > 0'],
     grid={"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]},
     cpu="vector_add.cpu.cc", work={"bytes": [[12, "N"]], "operations": [[1, "N"]]},
     example={"dims": {"N": 4194304}})

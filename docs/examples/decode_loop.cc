@@ -18,8 +18,7 @@
 #include "matmul_bundle.h"
 #include "rms_norm_bundle.h"
 #include "silu_and_mul_bundle.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 

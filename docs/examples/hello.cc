@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 using namespace tuneonce;  // NOLINT(google-build-using-namespace)

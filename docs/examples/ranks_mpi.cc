@@ -15,12 +15,10 @@
 #include <thread>
 #include <utility>
 
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/mpi_rank_group.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 #include "vector_add_bundle.h"
 

@@ -13,13 +13,10 @@
 #include <vector>
 
 #include "cuda/graph.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/rank_group.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/rank_group.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 #include "vector_add_bundle.h"
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/argument.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
-#include "tuneonce/search_options.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,15 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include "tuneonce/arguments.h"
+#include "tuneonce/condition.h"
 #include "tuneonce/geometry.h"
-#include "tuneonce/hints.h"
 #include "tuneonce/kernel_source.h"
-#include "tuneonce/key.h"
 #include "tuneonce/parameters.h"
-#include "tuneonce/problem.h"
 #include "tuneonce/result.h"
 #include "tuneonce/search_space.h"
-#include "tuneonce/tolerance.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -43,113 +42,6 @@ enum class CallingConvention {
   /// and a profile scratch buffer there, and this convention is for kernels that use neither.
   kTriton,
 };
-
-/// A property of a launch's arguments that the code was compiled for. A launch whose arguments lack it skips the
-/// variant (Variant::assumptions). The functions below make assumptions.
-struct Assumption {
-  enum class Kind : std::uint8_t {
-    kAligned,
-    kStrideIs,
-    kStrideDivisibleBy,
-    kExtentIs,
-    kExtentDivisibleBy,
-    kNoOverlap,
-    kContiguous,
-    kScalarIs,
-    kScalarDivisibleBy,
-    kDTypeIn,
-    // The kinds from here on are implied by how the kernel takes its parameters and need not be declared:
-    kStrideFitsInt32,    ///< The stride is not negative and fits int32, the type in which the kernel takes it.
-    kStrideNotNegative,  ///< The stride is not negative. The kernel takes it as int64.
-    kExtentFitsInt32,
-    // Declared kinds. A kernel's identity contains these numbers, so new kinds are added at the end.
-    kExtentAtLeast,
-    kScalarAtLeast,
-  };
-
-  Kind kind = Kind::kAligned;
-  /// Name of the tensor, or of the scalar for kScalarIs, kScalarDivisibleBy and kScalarAtLeast.
-  std::string tensor;
-  /// Index of the dimension of `tensor`, outermost first. Unused for kAligned, kNoOverlap, kContiguous, kDTypeIn and
-  /// scalars.
-  int dimension = 0;
-  /// The assumed value, depending on `kind`: an alignment in bytes; a stride or an extent in elements, or its divisor
-  /// or minimum; or a scalar's value, divisor or minimum. Unused for kNoOverlap, kContiguous and kDTypeIn, and where
-  /// `real` is set.
-  std::int64_t value = 1;
-  std::string other;  ///< Name of the other tensor, for kNoOverlap.
-  /// The assumed value of kScalarIs if it was given as a floating-point number. Otherwise empty, and `value` applies.
-  std::optional<double> real = std::nullopt;
-  std::vector<DType> dtypes = {};  ///< The dtypes that the tensor may have, for kDTypeIn.
-};
-/// Assumes that the address of the tensor `tensor` is a multiple of `bytes`. For a tensor ByPointers, that is each of
-/// its tensors.
-inline Assumption Aligned(std::string tensor, std::int64_t bytes) {
-  return Assumption{Assumption::Kind::kAligned, std::move(tensor), 0, bytes, ""};
-}
-/// Assumes that the stride of the dimension (outermost: 0) of `tensor` is `elements`, or that its extent is 1.
-inline Assumption StrideIs(std::string tensor, int dimension, std::int64_t elements) {
-  return Assumption{Assumption::Kind::kStrideIs, std::move(tensor), dimension, elements, ""};
-}
-/// Assumes that the stride of the dimension (outermost: 0) of `tensor` is a multiple of `divisor` elements, even if the
-/// dimension's extent is 1.
-inline Assumption StrideDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
-  return Assumption{Assumption::Kind::kStrideDivisibleBy, std::move(tensor), dimension, divisor, ""};
-}
-/// Assumes that the extent of the dimension (outermost: 0) of `tensor` is `elements`, which the code contains as a
-/// constant. Other variants may be compiled for other extents.
-inline Assumption ExtentIs(std::string tensor, int dimension, std::int64_t elements) {
-  return Assumption{Assumption::Kind::kExtentIs, std::move(tensor), dimension, elements, ""};
-}
-/// Assumes that the extent of the dimension (outermost: 0) of `tensor` is a multiple of `divisor`.
-inline Assumption ExtentDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
-  return Assumption{Assumption::Kind::kExtentDivisibleBy, std::move(tensor), dimension, divisor, ""};
-}
-/// Assumes that the extent of the dimension (outermost: 0) of `tensor` is at least `elements`. Declare 1 for code whose
-/// behaviour is undefined for an extent of 0.
-inline Assumption ExtentAtLeast(std::string tensor, int dimension, std::int64_t elements) {
-  return Assumption{Assumption::Kind::kExtentAtLeast, std::move(tensor), dimension, elements, ""};
-}
-/// Assumes that the tensor is row-major without gaps. The stride of a dimension of extent 1 may be any. The assumption
-/// need not be declared where the kernel takes a bare pointer (CallingConvention).
-inline Assumption Contiguous(std::string tensor) {
-  return Assumption{Assumption::Kind::kContiguous, std::move(tensor), 0, 1, ""};
-}
-/// Assumes that the tensor has one of these dtypes. It is for code whose parameter declares no dtype (In("x", {"M",
-/// "N"})), so that a definition can have variants for several dtypes. Every key contains the dtype, so the check costs
-/// a launch with a ready key nothing. A TunedKernel::Shape that does not set the tensor's dtype uses the first dtype of
-/// the first variant that assumes one.
-inline Assumption DTypeIn(std::string tensor, std::vector<DType> dtypes) {
-  Assumption assumption{Assumption::Kind::kDTypeIn, std::move(tensor), 0, 1, ""};
-  assumption.dtypes = std::move(dtypes);
-  return assumption;
-}
-/// Assumes that the tensor has this dtype. DTypeIn explains the use.
-inline Assumption DTypeIs(std::string tensor, DType dtype) { return DTypeIn(std::move(tensor), {dtype}); }
-/// Assumes that the memory of the two tensors does not overlap.
-inline Assumption NoOverlap(std::string tensor, std::string other) {
-  return Assumption{Assumption::Kind::kNoOverlap, std::move(tensor), 0, 1, std::move(other)};
-}
-
-/// Assumes that the scalar has this value: a boolean, an integer, or for a floating-point scalar a number. The values
-/// are compared bit by bit in the scalar's dtype, so 0.0 differs from -0.0. Where the key contains the scalar (ValueOf)
-/// the comparison costs a launch nothing.
-template <typename T>
-Assumption ScalarIs(std::string scalar, T value) {
-  static_assert(std::is_arithmetic_v<T>, "a scalar is an int, float or bool");
-  Assumption assumption{Assumption::Kind::kScalarIs, std::move(scalar), 0, 0, ""};
-  if constexpr (std::is_integral_v<T>) assumption.value = static_cast<std::int64_t>(value);
-  if constexpr (std::is_floating_point_v<T>) assumption.real = static_cast<double>(value);
-  return assumption;
-}
-/// Assumes that the integer scalar is a multiple of `divisor`.
-inline Assumption ScalarDivisibleBy(std::string scalar, std::int64_t divisor) {
-  return Assumption{Assumption::Kind::kScalarDivisibleBy, std::move(scalar), 0, divisor, ""};
-}
-/// Assumes that the integer scalar is at least `value`.
-inline Assumption ScalarAtLeast(std::string scalar, std::int64_t value) {
-  return Assumption{Assumption::Kind::kScalarAtLeast, std::move(scalar), 0, value, ""};
-}
 
 /// The parts of a matrix product C[M, N] = A[M, K] * B[K, N], each by its name in the kernel. They let a model of
 /// matmuls (nvMatmulHeuristics) predict which of many configs are worth measuring (KernelDefinition::Matmul).
@@ -218,7 +110,7 @@ class TUNEONCE_API CallArguments {
  private:
   std::size_t IndexOf(std::string_view name, const char* what) const;
   const void* FindScalar(std::size_t parameter, DType dtype) const;
-  void NoteMistake(const std::string& what) const;
+  TUNEONCE_LOCAL void NoteMistake(const std::string& what) const;
 
   const KernelDefinition* definition_;
   const Problem* problem_;
@@ -255,16 +147,29 @@ struct TUNEONCE_API Variant {
 
   /// Sets the name of the variant in results.
   Variant& Named(std::string new_name);
-  /// Sets the targets that the variant runs on: OnGpu(), CapabilityRange(90, 90), or another function. Default: all
-  /// targets.
-  Variant& ForTarget(TargetFilter targets);
+  /// Sets the targets that the variant runs on: OnGpu(), CapabilityRange(90, 90), or another condition that only reads
+  /// the target. Default: all targets.
+  Variant& ForTarget(Condition targets);
   /// Sets a grid pattern, or a function of (const Config&, const Problem&) that returns a whole Geometry. Default: the
   /// geometry of KernelDefinition::Grid, which most variants share.
   Variant& Grid(GeometryFn launch_geometry);
   /// Sets the threads per block in each dimension, and keeps the grid. Tile IR and CUDA Tile C++ require (1, 1, 1), the
   /// default. Errors (Validate): the geometry is a function.
   Variant& Block(Term x, Term y = 1, Term z = 1);
-  /// Sets what the code assumes of a launch's arguments; see the member `assumptions`.
+  /// Adds a condition of the configs and arguments that the variant may run for. It may depend on the config:
+  ///
+  ///   variant.Requires(vec == 1 || Aligned("x", 4 * vec))
+  ///
+  /// A launch never runs a config by this variant if the condition does not hold, whether the config was tuned, stored,
+  /// pinned or is a fallback. Parts without axes (`Aligned("x", 16) && D("N") % 8 == 0`) select the variant, like the
+  /// member `assumptions`. Parts about tensors that depend on the config decide the key: the key records which of them
+  /// fail, and is tuned over the configs that it suits. The other parts (of dims, scalars, the device, or a C++
+  /// function) are asked when tuning and at each launch, like a guard of the space. Errors (Validate): an unknown name,
+  /// an assumption about an unknown tensor, a part that combines assumptions with a function or the device, and more
+  /// than kMaxVariants variants and parts that decide the key.
+  Variant& Requires(Condition condition);
+  /// Adds to what the code assumes of a launch's arguments; see the member `assumptions`. Requires(a && b) is the same
+  /// for assumptions a and b.
   Variant& Assuming(std::vector<Assumption> assumed);
   /// Makes this variant build only the configs whose axis `backend` has the value `backend_name` (default: the
   /// variant's name). If several variants have the same back end, the first that suits the target and the arguments is
@@ -301,7 +206,7 @@ struct TUNEONCE_API Variant {
   /// Returns whether this variant may build the config. It is false if the config has an axis "backend" whose value
   /// names other variants, and then none of this variant's functions is called for the config.
   bool IsBackendOf(const Config& config) const;
-  TargetFilter runs_on;  ///< The targets that the variant runs on. Empty: all.
+  Condition runs_on;  ///< The targets that the variant runs on. Default: all.
   /// Returns the source of a config.
   SourceFn source;
   /// Launches a config, in place of `source`, for code that no toolchain compiles (Callable).
@@ -316,6 +221,8 @@ struct TUNEONCE_API Variant {
   /// of its own, which is tuned, warmed up and stored with the other variants, so that aligned and unaligned shapes of
   /// one bucket have separate configs. A launch that no variant accepts returns an error.
   std::vector<Assumption> assumptions;
+  /// The conditions of Requires, without those that are in `assumptions`.
+  Condition requirement;
   /// Names of the definition's parameters that the kernel takes, in the kernel's order. Empty: all, in the definition's
   /// order.
   std::vector<std::string> parameters;
@@ -511,6 +418,11 @@ class TUNEONCE_API KernelDefinition {
   /// Returns the variants that run on `target`, in order of preference. Errors: Unimplemented if no variant does,
   /// listing all variants.
   Result<std::vector<const Variant*>> VariantsFor(const Target& target) const;
+  /// Returns the parts of the variants' requirements that decide keys, each for some values of the axes that it reads:
+  /// Aligned("x", 8) and Aligned("x", 16) for vec == 1 || Aligned("x", 4 * vec). Sorted by text.
+  const std::vector<Condition>& requirement_atoms() const { return requirement_atoms_; }
+  /// Returns whether some variant's requirement depends on the config, or has a part that is asked like a guard.
+  bool has_config_requirements() const { return has_config_requirements_; }
   /// Returns the names that a Term can refer to: those of the dims and of the scalar parameters.
   TermNames term_names() const;
   /// Returns a problem for functions whose result serves all launches of a key. Scalars that the key does not contain
@@ -528,19 +440,21 @@ class TUNEONCE_API KernelDefinition {
   std::string DimsString(const Dims& dims) const;
 
  private:
-  void NameDims();
-  void CompleteVariants();
-  Status CheckNames() const;
-  Status CheckParameters() const;
-  Status CheckStrides() const;
-  Status ResolveTerms();
-  Status ResolveDescriptor(Parameter* parameter) const;
-  Status ResolveDTypes();
-  Status ResolveTypes(Variant* variant) const;
-  Status CheckOptionAxes() const;
-  Status CheckMatmul() const;
-  void CompleteKey();
-  Status CheckKey() const;
+  TUNEONCE_LOCAL void NameDims();
+  TUNEONCE_LOCAL void CompleteVariants();
+  TUNEONCE_LOCAL Status CheckNames() const;
+  TUNEONCE_LOCAL Status CheckParameters() const;
+  TUNEONCE_LOCAL Status CheckStrides() const;
+  TUNEONCE_LOCAL Status ResolveTerms();
+  TUNEONCE_LOCAL Status ResolveDescriptor(Parameter* parameter) const;
+  TUNEONCE_LOCAL Status ResolveDTypes();
+  TUNEONCE_LOCAL Status ResolveTypes(Variant* variant) const;
+  TUNEONCE_LOCAL Status ResolveRequirements();
+  TUNEONCE_LOCAL Status ResolveRequirement(Variant* variant, std::map<std::string, Condition>* atoms);
+  TUNEONCE_LOCAL Status CheckOptionAxes() const;
+  TUNEONCE_LOCAL Status CheckMatmul() const;
+  TUNEONCE_LOCAL void CompleteKey();
+  TUNEONCE_LOCAL Status CheckKey() const;
 
   std::string name_;
   std::string version_;
@@ -552,6 +466,8 @@ class TUNEONCE_API KernelDefinition {
   std::vector<Parameter> parameters_;
   SearchSpace space_;
   std::vector<Variant> variants_;
+  std::vector<Condition> requirement_atoms_;
+  bool has_config_requirements_ = false;
   bool has_tolerance_ = false;
   Tolerance tolerance_;
   bool is_unordered_ = false;

@@ -13,11 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "tuneonce/arguments.h"
+#include "tuneonce/condition.h"
 #include "tuneonce/config.h"
-#include "tuneonce/dims.h"
-#include "tuneonce/problem.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -35,15 +36,19 @@ struct AxisAssignment {
   AxisValue value;
 };
 
-/// The configs that a search may try: axes, named constraints, target filters, size guards, and an optional baseline
-/// and fallback config.
+/// The configs that a search may try: axes, named conditions, and optional baselines and a fallback config.
+///
+/// What a condition reads decides when it is asked. A condition of axes prunes the space while it is enumerated, as
+/// soon as the axes that it reads have values. A condition that also reads the target prunes it on each device. A
+/// condition that reads dims or scalars is a guard: it lets a config run only for some problems, and is asked when
+/// tuning and at each launch, because the config that was tuned for a bucket may not suit every shape in it.
 ///
 /// Configs are in lexicographic order of the axes' values: the axis that was added last changes fastest. The order is
 /// the same on every run and rank, and decides ties between candidates. Mistakes made while building (a duplicate name,
 /// an empty axis, an axis of another space) are kept and returned by Enumerate, so that building needs no error
 /// handling.
 ///
-/// Axes can be added to a complete space, such as one from families.h. If the space has a list of configs, it then has
+/// Axes can be added to a complete space, such as one of a family. If the space has a list of configs, it then has
 /// each of them with each value of the new axis. Its baselines and fallback config get the first value.
 ///
 /// Copyable: a copy is a space of its own for which the same axis handles are valid. Thread rule: build on one thread,
@@ -99,57 +104,38 @@ class TUNEONCE_API SearchSpace {
   /// Adds an option axis of strings. AddOptionAxis lists the options.
   Axis<std::string> AddStringOptionAxis(const std::string& name, std::vector<std::string> values);
 
-  /// Returns the integer axis called `name`, for grids, constraints and configs over a space that was built elsewhere.
+  /// Returns the integer axis called `name`, for grids, conditions and configs over a space that was built elsewhere.
   /// A missing axis, or one with values of another type, is a mistake that Enumerate returns.
   IntAxis FindAxis(const std::string& name);
 
-  /// Keeps only configs for which `holds(config)` is true, on every target and for every problem. `name` appears in
-  /// messages: "fits in shared memory".
-  SearchSpace& AddConstraint(const std::string& name, std::function<bool(const Config&)> holds);
-  /// Prunes the configs for which `holds(config, target)` is false from the space on that target. `name` appears in
-  /// messages.
-  SearchSpace& AddTargetFilter(const std::string& name, std::function<bool(const Config&, const Target&)> holds);
-  /// Lets a config run only for problems for which `holds` returns true. `holds` is a function of (const Config&, const
-  /// Dims&), or of (const Config&, const Problem&) if scalars matter. The guard is checked when tuning and at each
-  /// launch, because the config that was tuned for a bucket may not suit every shape in it.
-  template <typename Function>
-  SearchSpace& AddGuard(const std::string& name, Function holds) {
-    if constexpr (std::is_invocable_v<Function, const Config&, const Problem&>) {
-      guards_read_problem_ = true;
-      return Add(Guard{name, std::move(holds), "", nullptr});
-    } else {
-      return Add(Guard{name,
-                       [holds = std::move(holds)](const Config& config, const Problem& problem) -> bool {
-                         return holds(config, problem.dims);
-                       },
-                       "", nullptr});
-    }
-  }
-
-  /// Adds a guard for one dim, by its name: a config may run only where `holds(config, extent)` is true for the dim's
-  /// value. KernelDefinition::Validate returns InvalidArgument for a kernel that has no such dim.
-  SearchSpace& AddGuard(const std::string& name, const std::string& dim,
-                        std::function<bool(const Config&, std::int64_t extent)> holds);
+  /// Keeps only configs for which the condition holds. `name` appears in messages: "fits in shared memory". Add the
+  /// axes that the condition names before. Enumerate returns the mistakes: an axis of another space, or a comparison
+  /// with a value of another type. KernelDefinition::Validate returns InvalidArgument for a name that is neither an
+  /// axis, nor a dim, nor a scalar.
+  ///
+  ///   space.Where("fits in shared memory", tile_m * tile_k * 2 <= SharedMemory());
+  ///   space.Where("no padding", D("M") % tile_m == 0);
+  ///   space.Where("mine", [=](const Config& config) { return IsMine(config[tile_m]); });
+  SearchSpace& Where(std::string name, Condition condition);
 
   /// Restricts the space to these configs, in this order, in place of all combinations of the axes' values. A list can
-  /// couple hints with tiles, for example. Each config has a value for every axis, and must occur once. Constraints,
-  /// filters and guards apply to the list as they do to combinations, and the baseline must be in the list.
+  /// couple hints with tiles, for example. Each config has a value for every axis that has more than one, and must
+  /// occur once. Conditions apply to the list as they do to combinations, and the baseline must be in the list.
   SearchSpace& SetConfigs(const std::vector<std::vector<AxisAssignment>>& list);
   /// Appends one config to the list that SetConfigs set. A value that its structural or hint axis does not have yet is
   /// added to the axis. Enumerate returns the mistakes: no list, a repeated config, or a new value of an option axis.
   SearchSpace& AddConfig(const std::vector<AxisAssignment>& values);
-  /// Sets the config that is always measured, so that a winner is never slower than it. It has a value for every axis.
+  /// Sets the config that is always measured, so that a winner is never slower than it. It has a value for every axis
+  /// that has more than one.
   SearchSpace& SetBaseline(std::vector<AxisAssignment> values);
-  /// Sets several baselines, for spaces where one config does not suit all shapes. A shape's baseline is the first one
-  /// whose guards hold. A shape without one has no baseline.
-  SearchSpace& SetBaselines(const std::vector<std::vector<AxisAssignment>>& list);
-  /// A baseline that applies to some targets only.
+  /// One of several baselines, and where it applies.
   struct Baseline {
     std::vector<AxisAssignment> values;
-    TargetFilter targets;  ///< Targets that the baseline applies to. Empty: all.
+    Condition where = Condition();  ///< Reads the target, dims and scalars. Default: everywhere.
   };
-  /// Sets several baselines by target. A shape's baseline is the first one for its target whose guards hold.
-  SearchSpace& SetBaselinesByTarget(std::vector<Baseline> list);
+  /// Sets several baselines, for spaces where one config does not suit all shapes or targets. The baseline of a problem
+  /// is the first one whose condition holds and for which the guards hold. A problem without one has no baseline.
+  SearchSpace& SetBaselines(std::vector<Baseline> list);
   /// Sets the fallback config, which runs where no other config may, in a space without a baseline. It has a value for
   /// every axis.
   SearchSpace& SetFallback(std::vector<AxisAssignment> values);
@@ -157,61 +143,87 @@ class TUNEONCE_API SearchSpace {
   /// compile and measure grows in proportion to the number of configs.
   SearchSpace& MaxConfigs(int max_configs);
 
-  /// Returns all configs for `target`, in the space's order. If `problem` is not null, it returns only those whose
-  /// guards hold for it. An empty result is replaced by the fallback config. Errors: InvalidArgument for a mistake in
-  /// the space, a baseline that violates a constraint or target filter (which is named), more configs than MaxConfigs,
-  /// more than a million points, or an empty result without a fallback config (naming the constraint that pruned most);
-  /// FailedPrecondition if the guards prune all configs and the baselines. An exception from a callback becomes an
-  /// error.
+  /// The number of points that each condition excludes, by its name and text. A point that several conditions exclude
+  /// counts for at least one of them.
+  using Exclusions = std::map<std::string, std::int64_t>;
+  /// Returns the configs for `target`, in the space's order. If `problem` is not null, it has only those whose guards
+  /// hold for it. It may be empty. The set needs little memory even if it has millions of configs, and no config is
+  /// made before it is known to be valid. Errors: InvalidArgument for a mistake in the space, a baseline that violates
+  /// a condition (which is named), more than 4 million configs that have to be listed, or conditions that have to be
+  /// asked more than 200 million times (functions a million times). An exception from a function becomes an error.
+  /// Adds to `excluded`, which may be null, what the conditions exclude.
+  Result<ConfigSet> Configs(const Target& target, const Problem* problem = nullptr,
+                            Exclusions* excluded = nullptr) const;
+  /// Returns the configs of Configs one by one. An empty result is replaced by the fallback config. Errors: those of
+  /// Configs, and InvalidArgument for more configs than MaxConfigs, or an empty result without a fallback config
+  /// (naming the condition that pruned most); FailedPrecondition if the guards prune all configs and the baselines.
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
+  /// Returns the first config of Enumerate(target), without making the others: it stops at the first point for which
+  /// all conditions but the guards hold. Errors: those of Enumerate, except for MaxConfigs.
+  Result<Config> First(const Target& target) const;
+  /// Returns OK if the space has the config on `target`, and its guards hold for `problem` if that is not null. It asks
+  /// the conditions about this config alone, and does not enumerate. Errors: InvalidArgument for a config with other
+  /// axes or values, or one that breaks a condition (which is named); FailedPrecondition, naming the guard.
+  Status Contains(const Config& config, const Target& target, const Problem* problem = nullptr) const;
+  /// Returns a hash of the axes, conditions, listed configs, baselines and fallback config, the same in every process.
+  /// A function takes part by its name alone. It does not enumerate.
+  Fingerprint Identity() const;
 
   /// Returns those of `configs` whose guards hold for `problem`, or the fallback config if none remains. REQUIRES:
   /// Enumerate returned `configs` for `target`. Errors: as for Enumerate.
   Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Problem& problem) const;
 
   /// Returns the config with these values, one for each axis by name. A value need not be one of the axis's values, but
-  /// must have their type. Constraints and target filters must hold, and guards are not checked. Errors:
-  /// InvalidArgument, naming the axis or the constraint.
+  /// must have their type. All conditions but the guards must hold. Errors: InvalidArgument, naming the axis or the
+  /// condition.
   Result<Config> ConfigNamed(const std::vector<std::pair<std::string, AxisValue>>& values, const Target& target) const;
 
-  /// Looks up the dims that guards name in `dim_names`, whose order is that of Problem::dims. Errors: InvalidArgument,
-  /// naming the guard, for a dim that is not in `dim_names`.
-  Status ResolveDims(const std::vector<std::string>& dim_names);
+  /// Looks up the names of dims and scalars in the conditions. Errors: InvalidArgument, naming the condition and the
+  /// unknown name.
+  Status Resolve(const TermNames& names);
   /// Returns OK if every guard holds for the config and the problem. Errors: FailedPrecondition, naming the first guard
   /// that does not hold, and an exception from a guard.
   Status CheckGuards(const Config& config, const Problem& problem) const;
-  /// Returns whether a config may run for a problem.
-  using GuardFn = std::function<bool(const Config&, const Problem&)>;
-  /// Returns the guards for one config, with everything precomputed that depends on the config alone. Each guard still
-  /// receives the config. For the hot path.
-  std::vector<GuardFn> GuardsFor(const Config& config) const;
+  /// Returns the guards for one config, with everything precomputed that depends on the config alone. Guards that
+  /// always hold for the config are not among them. For the hot path.
+  std::vector<Condition> GuardsFor(const Config& config) const;
   /// Returns whether every guard holds for the config and the problem. Unlike CheckGuards it makes no message and does
   /// not catch exceptions.
   bool GuardsHold(const Config& config, const Problem& problem) const {
-    for (const Guard& guard : guards_) {
-      if (!guard.holds(config, problem)) return false;
+    for (const NamedCondition& guard : guards_) {
+      if (!guard.condition.Holds(config, problem)) return false;
     }
     return true;
   }
 
+  /// Returns whether the space has guards, which are the conditions that read dims or scalars.
   bool has_guards() const { return !guards_.empty(); }
-  /// Returns whether a guard is a function of the Problem, so that it may read scalars, and not of dims alone.
-  bool guards_read_problem() const { return guards_read_problem_; }
-  /// Returns the first baseline, whichever targets it applies to, or nothing if the space has none.
+  /// Returns the first baseline, whatever its condition, or nothing if the space has none.
   std::optional<Config> baseline() const {
     return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
   }
-  /// Returns the first baseline that applies to `target`, or nothing.
+  /// Returns the first baseline that applies to some problem on `target`, or nothing.
   std::optional<Config> BaselineOn(const Target& target) const;
-  /// Returns all baselines that apply to `target`, in order of preference.
+  /// Returns all baselines that apply to some problem on `target`, in order of preference.
   std::vector<Config> BaselinesOn(const Target& target) const;
-  /// Returns the first baseline for the problem's target whose guards hold, or nothing. Errors: an exception from a
-  /// guard.
+  /// Returns the first baseline whose condition holds for the problem and whose guards hold, or nothing. Errors: an
+  /// exception from a condition.
   Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
-  /// Returns the config of BaselineFor, or null. For the hot path; guards must not throw.
+  /// Returns the first baseline of BaselineFor that `accepts` returns true for, or nothing.
+  Result<std::optional<Config>> BaselineFor(const Problem& problem,
+                                            const std::function<bool(const Config&)>& accepts) const;
+  /// Returns the config of BaselineFor, or null. For the hot path; conditions must not throw.
   const Config* FittingBaseline(const Problem& problem) const {
-    for (const TargetBaseline& baseline : baselines_) {
-      if (baseline.CountsOn(problem.target) && GuardsHold(baseline.config, problem)) return &baseline.config;
+    return FittingBaseline(problem, [](const Config&) { return true; });
+  }
+  /// Returns the first baseline of FittingBaseline that `accepts` returns true for, or null.
+  template <typename Accepts>
+  const Config* FittingBaseline(const Problem& problem, const Accepts& accepts) const {
+    for (const PlacedBaseline& baseline : baselines_) {
+      if (baseline.where.Holds(baseline.config, problem) && GuardsHold(baseline.config, problem) &&
+          accepts(baseline.config)) {
+        return &baseline.config;
+      }
     }
     return nullptr;
   }
@@ -220,15 +232,13 @@ class TUNEONCE_API SearchSpace {
   /// Returns the names of the axes of compiler options (AddOptionAxis) that have at least two values and whose option
   /// may change the numerical results of the kernel, such as `ftz` or `fmad`. AddOptionAxis lists these options.
   std::vector<std::string> OptionsThatChangeResults() const;
-  /// Returns the names of the constraints, in the order in which they are checked.
-  std::vector<std::string> ConstraintNames() const;
-  /// Returns the names of the target filters, in the order in which they are checked.
-  std::vector<std::string> TargetFilterNames() const;
-  /// Returns the names of the guards, in the order in which they are checked.
-  std::vector<std::string> GuardNames() const;
-  /// Returns the number of configs before constraints, filters and guards: the length of the list if there is one, else
-  /// the number of combinations. Saturates at INT64_MAX.
+  /// Returns all conditions, the guards last. Otherwise they are in the order in which they were added.
+  std::vector<NamedCondition> conditions() const;
+  /// Returns the number of configs before conditions: the length of the list if there is one, else the number of
+  /// combinations. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
+  /// Returns the values of the integer axes that are structural, whether or not a config has them.
+  std::set<std::int64_t> StructuralNumbers() const;
   int max_configs() const { return max_configs_; }
   bool HasIntAxis(const std::string& name) const;  ///< Returns whether an integer axis of this name exists.
   std::uint64_t id() const;
@@ -238,74 +248,210 @@ class TUNEONCE_API SearchSpace {
   /// Returns InvalidArgument if a config of this space was read with an Axis of another space since the last call of
   /// this function, else OK.
   Status TakeMisuse() const;
-  /// Prints the space on one line: "TILE_M in {64, 128} x occupancy (hint) in {1, 2}; constraint ...".
+  /// Prints the space on one line: "TILE_M in {64, 128} x occupancy (hint) in {1, 2}; where fits (TILE_M <= 64)".
   std::string ToString() const;
 
  private:
-  struct Constraint {
-    std::string name;
-    std::function<bool(const Config&)> holds;
-  };
-  struct Filter {
-    std::string name;
-    std::function<bool(const Config&, const Target&)> holds;
-  };
-  struct Guard {
-    std::string name;
-    GuardFn holds;
-    std::string dim;  ///< Name of the dim whose value `of_extent` receives. Empty: not used.
-    std::function<bool(const Config&, std::int64_t extent)> of_extent;
-  };
+  friend class KernelDefinition;
 
-  struct TargetBaseline {
+  struct PlacedBaseline {
     Config config;
-    TargetFilter targets;
-
-    bool CountsOn(const Target& target) const { return !targets || targets(target); }
+    Condition where;
+    Condition on_target;  ///< The part of `where` that does not read the problem.
   };
 
-  SearchSpace& Add(Guard guard);
-  int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
-  int AddOption(const std::string& name, std::vector<AxisValue> values);
+  /// Turns the names of axes in `condition` into axes. Errors: those of Condition::BindAxes.
+  TUNEONCE_LOCAL Status Bind(Condition* condition) const;
+  /// Returns the different conditions that `condition` becomes for the values of the axes that it reads
+  /// (Condition::For). Errors: InvalidArgument for axes with more than 65536 combinations of values.
+  TUNEONCE_LOCAL Result<std::vector<Condition>> Folded(const Condition& condition) const;
+  /// Refuses a condition that only Variant::Requires takes.
+  TUNEONCE_LOCAL void CheckReads(const Condition& condition, const std::string& where);
+  TUNEONCE_LOCAL int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
+  TUNEONCE_LOCAL int AddOption(const std::string& name, std::vector<AxisValue> values);
   /// Adds `values`, those of the axis that was added last, to the existing configs. The list has each config with each
   /// value. Baselines and the fallback config get the first one.
-  void TakeAxis(const std::vector<AxisValue>& values);
-  void AddListed(const std::vector<AxisAssignment>& values);
-  std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
-  void NoteError(Status status);
-  /// Returns the name of the constraint or filter that prunes `config`, or "". An exception becomes an error.
-  Result<std::string> DroppedBy(const Config& config, const Target& target) const;
-  /// Returns the name of the guard that does not hold for `config`, or "". An exception becomes an error.
-  Result<std::string> FailingGuard(const Config& config, const Problem& problem) const;
+  TUNEONCE_LOCAL void TakeAxis(const std::vector<AxisValue>& values);
+  TUNEONCE_LOCAL void AddListed(const std::vector<AxisAssignment>& values);
+  TUNEONCE_LOCAL std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
+  TUNEONCE_LOCAL void NoteError(Status status);
+  /// Returns what prunes `config` on the target, as "condition 'NAME' (TEXT)", or "". An exception becomes an error.
+  TUNEONCE_LOCAL Result<std::string> DroppedBy(const Config& config, const Target& target) const;
+  /// Returns the guard that does not hold for `config`, or "". An exception becomes an error.
+  TUNEONCE_LOCAL Result<std::string> FailingGuard(const Config& config, const Problem& problem) const;
   /// Returns what prunes `config`, like DroppedBy, or that the list of configs does not contain it.
-  Result<std::string> NotAmong(const Config& config, const Target& target) const;
-  bool IsListed(const Config& config) const;
-  /// Returns the config at an index in the space's order. REQUIRES: 0 <= place < NumPoints().
-  Config PointAt(std::int64_t place) const;
-  /// The number of configs that each constraint, target filter and guard pruned, by its name.
-  using Drops = std::map<std::string, int>;
-  /// Returns OK if the space has no mistake and at most a million points, and each baseline for `target` is one of its
-  /// configs.
-  Status CheckBuilt(const Target& target) const;
+  TUNEONCE_LOCAL Result<std::string> NotAmong(const Config& config, const Target& target) const;
+  TUNEONCE_LOCAL bool IsListed(const Config& config) const;
+  /// Returns OK if the space has no mistake, and each baseline for `target` is one of its configs.
+  TUNEONCE_LOCAL Status CheckBuilt(const Target& target) const;
+  /// Implements Configs, and adds what each condition pruned to `excluded`. With `first_only` the set has the first
+  /// config of all at its index 0, and may lack others.
+  TUNEONCE_LOCAL Result<ConfigSet> Walk(const Target& target, const Problem* problem, Exclusions* excluded,
+                                        bool first_only = false) const;
+  TUNEONCE_LOCAL Result<ConfigSet> WalkList(const Target& target, const Problem* problem, Exclusions* excluded,
+                                            bool first_only) const;
   /// Removes from `configs` each config for which a guard does not hold for `problem`, and adds one to the entry of
-  /// `drops` for the first guard that failed. Errors: an exception from a guard; `configs` is then unspecified.
-  Status DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const;
+  /// `excluded` for the first guard that failed. Errors: an exception from a guard; `configs` is then unspecified.
+  TUNEONCE_LOCAL Status DropUnfit(const Problem& problem, std::vector<Config>* configs, Exclusions* excluded) const;
   /// Returns `configs` if it is not empty, else the fallback config. Errors: those of Enumerate for an empty result.
-  Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
-                                       const Drops& drops) const;
+  TUNEONCE_LOCAL Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target,
+                                                      const Problem* problem, const Exclusions& excluded) const;
 
   std::shared_ptr<struct AxisTable> axes_;
-  std::vector<Constraint> constraints_;
-  std::vector<Filter> filters_;
-  std::vector<Guard> guards_;
-  bool guards_read_problem_ = false;
+  std::vector<NamedCondition> conditions_;  // All but the guards.
+  std::vector<NamedCondition> guards_;
   std::vector<std::vector<AxisValue>> listed_;                        // Empty: all combinations.
   std::set<std::vector<AxisValue>, AxisValueOrder> listed_by_value_;  // The list by value.
-  std::vector<TargetBaseline> baselines_;                             // In order of preference.
+  std::vector<PlacedBaseline> baselines_;                             // In order of preference.
   std::optional<Config> fallback_;
   int max_configs_ = kDefaultMaxConfigs;
   Status status_;
 };
+
+/// Search spaces to start from, one for each family of kernels. They contain the configs that published recipes try.
+///
+///   SearchSpace space = families::DenseMatmul();
+///   IntAxis tile_m = space.FindAxis("TILE_M"), tile_n = space.FindAxis("TILE_N");
+///   space.AddAxis("SPLIT_K", {1, 2, 4});   // Multiplies the configs; the baseline gets the first value.
+///   space.MaxConfigs(90);
+///
+/// Every space
+/// - has at most 30 configs on a target, including a baseline, which is the fixed config that the recipe runs untuned;
+/// - depends on the target: matrix products have one list of configs each for sm_80 to sm_89, sm_90, sm_100 to sm_119
+///   and sm_12x, and a short one for the CPU device, whose compiler ignores hints. A condition selects the list.
+///   With `only`, the space has that target's list alone, with the same configs in the same order;
+/// - has guards for sizes: a tile of which half or more would be padding is pruned, down to the family's smallest tile.
+///   The last argument names the dims, and an empty name omits their guards;
+/// - has `num_ctas` > 1 only on targets with clusters (sm_90 and newer, not sm_12x), and only for matrix products,
+///   whose blocks can share a tile that one of them loads, and for Elementwise, where it was the best of 120 configs.
+///   Blocks of row kernels share no data: 12 configs with clusters gained no more than 4 without (TileGym's cross
+///   entropy).
+///
+/// The axes have the names that cuTile's and Triton's kernels use: TILE_M, TILE_N, TILE_K, TILE, and the hints
+/// `occupancy` and `num_ctas`. A grid of persistent blocks is divided by num_ctas: Grid::PersistentTiles(tiles,
+/// num_ctas, occupancy).
+///
+/// Sources. TileGym is NVIDIA's collection of cuTile kernels, github.com/NVIDIA/TileGym at 75a1430 (August 2026): its
+/// config lists in src/tilegym/ops/cutile and its guide to tuning (skills/tilegym-cutile-autotuning/references), which
+/// its authors tuned on A100, H100, B200, GB300 and RTX 5090. Triton stands for the config lists of its tutorials 03,
+/// 06, 08 and 09. Sizes of shared memory and registers are from the CUDA C++ Programming Guide, technical
+/// specifications per compute capability.
+///
+/// Thread rule: any thread. Errors: Enumerate returns the errors of the space.
+namespace families {
+
+/// The names that a kernel gives the dims of a matrix product of M x K by K x N. An empty name omits the guards for the
+/// dim.
+struct MatmulDims {
+  std::string m = "M";
+  std::string n = "N";
+  std::string k = "K";
+};
+
+/// The names that a kernel gives the dims of attention: the number of queries, the number of keys, and the number of
+/// elements of a head. An empty name omits the guards for the dim.
+struct AttentionDims {
+  std::string queries = "M";
+  std::string keys = "N";
+  std::string head = "D";
+};
+
+/// Returns a space for any kernel whose tiles are fixed: the hint `occupancy` is 1, 2, 4 or 8. Baseline: 1. (TileGym
+/// uses it for all kernels without a tile to choose. Small inputs prefer 1 or 2, large ones 4 or 8.)
+TUNEONCE_API SearchSpace OccupancyOnly();
+
+/// Returns a space for kernels that read rows twice and scale them (rms_norm, layer_norm, softmax of rows that fit a
+/// tile). TILE_N, the number of elements of a row that are processed at a time, is 1024 to 8192 with `occupancy` 2 and
+/// 4, or 16384 with 1 and 2. Baseline: 4096 and 4, or 1024 and 4 for short rows. (TileGym's softmax runs at 2 or 4,
+/// because from 5 on long rows spill registers. Rows of 16384 in one tile at occupancy 2 were the best of 108 configs
+/// for layer_norm and softmax on an H200, 1.2x and 1.07x faster than 4096: docs/spaces.md.) `n` is the dim of the
+/// row. A kernel that does not loop over the row needs its own guard, N <= TILE_N.
+TUNEONCE_API SearchSpace NormLike(const std::string& n = "N");
+
+/// Returns a space for kernels that read rows once (sums, maxima, cross entropy): TILE_N 1024 to 8192 with `occupancy`
+/// 4, 8 and 16, as long as the loaded float32 values take at most half of a multiprocessor's 64 Ki registers. Baseline:
+/// 4096 and 4, or 1024 and 4 for short rows. (TileGym uses 8 to 16 for memory-bound kernels, which need more loads in
+/// flight than arithmetic does.) `n` is the dim of the row.
+TUNEONCE_API SearchSpace Reduction(const std::string& n = "N");
+
+/// Returns a space for kernels that compute each output element from the input elements at its place (gated
+/// activations, casts, additions): TILE, the number of elements in a tile, is 1024, 2048 or 4096, with `occupancy` 1,
+/// 2, 4 and 16. On sm_90 to sm_119 it also has three configs with `num_ctas` 2, where a cluster of two blocks processes
+/// one tile and each thread has more elements: TILE 2048 with `occupancy` 1, and 4096 with 1 and 16. Baseline: TILE
+/// 1024 with `occupancy` 1. (TILE 1024 was the best of 256 to 8192 in TileGym's sweep on a B200, and light kernels run
+/// with 16 blocks per multiprocessor. TILE 4096 with `num_ctas` 2 and `occupancy` 16 was the best of 120 configs for 64
+/// Mi elements on an H100: docs/spaces.md.) `n` is the dim that is divided into tiles.
+TUNEONCE_API SearchSpace Elementwise(const std::string& n = "N");
+
+/// Returns a space for kernels that write their input (rotary embedding): `occupancy` 1, 2, 4, 6, 8 and 12. The tile is
+/// fixed by heads and head size, and all heads in one tile ran 1.2x faster than half of them. Baseline: 1. (TileGym's
+/// rotary embedding tries 1, 7, 9 and 12, and 6 was the best of 112 on an H200: docs/internal/performance_diary.md.)
+/// Declare the tensor InOut, so that a search restores it before each run and the caller's tensor does not change.
+TUNEONCE_API SearchSpace InPlace();
+
+/// Returns a space for c = a b with one block per tile of c: TILE_M x TILE_N x TILE_K, `occupancy`, `num_ctas`.
+/// - sm_80 to sm_89: 64 and 128, TILE_K 32 to 128, occupancy 1 and 2. Larger accumulators spill there.
+/// - sm_90: 64 to 256, TILE_K 64 (32 and 128 for the middle ones), clusters of 2 for the larger ones. 256 x 128 with
+///   TILE_K 32 and two clusters of 2 was the best of 228 configs for 8192^3 on an H100
+///   (docs/internal/performance_diary.md): a block holds half a tile, so that two blocks fit a multiprocessor. 16 x 64
+///   is for few rows. 128 x 32 and 256 x 32 are for rows of b that start at any element, which are loaded one element
+///   at a time. They were the best of 228 configs for 777 columns on an H200.
+/// - sm_100 to sm_119: the same tiles up to 512 x 256, with clusters of 2 and 4, whose blocks share operands, for the
+///   larger ones.
+/// - sm_12x: 64 and 128, TILE_K 32 and 64, occupancy 1, 2 and 4. Shared memory is 99 KiB, and clusters do not help.
+///
+/// Baseline: 128 x 128 x 64 (sm_12x: 128 x 64 x 64) in one block, or 64 x 64 x 64 where that is mostly padding. A
+/// condition prunes configs for which two stages of 2-byte operands do not fit in shared memory, because loads and
+/// products would then alternate. (TileGym's matmul and bmm; Triton's tutorial 03.)
+TUNEONCE_API SearchSpace DenseMatmul(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
+
+/// Returns a space for c = a b with persistent blocks that loop over tiles, for a grid of Grid::PersistentTiles. It has
+/// fewer configs than DenseMatmul, because occupancy multiplies the grid, and TILE_K is 64 (32 before sm_90, 128 for
+/// few rows and few columns). (TileGym's static persistent matmul; Triton's tutorial 09.)
+TUNEONCE_API SearchSpace PersistentMatmul(const std::optional<Target>& only = std::nullopt,
+                                          const MatmulDims& dims = {});
+
+/// Returns a space for softmax(q k') v with one block per tile of queries: TILE_M queries x TILE_N keys, `occupancy`,
+/// `num_ctas`.
+/// - sm_80 to sm_89 and sm_12x: 64 and 128; baseline 64 x 64 at occupancy 2.
+/// - sm_90: up to 256 x 128 in one block, and a cluster of 2 for 128 x 128 at occupancy 2, the best of 120 configs on
+///   an H200; baseline 128 x 128 at occupancy 2.
+/// - sm_100 to sm_119: up to 256 x 128, with a cluster of 2 for that tile; the same baseline.
+///
+/// A guard keeps the accumulator of TILE_M x head elements within half of the registers, so that heads of 256 get at
+/// most 128 queries. (TileGym's fmha, attention_sink and mla; Triton's tutorial 06. Grid: Grid::Attention2D.)
+TUNEONCE_API SearchSpace Attention(const std::optional<Target>& only = std::nullopt, const AttentionDims& dims = {});
+
+/// Returns a space for c = a b of 8-bit floats with scales per block: TILE_M 16 to 256 with `occupancy` 1, 2 and 4, and
+/// `num_ctas` 2 for 64 on sm_90 and for the largest tile from sm_100 on. TILE_N and TILE_K are 128, the block of a
+/// scale, because a tile across two of them would compute an incorrect result. From sm_89 on. Tiles of 64 rows are also
+/// tried for fewer rows: sm_90's tensor cores process 64 at a time, and one row took 11 us with them and 31 us without
+/// on an H200 (docs/spaces.md). Baseline: TILE_M of 128, or 64 for up to 64 rows, at occupancy 1. (TileGym's
+/// template for block scales.) A kernel that can swap its operands for skinny M adds AddAxis("SWAP_AB", {0, 1}), and
+/// one with a scale per tensor adds wider tiles with AddConfig.
+TUNEONCE_API SearchSpace Fp8Matmul(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
+
+/// Returns a space for products of many sizes in one launch (mixture of experts) with persistent blocks: TILE_M x
+/// TILE_N x TILE_K, `occupancy` 1 and 2, clusters of 2 for the largest tiles from sm_100 on, and tiles of 16 and 32
+/// rows for small groups on sm_90. It has few configs, because each costs a compile. Baseline: 128 x 128 x 64, or 64 x
+/// 128 x 64 where that is mostly padding. (TileGym's group_gemm.) `dims.m` is the number of rows of all groups
+/// together.
+TUNEONCE_API SearchSpace GroupedGemm(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
+
+/// Returns a space for attention over sequences of different lengths (cu_seqlens, paged keys): that of Attention with
+/// small tiles on every target, because most sequences are shorter than the longest one. (TileGym's attention_varlen: a
+/// cluster of 2 at 256 x 128 gained 13 % on sm_100.) `dims.queries` is the number of queries of all sequences together,
+/// and no guard reads the keys.
+TUNEONCE_API SearchSpace VarlenAttention(const std::optional<Target>& only = std::nullopt,
+                                         const AttentionDims& dims = {});
+
+/// Returns a space for two gated products of one input (gate and up projections): that of DenseMatmul with smaller
+/// tiles and mostly occupancy 1, because a block holds two accumulators and loads two weight tiles. (TileGym's
+/// linear_gluact: occupancy 2 spills, but was the fastest with clusters of 2 on GB300. On an H200 16 rows were the best
+/// of 228 configs for one row, and 256 x 32 with a cluster of 2 for 777 columns.)
+TUNEONCE_API SearchSpace DualGemm(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
+
+}  // namespace families
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -12,21 +12,21 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "tuneonce/argument.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/autotune_policy.h"
+#include "tuneonce/bundle.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-class Bundle;
-struct EmbeddedBundle;
 enum class RecordMiss;
 struct TuningRecord;
 
@@ -137,6 +137,13 @@ struct LaunchPlan {
   std::shared_ptr<const TuningRecord> record;
 };
 
+/// Returns the name of an action: "nothing", "selected", "fallback" or "search".
+TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Action action);
+/// Returns the name of a reason: "ready", "no_record", "failed_tune", ...
+TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Reason reason);
+/// Returns the name of an origin: "none", "search", "store", "shipped", "pinned", "imported" or "ranks".
+TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Origin origin);
+
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
 ///
 /// A launch's arguments determine its key, and the key determines the config that is fastest on the device of the
@@ -148,7 +155,7 @@ struct LaunchPlan {
 /// context at the first launch or warm-up. Another context of the same device needs no tuning: the driver loads a
 /// kernel at its first launch there, after the work that runs in that context.
 ///
-/// Move-only. Thread rule: any thread may call Launch, IsTuned, Explain, Pin and counters. The destructor unloads the
+/// Move-only. Thread rule: any thread may call Launch, IsReady, Explain, Pin and counters. The destructor unloads the
 /// kernels. REQUIRES at that time: no launch is running, and no graph captured from the kernel will be instantiated
 /// again.
 class TUNEONCE_API TunedKernel {
@@ -157,13 +164,10 @@ class TUNEONCE_API TunedKernel {
   /// device. Errors: InvalidArgument. The first launch or warm-up checks that there is a driver (else Unavailable) and
   /// a variant for the device (else Unimplemented, with the available variants), and opens the policy's store.
   static Result<TunedKernel> Create(KernelDefinition definition, AutotunePolicy policy = {});
-  /// Loads a bundle (Bundle::Load) from a folder or by its name ("rms_norm"), and makes a kernel of it. Errors: those
-  /// of Bundle::Load and Create.
-  static Result<TunedKernel> FromBundle(const std::string& folder_or_name, AutotunePolicy policy = {});
-  /// Loads an embedded bundle and makes a kernel of it. Errors: those of Bundle::Load and Create.
-  static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, AutotunePolicy policy = {});
-  /// Makes a kernel of a bundle that was loaded before, without repeating the checks of Load. Errors: as for Create.
-  static Result<TunedKernel> FromBundle(const Bundle& bundle, AutotunePolicy policy = {});
+  /// Makes a kernel of a bundle: of a folder or a name ("rms_norm"), of one that is embedded into the program, or of
+  /// one that was loaded before. Errors: those of Bundle::Load and Create.
+  static Result<TunedKernel> FromBundle(const std::variant<std::string, EmbeddedBundle, Bundle>& bundle,
+                                        AutotunePolicy policy = {});
   ~TunedKernel();
   TunedKernel(TunedKernel&&) noexcept;
   TunedKernel& operator=(TunedKernel&&) noexcept;
@@ -184,46 +188,26 @@ class TUNEONCE_API TunedKernel {
   /// without a loaded fallback config, a call from inside a callback); an error with both reasons if the fallback
   /// config cannot run either; DataLoss (SearchOptions::allow_trials_in_place); a lost context; the driver's error for
   /// a refused launch.
-  template <typename... Arguments>
+  Status Launch(CUstream stream, ArgumentSpan arguments);
+  /// Enqueues one launch with these arguments: `kernel.Launch(stream, x, y, 2.0f)`.
+  template <typename... Arguments,
+            typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
   Status Launch(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return LaunchArguments(stream, packed.data(), packed.size());
+    return Launch(stream, ArgumentSpan(packed.data(), packed.size()));
   }
-  /// Enqueues one launch with the arguments in an array of `count` entries. Everything else is as for Launch.
-  Status LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
   /// Launches if the code to run is loaded (that of the selected config or, where it takes its place, of the fallback
   /// config). Otherwise it launches nothing, returns OK and sets `*missed` to true. In all other cases `*missed` is
   /// false. It is for callers that must not wait, or that hold a lock that others need (such as Python's), and want to
-  /// prepare for a search first. Errors: as for Launch.
-  Status LaunchIfReady(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
+  /// prepare for a search first. Errors: as for Launch. REQUIRES: `missed` is not null.
+  Status Launch(CUstream stream, ArgumentSpan arguments, bool* missed);
 
   /// Returns whether the next Launch with such arguments in the current context would run a selected config that is
   /// loaded already, without a search, so that the caller may free memory that it keeps only for a search. Also true if
   /// the launch would do nothing because its outputs have no elements. Otherwise always false in mode kFallbackOnly.
   /// Errors: those of the arguments; FailedPrecondition without a context.
-  template <typename... Arguments>
-  Result<bool> IsTuned(const Arguments&... arguments) const {
-    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return IsTunedArguments(packed.data(), packed.size());
-  }
-  /// Returns what IsTuned returns for the same arguments, which are in an array of `count` entries here. Errors: as for
-  /// IsTuned.
-  Result<bool> IsTunedArguments(const Argument* arguments, std::size_t count) const;
-
-  /// Returns what the next launch with such arguments would run, why, and where the config comes from. Nothing is
-  /// launched, tuned, compiled or loaded. The store is read if a launch would read it. A search on another thread or in
-  /// another process may end meanwhile and change the answer. Errors: those of the arguments; the error that a launch
-  /// would return (for example a capture with nothing loaded); FailedPrecondition without a context.
-  template <typename... Arguments,
-            typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
-  Result<LaunchPlan> Explain(CUstream stream, const Arguments&... arguments) const {
-    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return ExplainArguments(stream, packed.data(), packed.size());
-  }
-  /// Returns what Explain returns for the same arguments, which are in an array of `count` entries here. Errors: as for
-  /// Explain.
-  Result<LaunchPlan> ExplainArguments(CUstream stream, const Argument* arguments, std::size_t count) const;
+  Result<bool> IsReady(ArgumentSpan arguments) const;
 
   /// One shape to warm up, as named values instead of tensors: the extent of each dim, the value of each scalar, the
   /// dtype of each tensor. Every dim is required. A scalar can be omitted if the definition gives it a warm-up value
@@ -270,30 +254,48 @@ class TUNEONCE_API TunedKernel {
             typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
   Status Warmup(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return WarmupArguments(stream, packed.data(), packed.size());
+    return Warmup(stream, ArgumentSpan(packed.data(), packed.size()));
   }
-  /// Tunes or loads the key of one launch with the arguments in an array; see Warmup.
-  Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
+  Status Warmup(CUstream stream, ArgumentSpan arguments);
 
-  /// Returns what a launch of this shape would run, with contiguous, aligned tensors that do not overlap, and with the
-  /// scalars that the definition declares for warm-ups. Errors: those of Explain for arguments, and an invalid shape.
-  Result<LaunchPlan> Explain(CUstream stream, const Shape& shape) const;
+  /// What stands for a launch: its arguments, or a shape with contiguous, aligned tensors that do not overlap and with
+  /// the scalars that the definition declares for warm-ups. Braces make either: {x, y, 2.0f} or {{"N", 4096}}. It
+  /// copies the list of arguments, but not the views and scalars that they refer to.
+  class CallInputs {
+   public:
+    CallInputs() : what_(std::vector<Argument>()) {}  ///< Makes a call without arguments.
+    CallInputs(ArgumentSpan arguments)                // NOLINT(google-explicit-constructor)
+        : what_(std::vector<Argument>(arguments.data(), arguments.data() + arguments.size())) {}
+    CallInputs(std::vector<Argument> arguments) : what_(std::move(arguments)) {}  // NOLINT(google-explicit-constructor)
+    template <std::size_t N>
+    CallInputs(const std::array<Argument, N>& arguments)  // NOLINT(google-explicit-constructor)
+        : what_(std::vector<Argument>(arguments.begin(), arguments.end())) {}
+    CallInputs(std::initializer_list<Argument> list) : what_(std::vector<Argument>(list)) {}
+    CallInputs(Shape shape) : what_(std::move(shape)) {}  // NOLINT(google-explicit-constructor)
+    CallInputs(std::initializer_list<Shape::Values::value_type> list) : what_(Shape(list)) {}
 
-  /// Searches for the shape's key again although a config is selected, and replaces the selected config in this process
-  /// and in the store. Launches run the old config until then, and its code is retired (ReleaseRetired). Trials run on
-  /// tensors with the values that the definition declares, as in Warmup. Errors: those of Warmup, after which the old
-  /// config stays; FailedPrecondition in a mode that does not search, after Freeze, and for a pinned key.
-  Status Retune(CUstream stream, const Shape& shape);
-  /// Searches again for the key of one launch, on that launch's arguments, and replaces the selected config. It does
-  /// not launch on them. Errors: those of the overload for a shape, and those of Launch's arguments.
-  template <typename... Arguments,
-            typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
-  Status Retune(CUstream stream, const Arguments&... arguments) {
-    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
-    return RetuneArguments(stream, packed.data(), packed.size());
-  }
-  /// Searches again for the key of a launch with the arguments in an array; see Retune.
-  Status RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count);
+    /// Returns null for a shape.
+    const std::vector<Argument>* arguments() const { return std::get_if<std::vector<Argument>>(&what_); }
+    /// Returns null for arguments.
+    const Shape* shape() const { return std::get_if<Shape>(&what_); }
+
+   private:
+    std::variant<std::vector<Argument>, Shape> what_;
+  };
+
+  /// Returns what the next launch with such inputs would run, why, and where the config comes from. Nothing is
+  /// launched, tuned, compiled or loaded. The store is read if a launch would read it. A search on another thread or in
+  /// another process may end meanwhile and change the answer. Errors: those of the arguments, or an invalid shape; the
+  /// error that a launch would return (for example a capture with nothing loaded); FailedPrecondition without a
+  /// context.
+  Result<LaunchPlan> Explain(CUstream stream, const CallInputs& inputs) const;
+
+  /// Searches for the key of these inputs again although a config is selected, and replaces the selected config in this
+  /// process and in the store. Launches run the old config until then, and its code is retired (ReleaseRetired). It
+  /// does not launch on arguments. For a shape, trials run on tensors with the values that the definition declares, as
+  /// in Warmup. Errors: those of Warmup, after which the old config stays, and those of Launch's arguments;
+  /// FailedPrecondition in a mode that does not search, after Freeze, and for a pinned key.
+  Status Retune(CUstream stream, const CallInputs& inputs);
 
   /// A value for each axis, by name: {{"TILE", 64}, {"occupancy", 2}}.
   using NamedConfig = std::vector<std::pair<std::string, AxisValue>>;
@@ -311,7 +313,7 @@ class TUNEONCE_API TunedKernel {
   /// guards do not hold runs the fallback config. A pin is not affected by Freeze and max_ready_keys, and may be made
   /// after Freeze.
   ///
-  /// The axes need not list the values, but constraints, target filters, and the guards at this shape must hold. In
+  /// The axes need not list the values, but the conditions of the space must hold at this shape. In
   /// mode kStoredOnly nothing is compiled, so the config's code must be stored. Errors: InvalidArgument, naming what
   /// does not fit; FailedPrecondition, naming the guard, or without a context; the compiler's; for kStore those of the
   /// store, after which the pin still applies in this process.
@@ -357,14 +359,15 @@ class TUNEONCE_API TunedKernel {
   friend class LaunchExplainer;
   friend class RankedKeys;
   friend class WarmupRun;
-  struct Impl;
-  struct Origin;
-  explicit TunedKernel(std::unique_ptr<Origin> origin);
+  struct TUNEONCE_LOCAL Impl;
+  struct TUNEONCE_LOCAL Origin;
+  TUNEONCE_LOCAL explicit TunedKernel(std::unique_ptr<Origin> origin);
   /// Makes a kernel of a definition that ValidateForLaunch has checked.
-  static Result<TunedKernel> OfValid(std::shared_ptr<const KernelDefinition> definition, AutotunePolicy policy);
+  TUNEONCE_LOCAL static Result<TunedKernel> OfValid(std::shared_ptr<const KernelDefinition> definition,
+                                                    AutotunePolicy policy);
   /// Returns the state for the driver whose context is current, which the first use creates.
-  Result<Impl*> Bound() const;
-  const RankPolicy& ranks() const;
+  TUNEONCE_LOCAL Result<Impl*> Bound() const;
+  TUNEONCE_LOCAL const RankPolicy& ranks() const;
 
   std::unique_ptr<Origin> origin_;            // Owns the members below.
   mutable std::atomic<Impl*> impl_{nullptr};  // Null until the first use, then constant.

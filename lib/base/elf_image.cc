@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -25,6 +26,15 @@ bool TextAt(std::string_view table, std::uint64_t offset, std::string_view* out)
   *out = table.substr(static_cast<std::size_t>(offset), end - static_cast<std::size_t>(offset));
   return true;
 }
+
+/// The start of a fatbin (fatBinaryHeader of CUDA's fatbinary.h).
+struct Header {
+  std::uint32_t magic;
+  std::uint16_t version;
+  std::uint16_t header_bytes;
+  std::uint64_t content_bytes;  // Behind the header.
+};
+constexpr std::uint32_t kMagic = 0xba55ed50;
 
 }  // namespace
 
@@ -118,6 +128,19 @@ const ElfImage::Section* ElfImage::Find(std::string_view name) const {
     if (section.name == name) return &section;
   }
   return nullptr;
+}
+
+bool IsFatBinary(std::string_view bytes) {
+  return bytes.size() >= sizeof(kMagic) && std::memcmp(bytes.data(), &kMagic, sizeof(kMagic)) == 0;
+}
+
+Status CheckFatBinary(std::string_view bytes) {
+  Header header{};
+  if (bytes.size() < sizeof(header)) return InvalidArgumentError("the fatbin's header is truncated");
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  bool is_whole = header.header_bytes >= sizeof(header) && header.header_bytes <= bytes.size() &&
+                  header.content_bytes <= bytes.size() - header.header_bytes;
+  return is_whole ? Status() : InvalidArgumentError("the fatbin is truncated");
 }
 
 }  // namespace v0

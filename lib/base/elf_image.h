@@ -49,6 +49,12 @@ class ElfImage {
   std::vector<Symbol> symbols_;
 };
 
+/// True for a fatbin: images of one program for several GPU architectures, from which the driver takes one.
+bool IsFatBinary(std::string_view bytes);
+/// Returns OK if the bytes are as long as the header states, because a driver receives no size and reads that many.
+/// REQUIRES: IsFatBinary. Errors: InvalidArgument.
+Status CheckFatBinary(std::string_view bytes);
+
 }  // namespace v0
 }  // namespace tuneonce
 

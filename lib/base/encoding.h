@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/api.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -113,10 +112,10 @@ class TUNEONCE_API Decoder {
 };
 
 /// Returns the body followed by a checksum of it.
-TUNEONCE_API std::string WithChecksum(std::string body);
+std::string WithChecksum(std::string body);
 /// Returns the body of what WithChecksum returned. REQUIRES: `bytes` outlives the result. Errors, of `what.code`:
 /// `bytes` was truncated or changed.
-TUNEONCE_API Result<std::string_view> WithoutChecksum(std::string_view bytes, EncodedWhat what = {});
+Result<std::string_view> WithoutChecksum(std::string_view bytes, EncodedWhat what = {});
 
 }  // namespace v0
 }  // namespace tuneonce

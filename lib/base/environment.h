@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/api.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -14,7 +13,7 @@ inline namespace v0 {
 
 /// The process's environment as a plain value, which is read when a Runtime is made and passed on from there. Read is
 /// the library's only call of getenv. Without Read all members have the defaults below.
-struct TUNEONCE_API Environment {
+struct Environment {
   /// `TUNEONCE_DISABLE_AUTOTUNE` or `DISABLE_AUTOTUNE` is "1": TunedKernels that are made from now on neither measure
   /// nor store, and launch their fallback configs. Default false.
   bool disable_autotune = false;

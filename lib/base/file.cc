@@ -14,7 +14,6 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "base/file_descriptor.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -47,13 +47,13 @@ class TUNEONCE_THREAD_SAFETY(scoped_lockable) MutexLock {
   void Lock() TUNEONCE_ACQUIRE() { lock_.lock(); }
 
  private:
-  friend class Condition;
+  friend class ConditionVariable;
   std::unique_lock<std::mutex> lock_;
 };
 
 /// A std::condition_variable. Callers read the condition in a loop around Wait, where the analysis sees that the lock
 /// is held, because it analyzes the body of a predicate as a function of its own.
-class Condition {
+class ConditionVariable {
  public:
   /// Gives up the lock until it is notified, or for no reason.
   void Wait(MutexLock& lock) { changed_.wait(lock.lock_); }

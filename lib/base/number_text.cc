@@ -2,6 +2,7 @@
 
 #include <locale.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -35,6 +36,7 @@ bool Read(const std::string& text, float* value) { return absl::SimpleAtof(text,
 
 template <typename Real>
 std::string Shortest(Real value) {
+  if (!std::isfinite(value)) return RealText(value, 'f', 0);
   std::string scientific;
   int more = 0;  // Digits after the first.
   for (; more < std::numeric_limits<Real>::max_digits10; ++more) {

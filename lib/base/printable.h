@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -16,7 +16,7 @@ inline namespace v0 {
 TUNEONCE_API std::string Printable(std::string_view text);
 
 /// Returns text of several lines for a terminal, like Printable, and keeps line feeds and tabs.
-TUNEONCE_API std::string PrintableLines(std::string_view text);
+std::string PrintableLines(std::string_view text);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// Returns the names that a message offers, at most five of them: "a, b, c, d, e, and 12 more", or "none". If there are
 /// more than five, those most similar to `wanted` come first, in case the caller misspelled one of them. Thread-safe.
-TUNEONCE_API std::string ShortList(std::vector<std::string> names, std::string_view wanted = {});
+std::string ShortList(std::vector<std::string> names, std::string_view wanted = {});
 
 /// Lists what `name_of` (a member, or a function that returns text) returns for each item.
 template <typename Items, typename NameOf>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/trace.h"
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -13,7 +13,7 @@ inline namespace v0 {
 /// A piece of work on the calling thread, for its lifetime: a range in a profiler's timeline (NVTX, domain "tuneonce"),
 /// and an event of a trace that is on. Without a profiler, or in builds without NVTX (TUNEONCE_WITH_NVTX=OFF), and
 /// without a trace it costs its name. Never on a hit. One thread makes, uses and destroys it.
-class TUNEONCE_API Span {
+class Span {
  public:
   /// `trace` may be null. `category`: a literal: tune, search, compile, load, warm-up, verify, race, store, wait.
   Span(Trace* trace, const char* category, std::string name);

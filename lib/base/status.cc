@@ -1,6 +1,8 @@
-#include "tuneonce/status.h"
+#include <cstdio>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -13,31 +15,19 @@ struct Status::Error {
 };
 
 std::string_view StatusCodeName(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk:
-      return "OK";
-    case StatusCode::kCancelled:
-      return "Cancelled";
-    case StatusCode::kInvalidArgument:
-      return "InvalidArgument";
-    case StatusCode::kDeadlineExceeded:
-      return "DeadlineExceeded";
-    case StatusCode::kNotFound:
-      return "NotFound";
-    case StatusCode::kResourceExhausted:
-      return "ResourceExhausted";
-    case StatusCode::kFailedPrecondition:
-      return "FailedPrecondition";
-    case StatusCode::kUnimplemented:
-      return "Unimplemented";
-    case StatusCode::kInternal:
-      return "Internal";
-    case StatusCode::kUnavailable:
-      return "Unavailable";
-    case StatusCode::kDataLoss:
-      return "DataLoss";
-  }
-  return "Unknown";
+  static constexpr std::string_view kNames[] = {"OK",
+                                                "Cancelled",
+                                                "InvalidArgument",
+                                                "DeadlineExceeded",
+                                                "NotFound",
+                                                "ResourceExhausted",
+                                                "FailedPrecondition",
+                                                "Unimplemented",
+                                                "Internal",
+                                                "Unavailable",
+                                                "DataLoss"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(StatusCode::kDataLoss) + 1);
+  return kNames[static_cast<std::size_t>(code)];
 }
 
 bool IsTransient(StatusCode code) {
@@ -90,6 +80,14 @@ Status UnimplementedError(std::string message) { return Status(StatusCode::kUnim
 Status InternalError(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
 Status UnavailableError(std::string message) { return Status(StatusCode::kUnavailable, std::move(message)); }
 Status DataLossError(std::string message) { return Status(StatusCode::kDataLoss, std::move(message)); }
+
+void ReportUseOfFailedResult(const Status& status) {
+  std::fprintf(stderr, "tuneonce: the value of a failed Result was used: %s; ask ok() first\n",
+               status.ToString().c_str());
+#ifndef NDEBUG
+  std::abort();
+#endif
+}
 
 }  // namespace v0
 }  // namespace tuneonce

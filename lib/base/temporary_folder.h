@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

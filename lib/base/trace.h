@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// Records what was done when and on which thread between Begin and End, as Chrome's trace event JSON. Code records an
 /// event by a Span. Thread-safe. While it is off it costs one read of an atomic.
-class TUNEONCE_API Trace {
+class Trace {
  public:
   using Clock = std::chrono::steady_clock;
   using Arguments = std::vector<std::pair<const char*, std::variant<std::int64_t, double, std::string>>>;

@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "bundle/bundle_artifacts.h"
 #include "bundle/bundle_files.h"
-#include "bundle/bundle_folders.h"
 #include "bundle/manifest_readers.h"
 #include "bundle/precompiled_bundle.h"
 #include "definition/compiler_option.h"
@@ -121,11 +120,9 @@ class BundleReader {
   }
 
   Result<Bundle> Read(const ManifestNode& root) {
-    TUNEONCE_RETURN_IF_ERROR(
-        root.CheckFields({"tuneonce_bundle", "name",      "version",        "dims",    "key",
-                          "parameters",      "space",     "axes",           "configs", "max_configs",
-                          "baseline",        "fallback",  "target_filters", "guards",  "variants",
-                          "tolerance",       "unordered", "work",           "matmul",  "example"}));
+    TUNEONCE_RETURN_IF_ERROR(root.CheckFields(
+        {"tuneonce_bundle", "name", "version", "dims", "key", "parameters", "space", "axes", "configs", "max_configs",
+         "baseline", "fallback", "where", "variants", "tolerance", "unordered", "work", "matmul", "example"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
     if (version != kFormat) {
@@ -137,7 +134,7 @@ class BundleReader {
     KernelDefinition definition = KernelDefinition(kernel).Version(version_text);
     TUNEONCE_ASSIGN_OR_RETURN(space_, BundleSpace::Read(root));
     SearchSpace unfiltered = space_.space();
-    TUNEONCE_RETURN_IF_ERROR(ReadGuards(space_, root, &unfiltered));
+    TUNEONCE_RETURN_IF_ERROR(space_.ReadConditions(root, /*of_target=*/false, &unfiltered));
     definition.DimsInOrder(space_.dims()).Space(std::move(unfiltered));
     TUNEONCE_RETURN_IF_ERROR(ReadParameters(space_, root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadKey(space_, root, &definition));
@@ -158,7 +155,7 @@ class BundleReader {
     if (Status valid = ValidateForLaunch(definition); !valid.ok()) return root.Error(valid.message());
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(root, definition));
     SearchSpace space = definition.space();  // What Validate resolved in it stays.
-    TUNEONCE_RETURN_IF_ERROR(space_.ReadTargetFilters(root, &space));
+    TUNEONCE_RETURN_IF_ERROR(space_.ReadConditions(root, /*of_target=*/true, &space));
     TUNEONCE_RETURN_IF_ERROR(
         space_.CheckCount(root, space, [&](const Target& target) { return definition.VariantsFor(target).ok(); }));
     definition.Space(std::move(space));  // Only now: the artifacts of all targets were looked for.
@@ -193,8 +190,8 @@ class BundleReader {
 
   /// Each config has hints that some target takes, and exactly one artifact in each variant that may build it.
   Status CheckArtifacts(const ManifestNode& root, const KernelDefinition& definition) {
-    // Without target filters and guards of one device: every config that there is anywhere.
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> everywhere, space_.ConfigsWhere(TargetFilter(), definition.space()));
+    // Without the conditions that read the target: every config that there is anywhere.
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> everywhere, space_.ConfigsWhere(Condition(), definition.space()));
     TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes(root, everywhere.front()));
     for (const BundleVariant& variant : variants_) {
       std::vector<Config> its;

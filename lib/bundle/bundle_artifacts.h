@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "bundle/bundle_space.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

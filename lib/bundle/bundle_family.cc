@@ -21,7 +21,7 @@ Status BundleSpace::ReadFamily(const ManifestNode& root) {
     if (given != nullptr)
       return given->Error(
           "a named space has its own configs, baseline and fallback: remove this field, or replace \"space\" by axes "
-          "and constraints");
+          "and conditions");
   }
   const ManifestNode* name_node = node;
   if (node->kind() == ManifestNode::Kind::kObject) {
@@ -34,8 +34,9 @@ Status BundleSpace::ReadFamily(const ManifestNode& root) {
   family_ = *family;
   TUNEONCE_ASSIGN_OR_RETURN(auto names, ReadFamilyDims(*node));
   space_ = family_->ConfigsOf(std::nullopt, names);
-  TUNEONCE_RETURN_IF_ERROR(space_.ResolveDims(dims()));
-  for (const Family::Axis& axis : family_->axes) axes_.push_back(NamedAxis{axis.name, space_.FindAxis(axis.name)});
+  TUNEONCE_RETURN_IF_ERROR(space_.Resolve(TermNames{dims(), {}}));
+  for (const Family::Axis& axis : family_->axes)
+    axes_.push_back(NamedAxis{axis.name, space_.FindAxis(axis.name), false});
   return Status();
 }
 
@@ -63,13 +64,12 @@ Result<std::map<std::string, std::string>> BundleSpace::ReadFamilyDims(const Man
   return names;
 }
 
-Status BundleSpace::CheckCount(const ManifestNode& root, const SearchSpace& filtered,
-                               const TargetFilter& runs_on) const {
+Status BundleSpace::CheckCount(const ManifestNode& root, const SearchSpace& filtered, const Condition& runs_on) const {
   if (family_ == nullptr) return Status();
   SearchSpace unlimited = filtered;
   unlimited.MaxConfigs(std::numeric_limits<int>::max());
   for (const Target& target : KnownTargets()) {
-    if (!runs_on(target)) continue;
+    if (!runs_on.HoldsOn(target)) continue;
     Result<std::vector<Config>> configs = unlimited.Enumerate(target);
     if (!configs.ok() || configs->size() <= static_cast<std::size_t>(filtered.max_configs())) continue;
     return root.Find("space")->Error(absl::StrCat("with the manifest's axes the space has ", configs->size(),
@@ -79,11 +79,11 @@ Status BundleSpace::CheckCount(const ManifestNode& root, const SearchSpace& filt
   return Status();
 }
 
-Result<std::vector<Config>> BundleSpace::ConfigsWhere(const TargetFilter& runs_on, const SearchSpace& space) const {
+Result<std::vector<Config>> BundleSpace::ConfigsWhere(const Condition& runs_on, const SearchSpace& space) const {
   if (family_ == nullptr) return space.Enumerate(Target());
   SearchSpace unlimited = space;
   unlimited.MaxConfigs(std::numeric_limits<int>::max());
-  family_->AddTargetFilters(std::nullopt, &unlimited);
+  family_->AddTargetConditions(std::nullopt, &unlimited);
   std::vector<Config> all;
   std::set<std::string> seen;
   for (const Target& target : family_->WidestTargets(runs_on)) {

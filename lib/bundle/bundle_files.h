@@ -8,9 +8,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/environment.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -18,7 +20,7 @@ inline namespace v0 {
 
 /// The files of one bundle while it is read: of a folder, and only of what lies in it, or of a program. Each is read
 /// once. Thread rule: one thread.
-class TUNEONCE_API BundleFiles {
+class BundleFiles {
  public:
   /// Most bytes of one file: a cubin has a few MiB.
   static constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
@@ -70,6 +72,33 @@ class TUNEONCE_API BundleFiles {
   std::map<std::string, std::shared_ptr<const std::string>> read_;
   std::size_t bytes_ = 0;
 };
+
+/// The folders whose bundles are found by name. A value. Thread rule: immutable; any thread.
+class BundleFolders {
+ public:
+  /// Those of Environment::bundles, then share/tuneonce/bundles: as it lies beside an installed or built library or
+  /// program, inside the Python package, and beside the folders in which this code's libraries are looked for (its run
+  /// path leads to an installed tuneonce).
+  static BundleFolders Of(const Environment& environment);
+
+  /// Returns the folder of a bundle: `folder_or_name` itself if it has a slash, else the first bundle of that name in
+  /// these folders, else the folder of that name in the working directory. A name that matches two different bundles,
+  /// in these folders and in the working directory, is ambiguous, so that neither silently replaces the other. Errors:
+  /// NotFound, which lists the folders and the existing names; InvalidArgument for an ambiguous name.
+  Result<std::string> Find(const std::string& folder_or_name) const;
+  /// Returns the sorted names of all bundles in these folders.
+  std::vector<std::string> Names() const;
+
+ private:
+  explicit BundleFolders(std::vector<std::string> folders) : folders_(std::move(folders)) {}
+
+  std::vector<std::string> folders_;
+};
+
+/// Bundle::Load and Bundle::Names, with the environment of a Runtime.
+Result<Bundle> LoadBundle(const Environment& environment, const std::string& folder_or_name);
+Result<Bundle> LoadBundle(const EmbeddedBundle& embedded);
+std::vector<std::string> BundleNames(const Environment& environment);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -16,20 +16,20 @@ namespace {
 // each launch of a bucket, is bounded by them.
 constexpr std::size_t kMostAxes = 32;
 constexpr std::size_t kMostBaselines = 64;
-constexpr std::size_t kMostFilters = 256;
+constexpr std::size_t kMostConditions = 512;
 /// Beyond any capability: 90 is 9.0.
 constexpr std::int64_t kMostCapability = 10000;
 
 }  // namespace
 
-Result<TargetFilter> ReadTargets(const ManifestNode& node) {
+Result<std::optional<Condition>> ReadTargets(const ManifestNode& node) {
   const ManifestNode* targets = node.Find("targets");
-  if (targets == nullptr) return TargetFilter();
+  if (targets == nullptr) return std::optional<Condition>();
   if (targets->kind() == ManifestNode::Kind::kString) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, targets->String());
     if (name != "cpu")
       return targets->Error("expected \"cpu\", or an object with min_capability or max_capability, got '" + name + "'");
-    return TargetFilter(OnCpuDevice());
+    return std::optional<Condition>(OnCpuDevice());
   }
   TUNEONCE_RETURN_IF_ERROR(targets->CheckFields({"min_capability", "max_capability"}));
   std::int64_t from = 0, to = kMostCapability;
@@ -38,7 +38,7 @@ Result<TargetFilter> ReadTargets(const ManifestNode& node) {
   if (from < 0 || to < from || to > kMostCapability) {
     return targets->Error(absl::StrCat("no compute capability is within ", from, " to ", to, "; write 9.0 as 90"));
   }
-  return TargetFilter(CapabilityRange(static_cast<int>(from), static_cast<int>(to)));
+  return std::optional<Condition>(CapabilityRange(static_cast<int>(from), static_cast<int>(to)));
 }
 
 Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
@@ -48,7 +48,7 @@ Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
   TUNEONCE_RETURN_IF_ERROR(space.ReadFamily(root));
   if (const ManifestNode* most = root.Find("max_configs")) {
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, most->Int());
-    if (value < 1 || value > 100000) return most->Error("expected 1 to 100000");
+    if (value < 1 || value > 1000000) return most->Error("expected 1 to 1000000");
     space.space_.MaxConfigs(static_cast<int>(value));
   }
   if (const ManifestNode* axes = root.Find("axes")) {
@@ -117,7 +117,7 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
     return values_node->Error("the values of a hint must be whole numbers");
   }
   if (!space_.status().ok()) return node.Error(space_.status().message());
-  axes_.push_back(NamedAxis{std::move(name), handle});
+  axes_.push_back(NamedAxis{std::move(name), handle, values->size() == 1});
   return Status();
 }
 
@@ -152,7 +152,24 @@ Result<std::vector<AxisAssignment>> BundleSpace::ReadConfig(const ManifestNode& 
   return assignments;
 }
 
-/// {AXIS: value, ...}; or [{"config": {AXIS: value, ...}, "targets": {...}}, ...], by preference.
+/// A condition as a text; or {"name": NAME, "condition": TEXT}.
+static Result<NamedCondition> ReadCondition(const ManifestNode& node) {
+  NamedCondition named;
+  const ManifestNode* text_node = &node;
+  if (node.kind() == ManifestNode::Kind::kObject) {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "condition"}));
+    TUNEONCE_ASSIGN_OR_RETURN(named.name, node.GetString("name"));
+    TUNEONCE_ASSIGN_OR_RETURN(text_node, node.Get("condition"));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(std::string text, text_node->String());
+  Result<Condition> condition = Condition::Parse(text);
+  if (!condition.ok()) return text_node->Error(condition.status().message());
+  named.condition = *std::move(condition);
+  if (named.name.empty()) named.name = named.condition.ToString();
+  return named;
+}
+
+/// {AXIS: value, ...}; or [{"config": {AXIS: value, ...}, "where": CONDITION}, ...], by preference.
 Status BundleSpace::ReadBaseline(const ManifestNode& root) {
   const ManifestNode* baseline = root.Find("baseline");
   if (baseline == nullptr) return Status();
@@ -165,13 +182,17 @@ Status BundleSpace::ReadBaseline(const ManifestNode& root) {
   if (list->empty()) return baseline->Error("expected at least one baseline");
   std::vector<SearchSpace::Baseline> baselines;
   for (const ManifestNode& each : *list) {
-    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"config", "targets"}));
+    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"config", "where"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* config, each.Get("config"));
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> values, ReadConfig(*config));
-    TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(each));
-    baselines.push_back({std::move(values), std::move(targets)});
+    NamedCondition named;
+    if (const ManifestNode* where = each.Find("where")) {
+      TUNEONCE_ASSIGN_OR_RETURN(named, ReadCondition(*where));
+    }
+    baselines.push_back({std::move(values), std::move(named.condition)});
   }
-  space_.SetBaselinesByTarget(std::move(baselines));
+  space_.SetBaselines(std::move(baselines));
+  if (!space_.status().ok()) return baseline->Error(space_.status().message());
   return Status();
 }
 
@@ -183,29 +204,18 @@ Status BundleSpace::ReadFallback(const ManifestNode& root) {
   return Status();
 }
 
-Status BundleSpace::ReadTargetFilters(const ManifestNode& root, SearchSpace* filtered) const {
-  if (family_ != nullptr) family_->AddTargetFilters(std::nullopt, filtered);
-  const ManifestNode* filters = root.Find("target_filters");
-  if (filters == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, filters->Array(kMostFilters));
+Status BundleSpace::ReadConditions(const ManifestNode& root, bool of_target, SearchSpace* space) const {
+  if (family_ != nullptr && of_target) family_->AddTargetConditions(std::nullopt, space);
+  const ManifestNode* where = root.Find("where");
+  if (where == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, where->Array(kMostConditions));
   for (const ManifestNode& each : *list) {
-    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"config", "targets"}));
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* config_node, each.Get("config"));
-    TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(*config_node, /*whole=*/false));
-    if (pattern.values.empty())
-      return config_node->Error("expected an object that sets at least one axis, such as {\"TILE\": 64}");
-    TUNEONCE_RETURN_IF_ERROR(each.Get("targets").status());
-    TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(each));
-    std::string name;
-    for (const auto& [axis, value] : pattern.values) {
-      absl::StrAppend(&name, name.empty() ? "" : ", ", axes_[axis].name, "=", AxisValueString(value));
-    }
-    filtered->AddTargetFilter(absl::StrCat("targets of {", name, "}"), [=](const Config& config, const Target& target) {
-      bool is_meant = std::all_of(pattern.values.begin(), pattern.values.end(), [&](const auto& value) {
-        return IsSameValue(config.values()[value.first], value.second);
-      });
-      return !is_meant || targets(target);
-    });
+    TUNEONCE_ASSIGN_OR_RETURN(NamedCondition named, ReadCondition(each));
+    if (named.condition.reads().target != of_target) continue;
+    space->Where(named.name, std::move(named.condition));
+    Status status = space->status();
+    if (status.ok()) status = space->Resolve(names_);
+    if (!status.ok()) return each.Error(status.message());
   }
   return Status();
 }
@@ -314,9 +324,14 @@ Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool wh
   }
   std::sort(pattern.values.begin(), pattern.values.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (whole && pattern.values.size() != axes_.size()) {
+  const std::vector<std::size_t> set = pattern.Axes();
+  const bool is_whole = std::all_of(axes_.begin(), axes_.end(), [&](const NamedAxis& axis) {
+    return axis.is_constant ||
+           std::binary_search(set.begin(), set.end(), static_cast<std::size_t>(&axis - axes_.data()));
+  });
+  if (whole && !is_whole) {
     return node.Error(absl::StrCat("the config sets only ", pattern.values.size(), " of the bundle's ", axes_.size(),
-                                   " axes: set all of them"));
+                                   " axes: set all that have more than one value"));
   }
   return pattern;
 }

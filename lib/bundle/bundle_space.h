@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_BUNDLE_BUNDLE_SPACE_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -9,10 +10,11 @@
 
 #include "bundle/manifest.h"
 #include "definition/family.h"
-#include "tuneonce/grid.h"
+#include "tuneonce/condition.h"
+#include "tuneonce/device.h"
+#include "tuneonce/geometry.h"
 #include "tuneonce/result.h"
 #include "tuneonce/search_space.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -34,9 +36,9 @@ struct ConfigPattern {
 };
 
 /// Reads the member `targets` of `node`. It is "cpu" for the CPU device, or an object such as
-/// {"min_capability": 80, "max_capability": 129}, in which either field is optional. Returns an empty filter if `node`
-/// has no such member.
-Result<TargetFilter> ReadTargets(const ManifestNode& node);
+/// {"min_capability": 80, "max_capability": 129}, in which either field is optional. Returns nothing if `node` has no
+/// such member.
+Result<std::optional<Condition>> ReadTargets(const ManifestNode& node);
 
 /// What a manifest's other parts refer to by name, dims, scalars and axes, and the space that they span. A value.
 class BundleSpace {
@@ -64,15 +66,15 @@ class BundleSpace {
   Result<ConfigPattern> ReadPattern(const ManifestNode& node, bool whole) const;
   /// A config of all axes.
   Result<std::vector<AxisAssignment>> ReadConfig(const ManifestNode& node) const;
-  /// Reads the field target_filters into the space, and those of a named one: on other targets no config that they name
-  /// is there.
-  Status ReadTargetFilters(const ManifestNode& root, SearchSpace* filtered) const;
+  /// Reads conditions of the field `where` into the space: those that read the target and those of a named space if
+  /// `of_target` is true, else the others.
+  Status ReadConditions(const ManifestNode& root, bool of_target, SearchSpace* space) const;
   /// The configs of `space` that a variant must have an artifact for, wherever it runs. Of a space that the manifest
-  /// lists: all, whatever target filters say of them; of a named one those of its targets.
-  Result<std::vector<Config>> ConfigsWhere(const TargetFilter& runs_on, const SearchSpace& space) const;
+  /// lists: all, whatever conditions that read the target state; of a named one those of its targets.
+  Result<std::vector<Config>> ConfigsWhere(const Condition& runs_on, const SearchSpace& space) const;
   /// An error if the named space, with what the manifest adds, has more configs than are allowed on a known target
-  /// where `runs_on` holds. `filtered`: with its target filters.
-  Status CheckCount(const ManifestNode& root, const SearchSpace& filtered, const TargetFilter& runs_on) const;
+  /// where `runs_on` holds. `filtered`: with its conditions that read the target.
+  Status CheckCount(const ManifestNode& root, const SearchSpace& filtered, const Condition& runs_on) const;
   /// Whether the string `node` is the name of an axis; else it is one of a dim or scalar. Error: of none, or of both.
   Result<bool> MeansAxis(const ManifestNode& node) const;
   /// OK if the string `node` is the name of a scalar.
@@ -84,6 +86,7 @@ class BundleSpace {
   struct NamedAxis {
     std::string name;
     AxisHandle handle;
+    bool is_constant = false;  ///< Whether it has one value, which configs need not set.
   };
 
   Status ReadFamily(const ManifestNode& root);

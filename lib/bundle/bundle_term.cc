@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
 #include "bundle/manifest_readers.h"
-#include "definition/term_guard.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -12,7 +11,6 @@ namespace {
 
 // Most entries of a manifest's lists, far beyond what a kernel has: what is asked of each entry when it is read, and at
 // each launch of a bucket, is bounded by them.
-constexpr std::size_t kMostGuards = 256;
 constexpr std::size_t kMostProducts = 64;
 constexpr std::size_t kMostOperands = 16;
 
@@ -122,59 +120,6 @@ Result<Term> ReadUnresolved(const BundleSpace& space, const ManifestNode& node) 
   }
 }
 
-/// What a guard is about, with its name.
-struct Subject {
-  Term term = Term(0);
-  std::string name;
-};
-
-Result<Subject> ReadSubject(const BundleSpace& space, const ManifestNode& guard) {
-  Subject subject;
-  int count = 0;
-  for (const char* field : {"dim", "scalar", "term"}) {
-    const ManifestNode* node = guard.Find(field);
-    if (node == nullptr) continue;
-    ++count;
-    if (std::string_view(field) == "dim") TUNEONCE_RETURN_IF_ERROR(space.FindDim(*node).status());
-    if (std::string_view(field) == "scalar") TUNEONCE_RETURN_IF_ERROR(space.FindScalar(*node));
-    TUNEONCE_ASSIGN_OR_RETURN(subject.term, ReadTerm(space, *node));
-    subject.name = subject.term.ToString();
-  }
-  if (count == 1) return subject;
-  return guard.Error("expected one of the fields dim, scalar and term");
-}
-
-/// A term, or true or false.
-Result<Term> ReadBound(const BundleSpace& space, const ManifestNode& node) {
-  if (node.kind() != ManifestNode::Kind::kTruth) return ReadTerm(space, node);
-  TUNEONCE_ASSIGN_OR_RETURN(bool truth, node.Bool());
-  return Term(truth ? 1 : 0);
-}
-
-struct Rule {
-  const char* field;
-  bool (*holds)(std::int64_t value, std::int64_t bound);
-};
-constexpr Rule kRules[] = {{"at_most", [](std::int64_t v, std::int64_t b) { return v <= b; }},
-                           {"at_least", [](std::int64_t v, std::int64_t b) { return v >= b; }},
-                           {"divisible_by", [](std::int64_t v, std::int64_t b) { return b > 0 && v % b == 0; }},
-                           {"is", [](std::int64_t v, std::int64_t b) { return v == b; }}};
-
-Status ReadGuard(const BundleSpace& space, const ManifestNode& guard, SearchSpace* guarded) {
-  TUNEONCE_RETURN_IF_ERROR(guard.CheckFields({"dim", "scalar", "term", "at_most", "at_least", "divisible_by", "is"}));
-  TUNEONCE_ASSIGN_OR_RETURN(Subject subject, ReadSubject(space, guard));
-  bool any = false;
-  for (const Rule& rule : kRules) {
-    const ManifestNode* node = guard.Find(rule.field);
-    if (node == nullptr) continue;
-    any = true;
-    TUNEONCE_ASSIGN_OR_RETURN(Term bound, ReadBound(space, *node));
-    guarded->AddGuard(absl::StrCat(subject.name, " ", rule.field, " ", bound.ToString()),
-                      TermGuard{subject.term, bound, rule.holds});
-  }
-  return any ? Status() : guard.Error("expected one of the fields at_most, at_least, divisible_by and is");
-}
-
 }  // namespace
 
 Result<Term> ReadTerm(const BundleSpace& space, const ManifestNode& node) {
@@ -188,14 +133,6 @@ Result<Term> ReadTerm(const BundleSpace& space, const ManifestNode& node) {
 Result<Term> ReadTermField(const BundleSpace& space, const ManifestNode& node, std::string_view field) {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* term, node.Get(field));
   return ReadTerm(space, *term);
-}
-
-Status ReadGuards(const BundleSpace& space, const ManifestNode& root, SearchSpace* guarded) {
-  const ManifestNode* guards = root.Find("guards");
-  if (guards == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, guards->Array(kMostGuards));
-  for (const ManifestNode& guard : *list) TUNEONCE_RETURN_IF_ERROR(ReadGuard(space, guard, guarded));
-  return Status();
 }
 
 }  // namespace v0

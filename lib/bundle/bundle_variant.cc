@@ -4,7 +4,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "bundle/manifest_readers.h"
-#include "definition/name_expression.h"
 #include "definition/source_identity.h"
 
 namespace tuneonce {
@@ -111,10 +110,10 @@ Status ReadVariantTargets(const ManifestNode& node, SourceKind kind, Variant* va
         "expected an object with min_capability or max_capability: whether a variant runs on the CPU device depends "
         "only on its kind of source");
   }
-  TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(node));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Condition> targets, ReadTargets(node));
   if (targets && kind == SourceKind::kCpuCpp)
     return given->Error("a cpu_cpp source runs on the CPU device, which has no compute capability: remove \"targets\"");
-  variant->runs_on = targets ? targets : kind == SourceKind::kCpuCpp ? OnCpuDevice() : OnGpu();
+  variant->runs_on = targets ? *targets : kind == SourceKind::kCpuCpp ? OnCpuDevice() : OnGpu();
   return Status();
 }
 
@@ -274,8 +273,8 @@ Status ReadTypes(const BundleSpace& space, const ManifestNode& node, const Bundl
 Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, BundleFiles* files) {
   TUNEONCE_RETURN_IF_ERROR(
       node.CheckFields({"name", "backend", "source", "convention", "targets", "grid", "block", "cluster",
-                        "shared_memory", "programmatic_launch", "parameters", "assumptions", "symbol", "artifacts",
-                        "defines", "options", "headers", "types"}));
+                        "shared_memory", "programmatic_launch", "parameters", "assumptions", "requires", "symbol",
+                        "artifacts", "defines", "options", "headers", "types"}));
   Variant variant;
   TUNEONCE_ASSIGN_OR_RETURN(variant.name, node.GetString("name"));
   TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("backend", &variant.backend));
@@ -292,6 +291,12 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
     TUNEONCE_ASSIGN_OR_RETURN(variant.parameters, names->Strings(kMaxParameters));
   }
   TUNEONCE_ASSIGN_OR_RETURN(variant.assumptions, ReadAssumptions(node));
+  if (const ManifestNode* requires_node = node.Find("requires")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string text, requires_node->String());
+    Result<Condition> condition = Condition::Parse(text);
+    if (!condition.ok()) return requires_node->Error(condition.status().message());
+    variant.Requires(*std::move(condition));
+  }
   TUNEONCE_RETURN_IF_ERROR(ReadDefines(space, node, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadOptions(node, *files, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadHeaders(node, files, artifacts.get()));

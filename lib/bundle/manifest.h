@@ -18,7 +18,7 @@ inline namespace v0 {
 /// A value of a JSON document that knows its place, so that an error can name it. Reading goes through the getters,
 /// which say "manifest.json:12: axes[0].name: expected a string". It belongs to the document's root, which stays where
 /// it is. Thread rule: not changed once it was read.
-class TUNEONCE_API ManifestNode {
+class ManifestNode {
  public:
   enum class Kind { kNull, kTruth, kInt, kDouble, kString, kArray, kObject };
 

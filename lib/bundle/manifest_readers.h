@@ -25,9 +25,6 @@ inline namespace v0 {
 Result<Term> ReadTerm(const BundleSpace& space, const ManifestNode& node);
 /// Reads the member `field` of `node` as ReadTerm does.
 Result<Term> ReadTermField(const BundleSpace& space, const ManifestNode& node, std::string_view field);
-/// Reads the field `guards` into the space: {"dim": "N", "at_most": TERM}, {"scalar": "causal", "is": true}, {"term":
-/// TERM, "divisible_by": 8}.
-Status ReadGuards(const BundleSpace& space, const ManifestNode& root, SearchSpace* guarded);
 
 /// Reads a dtype by its name: "float16".
 Result<DType> ReadDType(const ManifestNode& node);

@@ -1,6 +1,6 @@
 // Builds without JSON (TUNEONCE_WITH_JSON=OFF): bundles cannot be read.
 #include "base/environment.h"
-#include "bundle/bundle_folders.h"
+#include "bundle/bundle_files.h"
 
 namespace tuneonce {
 inline namespace v0 {

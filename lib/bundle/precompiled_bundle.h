@@ -11,7 +11,7 @@
 #include "bundle/bundle_files.h"
 #include "bundle/manifest.h"
 #include "definition/precompiled_code.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -20,7 +20,7 @@ inline namespace v0 {
 /// The code that travels in a bundle's folder: what precompiled.json lists. An image is read, and its checksum
 /// compared, when it is asked for: a process needs those of one target, and few of them. Thread rule: immutable; any
 /// thread.
-class TUNEONCE_API PrecompiledBundle final : public PrecompiledCode {
+class PrecompiledBundle final : public PrecompiledCode {
  public:
   static constexpr const char* kFile = "precompiled.json";
   static constexpr std::int64_t kFormat = 1;

@@ -1,11 +1,16 @@
 #include "compile/command_toolchain.h"
 
 #include <chrono>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "compile/cubin.h"
 #include "compile/dependency_file.h"
-#include "compile/tool.h"
+#include "compile/nvrtc_source.h"
+#include "compile/tile_cpp_toolchain.h"
+#include "compile/toolbox.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -50,6 +55,14 @@ Result<Artifact> CommandToolchain::DoCompile(const KernelSource& source, const H
   TUNEONCE_RETURN_IF_ERROR(row_.finish(&run));
   if (!run.note.empty()) absl::StrAppend(&run.artifact.log, run.artifact.log.empty() ? "" : "\n", run.note);
   return std::move(run.artifact);
+}
+
+ToolchainSet BuiltInToolchains(const Environment& environment) {
+  auto tools = std::make_shared<const Toolbox>(environment);
+  auto command = [&](const CompilerRow& row) { return std::make_shared<CommandToolchain>(row, tools); };
+  return ToolchainSet({command(kTileiras), command(kPtxas), std::make_shared<NvrtcToolchain>(tools),
+                       std::make_shared<TileCppToolchain>(tools), command(kHostCompiler),
+                       std::make_shared<CubinToolchain>()});
 }
 
 }  // namespace v0

@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/temporary_folder.h"
 #include "compile/toolbox.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -71,14 +72,14 @@ extern const CompilerRow kHostCompiler;
 
 /// "AMD EPYC 9654, features 0f3a51c2d4e6": what code for this machine's CPU device runs on (-march=native), which is
 /// part of the version of kHostCompiler; "" where the system does not say.
-TUNEONCE_API const std::string& HostCpuModel();
+const std::string& HostCpuModel();
 /// What -march=native depends on, of the text of /proc/cpuinfo: the model's name and a fingerprint of its features,
 /// since clouds give CPUs of several generations one name; where there are no such, as on aarch64, the numbers of its
 /// maker and part and its list of features.
-TUNEONCE_API std::string CpuModelIn(std::string_view cpu_info);
+std::string CpuModelIn(std::string_view cpu_info);
 
 /// Compiles by the command of one row, in a folder and a process group of its own, with a clean environment.
-class TUNEONCE_API CommandToolchain final : public Toolchain {
+class CommandToolchain final : public Toolchain {
  public:
   /// `row` outlives the toolchain.
   CommandToolchain(const CompilerRow& row, std::shared_ptr<const Toolbox> tools)
@@ -96,6 +97,10 @@ class TUNEONCE_API CommandToolchain final : public Toolchain {
   const CompilerRow& row_;
   const std::shared_ptr<const Toolbox> tools_;
 };
+
+/// The toolchains that the library brings along, with the tools of one environment: for Tile IR, PTX, CUDA C++, CUDA
+/// Tile C++, the CPU device's C++, and cubins. A tool that is missing fails when it is needed.
+ToolchainSet BuiltInToolchains(const Environment& environment);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/mutex.h"
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -17,7 +17,7 @@ inline namespace v0 {
 /// order of their arrival, so that a short search does not have to wait for the end of a long one. This class starts no
 /// threads: each search has its own (CompilePool), which sleep while compiles of other searches hold all slots.
 /// Thread-safe.
-class TUNEONCE_API CompileSlots {
+class CompileSlots {
  public:
   /// `limit` 0: the cores that this process may use less one, for the thread that measures; at least one.
   explicit CompileSlots(int limit = 0);
@@ -42,7 +42,7 @@ class TUNEONCE_API CompileSlots {
   const bool is_given_;
   const int limit_;
   Mutex mutex_;
-  Condition changed_;
+  ConditionVariable changed_;
   int running_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::uint64_t last_ticket_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::deque<std::uint64_t> waiting_ TUNEONCE_GUARDED_BY(mutex_);  // Tickets, the first to be served first.

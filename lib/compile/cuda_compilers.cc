@@ -8,10 +8,8 @@
 #include "base/file.h"
 #include "compile/command_toolchain.h"
 #include "compile/cubin.h"
-#include "compile/tool.h"
+#include "compile/toolbox.h"
 #include "tile_ir/tile_ir.h"
-#include "tile_ir/tile_ir_assumptions.h"
-#include "tile_ir/tile_ir_math.h"
 
 namespace tuneonce {
 inline namespace v0 {

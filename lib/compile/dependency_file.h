@@ -3,10 +3,12 @@
 
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "compile/command_toolchain.h"
 #include "compile/header_search.h"
-#include "tuneonce/artifact.h"
+#include "tuneonce/plugin/artifact.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -30,6 +32,15 @@ void SetDependencies(std::vector<std::string> read, HeaderSearch* search, const 
 /// Whether all files that `artifact` was made of exist with the content that they had, and none of those that were
 /// missing exists.
 bool DependenciesHold(const Artifact& artifact);
+
+/// The folders that gcc and clang name under -v. Those that do not exist come first: where they stand is not stated,
+/// and each would precede some of the others.
+HeaderPath HeaderPathIn(std::string_view verbose_output);
+
+/// Sets the dependencies of the artifact that the host's compiler made, or that it is not cacheable: options that are
+/// not known here may hand over other files (libraries, plugins, profiles, files of options). `dependency_file` is what
+/// the compiler wrote (-MF). Errors: the list of headers cannot be read.
+Status SetHostDependencies(CommandRun* run, const std::string& dependency_file);
 
 }  // namespace v0
 }  // namespace tuneonce

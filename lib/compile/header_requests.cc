@@ -1,9 +1,8 @@
-#include "compile/header_requests.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "compile/header_search.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,14 +8,51 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "compile/header_requests.h"
-#include "tuneonce/api.h"
+#include "tuneonce/kernel_source.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+/// A place in a C++ text at which a compiler looks for a header. A value.
+struct HeaderRequest {
+  enum class Kind {
+    kInclude,      ///< #include, #import
+    kIncludeNext,  ///< #include_next
+    kComputed,     ///< #include of a macro: `name` is empty.
+    kAsk,          ///< __has_include
+    kAskNext,      ///< __has_include_next
+  };
+  Kind kind = Kind::kInclude;
+  std::string name;
+  bool is_quoted = false;  ///< "name", not <name>.
+};
+
+/// Everything that a C++ text may look for, whichever of its branches are compiled. A value.
+struct HeaderRequests {
+  std::vector<HeaderRequest> requests;
+  /// Macros of one parameter that ask __has_include for it, or another such macro, and are defined in this text.
+  std::set<std::string> asking_macros;
+  /// False if the text may depend on files that cannot be named: __has_include of a computed name, #embed, .incbin;
+  /// and if it has trigraphs, or a raw string that does not end.
+  bool is_complete = true;
+};
+
+/// Reads the directives of a text, whatever is commented out, in strings, or cut by a backslash. Texts in which one of
+/// `asking_macros` is used are asked for it, so callers repeat this with the macros of all texts of a compile.
+HeaderRequests FindHeaderRequests(std::string_view text, const std::set<std::string>& asking_macros);
+
+/// Whether a compile of C++ ended because a header was not found, in the words of NVRTC's toolchain, gcc or clang.
+bool LacksHeader(const Status& compiled);
+
+/// Whether the values of a C++ source's macros may decide which headers are read: a macro's name occurs in the text up
+/// to its last `#include`, or in a header that this part of the text leads to in the source's own folders. The headers
+/// of a compiler or a toolkit know no macro of a kernel. True if that cannot be told: a header that a macro names.
+bool MacrosMayDecideHeaders(const KernelSource& source);
 
 /// The folders in which a compiler looks for headers, in its order. A value.
 struct HeaderPath {
@@ -32,7 +69,7 @@ struct HeaderPath {
 /// `__has_include` is evaluated again in every branch. An include of a macro may have led to any of the files that were
 /// read. The result covers too much rather than too little. `is_complete` is false where it may cover too little, for
 /// example if a file was read to which no directive leads.
-class TUNEONCE_API HeaderSearch {
+class HeaderSearch {
  public:
   struct Findings {
     /// Files to be compared by content, besides those that were read: what `__has_include` found, other names of files

@@ -11,9 +11,9 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "compile/command_toolchain.h"
-#include "compile/cpu_headers.h"
+#include "compile/dependency_file.h"
 #include "cpu_kernel_prelude.h"  // Generated from base/cpu_kernel.h.
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

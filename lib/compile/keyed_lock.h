@@ -5,9 +5,8 @@
 #include <set>
 
 #include "base/mutex.h"
-#include "tuneonce/api.h"
-#include "tuneonce/compile_options.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -22,7 +21,7 @@ class TUNEONCE_API KeyedLock {
  private:
   struct State {
     Mutex mutex;
-    Condition released;
+    ConditionVariable released;
     std::set<Fingerprint> held TUNEONCE_GUARDED_BY(mutex);
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();  // Leases outlive the lock.

@@ -1,5 +1,3 @@
-#include "compile/missing_header.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <set>
@@ -11,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "base/file.h"
-#include "compile/header_requests.h"
+#include "compile/header_search.h"
 #include "launch/source_parameters.h"
 
 namespace tuneonce {

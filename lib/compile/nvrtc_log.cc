@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
-#include "definition/name_expression.h"
+#include "definition/source_identity.h"
 
 namespace tuneonce {
 inline namespace v0 {

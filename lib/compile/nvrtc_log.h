@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "compile/cuda_headers.h"
-#include "tuneonce/api.h"
+#include "compile/nvrtc_library.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -15,8 +15,8 @@ inline namespace v0 {
 /// is one line: the file and line that include it, the folders that were searched, and what to do. For an unknown name
 /// that is an argument in the kernel's name expression, the message adds that the name is not defined as a macro.
 /// Otherwise the message is NVRTC's own text, which names the file and line.
-TUNEONCE_API std::string ExplainNvrtcLog(const std::string& log, const KernelSource& source,
-                                         const std::vector<std::string>& folders, const CudaHeaders& headers);
+std::string ExplainNvrtcLog(const std::string& log, const KernelSource& source, const std::vector<std::string>& folders,
+                            const CudaHeaders& headers);
 
 }  // namespace v0
 }  // namespace tuneonce

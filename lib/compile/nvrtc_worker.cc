@@ -1,6 +1,8 @@
 #include "compile/nvrtc_worker.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -8,14 +10,44 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"
+#include "base/field_codec.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compile/nvrtc_program.h"
-#include "compile/tool.h"
+#include "compile/toolbox.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+TUNEONCE_FIELDS(NvrtcRequest, m.library, m.text, m.file, m.headers, m.expressions, m.options, m.wants_headers);
+TUNEONCE_FIELDS(NvrtcOutput, m.result, m.log, m.lowered_names, m.cubin, m.tile_ir, m.headers);
+
 namespace {
+
+/// Changes with any field of the messages.
+constexpr std::uint32_t kNvrtcMessagesVersion = 1;
+
+template <typename Message>
+std::string Encode(const Message& message) {
+  PlainEncoder fields;
+  fields.encoder().U32(kNvrtcMessagesVersion);
+  fields(message);
+  return fields.encoder().Take();
+}
+
+template <typename Message>
+Result<Message> Decode(std::string_view bytes) {
+  PlainDecoder fields(bytes);
+  if (const std::uint32_t version = fields.decoder().U32(); version != kNvrtcMessagesVersion) {
+    fields.decoder().Refuse(absl::StrCat("a message of NVRTC has version ", version, " instead of ",
+                                         kNvrtcMessagesVersion,
+                                         ": install the library and its tuneonce_worker together"));
+  }
+  Message message;
+  fields(message);
+  TUNEONCE_RETURN_IF_ERROR(fields.decoder().Done());
+  return message;
+}
 
 constexpr char kRequestFile[] = "request";
 constexpr char kOutputFile[] = "output";
@@ -46,6 +78,16 @@ Result<NvrtcOutput> CompileInWorker(const std::string& worker, const TemporaryFo
 
 }  // namespace
 
+Result<std::string> NvrtcOutput::LoweredName(const std::string& expression) const {
+  if (auto found = lowered_names.find(expression); found != lowered_names.end()) return found->second;
+  return InternalError(absl::StrCat("NVRTC does not return the lowered name of '", expression, "'"));
+}
+
+std::string EncodeNvrtcRequest(const NvrtcRequest& request) { return Encode(request); }
+Result<NvrtcRequest> DecodeNvrtcRequest(std::string_view bytes) { return Decode<NvrtcRequest>(bytes); }
+std::string EncodeNvrtcOutput(const NvrtcOutput& output) { return Encode(output); }
+Result<NvrtcOutput> DecodeNvrtcOutput(std::string_view bytes) { return Decode<NvrtcOutput>(bytes); }
+
 Result<NvrtcOutput> CompileByNvrtc(const Toolbox& tools, const NvrtcLibrary& nvrtc, NvrtcRequest request,
                                    const WaitLimits& limits) {
   request.library = nvrtc.file;
@@ -54,7 +96,7 @@ Result<NvrtcOutput> CompileByNvrtc(const Toolbox& tools, const NvrtcLibrary& nvr
   if (worker.ok() && folder.ok() && folder->WriteFile(kRequestFile, EncodeNvrtcRequest(request)).ok()) {
     return CompileInWorker(*worker, *folder, tools.environment(), limits);
   }
-  return NvrtcProgram::Compile(nvrtc, request, folder.ok() ? folder->path() : "", limits);
+  return CompileInProcess(nvrtc, request, folder.ok() ? folder->path() : "", limits);
 }
 
 Status ServeNvrtc(const std::string& folder) {
@@ -65,7 +107,7 @@ Status ServeNvrtc(const std::string& folder) {
   TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, NvrtcLibrary::Load(environment));
   WaitLimits limits;
   limits.timeout_ms = std::numeric_limits<int>::max();  // The host ends this process.
-  TUNEONCE_ASSIGN_OR_RETURN(const NvrtcOutput output, NvrtcProgram::Compile(*nvrtc, request, folder, limits));
+  TUNEONCE_ASSIGN_OR_RETURN(const NvrtcOutput output, CompileInProcess(*nvrtc, request, folder, limits));
   return WriteFile(absl::StrCat(folder, "/", kOutputFile), EncodeNvrtcOutput(output));
 }
 

@@ -3,11 +3,10 @@
 
 #include <optional>
 
-#include "tuneonce/artifact.h"
-#include "tuneonce/hints.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/artifact.h"
 #include "tuneonce/result.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -19,7 +18,7 @@ struct PrecompiledLookup {
   /// Where a compiler is needed although something was compiled ahead: why; for its error.
   std::string why_not;
 };
-TUNEONCE_API PrecompiledLookup FindPrecompiled(const KernelSource& source, const Hints& hints, const Target& target);
+PrecompiledLookup FindPrecompiled(const KernelSource& source, const Hints& hints, const Target& target);
 
 /// `failed`, what a compiler said, with why one was needed.
 Status WithReason(const Status& failed, const PrecompiledLookup& lookup);

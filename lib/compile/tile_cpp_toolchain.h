@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "compile/command_toolchain.h"
-#include "compile/cuda_headers.h"
+#include "compile/nvrtc_library.h"
 #include "compile/toolbox.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -22,7 +22,7 @@ class TileFrontEnd;
 /// unless the source's options differ. Hints are patched into the bytecode, where they replace those of the text that
 /// have the same name, for whatever target; the text's others stay. The artifact's symbol is the lowered name, and its
 /// dependencies are the headers that NVRTC read. NVRTC is found as TileFrontEnd::Nvrtc states.
-class TUNEONCE_API TileCppToolchain final : public Toolchain {
+class TileCppToolchain final : public Toolchain {
  public:
   /// What one run of NVRTC should take at most, so that the first results come soon and workers share the runs.
   static constexpr double kMostRunSeconds = 2;

@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "compile/dependency_file.h"
 #include "compile/nvrtc_source.h"
-#include "compile/python_packages.h"
-#include "definition/name_expression.h"
+#include "compile/toolbox.h"
+#include "definition/source_identity.h"
 #include "tile_ir/tile_ir.h"
 
 namespace tuneonce {

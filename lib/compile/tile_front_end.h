@@ -11,15 +11,14 @@
 
 #include "base/environment.h"
 #include "base/mutex.h"
-#include "compile/cuda_headers.h"
 #include "compile/keyed_lock.h"
 #include "compile/nvrtc_library.h"
-#include "compile/nvrtc_messages.h"
+#include "compile/nvrtc_worker.h"
 #include "compile/toolbox.h"
-#include "tuneonce/artifact.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_source.h"
-#include "tuneonce/target.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -41,8 +40,7 @@ struct LoweredTileKernel {
 
 /// Lowers one source of CUDA Tile C++ to a source of Tile IR, for those who read the bytecode and compile nothing.
 /// `environment` tells where NVRTC is looked for (TileFrontEnd::Nvrtc). Errors: as TileFrontEnd::Lower.
-TUNEONCE_API Result<KernelSource> LowerToTileIr(const KernelSource& source, const Target& target,
-                                                const Environment& environment);
+Result<KernelSource> LowerToTileIr(const KernelSource& source, const Target& target, const Environment& environment);
 
 /// CUDA Tile C++ -> Tile IR by NVRTC (CompileByNvrtc).
 ///
@@ -51,7 +49,7 @@ TUNEONCE_API Result<KernelSource> LowerToTileIr(const KernelSource& source, cons
 /// take `most_seconds` by what the run before took. One bad instance fails such a run, or exceeds its time, which is
 /// half of the deadline; its instances are then compiled one by one, each when it is asked for. What was lowered is
 /// kept in memory, so that hints cost no further run, and is served while the headers are as they were. Thread-safe.
-class TUNEONCE_API TileFrontEnd {
+class TileFrontEnd {
  public:
   /// `most_seconds`: what one run should take at most.
   TileFrontEnd(std::shared_ptr<const Toolbox> tools, double most_seconds)

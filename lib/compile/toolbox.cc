@@ -1,25 +1,63 @@
 #include "compile/toolbox.h"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/file.h"
 #include "base/mutex.h"
 #include "base/process.h"
-#include "compile/find_worker.h"
 #include "compile/keyed_lock.h"
-#include "compile/python_packages.h"
-#include "tuneonce/fingerprint.h"
+#include "cuda/dynamic_library.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
 namespace {
+
+/// `root`/lib/python3*/{site,dist}-packages, those that exist.
+void AddPackageFolders(const std::string& root, std::vector<std::string>* folders) {
+  for (const std::string& name : NamesIn(root + "/lib")) {
+    if (name.rfind("python3", 0) != 0) continue;
+    for (const char* packages : {"site-packages", "dist-packages"}) {
+      std::string folder = absl::StrCat(root, "/lib/", name, "/", packages);
+      if (IsDirectory(folder)) folders->push_back(std::move(folder));
+    }
+  }
+}
+
+constexpr char kName[] = "tuneonce_worker";
+
+std::vector<std::string> Places() {
+  std::vector<std::string> places;
+  auto add = [&](const std::string& place) {
+    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+  };
+  for (const std::string& folder : {FolderOfThisCode(), FolderOfProgram()}) {
+    add(absl::StrCat(folder, "/", kName));
+    for (const char* libexec : {TUNEONCE_LIBEXECDIR_FROM_LIBDIR, TUNEONCE_LIBEXECDIR_FROM_BINDIR, "libexec"}) {
+      add(absl::StrCat(folder, "/", libexec, "/tuneonce/", kName));
+    }
+  }
+  for (const std::string& folder : FoldersOfLibraries()) {
+    add(absl::StrCat(folder, "/", TUNEONCE_LIBEXECDIR_FROM_LIBDIR, "/tuneonce/", kName));
+  }
+  return places;
+}
+
+bool IsProgram(const std::string& path) { return IsRegularFile(path) && !FindProgram(path, "").empty(); }
 
 constexpr int kVersionTimeoutMs = 20000;
 constexpr char kWheelFolder[] = "nvidia/cu13/bin";
@@ -69,6 +107,67 @@ Result<std::string> AskVersion(const Toolbox& tools, const std::vector<std::stri
 }
 
 }  // namespace
+
+bool NamesFiles(const std::vector<std::string>& options) {
+  auto exists = [](absl::string_view name) { return access(std::string(name).c_str(), F_OK) == 0; };
+  for (const std::string& option : options) {
+    for (absl::string_view part : absl::StrSplit(option, absl::ByAnyChar("=, "), absl::SkipEmpty())) {
+      if (exists(part) || (part.size() > 2 && part[0] == '-' && exists(part.substr(2)))) return true;
+    }
+  }
+  return false;
+}
+
+Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
+                                const WaitLimits& limits, std::vector<std::string> environment,
+                                const std::string& name) {
+  ProcessOptions options;
+  options.arguments = arguments;
+  options.name = name;
+  options.environment = std::move(environment);
+  options.environment.push_back("TMPDIR=" + folder.path());
+  options.folder = folder.path();
+  options.timeout_ms = limits.timeout_ms;
+  options.cancelled = limits.cancelled;
+  TUNEONCE_ASSIGN_OR_RETURN(ProcessResult result, RunProcess(options));
+  std::string said(absl::StripAsciiWhitespace(result.output));
+  if (result.exit_code > 128 && result.exit_code <= 128 + SIGRTMAX) {
+    return InternalError(absl::StrCat(options.NameInErrors(), " was ended by ", SignalText(result.exit_code - 128),
+                                      said.empty() ? "" : ": ", said));
+  }
+  if (result.exit_code != 0) {
+    return InvalidArgumentError(absl::StrCat(options.NameInErrors(), " failed with exit code ", result.exit_code,
+                                             said.empty() ? "" : ": ", said));
+  }
+  return said;
+}
+
+std::vector<std::string> PythonPackageFolders(const Environment& environment) {
+  std::vector<std::string> packages;
+  // The folder above each slash of this code's own path, from the innermost on.
+  std::string above = FolderOfThisCode();
+  for (; above.find('/') != std::string::npos; above.resize(above.rfind('/'))) {
+    if (absl::EndsWith(above, "/site-packages") || absl::EndsWith(above, "/dist-packages")) packages.push_back(above);
+  }
+  if (!environment.virtual_env.empty()) AddPackageFolders(environment.virtual_env, &packages);
+  if (!environment.home.empty()) AddPackageFolders(environment.home + "/.local", &packages);
+  AddPackageFolders("/usr/local", &packages);
+  AddPackageFolders("/usr", &packages);
+  return packages;
+}
+
+Result<std::string> FindWorker(const Environment& environment) {
+  if (!environment.worker.empty()) {
+    std::string named = AbsolutePath(environment.worker);
+    if (IsProgram(named)) return named;
+    return UnavailableError(absl::StrCat("TUNEONCE_WORKER is '", environment.worker, "', which is not a program"));
+  }
+  const std::vector<std::string> places = Places();
+  auto found = std::find_if(places.begin(), places.end(), IsProgram);
+  if (found != places.end()) return *found;
+  return UnavailableError(absl::StrCat(kName, " was not found; looked for: ", absl::StrJoin(places, "; "),
+                                       ": install it with the library, or name it by TUNEONCE_WORKER"));
+}
 
 /// The versions that are known, and which are being asked for; and where the worker is.
 struct Toolbox::State {

@@ -7,15 +7,43 @@
 
 #include "base/environment.h"
 #include "base/temporary_folder.h"
-#include "compile/tool.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
+/// A compiler that runs as a process of its own.
+struct Tool {
+  std::string path;
+  std::string version;  ///< Toolbox::VersionOf({path}).
+};
+
+/// Whether a part of an option (between '=', ',' or blanks, also after "-l" and the like) is the name of a file or
+/// folder: what tools without a list of what they read may make code of (--options-file, --apply-controls, -l).
+bool NamesFiles(const std::vector<std::string>& options);
+
+/// Runs a tool: `arguments` (program first) with an environment of TMPDIR and `environment` alone, where TMPDIR is
+/// `folder`. `name` is what errors call the tool; empty: its path. Returns what the tool printed. Errors:
+/// InvalidArgument with that text for an exit code other than 0; Internal if a signal ended it; Unavailable,
+/// DeadlineExceeded, Cancelled.
+Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
+                                const WaitLimits& limits, std::vector<std::string> environment = {},
+                                const std::string& name = "");
+
+/// Where PyPI's wheels may lie, best first: this library's own site-packages, then site-packages and dist-packages of
+/// any python3 of $VIRTUAL_ENV, ~/.local, /usr/local and /usr. But for the first, those that are there.
+std::vector<std::string> PythonPackageFolders(const Environment& environment);
+
+/// The path of the program `tuneonce_worker`, in which trials and NVRTC run: `Environment::worker`, else beside this
+/// library or program (a build), else libexec/tuneonce there (a Python package) or of the installation that it is in,
+/// as seen from the folders of this library, of the program, and of the libraries that this code needs (a program that
+/// a static library was linked into). Errors: Unavailable, with all places.
+Result<std::string> FindWorker(const Environment& environment);
+
 /// The tools of one environment: where they are, which version they have, and where they may write. Toolchains share
 /// one; what a tool is made to do is theirs. Thread-safe.
-class TUNEONCE_API Toolbox {
+class Toolbox {
  public:
   explicit Toolbox(Environment environment);
   ~Toolbox();

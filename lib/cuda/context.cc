@@ -1,15 +1,12 @@
-#include "tuneonce/context.h"
-
-#include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 Result<ContextView> ContextView::Current(const DriverApi& api) {
-  RelaxedDriver driver(api);
   CUcontext context = nullptr;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, CtxGetCurrent(&context));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, CtxGetCurrent(&context));
   if (context == nullptr) {
     return FailedPreconditionError("this thread has no current CUDA context: make one current first");
   }
@@ -17,18 +14,16 @@ Result<ContextView> ContextView::Current(const DriverApi& api) {
 }
 
 Result<Context> Context::RetainPrimary(const Device& device) {
-  RelaxedDriver driver(device.api());
   CUcontext context = nullptr;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(device.api(), driver, DevicePrimaryCtxRetain(&context, device.handle()));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(device.api(), DevicePrimaryCtxRetain(&context, device.handle()));
   return Context(device, context, /*is_primary=*/true);
 }
 
 Result<Context> Context::Create(const Device& device) {
-  RelaxedDriver driver(device.api());
   CUcontext context = nullptr;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(device.api(), driver, CtxCreate(&context, 0, device.handle()));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(device.api(), CtxCreate(&context, 0, device.handle()));
   CUcontext popped = nullptr;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(device.api(), driver, CtxPopCurrent(&popped));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(device.api(), CtxPopCurrent(&popped));
   return Context(device, context, /*is_primary=*/false);
 }
 
@@ -45,8 +40,7 @@ void Context::Reset() {
 }
 
 ScopedContext::ScopedContext(ContextView context) : api_(context.api()) {
-  RelaxedDriver driver(api_);
-  status_ = CudaStatus(api_, driver->CtxPushCurrent(context.get()), "cuCtxPushCurrent");
+  status_ = TUNEONCE_CUDA_STATUS(api_, CtxPushCurrent(context.get()));
 }
 
 ScopedContext::~ScopedContext() {

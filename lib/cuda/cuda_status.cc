@@ -1,7 +1,5 @@
-#include "cuda/cuda_status.h"
-
 #include "absl/strings/str_cat.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -55,7 +55,7 @@ struct Environment;
 /// Loads CUPTI from `Environment::cupti`, else by its names in CUDA 13 and 12 and in the CUDA toolkit's folder. It is
 /// loaded once per list of places and never unloaded. Errors: Unavailable, naming the places that were searched, or the
 /// missing function.
-TUNEONCE_API Result<const CuptiApi*> LoadCupti(const Environment& environment);
+Result<const CuptiApi*> LoadCupti(const Environment& environment);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -6,10 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
-#include "cuda/open_device.h"
-#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -24,9 +21,8 @@ std::string DeviceIdentity::UuidString() const {
 }
 
 Result<int> Device::Count(const DriverApi& api) {
-  RelaxedDriver driver(api);
   int count = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, DeviceGetCount(&count));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, DeviceGetCount(&count));
   return count;
 }
 
@@ -36,9 +32,8 @@ Result<Device> Device::Get(const DriverApi& api, int index) {
     return InvalidArgumentError(absl::StrCat("no device ", index, ": ", api.library_path(), " has ", count,
                                              count == 1 ? " device" : " devices"));
   }
-  RelaxedDriver driver(api);
   CUdevice device = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, DeviceGet(&device, index));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, DeviceGet(&device, index));
   return Device(api, device);
 }
 
@@ -54,9 +49,8 @@ Result<Device> Device::OfCurrentContext(const DriverApi& api) {
 }
 
 Result<int> Device::Attribute(CUdevice_attribute attribute) const {
-  RelaxedDriver driver(*api_);
   int value = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, DeviceGetAttribute(&value, attribute, device_));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, DeviceGetAttribute(&value, attribute, device_));
   return value;
 }
 
@@ -70,20 +64,19 @@ Result<void*> Device::DriverFunction(const std::string& name, int version) const
 }
 
 Result<DeviceIdentity> Device::Identity() const {
-  RelaxedDriver driver(*api_);
   DeviceIdentity identity;
   identity.is_cpu_device = api_->is_cpu_device();
   char name[256] = {};
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, DeviceGetName(name, sizeof(name) - 1, device_));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, DeviceGetName(name, sizeof(name) - 1, device_));
   identity.name = name;
   std::size_t bytes = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, DeviceTotalMem(&bytes, device_));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, DeviceTotalMem(&bytes, device_));
   identity.memory_bytes = bytes;
   CUuuid uuid{};
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, DeviceGetUuid(&uuid, device_));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, DeviceGetUuid(&uuid, device_));
   std::memcpy(identity.uuid.data(), uuid.bytes, identity.uuid.size());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, DriverGetVersion(&identity.driver_version));
-  int l2_bytes = 0;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, DriverGetVersion(&identity.driver_version));
+  int l2_bytes = 0, has_clusters = 0;
   const struct {
     CUdevice_attribute attribute;
     int* value;
@@ -93,12 +86,18 @@ Result<DeviceIdentity> Device::Identity() const {
       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &identity.num_sms},
       {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2_bytes},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &identity.max_shared_memory_bytes},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &identity.shared_memory_per_sm},
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &identity.max_threads_per_block},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &identity.max_threads_per_sm},
+      {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &identity.registers_per_sm},
+      {CU_DEVICE_ATTRIBUTE_WARP_SIZE, &identity.warp_size},
+      {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &has_clusters},
   };
   for (const auto& entry : attributes) {
-    TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, DeviceGetAttribute(entry.value, entry.attribute, device_));
+    TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, DeviceGetAttribute(entry.value, entry.attribute, device_));
   }
   identity.l2_bytes = static_cast<std::uint64_t>(l2_bytes);
+  identity.has_clusters = has_clusters != 0;
   return identity;
 }
 

@@ -1,11 +1,9 @@
-#include "tuneonce/device_buffer.h"
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
-#include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -22,11 +20,8 @@ Status CheckFits(std::size_t bytes, std::size_t capacity) {
 Result<DeviceBuffer> DeviceBuffer::Allocate(StreamView stream, std::size_t bytes) {
   CUdeviceptr pointer = 0;
   if (bytes > 0) {
-    RelaxedDriver driver(stream.api());
-    CUresult result = driver->MemAllocAsync(&pointer, bytes, stream.get());
-    if (result != CUDA_SUCCESS) {
-      return CudaStatus(stream.api(), result, "cuMemAllocAsync").WithPrefix(absl::StrCat(bytes, " bytes"));
-    }
+    TUNEONCE_RETURN_IF_ERROR(TUNEONCE_CUDA_STATUS(stream.api(), MemAllocAsync(&pointer, bytes, stream.get()))
+                                 .WithPrefix(absl::StrCat(bytes, " bytes")));
   }
   return DeviceBuffer(stream, pointer, bytes);
 }
@@ -40,27 +35,19 @@ DeviceBuffer::~DeviceBuffer() {
 Status DeviceBuffer::CopyFromHost(const void* source, std::size_t bytes, std::size_t offset) const {
   TUNEONCE_RETURN_IF_ERROR(CheckFits(offset + bytes, bytes_));
   if (bytes == 0) return Status();
-  RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
-                                MemcpyHtoDAsync(pointer_ + offset, source, bytes, stream_.get()));
-  return Status();
+  return TUNEONCE_CUDA_STATUS(stream_.api(), MemcpyHtoDAsync(pointer_ + offset, source, bytes, stream_.get()));
 }
 
 Status DeviceBuffer::CopyToHost(void* target, std::size_t bytes) const {
   TUNEONCE_RETURN_IF_ERROR(CheckFits(bytes, bytes_));
   if (bytes == 0) return Status();
-  RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemcpyDtoHAsync(target, pointer_, bytes, stream_.get()));
-  return Status();
+  return TUNEONCE_CUDA_STATUS(stream_.api(), MemcpyDtoHAsync(target, pointer_, bytes, stream_.get()));
 }
 
 Status DeviceBuffer::CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::size_t offset) const {
   TUNEONCE_RETURN_IF_ERROR(CheckFits(offset + bytes, bytes_));
   if (bytes == 0) return Status();
-  RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
-                                MemcpyDtoDAsync(pointer_ + offset, source, bytes, stream_.get()));
-  return Status();
+  return TUNEONCE_CUDA_STATUS(stream_.api(), MemcpyDtoDAsync(pointer_ + offset, source, bytes, stream_.get()));
 }
 
 Status DeviceBuffer::Repeat(std::size_t bytes) const {
@@ -76,18 +63,13 @@ Status DeviceBuffer::Repeat(std::size_t bytes) const {
 Status DeviceBuffer::Fill(unsigned char value, std::size_t offset, std::size_t bytes) const {
   TUNEONCE_RETURN_IF_ERROR(CheckFits(offset + bytes, bytes_));
   if (bytes == 0) return Status();
-  RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemsetD8Async(pointer_ + offset, value, bytes, stream_.get()));
-  return Status();
+  return TUNEONCE_CUDA_STATUS(stream_.api(), MemsetD8Async(pointer_ + offset, value, bytes, stream_.get()));
 }
 
 Result<std::vector<char>> ReadDeviceMemory(StreamView stream, CUdeviceptr address, std::size_t bytes) {
   std::vector<char> host(bytes);
   if (bytes == 0) return host;
-  {
-    RelaxedDriver driver(stream.api());
-    TUNEONCE_CUDA_RETURN_IF_ERROR(stream.api(), driver, MemcpyDtoHAsync(host.data(), address, bytes, stream.get()));
-  }
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream.api(), MemcpyDtoHAsync(host.data(), address, bytes, stream.get()));
   Status finished = stream.Synchronize();
   if (finished.ok()) return host;
   static auto* const mutex = new Mutex;

@@ -6,9 +6,11 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/mutex.h"
 #include "cuda/driver_functions.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -30,7 +32,7 @@ struct DriverTable {
 /// (`launch_path()`) and tests of the driver itself (`UnguardedTable`) bypass that guard.
 ///
 /// Thread rule: immutable; any thread. A loaded driver is never unloaded.
-class TUNEONCE_API DriverApi {
+class DriverApi {
  public:
   /// The functions that TunedKernel calls in a hit. None of them can invalidate a capture
   /// (docs/internal/driver_rules.md).
@@ -67,26 +69,73 @@ class TUNEONCE_API DriverApi {
 };
 
 /// The bare table, for decorators and for tests of the driver itself. Everything else uses RelaxedDriver.
-TUNEONCE_API const DriverTable& UnguardedTable(const DriverApi& api);
+const DriverTable& UnguardedTable(const DriverApi& api);
 
 /// Loads the CUDA driver from `Environment::cuda_driver`, else "libcuda.so.1" from the system's places and then from
 /// the folders in which containers and WSL mount it. Each library is loaded once and never unloaded. Errors:
 /// Unavailable, naming every path that was tried and why it failed, or the first missing function.
-TUNEONCE_API Result<const DriverApi*> LoadCudaDriver(const Environment& environment);
+Result<const DriverApi*> LoadCudaDriver(const Environment& environment);
 
 /// Loads the CPU device (libtuneonce_cpu_driver.so) from `Environment::cpu_driver`, else from the folder of this
 /// library or program, from the folder for libraries next to that one, or where the loader finds it: by the run path
 /// that the package's CMake target sets, by LD_LIBRARY_PATH, or in the system's folders. The environment of the first
 /// load decides its number of devices and their memory. Errors: as for LoadCudaDriver; FailedPrecondition if it is
 /// already running with fewer devices or another size of memory.
-TUNEONCE_API Result<const DriverApi*> LoadCpuDriver(const Environment& environment);
+Result<const DriverApi*> LoadCpuDriver(const Environment& environment);
 
 /// Returns the driver whose context is current on this thread. It is the CPU device if one of its contexts is current,
 /// which needs a host that opened it by name. Otherwise it is the CUDA driver, even without a context, or without a
 /// CUDA driver the CPU device if that is loaded. Errors: those of LoadCudaDriver.
-TUNEONCE_API Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment);
+Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment);
+
+/// Calls the driver with the calling thread's stream-capture mode set to RELAXED for its lifetime.
+///
+/// While any thread captures a stream in GLOBAL mode, even cuEventQuery on an unrelated event in another thread
+/// invalidates that capture, unless the calling thread is in RELAXED mode (measured: docs/internal/driver_rules.md). So
+/// a function that needs the driver makes one of these and calls through it: `RelaxedDriver driver(api);
+/// driver->MemAlloc(...)`. Objects may be nested; the destructor restores the previous mode. It costs two calls of 6
+/// ns.
+///
+/// Three calls invalidate captures in any mode and are not used in lib/: cuCtxSynchronize, work on the legacy stream,
+/// and synchronous copies while a blocking stream captures.
+///
+/// Thread rule: lives on one thread's stack.
+class RelaxedDriver {
+ public:
+  explicit RelaxedDriver(const DriverApi& api) : table_(api.table_) {
+    table_.ThreadExchangeStreamCaptureMode(&previous_);
+  }
+  ~RelaxedDriver() { table_.ThreadExchangeStreamCaptureMode(&previous_); }
+  RelaxedDriver(const RelaxedDriver&) = delete;
+  RelaxedDriver& operator=(const RelaxedDriver&) = delete;
+
+  const DriverTable* operator->() const { return &table_; }
+
+ private:
+  const DriverTable& table_;
+  CUstreamCaptureMode previous_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // After the exchange: the thread's own mode.
+};
+
+/// Implements the public OpenDevice with the drivers that this environment names.
+Result<Device> OpenDevice(const std::string& name, const Environment& environment);
+
+/// True if `result` leaves the context unusable: every later call on it fails the same way until the context, or the
+/// process, is gone (CUDA driver API, descriptions of 700, 702, 714-719 and 710).
+bool IsSticky(CUresult result);
+
+/// Converts a driver's result to a Status. It keeps the number, marks sticky errors, and names the call: "cuMemAlloc:
+/// CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
+Status CudaStatus(const DriverApi& api, CUresult result, std::string_view call);
 
 }  // namespace v0
 }  // namespace tuneonce
+
+/// Returns the Status of one driver call, made by a RelaxedDriver: TUNEONCE_CUDA_STATUS(api, EventQuery(e)). The name
+/// of the call appears in the message.
+#define TUNEONCE_CUDA_STATUS(api, call) \
+  ::tuneonce::CudaStatus((api), ::tuneonce::RelaxedDriver((api))->call, "cu" #call)
+
+/// Returns from the enclosing function if a driver call fails: TUNEONCE_CUDA_RETURN_IF_ERROR(api, EventQuery(e)).
+#define TUNEONCE_CUDA_RETURN_IF_ERROR(api, call) TUNEONCE_RETURN_IF_ERROR(TUNEONCE_CUDA_STATUS(api, call))
 
 #endif  // TUNEONCE_LIB_CUDA_DRIVER_API_H_

@@ -14,7 +14,7 @@
 #include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/dynamic_library.h"
-#include "tuneonce/context.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,47 +1,28 @@
 #include "cuda/event.h"
 
-#include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 Result<Event> Event::Create(const DriverApi& api, Timing timing) {
-  RelaxedDriver driver(api);
   CUevent event = nullptr;
   unsigned flags = timing == Timing::kEnabled ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, EventCreate(&event, flags));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, EventCreate(&event, flags));
   return Event(api, event);
 }
 
-Event::~Event() {
-  if (event_ == nullptr) return;
-  RelaxedDriver driver(*api_);
-  driver->EventDestroy(event_);  // Fails only if the driver or context is gone, and the event with it.
-}
-
-Status Event::Record(CUstream stream) const {
-  RelaxedDriver driver(*api_);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, EventRecord(event_, stream));
-  return Status();
-}
+Status Event::Record(CUstream stream) const { return TUNEONCE_CUDA_STATUS(event_.api(), EventRecord(get(), stream)); }
 
 Status Event::RecordInGraph(CUstream stream) const {
-  RelaxedDriver driver(*api_);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, EventRecordWithFlags(event_, stream, CU_EVENT_RECORD_EXTERNAL));
-  return Status();
+  return TUNEONCE_CUDA_STATUS(event_.api(), EventRecordWithFlags(get(), stream, CU_EVENT_RECORD_EXTERNAL));
 }
 
-Status Event::Synchronize() const {
-  RelaxedDriver driver(*api_);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, EventSynchronize(event_));
-  return Status();
-}
+Status Event::Synchronize() const { return TUNEONCE_CUDA_STATUS(event_.api(), EventSynchronize(get())); }
 
 Result<double> Event::MicrosecondsSince(const Event& start) const {
-  RelaxedDriver driver(*api_);
   float milliseconds = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, EventElapsedTime(&milliseconds, start.event_, event_));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(event_.api(), EventElapsedTime(&milliseconds, start.get(), get()));
   return static_cast<double>(milliseconds) * 1000.0;
 }
 

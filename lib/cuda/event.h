@@ -3,30 +3,21 @@
 
 #include <cuda.h>
 
-#include <utility>
-
-#include "cuda/driver_api.h"
+#include "cuda/driver_handle.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// Owns an event of the current context. Move-only. Thread rule: one owner.
-class TUNEONCE_API Event {
+class Event {
  public:
   enum class Timing { kEnabled, kDisabled };  ///< Disabled is cheaper, for ordering alone.
 
   static Result<Event> Create(const DriverApi& api, Timing timing);
-  ~Event();
-  Event(Event&& other) noexcept : api_(other.api_), event_(std::exchange(other.event_, nullptr)) {}
-  Event& operator=(Event&& other) noexcept {
-    std::swap(api_, other.api_);
-    std::swap(event_, other.event_);
-    return *this;
-  }
 
-  CUevent get() const { return event_; }
+  CUevent get() const { return event_.get(); }
 
   Status Record(CUstream stream) const;
   /// Records the event in `stream`. If the stream captures, the recording becomes part of the graph, so that each
@@ -37,16 +28,15 @@ class TUNEONCE_API Event {
   Result<double> MicrosecondsSince(const Event& start) const;
 
  private:
-  Event(const DriverApi& api, CUevent event) : api_(&api), event_(event) {}
+  Event(const DriverApi& api, CUevent event) : event_(api, event) {}
 
-  const DriverApi* api_;
-  CUevent event_;
+  DriverHandle<CUevent, &DriverTable::EventDestroy> event_;
 };
 
 /// Makes work that is enqueued on `stream` from now on wait for all current work of `producer`, where null is the
 /// legacy default stream. Does nothing if both are the same stream. Errors: FailedPrecondition if `stream` captures,
 /// because a graph cannot contain another stream's work; the driver's.
-TUNEONCE_API Status OrderBehind(StreamView stream, CUstream producer);
+Status OrderBehind(StreamView stream, CUstream producer);
 
 }  // namespace v0
 }  // namespace tuneonce

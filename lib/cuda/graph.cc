@@ -1,7 +1,6 @@
 #include "cuda/graph.h"
 
-#include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -9,7 +8,7 @@ inline namespace v0 {
 Result<GraphExec> GraphExec::Capture(StreamView stream, const std::function<Status(CUstream)>& record) {
   const DriverApi& api = stream.api();
   RelaxedDriver driver(api);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, StreamBeginCapture(stream.get(), CU_STREAM_CAPTURE_MODE_RELAXED));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, StreamBeginCapture(stream.get(), CU_STREAM_CAPTURE_MODE_RELAXED));
   Status recorded = record(stream.get());
   CUgraph graph = nullptr;
   CUresult ended = driver->StreamEndCapture(stream.get(), &graph);
@@ -27,16 +26,8 @@ Result<GraphExec> GraphExec::Capture(StreamView stream, const std::function<Stat
   return GraphExec(api, exec, num_nodes);
 }
 
-GraphExec::~GraphExec() {
-  if (exec_ == nullptr) return;
-  RelaxedDriver driver(*api_);
-  driver->GraphExecDestroy(exec_);  // Fails only if the driver or context is gone, and the graph with it.
-}
-
 Status GraphExec::Launch(CUstream stream) const {
-  RelaxedDriver driver(*api_);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, GraphLaunch(exec_, stream));
-  return Status();
+  return TUNEONCE_CUDA_STATUS(exec_.api(), GraphLaunch(exec_.get(), stream));
 }
 
 }  // namespace v0

@@ -5,40 +5,29 @@
 
 #include <cstddef>
 #include <functional>
-#include <utility>
 
+#include "cuda/driver_handle.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// Owns an instantiated graph. Move-only. Thread rule: one owner; launches of one graph do not overlap each other.
-class TUNEONCE_API GraphExec {
+class GraphExec {
  public:
   /// Captures what `record` puts into `stream` (in RELAXED mode, so that no other thread's capture is disturbed) and
   /// instantiates it. REQUIRES: `stream` is the caller's own, not the legacy stream, and not capturing.
   static Result<GraphExec> Capture(StreamView stream, const std::function<Status(CUstream)>& record);
-  ~GraphExec();
-  GraphExec(GraphExec&& other) noexcept
-      : api_(other.api_), exec_(std::exchange(other.exec_, nullptr)), num_nodes_(other.num_nodes_) {}
-  GraphExec& operator=(GraphExec&& other) noexcept {
-    std::swap(api_, other.api_);
-    std::swap(exec_, other.exec_);
-    std::swap(num_nodes_, other.num_nodes_);
-    return *this;
-  }
 
   Status Launch(CUstream stream) const;
   /// How many kernels, copies, event records and the like it has.
   std::size_t num_nodes() const { return num_nodes_; }
 
  private:
-  GraphExec(const DriverApi& api, CUgraphExec exec, std::size_t num_nodes)
-      : api_(&api), exec_(exec), num_nodes_(num_nodes) {}
+  GraphExec(const DriverApi& api, CUgraphExec exec, std::size_t num_nodes) : exec_(api, exec), num_nodes_(num_nodes) {}
 
-  const DriverApi* api_;
-  CUgraphExec exec_;
+  DriverHandle<CUgraphExec, &DriverTable::GraphExecDestroy> exec_;
   std::size_t num_nodes_;
 };
 

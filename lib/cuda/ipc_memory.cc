@@ -3,8 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -12,23 +11,15 @@ inline namespace v0 {
 Result<ExportedBlock> ExportedBlock::Allocate(const DriverApi& api, std::size_t bytes) {
   constexpr std::size_t kUnitBytes = std::size_t{2} << 20;
   if (bytes == 0) return InvalidArgumentError("a block of 0 bytes cannot be exported");
-  RelaxedDriver driver(api);
   CUdeviceptr pointer = 0;
-  if (CUresult result = driver->MemAlloc(&pointer, (bytes + kUnitBytes - 1) / kUnitBytes * kUnitBytes);
-      result != CUDA_SUCCESS) {
-    return CudaStatus(api, result, "cuMemAlloc").WithPrefix(absl::StrCat(bytes, " bytes"));
-  }
+  const std::size_t whole = (bytes + kUnitBytes - 1) / kUnitBytes * kUnitBytes;
+  TUNEONCE_RETURN_IF_ERROR(
+      TUNEONCE_CUDA_STATUS(api, MemAlloc(&pointer, whole)).WithPrefix(absl::StrCat(bytes, " bytes")));
   ExportedBlock block(api, pointer, bytes);
   CUipcMemHandle handle{};
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, IpcGetMemHandle(&handle, pointer));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, IpcGetMemHandle(&handle, pointer));
   block.handle_.assign(handle.reserved, sizeof(handle.reserved));
   return block;
-}
-
-ExportedBlock::~ExportedBlock() {
-  if (pointer_ == 0) return;
-  RelaxedDriver driver(*api_);
-  driver->MemFree(pointer_);  // Fails only if the context is gone, and the memory with it.
 }
 
 Result<ImportedBlock> ImportedBlock::Open(const DriverApi& api, std::string_view handle) {
@@ -38,16 +29,9 @@ Result<ImportedBlock> ImportedBlock::Open(const DriverApi& api, std::string_view
         absl::StrCat("the IPC handle has ", handle.size(), " bytes, not ", sizeof(content.reserved)));
   }
   std::memcpy(content.reserved, handle.data(), handle.size());
-  RelaxedDriver driver(api);
   CUdeviceptr pointer = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, IpcOpenMemHandle(&pointer, content, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, IpcOpenMemHandle(&pointer, content, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
   return ImportedBlock(api, pointer);
-}
-
-ImportedBlock::~ImportedBlock() {
-  if (pointer_ == 0) return;
-  RelaxedDriver driver(*api_);
-  driver->IpcCloseMemHandle(pointer_);  // Fails only if the context is gone, and the mapping with it.
 }
 
 }  // namespace v0

@@ -6,9 +6,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "cuda/driver_api.h"
+#include "cuda/driver_handle.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -23,31 +22,16 @@ class ExportedBlock {
   /// Allocates a block. Errors: InvalidArgument for 0 bytes; ResourceExhausted; Unimplemented if the system has no such
   /// handles.
   static Result<ExportedBlock> Allocate(const DriverApi& api, std::size_t bytes);
-  ~ExportedBlock();
-  ExportedBlock(ExportedBlock&& other) noexcept
-      : api_(other.api_),
-        pointer_(std::exchange(other.pointer_, 0)),
-        bytes_(std::exchange(other.bytes_, 0)),
-        handle_(std::move(other.handle_)) {}
-  ExportedBlock& operator=(ExportedBlock&& other) noexcept {
-    std::swap(api_, other.api_);
-    std::swap(pointer_, other.pointer_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
 
-  CUdeviceptr address() const { return pointer_; }
+  CUdeviceptr address() const { return pointer_.get(); }
   std::size_t bytes() const { return bytes_; }
   /// Returns the handle for ImportedBlock::Open in another process.
   const std::string& handle() const { return handle_; }
 
  private:
-  ExportedBlock(const DriverApi& api, CUdeviceptr pointer, std::size_t bytes)
-      : api_(&api), pointer_(pointer), bytes_(bytes) {}
+  ExportedBlock(const DriverApi& api, CUdeviceptr pointer, std::size_t bytes) : pointer_(api, pointer), bytes_(bytes) {}
 
-  const DriverApi* api_;
-  CUdeviceptr pointer_;
+  DriverHandle<CUdeviceptr, &DriverTable::MemFree> pointer_;
   std::size_t bytes_;
   std::string handle_;
 };
@@ -60,21 +44,13 @@ class ImportedBlock {
   /// Maps a block of another process. Errors: InvalidArgument for bytes that are not a handle; the driver's for a
   /// handle of this process, one that another context of this process opened, or one whose process ended.
   static Result<ImportedBlock> Open(const DriverApi& api, std::string_view handle);
-  ~ImportedBlock();
-  ImportedBlock(ImportedBlock&& other) noexcept : api_(other.api_), pointer_(std::exchange(other.pointer_, 0)) {}
-  ImportedBlock& operator=(ImportedBlock&& other) noexcept {
-    std::swap(api_, other.api_);
-    std::swap(pointer_, other.pointer_);
-    return *this;
-  }
 
-  CUdeviceptr address() const { return pointer_; }
+  CUdeviceptr address() const { return pointer_.get(); }
 
  private:
-  ImportedBlock(const DriverApi& api, CUdeviceptr pointer) : api_(&api), pointer_(pointer) {}
+  ImportedBlock(const DriverApi& api, CUdeviceptr pointer) : pointer_(api, pointer) {}
 
-  const DriverApi* api_;
-  CUdeviceptr pointer_;
+  DriverHandle<CUdeviceptr, &DriverTable::IpcCloseMemHandle> pointer_;
 };
 
 }  // namespace v0

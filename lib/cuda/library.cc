@@ -3,26 +3,21 @@
 #include <elf.h>
 
 #include "base/elf_image.h"
-#include "base/fat_binary.h"
-#include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 Result<int> KernelHandle::Attribute(CUfunction_attribute attribute) const {
-  RelaxedDriver driver(*api_);
   int value = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, FuncGetAttribute(&value, attribute, function_));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, FuncGetAttribute(&value, attribute, function_));
   return value;
 }
 
 Status KernelHandle::SetAttribute(CUfunction_attribute attribute, int value) const {
-  RelaxedDriver driver(*api_);
   CUdevice device = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, CtxGetDevice(&device));
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, KernelSetAttribute(attribute, value, kernel_, device));
-  return Status();
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, CtxGetDevice(&device));
+  return TUNEONCE_CUDA_STATUS(*api_, KernelSetAttribute(attribute, value, kernel_, device));
 }
 
 Result<std::vector<std::size_t>> KernelHandle::ParameterSizes() const {
@@ -50,31 +45,22 @@ Result<Library> Library::Load(const DriverApi& api, const std::string& image) {
     if (!whole.ok()) return whole.WithPrefix("cannot load an image of " + std::to_string(image.size()) + " bytes");
   }
   if (IsFatBinary(image)) TUNEONCE_RETURN_IF_ERROR(CheckFatBinary(image));
-  RelaxedDriver driver(api);
   CUlibrary library = nullptr;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
-                                LibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, LibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
   return Library(api, library);
 }
 
 Result<KernelHandle> Library::GetKernel(const std::string& symbol) const {
-  RelaxedDriver driver(*api_);
+  RelaxedDriver driver(library_.api());
   CUkernel kernel = nullptr;
   CUfunction function = nullptr;
-  CUresult result = driver->LibraryGetKernel(&kernel, library_, symbol.c_str());
+  CUresult result = driver->LibraryGetKernel(&kernel, library_.get(), symbol.c_str());
   if (result == CUDA_SUCCESS) result = driver->KernelGetFunction(&function, kernel);
   if (result == CUDA_ERROR_NOT_FOUND) return NotFoundError("the code has no kernel '" + symbol + "'");
   if (result != CUDA_SUCCESS) {
-    return CudaStatus(*api_, result, "cuLibraryGetKernel").WithPrefix("kernel '" + symbol + "'");
+    return CudaStatus(library_.api(), result, "cuLibraryGetKernel").WithPrefix("kernel '" + symbol + "'");
   }
-  return KernelHandle(*api_, kernel, function);
-}
-
-void Library::Reset() {
-  if (library_ == nullptr) return;
-  RelaxedDriver driver(*api_);
-  driver->LibraryUnload(library_);  // Fails only if the driver is gone, and the code with it.
-  library_ = nullptr;
+  return KernelHandle(library_.api(), kernel, function);
 }
 
 }  // namespace v0

@@ -5,10 +5,9 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "cuda/driver_api.h"
+#include "cuda/driver_handle.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -16,7 +15,7 @@ inline namespace v0 {
 
 /// One kernel of a loaded Library, which is loaded in the context that was current in GetKernel. A copyable view that
 /// is valid while its Library lives. Thread rule: a value; launches from any thread.
-class TUNEONCE_API KernelHandle {
+class KernelHandle {
  public:
   KernelHandle(const DriverApi& api, CUkernel kernel, CUfunction function)
       : api_(&api), kernel_(kernel), function_(function) {}
@@ -44,27 +43,18 @@ class TUNEONCE_API KernelHandle {
 /// them (docs/internal/driver_rules.md), so it belongs to warm-up. Unloading crashes inside the driver if a graph that
 /// captured its kernels is instantiated again later, so the owner keeps a Library until no graph uses it. Thread rule:
 /// one owner.
-class TUNEONCE_API Library {
+class Library {
  public:
   /// `image` is needed only during the call. Errors: InvalidArgument (not an image for this device), ResourceExhausted.
   static Result<Library> Load(const DriverApi& api, const std::string& image);
-  ~Library() { Reset(); }
-  Library(Library&& other) noexcept : api_(other.api_), library_(std::exchange(other.library_, nullptr)) {}
-  Library& operator=(Library&& other) noexcept {
-    std::swap(api_, other.api_);
-    std::swap(library_, other.library_);
-    return *this;
-  }
 
   /// The kernel `symbol`, loaded for real into the current context. Errors: NotFound.
   Result<KernelHandle> GetKernel(const std::string& symbol) const;
 
  private:
-  Library(const DriverApi& api, CUlibrary library) : api_(&api), library_(library) {}
-  void Reset();
+  Library(const DriverApi& api, CUlibrary library) : library_(api, library) {}
 
-  const DriverApi* api_;
-  CUlibrary library_;
+  DriverHandle<CUlibrary, &DriverTable::LibraryUnload> library_;
 };
 
 }  // namespace v0

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "tuneonce/api.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -37,7 +36,7 @@ struct NvmlApi {
 
 /// Loads NVML from `Environment::nvml` or by its usual name, and initializes it, once per name. It is never shut down.
 /// Errors: Unavailable, naming the places that were searched, the missing function, or NVML's error.
-TUNEONCE_API Result<const NvmlApi*> LoadNvml(const Environment& environment);
+Result<const NvmlApi*> LoadNvml(const Environment& environment);
 
 }  // namespace v0
 }  // namespace tuneonce

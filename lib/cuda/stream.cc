@@ -1,28 +1,19 @@
-#include "tuneonce/stream.h"
-
-#include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 #include "cuda/event.h"
-#include "cuda/relaxed_driver.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-Status StreamView::Synchronize() const {
-  RelaxedDriver driver(*api_);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, StreamSynchronize(stream_));
-  return Status();
-}
+Status StreamView::Synchronize() const { return TUNEONCE_CUDA_STATUS(*api_, StreamSynchronize(stream_)); }
 
 Status StreamView::Wait(const Event& event) const {
-  RelaxedDriver driver(*api_);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, StreamWaitEvent(stream_, event.get(), 0));
-  return Status();
+  return TUNEONCE_CUDA_STATUS(*api_, StreamWaitEvent(stream_, event.get(), 0));
 }
 
 Result<CUcontext> StreamView::Context() const {
-  RelaxedDriver driver(*api_);
   CUcontext context = nullptr;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, StreamGetCtx(stream_, &context));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, StreamGetCtx(stream_, &context));
   return context;
 }
 
@@ -37,9 +28,8 @@ Result<bool> StreamView::IsCapturing() const {
 }
 
 Result<Stream> Stream::Create(const DriverApi& api) {
-  RelaxedDriver driver(api);
   CUstream stream = nullptr;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   return Stream(api, stream);
 }
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "tuneonce/api.h"
 #include "tuneonce/config.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/result.h"
@@ -31,17 +30,17 @@ struct CompilerOption {
 };
 
 /// The option `name`. Errors: InvalidArgument, listing those there are.
-TUNEONCE_API Result<const CompilerOption*> FindCompilerOption(std::string_view name);
+Result<const CompilerOption*> FindCompilerOption(std::string_view name);
 
 /// Returns OK if the option accepts the value. Errors: InvalidArgument, naming the option and what it accepts.
-TUNEONCE_API Status CheckOptionValue(const CompilerOption& option, const AxisValue& value);
+Status CheckOptionValue(const CompilerOption& option, const AxisValue& value);
 
 /// Whether the compiler of these sources takes the option.
-TUNEONCE_API bool TakesOption(SourceKind kind, const CompilerOption& option);
+bool TakesOption(SourceKind kind, const CompilerOption& option);
 
 /// Adds to `source` the values of the config's option axes that its compiler knows. A number of 0 is not set. A
 /// conflict with the source's own options is kept for KernelSource::Check.
-TUNEONCE_API void AddAxisOptions(const Config& config, KernelSource* source);
+void AddAxisOptions(const Config& config, KernelSource* source);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -6,8 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "tuneonce/api.h"
-#include "tuneonce/dims.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -17,7 +16,7 @@ class KernelDefinition;
 
 /// Returns the number of an entry of Parameter::dims that is a constant extent ("=4"), or 0 for an invalid number.
 /// Returns nothing for a dim's name.
-TUNEONCE_API std::optional<std::int64_t> ConstantExtent(const std::string& entry);
+std::optional<std::int64_t> ConstantExtent(const std::string& entry);
 
 /// The extent that an entry of Parameter::dims stands for where the dims are these.
 std::int64_t ExtentAt(const KernelDefinition& definition, const std::string& entry, const Dims& dims);

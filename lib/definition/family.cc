@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tuneonce/search_space.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -28,8 +29,6 @@ std::int64_t SharedMemoryOfBlock(const Target& target) {
       return 99 * kKiB;
   }
 }
-
-bool HasClusters(const Target& target) { return target.capability() >= 90 && target.capability() < 120; }
 
 /// Whether the family has a list for the generation.
 const Family::Configs* ConfigsFor(const Family& family, Generation generation) {
@@ -82,12 +81,12 @@ void SetBaselines(const Family& family, const std::optional<Target>& only, const
   }
   std::vector<SearchSpace::Baseline> baselines;
   for (const auto& [rows, generations] : by_rows) {
-    auto counts = [&family, of = generations, is_only = only.has_value()](const Target& target) {
+    const Condition counts = [&family, of = generations, is_only = only.has_value()](const Target& target) {
       return (is_only || std::find(of.begin(), of.end(), GenerationOf(target)) != of.end()) && RunsOn(family, target);
     };
     for (const Family::Row& row : rows) baselines.push_back({ConfigOf(axes, row), counts});
   }
-  space->SetBaselinesByTarget(std::move(baselines));
+  space->SetBaselines(std::move(baselines));
 }
 
 /// Returns the definition's name of a guard's dim.
@@ -100,19 +99,16 @@ void AddGuards(const Family& family, const std::map<std::string, std::string>& d
   for (const Family::SizeGuard& guard : family.guards) {
     const std::string dim = NameOf(guard.dim, dims);
     if (dim.empty()) continue;
-    space->AddGuard(
-        absl::StrCat("more than half of ", guard.axis, " lies within ", dim), dim,
-        [axis = space->FindAxis(guard.axis), least = guard.least](const Config& config, std::int64_t extent) {
-          return config[axis] <= least || config[axis] / 2 < extent;
-        });
+    const IntAxis axis = space->FindAxis(guard.axis);
+    space->Where(absl::StrCat("more than half of ", guard.axis, " lies within ", dim),
+                 axis <= guard.least || axis / 2 < D(dim));
   }
   if (family.head == nullptr || NameOf(family.head, dims).empty()) return;
   const std::string head = NameOf(family.head, dims);
-  space->AddGuard(absl::StrCat("an accumulator of TILE_M x ", head, " fits half of the registers"), head,
-                  [tile = space->FindAxis("TILE_M")](const Config& config, std::int64_t extent) {
-                    constexpr std::int64_t kFloats = 32768;  // Half of the 64 Ki 32-bit registers of a multiprocessor.
-                    return config[tile] <= 64 || extent <= kFloats / config[tile];
-                  });
+  constexpr std::int64_t kFloats = 32768;  // Half of the 64 Ki 32-bit registers of a multiprocessor.
+  const IntAxis tile = space->FindAxis("TILE_M");
+  space->Where(absl::StrCat("an accumulator of TILE_M x ", head, " fits half of the registers"),
+               tile <= 64 || D(head) <= kFloats / Term(tile));
 }
 
 }  // namespace
@@ -155,17 +151,17 @@ SearchSpace Family::ConfigsOf(const std::optional<Target>& only, const std::map<
   return space;
 }
 
-void Family::AddTargetFilters(const std::optional<Target>& only, SearchSpace* space) const {
+void Family::AddTargetConditions(const std::optional<Target>& only, SearchSpace* space) const {
   const std::vector<IntAxis> handles = AxesOf(*this, space);
   // Families are never destroyed, so that filters may look into them.
   const Family* family = this;
   if (least_capability > 0) {
-    space->AddTargetFilter(absl::StrCat(name, " needs sm_", least_capability),
-                           [family](const Config&, const Target& target) { return RunsOn(*family, target); });
+    space->Where(absl::StrCat(name, " needs sm_", least_capability),
+                 [family](const Target& target) { return RunsOn(*family, target); });
   }
   if (!only && configs.size() > 1) {
     std::vector<Row> known = RowsFor(*this, std::nullopt);
-    space->AddTargetFilter("each target has its own configs", [=](const Config& config, const Target& target) {
+    space->Where("each target has its own configs", [=](const Config& config, const Target& target) {
       const Row row = RowOf(handles, config);
       if (!std::binary_search(known.begin(), known.end(), row)) return true;  // Somebody else's.
       const std::vector<Row>& its = ConfigsFor(*family, GenerationOf(target))->rows;
@@ -174,13 +170,11 @@ void Family::AddTargetFilters(const std::optional<Target>& only, SearchSpace* sp
   }
   if (std::any_of(axes.begin(), axes.end(),
                   [](const Axis& axis) { return std::string_view(axis.name) == "num_ctas"; })) {
-    space->AddTargetFilter("num_ctas > 1 needs clusters: sm_90 and newer, not sm_12x",
-                           [axis = handles.back()](const Config& config, const Target& target) {
-                             return config[axis] <= 1 || target.is_cpu_device || HasClusters(target);
-                           });
+    space->Where("num_ctas > 1 needs clusters: sm_90 and newer, not sm_12x",
+                 handles.back() <= 1 || Capability() == 0 || (Capability() >= 90 && Capability() < 120));
   }
   if (num_weight_tiles == 0) return;
-  space->AddTargetFilter("two stages of operands fit shared memory", [=](const Config& config, const Target& target) {
+  space->Where("two stages of operands fit shared memory", [=](const Config& config, const Target& target) {
     const Row row = RowOf(handles, config);
     const std::int64_t stage = (row[0] + family->num_weight_tiles * row[1]) * row[2] * family->operand_bytes;
     // A cluster's blocks hold a part each.
@@ -197,10 +191,10 @@ std::vector<Target> KnownTargets() {
   return targets;
 }
 
-std::vector<Target> Family::WidestTargets(const TargetFilter& runs_on) const {
+std::vector<Target> Family::WidestTargets(const Condition& runs_on) const {
   std::map<Generation, Target> widest;
   auto consider = [&](const Target& target) {
-    if (!RunsOn(*this, target) || (runs_on && !runs_on(target))) return;
+    if (!RunsOn(*this, target) || !runs_on.HoldsOn(target)) return;
     const Generation generation = GenerationOf(target);
     const int roomiest = generation == Generation::kAmpere ? std::max(80, least_capability) : target.capability();
     Target its = target;
@@ -223,9 +217,55 @@ std::vector<Target> Family::WidestTargets(const TargetFilter& runs_on) const {
 
 SearchSpace Family::Space(const std::optional<Target>& only, const std::map<std::string, std::string>& dims) const {
   SearchSpace space = ConfigsOf(only, dims);
-  AddTargetFilters(only, &space);
+  AddTargetConditions(only, &space);
   return space;
 }
+
+namespace families {
+namespace {
+
+const Family& Named(const char* name) { return **FindFamily(name); }
+
+SearchSpace OfRows(const char* name, const std::string& n) { return Named(name).Space(std::nullopt, {{"N", n}}); }
+
+SearchSpace OfProducts(const char* name, const std::optional<Target>& only, const MatmulDims& dims) {
+  return Named(name).Space(only, {{"M", dims.m}, {"N", dims.n}, {"K", dims.k}});
+}
+
+SearchSpace OfAttention(const char* name, const std::optional<Target>& only, const AttentionDims& dims) {
+  return Named(name).Space(only, {{"M", dims.queries}, {"N", dims.keys}, {"D", dims.head}});
+}
+
+}  // namespace
+
+SearchSpace OccupancyOnly() { return Named("occupancy_only").Space(); }
+SearchSpace NormLike(const std::string& n) { return OfRows("norm_like", n); }
+SearchSpace Reduction(const std::string& n) { return OfRows("reduction", n); }
+SearchSpace Elementwise(const std::string& n) { return OfRows("elementwise", n); }
+SearchSpace InPlace() { return Named("in_place").Space(); }
+SearchSpace DenseMatmul(const std::optional<Target>& only, const MatmulDims& dims) {
+  return OfProducts("dense_matmul", only, dims);
+}
+SearchSpace PersistentMatmul(const std::optional<Target>& only, const MatmulDims& dims) {
+  return OfProducts("persistent_matmul", only, dims);
+}
+SearchSpace Attention(const std::optional<Target>& only, const AttentionDims& dims) {
+  return OfAttention("attention", only, dims);
+}
+SearchSpace Fp8Matmul(const std::optional<Target>& only, const MatmulDims& dims) {
+  return OfProducts("fp8_matmul", only, dims);
+}
+SearchSpace GroupedGemm(const std::optional<Target>& only, const MatmulDims& dims) {
+  return OfProducts("grouped_gemm", only, dims);
+}
+SearchSpace VarlenAttention(const std::optional<Target>& only, const AttentionDims& dims) {
+  return OfAttention("varlen_attention", only, dims);
+}
+SearchSpace DualGemm(const std::optional<Target>& only, const MatmulDims& dims) {
+  return OfProducts("dual_gemm", only, dims);
+}
+
+}  // namespace families
 
 }  // namespace v0
 }  // namespace tuneonce

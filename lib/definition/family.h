@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tuneonce/families.h"
+#include "tuneonce/search_space.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -18,10 +18,11 @@ enum class Generation { kAmpere, kHopper, kBlackwell, kBlackwellRtx, kCpu };
 Generation GenerationOf(const Target& target);
 
 /// The targets that families are shown and checked on: the GPUs that there are since sm_80, and the CPU device.
-TUNEONCE_API std::vector<Target> KnownTargets();
+std::vector<Target> KnownTargets();
 
-/// A family as data: its configs by generation, and the limits that they must fit. families.h makes its spaces from it.
-struct TUNEONCE_API Family {
+/// A family as data: its configs by generation, and the limits that they must fit. search_space.h makes its spaces from
+/// it.
+struct Family {
   struct Axis {
     const char* name;
     AxisKind kind;
@@ -52,27 +53,27 @@ struct TUNEONCE_API Family {
   int operand_bytes = 2;
   int least_capability = 0;  ///< Minimum compute capability of a GPU.
 
-  /// The dims that guards name, in the order in which families.h has them.
+  /// The dims that guards name, in the order in which search_space.h has them.
   std::vector<std::string> Dims() const;
   /// Returns the target's list, or null if the family does not run there.
   const Configs* ConfigsOn(const Target& target) const;
   /// Makes the space with the configs, baselines and guards of all targets, or of `only`. `dims` has the definition's
   /// name of each guard's dim that has another name. An empty name omits the guards of that dim.
   SearchSpace ConfigsOf(const std::optional<Target>& only, const std::map<std::string, std::string>& dims) const;
-  /// The target filters of such a space.
-  void AddTargetFilters(const std::optional<Target>& only, SearchSpace* space) const;
-  /// Returns a target for each generation in which `runs_on` (empty: all) accepts a target. It is one that lists every
+  /// Adds the conditions of such a space that read the target.
+  void AddTargetConditions(const std::optional<Target>& only, SearchSpace* space) const;
+  /// Returns a target for each generation in which `runs_on` holds on a target. It is one that lists every
   /// config that any accepted target of the generation lists.
-  std::vector<Target> WidestTargets(const TargetFilter& runs_on) const;
+  std::vector<Target> WidestTargets(const Condition& runs_on) const;
   /// Both.
   SearchSpace Space(const std::optional<Target>& only = std::nullopt,
                     const std::map<std::string, std::string>& dims = {}) const;
 };
 
-/// All there are, in families.h's order.
-TUNEONCE_API const std::vector<Family>& AllFamilies();
+/// All there are, in search_space.h's order.
+const std::vector<Family>& AllFamilies();
 /// Errors: InvalidArgument, listing the names there are.
-TUNEONCE_API Result<const Family*> FindFamily(std::string_view name);
+Result<const Family*> FindFamily(std::string_view name);
 
 }  // namespace v0
 }  // namespace tuneonce

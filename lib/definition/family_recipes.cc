@@ -1,4 +1,4 @@
-// The configs of the families, whose reasons are in families.h. The order of a recipe's list does not matter, because a
+// The configs of the families, whose reasons are in search_space.h. The order of a recipe's list does not matter, because a
 // space is sorted with smaller tiles first.
 #include <algorithm>
 #include <utility>

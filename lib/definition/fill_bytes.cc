@@ -26,17 +26,18 @@ bool Repeats(const WarmupFill& fill) {
 /// True if the number is the same at all dims.
 bool IsGiven(const FillNumber& number) { return number.dim.empty() && !number.term; }
 
-/// The layout of a floating-point type of 8 or 16 bits.
-struct SmallFloat {
-  int exponent_bits;
-  int mantissa_bits;
-  std::uint64_t largest;  // The bits of its largest number.
-};
+/// The bits of an infinity; of a dtype without infinities, those of its least number or NaN of that exponent.
+std::uint64_t InfinityBits(const FloatFormat& format) {
+  return ((std::uint64_t{1} << format.exponent_bits) - 1) << format.mantissa_bits;
+}
 
-/// Rounds to the nearest, to even between two.
-template <typename Word>
-bool EncodeSmallFloat(const SmallFloat& format, double value, void* to) {
-  if (!std::isfinite(value)) return false;
+void WriteFloat(DType dtype, std::uint64_t bits, bool is_negative, void* to) {
+  bits |= std::uint64_t{is_negative} << (8 * DTypeBytes(dtype) - 1);
+  std::memcpy(to, &bits, DTypeBytes(dtype));
+}
+
+/// Rounds a finite number to the nearest one of a type of at most 32 bits, to even between two.
+bool EncodeRounded(DType dtype, const FloatFormat& format, double value, void* to) {
   const double size = std::fabs(value);
   const int bias = (1 << (format.exponent_bits - 1)) - 1;
   constexpr int kBias = 1023, kMantissaBits = 52;  // A double has these.
@@ -50,19 +51,9 @@ bool EncodeSmallFloat(const SmallFloat& format, double value, void* to) {
   } else {
     bits = static_cast<std::uint64_t>(std::nearbyint(std::ldexp(size, bias - 1 + format.mantissa_bits)));
   }
-  if (bits > format.largest) return false;
-  bits |= static_cast<std::uint64_t>(std::signbit(value)) << (8 * sizeof(Word) - 1);
-  const auto word = static_cast<Word>(bits);
-  std::memcpy(to, &word, sizeof(word));
-  return true;
-}
-
-/// Writes an infinity or NaN of a type of these bits for them.
-template <typename Word>
-bool EncodeNonFinite(Word infinity, Word nan, double value, void* to) {
-  const auto sign = static_cast<Word>(Word{std::signbit(value)} << (8 * sizeof(Word) - 1));
-  const auto word = static_cast<Word>((std::isnan(value) ? nan : infinity) | sign);
-  std::memcpy(to, &word, sizeof(word));
+  const std::uint64_t nan_mantissa = (std::uint64_t{1} << format.mantissa_bits) - 1;
+  if (bits >= InfinityBits(format) + (format.has_infinity ? 0 : nan_mantissa)) return false;
+  WriteFloat(dtype, bits, std::signbit(value), to);
   return true;
 }
 
@@ -132,9 +123,10 @@ Status NoFill(const Parameter& parameter, DType dtype) {
 bool IsFloatingPoint(DType dtype) { return dtype != DType::kAny && !IsWhole(dtype); }
 
 bool EncodeElement(DType dtype, double value, void* to) {
+  if (const std::optional<FloatFormat> format = FloatFormatOf(dtype); format && dtype != DType::kFloat64) {
+    return std::isfinite(value) && EncodeRounded(dtype, *format, value, to);
+  }
   switch (dtype) {
-    case DType::kAny:
-      return false;
     case DType::kBool:
       return (value == 0 || value == 1) && EncodeInteger<std::uint8_t>(value, to);
     case DType::kInt8:
@@ -153,57 +145,26 @@ bool EncodeElement(DType dtype, double value, void* to) {
       return EncodeInteger<std::int64_t>(value, to);
     case DType::kUInt64:
       return EncodeInteger<std::uint64_t>(value, to);
-    case DType::kFloat8E4M3:
-      return EncodeSmallFloat<std::uint8_t>({4, 3, 0x7e}, value, to);
-    case DType::kFloat8E5M2:
-      return EncodeSmallFloat<std::uint8_t>({5, 2, 0x7b}, value, to);
-    case DType::kFloat16:
-      return EncodeSmallFloat<std::uint16_t>({5, 10, 0x7bff}, value, to);
-    case DType::kBFloat16:
-      return EncodeSmallFloat<std::uint16_t>({8, 7, 0x7f7f}, value, to);
-    case DType::kFloat32: {
-      auto single = static_cast<float>(value);
-      if (!std::isfinite(single)) return false;
-      std::memcpy(to, &single, sizeof(single));
-      return true;
-    }
     case DType::kFloat64:
       if (!std::isfinite(value)) return false;
       std::memcpy(to, &value, sizeof(value));
       return true;
+    default:
+      return false;
   }
-  return false;
 }
 
 bool EncodeScalar(DType dtype, double value, void* to) {
   if (std::isfinite(value)) return EncodeElement(dtype, value, to);
-  switch (dtype) {
-    case DType::kFloat8E4M3:  // This type has no infinity.
-      return std::isnan(value) && EncodeNonFinite<std::uint8_t>(0x7f, 0x7f, value, to);
-    case DType::kFloat8E5M2:
-      return EncodeNonFinite<std::uint8_t>(0x7c, 0x7e, value, to);
-    case DType::kFloat16:
-      return EncodeNonFinite<std::uint16_t>(0x7c00, 0x7e00, value, to);
-    case DType::kBFloat16:
-      return EncodeNonFinite<std::uint16_t>(0x7f80, 0x7fc0, value, to);
-    case DType::kFloat32:
-      return EncodeNonFinite<std::uint32_t>(0x7f800000, 0x7fc00000, value, to);
-    case DType::kFloat64:
-      std::memcpy(to, &value, sizeof(value));
-      return true;
-    case DType::kAny:
-    case DType::kBool:
-    case DType::kInt8:
-    case DType::kUInt8:
-    case DType::kInt16:
-    case DType::kUInt16:
-    case DType::kInt32:
-    case DType::kUInt32:
-    case DType::kInt64:
-    case DType::kUInt64:
-      return false;
+  const std::optional<FloatFormat> format = FloatFormatOf(dtype);
+  if (!format || (!format->has_infinity && !std::isnan(value))) return false;
+  std::uint64_t bits = InfinityBits(*format);
+  if (std::isnan(value)) {
+    const std::uint64_t end_of_mantissa = std::uint64_t{1} << format->mantissa_bits;
+    bits |= format->has_infinity ? end_of_mantissa >> 1 : end_of_mantissa - 1;
   }
-  return false;
+  WriteFloat(dtype, bits, std::signbit(value), to);
+  return true;
 }
 
 Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string>& dims) {

@@ -1,5 +1,3 @@
-#include "tuneonce/grid.h"
-
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -7,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/short_list.h"
+#include "tuneonce/geometry.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -174,10 +173,10 @@ Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
       return Dim3{count(0), count(1), count(2)};
     case Pattern::kPersistentTiles:
       if (term(0) < 1 || term(1) < 1) return Dim3{kNoGrid, 1, 1};
-      return persistent(problem.target.num_sms / term(0), term(1), Product(Product(count(0), count(1)), count(2)));
+      return persistent(problem.target->num_sms / term(0), term(1), Product(Product(count(0), count(1)), count(2)));
     case Pattern::kPersistentRows:
       if (term(0) < 0 || term(1) < 1) return Dim3{kNoGrid, 1, 1};
-      return persistent(problem.target.num_sms, term(1), term(0));
+      return persistent(problem.target->num_sms, term(1), term(0));
     case Pattern::kAttention2D:
       return Dim3{count(0), Product(term(0), term(1)), 1};
     case Pattern::kOneD:

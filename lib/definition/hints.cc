@@ -1,12 +1,11 @@
-#include "tuneonce/hints.h"
-
 #include <algorithm>
 #include <cctype>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -10,6 +10,7 @@
 #include "base/short_list.h"
 #include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
+#include "definition/requirement_parts.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -448,7 +449,7 @@ Status KernelDefinition::Validate() {
     CompleteKey();
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
     TUNEONCE_RETURN_IF_ERROR(space_.status());
-    TUNEONCE_RETURN_IF_ERROR(space_.ResolveDims(dims_));
+    TUNEONCE_RETURN_IF_ERROR(space_.Resolve(term_names()));
     TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes());
     TUNEONCE_RETURN_IF_ERROR(CheckMatmul());
     if (variants_.empty()) return InvalidArgumentError("the kernel has no variant: call AddVariant");
@@ -461,15 +462,55 @@ Status KernelDefinition::Validate() {
       TUNEONCE_RETURN_IF_ERROR(ResolveTypes(&variant).WithPrefix("variant '" + variant.name + "'"));
       TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(term_names()).WithPrefix("variant '" + variant.name + "'"));
     }
-    return Status();
+    return ResolveRequirements();
   };
   return check().WithPrefix("kernel '" + name_ + "'");
+}
+
+Status KernelDefinition::ResolveRequirements() {
+  std::map<std::string, Condition> atoms;
+  has_config_requirements_ = false;
+  for (Variant& variant : variants_) {
+    TUNEONCE_RETURN_IF_ERROR(ResolveRequirement(&variant, &atoms).WithPrefix("variant '" + variant.name + "'"));
+  }
+  if (variants_.size() + atoms.size() > kMaxVariants) {
+    return InvalidArgumentError(
+        absl::StrCat("the requirements of the variants have ", atoms.size(), " different parts that decide keys (",
+                     atoms.begin()->first, ", ...); at most ", kMaxVariants, " less the number of variants (",
+                     variants_.size(), ") are possible: let the requirements depend on fewer values of axes"));
+  }
+  requirement_atoms_.clear();
+  for (auto& [text, atom] : atoms) requirement_atoms_.push_back(std::move(atom));
+  return Status();
+}
+
+Status KernelDefinition::ResolveRequirement(Variant* variant, std::map<std::string, Condition>* atoms) {
+  TUNEONCE_RETURN_IF_ERROR(space_.Bind(&variant->requirement).WithPrefix("the requirement"));
+  TUNEONCE_RETURN_IF_ERROR(variant->requirement.Resolve(term_names()).WithPrefix("the requirement"));
+  for (const Condition& part : variant->requirement.Conjuncts()) {
+    const ConditionReads reads = part.reads();
+    if (reads.assumptions && (reads.function || reads.target)) {
+      return InvalidArgumentError("the requirement '" + part.ToString() +
+                                  "' combines assumptions with a function or the device: combine them by && only, or "
+                                  "use several variants with ForTarget");
+    }
+    const RequirementUse use = UseOf(reads);
+    has_config_requirements_ |= use != RequirementUse::kOfVariant;
+    if (use != RequirementUse::kOfKey) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Condition> folded, space_.Folded(part));
+    for (const Condition& each : folded) {
+      for (Condition& atom : each.Conjuncts()) {
+        if (!atom.IsConstant()) atoms->emplace(atom.ToString(), std::move(atom));
+      }
+    }
+  }
+  return Status();
 }
 
 Result<std::vector<const Variant*>> KernelDefinition::VariantsFor(const Target& target) const {
   std::vector<const Variant*> running;
   for (const Variant& variant : variants_) {
-    if (!variant.runs_on || variant.runs_on(target)) running.push_back(&variant);
+    if (variant.runs_on.HoldsOn(target)) running.push_back(&variant);
   }
   if (!running.empty()) return running;
   return UnimplementedError(absl::StrCat("kernel '", name_, "' has no variant for ", target.name(),

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/number_text.h"
+#include "definition/precompiled_code.h"
 #include "definition/source_identity.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -22,41 +24,26 @@ bool IsIdentifier(const std::string& name) {
 
 /// Returns the C++ type of a dtype, or "" without one. `is_host` selects types that need no CUDA headers.
 std::string_view CppType(DType dtype, bool is_host) {
-  switch (dtype) {
-    case DType::kBool:
-      return "bool";
-    case DType::kInt8:
-      return "signed char";
-    case DType::kUInt8:
-      return "unsigned char";
-    case DType::kInt16:
-      return "short";
-    case DType::kUInt16:
-      return "unsigned short";
-    case DType::kInt32:
-      return "int";
-    case DType::kUInt32:
-      return "unsigned int";
-    case DType::kInt64:
-      return "long long";
-    case DType::kUInt64:
-      return "unsigned long long";
-    case DType::kFloat8E4M3:
-      return is_host ? "" : "__nv_fp8_e4m3";
-    case DType::kFloat8E5M2:
-      return is_host ? "" : "__nv_fp8_e5m2";
-    case DType::kFloat16:
-      return is_host ? "_Float16" : "__half";
-    case DType::kBFloat16:
-      return is_host ? "tuneonce_bfloat16" : "__nv_bfloat16";
-    case DType::kFloat32:
-      return "float";
-    case DType::kFloat64:
-      return "double";
-    case DType::kAny:
-      break;
-  }
-  return "";
+  // In the order of DType.
+  constexpr std::string_view kTypes[] = {"",
+                                         "bool",
+                                         "signed char",
+                                         "unsigned char",
+                                         "short",
+                                         "unsigned short",
+                                         "int",
+                                         "unsigned int",
+                                         "long long",
+                                         "unsigned long long",
+                                         "__nv_fp8_e4m3",
+                                         "__nv_fp8_e5m2",
+                                         "__half",
+                                         "__nv_bfloat16",
+                                         "float",
+                                         "double"};
+  constexpr std::string_view kHostTypes[] = {"", "", "_Float16", "tuneonce_bfloat16"};  // From kFloat8E4M3 on.
+  const auto index = static_cast<std::size_t>(dtype), first = static_cast<std::size_t>(DType::kFloat8E4M3);
+  return is_host && index >= first && index < first + 4 ? kHostTypes[index - first] : kTypes[index];
 }
 
 /// The shortest literal that is exactly `value`, and a floating one: "0.5", "64.0", "1e+300".
@@ -70,21 +57,9 @@ std::string Literal(Real value) {
 }  // namespace
 
 std::string_view SourceKindName(SourceKind kind) {
-  switch (kind) {
-    case SourceKind::kCubin:
-      return "cubin";
-    case SourceKind::kTileIr:
-      return "tile_ir";
-    case SourceKind::kPtx:
-      return "ptx";
-    case SourceKind::kCudaCpp:
-      return "cuda_cpp";
-    case SourceKind::kCpuCpp:
-      return "cpu_cpp";
-    case SourceKind::kTileCpp:
-      return "tile_cpp";
-  }
-  return "unknown";
+  static constexpr std::string_view kNames[] = {"cubin", "tile_ir", "ptx", "cuda_cpp", "cpu_cpp", "tile_cpp"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(SourceKind::kTileCpp) + 1);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::optional<SourceKind> SourceKindNamed(std::string_view name) {
@@ -204,6 +179,17 @@ KernelSource& KernelSource::DefineText(const std::string& name, std::string_view
     NoteMistake(absl::StrCat("cannot define the macro '", name, "': ", wrong));
   }
   return *this;
+}
+
+PrecompiledCode::~PrecompiledCode() = default;
+
+Fingerprint PrecompiledKey(const KernelSource& source, const Hints& hints, const Target& target) {
+  return Fingerprinter()
+      .Add("precompiled")
+      .Add(source.Fingerprint())
+      .Add(hints.Fingerprint())
+      .Add(target.name())
+      .Finish();
 }
 
 }  // namespace v0

@@ -1,9 +1,8 @@
-#include "tuneonce/key.h"
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/tensor_view.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/parameters.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,9 +1,8 @@
-#include "definition/name_expression.h"
-
 #include <algorithm>
 #include <map>
 
 #include "absl/strings/ascii.h"
+#include "definition/source_identity.h"
 
 namespace tuneonce {
 inline namespace v0 {

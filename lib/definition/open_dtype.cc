@@ -1,7 +1,7 @@
-#include "definition/open_dtype.h"
-
 #include <algorithm>
 #include <string>
+
+#include "definition/fill_bytes.h"
 
 namespace tuneonce {
 inline namespace v0 {

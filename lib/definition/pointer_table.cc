@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/tensor_view.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,20 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/api.h"
-#include "tuneonce/code_assumption.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/hints.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// Code that was compiled ahead from sources, on any machine: the code of a precompiled bundle, which replaces a
 /// compiler. Thread rule: any thread may call const functions.
-class TUNEONCE_API PrecompiledCode {
+class PrecompiledCode {
  public:
   struct Image {
     std::string bytes;                        ///< A cubin, or the CPU device's shared object.
@@ -41,7 +39,7 @@ class TUNEONCE_API PrecompiledCode {
 
 /// Returns the key of the code of `source` with `hints` for `target`. It depends on content alone, so it is the same
 /// wherever the bundle is.
-TUNEONCE_API Fingerprint PrecompiledKey(const KernelSource& source, const Hints& hints, const Target& target);
+Fingerprint PrecompiledKey(const KernelSource& source, const Hints& hints, const Target& target);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -1,7 +1,6 @@
-#include "tuneonce/problem.h"
-
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -40,40 +40,9 @@ std::int64_t WholeScalar(DType dtype, const void* bytes) {
       return Load<std::int64_t>(bytes);
     case DType::kUInt64:
       return Load<std::uint64_t>(bytes);
-    case DType::kAny:
-    case DType::kFloat8E4M3:
-    case DType::kFloat8E5M2:
-    case DType::kFloat16:
-    case DType::kBFloat16:
-    case DType::kFloat32:
-    case DType::kFloat64:
-      break;
+    default:
+      return kNoWholeNumber;
   }
-  return kNoWholeNumber;
-}
-
-bool IsWhole(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-    case DType::kInt8:
-    case DType::kUInt8:
-    case DType::kInt16:
-    case DType::kUInt16:
-    case DType::kInt32:
-    case DType::kUInt32:
-    case DType::kInt64:
-    case DType::kUInt64:
-      return true;
-    case DType::kAny:
-    case DType::kFloat8E4M3:
-    case DType::kFloat8E5M2:
-    case DType::kFloat16:
-    case DType::kBFloat16:
-    case DType::kFloat32:
-    case DType::kFloat64:
-      return false;
-  }
-  return false;
 }
 
 }  // namespace v0

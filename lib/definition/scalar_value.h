@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
-#include "tuneonce/tensor_view.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -13,7 +14,21 @@ inline namespace v0 {
 inline constexpr std::int64_t kNoWholeNumber = std::numeric_limits<std::int64_t>::min();
 
 /// Whether scalars of this dtype are whole numbers or truth values.
-bool IsWhole(DType dtype);
+constexpr bool IsWhole(DType dtype) { return dtype >= DType::kBool && dtype <= DType::kUInt64; }
+
+/// How the bits of a floating-point dtype are divided, below its sign.
+struct FloatFormat {
+  int exponent_bits;
+  int mantissa_bits;
+  bool has_infinity;  ///< If not, only an exponent and a mantissa of ones are NaN.
+};
+/// Returns nothing for dtypes that are not floating-point.
+constexpr std::optional<FloatFormat> FloatFormatOf(DType dtype) {
+  constexpr FloatFormat kFormats[] = {{4, 3, false}, {5, 2, true},  {5, 10, true},
+                                      {8, 7, true},  {8, 23, true}, {11, 52, true}};  // In the order of DType.
+  if (dtype < DType::kFloat8E4M3) return std::nullopt;
+  return kFormats[static_cast<int>(dtype) - static_cast<int>(DType::kFloat8E4M3)];
+}
 
 /// Returns the scalar at `bytes` as an integer, where a boolean is 0 or 1. Returns kNoWholeNumber for one that does not
 /// fit a signed 64-bit integer, and for other dtypes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -30,23 +31,14 @@ std::vector<AxisValue> ToValues(std::vector<T> values) {
 
 bool IsAPowerOfTwo(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
-template <typename Rule>
-std::vector<std::string> NamesOf(const std::vector<Rule>& rules) {
-  std::vector<std::string> names;
-  for (const Rule& rule : rules) names.push_back(rule.name);
-  return names;
-}
-
 }  // namespace
 
 SearchSpace::SearchSpace() : axes_(std::make_shared<AxisTable>()) { axes_->space_id = NextSpaceId(); }
 
 SearchSpace::SearchSpace(const SearchSpace& other)
     : axes_(std::make_shared<AxisTable>()),
-      constraints_(other.constraints_),
-      filters_(other.filters_),
+      conditions_(other.conditions_),
       guards_(other.guards_),
-      guards_read_problem_(other.guards_read_problem_),
       listed_(other.listed_),
       listed_by_value_(other.listed_by_value_),
       baselines_(other.baselines_),
@@ -59,10 +51,8 @@ SearchSpace::SearchSpace(const SearchSpace& other)
 
 SearchSpace& SearchSpace::operator=(SearchSpace other) noexcept {
   axes_.swap(other.axes_);
-  constraints_.swap(other.constraints_);
-  filters_.swap(other.filters_);
+  conditions_.swap(other.conditions_);
   guards_.swap(other.guards_);
-  guards_read_problem_ = other.guards_read_problem_;
   listed_.swap(other.listed_);
   listed_by_value_.swap(other.listed_by_value_);
   baselines_.swap(other.baselines_);
@@ -198,6 +188,46 @@ std::vector<std::string> SearchSpace::OptionsThatChangeResults() const {
   return names;
 }
 
+void SearchSpace::CheckReads(const Condition& condition, const std::string& where) {
+  if (!condition.reads().assumptions) return;
+  NoteError(InvalidArgumentError(where + " is about a launch's tensors: " + condition.ToString() +
+                                 " belongs to Variant::Requires"));
+}
+
+Status SearchSpace::Bind(Condition* condition) const { return condition->BindAxes(*axes_); }
+
+Result<std::vector<Condition>> SearchSpace::Folded(const Condition& condition) const {
+  constexpr std::size_t kMostPoints = 65536;
+  const std::vector<int> axes = condition.reads().axes;
+  std::size_t num_points = 1;
+  for (int axis : axes) {
+    num_points *= std::max<std::size_t>(1, axes_->axes[static_cast<std::size_t>(axis)].values.size());
+    if (num_points > kMostPoints) {
+      return InvalidArgumentError(absl::StrCat("'", condition.ToString(), "' reads axes with more than ", kMostPoints,
+                                               " combinations of values: let it read fewer axes"));
+    }
+  }
+  std::vector<AxisValue> values;
+  for (const AxisDefinition& axis : axes_->axes) {
+    values.push_back(axis.values.empty() ? AxisValue(std::int64_t{0}) : axis.values.front());
+  }
+  std::map<std::string, Condition> by_text;  // In an order that does not depend on the axes'.
+  for (std::size_t point = 0; point < num_points; ++point) {
+    std::size_t rest = point;
+    for (int axis : axes) {
+      const std::vector<AxisValue>& of_axis = axes_->axes[static_cast<std::size_t>(axis)].values;
+      if (!of_axis.empty()) values[static_cast<std::size_t>(axis)] = of_axis[rest % of_axis.size()];
+      rest /= std::max<std::size_t>(1, of_axis.size());
+    }
+    Condition folded = condition.For(Config(axes_, values));
+    std::string text = folded.ToString();
+    by_text.emplace(std::move(text), std::move(folded));
+  }
+  std::vector<Condition> all;
+  for (auto& [text, folded] : by_text) all.push_back(std::move(folded));
+  return all;
+}
+
 // The configs that are named one by one: the list, the baselines and the fallback.
 
 void SearchSpace::TakeAxis(const std::vector<AxisValue>& values) {
@@ -213,7 +243,7 @@ void SearchSpace::TakeAxis(const std::vector<AxisValue>& values) {
     all.push_back(values.front());
     return Config(axes_, std::move(all));
   };
-  for (TargetBaseline& baseline : baselines_) baseline.config = with_first(baseline.config);
+  for (PlacedBaseline& baseline : baselines_) baseline.config = with_first(baseline.config);
   if (fallback_) fallback_ = with_first(*fallback_);
   std::vector<std::vector<AxisValue>> listed;
   for (const std::vector<AxisValue>& config : listed_) {
@@ -263,44 +293,52 @@ SearchSpace& SearchSpace::AddConfig(const std::vector<AxisAssignment>& values) {
 }
 
 SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) {
-  return SetBaselinesByTarget({{std::move(values), nullptr}});
+  return SetBaselines({Baseline{std::move(values), Condition()}});
 }
 
-SearchSpace& SearchSpace::SetBaselines(const std::vector<std::vector<AxisAssignment>>& list) {
-  std::vector<Baseline> baselines;
-  for (const std::vector<AxisAssignment>& values : list) baselines.push_back({values, nullptr});
-  return SetBaselinesByTarget(std::move(baselines));
-}
-
-SearchSpace& SearchSpace::SetBaselinesByTarget(std::vector<Baseline> list) {
+SearchSpace& SearchSpace::SetBaselines(std::vector<Baseline> list) {
   baselines_.clear();
   for (Baseline& baseline : list) {
-    if (std::optional<Config> config = MakeConfig("baseline", baseline.values)) {
-      baselines_.push_back({*std::move(config), std::move(baseline.targets)});
+    NoteError(baseline.where.BindAxes(*axes_).WithPrefix("the condition of a baseline"));
+    CheckReads(baseline.where, "the condition of a baseline");
+    std::optional<Config> config = MakeConfig("baseline", baseline.values);
+    if (!config) continue;
+    Condition on_target;
+    for (Condition& part : baseline.where.Conjuncts()) {
+      if (!part.reads().problem()) on_target = on_target.IsAlways() ? part : std::move(on_target) && part;
     }
+    baselines_.push_back({*std::move(config), std::move(baseline.where), std::move(on_target)});
   }
   return *this;
 }
 
 std::optional<Config> SearchSpace::BaselineOn(const Target& target) const {
-  auto first = std::find_if(baselines_.begin(), baselines_.end(),
-                            [&](const TargetBaseline& baseline) { return baseline.CountsOn(target); });
-  return first == baselines_.end() ? std::nullopt : std::optional<Config>(first->config);
+  std::vector<Config> configs = BaselinesOn(target);
+  return configs.empty() ? std::nullopt : std::optional<Config>(std::move(configs.front()));
 }
 
 std::vector<Config> SearchSpace::BaselinesOn(const Target& target) const {
+  Problem problem;
+  problem.target = &target;
   std::vector<Config> configs;
-  for (const TargetBaseline& baseline : baselines_) {
-    if (baseline.CountsOn(target)) configs.push_back(baseline.config);
+  for (const PlacedBaseline& baseline : baselines_) {
+    if (baseline.on_target.Holds(baseline.config, problem)) configs.push_back(baseline.config);
   }
   return configs;
 }
 
 Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem) const {
-  for (const TargetBaseline& baseline : baselines_) {
-    if (!baseline.CountsOn(problem.target)) continue;
+  return BaselineFor(problem, [](const Config&) { return true; });
+}
+
+Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem,
+                                                       const std::function<bool(const Config&)>& accepts) const {
+  for (const PlacedBaseline& baseline : baselines_) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser("the condition of a baseline",
+                                                   [&] { return baseline.where.Holds(baseline.config, problem); }));
+    if (!holds) continue;
     TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline.config, problem));
-    if (failing.empty()) return std::optional<Config>(baseline.config);
+    if (failing.empty() && accepts(baseline.config)) return std::optional<Config>(baseline.config);
   }
   return std::optional<Config>();
 }
@@ -330,6 +368,7 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
   }
   std::vector<AxisValue> all;
   for (std::size_t i = 0; i < by_axis.size(); ++i) {
+    if (!by_axis[i] && axes_->axes[i].values.size() == 1) by_axis[i] = axes_->axes[i].values.front();
     if (!by_axis[i]) {
       NoteError(InvalidArgumentError(absl::StrCat("the ", what, " gives no value for axis ", axes_->axes[i].name)));
       return std::nullopt;
@@ -341,20 +380,24 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
 
 // The conditions of configs.
 
-SearchSpace& SearchSpace::AddConstraint(const std::string& name, std::function<bool(const Config&)> holds) {
-  constraints_.push_back(Constraint{name, std::move(holds)});
+SearchSpace& SearchSpace::Where(std::string name, Condition condition) {
+  NoteError(condition.BindAxes(*axes_).WithPrefix("condition '" + name + "'"));
+  CheckReads(condition, "condition '" + name + "'");
+  const ConditionReads reads = condition.reads();
+  (reads.problem() ? guards_ : conditions_).push_back(NamedCondition{std::move(name), std::move(condition)});
   return *this;
 }
 
-SearchSpace& SearchSpace::AddTargetFilter(const std::string& name,
-                                          std::function<bool(const Config&, const Target&)> holds) {
-  filters_.push_back(Filter{name, std::move(holds)});
-  return *this;
-}
-
-SearchSpace& SearchSpace::Add(Guard guard) {
-  guards_.push_back(std::move(guard));
-  return *this;
+Status SearchSpace::Resolve(const TermNames& names) {
+  for (std::vector<NamedCondition>* list : {&conditions_, &guards_}) {
+    for (NamedCondition& each : *list) {
+      TUNEONCE_RETURN_IF_ERROR(each.condition.Resolve(names).WithPrefix("condition '" + each.name + "'"));
+    }
+  }
+  for (PlacedBaseline& baseline : baselines_) {
+    TUNEONCE_RETURN_IF_ERROR(baseline.where.Resolve(names).WithPrefix("the condition of a baseline"));
+  }
+  return Status();
 }
 
 bool SearchSpace::HasIntAxis(const std::string& name) const {
@@ -363,39 +406,39 @@ bool SearchSpace::HasIntAxis(const std::string& name) const {
   });
 }
 
-SearchSpace& SearchSpace::AddGuard(const std::string& name, const std::string& dim,
-                                   std::function<bool(const Config&, std::int64_t extent)> holds) {
-  auto unresolved = [dim](const Config&, const Problem&) -> bool {
-    throw StatusException{
-        InvalidArgumentError("the search space does not know the dim '" + dim + "': call ResolveDims")};
-  };
-  return Add(Guard{name, unresolved, dim, std::move(holds)});
-}
-
-Status SearchSpace::ResolveDims(const std::vector<std::string>& dim_names) {
-  for (Guard& guard : guards_) {
-    if (guard.dim.empty()) continue;
-    auto named = std::find(dim_names.begin(), dim_names.end(), guard.dim);
-    if (named == dim_names.end()) {
-      return InvalidArgumentError(absl::StrCat("the guard '", guard.name, "' is for the dim '", guard.dim,
-                                               "', but the kernel's dims are: ", ShortList(dim_names, guard.dim)));
-    }
-    const Dim dim{static_cast<int>(named - dim_names.begin())};
-    guard.holds = [dim, of_extent = guard.of_extent](const Config& config, const Problem& problem) {
-      return of_extent(config, problem.dims[dim]);
-    };
-  }
-  return Status();
-}
-
 SearchSpace& SearchSpace::MaxConfigs(int max_configs) {
   max_configs_ = max_configs;
   return *this;
 }
 
-std::vector<std::string> SearchSpace::ConstraintNames() const { return NamesOf(constraints_); }
-std::vector<std::string> SearchSpace::TargetFilterNames() const { return NamesOf(filters_); }
-std::vector<std::string> SearchSpace::GuardNames() const { return NamesOf(guards_); }
+std::vector<NamedCondition> SearchSpace::conditions() const {
+  std::vector<NamedCondition> all = conditions_;
+  all.insert(all.end(), guards_.begin(), guards_.end());
+  return all;
+}
+
+Fingerprint SearchSpace::Identity() const {
+  Fingerprinter identity;
+  for (const AxisDefinition& axis : axes_->axes) {
+    identity.Add(axis.name).Add(static_cast<std::uint64_t>(axis.kind)).Add(std::uint64_t{axis.values.size()});
+    for (const AxisValue& value : axis.values) identity.Add(std::uint64_t{value.index()}).Add(AxisValueString(value));
+  }
+  for (const NamedCondition& each : conditions()) {
+    identity.Add(each.condition.reads().function ? each.name : "").Add(each.condition.ToString());
+  }
+  auto add = [&](const std::vector<AxisValue>& values) {
+    for (const AxisValue& value : values) identity.Add(AxisValueString(value));
+  };
+  identity.Add(std::uint64_t{listed_.size()});
+  for (const std::vector<AxisValue>& values : listed_) add(values);
+  identity.Add(std::uint64_t{baselines_.size()});
+  for (const PlacedBaseline& baseline : baselines_) {
+    add(baseline.config.values());
+    identity.Add(baseline.where.ToString());
+  }
+  if (fallback_) add(fallback_->values());
+  return identity.Finish();
+}
 
 std::string SearchSpace::ToString() const {
   std::string text = absl::StrJoin(axes_->axes, " x ", [](std::string* out, const AxisDefinition& axis) {
@@ -404,11 +447,14 @@ std::string SearchSpace::ToString() const {
     absl::StrAppend(out, axis.name, kind, " in {", absl::StrJoin(axis.values, ", ", add_value), "}");
   });
   if (axes_->axes.empty()) text = "no axes";
-  for (const Constraint& constraint : constraints_) absl::StrAppend(&text, "; constraint ", constraint.name);
-  for (const Filter& filter : filters_) absl::StrAppend(&text, "; target filter ", filter.name);
-  for (const Guard& guard : guards_) absl::StrAppend(&text, "; guard ", guard.name);
-  for (const TargetBaseline& baseline : baselines_) {
-    absl::StrAppend(&text, "; baseline {", baseline.config.ToString(), "}");
+  for (const NamedCondition& each : conditions()) {
+    const std::string condition = each.condition.ToString();
+    const bool is_plain = condition == each.name || each.condition.reads().function;
+    absl::StrAppend(&text, "; where ", each.name, is_plain ? "" : absl::StrCat(" (", condition, ")"));
+  }
+  for (const PlacedBaseline& baseline : baselines_) {
+    absl::StrAppend(&text, "; baseline {", baseline.config.ToString(), "}",
+                    baseline.where.IsAlways() ? "" : absl::StrCat(" where ", baseline.where.ToString()));
   }
   if (fallback_) absl::StrAppend(&text, "; fallback {", fallback_->ToString(), "}");
   return text;

@@ -1,4 +1,4 @@
-// SearchSpace's configs: which of its points there are on a target and for a problem, and what drops the others.
+// Which configs a SearchSpace has on a target and for a problem, and which conditions exclude the others.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -8,7 +8,8 @@
 #include "base/short_list.h"
 #include "definition/axis_table.h"
 #include "definition/compiler_option.h"
-#include "definition/term_guard.h"
+#include "definition/config_set_contents.h"
+#include "definition/space_walk.h"
 #include "tuneonce/search_space.h"
 
 namespace tuneonce {
@@ -81,18 +82,36 @@ std::int64_t SearchSpace::NumPoints() const {
   return points;
 }
 
-Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& target) const {
-  for (const Constraint& constraint : constraints_) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser(absl::StrCat("constraint '", constraint.name, "'"),
-                                                   [&] { return constraint.holds(config); }));
-    if (!holds) return absl::StrCat("constraint '", constraint.name, "'");
+std::set<std::int64_t> SearchSpace::StructuralNumbers() const {
+  std::set<std::int64_t> numbers;
+  for (const AxisDefinition& axis : axes_->axes) {
+    for (const AxisValue& value : axis.values) {
+      const auto* number = std::get_if<std::int64_t>(&value);
+      if (number != nullptr && axis.kind == AxisKind::kStructural) numbers.insert(*number);
+    }
   }
-  for (const Filter& filter : filters_) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser(absl::StrCat("target filter '", filter.name, "'"),
-                                                   [&] { return filter.holds(config, target); }));
-    if (!holds) return absl::StrCat("target filter '", filter.name, "'");
+  return numbers;
+}
+
+namespace {
+
+/// Returns the first condition that does not hold, or "". An exception becomes an error.
+Result<std::string> FirstFailing(const std::vector<NamedCondition>& conditions, const Config& config,
+                                 const Problem& problem) {
+  for (const NamedCondition& each : conditions) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser(absl::StrCat("condition '", each.name, "'"),
+                                                   [&] { return each.condition.Holds(config, problem); }));
+    if (!holds) return each.ToString();
   }
   return std::string();
+}
+
+}  // namespace
+
+Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& target) const {
+  Problem problem;
+  problem.target = &target;
+  return FirstFailing(conditions_, config, problem);
 }
 
 Result<std::string> SearchSpace::NotAmong(const Config& config, const Target& target) const {
@@ -101,19 +120,14 @@ Result<std::string> SearchSpace::NotAmong(const Config& config, const Target& ta
 }
 
 Result<std::string> SearchSpace::FailingGuard(const Config& config, const Problem& problem) const {
-  for (const Guard& guard : guards_) {
-    TUNEONCE_ASSIGN_OR_RETURN(
-        bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, problem); }));
-    if (!holds) return absl::StrCat("guard '", guard.name, "'");
-  }
-  return std::string();
+  return FirstFailing(guards_, config, problem);
 }
 
-std::vector<SearchSpace::GuardFn> SearchSpace::GuardsFor(const Config& config) const {
-  std::vector<GuardFn> guards;
-  for (const Guard& guard : guards_) {
-    const auto* of_terms = guard.holds.target<TermGuard>();
-    guards.push_back(of_terms == nullptr ? guard.holds : GuardFn(of_terms->For(config)));
+std::vector<Condition> SearchSpace::GuardsFor(const Config& config) const {
+  std::vector<Condition> guards;
+  for (const NamedCondition& guard : guards_) {
+    Condition for_config = guard.condition.For(config);
+    if (!for_config.IsAlways()) guards.push_back(std::move(for_config));
   }
   return guards;
 }
@@ -126,31 +140,24 @@ Status SearchSpace::CheckGuards(const Config& config, const Problem& problem) co
 
 Status SearchSpace::CheckBuilt(const Target& target) const {
   TUNEONCE_RETURN_IF_ERROR(status_);
-  // A bound on the walk itself: constraints cannot be asked about billions of points.
-  constexpr std::int64_t kMaxPoints = 1'000'000;
-  if (NumPoints() > kMaxPoints) {
-    return InvalidArgumentError(
-        absl::StrCat("the search space has more than ", kMaxPoints, " points: remove axes or values"));
-  }
-  for (const TargetBaseline& baseline : baselines_) {
-    if (!baseline.CountsOn(target)) continue;
-    TUNEONCE_RETURN_IF_ERROR(CheckIsExact(baseline.config));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, NotAmong(baseline.config, target));
+  for (const Config& baseline : BaselinesOn(target)) {
+    TUNEONCE_RETURN_IF_ERROR(CheckIsExact(baseline));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, NotAmong(baseline, target));
     if (dropped.empty()) continue;
     return InvalidArgumentError(
-        absl::StrCat("the baseline {", baseline.config.ToString(), "} breaks ", dropped, " on ", target.name()));
+        absl::StrCat("the baseline {", baseline.ToString(), "} breaks ", dropped, " on ", target.name()));
   }
   return Status();
 }
 
-Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const {
+Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* configs, Exclusions* excluded) const {
   std::vector<Config> fit;
   for (Config& config : *configs) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, problem));
     if (failing.empty()) {
       fit.push_back(std::move(config));
     } else {
-      ++(*drops)[failing];
+      ++(*excluded)[failing];
     }
   }
   *configs = std::move(fit);
@@ -158,62 +165,131 @@ Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* confi
 }
 
 Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target,
-                                                  const Problem* problem, const Drops& drops) const {
+                                                  const Problem* problem, const Exclusions& excluded) const {
   if (!configs.empty()) return configs;
-  if (fallback_) return std::vector<Config>{*fallback_};
+  if (fallback_) {
+    if (problem != nullptr) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*fallback_, *problem));
+    return std::vector<Config>{*fallback_};
+  }
   std::optional<Config> first = BaselineOn(target);
   if (problem != nullptr && first) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, *problem));
-  auto most =
-      std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  auto most = std::max_element(excluded.begin(), excluded.end(),
+                               [](const auto& a, const auto& b) { return a.second < b.second; });
   return InvalidArgumentError(absl::StrCat(
       "the search space is empty on ", target.name(), ": ",
-      most == drops.end() ? std::string("it has no points") : most->first,
-      most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
-      "; relax the constraints, or set a baseline or a fallback"));
+      most == excluded.end() ? std::string("it has no points") : most->first,
+      most == excluded.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
+      "; relax the conditions, or set a baseline or a fallback"));
 }
 
-Config SearchSpace::PointAt(std::int64_t place) const {
-  if (!listed_.empty()) return Config(axes_, listed_[static_cast<std::size_t>(place)]);
-  std::vector<AxisValue> values(axes_->axes.size());
-  for (std::size_t i = values.size(); i-- > 0;) {  // The last axis turns fastest.
-    const std::vector<AxisValue>& of_axis = axes_->axes[i].values;
-    auto size = static_cast<std::int64_t>(of_axis.size());
-    values[i] = of_axis[static_cast<std::size_t>(place % size)];
-    place /= size;
+Result<ConfigSet> SearchSpace::WalkList(const Target& target, const Problem* problem, Exclusions* excluded,
+                                        bool first_only) const {
+  auto contents = std::make_shared<ConfigSet::Contents>();
+  contents->axes = axes_;
+  contents->is_list = true;
+  for (const std::vector<AxisValue>& values : listed_) {
+    if (first_only && !contents->list.empty()) break;
+    const Config config(axes_, values);
+    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(config, target));
+    if (dropped.empty() && problem != nullptr) {
+      TUNEONCE_ASSIGN_OR_RETURN(dropped, FailingGuard(config, *problem));
+    }
+    if (dropped.empty()) {
+      contents->list.push_back(values);
+    } else {
+      ++(*excluded)[dropped];
+    }
   }
-  return Config(axes_, std::move(values));
+  contents->size = static_cast<std::int64_t>(contents->list.size());
+  return ConfigSet(std::move(contents));
+}
+
+Result<ConfigSet> SearchSpace::Walk(const Target& target, const Problem* problem, Exclusions* excluded,
+                                    bool first_only) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
+  for (const NamedCondition& guard : guards_) {
+    if (problem == nullptr || !guard.condition.reads().unresolved) continue;
+    return InvalidArgumentError(
+        absl::StrCat(guard.ToString(), " names a dim or scalar that the search space does not know: call Resolve"));
+  }
+  ConfigSet set;
+  if (!listed_.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(set, WalkList(target, problem, excluded, first_only));
+  } else {
+    Problem asked;
+    if (problem != nullptr) asked = *problem;
+    asked.target = &target;
+    std::vector<const NamedCondition*> conditions;
+    for (const NamedCondition& each : conditions_) conditions.push_back(&each);
+    for (const NamedCondition& each : guards_) {
+      if (problem != nullptr) conditions.push_back(&each);
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(set, SpaceWalk(axes_, conditions, asked, excluded, first_only).Run());
+  }
+  TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
+  return set;
+}
+
+Result<ConfigSet> SearchSpace::Configs(const Target& target, const Problem* problem, Exclusions* excluded) const {
+  Exclusions not_wanted;
+  return Walk(target, problem, excluded != nullptr ? excluded : &not_wanted);
+}
+
+Result<Config> SearchSpace::First(const Target& target) const {
+  Exclusions excluded;
+  Result<ConfigSet> set = Walk(target, nullptr, &excluded, /*first_only=*/true);
+  // The order that stops early asks more than the order of an enumeration in some spaces.
+  if (!set.ok()) set = Configs(target);
+  TUNEONCE_RETURN_IF_ERROR(set.status());
+  if (!set->empty()) return set->At(0);
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> fallback, NotEmpty({}, target, nullptr, excluded));
+  return fallback.front();
 }
 
 Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Problem* problem) const {
-  TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
+  Exclusions excluded;
+  TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, Walk(target, problem, &excluded));
+  if (set.size() > max_configs_) {
+    return InvalidArgumentError(absl::StrCat("the search space has ", set.size(), " configs; at most ", max_configs_,
+                                             " are allowed: narrow it, or call MaxConfigs(", set.size(), ")"));
+  }
   std::vector<Config> configs;
-  Drops drops;
-  for (std::int64_t place = 0, end = NumPoints(); place < end; ++place) {
-    Config config = PointAt(place);
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(config, target));
-    if (dropped.empty()) {
-      configs.push_back(std::move(config));
-    } else {
-      ++drops[dropped];
+  configs.reserve(static_cast<std::size_t>(set.size()));
+  for (std::int64_t i = 0; i < set.size(); ++i) configs.push_back(set.At(i));
+  return NotEmpty(std::move(configs), target, problem, excluded);
+}
+
+Status SearchSpace::Contains(const Config& config, const Target& target, const Problem* problem) const {
+  TUNEONCE_RETURN_IF_ERROR(status_);
+  const std::vector<AxisDefinition>& axes = axes_->axes;
+  std::vector<AxisValue> values;
+  for (const AxisDefinition& axis : axes) {
+    const AxisValue* value = config.Find(axis.name);
+    if (value == nullptr || axis.set.count(*value) == 0) {
+      return InvalidArgumentError(absl::StrCat("{", config.ToString(), "} is not in the search space: it has no ",
+                                               value == nullptr ? "axis '" : "such value of axis '", axis.name, "'"));
     }
+    values.push_back(*value);
   }
-  if (problem != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*problem, &configs, &drops));
-  TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
-  if (static_cast<std::int64_t>(configs.size()) > max_configs_) {
-    return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ",
-                                             max_configs_, " are allowed: narrow it, or call MaxConfigs(",
-                                             configs.size(), ")"));
+  if (config.values().size() != axes.size()) {
+    return InvalidArgumentError(
+        absl::StrCat("{", config.ToString(), "} is not in the search space: it has other axes"));
   }
-  return NotEmpty(std::move(configs), target, problem, drops);
+  const Config own(axes_, std::move(values));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, NotAmong(own, target));
+  if (!dropped.empty()) {
+    return InvalidArgumentError(absl::StrCat("{", own.ToString(), "} breaks ", dropped, " on ", target.name()));
+  }
+  return problem == nullptr ? Status() : CheckGuards(own, *problem);
 }
 
 Result<std::vector<Config>> SearchSpace::Fitting(std::vector<Config> configs, const Target& target,
                                                  const Problem& problem) const {
   if (!has_guards()) return configs;
-  Drops drops;
-  TUNEONCE_RETURN_IF_ERROR(DropUnfit(problem, &configs, &drops));
+  Exclusions excluded;
+  TUNEONCE_RETURN_IF_ERROR(DropUnfit(problem, &configs, &excluded));
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
-  return NotEmpty(std::move(configs), target, &problem, drops);
+  return NotEmpty(std::move(configs), target, &problem, excluded);
 }
 
 Status SearchSpace::TakeMisuse() const {

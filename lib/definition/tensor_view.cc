@@ -1,10 +1,9 @@
-#include "tuneonce/tensor_view.h"
-
 #include <algorithm>
 #include <iterator>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,6 +1,6 @@
-#include "tuneonce/tolerance.h"
-
 #include <cmath>
+
+#include "tuneonce/parameters.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -20,19 +20,9 @@ Tolerance Tolerance::Of(DType dtype) {
       return of_mantissa(19);
     case DType::kFloat64:
       return of_mantissa(46);
-    case DType::kAny:
-    case DType::kBool:
-    case DType::kInt8:
-    case DType::kUInt8:
-    case DType::kInt16:
-    case DType::kUInt16:
-    case DType::kInt32:
-    case DType::kUInt32:
-    case DType::kInt64:
-    case DType::kUInt64:
+    default:
       return {};
   }
-  return {};
 }
 
 }  // namespace v0

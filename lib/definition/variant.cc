@@ -1,13 +1,18 @@
-// Setters of Variant, and variants of C++ sources. Those of Tile IR files are in tile_ir/tile_ir_files.cc.
+// Setters of Variant, variants of C++ sources and of files, and what the sources depend on. Variants of Tile IR files
+// are in tile_ir/tile_ir_files.cc.
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
 #include "base/file.h"
 #include "definition/compiler_option.h"
 #include "definition/source_identity.h"
-#include "definition/variant_files.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -34,8 +39,7 @@ KernelSource WithMacros(KernelSource source, const Config& config,
   return source;
 }
 
-Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
-              std::optional<std::vector<std::string>> axes) {
+Variant OfCpp(const char* name, Condition targets, KernelSource source, std::optional<std::vector<std::string>> axes) {
   Fingerprinter identity;
   identity.Add(source.Fingerprint()).Add(std::uint64_t{axes ? 1u : 0u});
   for (const std::string& axis : axes.value_or(std::vector<std::string>())) identity.Add(axis);
@@ -51,6 +55,57 @@ Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
 Variant OfTileCpp(KernelSource source, std::optional<std::vector<std::string>> axes) {
   // Hints of the text that no axis names stay.
   return OfCpp("tile_cpp", OnGpu(), std::move(source), std::move(axes)).HintsBy(HintsOfAxes{true});
+}
+
+/// `inner` with a change of each source, whose fingerprint is `change`. The result is identified if `inner` is.
+template <typename Change>
+Variant::SourceFn Changed(Variant::SourceFn inner, const Fingerprint& change, Change apply) {
+  const auto* identified = inner.target<IdentifiedSource>();
+  std::function<Fingerprint()> identity;
+  if (identified != nullptr) {
+    identity = [of_inner = identified->identity, change] {
+      return Fingerprinter().Add(of_inner()).Add(change).Finish();
+    };
+  }
+  auto whole = [inner = std::move(inner), apply = std::move(apply)](const Config& config, const Problem& problem) {
+    KernelSource made = inner(config, problem);
+    apply(&made);
+    return made;
+  };
+  if (!identity) return whole;
+  return IdentifiedSource{std::move(whole), std::move(identity)};
+}
+
+bool IsFor(const Precompiled& kernel, const Config& config) {
+  return std::all_of(kernel.config.begin(), kernel.config.end(), [&](const AxisAssignment& given) {
+    auto index = static_cast<std::size_t>(given.index);
+    return given.space_id == config.space_id() && index < config.values().size() &&
+           IsSameValue(given.value, config.values()[index]);
+  });
+}
+
+/// Extents with which a source is made again: the least one, an odd one, a multiple of no power of two that is large, a
+/// power of two, and one above most thresholds. A function whose result is the same for all of them and differs for
+/// another one is not noticed.
+constexpr std::array<std::int64_t, 5> kOtherExtents = {1, 97, 1000, 4096, 1 << 20};
+
+/// Returns the fingerprint of the source with this extent of `dim`, or of all dims that the key does not decide if
+/// `dim` is null. An exception counts as a result of its own.
+std::optional<Fingerprint> SourceWith(const Variant& variant, const Config& config, Problem problem,
+                                      const std::vector<Dim>& dims, std::int64_t extent) {
+  for (Dim dim : dims) problem.dims[dim] = extent;
+  Result<KernelSource> made = CallUser("a source function", [&] { return variant.MakeSource(config, problem); });
+  if (!made.ok()) return std::nullopt;
+  return made->Fingerprint();
+}
+
+bool Depends(const Variant& variant, const Config& config, const Problem& problem, const std::vector<Dim>& dims,
+             const Fingerprint& made) {
+  for (std::int64_t extent : kOtherExtents) {
+    const std::optional<Fingerprint> other = SourceWith(variant, config, problem, dims, extent);
+    if (!other || !(*other == made)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -70,7 +125,7 @@ Variant& Variant::Backend(std::string backend_name) {
   backend = std::move(backend_name);
   return *this;
 }
-Variant& Variant::ForTarget(TargetFilter targets) {
+Variant& Variant::ForTarget(Condition targets) {
   runs_on = std::move(targets);
   return *this;
 }
@@ -86,8 +141,20 @@ Variant& Variant::Block(Term x, Term y, Term z) {
   return *this;
 }
 
+Variant& Variant::Requires(Condition condition) {
+  for (Condition& part : condition.Conjuncts()) {
+    if (std::optional<Assumption> assumption = part.AsAssumption()) {
+      assumptions.push_back(*std::move(assumption));
+    } else {
+      requirement = requirement.IsAlways() ? std::move(part) : std::move(requirement) && std::move(part);
+    }
+  }
+  return *this;
+}
+
 Variant& Variant::Assuming(std::vector<Assumption> assumed) {
-  assumptions = std::move(assumed);
+  assumptions.insert(assumptions.end(), std::make_move_iterator(assumed.begin()),
+                     std::make_move_iterator(assumed.end()));
   return *this;
 }
 
@@ -107,17 +174,17 @@ Variant& Variant::Convention(CallingConvention new_convention) {
 }
 
 Variant& Variant::Include(const std::string& folder) {
-  source = [inner = std::move(source), folder = AbsolutePath(folder)](const Config& config, const Problem& problem) {
-    return inner(config, problem).Include(folder);
-  };
+  const std::string path = AbsolutePath(folder);
+  const Fingerprint change = Fingerprinter().Add("folder").Add(path).Finish();
+  source = Changed(std::move(source), change, [path](KernelSource* made) { made->Include(path); });
   return *this;
 }
 
 Variant& Variant::Header(std::string header_name, std::string text) {
-  source = [inner = std::move(source), header_name = std::move(header_name), text = std::move(text)](
-               const Config& config, const Problem& problem) {
-    return inner(config, problem).Header(header_name, text);
-  };
+  const Fingerprint change = Fingerprinter().Add("header").Add(header_name).AddInLanes(text).Finish();
+  source = Changed(
+      std::move(source), change,
+      [name = std::move(header_name), text = std::move(text)](KernelSource* made) { made->Header(name, text); });
   return *this;
 }
 
@@ -146,6 +213,11 @@ KernelSource Variant::MakeSource(const Config& config, const Problem& problem) c
   return made;
 }
 
+bool IsIdentified(const Variant& variant) {
+  const bool has_hints_of_config = variant.hints.target<HintsOfAxes>() != nullptr || !variant.hints;
+  return variant.source.target<IdentifiedSource>() != nullptr && has_hints_of_config;
+}
+
 Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>& configs, const Problem& problem) {
   const auto* identified = variant.source.target<IdentifiedSource>();
   const auto* of_axes = variant.hints.target<HintsOfAxes>();
@@ -161,7 +233,7 @@ Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>
   }
   if (of_axes != nullptr) fingerprinter.Add(std::uint64_t{of_axes->are_taken ? 1u : 0u});
   const bool has_hints_of_config = of_axes != nullptr || !variant.hints;  // The config decides them.
-  if (identified != nullptr && has_hints_of_config) return fingerprinter.Finish();
+  if (IsIdentified(variant)) return fingerprinter.Finish();
   for (const Config& config : configs) {
     if (!variant.IsBackendOf(config)) continue;
     if (identified == nullptr) fingerprinter.Add(variant.MakeSource(config, problem).Fingerprint());
@@ -200,6 +272,77 @@ Variant CpuCpp(std::string content, std::string symbol) {
 
 Variant CpuCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
   return OfCpp("cpu", OnCpuDevice(), KernelSource::CpuCpp(std::move(content), std::move(symbol)), std::move(axes));
+}
+
+Result<std::string> ExpandAxes(const std::string& pattern, const Config& config) {
+  std::string text;
+  std::size_t at = 0;
+  for (;;) {
+    std::size_t open = pattern.find('{', at);
+    text.append(pattern, at, open - at);
+    if (open == std::string::npos) return text;
+    std::size_t close = pattern.find('}', open);
+    if (close == std::string::npos)
+      return InvalidArgumentError("'" + pattern + "' has an opening brace without a closing one");
+    std::string axis = pattern.substr(open + 1, close - open - 1);
+    const AxisValue* value = config.Find(axis);
+    if (value == nullptr) {
+      return InvalidArgumentError(absl::StrCat("'", pattern, "' names the axis '", axis, "', but the config {",
+                                               config.ToString(), "} has no such axis"));
+    }
+    text += AxisValueString(*value);
+    at = close + 1;
+  }
+}
+
+KernelSource SourceInFile(SourceKind kind, const std::string& file_pattern, const std::string& symbol_pattern,
+                          const Config& config) {
+  Result<std::string> path = ExpandAxes(file_pattern, config);
+  Result<std::string> symbol = ExpandAxes(symbol_pattern, config);
+  if (!path.ok()) return KernelSource::None(kind, path.status());
+  if (!symbol.ok()) return KernelSource::None(kind, symbol.status());
+  return KernelSource::FromFile(kind, *path, *std::move(symbol));
+}
+
+Variant Cubins(std::vector<Precompiled> kernels) {
+  auto find = [kernels = std::move(kernels)](const Config& config) {
+    auto found =
+        std::find_if(kernels.begin(), kernels.end(), [&](const Precompiled& kernel) { return IsFor(kernel, config); });
+    if (found != kernels.end()) return found->source;
+    return KernelSource::None(
+        SourceKind::kCubin, NotFoundError("no precompiled code was given for the config {" + config.ToString() + "}"));
+  };
+  return Variant(std::move(find)).Named("cubin");
+}
+
+Variant Cubins(std::string file_pattern, std::string symbol) {
+  auto read = [file = AbsolutePath(file_pattern), symbol = std::move(symbol)](const Config& config) {
+    return SourceInFile(SourceKind::kCubin, file, symbol, config);
+  };
+  return Variant(std::move(read)).Named("cubin");
+}
+
+Result<KernelSource> MakeDecidedSource(const KernelDefinition& definition, const Variant& variant, const Config& config,
+                                       const Problem& problem) {
+  const std::string what =
+      "the source function of kernel '" + definition.name() + "' at config {" + config.ToString() + "}";
+  const Problem decided = definition.DecidedByKey(problem);
+  TUNEONCE_ASSIGN_OR_RETURN(KernelSource made, CallUser(what, [&] { return variant.MakeSource(config, decided); }));
+  const std::vector<Dim> undecided = definition.DimsUndecidedByKey();
+  const bool is_of_config = variant.source.target<IdentifiedSource>() != nullptr;
+  if (undecided.empty() || is_of_config || !made.Check().ok()) return made;
+  const Fingerprint fingerprint = made.Fingerprint();
+  if (!Depends(variant, config, decided, undecided, fingerprint)) return made;
+  std::string name = definition.dims()[static_cast<std::size_t>(undecided.front().index)];
+  for (Dim dim : undecided) {
+    if (!Depends(variant, config, decided, {dim}, fingerprint)) continue;
+    name = definition.dims()[static_cast<std::size_t>(dim.index)];
+    break;
+  }
+  return InvalidArgumentError(absl::StrCat(
+      what, " reads the dim '", name,
+      "', which the key rounds or omits, so that launches with another extent would run the same code: add KeyOf(\"",
+      name, "\") without a bucket to the key, or pass the dim to the kernel"));
 }
 
 }  // namespace v0

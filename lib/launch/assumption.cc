@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
+#include "definition/requirement_parts.h"
 #include "definition/scalar_value.h"
+#include "launch/requirement_check.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -49,38 +51,93 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
   checks.definition_ = &definition;
   checks.variant_ = &variant;
   for (const Assumption& assumption : variant.assumptions) {
-    if (IsOfScalar(assumption.kind)) {
-      TUNEONCE_ASSIGN_OR_RETURN(AssumptionCheck of_scalar, ScalarCheck(definition, assumption));
-      checks.Add(of_scalar);
-      continue;
-    }
-    if (assumption.kind == Assumption::Kind::kDTypeIn) {
-      TUNEONCE_ASSIGN_OR_RETURN(AssumptionCheck of_dtype, DTypeCheck(definition, assumption));
-      checks.Add(of_dtype);
-      continue;
-    }
-    AssumptionCheck check{};
-    check.kind = assumption.kind;
-    TUNEONCE_ASSIGN_OR_RETURN(check.parameter, TensorIndex(definition, assumption.tensor));
-    int rank = static_cast<int>(definition.parameters()[check.parameter].dims.size());
-    if (assumption.dimension < 0 || assumption.dimension >= rank) {
-      return InvalidArgumentError(absl::StrCat("an assumption names dimension ", assumption.dimension, " of '",
-                                               assumption.tensor, "', which has rank ", rank));
-    }
-    check.dimension = static_cast<std::uint8_t>(assumption.dimension);
-    TUNEONCE_RETURN_IF_ERROR(CheckOfTable(definition.parameters()[check.parameter], assumption));
-    if (assumption.kind == Assumption::Kind::kNoOverlap) {
-      TUNEONCE_ASSIGN_OR_RETURN(check.other, TensorIndex(definition, assumption.other));
-      TUNEONCE_RETURN_IF_ERROR(CheckOfTable(definition.parameters()[check.other], assumption));
-    } else if (assumption.value < 1) {
-      return InvalidArgumentError(absl::StrCat("an assumption about '", assumption.tensor, "' has the value ",
-                                               assumption.value, "; at least 1 is possible"));
-    }
-    check.value = assumption.value;
+    TUNEONCE_ASSIGN_OR_RETURN(AssumptionCheck check, AssumptionCheck::Of(definition, assumption));
     checks.Add(check);
+  }
+  for (const Condition& part : variant.requirement.Conjuncts()) {
+    if (UseOf(part.reads()) != RequirementUse::kOfVariant) continue;
+    TUNEONCE_RETURN_IF_ERROR(checks.AddPart(part.For(Config())));
   }
   checks.AddImplied(layout);
   return checks;
+}
+
+AssumptionChecks AssumptionChecks::For(const Config& config) const {
+  AssumptionChecks checks = *this;
+  if (variant_->requirement.IsAlways()) return checks;
+  for (const Condition& part : variant_->requirement.Conjuncts()) {
+    if (UseOf(part.reads()) != RequirementUse::kOfKey) continue;
+    if (!checks.AddPart(part.For(config)).ok()) checks.AddRequirement(RequirementCheck::Never(part.ToString()));
+  }
+  return checks;
+}
+
+Result<AssumptionChecks> AssumptionChecks::OfPart(const KernelDefinition& definition, const Condition& part) {
+  AssumptionChecks checks;
+  checks.definition_ = &definition;
+  TUNEONCE_RETURN_IF_ERROR(checks.AddPart(part));
+  return checks;
+}
+
+Result<VariantSet> AssumptionChecks::FailedAtoms(const KernelDefinition& definition, const BoundCall& call) {
+  VariantSet failed;
+  for (std::size_t i = 0; i < definition.requirement_atoms().size(); ++i) {
+    TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks atom, OfPart(definition, definition.requirement_atoms()[i]));
+    if (!atom.Hold(call)) failed = failed.With(definition.variants().size() + i);
+  }
+  return failed;
+}
+
+void AssumptionChecks::AddRequirement(RequirementCheck requirement) {
+  AssumptionCheck check{};
+  check.kind = Assumption::Kind::kCondition;
+  const bool is_of_dims = requirement.is_of_dims();
+  check.requirement = std::make_shared<const RequirementCheck>(std::move(requirement));
+  (is_of_dims ? extents_ : others_).Add(check);
+}
+
+Status AssumptionChecks::AddPart(const Condition& condition) {
+  for (const Condition& part : condition.Conjuncts()) {
+    if (part.IsAlways()) continue;
+    if (std::optional<Assumption> assumption = part.AsAssumption()) {
+      TUNEONCE_ASSIGN_OR_RETURN(AssumptionCheck check, AssumptionCheck::Of(*definition_, *assumption));
+      Add(check);
+      continue;
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(RequirementCheck check, RequirementCheck::Create(*definition_, part));
+    AddRequirement(std::move(check));
+  }
+  return Status();
+}
+
+Result<AssumptionCheck> AssumptionCheck::Of(const KernelDefinition& definition, const Assumption& assumption) {
+  if (IsOfScalar(assumption.kind)) return AssumptionChecks::ScalarCheck(definition, assumption);
+  AssumptionCheck check{};
+  if (assumption.kind == Assumption::Kind::kDTypeIn) return AssumptionChecks::DTypeCheck(definition, assumption);
+  check.kind = assumption.kind;
+  TUNEONCE_ASSIGN_OR_RETURN(check.parameter, AssumptionChecks::TensorIndex(definition, assumption.tensor));
+  const Parameter& parameter = definition.parameters()[check.parameter];
+  const int rank = static_cast<int>(parameter.dims.size());
+  if (assumption.dimension < 0 || assumption.dimension >= rank) {
+    return InvalidArgumentError(absl::StrCat("an assumption names dimension ", assumption.dimension, " of '",
+                                             assumption.tensor, "', which has rank ", rank));
+  }
+  check.dimension = static_cast<std::uint8_t>(assumption.dimension);
+  TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::CheckOfTable(parameter, assumption));
+  if (assumption.kind == Assumption::Kind::kNoOverlap) {
+    TUNEONCE_ASSIGN_OR_RETURN(check.other, AssumptionChecks::TensorIndex(definition, assumption.other));
+    TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::CheckOfTable(definition.parameters()[check.other], assumption));
+  } else if (assumption.value < 1) {
+    const bool is_defined = assumption.value != Term::kNoValue;
+    return InvalidArgumentError(absl::StrCat(
+        "an assumption about '", assumption.tensor, "' has ",
+        is_defined ? absl::StrCat("the value ", assumption.value) : std::string("no value for some config"),
+        "; at least 1 is possible"));
+  }
+  check.value = assumption.value;
+  check.rank = static_cast<std::uint8_t>(rank);
+  check.is_table = parameter.by_pointers;
+  return check;
 }
 
 Status AssumptionChecks::CheckOfTable(const Parameter& parameter, const Assumption& assumption) {
@@ -276,6 +333,7 @@ bool AssumptionChecks::MayHoldForKey(const BoundCall& call) const {
   if (!dtypes_.Hold(call)) return false;
   return std::all_of(extents_.all.begin(), extents_.all.end(), [&](const AssumptionCheck& check) {
     if (check.Holds(call)) return true;
+    if (check.requirement != nullptr) return !definition_->DimsUndecidedByKey().empty();
     const KeyPart* part = PartOf(check);
     if (part == nullptr) return true;
     if (part->bucket == KeyPart::Bucket::kExact) return false;
@@ -294,6 +352,12 @@ Status ValidateForLaunch(KernelDefinition& definition) {
     TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::Create(definition, variant)
                                  .status()
                                  .WithPrefix("variant '" + variant.name + "'")
+                                 .WithPrefix("kernel '" + definition.name() + "'"));
+  }
+  for (const Condition& atom : definition.requirement_atoms()) {
+    TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::OfPart(definition, atom)
+                                 .status()
+                                 .WithPrefix("the requirement '" + atom.ToString() + "'")
                                  .WithPrefix("kernel '" + definition.name() + "'"));
   }
   return Status();

@@ -8,13 +8,14 @@
 #include "launch/assumption_check.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
+#include "launch/variant_set.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// Evaluates the assumptions of one variant. Thread rule: immutable; any thread.
-class TUNEONCE_API AssumptionChecks {
+class AssumptionChecks {
  public:
   AssumptionChecks() = default;
   /// Makes the checks of the variant's declared assumptions, and of those that are implied by how its kernel takes
@@ -24,6 +25,15 @@ class TUNEONCE_API AssumptionChecks {
   /// Makes the checks of a variant whose layout is known.
   static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant,
                                          const ParameterLayout& layout);
+
+  /// Returns these checks with those of the variant's requirement that depend on the config. Where one cannot be made,
+  /// for a config with unlisted values, no call fulfils the result.
+  AssumptionChecks For(const Config& config) const;
+  /// Returns the parts of the variants' requirements that fail for the call.
+  static Result<VariantSet> FailedAtoms(const KernelDefinition& definition, const BoundCall& call);
+  /// Makes the checks of one part of a requirement (KernelDefinition::requirement_atoms). They have no variant, so that
+  /// Verify must not be called.
+  static Result<AssumptionChecks> OfPart(const KernelDefinition& definition, const Condition& part);
 
   /// True if all hold but those about dtypes, which calls of one key have in common (HoldForKey). A few compares: part
   /// of every launch.
@@ -56,6 +66,11 @@ class TUNEONCE_API AssumptionChecks {
   void Add(AssumptionCheck check);
 
  private:
+  friend struct AssumptionCheck;
+
+  /// Adds the parts of a requirement without axes.
+  Status AddPart(const Condition& condition);
+  void AddRequirement(RequirementCheck requirement);
   /// Returns the part of the key that contains an extent or a scalar, or null.
   const KeyPart* PartOf(const AssumptionCheck& check) const;
   /// The first that does not hold of those about an extent, or a scalar of whole numbers, that is a constant of the
@@ -87,7 +102,7 @@ class TUNEONCE_API AssumptionChecks {
 
 /// Checks everything that can be checked without a device: KernelDefinition::Validate, and what each variant assumes.
 /// Errors: InvalidArgument, starting with the kernel's name.
-TUNEONCE_API Status ValidateForLaunch(KernelDefinition& definition);
+Status ValidateForLaunch(KernelDefinition& definition);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -6,6 +6,7 @@
 
 #include "definition/scalar_value.h"
 #include "launch/parameter_block.h"
+#include "launch/requirement_check.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -14,6 +15,56 @@ namespace {
 /// The bits that no int32 from 0 on has.
 constexpr std::uint64_t kNoInt32 = ~std::uint64_t{0} << 31;
 constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+
+/// Returns whether the check holds. Inline, since a call that a config does not suit asks the checks one by one.
+[[gnu::always_inline]] inline bool HoldsFor(const AssumptionCheck& check, const BoundCall& call) {
+  if (check.kind == Assumption::Kind::kScalarIs || check.kind == Assumption::Kind::kScalarDivisibleBy) {
+    const void* bytes = call.problem.values[check.parameter];
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes, DTypeBytes(check.dtype));
+    if (check.kind == Assumption::Kind::kScalarIs) return word == static_cast<std::uint64_t>(check.value);
+    if (check.dtype == DType::kUInt64) return word % static_cast<std::uint64_t>(check.value) == 0;
+    return WholeScalar(check.dtype, bytes) % check.value == 0;
+  }
+  const TensorView& tensor = call.tensor(check.parameter);
+  switch (check.kind) {
+    case Assumption::Kind::kAligned:
+      return check.AddressBits(call) % static_cast<std::uint64_t>(check.value) == 0;
+    case Assumption::Kind::kStrideIs:
+      // Along one element no step is ever taken.
+      return tensor.strides[check.dimension] == check.value || tensor.shape[check.dimension] == 1;
+    case Assumption::Kind::kStrideDivisibleBy:
+      return tensor.strides[check.dimension] % check.value == 0;
+    case Assumption::Kind::kExtentIs:
+      return tensor.shape[check.dimension] == check.value;
+    case Assumption::Kind::kExtentDivisibleBy:
+      return tensor.shape[check.dimension] % check.value == 0;
+    case Assumption::Kind::kExtentAtLeast:
+      return tensor.shape[check.dimension] >= check.value;
+    case Assumption::Kind::kStrideFitsInt32:
+      // Along one element, where no step is taken, a stride may be any.
+      return tensor.shape[check.dimension] == 1 ||
+             (tensor.strides[check.dimension] >= 0 && ParameterLayout::Narrowed::Fits(tensor.strides[check.dimension]));
+    case Assumption::Kind::kStrideNotNegative:
+      return tensor.strides[check.dimension] >= 0 || tensor.shape[check.dimension] == 1;
+    case Assumption::Kind::kExtentFitsInt32:
+      return ParameterLayout::Narrowed::Fits(tensor.shape[check.dimension]);
+    case Assumption::Kind::kContiguous:
+      return check.is_table ? check.TableIn(call).num_gaps == 0 : !check.FindGap(tensor);
+    case Assumption::Kind::kNoOverlap:
+      return !Overlap(tensor, call.tensor(check.other));
+    case Assumption::Kind::kDTypeIn:
+      return (check.value >> static_cast<int>(tensor.dtype) & 1) != 0;
+    case Assumption::Kind::kScalarAtLeast:
+      return check.IsAtLeast(call.problem.values[check.parameter]);
+    case Assumption::Kind::kCondition:
+      return check.requirement->Holds(call);
+    case Assumption::Kind::kScalarIs:
+    case Assumption::Kind::kScalarDivisibleBy:
+      break;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -90,7 +141,8 @@ std::optional<MaskedCheck> AssumptionCheck::Quick() const {
     case Assumption::Kind::kScalarDivisibleBy:
     case Assumption::Kind::kScalarAtLeast:
     case Assumption::Kind::kExtentAtLeast:  // No compare of some bits shows it.
-    case Assumption::Kind::kDTypeIn:        // Not part of a launch.
+    case Assumption::Kind::kCondition:
+    case Assumption::Kind::kDTypeIn:  // Not part of a launch.
       break;
   }
   return std::nullopt;
@@ -123,55 +175,13 @@ void CheckList::AddMasked(const MaskedCheck& check) {
 }
 
 bool CheckList::HoldOneByOne(const BoundCall& call) const {
-  return std::all_of(all.begin(), all.end(), [&](const AssumptionCheck& check) { return check.Holds(call); });
+  for (const AssumptionCheck& check : all) {
+    if (!HoldsFor(check, call)) return false;
+  }
+  return true;
 }
 
-bool AssumptionCheck::Holds(const BoundCall& call) const {
-  if (kind == Assumption::Kind::kScalarIs || kind == Assumption::Kind::kScalarDivisibleBy) {
-    const void* bytes = call.problem.values[parameter];
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes, DTypeBytes(dtype));
-    if (kind == Assumption::Kind::kScalarIs) return word == static_cast<std::uint64_t>(value);
-    if (dtype == DType::kUInt64) return word % static_cast<std::uint64_t>(value) == 0;
-    return WholeScalar(dtype, bytes) % value == 0;
-  }
-  const TensorView& tensor = call.tensor(parameter);
-  switch (kind) {
-    case Assumption::Kind::kAligned:
-      return AddressBits(call) % static_cast<std::uint64_t>(value) == 0;
-    case Assumption::Kind::kStrideIs:
-      // Along one element no step is ever taken.
-      return tensor.strides[dimension] == value || tensor.shape[dimension] == 1;
-    case Assumption::Kind::kStrideDivisibleBy:
-      return tensor.strides[dimension] % value == 0;
-    case Assumption::Kind::kExtentIs:
-      return tensor.shape[dimension] == value;
-    case Assumption::Kind::kExtentDivisibleBy:
-      return tensor.shape[dimension] % value == 0;
-    case Assumption::Kind::kExtentAtLeast:
-      return tensor.shape[dimension] >= value;
-    case Assumption::Kind::kStrideFitsInt32:
-      // Along one element, where no step is taken, a stride may be any.
-      return tensor.shape[dimension] == 1 ||
-             (tensor.strides[dimension] >= 0 && ParameterLayout::Narrowed::Fits(tensor.strides[dimension]));
-    case Assumption::Kind::kStrideNotNegative:
-      return tensor.strides[dimension] >= 0 || tensor.shape[dimension] == 1;
-    case Assumption::Kind::kExtentFitsInt32:
-      return ParameterLayout::Narrowed::Fits(tensor.shape[dimension]);
-    case Assumption::Kind::kContiguous:
-      return is_table ? TableIn(call).num_gaps == 0 : !FindGap(tensor);
-    case Assumption::Kind::kNoOverlap:
-      return !Overlap(tensor, call.tensor(other));
-    case Assumption::Kind::kDTypeIn:
-      return (value >> static_cast<int>(tensor.dtype) & 1) != 0;
-    case Assumption::Kind::kScalarAtLeast:
-      return IsAtLeast(call.problem.values[parameter]);
-    case Assumption::Kind::kScalarIs:
-    case Assumption::Kind::kScalarDivisibleBy:
-      break;
-  }
-  return false;
-}
+bool AssumptionCheck::Holds(const BoundCall& call) const { return HoldsFor(*this, call); }
 
 bool AssumptionCheck::IsAtLeast(const void* scalar) const {
   if (dtype != DType::kUInt64) return WholeScalar(dtype, scalar) >= value;

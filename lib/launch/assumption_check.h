@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,8 @@ inline bool Overlap(const TensorView& a, const TensorView& b) {
   return (static_cast<int>(begin_a < end_b) & static_cast<int>(begin_b < end_a)) != 0;
 }
 
+class RequirementCheck;
+
 /// A check that is one compare of 8 bytes of a TensorView: `value & mask == expected`.
 struct MaskedCheck {
   std::uint8_t parameter;
@@ -60,6 +63,11 @@ struct AssumptionCheck {
   std::int64_t value;
   DType dtype;    // The dtype of a scalar.
   bool is_table;  // The parameter is by pointers, and the assumption is about each tensor.
+  std::shared_ptr<const RequirementCheck> requirement;  // kCondition.
+
+  /// Makes the check of an assumption. Errors: InvalidArgument for an assumption about an unknown tensor or dimension,
+  /// or a value below 1.
+  static Result<AssumptionCheck> Of(const KernelDefinition& definition, const Assumption& assumption);
 
   bool Holds(const BoundCall& call) const;
   /// kScalarAtLeast.

@@ -5,6 +5,7 @@
 #include "definition/scalar_value.h"
 #include "launch/assumption_check.h"
 #include "launch/parameter_block.h"
+#include "launch/requirement_check.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -50,6 +51,7 @@ Status BrokenAssumption(const KernelDefinition& definition, const Variant& varia
     return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "', variant '", variant.name,
                                              "' was compiled for other arguments: ", what));
   };
+  if (check.requirement != nullptr) return refuse("'" + check.requirement->text() + "' does not hold");
   if (IsOfScalar(check.kind)) return refuse(OtherScalar(definition, check, call));
   const TensorView& tensor = call.tensor(check.parameter);
   auto name = [&](std::size_t parameter) { return "'" + definition.parameters()[parameter].name + "'"; };
@@ -103,6 +105,7 @@ Status BrokenAssumption(const KernelDefinition& definition, const Variant& varia
     case Assumption::Kind::kScalarIs:
     case Assumption::Kind::kScalarDivisibleBy:
     case Assumption::Kind::kScalarAtLeast:
+    case Assumption::Kind::kCondition:
       break;
   }
   return refuse(what);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/argument.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
 
@@ -53,7 +53,7 @@ std::string NameOf(const Parameter& parameter, const ReachedTensor& reached);
 /// Matches Launch's arguments with a definition's parameters: it checks their number, kinds, dtypes and ranks, and
 /// binds dims from shapes. A TunedKernel makes it once, and Bind is the first part of the hot path. REQUIRES: the
 /// definition outlives it and was validated. Thread rule: immutable; any thread.
-class TUNEONCE_API CallBinder {
+class CallBinder {
  public:
   explicit CallBinder(const KernelDefinition& definition);
 
@@ -153,7 +153,7 @@ class TUNEONCE_API CallBinder {
   };
 
   /// Returns the value of a dim with a bucket. Inline, because a call would slow down kernels without a list too.
-  static std::int64_t Rounded(const KeyWord& word, std::int64_t value) {
+  [[gnu::always_inline]] static std::int64_t Rounded(const KeyWord& word, std::int64_t value) {
     const std::int64_t* limit = word.limits;
     for (std::uint32_t count = word.num_limits; count > 0;) {
       const std::uint32_t half = count / 2;

@@ -1,7 +1,6 @@
-#include "launch/call_launcher.h"
-
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "launch/launch_words.h"
 
 namespace tuneonce {
 inline namespace v0 {

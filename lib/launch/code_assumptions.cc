@@ -11,7 +11,7 @@
 #include "definition/constant_extent.h"
 #include "definition/scalar_value.h"
 #include "launch/source_parameters.h"
-#include "tile_ir/tile_ir_assumptions.h"
+#include "tile_ir/tile_ir.h"
 
 namespace tuneonce {
 inline namespace v0 {

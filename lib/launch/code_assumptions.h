@@ -6,8 +6,8 @@
 
 #include "launch/assumption.h"
 #include "launch/parameter_block.h"
-#include "tuneonce/code_assumption.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/artifact.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -36,8 +36,8 @@ std::vector<CodeAssumption> AssumptionsInCode(const KernelSource& source);
 
 /// "the dim 'K' is a multiple of 16", for each assumption, but none that an extent or a stride is not negative, which
 /// every launch fulfils, and none of parameters that are not declared. REQUIRES: `layout` is of `definition`.
-TUNEONCE_API std::vector<std::string> AssumptionTexts(const KernelDefinition& definition, const ParameterLayout& layout,
-                                                      const std::vector<CodeAssumption>& of_code);
+std::vector<std::string> AssumptionTexts(const KernelDefinition& definition, const ParameterLayout& layout,
+                                         const std::vector<CodeAssumption>& of_code);
 
 }  // namespace v0
 }  // namespace tuneonce

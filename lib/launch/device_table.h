@@ -6,16 +6,16 @@
 #include <optional>
 #include <vector>
 
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// A table of pointers that we make ourselves: views of tensors, which lie in memory of others', and their addresses in
 /// device memory. Neither copied nor moved, since tables point into it. Thread rule: one thread.
-class TUNEONCE_API DeviceTable {
+class DeviceTable {
  public:
   /// In the order of `stream`, which outlives it. Waits. Errors: ResourceExhausted.
   static Result<std::unique_ptr<DeviceTable>> Create(std::vector<TensorView> tensors, StreamView stream);

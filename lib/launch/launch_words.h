@@ -1,13 +1,16 @@
 #ifndef TUNEONCE_LIB_LAUNCH_LAUNCH_WORDS_H_
 #define TUNEONCE_LIB_LAUNCH_LAUNCH_WORDS_H_
 
+#include <cuda.h>
+
 #include <cstdint>
 #include <vector>
 
+#include "launch/call_binder.h"
 #include "launch/parameter_block.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/geometry.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -26,6 +29,12 @@ void AddProbedWords(const KernelDefinition& definition, const Variant& variant, 
 
 /// True if launches of the variant take a descriptor that a function of the host's fills.
 bool HasFilledDescriptor(const KernelDefinition& definition, const Variant& variant);
+
+/// Launches a config by the launcher of its variant, for trials and for production. `workspaces` has one address per
+/// workspace parameter, in order. Errors, which name kernel and variant: what the launcher returns or throws
+/// (InvalidArgument), or its first lookup that failed.
+Status CallLauncher(const KernelDefinition& definition, const Variant& variant, const Config& config, CUstream stream,
+                    const BoundCall& call, const std::uint64_t* workspaces);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -53,7 +53,7 @@ class ParameterBlock {
 
 /// A definition's parameters in the form of a calling convention. REQUIRES: the definition outlives it. Thread rule:
 /// immutable; any thread.
-class TUNEONCE_API ParameterLayout {
+class ParameterLayout {
  public:
   /// `names`: Variant::parameters. Errors: InvalidArgument if there are more kernel parameters than fit, or a name is
   /// no parameter's.

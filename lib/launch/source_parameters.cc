@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/short_list.h"
-#include "definition/name_expression.h"
+#include "definition/source_identity.h"
 #include "tile_ir/tile_ir.h"
 
 namespace tuneonce {
@@ -220,22 +220,9 @@ absl::string_view TileElement(absl::string_view type, bool* is_pointer) {
 
 /// Returns Tile IR's name of a floating-point dtype, or "" for other dtypes.
 absl::string_view TileFloat(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat8E4M3:
-      return "f8E4M3FN";
-    case DType::kFloat8E5M2:
-      return "f8E5M2";
-    case DType::kFloat16:
-      return "f16";
-    case DType::kBFloat16:
-      return "bf16";
-    case DType::kFloat32:
-      return "f32";
-    case DType::kFloat64:
-      return "f64";
-    default:
-      return "";
-  }
+  static constexpr absl::string_view kNames[] = {"f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64"};
+  if (dtype < DType::kFloat8E4M3) return "";
+  return kNames[static_cast<std::size_t>(dtype) - static_cast<std::size_t>(DType::kFloat8E4M3)];
 }
 
 /// Returns whether a kernel's parameter of Tile IR type `type` can take what is declared: a pointer to, or a number of,

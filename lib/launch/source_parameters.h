@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "launch/parameter_block.h"
-#include "tuneonce/code_assumption.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/artifact.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -30,7 +30,7 @@ Status CheckTileTypes(const ParameterLayout& layout, const KernelDefinition& def
 /// Whether machine code from sources of this kind may have parameters behind those that a launch passes: tileiras adds
 /// descriptors, which code inside the cubin fills. The kernel's own parameters are then those that its Tile IR declares
 /// (CheckSource, CheckTileTypes).
-TUNEONCE_API bool MayHideParameters(SourceKind kind, CallingConvention convention);
+bool MayHideParameters(SourceKind kind, CallingConvention convention);
 
 /// Whether the kernel's name occurs in the text of a C++ source, or of its headers in memory; true for other kinds. A
 /// kernel that is defined in a file that the text includes, or by a macro, need not occur.

@@ -4,8 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -38,15 +37,9 @@ CUtensorMapDataType DataTypeOf(DType dtype) {
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
     case DType::kFloat64:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-    case DType::kAny:
-    case DType::kBool:
-    case DType::kInt8:
-    case DType::kUInt8:
-    case DType::kFloat8E4M3:
-    case DType::kFloat8E5M2:
-      break;
+    default:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT8;  // A type of one byte, whatever its meaning.
   }
-  return CU_TENSOR_MAP_DATA_TYPE_UINT8;  // A type of one byte, whatever its meaning.
 }
 
 /// A tensor as the driver wants it: innermost dimension first, strides in bytes.

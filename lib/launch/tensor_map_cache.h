@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "cuda/driver_api.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/parameters.h"
-#include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
 inline namespace v0 {

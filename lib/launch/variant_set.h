@@ -9,12 +9,14 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The variants of a definition that a call excludes because its arguments violate their assumptions. Immutable.
+/// What a call excludes because its arguments violate assumptions: variants of the definition, and configs whose
+/// requirement has a part that fails (KernelDefinition::requirement_atoms). Immutable.
 class VariantSet {
  public:
   /// Makes an empty set.
   VariantSet() = default;
-  /// Makes a set from the result of bits(). Bit i stands for the i-th variant.
+  /// Makes a set from the result of bits(). Bit i stands for the i-th variant, and the bits after those of the variants
+  /// for the parts of requirements.
   explicit VariantSet(std::uint32_t bits) : bits_(bits) {}
 
   std::uint32_t bits() const { return bits_; }

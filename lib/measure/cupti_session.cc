@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
-#include "cuda/relaxed_driver.h"
-#include "tuneonce/context.h"
+#include "cuda/driver_api.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -92,6 +92,16 @@ Status CheckCupti(const CuptiApi& cupti, int result, const char* call) {
 
 }  // namespace
 
+Result<std::shared_ptr<CuptiSession>> Cupti::Claim(const DriverApi& driver) const {
+  if (api_ != nullptr) return CuptiSession::Claim(*api_, driver);
+  if (driver.is_cpu_device()) return UnavailableError("CUPTI cannot time the CPU device");
+  if (!environment_.profiler.empty()) {
+    return UnavailableError("a profiler is loaded into this process (" + environment_.profiler + ")");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(const CuptiApi* api, LoadCupti(environment_));
+  return CuptiSession::Claim(*api, driver);
+}
+
 class CuptiClaim {
  public:
   /// Returns the existing claim if this library made it, else makes one.
@@ -115,7 +125,7 @@ Result<std::shared_ptr<CuptiClaim>> CuptiClaim::Get(const CuptiApi& cupti, const
   // One per process, like CUPTI itself, so that two Runtimes share it.
   struct Current {
     Mutex mutex;
-    Condition finalized;
+    ConditionVariable finalized;
     bool claimed TUNEONCE_GUARDED_BY(mutex) = false;
     std::weak_ptr<CuptiClaim> claim TUNEONCE_GUARDED_BY(mutex);
   };

@@ -3,9 +3,9 @@
 #include "absl/strings/str_cat.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
-#include "measure/cache_flush.h"
 #include "measure/cupti_session.h"
-#include "tuneonce/timer.h"
+#include "measure/event_timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "measure/cupti.h"
-#include "tuneonce/timer.h"
+#include "measure/cupti_session.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -15,7 +15,7 @@ inline namespace v0 {
 /// A session claims CUPTI for the process, unless another owner (a profiler, a framework) has it. CUPTI is finalized
 /// when the last session and TimingBurst of the process are destroyed. While it is claimed, every launch of the process
 /// costs about 0.5 us more. Claiming takes 6 to 10 ms, and finalizing 2 ms (H200).
-class TUNEONCE_API CuptiTimer final : public Timer {
+class CuptiTimer final : public Timer {
  public:
   explicit CuptiTimer(Cupti cupti) : cupti_(std::move(cupti)) {}
 
@@ -31,7 +31,7 @@ class CuptiSession;
 
 /// While one lives, CUPTI stays claimed: make one around many searches, so that they share the cost of claiming it.
 /// Does nothing where CUPTI cannot be had. Move-only. Thread rule: any thread.
-class TUNEONCE_API TimingBurst {
+class TimingBurst {
  public:
   TimingBurst(const Cupti& cupti, const DriverApi& driver);
 

@@ -1,6 +1,5 @@
-#include "measure/device_kernels.h"
-
 #include "cuda/library.h"
+#include "measure/verify.h"
 #include "verify_kernels_ptx.h"
 
 namespace tuneonce {

@@ -7,9 +7,9 @@
 
 #include "base/environment.h"
 #include "cuda/nvml_api.h"
-#include "tuneonce/api.h"
 #include "tuneonce/device.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -17,7 +17,7 @@ inline namespace v0 {
 /// Reads a device's state by NVML, which does not depend on the process that measures. NVML is loaded by the first
 /// read. A read costs some driver calls, so it is for the ends of a race and not for samples. Thread rule: one thread
 /// at a time.
-class TUNEONCE_API DeviceWatch {
+class DeviceWatch {
  public:
   DeviceWatch(const Environment& environment, const DeviceIdentity& identity);
 

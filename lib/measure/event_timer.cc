@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "cuda/graph.h"
 #include "launch/launch.h"
-#include "measure/cache_flush.h"
-#include "measure/device_kernels.h"
-#include "tuneonce/timer.h"
+#include "measure/verify.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -146,6 +145,23 @@ class EventTimingSession final : public TimingSession {
 };
 
 }  // namespace
+
+Result<CacheFlush> CacheFlush::Create(StreamView stream, CacheState cache) {
+  CacheFlush flush;
+  bool cold = cache == CacheState::kCold || (cache == CacheState::kDefault && !stream.api().is_cpu_device());
+  if (!cold) return flush;
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  TUNEONCE_ASSIGN_OR_RETURN(flush.buffer_, DeviceBuffer::Allocate(stream, identity.l2_bytes));
+  return flush;
+}
+
+Status CacheFlush::Run(CUstream stream) const {
+  if (!buffer_ || buffer_->bytes() == 0) return Status();
+  StreamView owner = buffer_->stream();
+  const DriverApi& api = owner.api();
+  return TUNEONCE_CUDA_STATUS(api, MemsetD8Async(buffer_->get(), 0, buffer_->bytes(), stream));
+}
 
 Result<std::unique_ptr<TimingSession>> EventTimer::Open(StreamView stream, CacheState cache) {
   TUNEONCE_ASSIGN_OR_RETURN(CacheFlush flush, CacheFlush::Create(stream, cache));

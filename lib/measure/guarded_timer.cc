@@ -1,7 +1,7 @@
 #include "measure/guarded_timer.h"
 
 #include "base/callback.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

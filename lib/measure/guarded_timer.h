@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_LIB_MEASURE_GUARDED_TIMER_H_
 #define TUNEONCE_LIB_MEASURE_GUARDED_TIMER_H_
 
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

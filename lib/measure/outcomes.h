@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -40,7 +40,7 @@ struct RaceOptions {
 /// used up.
 ///
 /// A pure function of its input: no clock, no device. Thread rule: one thread.
-class TUNEONCE_API Race {
+class Race {
  public:
   /// Entrants are 0 to num_entrants - 1, the most preferred first.
   explicit Race(std::size_t num_entrants, const RaceOptions& options = {});

@@ -49,15 +49,8 @@ Bound BoundOf(double intensity) {
 }
 
 std::string_view BoundName(Bound bound) {
-  switch (bound) {
-    case Bound::kMemory:
-      return "memory bound";
-    case Bound::kBalanced:
-      return "balanced";
-    case Bound::kCompute:
-      return "compute bound";
-  }
-  return "unknown";
+  static constexpr std::string_view kNames[] = {"memory bound", "balanced", "compute bound"};
+  return kNames[static_cast<std::size_t>(bound)];
 }
 
 std::optional<Roofline> ComputeRoofline(double bytes, double operations, double mean_us, const DevicePeaks& peaks) {

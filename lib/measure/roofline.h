@@ -5,7 +5,7 @@
 
 #include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -19,7 +19,7 @@ struct DevicePeaks {
   double tflop_per_s = 0;
 
   /// Errors: the driver's.
-  TUNEONCE_API static Result<DevicePeaks> Of(const Device& device);
+  static Result<DevicePeaks> Of(const Device& device);
 };
 
 /// Returns what limits kernels with this many operations per byte.
@@ -27,8 +27,7 @@ Bound BoundOf(double intensity);
 
 /// Computes the roofline from the `bytes` and `operations` of one run, where 0 is unknown. Empty if both are unknown,
 /// or the time is not positive.
-TUNEONCE_API std::optional<Roofline> ComputeRoofline(double bytes, double operations, double mean_us,
-                                                     const DevicePeaks& peaks);
+std::optional<Roofline> ComputeRoofline(double bytes, double operations, double mean_us, const DevicePeaks& peaks);
 
 }  // namespace v0
 }  // namespace tuneonce

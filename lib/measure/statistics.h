@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "tuneonce/api.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/result.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -14,7 +14,7 @@ inline constexpr double kNormal975 = 1.959964;
 
 /// Returns the 97.5 % quantile of Student's t with `degrees_of_freedom` (>= 1): the tabulated values up to 30, and
 /// above the expansion of Abramowitz & Stegun 26.7.5 to its second term, which is exact to 0.001 there.
-TUNEONCE_API double StudentT975(int degrees_of_freedom);
+double StudentT975(int degrees_of_freedom);
 
 /// The prior for a kernel's samples: their standard deviation as a fraction of the mean. Recorded samples spread by 1
 /// to 10 %.
@@ -30,7 +30,7 @@ struct LogRatios {
   double squares = 0;  ///< The sum of squared deviations from the mean.
 
   /// Returns the log-ratios of `numerator_us` to `denominator_us`. REQUIRES: all samples are positive.
-  TUNEONCE_API static LogRatios Of(const std::vector<double>& numerator_us, const std::vector<double>& denominator_us);
+  static LogRatios Of(const std::vector<double>& numerator_us, const std::vector<double>& denominator_us);
 };
 /// The prior variance of a log-ratio: that of a difference of two values that each have the prior's spread.
 inline constexpr double kLogRatioPrior = 2 * kPriorSpread * kPriorSpread;
@@ -46,11 +46,10 @@ struct PooledVariance {
 /// moderated by its expected value `prior` and by `pooled` (the moderated t of Smyth 2004,
 /// doi:10.2202/1544-6115.1027). It is widened by Student's t over the normal quantile, so that limits in standard
 /// errors mean the same as for a normal distribution.
-TUNEONCE_API double ModeratedError(int num_samples, double squares, double prior, double factor,
-                                   const PooledVariance& pooled = {});
+double ModeratedError(int num_samples, double squares, double prior, double factor, const PooledVariance& pooled = {});
 
 /// Returns whether a timer's value is a time: finite and positive.
-TUNEONCE_API bool IsTime(double us);
+bool IsTime(double us);
 
 /// Returns half of the 95 % confidence interval of a mean whose number of samples was decided during sampling. It is a
 /// confidence sequence, which is valid whenever sampling stops. `std` is the sample standard deviation, whose unit the
@@ -59,15 +58,15 @@ TUNEONCE_API bool IsTime(double us);
 /// It is s * sqrt((n + r) / n^2 * ln((n + r) / (r * 0.05^2))), the normal mixture of Robbins 1970
 /// (doi:10.1214/aoms/1177696786) with r = 2, which is narrowest near n = 20. s is moderated and widened as
 /// ModeratedError states. REQUIRES: `num_samples` >= 2.
-TUNEONCE_API double StoppedEarlyMargin(int num_samples, double std, double prior);
+double StoppedEarlyMargin(int num_samples, double std, double prior);
 
 /// Mean of samples in microseconds, whose number was decided while they were taken, and StoppedEarlyMargin with the
 /// prior above. No outlier is dropped. Empty with one sample. REQUIRES: `samples_us` is not empty.
-TUNEONCE_API Measurement SummarizeStoppedEarly(const std::vector<double>& samples_us);
+Measurement SummarizeStoppedEarly(const std::vector<double>& samples_us);
 
 /// Mean and 95 % confidence interval (Student t) of a fixed number of independent samples in microseconds. No outlier
 /// is dropped. REQUIRES: `samples_us` is not empty.
-TUNEONCE_API Measurement Summarize(const std::vector<double>& samples_us);
+Measurement Summarize(const std::vector<double>& samples_us);
 
 }  // namespace v0
 }  // namespace tuneonce

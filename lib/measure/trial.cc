@@ -1,8 +1,7 @@
-#include "tuneonce/trial.h"
-
 #include <algorithm>
 
 #include "measure/outcomes.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

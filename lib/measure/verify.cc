@@ -8,45 +8,20 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/library.h"
+#include "definition/scalar_value.h"
 #include "launch/launch.h"
 #include "measure/compare_element.h"
-#include "measure/device_kernels.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
 namespace {
 
 ElementFormat FormatOf(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat8E4M3:
-      return {1, 4, 3, false};
-    case DType::kFloat8E5M2:
-      return {1, 5, 2, true};
-    case DType::kFloat16:
-      return {2, 5, 10, true};
-    case DType::kBFloat16:
-      return {2, 8, 7, true};
-    case DType::kFloat32:
-      return {4, 8, 23, true};
-    case DType::kFloat64:
-      return {8, 11, 52, true};
-    case DType::kAny:
-    case DType::kBool:
-    case DType::kInt8:
-    case DType::kUInt8:
-    case DType::kInt16:
-    case DType::kUInt16:
-    case DType::kInt32:
-    case DType::kUInt32:
-    case DType::kInt64:
-    case DType::kUInt64:
-      break;
-  }
-  return {static_cast<int>(DTypeBytes(dtype)), 0, 0, false};
+  const FloatFormat format = FloatFormatOf(dtype).value_or(FloatFormat{0, 0, false});
+  return {static_cast<int>(DTypeBytes(dtype)), format.exponent_bits, format.mantissa_bits, format.has_infinity};
 }
 
 bool IsSignedInteger(DType dtype) {

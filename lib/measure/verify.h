@@ -7,16 +7,31 @@
 #include <optional>
 #include <vector>
 
+#include "cuda/library.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/device.h"
+#include "tuneonce/parameters.h"
 #include "tuneonce/result.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/tensor_view.h"
-#include "tuneonce/tolerance.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
+/// The library's own kernels (verify_kernels.cu), in the current context. PTX, which the driver compiles (and caches).
+/// Not for the CPU device, which has no use for them. Move-only.
+struct DeviceKernels {
+  Library library;
+  KernelHandle empty;         ///< Does nothing.
+  KernelHandle compare;       ///< Compares two arrays.
+  KernelHandle checksum;      ///< Adds up memory.
+  KernelHandle find_changes;  ///< Finds bytes that were written outside of some elements.
+  KernelHandle describe;      ///< Counts an array's elements by class.
+
+  /// Errors: as Library::Load.
+  static Result<DeviceKernels> Load(const DriverApi& api);
+};
+
 /// Which elements an array on the device has, and where they lie.
-struct TUNEONCE_API ArrayLayout {
+struct ArrayLayout {
   DType dtype = DType::kAny;
   std::uint64_t count = 0;
   int rank = 0;  ///< 0 for consecutive elements, else the array has shape and strides.
@@ -81,7 +96,7 @@ struct ChangedMemory {
 
 /// Looks at arrays on the device: by kernels of our own on a GPU, on this machine's cores for the CPU device (or if the
 /// GPU's driver does not take our PTX). NaN equals NaN, and infinity the same infinity. Thread rule: one thread.
-class TUNEONCE_API ArrayComparer {
+class ArrayComparer {
  public:
   /// The bytes that memory is filled with before the first run and before the next one. No element equals both, so an
   /// unwritten element is detected in at least one of the two. The first is NaN in every floating-point format, so that

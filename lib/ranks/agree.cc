@@ -24,19 +24,26 @@ class Listener {
 
   /// Looks once at everyone who is awaited. Errors: the engine's.
   Status Look(RankBeat& beat) {
-    const int wait_ms = std::clamp(static_cast<int>(RankBeat::PauseOf(silence_ms_).count()), 1, kLongestWaitMs);
-    bool is_first = true;
+    int wait_ms = std::clamp(static_cast<int>(RankBeat::PauseOf(silence_ms_).count()), 1, kLongestWaitMs);
     for (int rank : agreement_.awaited()) {
-      if (agreement_.want() != Agreement::Want::kHear) break;
-      TUNEONCE_RETURN_IF_ERROR(LookAt(rank, is_first ? wait_ms : 0, beat));
-      is_first = false;
+      // All that a rank has sent is read before another one is looked at.
+      for (bool is_heard = true; is_heard && IsAwaited(rank); wait_ms = 0) {
+        TUNEONCE_ASSIGN_OR_RETURN(is_heard, LookAt(rank, wait_ms, beat));
+      }
     }
     beat.Step();
     return Status();
   }
 
  private:
-  Status LookAt(int rank, int wait_ms, RankBeat& beat) {
+  bool IsAwaited(int rank) const {
+    if (agreement_.want() != Agreement::Want::kHear) return false;
+    const std::vector<int> awaited = agreement_.awaited();
+    return std::find(awaited.begin(), awaited.end(), rank) != awaited.end();
+  }
+
+  /// Returns whether a message was heard.
+  Result<bool> LookAt(int rank, int wait_ms, RankBeat& beat) {
     const bool is_over = beat.IsSilent(rank);
     const std::string cell = agreement_.CellOf(rank);
     // It may learn only now that it has to take over the work of a lost rank.
@@ -45,17 +52,17 @@ class Listener {
     if (message) {
       const Status taken = agreement_.Heard(rank, *message);
       if (taken.ok()) beat.Heard(rank);
-      if (taken.ok()) return Status();
+      if (taken.ok()) return true;
       damage_[rank] = taken.message();  // It may be only half there.
     }
     TUNEONCE_RETURN_IF_ERROR(beat.Look());
-    if (!beat.IsSilent(rank)) return Status();
+    if (!beat.IsSilent(rank)) return false;
     silent_.insert(rank);
     const std::string& damage = damage_[rank];
     agreement_.Silent(rank, damage.empty()
                                 ? absl::StrCat("sent nothing for ", silence_ms_, " ms (RankPolicy::silence_ms)")
                                 : "sent an invalid message: " + damage);
-    return Status();
+    return false;
   }
 
   RankGroup& group_;
@@ -68,13 +75,12 @@ class Listener {
 
 void Work(const AgreementWork& work, RankBeat& beat, Agreement* agreement) {
   const bool finds = agreement->want() == Agreement::Want::kFind;
-  for (std::size_t key : agreement->wanted()) {
-    beat.Step();
-    if (finds) {
-      agreement->Found(key, work.find(key, *agreement, beat));
-    } else {
-      agreement->Ready(key, work.make_ready(key, *agreement, beat));
-    }
+  const std::size_t key = agreement->wanted().front();
+  beat.Step();
+  if (finds) {
+    agreement->Found(key, work.find(key, *agreement, beat));
+  } else {
+    agreement->Ready(key, work.make_ready(key, *agreement, beat));
   }
 }
 
@@ -85,7 +91,9 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
   using Want = Agreement::Want;
   while (agreement->want() != Want::kNothing) {
     Status engine;
-    if (agreement->want() == Want::kPost) {
+    if (const auto key = agreement->ToTake(); key && work.may_take && !work.may_take(*key)) {
+      agreement->TakeNoMore();
+    } else if (agreement->want() == Want::kPost) {
       Result<std::string> held = PutOnceInto(group, agreement->cell(), agreement->bytes(), silence_ms);
       engine = held.status();
       if (held.ok()) agreement->Posted(*held);

@@ -8,8 +8,8 @@
 
 #include "ranks/agreement.h"
 #include "ranks/rank_beat.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/rank_group.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -19,6 +19,9 @@ inline namespace v0 {
 struct AgreementWork {
   /// The record of a key: the one that is here (Agreement::HasRecord), or a search's. As bytes.
   std::function<Result<std::string>(std::size_t key, const Agreement& agreement, RankBeat& beat)> find;
+  /// Asked before this rank takes a search from another rank, with the key: false if this rank cannot search any more.
+  /// May be null.
+  std::function<bool(std::size_t key)> may_take = nullptr;
   /// Makes a key ready to run: what was decided, or this rank's own (Agreement::DecisionOf), or the fallback
   /// (RunsFallback). A digest of what would run.
   std::function<Result<Fingerprint>(std::size_t key, const Agreement& agreement, RankBeat& beat)> make_ready;
@@ -30,8 +33,7 @@ struct AgreementWork {
 /// rank that is waited for, and what its own work and the engine's calls take. `silent`: ranks that were waited for so
 /// long already, which are silent from the beginning, unless they say something; then those that this agreement gave
 /// up. What the engine throws is an error.
-TUNEONCE_API void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement,
-                        std::set<int>* silent);
+void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement, std::set<int>* silent);
 
 }  // namespace v0
 }  // namespace tuneonce

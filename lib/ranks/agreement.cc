@@ -40,10 +40,8 @@ Agreement::Want Agreement::want() const {
     case Stage::kVote:
       return is_posted_ ? Want::kHear : Want::kPost;
     case Stage::kDecision:
-      // Marks come first, because other ranks may have to search then.
-      if (const Decision* next = ToPost(); next != nullptr && !next->why_silent.empty()) return Want::kPost;
-      if (!wanted().empty()) return Want::kFind;
-      return ToPost() != nullptr ? Want::kPost : Want::kHear;
+      if (ToPost() != nullptr) return Want::kPost;
+      return wanted().empty() ? Want::kHear : Want::kFind;
     case Stage::kCheck:
       if (!wanted().empty()) return Want::kMakeReady;
       return is_posted_ ? Want::kHear : Want::kPost;
@@ -53,68 +51,85 @@ Agreement::Want Agreement::want() const {
   return Want::kNothing;
 }
 
-const Agreement::Decision* Agreement::ToPost() const {
-  const Decision* own = nullptr;
-  for (const Decision& decision : decisions_) {
-    if (decision.is_settled) continue;
-    if (!decision.why_silent.empty()) return &decision;
-    if (own == nullptr && decision.rank() == options_.rank) own = &decision;
+const Agreement::Share* Agreement::ToPost() const {
+  const Share* found = nullptr;
+  for (const Share& share : shares_) {
+    if (!share.is_settled && !share.why_silent.empty()) return &share;  // First: another rank may have to search then.
+    const bool is_found = FindsNow(share) && std::none_of(share.keys.begin(), share.keys.end(),
+                                                          [&](std::size_t key) { return IsToFind(key); });
+    if (is_found && found == nullptr) found = &share;
   }
-  return own;
+  return found != nullptr || !wanted().empty() ? found : ToClaim();
 }
 
-const Agreement::Decision* Agreement::AwaitedOf(int rank) const {
-  auto awaits = [&](const Decision& decision) {
-    return !decision.is_settled && decision.why_silent.empty() && decision.rank() == rank &&
-           std::any_of(decision.keys.begin(), decision.keys.end(), [&](std::size_t key) { return Takes(key); });
+const Agreement::Share* Agreement::ToClaim() const {
+  const Share* of_another = nullptr;
+  for (const Share& share : shares_) {
+    if (share.is_claimed || share.is_settled || has_given_up_) continue;
+    if (share.owner() == options_.rank) return &share;
+    if (takes_more_ && IsOneOf(share.ranks, options_.rank)) of_another = &share;
+  }
+  return of_another;
+}
+
+std::optional<std::size_t> Agreement::ToTake() const {
+  const Share* share = stage_ == Stage::kDecision && takes_more_ ? ToPost() : nullptr;
+  if (share == nullptr || share->owner() == options_.rank || !IsOneOf(share->ranks, options_.rank)) return std::nullopt;
+  return share->keys.front();
+}
+
+void Agreement::TakeNoMore() {
+  takes_more_ = false;
+  Advance();
+}
+
+const Agreement::Share* Agreement::AwaitedOf(int rank) const {
+  auto awaits = [&](const Share& share) {
+    return !share.is_settled && share.why_silent.empty() && share.owner() == rank &&
+           std::any_of(share.keys.begin(), share.keys.end(), [&](std::size_t key) { return Takes(key); });
   };
-  const auto found = std::find_if(decisions_.begin(), decisions_.end(), awaits);
-  return rank == options_.rank || found == decisions_.end() ? nullptr : &*found;
+  const auto found = std::find_if(shares_.begin(), shares_.end(), awaits);
+  return rank == options_.rank || found == shares_.end() ? nullptr : &*found;
 }
 
-Agreement::Decision& Agreement::Mutable(const Decision* decision) {
-  return *std::find_if(decisions_.begin(), decisions_.end(), [&](const Decision& each) { return &each == decision; });
+bool Agreement::FindsNow(const Share& share) const {
+  return share.is_claimed && !share.is_settled && share.owner() == options_.rank;
+}
+
+bool Agreement::IsToFind(std::size_t key) const { return plans_[key].status.ok() && !plans_[key].is_found; }
+
+bool Agreement::IsSearch(std::size_t key) const {
+  return plans_[key].voter >= 0 && !VoteOf(plans_[key].voter, key)->has_record();
 }
 
 bool Agreement::Takes(std::size_t key) const {
   return plans_[key].status.ok() && IsOneOf(plans_[key].takers, options_.rank);
 }
 
-std::string Agreement::CellOf(const Decision& decision) const {
-  return absl::StrCat("turn", options_.turn, "/decision/", absl::StrJoin(decision.ranks, "/"));
+std::string Agreement::CellOf(const Share& share) const {
+  return absl::StrCat("turn", options_.turn, "/decision/", share.name, "/", share.num_read);
 }
 
 std::string Agreement::CellOf(int rank) const {
-  if (const Decision* decision = stage_ == Stage::kDecision ? AwaitedOf(rank) : nullptr; decision != nullptr) {
-    return CellOf(*decision);
+  if (const Share* share = stage_ == Stage::kDecision ? AwaitedOf(rank) : nullptr; share != nullptr) {
+    return CellOf(*share);
   }
   return absl::StrCat("turn", options_.turn, stage_ == Stage::kVote ? "/vote/" : "/check/", rank);
 }
 
 bool Agreement::IsTakeoverOf(int rank) const {
-  const Decision* decision = stage_ == Stage::kDecision ? AwaitedOf(rank) : nullptr;
-  return decision != nullptr && decision->ranks.size() > 1;
+  const Share* share = stage_ == Stage::kDecision ? AwaitedOf(rank) : nullptr;
+  return share != nullptr && share->is_takeover;
 }
 
 std::string Agreement::cell() const {
-  const Decision* decision = stage_ == Stage::kDecision ? ToPost() : nullptr;
-  return decision != nullptr ? CellOf(*decision) : CellOf(options_.rank);
+  const Share* share = stage_ == Stage::kDecision ? ToPost() : nullptr;
+  return share != nullptr ? CellOf(*share) : CellOf(options_.rank);
 }
 
 std::string Agreement::bytes() const {
   if (stage_ == Stage::kVote) return EncodeVote(vote_);
-  if (stage_ == Stage::kDecision) {
-    const Decision* decision = ToPost();
-    if (decision == nullptr || !decision->why_silent.empty())
-      return EncodeLost(decision == nullptr ? "" : decision->why_silent);
-    RankDecisions decisions;
-    for (std::size_t key : decision->keys) {
-      const Plan& plan = plans_[key];
-      decisions.emplace_back(vote_.keys[key].key,
-                             plan.status.ok() ? Result<std::string>(plan.decision) : Result<std::string>(plan.status));
-    }
-    return EncodeDecisions(decisions);
-  }
+  if (stage_ == Stage::kDecision) return BytesOf(*ToPost());
   RankChecks checks;
   for (std::size_t key = 0; key < plans_.size(); ++key) {
     const Plan& plan = plans_[key];
@@ -125,51 +140,39 @@ std::string Agreement::bytes() const {
   return EncodeChecks(checks);
 }
 
+std::string Agreement::BytesOf(const Share& share) const {
+  if (!share.why_silent.empty()) {
+    Claim claim{share.ranks.size() > 1 ? share.ranks[1] : -1, share.why_silent};
+    if (takes_more_ && IsOneOf(share.ranks, options_.rank)) claim.rank = options_.rank;
+    return EncodeClaim(claim);
+  }
+  if (!share.is_claimed) return EncodeClaim({options_.rank, ""});
+  RankDecisions decisions;
+  for (std::size_t key : share.keys) {
+    const Plan& plan = plans_[key];
+    decisions.emplace_back(vote_.keys[key].key,
+                           plan.status.ok() ? Result<std::string>(plan.decision) : Result<std::string>(plan.status));
+  }
+  return EncodeDecisions(decisions);
+}
+
 void Agreement::Posted(const std::string& held) {
-  Decision* decision = stage_ == Stage::kDecision && ToPost() != nullptr ? &Mutable(ToPost()) : nullptr;
-  if (decision != nullptr && !decision->why_silent.empty()) {
-    // Something else is there: the rank was late, but earlier than this mark.
-    decision->why_silent.clear();
-    if (Status taken = HeardDecisions(decision, held); !taken.ok()) {
-      for (std::size_t key : decision->keys) Fail(key, taken);
-      decision->is_settled = true;
+  if (stage_ == Stage::kDecision) {  // What another rank wrote first counts.
+    Share& share = Mutable(ToPost());
+    if (Status read = Read(&share, held); !read.ok()) {
+      for (std::size_t key : share.keys) Fail(key, read);
+      share.is_settled = true;
     }
     return Advance();
   }
   is_posted_ = true;
-  if (decision != nullptr && DecodeLost(held)) {
-    GiveUp(
-        DeadlineExceededError(absl::StrCat("the other ranks gave up rank ", options_.rank,
-                                           " because they received nothing from it in time (RankPolicy::silence_ms)")));
-  } else if (held != bytes()) {
+  if (held != bytes()) {
     FailAll(FailedPreconditionError(absl::StrCat("rank ", options_.rank,
                                                  " joined this group before, or another process uses its number: after "
                                                  "a restart use another group name on all ranks")));
     stage_ = Stage::kOver;  // What was written stays: nothing more is to be said in its name.
   }
-  if (decision != nullptr) decision->is_settled = true;
   Advance();
-}
-
-void Agreement::TakeOver(Decision* lost) {
-  lost->is_settled = true;
-  std::map<int, std::vector<std::size_t>> keys_of;
-  for (std::size_t key : lost->keys) {
-    Plan& plan = plans_[key];
-    if (plan.successors.empty()) {
-      Fail(key, LostError(lost->rank(), lost_.at(lost->rank())));
-      continue;
-    }
-    plan.owner = plan.successors.front();
-    plan.successors.erase(plan.successors.begin());
-    plan.takers = my_kind_;
-    plan.takers.erase(std::find(plan.takers.begin(), plan.takers.end(), plan.owner));
-    keys_of[plan.owner].push_back(key);
-  }
-  for (auto& [rank, keys] : keys_of) {
-    decisions_.push_back({lost->ranks, std::move(keys)});
-    decisions_.back().ranks.push_back(rank);
-  }
 }
 
 Status Agreement::LostError(int rank, const std::string& why) const {
@@ -205,7 +208,7 @@ Status Agreement::Heard(int rank, const std::string& bytes) {
   const std::vector<int> expected = awaited();
   if (want() != Want::kHear || !IsOneOf(expected, rank)) return Status();
   Status taken = stage_ == Stage::kVote       ? HeardVote(rank, bytes)
-                 : stage_ == Stage::kDecision ? HeardDecisions(&Mutable(AwaitedOf(rank)), bytes)
+                 : stage_ == Stage::kDecision ? Read(&Mutable(AwaitedOf(rank)), bytes)
                                               : HeardChecks(rank, bytes);
   if (!taken.ok()) return taken;
   is_heard_[static_cast<std::size_t>(rank)] = true;
@@ -216,8 +219,8 @@ Status Agreement::Heard(int rank, const std::string& bytes) {
 void Agreement::Silent(int rank, const std::string& why) {
   if (want() != Want::kHear) return;
   if (stage_ == Stage::kDecision) {
-    for (Decision& decision : decisions_) {
-      if (!decision.is_settled && decision.rank() == rank && rank != options_.rank) decision.why_silent = why;
+    for (Share& share : shares_) {
+      if (!share.is_settled && share.owner() == rank && rank != options_.rank) share.why_silent = why;
     }
     return;
   }
@@ -304,7 +307,7 @@ void Agreement::PlanKey(std::size_t key) {
   Plan& plan = plans_[key];
   const KeyVote& mine = vote_.keys[key];
   const KeyVote* from = nullptr;  // Whose selection all take.
-  int owner = -1, bound_rank = -1;
+  int voter = -1, bound_rank = -1;
   for (int rank : my_kind_) {
     const KeyVote* vote = VoteOf(rank, key);
     if (vote == nullptr) return FailMissing(key, rank);
@@ -316,13 +319,13 @@ void Agreement::PlanKey(std::size_t key) {
     const bool differs = from != nullptr && from->state == KeyVote::kServed && vote->state == KeyVote::kServed &&
                          from->selection != vote->selection;
     if (differs) {
-      return Fail(key, FailedPreconditionError(absl::StrCat("ranks ", owner, " and ", rank,
+      return Fail(key, FailedPreconditionError(absl::StrCat("ranks ", voter, " and ", rank,
                                                             " already run different or pinned configs for this key")));
     }
     if (vote->state == KeyVote::kFallback) bound_rank = rank;
     if (from == nullptr || vote->state > from->state) {
       from = vote;
-      owner = rank;
+      voter = rank;
     }
   }
   if (from->state <= KeyVote::kMayNotSearch) return;
@@ -330,56 +333,59 @@ void Agreement::PlanKey(std::size_t key) {
     return Fail(
         key, FailedPreconditionError(absl::StrCat(
                  "rank ", bound_rank, " runs its fallback only (DISABLE_AUTOTUNE, kFallbackOnly or Freeze), but rank ",
-                 owner, " does not")));
+                 voter, " does not")));
   }
-  plan.owner = owner;
+  plan.voter = voter;
   for (int rank : my_kind_) {
     const KeyVote* vote = VoteOf(rank, key);
     const bool has_it = vote->has_record() && vote->selection == from->selection;
-    if (rank != owner && !has_it) plan.takers.push_back(rank);
+    if (!has_it) plan.takers.push_back(rank);
   }
 }
 
-void Agreement::DistributeSearches() {
+void Agreement::ShareRecords() {
+  std::map<int, std::vector<std::size_t>> keys_of;
+  for (std::size_t key = 0; key < plans_.size(); ++key) {
+    const Plan& plan = plans_[key];
+    const bool is_needed = plan.voter >= 0 && !IsSearch(key) && !plan.takers.empty();
+    if (is_needed && plan.status.ok()) keys_of[plan.voter].push_back(key);
+  }
+  for (auto& [rank, keys] : keys_of) {
+    Share share{absl::StrCat(rank, "/records"), std::move(keys), {rank}};
+    share.is_claimed = true;
+    shares_.push_back(std::move(share));
+  }
+}
+
+void Agreement::ShareSearches() {
   std::map<Fingerprint, std::vector<std::size_t>> searches;  // By KeyVote::search.
   for (std::size_t key = 0; key < plans_.size(); ++key) {
-    const bool is_search = plans_[key].owner >= 0 && !VoteOf(plans_[key].owner, key)->has_record();
-    if (is_search && plans_[key].status.ok()) searches[VoteOf(plans_[key].owner, key)->search].push_back(key);
+    if (IsSearch(key) && plans_[key].status.ok()) searches[VoteOf(plans_[key].voter, key)->search].push_back(key);
   }
   // All ranks compute with the same vote of the same rank, whatever the order of their lists.
   for (auto& [search, keys] : searches) {
     std::sort(keys.begin(), keys.end(),
               [&](std::size_t a, std::size_t b) { return vote_.keys[a].key < vote_.keys[b].key; });
   }
-  auto cost = [&](const auto& search) {
-    const std::size_t key = search.second.front();
-    return VoteOf(plans_[key].owner, key)->cost;
+  auto cost = [&](const std::vector<std::size_t>& keys) {
+    return VoteOf(plans_[keys.front()].voter, keys.front())->cost;
   };
-  std::vector<std::pair<Fingerprint, std::vector<std::size_t>>> by_cost(searches.begin(), searches.end());
+  std::vector<std::vector<std::size_t>> by_cost;
+  for (auto& [search, keys] : searches) by_cost.push_back(std::move(keys));
   std::stable_sort(by_cost.begin(), by_cost.end(), [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
-  std::map<int, double> load;
+  std::map<int, int> dealt;  // How many searches each rank was dealt.
   for (std::size_t i = 0; i < by_cost.size(); ++i) {
-    std::vector<int> ranks = SearchersOf(by_cost[i].second);
-    const auto first = std::min_element(ranks.begin(), ranks.end(), [&](int a, int b) { return load[a] < load[b]; });
-    load[*first] += static_cast<double>(cost(by_cost[i]));
-    const int owner = *first;
-    ranks.erase(first);
-    // The keys of a lost rank are distributed, too.
-    if (!ranks.empty()) {
-      std::rotate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(i % ranks.size()), ranks.end());
-    }
-    for (std::size_t key : by_cost[i].second) {
-      Plan& plan = plans_[key];
-      plan.owner = owner;
-      plan.successors = ranks;
-      plan.takers = my_kind_;
-      plan.takers.erase(std::find(plan.takers.begin(), plan.takers.end(), owner));
-    }
+    std::vector<int> ranks = SearchersOf(by_cost[i]);
+    std::rotate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(i % ranks.size()), ranks.end());
+    const int index = dealt[ranks.front()]++;
+    Share share{absl::StrCat(ranks.front(), "/", index), std::move(by_cost[i]), std::move(ranks)};
+    share.is_claimed = index == 0 || share.ranks.size() == 1;
+    shares_.push_back(std::move(share));
   }
 }
 
 std::vector<int> Agreement::SearchersOf(const std::vector<std::size_t>& keys) const {
-  const Fingerprint& variants = VoteOf(plans_[keys.front()].owner, keys.front())->variants;
+  const Fingerprint& variants = VoteOf(plans_[keys.front()].voter, keys.front())->variants;
   auto may_search = [&](int rank) {
     return std::all_of(keys.begin(), keys.end(), [&](std::size_t key) {
       const KeyVote* vote = VoteOf(rank, key);
@@ -388,63 +394,89 @@ std::vector<int> Agreement::SearchersOf(const std::vector<std::size_t>& keys) co
   };
   std::vector<int> ranks;
   std::copy_if(my_kind_.begin(), my_kind_.end(), std::back_inserter(ranks), may_search);
-  if (ranks.empty()) ranks.push_back(plans_[keys.front()].owner);
+  if (ranks.empty()) ranks.push_back(plans_[keys.front()].voter);
   return ranks;
-}
-
-void Agreement::PlanDecisions() {
-  std::map<int, std::vector<std::size_t>> keys_of;
-  for (std::size_t key = 0; key < plans_.size(); ++key) {
-    const Plan& plan = plans_[key];
-    if (plan.owner >= 0 && !plan.takers.empty() && plan.status.ok()) keys_of[plan.owner].push_back(key);
-  }
-  for (auto& [rank, keys] : keys_of) decisions_.push_back({{rank}, std::move(keys)});
-}
-
-bool Agreement::MustFind(std::size_t key) const {
-  const Plan& plan = plans_[key];
-  const bool is_mine = plan.owner == options_.rank && plan.status.ok() && !plan.is_found;
-  return is_mine && (!HasRecord(key) || !plan.takers.empty());
 }
 
 std::vector<std::size_t> Agreement::wanted() const {
   std::vector<std::size_t> keys;
-  for (std::size_t key = 0; key < plans_.size(); ++key) {
-    const bool is_wanted = stage_ == Stage::kDecision
-                               ? MustFind(key)
-                               : stage_ == Stage::kCheck && plans_[key].status.ok() && !plans_[key].is_ready;
-    if (is_wanted) keys.push_back(key);
+  if (stage_ == Stage::kCheck) {
+    for (std::size_t key = 0; key < plans_.size(); ++key) {
+      if (plans_[key].status.ok() && !plans_[key].is_ready) keys.push_back(key);
+    }
+  }
+  for (const Share& share : shares_) {
+    if (stage_ != Stage::kDecision || !FindsNow(share)) continue;
+    std::copy_if(share.keys.begin(), share.keys.end(), std::back_inserter(keys),
+                 [&](std::size_t key) { return IsToFind(key); });
+  }
+  return keys;
+}
+
+std::vector<std::size_t> Agreement::OwnSearches() const {
+  std::vector<std::size_t> keys;
+  for (const Share& share : shares_) {
+    if (share.is_settled || share.owner() != options_.rank) continue;
+    std::copy_if(share.keys.begin(), share.keys.end(), std::back_inserter(keys),
+                 [&](std::size_t key) { return IsSearch(key); });
   }
   return keys;
 }
 
 void Agreement::Found(std::size_t key, Result<std::string> record) {
   plans_[key].is_found = true;
-  if (!record.ok()) Fail(key, record.status().WithPrefix(absl::StrCat("rank ", options_.rank)));
+  if (!record.ok()) {
+    takes_more_ = false;
+    Fail(key, record.status().WithPrefix(absl::StrCat("rank ", options_.rank)));
+  }
   if (record.ok()) plans_[key].decision = *std::move(record);
   Advance();
 }
 
-Status Agreement::HeardDecisions(Decision* decision, const std::string& bytes) {
-  if (std::optional<std::string> why = DecodeLost(bytes)) {
-    lost_.emplace(decision->rank(), *std::move(why));
-    TakeOver(decision);
-    return Status();
-  }
+Status Agreement::Read(Share* share, const std::string& bytes) {
+  if (const std::optional<Claim> claim = DecodeClaim(bytes)) return ReadClaim(share, *claim);
   TUNEONCE_ASSIGN_OR_RETURN(const RankDecisions decisions, DecodeDecisions(bytes));
-  for (std::size_t key : decision->keys) {
+  for (std::size_t key : share->keys) {
     Plan& plan = plans_[key];
-    if (!IsOneOf(plan.takers, options_.rank)) continue;
+    if (!Takes(key)) continue;
     const Result<std::string>* decided = Find(decisions, vote_.keys[key].key);
     if (decided == nullptr) {
-      Fail(key, InternalError(absl::StrCat("rank ", decision->rank(), " did not vote on this key")));
+      Fail(key, InternalError(absl::StrCat("rank ", share->owner(), " did not vote on this key")));
     } else if (!decided->ok()) {
       Fail(key, decided->status());
     } else {
+      plan.is_found = plan.is_found && plan.decision == **decided;
       plan.decision = **decided;
     }
   }
-  decision->is_settled = true;
+  share->is_settled = true;
+  return Status();
+}
+
+Status Agreement::ReadClaim(Share* share, const Claim& claim) {
+  const int before = share->owner();
+  const bool is_lost = !claim.why_lost.empty();
+  std::vector<int> ranks = share->ranks;
+  if (is_lost) ranks.erase(ranks.begin());
+  const auto claimer = std::find(ranks.begin(), ranks.end(), claim.rank);
+  if (claimer == ranks.end() && !ranks.empty()) return InternalError("invalid rank in claim");
+  if (claimer != ranks.end()) std::rotate(ranks.begin(), claimer, claimer + 1);
+  ++share->num_read;
+  share->is_claimed = true;
+  share->why_silent.clear();
+  share->is_takeover |= is_lost;
+  share->is_settled = ranks.empty() || (is_lost && before == options_.rank);
+  if (is_lost && before == options_.rank) {
+    GiveUp(
+        DeadlineExceededError(absl::StrCat("the other ranks gave up rank ", options_.rank,
+                                           " because they received nothing from it in time (RankPolicy::silence_ms)")));
+    return Status();
+  }
+  if (is_lost) lost_.emplace(before, claim.why_lost);
+  for (std::size_t key : share->keys) {
+    if (ranks.empty()) Fail(key, LostError(before, claim.why_lost));
+  }
+  if (!ranks.empty()) share->ranks = std::move(ranks);
   return Status();
 }
 
@@ -476,8 +508,8 @@ void Agreement::Advance() {
     is_posted_ = false;
     if (stage_ == Stage::kVote && !ServesNothing()) {
       PlanAll();
-      DistributeSearches();
-      PlanDecisions();
+      ShareRecords();
+      ShareSearches();
       stage_ = Stage::kDecision;
     } else if (stage_ == Stage::kCheck || NobodyHasKeys()) {
       stage_ = Stage::kOver;

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,8 +10,7 @@
 #include <vector>
 
 #include "ranks/rank_messages.h"
-#include "tuneonce/api.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -24,19 +22,22 @@ inline namespace v0 {
 ///
 /// 1. *Vote*: every rank sends its properties and, for each key, what it contributes. All ranks derive from the same
 ///    votes where each key's config comes from: the config of all ranks, if it is the same; else the one that is
-///    already served; else the record of the lowest rank that has one; else a search. Searches are distributed over
-///    the ranks that may search with the same variants, balanced by their estimated costs. If no rank may search, all
-///    run their fallback configs. A key that is missing in a vote is not agreed on.
-/// 2. *Decision*: a rank that provides configs for others finds them, and writes them into a cell that is written once.
-///    If it falls silent, any other rank writes a mark into that cell instead. Where the mark was first, the rank is
-///    lost, and other ranks take over its searches, each with a cell of its own, which may be lost in the same way.
+///    already served; else the record of the lowest rank that has one; else a search. If no rank may search, all run
+///    their fallback configs. A key that is missing in a vote is not agreed on.
+/// 2. *Decision*: keys whose configs one rank finds for all are a share. Searches are dealt in turn to the ranks that
+///    may search with the same variants, the most expensive first, and each rank owns the shares that it was dealt. A
+///    share has a chain of cells. The first rank to write a cell decides what is in it, so that all ranks read the same
+///    chain: claims, each of which makes a rank the owner, and then the owner's decisions. A rank claims a share before
+///    it searches: its own shares first, then shares that nobody has started, from the end of the list. The first
+///    search that a rank was dealt counts as claimed. A claim that gives a reason states that the owner before it is
+///    lost, because it fell silent. A lost owner that finds such a claim serves nothing.
 /// 3. *Check*: each rank makes the configs ready to run, and sends for each key a digest of what it would run, or why
 ///    it cannot. A key is served if all digests are received and equal.
 ///
 /// So two ranks that serve a key have each received the other's digest, which equals their own. A rank that gives up
 /// states that in its check, and serves no key without all checks. Only with RankPolicy::may_differ do the others serve
-/// keys without a lost rank, which itself finds the mark in its cell and serves nothing.
-class TUNEONCE_API Agreement {
+/// keys without a lost rank.
+class Agreement {
  public:
   struct Options {
     int rank = 0, size = 1;
@@ -61,6 +62,12 @@ class TUNEONCE_API Agreement {
   /// The cell that is to be written, and what is to be written into it.
   std::string cell() const;
   std::string bytes() const;
+  /// kPost: the key whose search this rank would take from another rank by it.
+  std::optional<std::size_t> ToTake() const;
+  /// Takes no more searches from other ranks unless nobody else is left, because this rank cannot search. The same
+  /// holds once a search of this rank failed. Otherwise a rank whose searches end at once with an error would take, and
+  /// fail, those of all others.
+  void TakeNoMore();
   /// What the cell holds: these bytes, or those of a rank that was first.
   void Posted(const std::string& held);
 
@@ -73,7 +80,7 @@ class TUNEONCE_API Agreement {
   std::vector<int> awaited() const;
   /// Where the next message of a rank in awaited() is.
   std::string CellOf(int rank) const;
-  /// Whether that message replaces the message of a lost rank.
+  /// Whether that rank may not know yet that it owns the keys, because another one was lost.
   bool IsTakeoverOf(int rank) const;
   /// In any order, also twice; of ranks that are not awaited it is not taken. Errors: Internal for what is damaged,
   /// which was not taken either.
@@ -86,15 +93,17 @@ class TUNEONCE_API Agreement {
 
   /// Keys, by their place in the list.
   std::vector<std::size_t> wanted() const;
+  /// The keys that this rank searches for unless other ranks take them, in the order in which it does.
+  std::vector<std::size_t> OwnSearches() const;
   /// kFind: whether the key has a record here, which is to be given; else it is searched for.
   bool HasRecord(std::size_t key) const { return vote_.keys[key].has_record(); }
   void Found(std::size_t key, Result<std::string> record);
   /// kMakeReady: what was decided: a record's bytes; empty: this rank's own.
   const std::string& DecisionOf(std::size_t key) const { return plans_[key].decision; }
-  /// kMakeReady: it is this rank's that the others take.
-  bool IsMine(std::size_t key) const { return plans_[key].owner == options_.rank; }
+  /// kMakeReady: it is what this rank found.
+  bool IsMine(std::size_t key) const { return plans_[key].is_found; }
   /// kMakeReady: nobody has a selection, or may make one.
-  bool RunsFallback(std::size_t key) const { return plans_[key].owner < 0; }
+  bool RunsFallback(std::size_t key) const { return plans_[key].voter < 0; }
   void Ready(std::size_t key, Result<Fingerprint> digest);
 
   /// Returns the result for a key: OK if it is to be served, or an error that names the responsible ranks. A key that
@@ -110,22 +119,25 @@ class TUNEONCE_API Agreement {
   struct Plan {
     Status status;  // Not OK: it is not agreed on.
     bool is_in_all_lists = true;
-    int owner = -1;                     // Whose selection it is; -1: the fallbacks run.
-    std::vector<int> takers;            // Who needs it from the owner.
-    std::vector<int> successors;        // Who searches in its place, in this order, if it is lost.
+    int voter = -1;                     // The rank whose vote is followed; -1: the fallbacks run.
+    std::vector<int> takers;            // The ranks that need a decision.
     std::string decision;               // A record's bytes; empty: this rank's own.
-    bool is_found = false;              // For the owner: whether it found a config.
+    bool is_found = false;              // Whether this rank found that config, or failed to.
     std::optional<Fingerprint> digest;  // The digest of what this rank would run.
     bool is_ready = false;              // Or it failed.
   };
 
-  /// A message of the decision stage: some keys, from the last of these ranks, because those before it were lost.
-  struct Decision {
-    std::vector<int> ranks;
-    std::vector<std::size_t> keys;
-    bool is_settled = false;      // Sent, received, or lost.
-    std::string why_silent = {};  // Not empty: the mark of a lost rank is to be written into its cell.
-    int rank() const { return ranks.back(); }
+  /// Keys whose configs one rank finds for all.
+  struct Share {
+    std::string name;               // In the names of its cells.
+    std::vector<std::size_t> keys;  // One search serves them, or they are records of one rank.
+    std::vector<int> ranks;         // The ranks that can be the owner; the first one is.
+    bool is_claimed = false;        // By its owner.
+    int num_read = 0;               // The cells of its chain that this rank has read.
+    bool is_takeover = false;       // An owner was lost.
+    bool is_settled = false;        // The decisions were read, or nobody is left.
+    std::string why_silent = {};    // Not empty: the owner is lost, unless something else is in the next cell.
+    int owner() const { return ranks.front(); }
   };
 
   void Fail(std::size_t key, Status why);
@@ -134,44 +146,52 @@ class TUNEONCE_API Agreement {
   /// From all votes, where each key's selection comes from: the same in every rank.
   void PlanAll();
   void PlanKey(std::size_t key);
-  /// Assigns each search to the rank with the least work so far, the most expensive search first (the rule of the
-  /// longest processing time, Graham 1969, doi:10.1137/0117039). The same in every rank.
-  void DistributeSearches();
+  /// Makes shares of the records that other ranks need, and of the searches. The same in every rank.
+  void ShareRecords();
+  void ShareSearches();
   /// The ranks that may search for these keys with the variants that the lowest of them has.
   std::vector<int> SearchersOf(const std::vector<std::size_t>& keys) const;
-  void PlanDecisions();
-  /// The message that this rank has to write next in the decision stage, or null.
-  const Decision* ToPost() const;
-  /// The next message of that rank that this one waits for, or null.
-  const Decision* AwaitedOf(int rank) const;
-  std::string CellOf(const Decision& decision) const;
-  Decision& Mutable(const Decision* decision);
+  /// The share whose chain this rank has to write into next, or null.
+  const Share* ToPost() const;
+  /// The share that this rank searches for next, or null.
+  const Share* ToClaim() const;
+  /// The share of that rank that this one waits for next, or null.
+  const Share* AwaitedOf(int rank) const;
+  /// The share's next cell.
+  std::string CellOf(const Share& share) const;
+  /// What this rank writes into it.
+  std::string BytesOf(const Share& share) const;
+  Share& Mutable(const Share* share) { return shares_[static_cast<std::size_t>(share - shares_.data())]; }
+  /// Whether this rank has claimed the share and not yet sent its decisions.
+  bool FindsNow(const Share& share) const;
+  bool IsToFind(std::size_t key) const;
+  bool IsSearch(std::size_t key) const;
   bool Takes(std::size_t key) const;
-  /// A lost rank's keys go to their successors.
-  void TakeOver(Decision* lost);
   Status LostError(int rank, const std::string& why) const;
   /// What that rank brings along of a key, or null.
   const KeyVote* VoteOf(int rank, std::size_t key) const;
   Status HeardVote(int rank, const std::string& bytes);
-  Status HeardDecisions(Decision* decision, const std::string& bytes);
+  /// Takes what is in a share's next cell.
+  Status Read(Share* share, const std::string& bytes);
+  Status ReadClaim(Share* share, const Claim& claim);
   Status HeardChecks(int rank, const std::string& bytes);
   /// Goes to the next stage for as long as there is nothing to do in the present one.
   void Advance();
   bool ServesNothing() const;
   bool NobodyHasKeys() const;
   bool IsOfMyKind(int rank) const;
-  bool MustFind(std::size_t key) const;
 
   Options options_;
   Vote vote_;
   Stage stage_ = Stage::kVote;
   bool is_posted_ = false;                  // The present stage's message; not of the decision stage.
   bool has_given_up_ = false;               // It waits for nobody.
+  bool takes_more_ = true;                  // TakeNoMore.
   std::vector<std::optional<Vote>> votes_;  // By rank.
   std::vector<bool> is_heard_;              // By rank, in the present stage.
   std::vector<int> my_kind_;                // The ranks of this rank's kind, itself among them.
   std::vector<Plan> plans_;
-  std::deque<Decision> decisions_;   // A deque keeps addresses valid.
+  std::vector<Share> shares_;        // The records, then the searches, the most expensive first.
   std::map<int, std::string> lost_;  // Lost ranks, and why.
 };
 

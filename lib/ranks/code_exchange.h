@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/rank_group.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/rank_group.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -19,9 +19,9 @@ inline namespace v0 {
 inline constexpr std::size_t kMostCodeBytes = std::size_t{4} << 20;
 
 /// Gives what the cache has under `key` to the other ranks. False if it has nothing, or the engine takes none.
-TUNEONCE_API bool PublishCode(RankGroup& group, RecordStore& cache, const Fingerprint& key);
+bool PublishCode(RankGroup& group, RecordStore& cache, const Fingerprint& key);
 /// Fetches it into the cache, unless it is there. False if it is in neither.
-TUNEONCE_API bool FetchCode(RankGroup& group, RecordStore& cache, const Fingerprint& key);
+bool FetchCode(RankGroup& group, RecordStore& cache, const Fingerprint& key);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/callback.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce {
 inline namespace v0 {

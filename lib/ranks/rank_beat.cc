@@ -11,6 +11,9 @@ namespace {
 
 /// How often a working rank reports in the time after which a silent rank is given up.
 constexpr int kBeatsPerSilence = 8;
+/// The longest time between two calls of the engine by a rank that works: some engines (MPI) answer the claims of other
+/// ranks only inside such a call.
+constexpr std::chrono::milliseconds kLongestAbsence(20);
 
 }  // namespace
 
@@ -34,7 +37,12 @@ RankBeat::RankBeat(RankGroup& group, int silence_ms, const Agreement& agreement,
 void RankBeat::Step() {
   (void)Look();  // Who waits for them learns of an engine that is gone.
   const auto now = std::chrono::steady_clock::now();
-  if (beat_.steps > 0 && now - last_ < pause_) return;
+  const bool is_absent = now - last_call_ >= kLongestAbsence;
+  if (is_absent) last_call_ = now;
+  if (beat_.steps > 0 && now - last_ < pause_) {
+    if (is_absent) (void)GetFrom(group_, Beat::NameOf(group_.rank()), 0);
+    return;
+  }
   last_ = now;
   ++beat_.steps;
   beat_.num_said = static_cast<std::uint64_t>(agreement_.num_said());

@@ -7,7 +7,7 @@
 
 #include "ranks/agreement.h"
 #include "ranks/rank_watch.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -15,7 +15,7 @@ inline namespace v0 {
 
 /// Says to the other ranks that this one works, and knows which of them do, for as long as an agreement takes. Thread
 /// rule: one thread.
-class TUNEONCE_API RankBeat {
+class RankBeat {
  public:
   /// `silent`: ranks that are, from the beginning, until they say something. REQUIRES: `group` and `agreement` outlive
   /// it.
@@ -39,7 +39,7 @@ class TUNEONCE_API RankBeat {
   const std::chrono::milliseconds pause_;
   Beat beat_;
   std::map<int, RankWatch> watches_;  // The watches of the other ranks.
-  std::chrono::steady_clock::time_point last_, next_look_;
+  std::chrono::steady_clock::time_point last_, last_call_, next_look_;
 };
 
 }  // namespace v0

@@ -1,4 +1,4 @@
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 #include <chrono>
 #include <random>

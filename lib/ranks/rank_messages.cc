@@ -10,8 +10,8 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Begins the mark of a lost rank. No list of decisions begins with it, because it would be their number.
-constexpr std::uint64_t kLostMark = ~std::uint64_t{0};
+/// Begins a claim. No list of decisions begins with it, because it would be their number.
+constexpr std::uint64_t kClaimMark = ~std::uint64_t{0};
 
 /// An error, by code and words.
 void Add(const Status& why, Encoder* encoder) { encoder->Enum(why.code()).Text(why.message()); }
@@ -89,15 +89,20 @@ Result<RankDecisions> DecodeDecisions(const std::string& bytes) {
   return decisions;
 }
 
-std::string EncodeLost(const std::string& why) { return WithChecksum(Encoder().U64(kLostMark).Text(why).Take()); }
+std::string EncodeClaim(const Claim& claim) {
+  return WithChecksum(Encoder().U64(kClaimMark).I64(claim.rank).Text(claim.why_lost).Take());
+}
 
-std::optional<std::string> DecodeLost(const std::string& bytes) {
+std::optional<Claim> DecodeClaim(const std::string& bytes) {
   const Result<std::string_view> body = WithoutChecksum(bytes);
   if (!body.ok()) return std::nullopt;
   Decoder reader(*body);
-  const bool is_mark = reader.U64() == kLostMark;
-  std::string why = reader.Text();
-  return is_mark && reader.Done().ok() ? std::optional<std::string>(std::move(why)) : std::nullopt;
+  const bool is_claim = reader.U64() == kClaimMark;
+  const std::int64_t rank = reader.I64();
+  Claim claim;
+  claim.rank = static_cast<int>(rank);
+  claim.why_lost = reader.Text();
+  return is_claim && claim.rank == rank && reader.Done().ok() ? std::optional<Claim>(std::move(claim)) : std::nullopt;
 }
 
 std::string EncodeChecks(const RankChecks& checks) {

@@ -7,15 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/api.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// Version of the messages and of the protocol. The vote of a rank with another version is refused.
-inline constexpr std::uint32_t kRanksVersion = 3;
+inline constexpr std::uint32_t kRanksVersion = 4;
 
 /// What a rank contributes for a key.
 struct KeyVote {
@@ -44,24 +43,29 @@ struct Vote {
   std::vector<KeyVote> keys;
 };
 
+/// States which rank finds the configs of some keys from now on.
+struct Claim {
+  int rank = -1;         ///< -1: no rank is left that could.
+  std::string why_lost;  ///< Why the rank before it is lost: "sent nothing for 60000 ms". Empty: it had not started.
+};
+
 /// The decisions for some keys: for each key a record's bytes, or the reason why it has no record.
 using RankDecisions = std::vector<std::pair<Fingerprint, Result<std::string>>>;
 /// What a rank would run of each key: a digest, or why it runs nothing.
 using RankChecks = std::vector<std::pair<Fingerprint, Result<Fingerprint>>>;
 
 /// Messages as bytes, with a checksum at the end: what was cut or changed is an error.
-TUNEONCE_API std::string EncodeVote(const Vote& vote);
-TUNEONCE_API std::string EncodeDecisions(const RankDecisions& decisions);
-TUNEONCE_API std::string EncodeChecks(const RankChecks& checks);
-/// Encodes the mark that other ranks write into the cell of a lost rank in place of its decisions. `why`: "sent nothing
-/// for 60000 ms".
-TUNEONCE_API std::string EncodeLost(const std::string& why);
-/// Returns the reason in a mark, or nothing for any other message.
-TUNEONCE_API std::optional<std::string> DecodeLost(const std::string& bytes);
+std::string EncodeVote(const Vote& vote);
+std::string EncodeDecisions(const RankDecisions& decisions);
+std::string EncodeChecks(const RankChecks& checks);
+/// A claim is in the place of decisions.
+std::string EncodeClaim(const Claim& claim);
+/// Returns a claim, or nothing for any other message.
+std::optional<Claim> DecodeClaim(const std::string& bytes);
 /// Decodes a vote. Errors: Internal for an invalid message; FailedPrecondition for a vote of another version.
-TUNEONCE_API Result<Vote> DecodeVote(const std::string& bytes);
-TUNEONCE_API Result<RankDecisions> DecodeDecisions(const std::string& bytes);
-TUNEONCE_API Result<RankChecks> DecodeChecks(const std::string& bytes);
+Result<Vote> DecodeVote(const std::string& bytes);
+Result<RankDecisions> DecodeDecisions(const std::string& bytes);
+Result<RankChecks> DecodeChecks(const std::string& bytes);
 
 }  // namespace v0
 }  // namespace tuneonce

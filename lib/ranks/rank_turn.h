@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/mutex.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -13,7 +13,7 @@ inline namespace v0 {
 /// One of a rank's agreements: what belongs together has the same turn in all ranks, and what comes late of an earlier
 /// one is not taken for this one's. While it lives no other thread of the rank uses the group. Every call that all
 /// ranks make takes one, also one that fails before it says anything: the ranks would count differently ever after.
-class TUNEONCE_API RankTurn {
+class RankTurn {
  public:
   explicit RankTurn(RankGroup& group) TUNEONCE_THREAD_SAFETY(no_thread_safety_analysis);  // It keeps the lock.
 

@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// What a rank says now and then while it works. Each overwrites the one before.
-struct TUNEONCE_API Beat {
+struct Beat {
   std::uint64_t turn = 0, nonce = 0, steps = 0, num_said = 0;
 
   /// Returns whether the rank may still send its message number `num_awaited` in that turn. A rank that has sent it,
@@ -37,7 +37,7 @@ struct TUNEONCE_API Beat {
 /// Tells a rank that works, and is waited for, from one that is silent: by its beats and messages. It is kept for a
 /// whole agreement, so that a rank is waited for once, and not once per message. A value, which does not read the
 /// clock.
-class TUNEONCE_API RankWatch {
+class RankWatch {
  public:
   using Clock = std::chrono::steady_clock;
   /// `last_word`: when its rank last said something.

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -36,7 +36,7 @@ class Board {
 
  private:
   Mutex mutex_;
-  Condition changed_;
+  ConditionVariable changed_;
   std::map<std::string, std::string> held_ TUNEONCE_GUARDED_BY(mutex_);
 };
 

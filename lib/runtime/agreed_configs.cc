@@ -9,9 +9,9 @@
 #include "search/candidate.h"
 #include "search/search_cost.h"
 #include "tuneonce/device.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -50,8 +50,8 @@ Result<AgreedConfigs::Contribution> AgreedConfigs::Contribute(TuningCall& call, 
 Status AgreedConfigs::EstimateSearch(const TuningCall& call, const KeyInStore& in_store, Contribution* contribution) {
   const KernelDefinition& definition = *to_.definition;
   const Problem& problem = call.call().problem;
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            definition.space().Fitting(in_store.configs, problem.target, problem));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* all, in_store.Configs());
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Fitting(*all, *problem.target, problem));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(to_.api));
   contribution->cost = EstimatedSearchUs(definition, call.call(), configs.size(), device);
   if (configs.empty()) return Status();
@@ -63,7 +63,7 @@ Status AgreedConfigs::EstimateSearch(const TuningCall& call, const KeyInStore& i
   for (const Candidate& candidate : planned.alternatives) {
     variants.Add(candidate.variant_name());
     if (candidate.is_callable()) continue;
-    Result<const Toolchain*> toolchain = runtime.toolchains().For(candidate.source.kind);
+    Result<const Toolchain*> toolchain = runtime.toolchains().For(candidate.source.kind());
     const Result<std::string> version = toolchain.ok() ? (*toolchain)->Version() : toolchain.status();
     variants.Add(version.ok() ? *version : "missing");
   }

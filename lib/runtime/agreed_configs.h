@@ -9,7 +9,7 @@
 #include "runtime/config_provider.h"
 #include "runtime/kernel_parts.h"
 #include "runtime/launch_key.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

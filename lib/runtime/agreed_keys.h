@@ -7,7 +7,7 @@
 
 #include "base/mutex.h"
 #include "runtime/pending_keys.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
@@ -31,6 +31,11 @@ std::string Announcer::KeyText(const BoundCall& call, VariantSet left_out) const
   for (std::size_t i = 0; i < definition_.variants().size(); ++i) {
     if (!left_out.Has(i)) continue;
     absl::StrAppend(&text, before, definition_.variants()[i].name);
+    before = " and ";
+  }
+  for (std::size_t i = 0; i < definition_.requirement_atoms().size(); ++i) {
+    if (!left_out.Has(definition_.variants().size() + i)) continue;
+    absl::StrAppend(&text, before, definition_.requirement_atoms()[i].ToString());
     before = " and ";
   }
   return text;

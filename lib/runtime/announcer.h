@@ -6,9 +6,9 @@
 #include "base/callback.h"
 #include "launch/call_binder.h"
 #include "launch/variant_set.h"
-#include "tuneonce/autotune_observer.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {

@@ -7,11 +7,10 @@
 
 #include "base/environment.h"
 #include "search/candidate.h"
-#include "search/candidate_identity.h"
 #include "shared/compile_cached.h"
 #include "shared/compile_pool.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
@@ -20,7 +19,10 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
                                     const std::string& preferred, bool may_compile,
                                     const std::function<bool()>& interrupted) const {
   const bool enable_tile = policy_.search.runtime->environment().enable_tile;
-  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition_, config, call, enable_tile, left_out));
+  // A variant that is preferred was selected for other calls of the key, too.
+  const bool is_selected = !preferred.empty();
+  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition_, config, call, enable_tile, left_out,
+                                                              /*texts=*/nullptr, /*asks_guards=*/!is_selected));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
   std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
@@ -30,10 +32,9 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   // Stored code is loaded even after the time is over, because only compiling takes long.
   if (may_compile) options.interrupted = interrupted;
   CompileJob job = CompileJobOf(planned);
-  // A variant that is preferred was selected for other calls of the key, too.
-  if (preferred.empty()) RefuseUnsuitableCode(planned, &job);
+  if (!is_selected) RefuseUnsuitableCode(planned, &job);
   job.may_compile = may_compile;
-  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), call.problem.target, {std::move(job)}, options,
+  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), *call.problem.target, {std::move(job)}, options,
                    CompilePool::Order::kByCost, &runtime.trace());
   CompiledJob compiled = *pool.Next();
   if (!compiled.artifact.ok() && planned.ends_with_callable()) return planned.alternatives.back();
@@ -91,7 +92,8 @@ std::optional<Candidate> CodeLoader::Stored(const Fingerprint& artifact_key, con
                                             const Config& config, const BoundCall& call) const {
   if (artifact_key == Fingerprint()) return std::nullopt;
   Result<PlannedConfig> planned =
-      PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile);
+      PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile, /*left_out=*/{},
+                 /*texts=*/nullptr, /*asks_guards=*/false);
   if (!planned.ok()) return std::nullopt;
   for (Candidate& candidate : planned->alternatives) {
     if (candidate.variant->name != variant) continue;

@@ -10,8 +10,8 @@
 #include "runtime/kernel_parts.h"
 #include "search/candidate.h"
 #include "tuneonce/autotune_policy.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "shared/compile_pool.h"
-#include "tuneonce/compile_options.h"
-#include "tuneonce/progress.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce {
 inline namespace v0 {

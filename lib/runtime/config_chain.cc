@@ -9,7 +9,7 @@
 #include "base/callback.h"
 #include "base/environment.h"
 #include "base/span.h"
-#include "tuneonce/autotune_observer.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
@@ -53,6 +53,15 @@ void AddExtents(const Verification& fresh, Verification* known) {
   }
 }
 
+/// The record without the outcomes of candidates that were not measured, which have nothing but a config. A large space
+/// has many of them, and each launch of a stored key in a new process would read them.
+TuningRecord WithoutUntried(TuningRecord record) {
+  std::vector<CandidateOutcome>& all = record.candidates;
+  auto is_untried = [](const CandidateOutcome& each) { return each.kind == OutcomeKind::kNotMeasured; };
+  all.erase(std::remove_if(all.begin(), all.end(), is_untried), all.end());
+  return record;
+}
+
 }  // namespace
 
 TuneOutcome ConfigChain::Choose(const TuneRequest& request, const LaunchKey& key, Asked asked, bool may_wait) {
@@ -63,8 +72,8 @@ TuneOutcome ConfigChain::Choose(const TuneRequest& request, const LaunchKey& key
   FoundConfig found;
   TuneOutcome outcome = Find(request, *in_store, asked, may_wait, &found);
   if (!outcome.status.ok()) return outcome;
-  const std::optional<Selection> in_use = to_.ready_keys.selections().Find(key);
-  if (is_again && in_use && in_use->record != nullptr && MustStay(*in_use->record, *found.record)) {
+  const std::optional<Selection> in_use = is_again ? to_.ready_keys.selections().Find(key) : std::nullopt;
+  if (in_use && in_use->record != nullptr && MustStay(*in_use->record, *found.record)) {
     to_.announcer.Warn(absl::StrCat(in_store->key.key_text, ": the search was cut short, so the earlier selection {",
                                     in_use->record->best.config.ToString(), "} is kept: raise the search's budget"));
     outcome.is_complete = in_use->record->is_complete;
@@ -235,7 +244,7 @@ void ConfigChain::Store(const FoundConfig& found) const {
   }
   Result<RecordLookup> there = to_.policy.store->Lookup(record.key);
   if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;
-  if (Status stored = to_.policy.store->Put(record); !stored.ok()) {
+  if (Status stored = to_.policy.store->Put(WithoutUntried(record)); !stored.ok()) {
     to_.announcer.WarnOfStore(stored, "; the selection is kept for this process only");
   }
 }

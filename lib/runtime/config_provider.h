@@ -12,7 +12,7 @@
 #include "runtime/selections.h"
 #include "runtime/tuning_call.h"
 #include "search/candidate.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

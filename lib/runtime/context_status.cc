@@ -1,7 +1,6 @@
 #include "runtime/context_status.h"
 
-#include "cuda/cuda_status.h"
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 inline namespace v0 {

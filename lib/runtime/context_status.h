@@ -4,7 +4,7 @@
 #include <cuda.h>
 
 #include "cuda/driver_api.h"
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,14 +1,16 @@
 #include "runtime/fallback_configs.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/callback.h"
 #include "base/environment.h"
 #include "launch/parameter_block.h"
+#include "launch/requirement_check.h"
 #include "runtime/key_in_store.h"
 #include "search/candidate.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
@@ -26,6 +28,32 @@ Status CheckNumbers(const Variant& variant, const ParameterLayout& layout, const
   return CallUser("a derived parameter's function", [&] { return layout.CheckDerived(config, problem); });
 }
 
+/// Returns OK if the variant's requirement holds for the config and the call, as far as it depends on the config.
+Status CheckRequirement(const Variant& variant, const AssumptionChecks& of_variant, const Config& config,
+                        const BoundCall& call) {
+  if (variant.requirement.IsAlways()) return Status();
+  TUNEONCE_RETURN_IF_ERROR(of_variant.For(config).Verify(call));
+  return CheckRequirementGuards(variant, config, call.problem);
+}
+
+/// Returns OK if some variant accepts the call with one of the configs. Errors: those of CheckRequirement, preferably
+/// that of an assumption, which the caller can change.
+Status CheckRequirements(const ReadyKeys::DeviceState& device, const std::vector<Config>& configs,
+                         const BoundCall& call) {
+  Status refused;
+  for (const Config& config : configs) {
+    for (const auto& [variant, state] : device.variants) {
+      if (!variant->IsBackendOf(config) || !state.assumptions.Hold(call)) continue;
+      Status accepted = CheckRequirement(*variant, state.assumptions, config, call);
+      if (accepted.ok()) return accepted;
+      const bool is_better =
+          refused.code() != StatusCode::kInvalidArgument && accepted.code() == StatusCode::kInvalidArgument;
+      if (refused.ok() || is_better) refused = std::move(accepted);
+    }
+  }
+  return refused;
+}
+
 }  // namespace
 
 Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const BoundCall& call) {
@@ -33,9 +61,18 @@ Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const
   // Also says what is wrong with the space, if anything is.
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.ready_keys.ConfigsOn(device));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
-  if (baseline) return *baseline;
-  Config config = space.fallback() ? *space.fallback() : configs.front();
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
+                            BaselineOf(to_.definition, call, configs, /*left_out=*/VariantSet()));
+  const std::optional<Config>& fallback = space.fallback();
+  const bool takes_fallback = fallback && space.CheckGuards(*fallback, call.problem).ok();
+  Config config = baseline ? *baseline : takes_fallback ? *fallback : configs.front();
+  auto accepts = [&](const Config& each) { return IsAccepted(*to_.definition, each, call, VariantSet()); };
+  if (to_.definition->has_config_requirements() && !accepts(config)) {
+    auto accepted = std::find_if(configs.begin(), configs.end(), accepts);
+    if (accepted == configs.end()) TUNEONCE_RETURN_IF_ERROR(CheckRequirements(device, configs, call));
+    if (accepted != configs.end()) config = *accepted;
+  }
+  if (baseline) return config;
   TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The fallback's.
   return config;
 }
@@ -43,24 +80,41 @@ Result<Config> FallbackConfigs::Find(const ReadyKeys::DeviceState& device, const
 Status FallbackConfigs::CheckLaunchable(const BoundCall& bound) {
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
   BoundCall call = bound;
-  call.problem.target = device->target;
+  call.problem.target = &device->target;
+  const SearchSpace& space = to_.definition->space();
+  // Usually one of these is launchable, and the space need not be enumerated.
+  const Result<Config> first_of_all = to_.ready_keys.FirstOn(*device);
+  const Result<std::optional<Config>> baseline = space.BaselineFor(call.problem);
+  if (first_of_all.ok() && baseline.ok()) {
+    std::vector<Config> usual = {*first_of_all};
+    if (*baseline) usual.insert(usual.begin(), **baseline);
+    if (LaunchableOf(usual, *device, call).any) return Status();
+  }
   Result<const std::vector<Config>*> whole = to_.ready_keys.ConfigsOn(*device);
   if (!whole.ok()) return Status();  // A search states what is wrong with the space, and a key's failure that is.
-  const SearchSpace& space = to_.definition->space();
-  Status first;
-  bool has_fitting = false;
-  for (const Config& config : **whole) {
-    if (!space.CheckGuards(config, call.problem).ok()) continue;
-    has_fitting = true;
-    for (const auto& [variant, state] : device->variants) {
+  Launchable all = LaunchableOf(**whole, *device, call);
+  if (!all.any_fits) return space.Fitting(**whole, device->target, call.problem).status();
+  if (all.any) return Status();
+  return all.first_error.ok() ? CheckRequirements(*device, **whole, call) : all.first_error;
+}
+
+FallbackConfigs::Launchable FallbackConfigs::LaunchableOf(const std::vector<Config>& configs,
+                                                          const ReadyKeys::DeviceState& device,
+                                                          const BoundCall& call) const {
+  Launchable found;
+  for (const Config& config : configs) {
+    if (!to_.definition->space().CheckGuards(config, call.problem).ok()) continue;
+    found.any_fits = true;
+    for (const auto& [variant, state] : device.variants) {
       if (!variant->IsBackendOf(config) || !state.assumptions.Hold(call)) continue;
+      if (!CheckRequirement(*variant, state.assumptions, config, call).ok()) continue;
       Status launchable = CheckNumbers(*variant, *state.layout, config, call.problem);
-      if (launchable.ok()) return Status();
-      if (first.ok()) first = std::move(launchable);
+      found.any = launchable.ok();
+      if (found.any) return found;
+      if (found.first_error.ok()) found.first_error = std::move(launchable);
     }
   }
-  if (!has_fitting) return space.Fitting(**whole, device->target, call.problem).status();
-  return first;
+  return found;
 }
 
 Result<std::vector<CompileJob>> FallbackConfigs::CompileJobs(TuningCall& at_hand, TuningCall& at_bound) {
@@ -91,7 +145,7 @@ Result<const HitTable::Entry*> FallbackConfigs::Load(const BoundCall& bound, con
                                                      const TuneLimits* limits) {
   TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, to_.ready_keys.CurrentDevice());
   BoundCall call = bound;
-  call.problem.target = device->target;
+  call.problem.target = &device->target;
   TUNEONCE_ASSIGN_OR_RETURN(Config config, Find(*device, call));
   std::shared_ptr<const LoadedKernel> loaded = LoadStored(*device, config, call, key.left_out());
   // Code of the store may assume what this call does not fulfil.

@@ -41,6 +41,15 @@ class FallbackConfigs {
   std::shared_ptr<const LoadedKernel> LoadStored(const ReadyKeys::DeviceState& device, const Config& config,
                                                  const BoundCall& call, VariantSet left_out);
 
+  /// Whether configs can be launched for a call.
+  struct Launchable {
+    bool any_fits = false;  ///< The guards of some config hold.
+    bool any = false;       ///< Some config can be launched.
+    Status first_error;     ///< The error of the first config that cannot.
+  };
+  Launchable LaunchableOf(const std::vector<Config>& configs, const ReadyKeys::DeviceState& device,
+                          const BoundCall& call) const;
+
   const KernelParts to_;
   const CodeLoader loader_;
 };

@@ -7,7 +7,7 @@
 #include "runtime/key_in_store.h"
 #include "search/candidate.h"
 #include "search/record_origin.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 #include "cuda/event.h"
-#include "cuda/relaxed_driver.h"
-#include "tuneonce/context.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -30,9 +29,8 @@ Status OrderByNewEvent(StreamView earlier, StreamView later) {
 }
 
 Result<unsigned long long> CurrentContextId(const DriverApi& api) {
-  RelaxedDriver driver(api);
   unsigned long long id = 0;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, CtxGetId(nullptr, &id));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, CtxGetId(nullptr, &id));
   return id;
 }
 

@@ -9,9 +9,8 @@
 
 #include "base/mutex.h"
 #include "launch/call_binder.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {

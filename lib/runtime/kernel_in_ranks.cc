@@ -52,7 +52,7 @@ Status KernelInRanks::WarmArguments(const Argument* arguments, std::size_t count
     TUNEONCE_RETURN_IF_ERROR(impl_.misses.CheckSafe(stream_, "warm-up", "warm up"));
     if (Status status = impl_.binder.Bind(arguments, count, &bound, &is_empty); !status.ok()) return status;
     TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, impl_.ready_keys.CurrentDevice());
-    bound.problem.target = device->target;
+    bound.problem.target = &device->target;
     return impl_.ready_keys.SelectionKeyOf(bound, &key.key);
   });
   if (known.ok()) {

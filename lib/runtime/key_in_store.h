@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_RUNTIME_KEY_IN_STORE_H_
 #define TUNEONCE_LIB_RUNTIME_KEY_IN_STORE_H_
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -10,8 +11,8 @@
 #include "runtime/launch_key.h"
 #include "runtime/ready_keys.h"
 #include "runtime/tuning_call.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -19,13 +20,13 @@ inline namespace v0 {
 
 /// A key as the space and the store know it.
 struct KeyInStore {
+  const KernelDefinition& definition;
+  ReadyKeys& ready_keys;
   const ReadyKeys::DeviceState& device;
-  const std::vector<Config>&
-      configs;  ///< The whole space on the device, whatever its guards say about the call's dims.
   VariantSet left_out;
   TuningKey key;
-  Fingerprint configs_identity;  ///< ConfigsFingerprint.
-  Verification demanded;         ///< What a record must have been verified under to be used.
+  std::uint64_t space = 0;  ///< SpaceIdentity on the device.
+  Verification demanded;    ///< What a record must have been verified under to be used.
 
   /// Identifies the key of a call that these variants reject. Errors: those of the space and of the definition's
   /// functions.
@@ -34,7 +35,13 @@ struct KeyInStore {
   /// Identifies `key` on the current device, whose target the call gets.
   static Result<KeyInStore> Of(const KernelParts& kernel, TuningCall& call, const LaunchKey& key);
 
-  /// Returns the space's config that is the same as a record's.
+  /// Returns the whole space on the device, whatever its guards say about the call's dims. It is enumerated at the
+  /// first call for the device, so that a key whose config is in the store does without.
+  Result<const std::vector<Config>*> Configs() const { return ready_keys.ConfigsOn(device); }
+  /// Returns whether a record with this TuningRecord::configs is of the space's configs. It enumerates only if the
+  /// record is of a space that was defined in another way.
+  bool HasConfigs(const Fingerprint& configs) const;
+  /// Returns the space's config that is the same as a record's. It does not enumerate.
   std::optional<Config> ConfigOf(const Config& config) const;
 };
 

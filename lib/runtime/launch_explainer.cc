@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "launch/requirement_check.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -19,6 +20,22 @@ void Take(const Selection& selection, LaunchPlan* plan) {
 }
 
 }  // namespace
+
+std::string_view LaunchPlanName(LaunchPlan::Action action) {
+  constexpr std::string_view kNames[] = {"nothing", "selected", "fallback", "search"};
+  return kNames[static_cast<std::size_t>(action)];
+}
+
+std::string_view LaunchPlanName(LaunchPlan::Reason reason) {
+  constexpr std::string_view kNames[] = {"empty",   "ready",      "stored",      "no_record", "guard",  "unverified",
+                                         "pending", "not_agreed", "failed_tune", "capture",   "frozen", "mode"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+std::string_view LaunchPlanName(LaunchPlan::Origin origin) {
+  constexpr std::string_view kNames[] = {"none", "search", "store", "shipped", "pinned", "imported", "ranks"};
+  return kNames[static_cast<std::size_t>(origin)];
+}
 
 Status LaunchExplainer::PutFallback(const BoundCall& bound) {
   BoundCall call = bound;
@@ -123,7 +140,11 @@ Status LaunchExplainer::MakePlan(TuningCall& call) {
     return PutFallback(call.call());
   }
   plan_.reason = Reason::kGuard;
-  plan_.detail = entry->kernel->space->CheckGuards(entry->kernel->config, call.call().problem).message();
+  const Status guards = entry->kernel->space->CheckGuards(entry->kernel->config, call.call().problem);
+  plan_.detail =
+      guards.ok()
+          ? CheckRequirementGuards(*entry->kernel->variant, entry->kernel->config, call.call().problem).message()
+          : guards.message();
   return PutFallback(call.call());
 }
 

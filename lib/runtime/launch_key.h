@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "launch/variant_set.h"
-#include "tuneonce/problem.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce {
 inline namespace v0 {

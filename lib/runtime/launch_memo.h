@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tuneonce/dims.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,7 +8,7 @@
 #include "base/callback.h"
 #include "base/number_text.h"
 #include "definition/scalar_value.h"
-#include "shared/shape_line.h"
+#include "shared/shape_log.h"
 
 namespace tuneonce {
 inline namespace v0 {

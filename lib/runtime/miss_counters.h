@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -9,9 +9,8 @@
 #include "base/callback.h"
 #include "runtime/context_status.h"
 #include "search/trial_tensors.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -59,6 +59,10 @@ bool RankedKeys::IsInterrupted() const {
   });
 }
 
+bool RankedKeys::IsOver(const Entry& entry) {
+  return entry.key.limits && v0::IsInterrupted(entry.key.limits().is_over);
+}
+
 TuneLimits RankedKeys::LimitsOf(const Entry& entry, RankBeat& beat) const {
   TuneLimits limits{std::chrono::steady_clock::time_point::max(), std::nullopt,
                     entry.key.impl->policy.search.interrupted};
@@ -88,8 +92,7 @@ Status RankedKeys::Contribute(Entry& entry) {
       entry.is_in_all_lists = false;  // The call is invalid and not the key, so nothing is remembered for the key.
       return launchable;
     }
-    const bool may_search =
-        impl.misses.may_search() && !(entry.key.limits && v0::IsInterrupted(entry.key.limits().is_over));
+    const bool may_search = impl.misses.may_search() && !IsOver(entry);
     vote.state = may_search ? KeyVote::kNothing : KeyVote::kMayNotSearch;
     vote.search = NameOf("", entry.contribution.key, 0);
     vote.variants = entry.contribution.variants;
@@ -162,9 +165,7 @@ void RankedKeys::ClaimTimer(const TunedKernel::Impl& impl) {
 
 void RankedKeys::CompileAhead(const Agreement& agreement, RankBeat& beat) {
   std::vector<std::size_t> searched;
-  for (std::size_t place : agreement.wanted()) {
-    if (!agreement.HasRecord(place)) searched.push_back(voted_[place]->added);
-  }
+  for (std::size_t place : agreement.OwnSearches()) searched.push_back(voted_[place]->added);
   const AheadFn ahead = std::exchange(ahead_, nullptr);
   if (!searched.empty()) ahead(searched, [&beat] { beat.Step(); });
 }
@@ -291,6 +292,7 @@ AgreementWork RankedKeys::Work() {
   work.find = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
     return Find(place, agreement, beat);
   };
+  work.may_take = [this](std::size_t place) { return !IsOver(*voted_[place]); };
   work.make_ready = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
     return MakeReady(*voted_[place], place, agreement, beat);
   };

@@ -19,7 +19,7 @@
 #include "runtime/config_provider.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -58,8 +58,9 @@ class RankedKeys {
     entries_.emplace_back().key = std::move(key);
     entries_.back().added = added;
   }
-  /// Called once and alone, before this rank searches, with the places of its keys in the order of Add, to compile for
-  /// all of them. Long work calls `beat`.
+  /// Called once and alone, before this rank searches, with the keys that it will search for unless other ranks take
+  /// them, to compile for all of them: their places in the order of Add, the most expensive first. Long work calls
+  /// `beat`.
   using AheadFn = std::function<void(const std::vector<std::size_t>& places, const std::function<void()>& beat)>;
   void CompileAheadBy(AheadFn ahead) { ahead_ = std::move(ahead); }
   /// Whether to wait for a rank that the last agreement gave up, because its host may have restarted it.
@@ -99,6 +100,8 @@ class RankedKeys {
   void FinishFailed(Entry& entry, Status why);
   /// Returns whether SearchOptions::interrupted of any kernel in the list asks to stop.
   bool IsInterrupted() const;
+  /// Returns whether this rank may not search for the key any more.
+  static bool IsOver(const Entry& entry);
   TuneLimits LimitsOf(const Entry& entry, RankBeat& beat) const;
 
   const CUstream stream_;

@@ -3,18 +3,18 @@
 #include <algorithm>
 
 #include "cuda/driver_api.h"
-#include "definition/term_guard.h"
-#include "launch/call_launcher.h"
+#include "definition/term_program.h"
+#include "launch/launch_words.h"
+#include "launch/requirement_check.h"
 #include "runtime/context_status.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 Status ReadyKernel::LaunchCode(const ReadyKernel& self, CUstream stream, BoundCall& call) {
   CallbackScope scope;  // The definition's functions must not launch.
-  call.problem.target = self.target;
+  call.problem.target = &self.target;
   const Variant& variant = *self.variant;
   Geometry geometry = Naming("the geometry function", [&] { return self.shape(self.config, call.problem); });
   if (!geometry.IsLaunchable()) return variant.geometry.Check(self.config, call.problem);
@@ -24,7 +24,7 @@ Status ReadyKernel::LaunchCode(const ReadyKernel& self, CUstream stream, BoundCa
 }
 
 bool ReadyKernel::GridOf(BoundCall& call, std::uint32_t (&grid)[3]) const {
-  call.problem.target.num_sms = target.num_sms;  // A grid of terms reads nothing else of the target.
+  call.problem.target = &target;
   const Dim3 of_call = shape.GridOf(config, call.problem);
   grid[0] = static_cast<std::uint32_t>(of_call.x);
   grid[1] = static_cast<std::uint32_t>(of_call.y);
@@ -40,7 +40,7 @@ Status ReadyKernel::LaunchWithGrid(const ReadyKernel& self, CUstream stream, Bou
 }
 
 Status ReadyKernel::LaunchCallable(const ReadyKernel& self, CUstream stream, BoundCall& call) {
-  call.problem.target = self.target;
+  call.problem.target = &self.target;
   Workspaces workspaces;
   if (self.layout->has_workspace()) {
     TUNEONCE_ASSIGN_OR_RETURN(workspaces, self.AllocateWorkspaces(stream, call));
@@ -50,15 +50,18 @@ Status ReadyKernel::LaunchCallable(const ReadyKernel& self, CUstream stream, Bou
 
 void ReadyKernel::SetUp(const std::optional<Geometry>& of_key) {
   shape = variant->geometry.For(config);
-  guards = space->GuardsFor(config);
+  std::vector<Condition> conditions = space->GuardsFor(config);
+  for (Condition& each : RequirementGuards(*variant, config)) conditions.push_back(std::move(each));
+  guards.clear();
+  for (const Condition& each : conditions) guards.push_back(TermProgram::FunctionOf(each));
   std::optional<Geometry> all_but_grid = shape.AllButGrid();
   if (variant->launcher) {
     launch = &ReadyKernel::LaunchCallable;
   } else if (all_but_grid && !layout->is_computed()) {
     launch = &ReadyKernel::LaunchWithGrid;
-    is_of_dims = shape.GridIsOfDims() && std::all_of(guards.begin(), guards.end(), [](const auto& guard) {
-                   const auto* of_terms = guard.template target<TermGuard>();
-                   return of_terms != nullptr && !of_terms->ReadsScalar();  // A function is called at each launch.
+    is_of_dims = shape.GridIsOfDims() && std::all_of(conditions.begin(), conditions.end(), [](const Condition& each) {
+                   const ConditionReads reads = each.reads();
+                   return !reads.function && !reads.scalars;  // A function is called at each launch.
                  });
   }
   if (verified_extents != nullptr) {  // Checked like a guard, so that hits of other kernels do not check for it.

@@ -18,7 +18,7 @@
 #include "launch/tensor_map_cache.h"
 #include "runtime/verified_extents.h"
 #include "search/candidate.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/search_space.h"
 
@@ -35,9 +35,10 @@ struct ReadyKernel {
   const DriverApi* api = nullptr;
   /// The launch setup without the grid, if it is the same for all calls or the launches of some key are prepared.
   std::optional<LaunchSetup> setup;
-  std::optional<Geometry> setup_geometry;    // The geometry that `setup` was made from.
-  GeometryFn shape;                          // The variant's geometry for this config.
-  std::vector<SearchSpace::GuardFn> guards;  // The space's guards for this config, and the check of verified_extents.
+  std::optional<Geometry> setup_geometry;  // The geometry that `setup` was made from.
+  GeometryFn shape;                        // The variant's geometry for this config.
+  /// The guards of the space and of the variant's requirement for this config, and the check of verified_extents.
+  std::vector<Condition::Function> guards;
   /// The extents where it may run. Null: all extents of its keys.
   std::shared_ptr<const VerifiedExtents> verified_extents;
   Config config;
@@ -48,7 +49,8 @@ struct ReadyKernel {
   const KernelDefinition* definition = nullptr;
   TensorMaps tensor_maps;
   std::unique_ptr<TensorMapCache> remembered_maps;  // Cache for `tensor_maps`. Null if the kernel takes none.
-  /// Whether guards and grid are terms that read no scalar, so that they are the same for all calls with the same dims.
+  /// Whether guards and grid have no function and read no scalar, so that they are the same for all calls with the
+  /// same dims.
   bool is_of_dims = false;
   /// Launches a call that is not prepared: compiled code whose grid or more must be computed, or the variant's
   /// launcher. A function pointer, so that a hit does not branch.
@@ -56,13 +58,13 @@ struct ReadyKernel {
 
   /// Returns false if the config was not verified at extents of the call's class.
   bool IsVerifiedAt(const Dims& dims) const { return verified_extents == nullptr || verified_extents->Cover(dims); }
-  /// Returns whether the guards hold for the call. Sets the call's target if a guard may read it.
+  /// Returns whether the guards hold for the call. Sets the call's target if there are guards.
   bool GuardsHold(BoundCall& call) const {
     if (guards.empty()) return true;
-    if (space->guards_read_problem()) call.problem.target = target;
+    call.problem.target = &target;
     CallbackScope scope;
-    return Naming("a guard of the search space", [&] {
-      for (const SearchSpace::GuardFn& holds : guards) {
+    return Naming("a guard", [&] {
+      for (const Condition::Function& holds : guards) {
         if (!holds(config, call.problem)) return false;
       }
       return true;

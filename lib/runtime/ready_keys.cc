@@ -6,11 +6,25 @@
 
 #include "base/callback.h"
 #include "cuda/driver_api.h"
+#include "definition/requirement_parts.h"
+#include "launch/requirement_check.h"
 #include "search/candidate.h"
 #include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+namespace {
+
+/// Returns whether the variant has a requirement that decides keys.
+bool DecidesKeys(const Variant* variant) {
+  if (variant->requirement.IsAlways()) return false;
+  const std::vector<Condition> parts = variant->requirement.Conjuncts();
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const Condition& part) { return UseOf(part.reads()) == RequirementUse::kOfKey; });
+}
+
+}  // namespace
 
 ReadyKeys::ReadyKeys(const KernelDefinition& definition, const CallBinder& binder, const DriverApi& api)
     : definition_(definition),
@@ -39,6 +53,12 @@ Result<const ReadyKeys::DeviceState*> ReadyKeys::CurrentDevice() {
     TUNEONCE_ASSIGN_OR_RETURN(made->identity, device.Identity());
     made->target = Target::Of(made->identity);
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition_.VariantsFor(made->target));
+    if (std::any_of(variants.begin(), variants.end(), DecidesKeys)) {
+      for (const Condition& atom : definition_.requirement_atoms()) {
+        TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks checks, AssumptionChecks::OfPart(definition_, atom));
+        made->atoms.push_back(std::move(checks));
+      }
+    }
     const Variant* const first = definition_.variants().data();
     for (const Variant* variant : variants) {
       VariantState of_variant;
@@ -47,7 +67,10 @@ Result<const ReadyKeys::DeviceState*> ReadyKeys::CurrentDevice() {
       TUNEONCE_ASSIGN_OR_RETURN(of_variant.assumptions,
                                 AssumptionChecks::Create(definition_, *variant, *of_variant.layout));
       const VariantState& added = made->variants.emplace(variant, std::move(of_variant)).first->second;
-      if (variants.size() > 1) made->several.emplace_back(variant - first, &added.assumptions);
+      if (variants.size() > 1 || !made->atoms.empty()) made->several.emplace_back(variant - first, &added.assumptions);
+    }
+    for (std::size_t i = 0; i < made->atoms.size(); ++i) {
+      made->several.emplace_back(definition_.variants().size() + i, &made->atoms[i]);
     }
     state = std::move(made);
     if (device.index() < num_devices_) known_[static_cast<std::size_t>(device.index())] = state.get();
@@ -93,10 +116,28 @@ Result<const std::vector<Config>*> ReadyKeys::ConfigsOn(const DeviceState& devic
     auto found = configs_.find(&device);
     if (found != configs_.end()) return &found->second;
   }
-  // Outside of the lock, because constraints call user code. An error is not kept, because it may be transient.
+  // Outside of the lock, because conditions may call user code. An error is not kept, because it may be transient.
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition_.space().Enumerate(device.target));
   MutexLock lock(devices_mutex_);
   return &configs_.try_emplace(&device, std::move(configs)).first->second;
+}
+
+Result<Config> ReadyKeys::FirstOn(const DeviceState& device) {
+  {
+    MutexLock lock(devices_mutex_);
+    if (auto found = configs_.find(&device); found != configs_.end()) return found->second.front();
+    if (auto found = first_configs_.find(&device); found != first_configs_.end()) return found->second;
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Config first, definition_.space().First(device.target));
+  MutexLock lock(devices_mutex_);
+  return first_configs_.try_emplace(&device, std::move(first)).first->second;
+}
+
+Result<ExtentClasses> ReadyKeys::ExtentClassesOn(const DeviceState& device) {
+  ExtentClasses of_all(definition_.space().StructuralNumbers());
+  if (!of_all.has_odd_factors()) return of_all;
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, ConfigsOn(device));
+  return ExtentClasses(*configs);
 }
 
 Status ReadyKeys::CheckAssumptions(const BoundCall& call) {
@@ -126,6 +167,7 @@ std::optional<Geometry> ReadyKeys::GeometryOfKey(const AssumptionChecks& assumpt
   // What reads a scalar that may differ between the key's launches fails here, and is computed at each.
   const Problem decided = definition_.DecidedByKey(call.problem);
   if (!definition_.space().CheckGuards(config, decided).ok()) return std::nullopt;
+  if (!CheckRequirementGuards(*loaded.variant, config, decided).ok()) return std::nullopt;
   Result<Geometry> computed =
       CallUser("the geometry function", [&] { return loaded.variant->geometry(config, decided); });
   return computed.ok() && computed->IsLaunchable() ? std::optional<Geometry>(*computed) : std::nullopt;
@@ -135,7 +177,7 @@ const HitTable::Entry* ReadyKeys::Publish(const DeviceState& device, const Launc
                                           const Config& config, std::shared_ptr<const LoadedKernel> loaded, Place place,
                                           std::shared_ptr<const VerifiedExtents> verified) {
   const VariantState& of_variant = device.variants.at(loaded->variant);
-  const AssumptionChecks& assumptions = loaded->assumptions ? *loaded->assumptions : of_variant.assumptions;
+  const AssumptionChecks assumptions = loaded->assumptions ? *loaded->assumptions : of_variant.assumptions.For(config);
   std::optional<Geometry> geometry = GeometryOfKey(assumptions, call, config, *loaded);
   MutexLock lock(kernels_mutex_);
   // There is one library per device, config and code, for all keys that selected it. If it exists, the one just loaded
@@ -184,10 +226,12 @@ void ReadyKeys::PublishSelection(const DeviceState& device, const LaunchKey& key
   std::shared_ptr<const VerifiedExtents> verified;
   const TuningRecord* record = selection.record.get();
   const bool is_reference = record != nullptr && record->baseline && config.IsSame(record->baseline->config);
-  if (record != nullptr && !record->is_pinned && !is_reference && place != Place::kAndStays) {
-    // Enumerated before, because the selected config is one of them.
-    Result<const std::vector<Config>*> configs = ConfigsOn(device);
-    if (configs.ok()) verified = VerifiedExtents::Of(definition_, record->verification, call.problem.dims, **configs);
+  if (record != nullptr && !record->is_pinned && !is_reference && place != Place::kAndStays &&
+      VerifiedExtents::MayLimit(record->verification)) {
+    Result<ExtentClasses> classes = ExtentClassesOn(device);
+    if (classes.ok()) {
+      verified = VerifiedExtents::Of(definition_, record->verification, call.problem.dims, *std::move(classes));
+    }
   }
   MutexLock lock(choices_mutex_);
   const HitTable::Entry* entry = Publish(device, key, call, config, std::move(loaded), place, std::move(verified));

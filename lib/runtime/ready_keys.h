@@ -20,9 +20,10 @@
 #include "runtime/ready_kernel.h"
 #include "runtime/selections.h"
 #include "search/candidate.h"
+#include "search/extent_classes.h"
 #include "tuneonce/device.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -43,11 +44,14 @@ class ReadyKeys {
     DeviceIdentity identity;
     Target target;
     std::map<const Variant*, VariantState> variants;
-    /// The variants in the definition's order with their indices. Empty if there is one variant.
+    /// The checks of the parts of requirements that decide keys, in the order of KernelDefinition::requirement_atoms.
+    std::vector<AssumptionChecks> atoms;
+    /// The variants in the definition's order and then `atoms`, with their places in a VariantSet. Empty if there is
+    /// one variant without atoms.
     std::vector<std::pair<std::size_t, const AssumptionChecks*>> several;
 
-    /// Returns the variants that reject the call's arguments, among those that accept some call of its key. Empty if no
-    /// variant accepts them.
+    /// Returns the variants that reject the call's arguments, and the parts of requirements that fail for them, without
+    /// those that fail for all calls of its key. Empty if nothing of them accepts the arguments.
     VariantSet LeftOutBy(const BoundCall& call) const;
   };
 
@@ -94,9 +98,13 @@ class ReadyKeys {
   /// dims, is that baseline. The shape of a bucket that came first must not decide what the others run.
   bool StandsInFor(BoundCall& call, const HitTable::Entry& fallback) const {
     if (!fallback.Suits(call)) return false;
-    if (fallback.is_prepared || !definition_.space().has_guards()) return true;
-    call.problem.target = fallback.kernel->target;
-    const Config* baseline = definition_.space().FittingBaseline(call.problem);
+    const bool depends = definition_.space().has_guards() || definition_.has_config_requirements();
+    if (fallback.is_prepared || !depends) return true;
+    call.problem.target = &fallback.kernel->target;
+    auto accepts = [&](const Config& config) {
+      return !definition_.has_config_requirements() || IsAccepted(definition_, config, call, VariantSet());
+    };
+    const Config* baseline = definition_.space().FittingBaseline(call.problem, accepts);
     return baseline == nullptr || fallback.kernel->config == *baseline;
   }
   /// What happens to the key's current entry.
@@ -147,6 +155,11 @@ class ReadyKeys {
   Result<const DeviceState*> CurrentDevice();
   /// Returns the whole space on a device, without checking guards. It is enumerated once and kept.
   Result<const std::vector<Config>*> ConfigsOn(const DeviceState& device);
+  /// Returns the first of ConfigsOn, without enumerating the space.
+  Result<Config> FirstOn(const DeviceState& device);
+  /// Returns the classes of extents by the configs on a device. It enumerates only if an axis has values with odd
+  /// factors.
+  Result<ExtentClasses> ExtentClassesOn(const DeviceState& device);
   /// Returns OK if the assumptions of some variant hold. Errors: those of the first variant.
   Status CheckAssumptions(const BoundCall& call);
 
@@ -191,6 +204,7 @@ class ReadyKeys {
       TUNEONCE_GUARDED_BY(devices_mutex_);  // By index. Entries never change.
   // By device. Entries never change.
   std::map<const DeviceState*, std::vector<Config>> configs_ TUNEONCE_GUARDED_BY(devices_mutex_);
+  std::map<const DeviceState*, Config> first_configs_ TUNEONCE_GUARDED_BY(devices_mutex_);
 };
 
 }  // namespace v0

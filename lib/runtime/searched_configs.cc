@@ -7,7 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/span.h"
-#include "tuneonce/autotune_observer.h"
+#include "store/kernel_fingerprint.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
@@ -28,10 +29,10 @@ void Limit(const TuneLimits& limits, SearchOptions* options) {
 Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& question, StoreMiss*) {
   const std::string& kernel = to_.definition->name();
   const std::string& key_text = question.key.key.key_text;
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, question.key.Configs());
   ++to_.counters.tunes;
   Span span(&to_.policy.search.runtime->trace(), "tune", "tune " + kernel + " " + key_text);
-  to_.announcer.Inform(key_text,
-                       [&] { return absl::StrCat("a search begins among ", question.key.configs.size(), " configs"); });
+  to_.announcer.Inform(key_text, [&] { return absl::StrCat("a search begins among ", configs->size(), " configs"); });
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome searched, Search(question.request, question.key, /*only=*/nullptr));
   to_.counters.tuning_ns += static_cast<std::int64_t>(searched.record->cost.wall_seconds * 1e9);
@@ -91,7 +92,8 @@ Result<SearchOutcome> SearchedConfigs::SearchAt(const TuneRequest& request, cons
   TuningRecord& record = *found.record;
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*to_.definition, problem, to_.api, &record));
   record.key = in_store.key;
-  record.configs = in_store.configs_identity;
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* all, in_store.Configs());
+  record.configs = ConfigsFingerprint(to_.definition->space(), in_store.space, *all);
   record.tuned_at = to_.definition->DimsString(problem.dims);
   record.inputs = at.inputs();
   to_.counters.workers_replaced += record.cost.workers_replaced;
@@ -104,11 +106,15 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
   // Also where `call` is one at a bound, on tables of its own: what the caller's key is tuned for is what it passed.
   TUNEONCE_RETURN_IF_ERROR(request.call.CheckTables(*to_.definition, StreamView(to_.api, request.stream)));
   const SearchSpace& space = to_.definition->space();
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            space.Fitting(in_store.configs, call.problem.target, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* all, in_store.Configs());
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*all, *call.problem.target, call.problem));
   if (only != nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> at_launch, space.BaselineFor(request.call.call().problem));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
+                              BaselineOf(to_.definition, call, configs, in_store.left_out));
+    BoundCall launched = request.call.call();
+    launched.problem.target = call.problem.target;
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> at_launch,
+                              BaselineOf(to_.definition, launched, configs, in_store.left_out));
     auto is_needed = [&](const Config& config) {
       return config == *only || (baseline && config == *baseline) || (at_launch && config == *at_launch);
     };
@@ -117,7 +123,7 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
   SearchScope scope{in_store.key.key_text, configs, in_store.left_out, FatalAt(in_store.key)};
   scope.launched = &request.call.call();
   scope.is_on_fills = request.call.inputs() == TunedInputs::kFill;
-  scope.classes.emplace(in_store.configs);
+  scope.classes.emplace(*all);
   return PlanSearch(to_.definition, StreamView(to_.api, request.stream), call, scope, options);
 }
 

@@ -10,7 +10,7 @@
 #include "search/search_call.h"
 #include "search/search_plan.h"
 #include "search/trial_memory.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/autotune_policy.h"
 
 namespace tuneonce {
 inline namespace v0 {

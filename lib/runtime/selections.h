@@ -9,7 +9,7 @@
 #include "base/mutex.h"
 #include "runtime/launch_key.h"
 #include "runtime/tune_once.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

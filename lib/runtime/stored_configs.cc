@@ -5,7 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "tuneonce/record_store.h"
+#include "search/candidate.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -37,12 +38,17 @@ StoreMiss StoredConfigs::MissOf(const RecordLookup& lookup, const ConfigQuestion
                             : to_.policy.min_match;
   if (lookup.match > weakest) return {lookup.Miss(), ""};
   // Such a config was measured for no list of configs.
-  if (!is_decreed && lookup.record->configs != question.key.configs_identity) return {RecordMiss::kOtherSource, ""};
+  if (!is_decreed && !question.key.HasConfigs(lookup.record->configs)) return {RecordMiss::kOtherSource, ""};
   if (!is_decreed && !lookup.record->verification.Covers(question.key.demanded)) {
     return {RecordMiss::kRefused, "the selection was verified less strictly than this kernel requires"};
   }
   bool is_complete_enough = lookup.record->is_complete || is_decreed || question.accept_incomplete;
   return {is_complete_enough ? RecordMiss::kNone : RecordMiss::kIncomplete, ""};
+}
+
+bool StoredConfigs::Accepts(const Config& config, const ConfigQuestion& question) const {
+  return !to_.definition->has_config_requirements() ||
+         IsAcceptedByKey(*to_.definition, config, question.request.call.call(), question.key.left_out);
 }
 
 Result<std::optional<FoundConfig>> StoredConfigs::Find(const ConfigQuestion& question, StoreMiss* miss) {
@@ -59,7 +65,7 @@ Result<std::optional<FoundConfig>> StoredConfigs::Find(const ConfigQuestion& que
 std::optional<FoundConfig> StoredConfigs::FindAny(const ConfigQuestion& question, StoreMiss* miss) const {
   const KeyInStore& in_store = question.key;
   if (std::optional<FoundConfig> found = FindOf(in_store.key, question, miss)) return found;
-  if (in_store.left_out.is_empty()) return FindNearest(in_store.key, in_store);
+  if (in_store.left_out.is_empty()) return FindNearest(in_store.key, question);
   // Pins and imports are for shapes, whatever the variants. What was measured for the key of all variants is other
   // code.
   TuningKey of_all = in_store.key;
@@ -67,7 +73,7 @@ std::optional<FoundConfig> StoredConfigs::FindAny(const ConfigQuestion& question
   StoreMiss of_all_miss;
   std::optional<FoundConfig> found = FindOf(of_all, question, &of_all_miss);
   if (found && (found->record->is_pinned || found->record->is_imported())) return found;
-  return FindNearest(of_all, in_store);
+  return FindNearest(of_all, question);
 }
 
 std::optional<FoundConfig> StoredConfigs::FindOf(const TuningKey& key, const ConfigQuestion& question,
@@ -87,10 +93,15 @@ std::optional<FoundConfig> StoredConfigs::FindOf(const TuningKey& key, const Con
              "the stored {" + best.record->best.config.ToString() + "} is not a config of the kernel"};
     return std::nullopt;
   }
+  if (!Accepts(*config, question)) {
+    *miss = {RecordMiss::kRefused, "no variant accepts these arguments for the stored {" + config->ToString() + "}"};
+    return std::nullopt;
+  }
   return FoundIn(*best.record, best.match, best.is_shipped, *std::move(config));
 }
 
-std::optional<FoundConfig> StoredConfigs::FindNearest(const TuningKey& key, const KeyInStore& in_store) const {
+std::optional<FoundConfig> StoredConfigs::FindNearest(const TuningKey& key, const ConfigQuestion& question) const {
+  const KeyInStore& in_store = question.key;
   const std::vector<KeyPart>& parts = to_.definition->key();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].kind != KeyPart::Kind::kDim) continue;
@@ -104,7 +115,7 @@ std::optional<FoundConfig> StoredConfigs::FindNearest(const TuningKey& key, cons
       return Distance(a.at, wanted) < Distance(b.at, wanted);
     });
     std::optional<Config> config = in_store.ConfigOf(nearest->config);
-    if (!config) continue;
+    if (!config || !Accepts(*config, question)) continue;
     record.best.config = nearest->config;
     record.tuned_at = parts[i].name + "=" + std::to_string(nearest->at);
     record.rows.clear();

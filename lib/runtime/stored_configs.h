@@ -22,7 +22,9 @@ class StoredConfigs : public ConfigProvider {
  private:
   std::optional<FoundConfig> FindOf(const TuningKey& key, const ConfigQuestion& question, StoreMiss* miss) const;
   /// Returns the config of an imported table's nearest row. The record is of the key of all variants.
-  std::optional<FoundConfig> FindNearest(const TuningKey& key, const KeyInStore& in_store) const;
+  std::optional<FoundConfig> FindNearest(const TuningKey& key, const ConfigQuestion& question) const;
+  /// Returns whether some variant may build the config for the question's call.
+  bool Accepts(const Config& config, const ConfigQuestion& question) const;
   std::optional<FoundConfig> FindAny(const ConfigQuestion& question, StoreMiss* miss) const;
   /// Returns why the policy, or the verification that the kernel demands, does not let the record serve, if so.
   StoreMiss MissOf(const RecordLookup& lookup, const ConfigQuestion& question) const;

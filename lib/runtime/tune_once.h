@@ -8,7 +8,7 @@
 
 #include "base/mutex.h"
 #include "runtime/launch_key.h"
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -57,7 +57,7 @@ class TuneOnce {
  private:
   struct Flight {
     Mutex mutex;
-    Condition done_changed;
+    ConditionVariable done_changed;
     bool is_done TUNEONCE_GUARDED_BY(mutex) = false;
     TuneOutcome outcome TUNEONCE_GUARDED_BY(mutex);
   };

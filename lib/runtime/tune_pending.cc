@@ -6,7 +6,7 @@
 #include "base/callback.h"
 #include "runtime/context_status.h"
 #include "runtime/miss_policy.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -15,10 +15,10 @@
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/shipped_selections.h"
-#include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
@@ -180,18 +180,14 @@ Result<TunedKernel::Impl*> TunedKernel::Bound() const {
   return bound;
 }
 
-Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder_or_name, AutotunePolicy policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name, policy.search.runtime));
-  return FromBundle(bundle, std::move(policy));
-}
-
-Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, AutotunePolicy policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(embedded));
-  return FromBundle(bundle, std::move(policy));
-}
-
-Result<TunedKernel> TunedKernel::FromBundle(const Bundle& bundle, AutotunePolicy policy) {
-  return OfValid(bundle.definition_, std::move(policy));
+Result<TunedKernel> TunedKernel::FromBundle(const std::variant<std::string, EmbeddedBundle, Bundle>& bundle,
+                                            AutotunePolicy policy) {
+  if (const Bundle* loaded = std::get_if<Bundle>(&bundle)) return OfValid(loaded->definition_, std::move(policy));
+  const auto* embedded = std::get_if<EmbeddedBundle>(&bundle);
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle loaded, embedded != nullptr
+                                               ? Bundle::Load(*embedded)
+                                               : Bundle::Load(std::get<std::string>(bundle), policy.search.runtime));
+  return OfValid(loaded.definition_, std::move(policy));
 }
 
 template <typename Otherwise>
@@ -260,26 +256,26 @@ Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, LaunchKe
   });
 }
 
-Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+Status TunedKernel::Launch(CUstream stream, ArgumentSpan arguments) {
   Impl* impl = impl_.load(std::memory_order_acquire);
   if (impl == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
   }
   try {
-    return impl->Launch(stream, arguments, count, nullptr);
+    return impl->Launch(stream, arguments.data(), arguments.size(), nullptr);
   } catch (...) {
     return impl->CaughtStatus();
   }
 }
 
-Status TunedKernel::LaunchIfReady(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
+Status TunedKernel::Launch(CUstream stream, ArgumentSpan arguments, bool* missed) {
   *missed = false;
   Impl* impl = impl_.load(std::memory_order_acquire);
   if (impl == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
   }
   try {
-    return impl->Launch(stream, arguments, count, missed);
+    return impl->Launch(stream, arguments.data(), arguments.size(), missed);
   } catch (...) {
     return impl->CaughtStatus();
   }
@@ -289,11 +285,11 @@ Status TunedKernel::Impl::CaughtStatus() const {
   return StatusOfException(absl::StrCat("kernel '", definition->name(), "'"), StatusCode::kInternal);
 }
 
-Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_t count) const {
+Result<bool> TunedKernel::IsReady(ArgumentSpan arguments) const {
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   BoundCall call;
   bool is_empty = false;
-  Status bound = impl->binder.Bind(arguments, count, &call, &is_empty);
+  Status bound = impl->binder.Bind(arguments.data(), arguments.size(), &call, &is_empty);
   if (is_empty) return true;
   TUNEONCE_RETURN_IF_ERROR(bound);
   LaunchKey key;

@@ -24,8 +24,8 @@ Status InsideCallbackError(const char* function) {
 
 }  // namespace
 
-Result<std::optional<TuningCall>> TunedKernel::Impl::CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,
-                                                            const char* what) const {
+Result<std::optional<TuningCall>> TunedKernel::Impl::CallOfShape(CUstream stream, const Shape& shape,
+                                                                 WarmupInputs::Use use, const char* what) const {
   const std::string prefix = "kernel '" + definition->name() + "', " + what;
   Result<InputShape> inputs = ReadShape(*definition, shape);
   Result<bool> is_empty = inputs.ok() ? IsEmptyAt(*definition, inputs->dims) : inputs.status();
@@ -40,7 +40,7 @@ Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
   const ReadyKeys::Reader reader(ready_keys);
   TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
   WarmupInputs::Use use = misses.may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallOf(stream, shape, use, "warm-up"));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallOfShape(stream, shape, use, "warm-up"));
   return call ? misses.Warm(stream, *call) : Status();
 }
 
@@ -59,15 +59,15 @@ Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* argumen
   return warmed.ok() ? rest : warmed;
 }
 
-Status TunedKernel::WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+Status TunedKernel::Warmup(CUstream stream, ArgumentSpan arguments) {
   if (InsideCallback()) return InsideCallbackError("Warmup");
   Result<Impl*> bound = Bound();
   if (!bound.ok() && ranks().group != nullptr)
     return KernelInRanks::TakeTurn(*this, stream, KernelInRanks::TakeTurn(*this, stream, bound.status()));
   TUNEONCE_RETURN_IF_ERROR(bound.status());
   Impl* impl = *bound;
-  if (ranks().group != nullptr) return KernelInRanks(impl, stream).WarmArguments(arguments, count);
-  return impl->Guarded([&] { return impl->WarmArguments(stream, arguments, count); });
+  if (ranks().group != nullptr) return KernelInRanks(impl, stream).WarmArguments(arguments.data(), arguments.size());
+  return impl->Guarded([&] { return impl->WarmArguments(stream, arguments.data(), arguments.size()); });
 }
 
 Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
@@ -91,32 +91,25 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
   return first_failure.ok() ? rest : first_failure;
 }
 
-Status TunedKernel::Impl::RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  const ReadyKeys::Reader reader(ready_keys);
-  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "retune", "retune"));
+Result<std::optional<TuningCall>> TunedKernel::Impl::CallOf(CUstream stream, const CallInputs& inputs,
+                                                            WarmupInputs::Use use, const char* what) {
+  if (inputs.shape() != nullptr) return CallOfShape(stream, *inputs.shape(), use, what);
   BoundCall bound;
   bool is_empty = false;
-  if (Status status = binder.Bind(arguments, count, &bound, &is_empty); !status.ok()) {
-    return is_empty ? Status() : status;
-  }
-  TuningCall call(bound);
-  return misses.Retune(stream, call);
+  Status status = binder.Bind(inputs.arguments()->data(), inputs.arguments()->size(), &bound, &is_empty);
+  if (status.ok()) return std::optional<TuningCall>(bound);
+  if (!is_empty) return status;
+  return std::optional<TuningCall>();
 }
 
-Status TunedKernel::RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  if (InsideCallback()) return InsideCallbackError("Retune");
-  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
-  return impl->Guarded([&] { return impl->RetuneArguments(stream, arguments, count); });
-}
-
-Status TunedKernel::Retune(CUstream stream, const Shape& shape) {
+Status TunedKernel::Retune(CUstream stream, const CallInputs& inputs) {
   if (InsideCallback()) return InsideCallbackError("Retune");
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   return impl->Guarded([&]() -> Status {
     const ReadyKeys::Reader reader(impl->ready_keys);
     TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "retune", "retune"));
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
-                              impl->CallOf(stream, shape, WarmupInputs::Use::kSearch, "retune"));
+                              impl->CallOf(stream, inputs, WarmupInputs::Use::kSearch, "retune"));
     return call ? impl->misses.Retune(stream, *call) : Status();
   });
 }
@@ -135,28 +128,12 @@ Status TunedKernel::TunePending(CUstream stream) {
   });
 }
 
-Result<LaunchPlan> TunedKernel::ExplainArguments(CUstream stream, const Argument* arguments, std::size_t count) const {
-  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
-  LaunchPlan plan;
-  TUNEONCE_RETURN_IF_ERROR(impl->Guarded([&]() -> Status {
-    BoundCall bound;
-    bool is_empty = false;
-    if (Status status = impl->binder.Bind(arguments, count, &bound, &is_empty); !status.ok()) {
-      return is_empty ? Status() : status;
-    }
-    TuningCall call(bound);
-    TUNEONCE_ASSIGN_OR_RETURN(plan, LaunchExplainer(impl, stream).Explain(call));
-    return Status();
-  }));
-  return plan;
-}
-
-Result<LaunchPlan> TunedKernel::Explain(CUstream stream, const Shape& shape) const {
+Result<LaunchPlan> TunedKernel::Explain(CUstream stream, const CallInputs& inputs) const {
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   LaunchPlan plan;
   TUNEONCE_RETURN_IF_ERROR(impl->Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
-                              impl->CallOf(stream, shape, WarmupInputs::Use::kKey, "a question"));
+                              impl->CallOf(stream, inputs, WarmupInputs::Use::kKey, "a question"));
     if (!call) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(plan, LaunchExplainer(impl, stream).Explain(*call));
     return Status();
@@ -170,7 +147,7 @@ Result<std::optional<TuningCall>> TunedKernel::Impl::CallToPin(const Shape& shap
   }
   TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
-                            CallOf(/*stream=*/nullptr, shape, WarmupInputs::Use::kKey, what));
+                            CallOfShape(/*stream=*/nullptr, shape, WarmupInputs::Use::kKey, what));
   if (call) TUNEONCE_RETURN_IF_ERROR(ready_keys.SelectionKeyOf(call->call(), key));
   return call;
 }

@@ -61,11 +61,13 @@ struct TunedKernel::Impl {
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
   /// Makes a call of a shape. Returns nothing if a launch would do nothing. Errors: those of the shape. `what` names
   /// the operation that needs it.
-  Result<std::optional<TuningCall>> CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,
-                                           const char* what) const;
+  Result<std::optional<TuningCall>> CallOfShape(CUstream stream, const Shape& shape, WarmupInputs::Use use,
+                                                const char* what) const;
+  /// Does the same for a shape or for the arguments of a launch.
+  Result<std::optional<TuningCall>> CallOf(CUstream stream, const CallInputs& inputs, WarmupInputs::Use use,
+                                           const char* what);
   /// Makes a call like CallOf, for an operation that needs no tensors.
   Result<std::optional<TuningCall>> CallToPin(const Shape& shape, const char* what, LaunchKey* key);
-  Status RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count);
   Status Pin(const Shape& shape, const NamedConfig& config, PinFor how_long);
   Status Unpin(const Shape& shape);
 

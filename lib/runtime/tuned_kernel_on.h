@@ -10,7 +10,7 @@ inline namespace v0 {
 
 /// Makes a TunedKernel for a known device before any context is current, or for a driver that the library did not load
 /// itself: a wrapped one that injects faults or counts calls.
-struct TUNEONCE_API TunedKernelOn {
+struct TunedKernelOn {
   /// Calls TunedKernel::Create, and makes the checks of the first launch. Errors: those of both.
   static Result<TunedKernel> Create(const Device& device, KernelDefinition definition, AutotunePolicy policy = {});
   /// Calls TunedKernel::FromBundle, and makes the checks of the first launch. Errors: those of both.

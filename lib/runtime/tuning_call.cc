@@ -5,7 +5,7 @@
 
 #include "definition/fill_bytes.h"
 #include "search/table_check.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -113,7 +113,7 @@ Result<TuningCall> TuningCall::AtBound(const KernelDefinition& definition, const
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall made,
                               OnFills(definition, binder, at_bound, stream, WarmupInputs::Use::kSearch));
     TUNEONCE_ASSIGN_OR_RETURN(made.charge_, memory.Count(made.fills_->bytes()));
-    made.SetTarget(call_.problem.target);
+    made.SetTarget(*call_.problem.target);
     return made;
   }
   CallVariation to_bound;

@@ -52,7 +52,7 @@ class TuningCall {
 
   const BoundCall& call() const { return call_; }
   TunedInputs inputs() const { return inputs_; }
-  void SetTarget(const Target& target) { call_.problem.target = target; }
+  void SetTarget(const Target& target) { call_.problem.target = &target; }
 
  private:
   /// Puts the views of each parameter into views_.

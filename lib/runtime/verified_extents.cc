@@ -1,6 +1,7 @@
 #include "runtime/verified_extents.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -27,9 +28,9 @@ bool CoverBucket(const KernelDefinition& definition, const std::string& dim, std
 
 std::shared_ptr<const VerifiedExtents> VerifiedExtents::Of(const KernelDefinition& definition,
                                                            const Verification& verification, const Dims& dims,
-                                                           const std::vector<Config>& configs) {
-  if (verification.level != Verification::Level::kReference || verification.extents.empty()) return nullptr;
-  std::shared_ptr<VerifiedExtents> made(new VerifiedExtents(ExtentClasses(configs)));
+                                                           ExtentClasses classes) {
+  if (!MayLimit(verification)) return nullptr;
+  std::shared_ptr<VerifiedExtents> made(new VerifiedExtents(std::move(classes)));
   for (const Verification::Extents& of_dim : verification.extents) {
     const auto known = std::find(definition.dims().begin(), definition.dims().end(), of_dim.dim);
     if (known == definition.dims().end()) continue;

@@ -8,7 +8,7 @@
 
 #include "search/extent_classes.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -20,7 +20,12 @@ class VerifiedExtents {
   /// Returns null if the config may run at all extents that launches of the key of `dims` can have, because each class
   /// of every bucket was verified or nothing is compared with a reference.
   static std::shared_ptr<const VerifiedExtents> Of(const KernelDefinition& definition, const Verification& verification,
-                                                   const Dims& dims, const std::vector<Config>& configs);
+                                                   const Dims& dims, ExtentClasses classes);
+
+  /// Returns false if Of returns null for all configs, so that these need not be made.
+  static bool MayLimit(const Verification& verification) {
+    return verification.level == Verification::Level::kReference && !verification.extents.empty();
+  }
 
   bool Cover(const Dims& dims) const;
   /// Identifies the value: equal ids mean equal extents.

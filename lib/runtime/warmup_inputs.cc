@@ -5,8 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
-#include "definition/open_dtype.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

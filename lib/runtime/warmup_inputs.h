@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "launch/device_table.h"
-#include "tuneonce/argument.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
 
@@ -30,7 +30,7 @@ struct InputShape {
 /// numbers in [-1, 1), the same in each process. Outputs have zeros.
 ///
 /// Move-only. The memory is in the order of a stream, which outlives the object.
-class TUNEONCE_API WarmupInputs {
+class WarmupInputs {
  public:
   enum class Use {
     kSearch,  ///< They will be used for measurements.

@@ -11,7 +11,6 @@
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -169,7 +168,7 @@ void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::functi
     budgets_ms += budget_ms > 0 ? budget_ms : std::numeric_limits<double>::infinity();
     if (!planned.ok() || first != nullptr) continue;
     first = entry.impl;
-    target = &entry.call->call().problem.target;
+    target = entry.call->call().problem.target;
   }
   if (first == nullptr || IsOver()) return;
   CompileOptions options = first->policy.search.compile;
@@ -239,8 +238,31 @@ void WarmupRun::TuneTheRest(bool may_wait) {
   }
 }
 
+void WarmupRun::VerifyShapes(Entry& entry) {
+  TunedKernel::Impl& impl = *entry.impl;
+  if (impl.policy.ranks.group != nullptr || !impl.misses.may_search()) return;
+  const TuneLimits limits{end_, {}, [&] { return IsOverFor(impl); }};
+  for (const InputShape& shape : entry.shapes) {
+    Status verified = impl.Guarded([&]() -> Status {
+      TUNEONCE_ASSIGN_OR_RETURN(TuningCall at_shape, CallWithoutMemory(entry, shape));
+      LaunchKey key;
+      TUNEONCE_RETURN_IF_ERROR(impl.ready_keys.SelectionKeyOf(at_shape.call(), &key));
+      if (impl.ready_keys.HasVerifiedSelection(key, at_shape.call())) return Status();
+      TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
+                                TuningCall::OnFills(*impl.definition, impl.binder, shape, StreamView(impl.api, stream_),
+                                                    WarmupInputs::Use::kSearch));
+      return impl.misses.WarmSelected({stream_, call, &limits}, MissPolicy::kForWarmup).status;
+    });
+    if (!verified.ok()) return End(entry, State::kFailed, std::move(verified));
+  }
+}
+
 void WarmupRun::Finish(Entry& entry) {
   WarmedKey& warmed = entry.warmed;
+  const State state = warmed.state;
+  if (entry.call && fatal_.ok() && (state == State::kReady || state == State::kFromStore || state == State::kTuned)) {
+    VerifyShapes(entry);
+  }
   if (entry.call && fatal_.ok()) {
     Status loaded = LoadFallbacks(entry);
     const bool is_reached = warmed.state != State::kNotReached;

@@ -76,6 +76,9 @@ class WarmupRun {
   void Tune(Entry& entry, bool may_wait);
   void TuneTheRest(bool may_wait);
   Status LoadFallbacks(Entry& entry);
+  /// Verifies the selected config at those shapes of the key whose extents are of another class than those verified so
+  /// far. In a group of ranks nothing more is verified, because they agreed on a config.
+  void VerifyShapes(Entry& entry);
   void Finish(Entry& entry);
   void End(Entry& entry, State state, Status status = Status());
   bool IsOver() const;

@@ -11,7 +11,7 @@ inline namespace v0 {
 
 /// Returns what inputs are made for, from a shape by names. Errors: InvalidArgument that lists all mistakes in one
 /// line: unknown or repeated names, dims without a value, and values of the wrong kind or out of range.
-TUNEONCE_API Result<InputShape> ReadShape(const KernelDefinition& definition, const TunedKernel::Shape& shape);
+Result<InputShape> ReadShape(const KernelDefinition& definition, const TunedKernel::Shape& shape);
 
 /// Returns whether a launch at these dims would do nothing, like CallBinder::Bind. Errors: InvalidArgument if an extent
 /// of 0 leaves no input to compute an output from.

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "launch/source_parameters.h"
 #include "measure/statistics.h"
-#include "search/candidate_identity.h"
+#include "search/candidate.h"
 #include "shared/log.h"
 
 namespace tuneonce {
@@ -32,7 +32,7 @@ std::vector<CompileJob> CandidateGroups::JobsToCompile(std::chrono::steady_clock
   std::vector<CompileJob> jobs;
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     if (planned_[i].alternatives.empty()) {
-      Fail(i, OutcomeKind::kCompile, WhyPassedOver(planned_[i].passed_over));
+      Fail(i, planned_[i].failure, WhyPassedOver(planned_[i].passed_over));
       continue;
     }
     if (!planned_[i].needs_compiling()) {
@@ -100,7 +100,7 @@ void CandidateGroups::Take(CompiledJob compiled, std::size_t index) {
 void CandidateGroups::WarnOfNames(const Candidate& candidate) {
   Result<ParameterLayout> layout = LayoutOf(candidate);
   if (!layout.ok()) return;  // Loading states it.
-  Status names = CompareNamesInCpp(*layout, candidate.source);
+  Status names = CompareNamesInCpp(*layout, candidate.source.Whole());
   if (names.ok()) return;
   const std::string warning = names.message() + "; check the declared parameters";
   if (std::find(notes_.begin(), notes_.end(), warning) != notes_.end()) return;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "search/candidate.h"
-#include "tuneonce/trial.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -54,7 +53,7 @@ struct RunnerReport {
 };
 
 /// Runs trials, in this process or in a worker. Thread rule: one call at a time.
-class TUNEONCE_API CandidateRunner {
+class CandidateRunner {
  public:
   virtual ~CandidateRunner() = default;
 
@@ -90,7 +89,7 @@ class TUNEONCE_API CandidateRunner {
 
 /// Where the trials of one search run: a runner that may be there only later, and the device. Thread rule: one call at
 /// a time.
-class TUNEONCE_API TrialPlace {
+class TrialPlace {
  public:
   virtual ~TrialPlace() = default;
 

@@ -1,14 +1,12 @@
-#include "tuneonce/compiled_kernel.h"
-
 #include <utility>
 
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/library.h"
 #include "launch/launch.h"
 #include "search/candidate.h"
 #include "shared/compile_pool.h"
 #include "tuneonce/device.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {

@@ -5,9 +5,8 @@
 #include <map>
 
 #include "search/trial_memory.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -12,11 +12,11 @@
 #include "search/candidate.h"
 #include "search/search_call.h"
 #include "search/search_plan.h"
+#include "search/search_runner.h"
 #include "search/table_check.h"
-#include "search/trial_stream.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -50,7 +50,7 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   ArgumentList list;
   list.definition = std::make_shared<const KernelDefinition>(std::move(definition));
-  list.call.problem.target = target;
+  list.call.problem.target = &target;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     list.call.ResetParameter(i);
     list.call.problem.dtypes[i] = arguments[i].dtype();
@@ -91,7 +91,7 @@ Result<TuningRecord> SearchWithoutDefinition(const SearchSpace& space, StreamVie
     candidate.definition = std::move(list.definition);
     candidate.call = list.call;
     if (variant.launcher) candidate.variant = &candidate.definition->variants().front();
-    if (!candidate.source.symbol.empty()) kernel = candidate.source.symbol;
+    if (!candidate.source.symbol().empty()) kernel = candidate.source.symbol();
     planned.emplace_back();
     planned.back().config = configs[i];
     planned.back().alternatives.push_back(std::move(candidate));
@@ -123,7 +123,8 @@ Result<TuningRecord> SearchDefinition(const KernelDefinition& definition, Stream
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(CallBinder(*shared).Bind(arguments.data(), arguments.size(), &call));
   TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::CheckConstantExtents(*shared, call));
-  TUNEONCE_ASSIGN_OR_RETURN(call.problem.target, CurrentTarget(stream.api()));
+  TUNEONCE_ASSIGN_OR_RETURN(const Target target, CurrentTarget(stream.api()));
+  call.problem.target = &target;
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, SearchCall(std::move(shared), stream, call, options));
   return std::move(*outcome.record);
 }
@@ -132,7 +133,7 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
                                  const BoundCall& call, const SearchOptions& options) {
   TUNEONCE_RETURN_IF_ERROR(CheckTables(*definition, call, stream));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            definition->space().Enumerate(call.problem.target, &call.problem));
+                            definition->space().Enumerate(*call.problem.target, &call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
   const SearchScope scope{definition->DimsString(call.problem.dims), configs, VariantSet(), {}};
   return SearchCall(std::move(definition), stream, call, scope, options, std::move(memory));
@@ -160,13 +161,15 @@ Result<TuningRecord> exhaustive_search(const SearchSpace& space, CUstream stream
                             DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   Variant variant;
   variant.source = [](const Config&, const Problem&) { return KernelSource(); };  // Each candidate has its own.
+  SourceTexts texts;
   return SearchWithoutDefinition(
       space, StreamView(*api, stream), variant, args_fn, options,
       [&](const Config& config, Candidate* candidate) -> Status {
         std::string at = " at config {" + config.ToString() + "}";
         TUNEONCE_ASSIGN_OR_RETURN(candidate->geometry, CallUser("grid_fn" + at, [&] { return grid_fn(config); }));
-        TUNEONCE_ASSIGN_OR_RETURN(candidate->source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
-        AddAxisOptions(config, &candidate->source);
+        TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
+        AddAxisOptions(config, &source);
+        candidate->source = SharedSource(std::move(source), &texts);
         TUNEONCE_ASSIGN_OR_RETURN(candidate->hints, CallUser("hints_fn" + at, [&] {
                                     return hints_fn ? hints_fn(config) : Hints::OfConfig(config);
                                   }));

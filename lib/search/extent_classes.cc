@@ -46,18 +46,27 @@ std::vector<std::int64_t> ExtentsOf(const ExtentRange& range, std::int64_t launc
   return extents;
 }
 
-}  // namespace
-
-ExtentClasses::ExtentClasses(const std::vector<Config>& configs) {
-  std::set<std::int64_t> factors;
+std::set<std::int64_t> NumbersOf(const std::vector<Config>& configs) {
+  std::set<std::int64_t> numbers;
   for (const Config& config : configs) {
     for (std::size_t axis = 0; axis < config.values().size(); ++axis) {
       const auto* number = std::get_if<std::int64_t>(&config.values()[axis]);
-      if (number == nullptr || *number <= 1 || config.Kind(axis) != AxisKind::kStructural) continue;
-      std::int64_t odd = *number;
-      while (odd % 2 == 0) odd /= 2;
-      if (odd > 1) factors.insert(odd);
+      if (number != nullptr && config.Kind(axis) == AxisKind::kStructural) numbers.insert(*number);
     }
+  }
+  return numbers;
+}
+
+}  // namespace
+
+ExtentClasses::ExtentClasses(const std::vector<Config>& configs) : ExtentClasses(NumbersOf(configs)) {}
+
+ExtentClasses::ExtentClasses(const std::set<std::int64_t>& numbers) {
+  std::set<std::int64_t> factors;
+  for (std::int64_t number : numbers) {
+    if (number <= 1) continue;
+    while (number % 2 == 0) number /= 2;
+    if (number > 1) factors.insert(number);
   }
   for (std::int64_t factor : factors) {
     if (odd_factors_.size() < kMostFactors) odd_factors_.push_back(factor);

@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_SEARCH_EXTENT_CLASSES_H_
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "tuneonce/config.h"
@@ -18,9 +19,13 @@ class ExtentClasses {
   /// `configs` are those of a space. Hint and option axes do not count, since they tile nothing. At most kMostFactors
   /// odd factors count, the smallest ones.
   explicit ExtentClasses(const std::vector<Config>& configs);
+  /// `numbers`: the values of structural axes.
+  explicit ExtentClasses(const std::set<std::int64_t>& numbers);
   static constexpr std::size_t kMostFactors = 4;
   static constexpr int kMostZeroBits = 8;
 
+  /// Returns whether some axis has a value with an odd factor, so that the classes depend on the configs.
+  bool has_odd_factors() const { return !odd_factors_.empty(); }
   /// A number that is the same for extents of one class and differs for others.
   std::uint32_t ClassOf(std::int64_t extent) const;
   /// Returns one extent from `first` to `last` of each class that occurs there. It is the least above half of `last`,

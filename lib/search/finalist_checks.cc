@@ -8,6 +8,7 @@
 #include "base/span.h"
 #include "definition/fill_bytes.h"
 #include "launch/assumption.h"
+#include "launch/requirement_check.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
@@ -37,6 +38,9 @@ Result<std::optional<Candidate>> At(const Candidate& candidate, const BoundCall&
   const KernelDefinition& definition = *candidate.definition;
   TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionsOf(candidate));
   if (!assumptions.Verify(call).ok()) return std::optional<Candidate>();
+  if (!CheckRequirementGuards(*candidate.variant, candidate.config, call.problem).ok()) {
+    return std::optional<Candidate>();
+  }
   if (!definition.space().CheckGuards(candidate.config, call.problem).ok()) return std::optional<Candidate>();
   Candidate there = candidate;
   there.call = call;
@@ -156,7 +160,8 @@ Result<const Candidate*> FinalistChecks::ReferenceAt(const BoundCall& call,
                                                      const std::vector<const Candidate*>& candidates) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Candidate> measured, At(*candidates.front(), call));
   if (measured) return candidates.front();
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, scope_.definition->space().BaselineFor(call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
+                            BaselineOf(scope_.definition, call, {candidates.front()->config}, scope_.left_out));
   if (!baseline) return static_cast<const Candidate*>(nullptr);
   for (const std::vector<const Candidate*>* known : {&candidates, &others_}) {
     for (const Candidate* candidate : *known) {
@@ -174,7 +179,9 @@ FinalistChecks::RunResult FinalistChecks::RunOn(const BoundCall& call, bool is_l
   RunResult result;
   if (first_is_reference) {
     Result<AssumptionChecks> assumptions = AssumptionChecks::Create(*scope_.definition, *candidates.front()->variant);
-    result.is_of_another_key = assumptions.ok() && !assumptions->Verify(call).ok();
+    const Result<VariantSet> failed = AssumptionChecks::FailedAtoms(*scope_.definition, call);
+    result.is_of_another_key =
+        (assumptions.ok() && !assumptions->Verify(call).ok()) || (failed.ok() && !failed->IsWithin(scope_.left_out));
     if (result.is_of_another_key) return result;
     Result<const Candidate*> reference = ReferenceAt(call, candidates);
     if (!reference.ok()) {
@@ -362,7 +369,7 @@ Verification FinalistChecks::Verified(bool has_reference) const {
 Verification DemandedVerification(const KernelDefinition& definition, const Problem& problem,
                                   const SearchOptions& options) {
   Verification demanded;
-  const bool has_reference = !options.reference.empty() || definition.space().BaselineOn(problem.target).has_value();
+  const bool has_reference = !options.reference.empty() || definition.space().BaselineOn(*problem.target).has_value();
   const bool compares = options.verify == Verify::kAgainstBaseline && has_reference;
   demanded.level = compares ? Verification::Level::kReference : Verification::Level::kMemory;
   if (!compares) return demanded;

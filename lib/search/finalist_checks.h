@@ -14,9 +14,9 @@
 #include "search/extent_classes.h"
 #include "search/trial_memory.h"
 #include "search/varied_call.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -27,6 +27,7 @@ struct VerificationScope {
   /// The launch that the search is for. What it points to outlives the search. Its dims may differ from the measured
   /// ones.
   const BoundCall* launched = nullptr;
+  VariantSet left_out;                   ///< What the launch's key excludes.
   Dims measured;                         ///< The dims that candidates are measured at.
   bool is_on_fills = false;              ///< The launch's inputs hold what the definition declares for warm-ups.
   std::vector<Dims> dims;                ///< At which else to verify, in order of importance.

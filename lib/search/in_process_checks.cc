@@ -7,8 +7,7 @@
 #include "base/span.h"
 #include "search/candidate.h"
 #include "search/in_process_runner.h"
-#include "search/in_process_trial.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/autotune_policy.h"
 
 namespace tuneonce {
 inline namespace v0 {

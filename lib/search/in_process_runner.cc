@@ -5,10 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/span.h"
 #include "search/candidate.h"
-#include "search/in_process_trial.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

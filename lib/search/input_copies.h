@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "search/guarded_memory.h"
+#include "search/trial_memory.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -10,9 +10,8 @@
 #include "search/candidate_runner.h"
 #include "search/trial_memory.h"
 #include "search/trial_worker.h"
-#include "search/worker_tensors.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

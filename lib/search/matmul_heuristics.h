@@ -2,14 +2,16 @@
 #define TUNEONCE_LIB_SEARCH_MATMUL_HEURISTICS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/environment.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/device.h"
+#include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
-#include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -31,7 +33,7 @@ struct MatmulProposal {
 /// NVIDIA's nvMatmulHeuristics (PyPI: nvidia-matmul-heuristics; its version 0.1), a library that is loaded if it is
 /// there: from TUNEONCE_MATMUL_HEURISTICS, else where Python's packages lie (PythonPackageFolders), else where the
 /// loader looks. It needs no GPU and no context. Thread rule: any thread; one asks at a time.
-class TUNEONCE_API MatmulHeuristics {
+class MatmulHeuristics {
  public:
   /// Errors: Unavailable, naming the places; Unimplemented for a version whose calls may differ.
   static Result<MatmulHeuristics> Load(const Environment& environment);
@@ -52,7 +54,29 @@ class TUNEONCE_API MatmulHeuristics {
 
 /// Its word for the dtypes: "HSH" for float16 that is added up in float32. Empty if it has none. From its header's list
 /// of supported precisions.
-TUNEONCE_API std::string PrecisionOf(DType a, DType b, DType c);
+std::string PrecisionOf(DType a, DType b, DType c);
+
+/// Which of a problem's configs are tried.
+struct ProposedConfigs {
+  std::vector<Config> configs;  ///< In the space's order.
+  /// A note for the result: why only some configs are tried, or why no model was used. May be empty.
+  std::string note;
+};
+
+/// Returns those of `configs`, which fit the problem, that a search should try. It returns all of them unless the
+/// kernel is a matmul (KernelDefinition::Matmul), more than `max_proposed` (> 0) fit, and nvMatmulHeuristics proposes
+/// some for the problem on `device`. Then it returns those nearest to its proposals, at most `max_proposed`, and
+/// `baseline` if given.
+ProposedConfigs ProposeConfigs(const KernelDefinition& definition, const Problem& problem, const DeviceIdentity& device,
+                               std::vector<Config> configs, const std::optional<Config>& baseline, int max_proposed,
+                               const Environment& environment);
+
+/// Returns the `most` of `configs` that are nearest to a proposal, in their order. The distance of two configs is the
+/// sum of |log2| of the ratios of the tile's extents, plus an eighth of that for stages, warps, parts of K and blocks
+/// per cluster, if the space has such axes (a hint of 0 is the compiler's own value and has no distance). Between equal
+/// distances the earlier proposal counts. Axes that the model does not cover do not count.
+std::vector<Config> NearestTo(const std::vector<MatmulProposal>& proposals, const MatmulParts& parts,
+                              const std::vector<Config>& configs, std::size_t most);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -1,10 +1,9 @@
-#include "search/output_gaps.h"
-
 #include <algorithm>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "search/trial_tensors.h"
 
 namespace tuneonce {
 inline namespace v0 {

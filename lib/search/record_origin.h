@@ -7,7 +7,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Sets the record's host and time to this machine and now.
-TUNEONCE_API void StampOrigin(TuningRecord* record);
+void StampOrigin(TuningRecord* record);
 
 }  // namespace v0
 }  // namespace tuneonce

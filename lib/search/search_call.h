@@ -10,9 +10,8 @@
 #include "search/candidate.h"
 #include "search/extent_classes.h"
 #include "search/trial_memory.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -27,14 +26,13 @@ struct SearchOutcome {
 };
 
 /// exhaustive_search with a driver that is named, which may be none of the loaded ones (a wrapped one).
-TUNEONCE_API Result<TuningRecord> SearchDefinition(const KernelDefinition& definition, StreamView stream,
-                                                   const std::vector<Argument>& arguments,
-                                                   const SearchOptions& options = {});
+Result<TuningRecord> SearchDefinition(const KernelDefinition& definition, StreamView stream,
+                                      const std::vector<Argument>& arguments, const SearchOptions& options = {});
 
 /// exhaustive_search for arguments that are bound already. REQUIRES: `definition` was validated, and what `call` points
 /// to outlives the call; `call.problem.target` is the current device's.
-TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                              const BoundCall& call, const SearchOptions& options);
+Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
+                                 const BoundCall& call, const SearchOptions& options);
 /// A candidate that ended the process it was tried in, in an earlier search.
 struct KnownFatal {
   CandidateOutcome failure;
@@ -54,9 +52,9 @@ struct SearchScope {
   std::optional<ExtentClasses> classes = {};
 };
 /// Searches with a scope, for a caller that holds memory of the same budget: a bucket's tensors. REQUIRES: CheckTables.
-TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                              const BoundCall& call, const SearchScope& scope,
-                                              const SearchOptions& options, TrialMemory memory);
+Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
+                                 const BoundCall& call, const SearchScope& scope, const SearchOptions& options,
+                                 TrialMemory memory);
 
 }  // namespace v0
 }  // namespace tuneonce

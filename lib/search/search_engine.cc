@@ -17,9 +17,9 @@
 #include "search/search_call.h"
 #include "shared/compile_pool.h"
 #include "shared/log.h"
-#include "tuneonce/progress.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -256,7 +256,7 @@ void SearchEngine::NoteOptionsWithoutEffect() {
     Result<const CompilerOption*> option = FindCompilerOption(config.AxisName(i));
     const bool is_taken =
         option.ok() && std::any_of(groups_.groups().begin(), groups_.groups().end(), [&](const CandidateGroup& group) {
-          return !group.candidate.is_callable() && TakesOption(group.candidate.source.kind, **option);
+          return !group.candidate.is_callable() && TakesOption(group.candidate.source.kind(), **option);
         });
     auto differs = [&](const Config& other) { return !(other.values()[i] == config.values()[i]); };
     const bool has_values =

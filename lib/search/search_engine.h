@@ -17,9 +17,8 @@
 #include "search/search_call.h"
 #include "search/search_progress.h"
 #include "shared/compile_pool.h"
-#include "tuneonce/progress.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -13,7 +13,7 @@
 #include "measure/statistics.h"
 #include "search/search_engine.h"
 #include "shared/log.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/autotune_policy.h"
 
 namespace tuneonce {
 inline namespace v0 {

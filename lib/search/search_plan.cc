@@ -7,11 +7,10 @@
 #include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "measure/roofline.h"
-#include "search/proposed_configs.h"
+#include "search/matmul_heuristics.h"
 #include "search/record_origin.h"
 #include "search/search_engine.h"
 #include "search/search_runner.h"
-#include "search/trial_stream.h"
 #include "search/trial_tensors.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
@@ -33,6 +32,7 @@ VerificationScope VerificationOf(const std::shared_ptr<const KernelDefinition>& 
   verification.launched = scope.launched != nullptr ? scope.launched : &call;
   verification.measured = call.problem.dims;
   verification.is_on_fills = scope.is_on_fills;
+  verification.left_out = scope.left_out;
   if (!scope.classes) return verification;
   verification.classes = scope.classes;
   verification.dims =
@@ -59,19 +59,30 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   SearchPlan plan;
   plan.kernel = definition->name();
   plan.key = scope.key;
-  plan.target = call.problem.target;
+  plan.target = *call.problem.target;
   plan.fatal = scope.fatal;
   plan.baseline = scope.baseline;
   if (!plan.baseline) {
-    TUNEONCE_ASSIGN_OR_RETURN(plan.baseline, definition->space().BaselineFor(call.problem));
+    TUNEONCE_ASSIGN_OR_RETURN(plan.baseline, BaselineOf(definition, call, scope.configs, scope.left_out));
   }
   ProposedConfigs proposed = ProposeConfigs(*definition, call.problem, device, scope.configs, plan.baseline,
                                             options.max_proposed, environment);
+  SourceTexts texts;
+  std::string refusal;
   for (const Config& config : proposed.configs) {
     plan.planned.emplace_back();
     TUNEONCE_ASSIGN_OR_RETURN(plan.planned.back(),
-                              PlanConfig(definition, config, call, environment.enable_tile, scope.left_out));
+                              PlanConfig(definition, config, call, environment.enable_tile, scope.left_out, &texts));
+    // What the variants require excludes a config; it is not a candidate that failed.
+    if (plan.planned.back().alternatives.empty() && definition->has_config_requirements() &&
+        !IsAccepted(*definition, config, call, scope.left_out)) {
+      if (refusal.empty()) refusal = plan.planned.back().passed_over.front().reason;
+      plan.planned.pop_back();
+      continue;
+    }
+    PruneImpossible(plan.target, &plan.planned.back());
   }
+  if (plan.planned.empty() && !refusal.empty()) return FailedPreconditionError(refusal);
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   plan.note = std::move(proposed.note);
   plan.verification = VerificationOf(definition, call, scope);

@@ -10,8 +10,8 @@
 #include "search/finalist_checks.h"
 #include "search/search_call.h"
 #include "search/trial_memory.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

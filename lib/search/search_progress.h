@@ -8,8 +8,8 @@
 
 #include "measure/race.h"
 #include "search/candidate_runner.h"
-#include "tuneonce/progress.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 inline namespace v0 {

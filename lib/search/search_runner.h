@@ -12,7 +12,9 @@
 #include "search/in_process_runner.h"
 #include "search/isolated_runner.h"
 #include "search/search_call.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -72,6 +74,14 @@ class SearchRunner final : public TrialPlace {
   IsolatedRunner* isolated_ = nullptr;
   std::string note_;  // A note for the user about where candidates ran. May be empty.
 };
+
+/// A private stream for trials, whose work comes after what `caller` holds now. Errors: InvalidArgument if `caller` is
+/// of another context than the thread's; FailedPrecondition without a context, if it captures, or from inside a
+/// callback of the user's or a launcher that is tried.
+Result<Stream> MakeTrialStream(StreamView caller);
+
+/// The current context's device as a target.
+Result<Target> CurrentTarget(const DriverApi& api);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

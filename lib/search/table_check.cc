@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/relaxed_driver.h"
-#include "tuneonce/device_buffer.h"
+#include "cuda/driver_api.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "launch/call_binder.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {

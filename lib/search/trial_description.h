@@ -117,6 +117,7 @@ class DescribedTrial {
 
   std::vector<TensorView> tensors_;   // The tensors that the call points to. Neither list grows after Create.
   std::vector<std::uint64_t> words_;  // Scalars.
+  Target target_;                     // candidate_ points to it.
   Candidate candidate_;
 };
 

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "search/trial_description.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/result.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
-#include "tuneonce/trial.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -3,8 +3,8 @@
 #include "cuda/driver_api.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "search/trial_memory.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/environment.h"
 #include "base/span.h"
-#include "compile/find_worker.h"
+#include "compile/toolbox.h"
 #include "cuda/driver_api.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/autotune_policy.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -64,35 +65,22 @@ Status Refused(const Status& why, const Device& device) {
 
 /// In traces.
 const char* NameOf(TrialMessage kind) {
-  switch (kind) {
-    case TrialMessage::kOpen:
-      return "open";
-    case TrialMessage::kBegin:
-      return "begin a search";
-    case TrialMessage::kAllocate:
-      return "allocate inputs";
-    case TrialMessage::kSetUp:
-      return "set up";
-    case TrialMessage::kPrepare:
-      return "prepare";
-    case TrialMessage::kSample:
-      return "run a round";
-    case TrialMessage::kCheckAgain:
-      return "verify again";
-    case TrialMessage::kRelease:
-      return "release";
-    case TrialMessage::kTimeInAnotherWay:
-      return "time in another way";
-    case TrialMessage::kEnd:
-      return "end the search";
-    case TrialMessage::kPing:
-      return "ping";
-    case TrialMessage::kVerify:
-      return "verify";
-    case TrialMessage::kBurst:
-      return "run a burst";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"",
+                                           "open",
+                                           "begin a search",
+                                           "allocate inputs",
+                                           "set up",
+                                           "prepare",
+                                           "run a round",
+                                           "verify again",
+                                           "release",
+                                           "time in another way",
+                                           "end the search",
+                                           "ping",
+                                           "verify",
+                                           "run a burst"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(TrialMessage::kBurst) + 1);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string PlaceOf(const Device& device) { return absl::StrCat(device.api().library_path(), " ", NameOf(device)); }

@@ -11,8 +11,8 @@
 #include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
 #include "definition/scalar_value.h"
-#include "search/guarded_memory.h"
-#include "tuneonce/device_buffer.h"
+#include "search/trial_memory.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -118,6 +118,11 @@ std::int64_t AlignmentOf(const KernelDefinition& definition, const std::string& 
       if (assumption.kind != Assumption::Kind::kAligned || assumption.tensor != tensor) continue;
       alignment = std::max(alignment, assumption.value);
     }
+  }
+  for (const Condition& atom : definition.requirement_atoms()) {
+    const std::optional<Assumption> assumption = atom.AsAssumption();
+    if (!assumption || assumption->kind != Assumption::Kind::kAligned || assumption->tensor != tensor) continue;
+    alignment = std::max(alignment, assumption->value);
   }
   return alignment;
 }

@@ -11,8 +11,8 @@
 #include "launch/device_table.h"
 #include "search/declared_fills.h"
 #include "search/trial_memory.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 inline namespace v0 {

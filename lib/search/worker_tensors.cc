@@ -1,9 +1,7 @@
-#include "search/worker_tensors.h"
-
-#include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 #include "cuda/ipc_memory.h"
-#include "cuda/relaxed_driver.h"
-#include "search/guarded_memory.h"
+#include "search/trial_memory.h"
+#include "search/trial_worker.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -47,11 +45,8 @@ Result<std::vector<std::uint64_t>> WorkerTensors::Place(const std::vector<Tensor
       offset = PlaceFrom(offset, range);
       copied[KeyOf(range)] = block.address + offset;
       const std::size_t bytes = range.end - range.begin;
-      {
-        RelaxedDriver driver(stream.api());
-        TUNEONCE_CUDA_RETURN_IF_ERROR(stream.api(), driver,
-                                      MemcpyDtoDAsync(here.address() + offset, range.begin, bytes, stream.get()));
-      }
+      TUNEONCE_CUDA_RETURN_IF_ERROR(stream.api(),
+                                    MemcpyDtoDAsync(here.address() + offset, range.begin, bytes, stream.get()));
       offset += bytes;
     }
     TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());  // Before `here` is closed.

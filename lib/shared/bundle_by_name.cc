@@ -1,5 +1,5 @@
 // Bundle's functions: some ask a Runtime where bundles lie.
-#include "bundle/bundle_folders.h"
+#include "bundle/bundle_files.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/runtime.h"
 

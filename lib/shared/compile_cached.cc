@@ -3,8 +3,8 @@
 #include "base/callback.h"
 #include "compile/dependency_file.h"
 #include "compile/precompiled.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -17,7 +17,7 @@ Result<Artifact> CompileCached(const Toolchain& toolchain, RecordStore& cache, c
                                const Hints& hints, const Target& target, const WaitLimits& limits, bool* from_cache);
 
 /// The artifact under `key`, if the cache has it and all files that it was made of are still as they were then.
-TUNEONCE_API std::optional<Artifact> FindCurrent(RecordStore& cache, const Fingerprint& key);
+std::optional<Artifact> FindCurrent(RecordStore& cache, const Fingerprint& key);
 
 /// True if a request compiles nothing: the cache has it, or it was compiled ahead. What cannot be told counts as false.
 bool IsCompiled(const ToolchainSet& toolchains, RecordStore& cache, const KernelSource& source, const Hints& hints,

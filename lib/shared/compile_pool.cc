@@ -15,12 +15,12 @@
 #include "base/callback.h"
 #include "base/mutex.h"
 #include "base/span.h"
-#include "compile/missing_header.h"
+#include "compile/header_search.h"
 #include "compile/precompiled.h"
 #include "shared/compile_cached.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -45,7 +45,7 @@ struct CompilePool::Impl {
   const Clock::time_point start = Clock::now();
   std::atomic<bool> stopped{false};  // By the destructor, or because `options.cancelled` was seen.
   mutable Mutex mutex;
-  Condition changed;
+  ConditionVariable changed;
   std::vector<std::vector<std::size_t>> groups;          // Jobs that ask for the same; the cheapest first.
   std::size_t cheap_end TUNEONCE_GUARDED_BY(mutex) = 0;  // Groups from here on...
   std::size_t dear_end TUNEONCE_GUARDED_BY(mutex) = 0;   // ... and before here are still to be started.
@@ -96,27 +96,36 @@ struct CompilePool::Impl {
   /// compile what the cache has along with what it lacks.
   bool NeedsFrontEnd(std::size_t job) const {
     const CompileJob::Alternative& first = jobs[job].alternatives.front();
-    return first.source.kind != SourceKind::kTileCpp ||
-           !IsCompiled(toolchains, CacheOf(job), first.source, first.hints, target);
+    return first.source.kind() != SourceKind::kTileCpp ||
+           !IsCompiled(toolchains, CacheOf(job), first.source.Whole(), first.hints, target);
   }
 
-  /// Tells each toolchain what it will be asked for first, in the order in which jobs are started.
+  /// Tells each toolchain what it will be asked for first, in the order in which jobs are started. It makes few sources
+  /// at a time, because all of them with their texts may need a lot of memory.
   void Announce() {
-    std::map<const Toolchain*, std::vector<const KernelSource*>> sources;
+    constexpr std::size_t kMostAtOnce = 256;
+    std::map<const Toolchain*, std::vector<KernelSource>> sources;
     for (const std::vector<std::size_t>& group : groups) {
       const CompileJob& job = jobs[group.front()];
       if (!job.may_compile || job.alternatives.empty() || !NeedsFrontEnd(group.front())) continue;
-      const KernelSource& source = job.alternatives.front().source;
-      if (Result<const Toolchain*> toolchain = toolchains.For(source.kind); toolchain.ok()) {
-        sources[*toolchain].push_back(&source);
-      }
+      const SharedSource& source = job.alternatives.front().source;
+      Result<const Toolchain*> toolchain = toolchains.For(source.kind());
+      if (!toolchain.ok()) continue;
+      std::vector<KernelSource>& announced = sources[*toolchain];
+      announced.push_back(source.Whole());
+      if (announced.size() == kMostAtOnce) AnnounceTo(**toolchain, std::exchange(announced, {}));
     }
-    for (const auto& [toolchain, announced] : sources) {
-      (void)CallForeign(kToolchain, StatusCode::kInternal, [&, asked = toolchain, &list = announced]() -> Status {
-        announcements.push_back(asked->Announce(list, target));
-        return Status();
-      });
-    }
+    for (auto& [toolchain, announced] : sources) AnnounceTo(*toolchain, std::move(announced));
+  }
+
+  void AnnounceTo(const Toolchain& toolchain, const std::vector<KernelSource>& announced) {
+    if (announced.empty()) return;
+    std::vector<const KernelSource*> list;
+    for (const KernelSource& source : announced) list.push_back(&source);
+    (void)CallForeign(kToolchain, StatusCode::kInternal, [&]() -> Status {
+      announcements.push_back(toolchain.Announce(list, target));
+      return Status();
+    });
   }
 
   /// Returns the milliseconds until `deadline` or the end of CompileOptions::total_timeout_ms, whichever is earlier.
@@ -139,7 +148,7 @@ struct CompilePool::Impl {
   /// True also where the toolchain cannot say: compiling says why.
   bool UsesHints(const CompileJob::Alternative& alternative) const {
     Result<bool> uses_hints = CallForeign(kToolchain, StatusCode::kInternal, [&]() -> Result<bool> {
-      TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
+      TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind()));
       return toolchain->uses_hints();
     });
     return !uses_hints.ok() || *uses_hints;
@@ -179,10 +188,11 @@ struct CompilePool::Impl {
     TUNEONCE_RETURN_IF_ERROR(Limits(deadline).status());
     // A toolchain and a cache may be the host's. What they throw is this candidate's failure, on whatever thread.
     return CallForeign(kToolchain, StatusCode::kInternal, [&]() -> Result<Artifact> {
-      PrecompiledLookup ahead = FindPrecompiled(alternative.source, alternative.hints, target);
+      const KernelSource source = alternative.source.Whole();
+      PrecompiledLookup ahead = FindPrecompiled(source, alternative.hints, target);
       *from_cache = ahead.found.has_value();
       if (ahead.found) return *std::move(ahead.found);
-      Result<Artifact> compiled = CompileNow(alternative, job, deadline, from_cache);
+      Result<Artifact> compiled = CompileNow(source, alternative.hints, job, deadline, from_cache);
       return compiled.ok() ? std::move(compiled) : WithReason(compiled.status(), ahead);
     });
   }
@@ -211,29 +221,28 @@ struct CompilePool::Impl {
     lacking.emplace(WithoutValues(source), failure);
   }
 
-  Result<Artifact> CompileNow(const CompileJob::Alternative& alternative, std::size_t job, Clock::time_point deadline,
-                              bool* from_cache) const {
+  Result<Artifact> CompileNow(const KernelSource& source, const Hints& hints, std::size_t job,
+                              Clock::time_point deadline, bool* from_cache) const {
     RecordStore& cache = CacheOf(job);
-    if (alternative.source.withheld != nullptr) {
+    if (source.withheld != nullptr) {
       return FailedPreconditionError("the bundle was compiled without its sources (--no-sources)");
     }
-    TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
-    TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, toolchain->ArtifactKey(alternative.source, alternative.hints, target));
+    TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(source.kind));
+    TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, toolchain->ArtifactKey(source, hints, target));
     if (std::optional<Artifact> found = FindCurrent(cache, key)) {  // What is there needs no slot.
       *from_cache = true;
       return *std::move(found);
     }
-    const bool is_machine_code = alternative.source.kind == SourceKind::kCubin;
+    const bool is_machine_code = source.kind == SourceKind::kCubin;
     if (!jobs[job].may_compile && !is_machine_code)
       return UnavailableError("the config is not compiled yet, and this call may not compile");
     // Before a lease, never after one: who holds the lease must not wait for those who wait for it.
     CompileSlots::Slot slot = WaitForSlot(deadline);
     TUNEONCE_ASSIGN_OR_RETURN(WaitLimits limits, Limits(deadline));
-    TUNEONCE_RETURN_IF_ERROR(LackedBy(alternative.source));
-    Result<Artifact> artifact =
-        CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
+    TUNEONCE_RETURN_IF_ERROR(LackedBy(source));
+    Result<Artifact> artifact = CompileCached(*toolchain, cache, source, hints, target, limits, from_cache);
     if (!*from_cache && !is_machine_code) slots.CountCompile();
-    if (!artifact.ok()) NoteFailure(alternative.source, artifact.status());
+    if (!artifact.ok()) NoteFailure(source, artifact.status());
     return artifact;
   }
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "compile/compile_slots.h"
-#include "tuneonce/compile_options.h"
-#include "tuneonce/record_store.h"
+#include "definition/shared_source.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -24,7 +24,7 @@ class Trace;
 /// One thing to compile: by the first of the sources that compiles.
 struct CompileJob {
   struct Alternative {
-    KernelSource source;
+    SharedSource source;
     Hints hints;
     /// What may refuse an artifact, so that the next alternative is taken. Empty: each is taken. It is called on the
     /// thread that compiled.
@@ -62,7 +62,7 @@ struct CompiledJob {
 /// cached needs no slot. Jobs that ask for the same artifact are compiled once. Where the system gives no thread, Next
 /// compiles. A toolchain that throws has failed to compile. Its destructor stops what still runs.
 /// Thread rule: one thread uses it.
-class TUNEONCE_API CompilePool {
+class CompilePool {
  public:
   enum class Order { kByCost, kAsGiven };
   /// Starts compiling. `trace` may be null. REQUIRES: `options.cache` is not null; `slots`, `toolchains` and `trace`

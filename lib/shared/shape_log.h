@@ -9,12 +9,39 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/mutex.h"
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+/// One line of a file of shapes, as a process records them and `tuneonce tune --shapes` reads them:
+///   matmul M=64 N=4096 x=float16 eps=1e-05  # 120 launches
+/// A dim's extent, a scalar's number or a tensor's dtype each, by name; the kernel, and what is behind '#', may be
+/// missing. Blanks or commas are between; in names these,
+/// and %, = and #, are written %20 and so on. A value.
+struct ShapeLine {
+  std::string kernel;                                       ///< Empty: not said.
+  std::vector<std::pair<std::string, std::string>> values;  ///< In the line's order, each name once.
+  std::int64_t launches = 0;                                ///< 0: not said.
+
+  bool is_empty() const { return kernel.empty() && values.empty(); }
+};
+
+/// `line` without its end. Empty for a blank line or a comment. Errors: InvalidArgument, for what is no such line.
+Result<ShapeLine> ParseShapeLine(std::string_view line);
+
+/// The line without its count, of which two are equal if they say the same in the same order.
+std::string ShapeText(const ShapeLine& shape);
+/// ShapeText, with the count.
+std::string ShapeLineText(const std::string& shape_text, std::int64_t launches);
+
+/// What the first line of a recorded file is.
+inline constexpr char kShapesHeader[] = "# tuneonce shapes 1: tuneonce tune --shapes FILE";
 
 /// Counts which shapes a Runtime's kernels launch, in the file that TUNEONCE_RECORD_SHAPES names. New counts are added
 /// to the file's counts under a lock (FILE.lock) and by a rename, so that many processes may use one file. The file is

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "tuneonce/artifact.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/artifact.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

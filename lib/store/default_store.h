@@ -5,17 +5,17 @@
 #include <string>
 
 #include "base/environment.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// `Environment::store`, else $XDG_CACHE_HOME/tuneonce/store.db, where that is an absolute path, else
 /// ~/.cache/tuneonce/store.db. Errors: FailedPrecondition without a home.
-TUNEONCE_API Result<std::string> DefaultStorePath(const Environment& environment);
+Result<std::string> DefaultStorePath(const Environment& environment);
 
 /// Whether a store's name is a fleet's address, "redis://...", and no path.
-TUNEONCE_API bool IsFleetAddress(const std::string& name);
+bool IsFleetAddress(const std::string& name);
 
 /// The store that serves where none was named.
 struct DefaultStore {

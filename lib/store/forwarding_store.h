@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// Forwards all calls to another store. Derived stores override what they change. Thread rule: as the other store.
-class TUNEONCE_API ForwardingStore : public RecordStore {
+class ForwardingStore : public RecordStore {
  public:
   /// REQUIRES: `store` is not null.
   explicit ForwardingStore(std::shared_ptr<RecordStore> store) : store_(std::move(store)) {}

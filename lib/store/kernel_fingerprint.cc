@@ -1,12 +1,14 @@
 #include "store/kernel_fingerprint.h"
 
+#include <optional>
+#include <string_view>
 #include <type_traits>
 
 #include "base/callback.h"
 #include "base/number_text.h"
 #include "definition/source_identity.h"
 #include "launch/launch_words.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -49,29 +51,53 @@ void AddAssumption(const Assumption& assumption, Fingerprinter* fingerprinter) {
   for (DType dtype : assumption.dtypes) fingerprinter->Add(Number(dtype));
 }
 
-Status AddVariant(const KernelDefinition& definition, const Variant& variant, const std::vector<Config>& configs,
-                  const Problem& decided, Fingerprinter* fingerprinter) {
+Status AddVariant(const KernelDefinition& definition, const Variant& variant, const Problem& decided,
+                  const KeptConfigs& configs, Fingerprinter* fingerprinter) {
   fingerprinter->Add(variant.name).Add(Number(variant.convention));
   AddNames(variant.parameters, fingerprinter);
   fingerprinter->Add(variant.assumptions.size());
   for (const Assumption& assumption : variant.assumptions) AddAssumption(assumption, fingerprinter);
+  if (!variant.requirement.IsAlways()) fingerprinter->Add(variant.requirement.ToString());
   if (variant.launcher) return Status();
+  const std::vector<Config> not_read;
+  const std::vector<Config>* all = &not_read;
+  if (!IsIdentified(variant)) {
+    TUNEONCE_ASSIGN_OR_RETURN(all, configs.all());
+  }
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint of_source,
                             CallUser("a source or hints function of kernel '" + definition.name() + "'",
-                                     [&] { return VariantFingerprint(variant, configs, decided); }));
+                                     [&] { return VariantFingerprint(variant, *all, decided); }));
   fingerprinter->Add(of_source);
-  if (configs.empty()) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const Config first, configs.first());
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                             ParameterLayout::Create(definition, variant.convention, variant.parameters));
-  AddProbedWords(definition, variant, layout, configs.front(), decided, fingerprinter);
+  AddProbedWords(definition, variant, layout, first, decided, fingerprinter);
   return Status();
+}
+
+void AddKeyWords(const TuningKey& key, Fingerprinter* fingerprinter) {
+  fingerprinter->Add(static_cast<std::uint64_t>(key.key_words.size()));
+  for (std::uint64_t word : key.key_words) fingerprinter->Add(word);
 }
 
 }  // namespace
 
-Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const std::vector<Config>& configs,
-                                      const Problem& problem) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(problem.target));
+Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const Problem& problem) {
+  std::optional<std::vector<Config>> kept;
+  KeptConfigs configs;
+  configs.first = [&] { return definition.space().First(*problem.target); };
+  configs.all = [&]() -> Result<const std::vector<Config>*> {
+    if (!kept) {
+      TUNEONCE_ASSIGN_OR_RETURN(kept, definition.space().Enumerate(*problem.target));
+    }
+    return &*kept;
+  };
+  return KernelFingerprint(definition, problem, configs);
+}
+
+Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const Problem& problem,
+                                      const KeptConfigs& configs) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(*problem.target));
   Fingerprinter fingerprinter;
   fingerprinter.Add(definition.name()).Add(definition.version()).Add(definition.parameters().size());
   for (const Parameter& parameter : definition.parameters()) AddParameter(parameter, &fingerprinter);
@@ -79,7 +105,7 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
   for (const KeyPart& part : definition.key()) AddKeyPart(part, &fingerprinter);
   const Problem decided = definition.DecidedByKey(problem);
   for (const Variant* variant : variants) {
-    TUNEONCE_RETURN_IF_ERROR(AddVariant(definition, *variant, configs, decided, &fingerprinter));
+    TUNEONCE_RETURN_IF_ERROR(AddVariant(definition, *variant, decided, configs, &fingerprinter));
   }
   return fingerprinter.Finish();
 }
@@ -91,11 +117,52 @@ Fingerprint SelectionGroupFingerprint(const std::string& selection_group, const 
   return fingerprinter.Finish();
 }
 
-Fingerprint ConfigsFingerprint(const std::vector<Config>& configs) {
+std::uint64_t SpaceIdentity(const SearchSpace& space, const Target& target) {
   Fingerprinter fingerprinter;
+  fingerprinter.Add(space.Identity()).Add(target.name()).Add(target.l2_bytes);
+  for (int limit :
+       {target.num_sms, target.max_shared_memory_bytes, target.shared_memory_per_sm, target.max_threads_per_block,
+        target.max_threads_per_sm, target.registers_per_sm, target.warp_size, target.max_cluster_size}) {
+    fingerprinter.Add(static_cast<std::uint64_t>(limit));
+  }
+  return fingerprinter.Finish().high;
+}
+
+Fingerprint ConfigsFingerprint(const SearchSpace& of_configs, std::uint64_t space, const std::vector<Config>& configs) {
+  Fingerprinter fingerprinter;
+  // The other conditions have been asked about the configs.
+  for (const NamedCondition& each : of_configs.conditions()) {
+    if (each.condition.reads().problem()) fingerprinter.Add(each.name).Add(each.condition.ToString());
+  }
   fingerprinter.Add(configs.size());
   for (const Config& config : configs) fingerprinter.Add(config.Canonical());
+  Fingerprint both = fingerprinter.Finish();
+  both.high = space;
+  return both;
+}
+
+Fingerprint KernelKey(const TuningKey& key) {
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(key.kernel_fingerprint);
+  AddKeyWords(key, &fingerprinter);
   return fingerprinter.Finish();
+}
+
+Fingerprint ShapeKey(const TuningKey& key) {
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(std::string_view(key.kernel));
+  AddKeyWords(key, &fingerprinter);
+  return fingerprinter.Finish();
+}
+
+Fingerprint FullKey(const TuningKey& key) {
+  return Fingerprinter()
+      .Add(KernelKey(key))
+      .Add(std::string_view(key.device_name))
+      .Add(static_cast<std::uint64_t>(key.capability))
+      .Add(static_cast<std::uint64_t>(key.num_sms))
+      .Add(static_cast<std::uint64_t>(key.driver_version))
+      .Finish();
 }
 
 }  // namespace v0

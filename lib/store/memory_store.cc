@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -10,14 +10,14 @@
 
 #include "base/mutex.h"
 #include "compile/keyed_lock.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
 /// Records and artifacts in memory, gone with the last of its owners. Thread rule: any thread.
-class TUNEONCE_API MemoryStore final : public RecordStore {
+class MemoryStore final : public RecordStore {
  public:
   static constexpr std::int64_t kDefaultMaxArtifactBytes = std::int64_t{256} << 20;
 

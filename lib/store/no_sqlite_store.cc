@@ -1,6 +1,6 @@
 // Builds without SQLite (TUNEONCE_WITH_SQLITE=OFF): records stay in memory.
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_LIB_STORE_RECORD_PREFERENCE_H_
 #define TUNEONCE_LIB_STORE_RECORD_PREFERENCE_H_
 
-#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -13,7 +13,7 @@ enum class ServingRank {
   kCutShort,  ///< From a search that was cut short.
   kImported,  ///< Imported.
 };
-TUNEONCE_API ServingRank ServingRankOf(const TuningRecord& record);
+ServingRank ServingRankOf(const TuningRecord& record);
 
 /// Which of several measured records of one key goes into a merged store.
 enum class PreferRecord {
@@ -34,7 +34,7 @@ struct RecordPreference {
 /// config (between two, the newer); a config measured here before an imported one, and an imported and measured one
 /// before an imported one; a complete search before one that was cut short, and between two that were cut short the one
 /// that measured more; then `by`. If they are equal in all of these the first stays. A pure function.
-TUNEONCE_API RecordPreference PreferOf(const TuningRecord& first, const TuningRecord& second, PreferRecord by);
+RecordPreference PreferOf(const TuningRecord& first, const TuningRecord& second, PreferRecord by);
 
 }  // namespace v0
 }  // namespace tuneonce

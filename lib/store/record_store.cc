@@ -1,5 +1,6 @@
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -24,23 +25,10 @@ RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted) {
 }
 
 std::string_view RecordMissName(RecordMiss miss) {
-  switch (miss) {
-    case RecordMiss::kNone:
-      return "";
-    case RecordMiss::kNoRecord:
-      return "no record";
-    case RecordMiss::kOtherDriver:
-      return "other driver";
-    case RecordMiss::kOtherDevice:
-      return "other device";
-    case RecordMiss::kOtherSource:
-      return "other source";
-    case RecordMiss::kIncomplete:
-      return "incomplete";
-    case RecordMiss::kRefused:
-      return "refused";
-  }
-  return "";
+  static constexpr std::string_view kNames[] = {
+      "", "no record", "other driver", "other device", "other source", "incomplete", "refused"};
+  static_assert(std::size(kNames) == kNumRecordMisses);
+  return kNames[static_cast<std::size_t>(miss)];
 }
 
 RecordMiss RecordLookup::Miss() const {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -8,10 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "store/store_lock.h"
-#include "store/store_mark.h"
 #include "store/store_place.h"
-#include "store/store_repair.h"
 
 namespace tuneonce {
 inline namespace v0 {

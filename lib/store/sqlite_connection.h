@@ -10,8 +10,8 @@
 
 #include "base/mutex.h"
 #include "store/sqlite.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/status.h"
+#include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,4 +1,4 @@
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,15 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "compile/keyed_lock.h"
-#include "store/artifact_table.h"
+#include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
-#include "store/record_keys.h"
-#include "store/record_table.h"
 #include "store/sqlite_connection.h"
-#include "store/store_lock.h"
+#include "store/sqlite_tables.h"
 #include "store/store_place.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

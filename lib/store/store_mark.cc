@@ -1,5 +1,3 @@
-#include "store/store_mark.h"
-
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -7,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -20,6 +20,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "store/store_place.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -93,6 +94,25 @@ std::pair<std::string, std::string> ReadIdentities(const std::string& path) {
   return lines.size() < 2 ? std::pair<std::string, std::string>() : std::pair(lines[0], lines[1]);
 }
 
+constexpr const char* kLogSuffixes[] = {"-wal", "-shm"};
+
+/// A name that nothing has that was set aside before.
+std::string FreeName(const std::string& path, const std::string& why) {
+  auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+  std::string first = absl::StrCat(path, ".", why, "-", now.count(), "-", getpid());
+  std::string name = first;
+  auto is_taken = [&](const char* suffix) {
+    struct stat info {};
+    return lstat((name + suffix).c_str(), &info) == 0;
+  };
+  for (int i = 1; is_taken("") || is_taken("-wal") || is_taken("-shm"); ++i) name = absl::StrCat(first, "-", i);
+  return name;
+}
+
+void RenameLog(const std::string& path, const std::string& name) {
+  for (const char* suffix : kLogSuffixes) std::rename((path + suffix).c_str(), (name + suffix).c_str());
+}
+
 }  // namespace
 
 Result<StoreFile> ReadMark(const std::string& path) {
@@ -128,6 +148,20 @@ void WriteMark(const std::string& path) {
 bool HasLogOfAnother(const std::string& path) {
   auto [store, log] = ReadIdentities(path);
   return !log.empty() && log != "-" && log == IdentityOf(path + "-wal") && store != IdentityOf(path);
+}
+
+Status SetAside(const std::string& path, const std::string& why) {
+  std::string name = FreeName(path, why);
+  RenameLog(path, name);  // Renamed first: without its log the file is in the state of the last checkpoint.
+  if (std::rename(path.c_str(), name.c_str()) == 0) return Status();
+  return UnavailableError(absl::StrCat("the store ", path, " (", why, ") cannot be renamed: ", std::strerror(errno)));
+}
+
+void SetLogAside(const std::string& path) {
+  struct stat info {};
+  for (const char* suffix : kLogSuffixes) {
+    if (lstat((path + suffix).c_str(), &info) == 0) return RenameLog(path, FreeName(path, "left"));
+  }
 }
 
 }  // namespace v0

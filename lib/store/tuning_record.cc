@@ -4,10 +4,10 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "base/encoding.h"
+#include "base/field_codec.h"
 #include "store/record_fields.h"
 #include "store/stored_enums.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -56,97 +56,55 @@ constexpr std::uint64_t kMark = 0x74756e6572310000;
 constexpr std::uint64_t kFormatBits = 0xffff;
 constexpr EncodedWhat kRecord{"a stored record", StatusCode::kInvalidArgument};
 
-class FieldEncoder {
+class RecordEncoder final : public FieldEncoder<RecordEncoder> {
  public:
   template <typename T>
   void operator()(const char* /*name*/, const T& value) {
     Add(value);
   }
-  Encoder& encoder() { return encoder_; }
-
- private:
-  void Add(std::uint64_t value) { encoder_.U64(value); }
-  void Add(std::int64_t value) { encoder_.I64(value); }
-  void Add(int value) { encoder_.I64(value); }
-  void Add(bool value) { encoder_.Bool(value); }
-  void Add(double value) { encoder_.F64(value); }
-  void Add(const std::string& value) { encoder_.Text(value); }
-  void Add(const Fingerprint& value) { encoder_.Add(value); }
-  void Add(const Config& value) { encoder_.Bytes(value.Canonical()); }
+  using FieldEncoder::Add;
+  void Add(const Config& value) { encoder().Bytes(value.Canonical()); }
   template <typename T>
-  void Add(const std::optional<T>& value) {
-    encoder_.Bool(value.has_value());
-    if (value) Add(*value);
-  }
-  template <typename T>
-  void Add(const std::vector<T>& values) {
-    encoder_.Count(values.size());
-    for (const T& value : values) Add(value);
-  }
-  /// An enum, or a struct of fields.
-  template <typename T>
-  void Add(const T& value) {
+  void Other(const T& value) {
     if constexpr (std::is_enum_v<T>) {
-      encoder_.U64(FindStored(value)->number);
+      encoder().U64(FindStored(value)->number);
+    } else {
+      VisitFields(*this, value);
+    }
+  }
+};
+
+class RecordDecoder final : public FieldDecoder<RecordDecoder> {
+ public:
+  using FieldDecoder::FieldDecoder;
+  template <typename T>
+  void operator()(const char* name, T& value) {
+    bool was_ok = decoder().ok();
+    Read(value);
+    if (was_ok && !decoder().ok() && bad_field_.empty()) bad_field_ = name;
+  }
+  /// The first field that was missing or invalid. Empty if none was.
+  const std::string& bad_field() const { return bad_field_; }
+
+  using FieldDecoder::Read;
+  void Read(Config& value) {
+    Result<Config> config = Config::FromCanonical(decoder().Bytes(), first_config_);
+    if (!config.ok()) return decoder().Refuse(config.status().message());
+    if (first_config_.values().empty()) first_config_ = *config;
+    value = *std::move(config);
+  }
+  template <typename T>
+  void Other(T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      std::optional<T> known = FromNumber<T>(decoder().U64());
+      if (!known) return decoder().Refuse("a value is unknown");
+      value = *known;
     } else {
       VisitFields(*this, value);
     }
   }
 
-  Encoder encoder_;
-};
-
-class FieldDecoder {
- public:
-  explicit FieldDecoder(Decoder* decoder) : decoder_(*decoder) {}
-
-  template <typename T>
-  void operator()(const char* name, T& value) {
-    bool was_ok = decoder_.ok();
-    Read(&value);
-    if (was_ok && !decoder_.ok() && bad_field_.empty()) bad_field_ = name;
-  }
-  /// The first field that was missing or invalid. Empty if none was.
-  const std::string& bad_field() const { return bad_field_; }
-
  private:
-  void Read(std::uint64_t* value) { *value = decoder_.U64(); }
-  void Read(std::int64_t* value) { *value = decoder_.I64(); }
-  void Read(int* value) { *value = static_cast<int>(decoder_.I64()); }
-  void Read(bool* value) { *value = decoder_.Bool(); }
-  void Read(double* value) { *value = decoder_.F64(); }
-  void Read(std::string* value) { *value = decoder_.Text(); }
-  void Read(Fingerprint* value) { *value = decoder_.ReadFingerprint(); }
-  void Read(Config* value) {
-    Result<Config> config = Config::FromCanonical(decoder_.Bytes(), first_config_);
-    if (!config.ok()) return decoder_.Refuse(config.status().message());
-    if (first_config_.values().empty()) first_config_ = *config;
-    *value = *std::move(config);
-  }
-  template <typename T>
-  void Read(std::optional<T>* value) {
-    if (decoder_.Bool()) Read(&value->emplace());
-  }
-  template <typename T>
-  void Read(std::vector<T>* values) {
-    constexpr std::size_t kLeastBytes = sizeof(std::uint64_t);  // Any element's first field takes as much.
-    for (std::size_t left = decoder_.Count(kLeastBytes); left > 0 && decoder_.ok(); --left) {
-      Read(&values->emplace_back());
-    }
-  }
-  /// An enum, or a struct of fields.
-  template <typename T>
-  void Read(T* value) {
-    if constexpr (std::is_enum_v<T>) {
-      std::optional<T> known = FromNumber<T>(decoder_.U64());
-      if (!known) return decoder_.Refuse("a value is unknown");
-      *value = *known;
-    } else {
-      VisitFields(*this, *value);
-    }
-  }
-
-  Decoder& decoder_;
   std::string bad_field_;
   Config first_config_;  // The others of a record have the same axes.
 };
@@ -154,7 +112,7 @@ class FieldDecoder {
 }  // namespace
 
 std::string EncodeRecord(const TuningRecord& record) {
-  FieldEncoder fields;
+  RecordEncoder fields;
   fields.encoder().U64(kMark | kRecordFormat);
   VisitFields(fields, record);
   return WithChecksum(fields.encoder().Take());
@@ -162,8 +120,8 @@ std::string EncodeRecord(const TuningRecord& record) {
 
 Result<TuningRecord> DecodeRecord(std::string_view bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, WithoutChecksum(bytes, kRecord));
-  Decoder decoder(body, kRecord);
-  std::uint64_t mark = decoder.U64();
+  RecordDecoder fields(body, kRecord);
+  std::uint64_t mark = fields.decoder().U64();
   if ((mark & ~kFormatBits) != kMark) return InvalidArgumentError("a stored record was not written by tuneonce");
   const std::uint64_t format = mark & kFormatBits;
   if (format != kRecordFormat) {
@@ -172,12 +130,11 @@ Result<TuningRecord> DecodeRecord(std::string_view bytes) {
                                              format > kRecordFormat ? ": update tuneonce" : ": tune its key again"));
   }
   TuningRecord record;
-  FieldDecoder fields(&decoder);
   VisitFields(fields, record);
-  if (!decoder.ok()) {
+  if (!fields.decoder().ok()) {
     return InvalidArgumentError(absl::StrCat("a stored record's field '", fields.bad_field(), "' is not well formed"));
   }
-  TUNEONCE_RETURN_IF_ERROR(decoder.Done());
+  TUNEONCE_RETURN_IF_ERROR(fields.decoder().Done());
   return record;
 }
 

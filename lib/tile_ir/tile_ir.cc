@@ -13,7 +13,6 @@
 #include "tile_ir/tile_ir_body.h"
 #include "tile_ir/tile_ir_file.h"
 #include "tile_ir/tile_ir_functions.h"
-#include "tile_ir/tile_ir_operations.h"
 
 namespace tuneonce {
 inline namespace v0 {

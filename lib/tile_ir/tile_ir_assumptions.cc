@@ -1,14 +1,12 @@
-#include "tile_ir/tile_ir_assumptions.h"
-
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tile_ir/tile_ir.h"
 #include "tile_ir/tile_ir_body.h"
-#include "tile_ir/tile_ir_operations.h"
-#include "tile_ir/tile_ir_views.h"
+#include "tile_ir/tile_ir_functions.h"
 
 namespace tuneonce {
 inline namespace v0 {

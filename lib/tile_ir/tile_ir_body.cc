@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tile_ir/tile_ir_operations.h"
 
 namespace tuneonce {
 inline namespace v0 {

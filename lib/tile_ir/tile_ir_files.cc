@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/short_list.h"
-#include "definition/variant_files.h"
+#include "definition/source_identity.h"
 #include "tile_ir/tile_ir.h"
 #include "tuneonce/kernel_definition.h"
 

@@ -4,12 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tile_ir/tile_ir_file.h"
-#include "tuneonce/hints.h"
+#include "tuneonce/kernel_source.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -64,6 +65,23 @@ struct ParsedTileIr {
 
 /// Skips an attribute: one that says by a tag what it is. `nesting`: 0, but for those inside of others.
 void SkipTileIrAttribute(ByteReader& reader, const ParsedTileIr& parsed, int nesting);
+
+/// The type of a view of memory (`tensor_view`).
+struct TileIrViewType {
+  std::uint8_t element = 0xff;                       ///< Tag of an element's type.
+  std::vector<std::optional<std::int64_t>> extents;  ///< Outermost first. Empty: known when the kernel runs.
+  std::vector<std::optional<std::int64_t>> strides;  ///< In elements.
+};
+/// Returns nothing for the type of anything but a tensor view.
+std::optional<TileIrViewType> ReadTileIrViewType(const ParsedTileIr& parsed, std::uint64_t type);
+
+/// How a partition view cuts its tensor into tiles.
+struct TileIrPartition {
+  std::vector<std::int64_t> tile;        ///< Extents.
+  std::vector<std::int64_t> dimensions;  ///< By the tile's dimension: the tensor's.
+};
+/// Returns nothing for the type of anything but a partition view.
+std::optional<TileIrPartition> ReadTileIrPartition(const ParsedTileIr& parsed, std::uint64_t type);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -1,11 +1,9 @@
-#include "tile_ir/tile_ir_math.h"
-
 #include <cstdint>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tile_ir/tile_ir.h"
 #include "tile_ir/tile_ir_body.h"
-#include "tile_ir/tile_ir_operations.h"
 
 namespace tuneonce {
 inline namespace v0 {

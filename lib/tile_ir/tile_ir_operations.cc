@@ -1,7 +1,7 @@
-#include "tile_ir/tile_ir_operations.h"
-
 #include <algorithm>
 #include <iterator>
+
+#include "tile_ir/tile_ir_body.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {

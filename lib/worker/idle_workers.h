@@ -53,7 +53,7 @@ class IdleWorkers {
 
   struct State {
     mutable Mutex mutex;
-    Condition changed;
+    ConditionVariable changed;
     std::list<Idle> idle TUNEONCE_GUARDED_BY(mutex);  // In the order in which they end.
     bool is_over TUNEONCE_GUARDED_BY(mutex) = false;
     std::thread watcher TUNEONCE_GUARDED_BY(mutex);  // Started by the first Put.

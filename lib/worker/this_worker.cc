@@ -18,7 +18,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "base/file_descriptor.h"
 
 namespace tuneonce {
 inline namespace v0 {

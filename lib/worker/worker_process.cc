@@ -17,7 +17,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "base/process.h"
-#include "base/spawn.h"
 #include "worker/this_worker.h"
 
 namespace tuneonce {
@@ -150,7 +149,7 @@ class WorkerProcess::Life {
   }
 
   Mutex mutex_;
-  Condition changed_;
+  ConditionVariable changed_;
   bool is_started_ TUNEONCE_GUARDED_BY(mutex_) = false;
   bool is_killed_ TUNEONCE_GUARDED_BY(mutex_) = false;
   int error_ TUNEONCE_GUARDED_BY(mutex_) = 0;

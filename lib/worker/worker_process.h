@@ -1,12 +1,14 @@
 #ifndef TUNEONCE_LIB_WORKER_WORKER_PROCESS_H_
 #define TUNEONCE_LIB_WORKER_WORKER_PROCESS_H_
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "tuneonce/result.h"
 #include "worker/channel.h"
 
@@ -76,6 +78,13 @@ class WorkerProcess {
   Channel channel_;
   const pid_t host_;
 };
+
+/// Returns whether an MPS daemon serves this process. Its clients then share one context on the device, and a fault of
+/// one may end the others (NVIDIA's "Multi-Process Service", error containment, which also defines the pipe's name).
+inline bool IsServedByMps(const Environment& environment) {
+  struct stat pipe {};
+  return stat((environment.mps_folder + "/control").c_str(), &pipe) == 0;
+}
 
 }  // namespace v0
 }  // namespace tuneonce

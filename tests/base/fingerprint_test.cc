@@ -1,4 +1,4 @@
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 #include <gtest/gtest.h>
 

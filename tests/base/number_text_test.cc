@@ -86,5 +86,10 @@ TEST(NumberTextTest, ItIsWhatToCharsWrites) {
 }
 #endif
 
+TEST(NumberTextTest, WhatIsNoNumberIsNamed) {
+  EXPECT_EQ(ShortestText(std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(ShortestText(-std::numeric_limits<double>::infinity()), "-inf");
+}
+
 }  // namespace
 }  // namespace tuneonce

@@ -1,5 +1,3 @@
-#include "tuneonce/status.h"
-
 #include <gtest/gtest.h>
 
 #include "base/callback.h"
@@ -45,6 +43,18 @@ TEST(ResultTest, CarriesAValueOrAnError) {
   EXPECT_EQ(*Quarter(8), 2);
   EXPECT_EQ(Quarter(6).status().message(), "odd");
   EXPECT_EQ(Result<int>(Status()).status().code(), StatusCode::kInternal) << "an OK status carries no value";
+}
+
+TEST(ResultDeathTest, TheUseOfAMissingValueIsReported) {
+#ifdef NDEBUG
+  const Status error = InvalidArgumentError("odd");
+  ::testing::internal::CaptureStderr();
+  ReportUseOfFailedResult(error);  // The rest of a use is undefined.
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "tuneonce: the value of a failed Result was used: InvalidArgument: odd; ask ok() first\n");
+#else
+  EXPECT_DEATH((void)*Quarter(6), "the value of a failed Result was used: InvalidArgument: odd");
+#endif
 }
 
 TEST(CallbackTest, ExceptionsBecomeErrorsAndTheScopeIsKnown) {

@@ -9,7 +9,7 @@
 #include "base/temporary_folder.h"
 #include "bundle/manifest.h"
 #include "compile/dependency_file.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "store/kernel_fingerprint.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
@@ -120,12 +120,13 @@ TEST_F(BundleCudaCppTest, EachThingThatDecidesItsCodeIsInTheKernelsKey) {
   auto key = [](const Result<Bundle>& bundle) {
     EXPECT_OK(bundle);
     Problem problem;
-    problem.target = Sm(90);
+    const Target target = Sm(90);
+    problem.target = &target;
     problem.dtypes.fill(DType::kFloat64);
     problem.values.fill(nullptr);
     const KernelDefinition& definition = bundle->definition();
     problem.dims.Reset(static_cast<int>(definition.dims().size()));
-    Result<Fingerprint> found = KernelFingerprint(definition, *definition.space().Enumerate(problem.target), problem);
+    Result<Fingerprint> found = KernelFingerprint(definition, problem);
     EXPECT_OK(found);
     return *found;
   };

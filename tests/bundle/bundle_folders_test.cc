@@ -1,5 +1,3 @@
-#include "bundle/bundle_folders.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "bundle/bundle_files.h"
 #include "testing/expect_status.h"
 #include "testing/tools.h"
 #include "tuneonce/bundle.h"

@@ -59,10 +59,11 @@ class BundleMathAxisTest : public ::testing::Test {
     EXPECT_OK(definition.Validate());
     Problem problem;
     problem.dims = Dims(1);
-    problem.target = testing::Sm(90);
+    const Target target = testing::Sm(90);
+    problem.target = &target;
     problem.dtypes.fill(DType::kFloat32);
     problem.values.fill(nullptr);
-    Result<std::vector<Config>> configs = definition.space().Enumerate(problem.target);
+    Result<std::vector<Config>> configs = definition.space().Enumerate(target);
     EXPECT_OK(configs);
     for (const Config& config : *configs) {
       const std::vector<Variant>& variants = definition.variants();

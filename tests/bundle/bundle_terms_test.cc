@@ -41,7 +41,7 @@ class BundleTermsTest : public ::testing::Test {
   ],
   "axes": [{"name": "TILE", "values": [64, 128]}],
   "baseline": {"TILE": 64},
-  "guards": [{"scalar": "causal", "is": true}],
+  "where": ["causal"],
   "work": {"bytes": [[8, "M", "N"]]},
   "variants": [
     {"name": "cpu", "source": "cpu_cpp", "symbol": "k",
@@ -72,7 +72,7 @@ TEST_F(BundleTermsTest, WhatAManifestSaysIsWhatTheDefinitionHas) {
   EXPECT_TRUE(definition.space().GuardsHold(config, problem));
   causal = false;
   EXPECT_ERROR(definition.space().CheckGuards(config, problem), StatusCode::kFailedPrecondition,
-               "guard 'causal is 1' does not hold");
+               "condition 'causal != 0' does not hold");
 }
 
 TEST_F(BundleTermsTest, EveryFormOfATermIsRead) {
@@ -96,7 +96,9 @@ TEST_F(BundleTermsTest, EveryFormOfATermIsRead) {
   problem.dims = Dims(2);
   problem.dims[Dim{0}] = 100;
   problem.dims[Dim{1}] = 200;
-  problem.target.num_sms = 32;
+  Target target;
+  target.num_sms = 32;
+  problem.target = &target;
   problem.values = {};
   problem.values[2] = &causal;
   for (const Case& each : cases) {
@@ -114,8 +116,7 @@ TEST_F(BundleTermsTest, WhatIsWrongIsNamedWithFileLineAndField) {
     const char* message;
   };
   const char* value = R"({"ceil_div": ["N", "TILE"]}})";
-  const char* guard = R"({"scalar": "causal", "is": true}],
-  "work")";
+  const char* where = "[\"causal\"]";
   const Case cases[] = {
       {value, R"({"ceil_div": ["N"]}})", ":7: parameters[3].value.ceil_div: expected [dividend, divisor]"},
       {value, R"({"ceil_div": ["N", "Q"]}})",
@@ -135,12 +136,12 @@ TEST_F(BundleTermsTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"dtype\": \"float32\", \"elements\"", "\"bytes\": 4, \"elements\"",
        ":8: parameters[4].elements: unknown field"},
       {"\"dtype\": \"bool\"", "\"dtype\": \"float32\"", "the scalar 'causal' is a float32; terms take only integers"},
-      {guard, "{\"scalar\": \"N\", \"is\": true}],\n  \"work\"", "guards[0].scalar: 'N' is also the name of a dim"},
-      {guard, "{\"scalar\": \"q\", \"is\": true}],\n  \"work\"", "guards[0].scalar: the bundle has no scalar 'q'"},
-      {guard, "{\"is\": true}],\n  \"work\"", "guards[0]: expected one of the fields dim, scalar and term"},
-      {guard, "{\"term\": 4, \"dim\": \"N\", \"is\": 1}],\n  \"work\"",
-       "expected one of the fields dim, scalar and term"},
-      {guard, "{\"term\": 4}],\n  \"work\"", "expected one of the fields at_most, at_least, divisible_by and is"},
+      {where, "[\"q\"]", "where[0]: condition 'q != 0': unknown dim 'q'; the kernel has: M, N, and the scalars causal"},
+      {where, "[\"M % 2 = 0\"]",
+       "where[0]: invalid condition 'M % 2 = 0': expected '==' for a comparison, got '=' at position 7"},
+      {where, "[{\"name\": \"a\"}]", "where[0]: the field 'condition' is missing"},
+      {where, "[{\"condition\": \"M > 1\", \"nmae\": \"a\"}]", "where[0].nmae: unknown field"},
+      {where, "[4]", "where[0]: expected a string"},
       {"[[8, \"M\", \"N\"]]", "[[8, \"TILE\"]]", "work.bytes: the work of a run may depend on dims and scalars"},
       {"{\"scalar\": \"causal\", \"is\": true}],\n     \"art", "{\"scalar\": \"causal\"}],\n     \"art",
        "assumptions[0]: an assumption needs a field"},
@@ -150,13 +151,9 @@ TEST_F(BundleTermsTest, WhatIsWrongIsNamedWithFileLineAndField) {
        "assumptions[0].aligned: unknown field"},
       {"\"baseline\": {\"TILE\": 64}", "\"baseline\": []", "baseline: expected at least one baseline"},
       {"\"baseline\": {\"TILE\": 64}", "\"baseline\": [{\"TILE\": 64}]", "baseline[0].TILE: unknown field"},
-      {"\"baseline\": {\"TILE\": 64}", "\"baseline\": [{\"config\": {\"TILE\": 64}, \"targets\": \"gpu\"}]",
-       "baseline[0].targets: expected \"cpu\""},
+      {"\"baseline\": {\"TILE\": 64}", "\"baseline\": [{\"config\": {\"TILE\": 64}, \"where\": \"device.sm > 1\"}]",
+       "baseline[0].where: invalid condition 'device.sm > 1': expected a property of the device ("},
       {"\"baseline\": {\"TILE\": 64}", "\"fallback\": {\"TILE\": 65}", "65"},
-      {"\"baseline\"", "\"target_filters\": [{\"config\": {}, \"targets\": {}}], \"baseline\"",
-       "target_filters[0].config: expected an object that sets at least one axis"},
-      {"\"baseline\"", "\"target_filters\": [{\"config\": {\"TILE\": 64}}], \"baseline\"",
-       "the field 'targets' is missing"},
       {R"({"kind": "dim", "dim": "N"})", R"({"kind": "descriptor", "name": "m", "tensor": "x", "box": [1]})",
        "parameter 'm': the box of the tensor map has 1 entries, but 'x' has rank 2"},
       {R"({"kind": "dim", "dim": "N"})",
@@ -220,9 +217,11 @@ TEST_F(BundleTermsTest, AHintThatNoTargetTakesIsAnErrorAtLoad) {
 TEST_F(BundleTermsTest, BaselinesAndConfigsAreByTarget) {
   Result<Bundle> bundle = Load({{"\"baseline\": {\"TILE\": 64}",
                                  R"("fallback": {"TILE": 64},
-     "baseline": [{"config": {"TILE": 128}, "targets": {"min_capability": 100}},
-                  {"config": {"TILE": 128}, "targets": "cpu"}, {"config": {"TILE": 64}, "targets": {"max_capability": 90}}],
-     "target_filters": [{"config": {"TILE": 64}, "targets": {"max_capability": 90}}])"}});
+     "baseline": [{"config": {"TILE": 128}, "where": "device.capability >= 100"},
+                  {"config": {"TILE": 128}, "where": "device.capability == 0"},
+                  {"config": {"TILE": 64}, "where": "device.capability > 0 && device.capability <= 90"}],
+     "where": ["causal", "TILE != 64 || device.capability > 0 && device.capability <= 90"])"},
+                                {"  \"where\": [\"causal\"],\n", ""}});
   ASSERT_OK(bundle);
   const SearchSpace& space = bundle->definition().space();
   auto target = [](int capability) {

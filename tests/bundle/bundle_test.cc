@@ -62,7 +62,7 @@ class BundleFileTest : public ::testing::Test {
   ],
   "axes": [{"name": "TILE", "values": [64, 128]}],
   "baseline": {"TILE": 64},
-  "guards": [{"dim": "N", "at_least": "TILE"}],
+  "where": ["N >= TILE"],
   "variants": [
     {"name": "cpu", "source": "cpu_cpp", "symbol": "k", "defines": ["TILE"],
      "grid": {"pattern": "one_d", "tiles": [["N", {"axis": "TILE"}]]},
@@ -132,9 +132,10 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"access\": \"out\"", "\"access\": \"out\", \"warmup\": 1",
        ":8: parameters[1].warmup: an output that the kernel does not read"},
       {"\"kind\": \"dim\"", "\"kind\": \"dim\", \"warmup\": 1", ":9: parameters[2].warmup: unknown field"},
-      {"\"at_least\": \"TILE\"", "\"at_leats\": 1", ":13: guards[0].at_leats: unknown field"},
-      {"\"at_least\": \"TILE\"", "\"at_least\": \"T\"",
-       ":13: guards[0].at_least: unknown dim 'T'; dims of the bundle: N; scalars: none; axes: TILE"},
+      {"N >= TILE", "N >= ",
+       ":13: where[0]: invalid condition 'N >= ': expected a number, a name or '(', got the end at "
+       "position 6"},
+      {"N >= TILE", "N >= T", ":13: where[0]: condition 'N >= T': unknown dim 'T'; the kernel has: N"},
       {"\"cpu_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, tile_cpp, ptx"},
       {"\"one_d\"", "\"spiral\"", ":16: variants[0].grid.pattern: unknown grid pattern 'spiral'; expected "},
       {"{\"axis\": \"TILE\"}", "{\"axis\": \"T\"}", ":16: variants[0].grid.tiles[0][1].axis: unknown axis"},
@@ -374,11 +375,11 @@ TEST_F(BundleFileTest, NumbersAreNotNarrowed) {
       {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"cluster\": 0}",
        "artifacts[0].cluster: the value must be at least 1"},
       {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"cluster\": 17}", "cluster: at most 16 blocks are possible"},
-      {"\"guards\"", "\"tolerance\": {\"absolute\": 9007199254740993}, \"guards\"",
+      {"\"where\"", "\"tolerance\": {\"absolute\": 9007199254740993}, \"where\"",
        "9007199254740993 is not exact as a double"},
-      {"\"guards\"", "\"example\": {\"scalars\": {\"esp\": 1}}, \"guards\"",
+      {"\"where\"", "\"example\": {\"scalars\": {\"esp\": 1}}, \"where\"",
        "example.scalars.esp: the bundle has no parameter 'esp'"},
-      {"\"guards\"", "\"example\": {\"dtypes\": {\"z\": \"int8\"}}, \"guards\"", "the bundle has no parameter 'z'"},
+      {"\"where\"", "\"example\": {\"dtypes\": {\"z\": \"int8\"}}, \"where\"", "the bundle has no parameter 'z'"},
   };
   for (const Case& each : cases) {
     Status status = LoadWith(each.from, each.to);
@@ -407,11 +408,10 @@ TEST_F(BundleFileTest, MoreThanAnyKernelHasIsRefusedBeforeItIsLookedThrough) {
       {"\"axes\": [", "\"key\": " + list(141, "{}") + ", \"axes\": [",
        "key: the list has 141 values; at most 140 are possible"},
       {"[{\"name\": \"TILE\", \"values\": [64, 128]}]", list(33, "{}"), "axes: the list has 33 values; at most 32"},
-      {"[{\"dim\": \"N\", \"at_least\": \"TILE\"}]", list(257, "{}"), "guards: the list has 257 values; at most 256"},
+      {"[\"N >= TILE\"]", list(513, "{}"), "where: the list has 513 values; at most 512"},
       {"[{\"tensor\": \"x\", \"aligned\": 4}]", list(1025, "{}"),
        "assumptions: the list has 1025 values; at most 1024"},
-      {"\"guards\"", "\"work\": {\"bytes\": " + list(65, "[1]") + "}, \"guards\"",
-       "work.bytes: the list has 65 values"},
+      {"\"where\"", "\"work\": {\"bytes\": " + list(65, "[1]") + "}, \"where\"", "work.bytes: the list has 65 values"},
   };
   for (const Case& each : cases) {
     Status status = LoadWith(each.from, each.to);

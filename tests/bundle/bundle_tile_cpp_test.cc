@@ -63,7 +63,7 @@ TEST_F(BundleTileCppTest, ItsConfigsAreCompiledWithTheirHintsByOneRunPerInstance
   const KernelDefinition& definition = bundle->definition();
   const Variant& variant = definition.variants()[0];
   EXPECT_EQ(variant.convention, CallingConvention::kPlain);
-  EXPECT_FALSE(variant.runs_on(testing::CpuTarget()));
+  EXPECT_FALSE(variant.runs_on.HoldsOn(testing::CpuTarget()));
   Problem problem;
   problem.dtypes.fill(DType::kFloat32);
   const TileCppToolchain toolchain(testing::Tools());

@@ -1,4 +1,4 @@
-// "space" in a manifest: a family's name in place of axes, configs, baseline and target filters.
+// "space" in a manifest: a family's name in place of axes, configs, baseline and conditions.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -35,6 +35,13 @@ class NamedSpaceManifestTest : public ::testing::Test {
     EXPECT_OK(configs);
     return configs.ok() ? configs->size() : 0;
   }
+  static std::vector<std::string> GuardsOf(const Bundle& bundle) {
+    std::vector<std::string> names;
+    for (const NamedCondition& each : bundle.definition().space().conditions()) {
+      if (each.condition.reads().problem()) names.push_back(each.name);
+    }
+    return names;
+  }
 
   TemporaryFolder folder_ = *testing::MakeFolder();
 };
@@ -47,23 +54,21 @@ TEST_F(NamedSpaceManifestTest, ANameStandsForAWholeSpace) {
   EXPECT_GT(CountOn(*bundle, "sm_100"), 0u);
   EXPECT_EQ(space.BaselineOn(*Target::Named("sm_120"))->ToString(),
             "TILE_M=128, TILE_N=64, TILE_K=64, occupancy=1, num_ctas=1");
-  EXPECT_EQ(space.GuardNames().size(), 3u);
+  EXPECT_EQ(GuardsOf(*bundle).size(), 3u);
   EXPECT_EQ(space.max_configs(), SearchSpace::kDefaultMaxConfigs);
 }
 
-TEST_F(NamedSpaceManifestTest, AxesFiltersGuardsAndDimsMayBeAdded) {
+TEST_F(NamedSpaceManifestTest, AxesConditionsAndDimsMayBeAdded) {
   Result<Bundle> bundle = Load(R"("space": {"family": "norm_like", "dims": {"N": "K"}},
     "axes": [{"name": "LOOP", "values": [0, 1]}],
-    "target_filters": [{"config": {"LOOP": 1}, "targets": {"min_capability": 90}}],
-    "guards": [{"dim": "M", "at_least": "LOOP"}])");
+    "where": ["LOOP != 1 || device.capability >= 90", {"name": "enough rows", "condition": "M >= LOOP"}])");
   ASSERT_OK(bundle);
   EXPECT_EQ(CountOn(*bundle, "sm_80"), 10u);
   EXPECT_EQ(CountOn(*bundle, "sm_90"), 20u);
-  EXPECT_EQ(bundle->definition().space().GuardNames(),
-            (std::vector<std::string>{"more than half of TILE_N lies within K", "M at_least LOOP"}));
+  EXPECT_EQ(GuardsOf(*bundle), (std::vector<std::string>{"more than half of TILE_N lies within K", "enough rows"}));
   bundle = Load(R"("space": {"family": "norm_like", "dims": {"N": ""}})");
   ASSERT_OK(bundle);
-  EXPECT_TRUE(bundle->definition().space().GuardNames().empty());
+  EXPECT_TRUE(GuardsOf(*bundle).empty());
 }
 
 TEST_F(NamedSpaceManifestTest, AMistakeIsOneLineThatNamesIt) {

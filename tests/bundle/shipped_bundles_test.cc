@@ -9,7 +9,7 @@
 #include "launch/code_assumptions.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
-#include "tile_ir/tile_ir_assumptions.h"
+#include "tile_ir/tile_ir.h"
 #include "tuneonce/bundle.h"
 
 namespace tuneonce {
@@ -190,7 +190,8 @@ TEST_P(ShippedBundleTest, WhatComesInAnyNumberIsABucketAndTheRestIsExact) {
 
 TEST_P(ShippedBundleTest, ItsCodeAssumesNothingThatIsNotDeclared) {
   Problem problem;
-  problem.target = Sm(90);
+  const Target sm_90 = Sm(90);
+  problem.target = &sm_90;
   problem.dims = Dims(definition().dims().size());
   for (int i = 0; i < static_cast<int>(definition().dims().size()); ++i) problem.dims[Dim{i}] = 128;
   int num_checked = 0;
@@ -202,7 +203,7 @@ TEST_P(ShippedBundleTest, ItsCodeAssumesNothingThatIsNotDeclared) {
     ASSERT_OK(layout);
     Result<AssumptionChecks> declared = AssumptionChecks::Create(definition(), variant, *layout);
     ASSERT_OK(declared);
-    for (const Config& config : ConfigsOn(problem.target)) {
+    for (const Config& config : ConfigsOn(*problem.target)) {
       const KernelSource source = variant.IsBackendOf(config) ? variant.MakeSource(config, problem) : KernelSource();
       if (source.kind != SourceKind::kTileIr || source.content.empty()) continue;
       SCOPED_TRACE(variant.name + " {" + config.ToString() + "}");
@@ -241,7 +242,7 @@ TEST_P(ShippedBundleTest, EveryShapeHasABaselineThatIsInTheSpace) {
     for (const Target& target : {Sm(75), Sm(80), Sm(90), Sm(120), CpuTarget()}) {
       SCOPED_TRACE(target.name() + ", " + std::to_string(extent));
       Problem problem;
-      problem.target = target;
+      problem.target = &target;
       problem.dims = Dims(definition().dims().size());
       for (int i = 0; i < static_cast<int>(definition().dims().size()); ++i) {
         const std::string& dim = definition().dims()[static_cast<std::size_t>(i)];
@@ -266,8 +267,7 @@ TEST_P(ShippedBundleTest, WhatTheBaselinesBackEndDoesNotSuitRunsAllTheSame) {
     const Variant* last = nullptr;
     for (const Variant& variant : definition().variants()) {
       const bool is_of_dtype = (variant.name.rfind("_bfloat16") == std::string::npos) == suffix.empty();
-      if (variant.BackendName() == backend && is_of_dtype && (!variant.runs_on || variant.runs_on(Sm(75))))
-        last = &variant;
+      if (variant.BackendName() == backend && is_of_dtype && variant.runs_on.HoldsOn(Sm(75))) last = &variant;
     }
     ASSERT_NE(last, nullptr);
     EXPECT_EQ(last->name, (backend == "tile" ? "cuda_behind_tile" : "cuda") + suffix);

@@ -11,7 +11,7 @@
 
 #include "compile/tile_cpp_toolchain.h"
 #include "compile/tile_front_end.h"
-#include "inspect/tile_ir_evidence.h"
+#include "inspect/classification.h"
 #include "launch/code_assumptions.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
@@ -63,7 +63,7 @@ class ShippedTileCppTest : public ::testing::TestWithParam<const char*> {
   }
   Problem ProblemOf(const Target& target, DType dtype) const {
     Problem problem;
-    problem.target = target;
+    problem.target = &target;
     problem.dtypes.fill(dtype);
     problem.dims = Dims(definition().dims().size());
     for (int i = 0; i < static_cast<int>(definition().dims().size()); ++i) problem.dims[Dim{i}] = 128;

@@ -13,7 +13,6 @@
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "cli/run_cli.h"
-#include "report/records_format.h"
 #include "report/records_json.h"
 #include "testing/tools.h"
 
@@ -201,7 +200,7 @@ TEST(CliTest, BadInputIsOneClearLine) {
   ExpectOneLineError({"tune", "matmul", "--device", "cpu", "--shape", "M=9223372036854775807"},
                      "parameter 'a' is larger than any device's memory");
   ExpectOneLineError({"tune", "vector_add", "--device", "cpu", "--shape", "N=1000000000000"}, "out of memory");
-  ExpectOneLineError({"tune", "rope", "--device", "cpu", "--shape", "D=126"}, "guard 'D is 2 * R' does not hold");
+  ExpectOneLineError({"tune", "rope", "--device", "cpu", "--shape", "D=126"}, "condition 'D == 2 * R' does not hold");
 }
 
 TEST(CliTest, NumbersAreReadExactlyOrRefused) {

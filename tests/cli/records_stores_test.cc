@@ -13,7 +13,7 @@
 #include "cli/records_fixture.h"
 #include "store/checksummed_artifact.h"
 #include "store/sqlite_store_fixture.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

@@ -8,10 +8,8 @@
 #include "cli/run_cli.h"
 #include "testing/expect_status.h"
 #include "testing/tools.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

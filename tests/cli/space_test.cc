@@ -27,8 +27,8 @@ TEST(SpaceShowTest, OneTargetIsShownInFullWithItsBaselineFiltersAndGuards) {
         "sm_100: 12 configs, baseline {TILE_M=128, TILE_N=128, TILE_K=64, occupancy=1, num_ctas=1}\n",
         "\n  * TILE_M=128, TILE_N=128, TILE_K=64, occupancy=1, num_ctas=1\n",
         "\n    TILE_M=256, TILE_N=256, TILE_K=128, occupancy=1, num_ctas=2\n",
-        "\ntarget filter: num_ctas > 1 needs clusters: sm_90 and newer, not sm_12x\n",
-        "\nguard: more than half of TILE_M lies within M\n"}) {
+        "\ncondition 'num_ctas > 1 needs clusters: sm_90 and newer, not sm_12x' (num_ctas <= 1 || ",
+        "\ncondition 'more than half of TILE_M lies within M' (TILE_M <= 64 || TILE_M / 2 < M)\n"}) {
     EXPECT_NE(shown.output.find(part), std::string::npos) << part << shown.output;
   }
 }
@@ -36,9 +36,9 @@ TEST(SpaceShowTest, OneTargetIsShownInFullWithItsBaselineFiltersAndGuards) {
 TEST(SpaceShowTest, WithoutATargetEachHasALine) {
   ProcessResult shown = RunCli({"space", "show", "fp8_matmul"});
   EXPECT_EQ(shown.exit_code, 0);
-  EXPECT_NE(shown.output.find(
-                "\nsm_80: no configs: the search space is empty on sm_80: target filter 'fp8_matmul needs sm_89'"),
-            std::string::npos)
+  EXPECT_NE(
+      shown.output.find("\nsm_80: no configs: the search space is empty on sm_80: condition 'fp8_matmul needs sm_89'"),
+      std::string::npos)
       << shown.output;
   EXPECT_NE(shown.output.find("\nsm_89: 12 configs, baseline {TILE_M=128,"), std::string::npos) << shown.output;
   EXPECT_EQ(shown.output.find("  * "), std::string::npos) << "not in full";
@@ -72,6 +72,22 @@ TEST(SpaceShowTest, AMistakeIsOneLine) {
                      "the family attention has no dim 'K'; its dims are: M, N, D");
   ExpectOneLineError({"space", "show", "attention", "--shape", "M=x"}, "'M=x' is not an extent: write NAME=NUMBER");
   ExpectOneLineError({"space", "show", "attention", "--shape", "M=-1"}, "the extent of M is -1, below 0");
+  ExpectOneLineError({"space", "show", "attention", "--where", "TILE_M = 64"},
+                     "invalid condition 'TILE_M = 64': expected '==' for a comparison, got '=' at position 8");
+  ExpectOneLineError({"space", "show", "attention", "--where", "TILE_K == 64"}, "unknown dim 'TILE_K'");
+}
+
+TEST(SpaceShowTest, FurtherConditionsNarrowTheSpace) {
+  auto json = JsonOf(RunCli({"space", "show", "dense_matmul", "--target", "sm_90", "--where", "TILE_M == 64", "--where",
+                             "occupancy == 1 || num_ctas == 2", "--json"}));
+  const auto& on = json["targets"][0];
+  ASSERT_FALSE(on["configs"].empty());
+  for (const auto& config : on["configs"]) EXPECT_EQ(config["TILE_M"], 64) << config;
+  bool is_shown = false;
+  for (const auto& each : json["where"]) {
+    is_shown = is_shown || each.value("condition", "") == "occupancy == 1 || num_ctas == 2";
+  }
+  EXPECT_TRUE(is_shown) << json["where"];
 }
 
 /// How many candidates of a result of `tune --json` have one of these outcomes.

@@ -8,9 +8,9 @@
 #include "launch/assumption.h"
 #include "testing/device_test.h"
 #include "testing/work_timer.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
 
 namespace tuneonce {
 namespace {
@@ -184,7 +184,7 @@ TEST_F(KernelComparisonTest, AShapeThatBIsNotForIsAnErrorAndNoVerdict) {
   KernelDefinition b = Scale({100});
   SearchSpace space = b.space();
   space.SetBaselines({});
-  space.AddGuard("N is small", [](const Config&, const Dims& dims) { return dims[Dim{0}] < 100; });
+  space.Where("N is small", [](const Config&, const Dims& dims) { return dims[Dim{0}] < 100; });
   b.Space(space);
   Result<KernelComparison> compared = Compare(Scale({100}), b);
   EXPECT_FALSE(compared.ok());

@@ -11,9 +11,9 @@
 #include "store/forwarding_store.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 namespace {

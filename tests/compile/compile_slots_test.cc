@@ -12,8 +12,8 @@
 
 #include "shared/compile_pool.h"
 #include "testing/expect_status.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 namespace {

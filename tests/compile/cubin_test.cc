@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/file.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {

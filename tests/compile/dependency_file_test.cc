@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "testing/device_test.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {

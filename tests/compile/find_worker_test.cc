@@ -1,8 +1,7 @@
-#include "compile/find_worker.h"
-
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "compile/toolbox.h"
 #include "testing/expect_status.h"
 #include "testing/tools.h"
 

@@ -1,8 +1,7 @@
-#include "compile/header_requests.h"
-
 #include <gtest/gtest.h>
 
-#include "compile/cpu_headers.h"
+#include "compile/dependency_file.h"
+#include "compile/header_search.h"
 
 namespace tuneonce {
 namespace {

@@ -1,6 +1,4 @@
 // A header that is missing: when one compile tells for all configs that they fail.
-#include "compile/missing_header.h"
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,12 +6,13 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compile/compile_slots.h"
+#include "compile/header_search.h"
 #include "shared/compile_pool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
 #include "testing/watched_toolchain.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

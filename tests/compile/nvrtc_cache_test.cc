@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/environment.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "testing/expect_status.h"
 #include "testing/targets.h"
 #include "testing/tools.h"

@@ -9,16 +9,16 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "compile/cuda_headers.h"
-#include "compile/header_trace.h"
-#include "compile/missing_header.h"
+#include "compile/header_search.h"
+#include "compile/nvrtc_library.h"
 #include "compile/nvrtc_log.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_program.h"
+#include "compile/nvrtc_source.h"
 #include "definition/compiler_option.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {

@@ -21,15 +21,14 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compile/compile_slots.h"
-#include "compile/find_worker.h"
-#include "compile/nvrtc_messages.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "compile/tile_cpp_toolchain.h"
+#include "compile/toolbox.h"
 #include "shared/compile_pool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

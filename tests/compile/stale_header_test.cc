@@ -7,14 +7,14 @@
 
 #include "base/file.h"
 #include "compile/command_toolchain.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "shared/compile_cached.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

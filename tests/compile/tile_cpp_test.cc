@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compile/compile_slots.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "compile/tile_cpp_toolchain.h"
 #include "shared/compile_cached.h"
 #include "shared/compile_pool.h"
@@ -22,9 +22,9 @@
 #include "testing/in_child.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

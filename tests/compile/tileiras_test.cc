@@ -9,14 +9,13 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "compile/built_in_toolchains.h"
 #include "compile/command_toolchain.h"
-#include "compile/tool.h"
+#include "compile/toolbox.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 namespace {

@@ -1,15 +1,14 @@
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 #include "base/environment.h"
 #include "base/file.h"
-#include "compile/built_in_toolchains.h"
 #include "compile/command_toolchain.h"
 #include "compile/cubin.h"
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {

@@ -96,11 +96,13 @@ TEST_F(DriverTest, LibrariesGiveTheSameKernels) {
 TEST_F(DriverTest, CopiesAndFillsWork) {
   std::vector<float> host(kCount, 7.0f);
   ASSERT_CUDA(driver_.MemcpyHtoD(memory_, host.data(), kCount * sizeof(float)));
+  ASSERT_CUDA(driver_.StreamSynchronize(nullptr));  // A copy from pageable memory may return before it has arrived.
   EXPECT_EQ(ReadFloat(memory_ + 4 * (kCount - 1)), 7);
   ASSERT_CUDA(driver_.MemsetD32Async(memory_, 0x40000000, 2, stream_));
   ASSERT_CUDA(driver_.MemcpyDtoDAsync(memory_ + 64, memory_, 4, stream_));
   EXPECT_EQ(ReadFloat(memory_ + 64), 2.0f);
   ASSERT_CUDA(driver_.MemsetD8(memory_, 0, 4));
+  ASSERT_CUDA(driver_.StreamSynchronize(nullptr));  // Asynchronous, too.
   EXPECT_EQ(ReadFloat(memory_), 0.0f);
   EXPECT_EQ(ReadFloat(memory_ + 4), 2.0f);
   unsigned type = 0;

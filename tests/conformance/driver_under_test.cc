@@ -7,8 +7,8 @@
 #include "cuda/driver_api.h"
 #include "ipc_exporter.h"
 #include "tuneonce/device.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce::conformance {
 namespace {

@@ -12,11 +12,8 @@
 #include "search/candidate.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
-#include "tuneonce/compiled_kernel.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce {
 namespace {

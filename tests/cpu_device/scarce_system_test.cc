@@ -23,10 +23,7 @@
 #include "testing/runtimes.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 namespace {

@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "base/environment.h"
-#include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "testing/device_test.h"
 #include "tuneonce/device.h"

@@ -5,16 +5,13 @@
 #include "compile/command_toolchain.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
-#include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "cuda/ipc_memory.h"
 #include "cuda/library.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "testing/tools.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce {
 namespace {

@@ -135,8 +135,7 @@ TEST(CompilerOptionTest, ABaselineIsNoneOfTheLessExactConfigs) {
   // Where the baseline is one of several by target, only the target's own counts.
   SearchSpace space;
   Axis<bool> ftz = space.AddBoolOptionAxis("ftz");
-  space.SetBaselinesByTarget(
-      {{{{ftz, true}}, [](const Target& target) { return target.capability() == 80; }}, {{{ftz, false}}, nullptr}});
+  space.SetBaselines({{{{ftz, true}}, Capability() == 80}, {{{ftz, false}}}});
   EXPECT_OK(space.Enumerate(testing::Sm(90)));
   EXPECT_FALSE(space.Enumerate(testing::Sm(80)).ok());
 }

@@ -1,8 +1,7 @@
 // Sources are made of what the key decides: a dim that it rounds or omits has no say in them.
-#include "definition/decided_source.h"
-
 #include <gtest/gtest.h>
 
+#include "definition/source_identity.h"
 #include "testing/device_test.h"
 
 namespace tuneonce {

@@ -1,17 +1,17 @@
-#include "tuneonce/families.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "definition/family.h"
 #include "testing/device_test.h"
-#include "tuneonce/grid.h"
-#include "tuneonce/hints.h"
+#include "tuneonce/geometry.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/kernel_source.h"
+#include "tuneonce/search_space.h"
 
 namespace tuneonce {
 namespace {
@@ -39,8 +39,9 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
 
 /// Of extents by the names of a family's dims.
 Problem ProblemOf(const std::vector<std::int64_t>& extents, const Target& target) {
+  static std::list<Target> targets;  // The problems point to them.
   Problem problem;
-  problem.target = target;
+  problem.target = &targets.emplace_back(target);
   problem.dims = Dims(static_cast<int>(extents.size()));
   for (std::size_t i = 0; i < extents.size(); ++i) problem.dims[Dim{static_cast<int>(i)}] = extents[i];
   return problem;
@@ -133,7 +134,7 @@ TEST(FamiliesTest, TargetsOfOneGenerationShareTheirTilesAsFarAsSharedMemoryGoes)
 
 TEST(FamiliesTest, Fp8NeedsAGpuThatHasIt) {
   EXPECT_ERROR(families::Fp8Matmul().Enumerate(Named("sm_86")), StatusCode::kInvalidArgument,
-               "the search space is empty on sm_86: target filter 'fp8_matmul needs sm_89'");
+               "the search space is empty on sm_86: condition 'fp8_matmul needs sm_89'");
   EXPECT_OK(families::Fp8Matmul().Enumerate(Named("sm_89")));
 }
 
@@ -169,10 +170,10 @@ TEST(FamiliesTest, SmallExtentsLeaveOutWhatWouldBePadding) {
     std::vector<std::string> dims = is_attention               ? std::vector<std::string>{"M", "N", "D"}
                                     : each.extents.size() == 1 ? std::vector<std::string>{"N"}
                                                                : std::vector<std::string>{"M", "N", "K"};
-    ASSERT_OK(space.ResolveDims(dims));
+    ASSERT_OK(space.Resolve(TermNames{dims, {}}));
     const Problem problem = ProblemOf(each.extents, Named("sm_90"));
     std::int64_t most = 0;
-    const std::vector<Config> configs = *space.Enumerate(problem.target, &problem);
+    const std::vector<Config> configs = *space.Enumerate(*problem.target, &problem);
     for (const Config& config : configs) {
       most = std::max(most, NumberOf(config, each.axis));
     }
@@ -188,7 +189,7 @@ TEST(FamiliesTest, WhateverTheShapeABaselineFits) {
   for (const Place& place : Places(/*with_cpu=*/true)) {
     SearchSpace space = place.family->Space();
     const std::vector<std::string> dims = place.family->Dims();
-    ASSERT_OK(space.ResolveDims(dims));
+    ASSERT_OK(space.Resolve(TermNames{dims, {}}));
     for (std::int64_t extent : {1, 63, 64, 65, 129, 4096}) {
       const Problem problem = ProblemOf(std::vector<std::int64_t>(dims.size(), extent), Named(place.target));
       EXPECT_TRUE(space.BaselineFor(problem)->has_value())
@@ -205,13 +206,12 @@ TEST(FamiliesTest, DimsAreFoundByTheNamesThatTheCallerGives) {
         .AddVariant(CpuCpp("", "k"))
         .Validate();
   };
-  EXPECT_ERROR(
-      validated(families::DenseMatmul()), StatusCode::kInvalidArgument,
-      "the guard 'more than half of TILE_M lies within M' is for the dim 'M', but the kernel's dims are: rows, depth, "
-      "columns");
-  EXPECT_EQ(validated(families::DenseMatmul(std::nullopt, {"rows", "columns", "depth"})).message().find("guard"),
+  EXPECT_ERROR(validated(families::DenseMatmul()), StatusCode::kInvalidArgument,
+               "condition 'more than half of TILE_M lies within M': unknown dim 'M'; the kernel has: rows, depth, "
+               "columns");
+  EXPECT_EQ(validated(families::DenseMatmul(std::nullopt, {"rows", "columns", "depth"})).message().find("condition"),
             std::string::npos);
-  EXPECT_TRUE(families::DenseMatmul(std::nullopt, {"", "", ""}).GuardNames().empty());
+  EXPECT_FALSE(families::DenseMatmul(std::nullopt, {"", "", ""}).has_guards());
 }
 
 TEST(FamiliesTest, AUserAddsAxesConstraintsAndConfigs) {
@@ -220,7 +220,7 @@ TEST(FamiliesTest, AUserAddsAxesConstraintsAndConfigs) {
   IntAxis tile_m = space.FindAxis("TILE_M"), tile_n = space.FindAxis("TILE_N"), tile_k = space.FindAxis("TILE_K");
   IntAxis occupancy = space.FindAxis("occupancy"), num_ctas = space.FindAxis("num_ctas");
   space.AddConfig({{tile_m, 192}, {tile_n, 128}, {tile_k, 64}, {occupancy, 1}, {num_ctas, 1}});
-  space.AddConstraint("no 256", [=](const Config& config) { return config[tile_m] < 256; });
+  space.Where("no 256", [=](const Config& config) { return config[tile_m] < 256; });
   space.AddAxis("SPLIT_K", {1, 2});
   space.MaxConfigs(60);
   const std::vector<std::string> names = NamesOn(space, "sm_90");
@@ -234,7 +234,7 @@ TEST(FamiliesTest, APersistentGridIsDividedByNumCtas) {
   SearchSpace space = families::PersistentMatmul();
   Grid grid = Grid::PersistentTiles({{"M", space.FindAxis("TILE_M")}, {"N", space.FindAxis("TILE_N")}},
                                     space.FindAxis("num_ctas"), space.FindAxis("occupancy"));
-  ASSERT_OK(space.ResolveDims({"M", "N", "K"}));
+  ASSERT_OK(space.Resolve(TermNames{{"M", "N", "K"}, {}}));
   ASSERT_OK(grid.Resolve({"M", "N", "K"}));
   Target target = Named("sm_100");
   target.num_sms = 148;

@@ -1,5 +1,3 @@
-#include "tuneonce/grid.h"
-
 #include <limits>
 
 #include "testing/device_test.h"
@@ -16,7 +14,8 @@ class GridTest : public ::testing::Test {
     problem_.dims[Dim{0}] = 1000;
     problem_.dims[Dim{1}] = 500;
     problem_.dims[Dim{2}] = 3;
-    problem_.target.num_sms = 132;
+    target_.num_sms = 132;
+    problem_.target = &target_;
   }
   Dim3 Evaluate(Grid grid) {
     EXPECT_OK(grid.Resolve(names_));
@@ -28,6 +27,7 @@ class GridTest : public ::testing::Test {
   IntAxis tile_ = space_.AddAxis("TILE", {64});
   IntAxis occupancy_ = space_.AddHintAxis("occupancy", {2});
   Config config_;
+  Target target_;
   Problem problem_;
 };
 

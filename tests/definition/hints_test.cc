@@ -1,9 +1,8 @@
-#include "tuneonce/hints.h"
-
 #include <gtest/gtest.h>
 
 #include "testing/device_test.h"
 #include "testing/targets.h"
+#include "tuneonce/kernel_source.h"
 #include "tuneonce/search_space.h"
 
 namespace tuneonce {

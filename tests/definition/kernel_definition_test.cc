@@ -1,7 +1,7 @@
 #include "tuneonce/kernel_definition.h"
 
 #include "testing/device_test.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {
@@ -161,7 +161,7 @@ TEST(KernelDefinitionTest, VariantsForATargetKeepTheirOrder) {
   Target cpu;
   cpu.is_cpu_device = true;
   EXPECT_EQ(definition.VariantsFor(cpu)->front()->name, "default");
-  EXPECT_OK(gpu_only.VariantsFor(Target()));
+  EXPECT_OK(gpu_only.VariantsFor(*Target::Named("sm_90")));
   EXPECT_ERROR(gpu_only.VariantsFor(cpu), StatusCode::kUnimplemented, "no variant for cpu; it has: cuda");
 }
 

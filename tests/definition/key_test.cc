@@ -1,5 +1,3 @@
-#include "tuneonce/key.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "testing/device_test.h"
+#include "tuneonce/parameters.h"
 
 namespace tuneonce {
 namespace {

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "testing/device_test.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {

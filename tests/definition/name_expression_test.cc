@@ -1,6 +1,6 @@
-#include "definition/name_expression.h"
-
 #include <gtest/gtest.h>
+
+#include "definition/source_identity.h"
 
 namespace tuneonce {
 namespace {

@@ -49,8 +49,7 @@ TEST(SearchSpaceTest, AListOfConfigsIsTheSpaceInItsOrder) {
   IntAxis tile = space.AddAxis("TILE", {64, 128, 256});
   IntAxis occupancy = space.AddHintAxis("occupancy", {1, 2, 4});
   space.SetConfigs({{{tile, 128}, {occupancy, 4}}, {{tile, 64}, {occupancy, 1}}, {{occupancy, 2}, {tile, 256}}});
-  space.AddConstraint("small", [=](const Config& c) { return c[tile] < 256; })
-      .SetBaseline({{tile, 64}, {occupancy, 1}});
+  space.Where("small", [=](const Config& c) { return c[tile] < 256; }).SetBaseline({{tile, 64}, {occupancy, 1}});
   EXPECT_EQ(space.NumPoints(), 3);
   const std::vector<std::string> expected = {"TILE=128, occupancy=4", "TILE=64, occupancy=1"};
   EXPECT_EQ(Names(space.Enumerate(kCpu)), expected);
@@ -118,13 +117,12 @@ TEST(SearchSpaceTest, ASpaceWithoutAxesHasOnePoint) {
   EXPECT_EQ(Names(space.Enumerate(kCpu)), std::vector<std::string>{"(no axes)"});
 }
 
-TEST(SearchSpaceTest, ConstraintsFiltersAndGuardsDropConfigs) {
+TEST(SearchSpaceTest, ConditionsDropConfigsByAxesTargetAndProblem) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {32, 64, 128});
-  space.AddConstraint("at least 64", [=](const Config& c) { return c[tile] >= 64; });
-  space.AddTargetFilter("128 needs sm_90",
-                        [=](const Config& c, const Target& t) { return c[tile] < 128 || CapabilityRange(90, 129)(t); });
-  space.AddGuard("divides N", [=](const Config& c, const Dims& dims) { return dims[Dim{0}] % c[tile] == 0; });
+  space.Where("at least 64", [=](const Config& c) { return c[tile] >= 64; });
+  space.Where("128 needs sm_90", tile < 128 || CapabilityRange(90, 129));
+  space.Where("divides N", [=](const Config& c, const Dims& dims) { return dims[Dim{0}] % c[tile] == 0; });
   EXPECT_EQ(Names(space.Enumerate(Gpu(90))), (std::vector<std::string>{"TILE=64", "TILE=128"}));
   EXPECT_EQ(Names(space.Enumerate(Gpu(80))), (std::vector<std::string>{"TILE=64"}));
   Problem problem;
@@ -134,7 +132,7 @@ TEST(SearchSpaceTest, ConstraintsFiltersAndGuardsDropConfigs) {
   Config large = space.Enumerate(Gpu(90))->back();
   EXPECT_FALSE(space.GuardsHold(large, problem));
   EXPECT_ERROR(space.CheckGuards(large, problem), StatusCode::kFailedPrecondition,
-               "guard 'divides N' does not hold for config {TILE=128}");
+               "condition 'divides N' does not hold for config {TILE=128}");
 }
 
 TEST(SearchSpaceTest, MistakesAreReportedByName) {
@@ -155,7 +153,10 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
          s.SetBaseline({{s.AddAxis("A", {1}), 2}});
        },
        "the baseline sets A=2, which is not one of {1}"},
-      {[](SearchSpace& s) { s.AddAxis("A", {1}), s.SetBaseline({}); }, "the baseline gives no value for axis A"},
+      {[](SearchSpace& s) {
+         s.AddAxis("A", {1, 2}), s.SetBaseline({});
+       },
+       "the baseline gives no value for axis A"},
       {[](SearchSpace& s) {
          SearchSpace other;
          s.AddAxis("A", {1}), s.SetFallback({{other.AddAxis("A", {1}), 1}});
@@ -181,13 +182,13 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
       {[](SearchSpace& s) {
          for (char c = 'A'; c <= 'Z'; ++c) s.AddAxis(std::string(1, c), {1, 2});
        },
-       "more than 1000000 points"},
+       "the search space has 67108864 configs; at most 30 are allowed"},
       {[](SearchSpace& s) {
-         s.AddAxis("A", {1, 2}), s.AddConstraint("never", [](const Config&) { return false; });
+         s.AddAxis("A", {1, 2}), s.Where("never", [](const Config&) { return false; });
        },
-       "the search space is empty on cpu: constraint 'never' dropped 2 of 2 configs"},
-      {[](SearchSpace& s) { s.AddAxis("A", {1}), s.AddConstraint("odd", [](const Config&) -> bool { throw 1; }); },
-       "constraint 'odd' threw"},
+       "the search space is empty on cpu: condition 'never' dropped 2 of 2 configs"},
+      {[](SearchSpace& s) { s.AddAxis("A", {1}), s.Where("odd", [](const Config&) -> bool { throw 1; }); },
+       "condition 'odd' threw"},
   };
   for (const Case& c : cases) {
     SearchSpace space;
@@ -200,7 +201,7 @@ TEST(SearchSpaceTest, AnAxisThatComesLaterMultipliesTheListAndTheBaselineTakesIt
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {32, 64});
   space.SetConfigs({{{tile, 64}}, {{tile, 32}}});
-  space.SetBaselines({{{tile, 64}}, {{tile, 32}}});
+  space.SetBaselines({{{{tile, 64}}}, {{{tile, 32}}}});
   space.SetFallback({{tile, 32}});
   Axis<std::string> layout = space.AddStringAxis("LAYOUT", {"row", "column"});
   EXPECT_EQ(Names(space.Enumerate(kCpu)), (std::vector<std::string>{"TILE=64, LAYOUT=row", "TILE=64, LAYOUT=column",
@@ -228,22 +229,24 @@ TEST(SearchSpaceTest, ACopyIsAddedToAlone) {
   EXPECT_EQ(copy.NumPoints(), 4);
 }
 
-TEST(SearchSpaceTest, AGuardOfANamedDimIsAskedOfThatDim) {
+TEST(SearchSpaceTest, AConditionOfANamedDimIsAskedOfThatDim) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {32, 64});
-  space.AddGuard("fits N", "N", [=](const Config& c, std::int64_t extent) { return c[tile] <= extent; });
+  space.Where("fits N", tile <= D("N"));
   Problem problem;
   problem.dims = Dims(2);
   problem.dims[Dim{0}] = 16;
   problem.dims[Dim{1}] = 32;
-  EXPECT_ERROR(space.Enumerate(kCpu, &problem), StatusCode::kInvalidArgument,
-               "the search space does not know the dim 'N': call ResolveDims");
-  EXPECT_ERROR(space.ResolveDims({"M", "K"}), StatusCode::kInvalidArgument,
-               "the guard 'fits N' is for the dim 'N', but the kernel's dims are: M, K");
-  ASSERT_OK(space.ResolveDims({"M", "N"}));
+  EXPECT_ERROR(
+      space.Enumerate(kCpu, &problem), StatusCode::kInvalidArgument,
+      "condition 'fits N' (TILE <= N) names a dim or scalar that the search space does not know: call Resolve");
+  EXPECT_ERROR(space.Resolve(TermNames{{"M", "K"}, {}}), StatusCode::kInvalidArgument,
+               "condition 'fits N': unknown dim 'N'; the kernel has: M, K");
+  ASSERT_OK(space.Resolve(TermNames{{"M", "N"}, {}}));
   EXPECT_EQ(Names(space.Enumerate(kCpu, &problem)), (std::vector<std::string>{"TILE=32"}));
-  ASSERT_OK(space.ResolveDims({"N", "M"}));
-  EXPECT_ERROR(space.Enumerate(kCpu, &problem), StatusCode::kInvalidArgument, "guard 'fits N' dropped 2 of 2 configs");
+  ASSERT_OK(space.Resolve(TermNames{{"N", "M"}, {}}));
+  EXPECT_ERROR(space.Enumerate(kCpu, &problem), StatusCode::kInvalidArgument,
+               "condition 'fits N' (TILE <= N) dropped 2 of 2 configs");
 }
 
 TEST(SearchSpaceTest, TheLimitIsRaisedInWords) {
@@ -257,23 +260,23 @@ TEST(SearchSpaceTest, TheLimitIsRaisedInWords) {
 TEST(SearchSpaceTest, ABaselineThatAGuardExcludesTakesNoPartAndMustKeepConstraints) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {32, 64});
-  space.AddGuard("never 64", [=](const Config& c, const Dims&) { return c[tile] != 64; });
+  space.Where("never 64", [=](const Config& c, const Dims&) { return c[tile] != 64; });
   space.SetBaseline({{tile, 64}});
   Problem problem;
   EXPECT_EQ(Names(space.Enumerate(kCpu, &problem)), (std::vector<std::string>{"TILE=32"}));
   EXPECT_FALSE(*space.BaselineFor(problem));
-  space.SetBaselines({{{tile, 64}}, {{tile, 32}}});
+  space.SetBaselines({{{{tile, 64}}}, {{{tile, 32}}}});
   EXPECT_EQ((*space.BaselineFor(problem))->ToString(), "TILE=32");
   EXPECT_EQ(space.baseline()->ToString(), "TILE=64");
-  space.AddConstraint("small", [=](const Config& c) { return c[tile] < 64; });
+  space.Where("small", [=](const Config& c) { return c[tile] < 64; });
   EXPECT_ERROR(space.Enumerate(kCpu), StatusCode::kInvalidArgument,
-               "the baseline {TILE=64} breaks constraint 'small' on cpu");
+               "the baseline {TILE=64} breaks condition 'small' on cpu");
 }
 
 TEST(SearchSpaceTest, AnEmptySpaceRunsItsFallback) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {32, 64});
-  space.AddTargetFilter("GPUs only", [](const Config&, const Target& t) { return OnGpu()(t); });
+  space.Where("GPUs only", OnGpu());
   space.SetFallback({{tile, 64}});
   EXPECT_EQ(Names(space.Enumerate(kCpu)), std::vector<std::string>{"TILE=64"});
 }
@@ -289,7 +292,7 @@ TEST(SearchSpaceTest, AForeignAxisGivesADefaultAndIsReportedOnce) {
   EXPECT_OK(space.TakeMisuse());
   EXPECT_EQ(config[IntAxis()], 0);
   EXPECT_FALSE(space.TakeMisuse().ok());
-  space.AddConstraint("uses it", [=](const Config& c) { return c[foreign] == 0; });
+  space.Where("uses it", [=](const Config& c) { return c[foreign] == 0; });
   EXPECT_ERROR(space.Enumerate(kCpu), StatusCode::kInvalidArgument, "an axis of another search space");
 }
 
@@ -307,9 +310,9 @@ TEST(SearchSpaceTest, PrintsItself) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {1, 2});
   space.AddHintAxis("occupancy", {1});
-  space.AddConstraint("c", [](const Config&) { return true; });
-  space.AddGuard("g", [](const Config&, const Dims&) { return true; });
-  EXPECT_EQ(space.ToString(), "TILE in {1, 2} x occupancy (hint) in {1}; constraint c; guard g");
+  space.Where("c", [](const Config&) { return true; });
+  space.Where("g", [](const Config&, const Dims&) { return true; });
+  EXPECT_EQ(space.ToString(), "TILE in {1, 2} x occupancy (hint) in {1}; where c; where g");
   static_cast<void>(tile);
 }
 

@@ -1,8 +1,7 @@
-#include "tuneonce/tensor_view.h"
-
 #include <limits>
 
 #include "testing/device_test.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce {
 namespace {

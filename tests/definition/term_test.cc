@@ -2,7 +2,6 @@
 
 #include "testing/device_test.h"
 #include "tuneonce/geometry.h"
-#include "tuneonce/grid.h"
 
 namespace tuneonce {
 namespace {
@@ -17,7 +16,8 @@ class TermTest : public ::testing::Test {
     problem_.dims[Dim{0}] = 1000;
     problem_.dims[Dim{1}] = 500;
     problem_.dims[Dim{2}] = kMost;
-    problem_.target.num_sms = 132;
+    target_.num_sms = 132;
+    problem_.target = &target_;
     problem_.values = {&causal_, &count_, &large_};
     problem_.dtypes = {DType::kBool, DType::kInt32, DType::kUInt64};
   }
@@ -43,6 +43,7 @@ class TermTest : public ::testing::Test {
   IntAxis zero_ = space_.AddAxis("ZERO", {0});
   IntAxis occupancy_ = space_.AddHintAxis("occupancy", {2});
   Config config_;
+  Target target_;
   Problem problem_;
 };
 
@@ -67,12 +68,14 @@ TEST_F(TermTest, NumbersDimsAxesAndScalarsAreComputedWith) {
   };
   const Case cases[] = {
       {CeilDiv("M", tile_) * CeilDiv("N", tile_), 16 * 8, "ceil_div(M=1000, TILE=64) * ceil_div(N=500, TILE=64)"},
-      {Term("M") / tile_ + 1, 16, "floor_div(M=1000, TILE=64) + 1"},
+      {Term("M") / tile_ + 1, 16, "M=1000 / TILE=64 + 1"},
       {(Term("M") + "N") * 2, 3000, "(M=1000 + N=500) * 2"},
-      {Min(NumSms() * occupancy_, "M"), 264, "min(num_sms=132 * occupancy=2, M=1000)"},
+      {Min(NumSms() * occupancy_, "M"), 264, "min(device.num_sms=132 * occupancy=2, M=1000)"},
       {Max("M", Dim{1}), 1000, "max(M=1000, N=500)"},
       {Term("M") * "causal" + "count", 993, "M=1000 * causal=1 + count=-7"},
       {Term(-3) * "count", 21, "-3 * count=-7"},
+      {Term("count") / 2 - Term("count") % 4, -5, "count=-7 / 2 - count=-7 % 4"},
+      {CeilDiv("count", 2), -3, "ceil_div(count=-7, 2)"},
   };
   for (const Case& each : cases) {
     Result<std::int64_t> value = Evaluate(each.term);
@@ -91,9 +94,8 @@ TEST_F(TermTest, WhatHasNoValueIsSaidAndNeverComputed) {
     const char* message;
   };
   const Case cases[] = {
-      {CeilDiv("M", zero_), "ceil_div(M=1000, ZERO=0) divides by less than 1"},
-      {1 + Term("M") / (Term("N") + -500) * 0, "floor_div(M=1000, N=500 + -500) divides by less than 1"},
-      {CeilDiv("count", tile_), "ceil_div(count=-7, TILE=64) divides a negative number"},
+      {CeilDiv("M", zero_), "ceil_div(M=1000, ZERO=0) divides by 0"},
+      {1 + Term("M") / (Term("N") + -500) * 0, "M=1000 / (N=500 + -500) divides by 0"},
       {Term("HUGE") * 2, "HUGE=9223372036854775807 * 2 does not fit 64 bits"},
       {Term("HUGE") + 1, "does not fit 64 bits"},
       {(Term("HUGE") + 1) * -1, "HUGE=9223372036854775807 + 1 does not fit 64 bits"},
@@ -111,7 +113,7 @@ TEST_F(TermTest, WhatHasNoValueIsSaidAndNeverComputed) {
   ASSERT_OK(geometry.Resolve(names_));
   EXPECT_FALSE(geometry(config_, problem_).IsLaunchable()) << "no value is not the least of two";
   EXPECT_ERROR(geometry.Check(config_, problem_), StatusCode::kInvalidArgument,
-               "the grid: ceil_div(M=1000, ZERO=0) divides by less than 1");
+               "the grid: ceil_div(M=1000, ZERO=0) divides by 0");
 }
 
 TEST_F(TermTest, NamesOfNothingAndNumbersWithAFractionAreRefused) {
@@ -164,6 +166,10 @@ TEST_F(TermTest, DivisorsAndLeastValuesAreThoseThatTheFormShows) {
   EXPECT_EQ(least(Min("M", 5)), 0);
   EXPECT_EQ(least(CeilDiv("M", 16)), 0);
   EXPECT_EQ(least(Term("M") * -1), Term::kNoValue);
+  EXPECT_EQ(least(Term("count") / 16), Term::kNoValue) << "a scalar may be negative, and division rounds down";
+  EXPECT_EQ(least(Term("count") % 16), 0);
+  EXPECT_EQ(least(Term("M") - 1), Term::kNoValue);
+  EXPECT_EQ(divisor(16 * Term("M") - 24), 8);
 }
 
 TEST_F(TermTest, ACopyIsResolvedApartFromItsOriginal) {

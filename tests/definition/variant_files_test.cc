@@ -5,8 +5,8 @@
 #include "base/temporary_folder.h"
 #include "testing/expect_status.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {

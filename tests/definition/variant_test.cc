@@ -9,8 +9,8 @@
 #include "definition/source_identity.h"
 #include "testing/expect_status.h"
 #include "testing/targets.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {
@@ -187,8 +187,8 @@ TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {
     EXPECT_EQ(source.kind, c.kind);
     EXPECT_EQ(source.symbol, "k");
     EXPECT_EQ(source.defines, c.defines);
-    EXPECT_EQ(c.variant.runs_on(testing::CpuTarget()), c.on_cpu) << c.variant.name;
-    EXPECT_EQ(c.variant.runs_on(testing::Sm(90)), !c.on_cpu) << c.variant.name;
+    EXPECT_EQ(c.variant.runs_on.HoldsOn(testing::CpuTarget()), c.on_cpu) << c.variant.name;
+    EXPECT_EQ(c.variant.runs_on.HoldsOn(testing::Sm(90)), !c.on_cpu) << c.variant.name;
   }
 }
 
@@ -236,7 +236,7 @@ TEST(TileIrFilesTest, ReadsTheFileOfAConfigAndFindsItsKernel) {
   const std::string folder = TUNEONCE_TEST_DATA "/tile_ir/";
   Variant variant = TileIrFiles(folder + "{NAME}.tileir");
   EXPECT_EQ(variant.convention, CallingConvention::kCutilePython);
-  EXPECT_FALSE(variant.runs_on(testing::CpuTarget()));
+  EXPECT_FALSE(variant.runs_on.HoldsOn(testing::CpuTarget()));
 
   KernelSource source = variant.source(configs[0], Problem());
   ASSERT_OK(source.Check());

@@ -9,10 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace {
 

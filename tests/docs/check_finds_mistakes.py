@@ -99,7 +99,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         tree = pathlib.Path(folder)
         copy_tree(root, tree)
-        header = str(next(tree.glob("include/**/status.h")).relative_to(tree))
+        header = str(next(tree.glob("include/**/result.h")).relative_to(tree))
         pages = [python, str(_HERE / "check_pages.py"), folder]
         runs = [python, str(_HERE / "run_page.py"), folder, programs, _PAGE]
         check_cpp = [python, str(_HERE / "check_cpp.py"), folder, *compiler]

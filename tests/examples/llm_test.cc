@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "model.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "weights.h"
 

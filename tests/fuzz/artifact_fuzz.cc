@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/encoding.h"
-#include "tuneonce/artifact.h"
+#include "tuneonce/plugin/artifact.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);

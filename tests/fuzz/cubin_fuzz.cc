@@ -4,8 +4,7 @@
 #include <cstdlib>
 
 #include "compile/cubin.h"
-#include "compile/cubin_info.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   tuneonce::Artifact artifact;

@@ -13,8 +13,8 @@
 #include "search/trial_messages.h"
 #include "testing/record_changes.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "worker/channel.h"
 
 namespace tuneonce {
@@ -120,7 +120,7 @@ Status MakeRankMessages(const std::string& folder) {
       {0, EncodeVote(vote)},
       {1, EncodeDecisions({{key, std::string("a record")}, {other, InternalError("none")}})},
       {2, EncodeChecks({{key, other}, {other, InternalError("none")}})},
-      {3, EncodeLost("sent nothing for 60000 ms")},
+      {3, EncodeClaim({1, "sent nothing for 60000 ms"})},
       {4, WithChecksum(Encoder().U64(1).U64(2).U64(3).U64(4).Take())},
   };
   for (std::size_t i = 0; i < messages.size(); ++i) {

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "inspect/classification.h"
-#include "inspect/ptx_evidence.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -55,8 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       (void)Read<tuneonce::RankChecks>(bytes, tuneonce::DecodeChecks, tuneonce::EncodeChecks);
       break;
     case 3: {
-      const std::optional<std::string> why = tuneonce::DecodeLost(bytes);
-      Require(!why || tuneonce::DecodeLost(tuneonce::EncodeLost(*why)) == why, "a mark is not what was written of it");
+      const std::optional<tuneonce::Claim> claim = tuneonce::DecodeClaim(bytes);
+      Require(!claim || tuneonce::EncodeClaim(*claim) == bytes, "a claim is not what was written of it");
       break;
     }
     case 4:

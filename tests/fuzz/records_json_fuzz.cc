@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "report/code_json.h"
 #include "report/records_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "report_page/page_data.h"
 #include "report_page/report_data.h"
 #include "report_page/report_tables.h"
 

@@ -2,8 +2,8 @@
 // its own.
 #include <cstdint>
 
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   auto store = tuneonce::SqliteStore::FromBytes(data, size);

@@ -8,7 +8,7 @@
 
 #include "search/trial_description.h"
 #include "search/trial_messages.h"
-#include "tuneonce/target.h"
+#include "tuneonce/device.h"
 
 namespace {
 

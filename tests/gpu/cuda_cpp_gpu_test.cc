@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_source.h"
 #include "store/memory_store.h"
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"

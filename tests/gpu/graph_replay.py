@@ -48,7 +48,6 @@ def only(folder, backend):
     manifest = json.loads((copy / "manifest.json").read_text())
     next(a for a in manifest["axes"] if a["name"] == "backend")["values"] = [backend]
     manifest["configs"] = [c for c in manifest["configs"] if c["backend"] == backend]
-    manifest["target_filters"] = [f for f in manifest["target_filters"] if f["config"].get("backend", backend) == backend]
     manifest["variants"] = [v for v in manifest["variants"] if v.get("backend", v["name"]) == backend]
     manifest["baseline"] = manifest["configs"][0]
     (copy / "manifest.json").write_text(json.dumps(manifest))

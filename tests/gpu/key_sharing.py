@@ -72,11 +72,14 @@ def rank_of(rank: int, size: int, port: int, device: str, shapes: List[Dict[str,
     seconds = time.monotonic() - begin
     kernel.freeze()
     digest = hashlib.sha256()
+    selected = 0
     for shape in shapes:
         plan = kernel.explain(shape)
+        selected += plan.action == "selected"
         digest.update(repr((sorted(shape.items()), plan.config, plan.variant, plan.action)).encode())
     graphs = [replays_right(kernel, shape) for shape in (shapes[0], shapes[-1])] if device == "cuda" else []
-    results.put({"rank": rank, "seconds": seconds, "tunes": kernel.counters()["tunes"], "digest": digest.hexdigest(),
+    results.put({"rank": rank, "seconds": seconds, "tunes": kernel.counters()["tunes"],
+                 "selected": selected, "digest": digest.hexdigest(),
                  "graphs": graphs, "frozen_misses": len(kernel.frozen_misses()), "error": error})
 
 
@@ -96,7 +99,9 @@ def run(size: int, device: str, shapes: List[Dict[str, int]], killed: int) -> bo
         rank.join()
     del server
     right = (len({each["digest"] for each in all_ranks}) == 1
-             and sum(each["tunes"] for each in all_ranks) >= len(shapes)
+             and all(each["selected"] == len(shapes) for each in all_ranks)
+             # What a killed rank had decided is not searched for again.
+             and (killed >= 0 or sum(each["tunes"] for each in all_ranks) == len(shapes))
              and all(all(each["graphs"]) and each["frozen_misses"] == 0 and not each["error"] for each in all_ranks))
     print(json.dumps({"ranks": size, "killed": killed, "keys": len(shapes), "right": right,
                       "seconds": max(each["seconds"] for each in all_ranks),

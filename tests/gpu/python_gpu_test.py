@@ -51,7 +51,7 @@ def test_a_table_of_pointers_is_tuned_and_captured_and_nothing_else_is_written()
 
     kernel(tables[0], tables[1], rows, tables[2])
     check()
-    assert kernel.counters()["tunes"] == 1 and kernel.is_tuned(tables[0], tables[1], rows, tables[2])
+    assert kernel.counters()["tunes"] == 1 and kernel.is_ready(tables[0], tables[1], rows, tables[2])
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         kernel(tables[0], tables[1], rows, tables[2])

@@ -79,12 +79,12 @@ step_with_tile_cpp() { # NAME COMMAND...
   step_with "CUDA Tile C++" "tuneonce doctor names what is missing" "$@"
 }
 
+# By name; beside a copy of the programs alone there are no bundles.
+export TUNEONCE_BUNDLES=$bundles
 step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=1
 step "ranks, a thread for each of two GPUs" "$bin/tuneonce_ranks_threads" cuda 2
 step "time of a warm-up whose keys GPUs share" "$bin/key_sharing_benchmark" --device=cuda --benchmark_format=json \
   --benchmark_filter="matmul|llm"
-# By name; beside a copy of the programs alone there are no bundles.
-export TUNEONCE_BUNDLES=$bundles
 for bundle in vector_add elementwise rms_norm layer_norm softmax silu_and_mul rope matmul persistent_matmul dual_gemm \
               attention fp8_matmul fp8_block_matmul grouped_gemm grouped_gemm_pointers varlen_attention decode_attention \
               split_k_matmul paged_attention; do

@@ -16,9 +16,9 @@
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

@@ -16,15 +16,12 @@
 #include "measure/statistics.h"
 #include "measure/verify.h"
 #include "testing/device_test.h"
-#include "tuneonce/context.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/plugin/timer.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/timer.h"
-#include "tuneonce/toolchain.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

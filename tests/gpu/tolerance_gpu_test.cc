@@ -10,8 +10,8 @@
 #include "store/memory_store.h"
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

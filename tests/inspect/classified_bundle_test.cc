@@ -8,8 +8,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "inspect/space_departures.h"
-#include "inspect/tile_ir_finding.h"
+#include "inspect/doctor.h"
 #include "testing/device_test.h"
 
 namespace tuneonce {

@@ -1,6 +1,4 @@
 // What bundles are warned of by the bytecode of their Tile IR variants.
-#include "inspect/code_warnings.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compile/tile_cpp_toolchain.h"
+#include "inspect/classified_bundle.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
 #include "tuneonce/runtime.h"

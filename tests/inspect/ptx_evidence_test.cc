@@ -1,6 +1,4 @@
 // What PTX is seen to do: of NVRTC's, of Triton's manner, and of texts that are none.
-#include "inspect/ptx_evidence.h"
-
 #include <gtest/gtest.h>
 
 #include "base/file.h"

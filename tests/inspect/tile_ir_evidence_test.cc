@@ -1,6 +1,4 @@
 // What bytecode is seen to do, of every version; and that no bytes bring the reader of bodies down.
-#include "inspect/tile_ir_evidence.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>

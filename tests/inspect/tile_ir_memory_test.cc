@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/file.h"
-#include "inspect/tile_ir_evidence.h"
+#include "inspect/classification.h"
 #include "testing/device_test.h"
 #include "tile_ir/tile_ir.h"
 

@@ -110,7 +110,7 @@ class CoverTest : public ::testing::Test {
   static Status Cover(std::vector<Assumption> assumptions, CodeAssumption of_code) {
     KernelDefinition definition = KernelDefinition("k").Parameters(
         {InOut("x", DType::kFloat32, {"N", "D"}), DimValue("N"), Scalar("n", DType::kInt32), StrideValue("x", 0),
-         Derived("rounded", 16 * CeilDiv("N", 16), DType::kInt32)});
+         Derived("rounded", 16 * CeilDiv(Dim{0}, 16), DType::kInt32)});
     Variant variant([](const Config&) { return KernelSource(); });
     variant.Named("v").Assuming(std::move(assumptions));
     TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,

@@ -2,22 +2,22 @@
 # include that goes the wrong way, every public header that names a third-party library, every file that calls the
 # driver round the capture guard, and every use of std::filesystem (lib/base/file.h says why).
 # The areas of lib/, then those of tools/. `record` is a header alone: what search returns and store keeps.
-set(order base cuda definition tile_ir launch bundle compile measure record store worker shared ranks search runtime
+set(order base cuda definition record tile_ir launch bundle compile measure store worker shared ranks search runtime
   report inspect compare report_page)
 # Public headers by area; the umbrella, tuneonce.h, stands over all of lib/.
-set(public_base api fingerprint result status)
-set(public_cuda context device device_buffer stream)
-set(public_definition argument code_assumption config dims families geometry grid hints kernel_definition kernel_source key parameters problem
-  search_space target tensor_view tolerance)
-set(public_bundle bundle)
-set(public_compile artifact compile_options toolchain)
-set(public_measure timer trial)
-set(public_search compiled_kernel exhaustive_search progress search_options)
+set(public_base plugin/fingerprint result)
+set(public_cuda device)
+set(public_definition arguments condition config geometry kernel_definition kernel_source parameters
+  plugin/artifact search_space)
 set(public_record tuning_record)
-set(public_store record_store sqlite_store)
+set(public_bundle bundle)
+set(public_compile plugin/toolchain)
+set(public_measure plugin/timer)
+set(public_store plugin/record_store plugin/sqlite_store)
 set(public_shared runtime)
-set(public_ranks rank_group)
-set(public_runtime autotune_observer autotune_policy tuned_kernel tuneonce)
+set(public_ranks plugin/rank_group)
+set(public_search autotune_policy exhaustive_search)
+set(public_runtime c plugin/autotune_observer plugin/option_table tuned_kernel tuneonce)
 set(public_report report)
 foreach(area IN LISTS order)
   foreach(header IN LISTS public_${area})
@@ -43,7 +43,7 @@ endfunction()
 
 foreach(file IN LISTS files)
   file(RELATIVE_PATH name ${ROOT} ${file})
-  if(name MATCHES "^(tools/)?include/tuneonce/([a-z0-9_]+)\\.h$")
+  if(name MATCHES "^(tools/)?include/tuneonce/([a-z0-9_/]+)\\.h$")
     set(area "${area_of_${CMAKE_MATCH_2}}")
   else()
     string(REGEX REPLACE "^(lib|tools)/([^/]+)/.*" "\\2" area ${name})
@@ -57,7 +57,7 @@ foreach(file IN LISTS files)
   foreach(include IN LISTS includes)
     # "tuneonce/device.h" or lib's private "cuda/event.h"
     set(included "")
-    if(include MATCHES "\"tuneonce/([a-z0-9_]+)\\.h\"")
+    if(include MATCHES "\"tuneonce/([a-z0-9_/]+)\\.h\"")
       set(included "${area_of_${CMAKE_MATCH_1}}")
     elseif(include MATCHES "\"([a-z_]+)/[a-z0-9_]+\\.h\"")
       set(included ${CMAKE_MATCH_1})

@@ -1,19 +1,18 @@
 // Both timers: events on the CPU device, CUPTI as a script (the CPU device has none).
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 #include <cstring>
 #include <map>
 
 #include "base/environment.h"
 #include "cuda/event.h"
-#include "cuda/fault_injection.h"
-#include "measure/cupti.h"
 #include "measure/cupti_session.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
 #include "testing/device_test.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/search_options.h"
+#include "testing/fault_injection.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 namespace {

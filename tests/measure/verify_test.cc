@@ -8,7 +8,7 @@
 #include "measure/compare_element.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "verify_kernels_ptx.h"
 
 namespace tuneonce {

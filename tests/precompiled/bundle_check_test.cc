@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "cli/run_cli.h"
-#include "compile/cubin_info.h"
+#include "compile/cubin.h"
 #include "testing/expect_status.h"
 #include "testing/tools.h"
 

@@ -25,10 +25,10 @@
 #include "testing/runtimes.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
-#include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -224,8 +224,8 @@ TEST_F(PrecompiledBundleTest, ItIsTheSameKernelAsItsSourceBundleWithSourcesOrWit
     ASSERT_OK(definition.Validate());
     Problem problem;
     problem.dims = Dims(1);
-    problem.target = cpu;
-    kernels.push_back(*KernelFingerprint(definition, *definition.space().Enumerate(cpu), problem));
+    problem.target = &cpu;
+    kernels.push_back(*KernelFingerprint(definition, problem));
     ASSERT_OK(folder == std::string("scale") ? Status() : LaunchFrom(folder, Policy()));
   }
   EXPECT_EQ(kernels[0], kernels[1]);
@@ -470,7 +470,7 @@ __tile_global__ void scale(const float* __restrict__ x, float* __restrict__ y, f
     const std::vector<Argument> arguments = {tensor, tensor, 2.0f};
     BoundCall call;
     ASSERT_OK(CallBinder(*definition).Bind(arguments.data(), arguments.size(), &call));
-    call.problem.target = target;
+    call.problem.target = &target;
     for (const Config& config : *configs) {
       Result<PlannedConfig> planned = PlanConfig(definition, config, call, /*enable_tile=*/true);
       ASSERT_OK(planned);

@@ -106,7 +106,7 @@ def test_what_may_not_be_written_is_refused_as_an_output():
     for output, words in ((fixed, "the array is read-only"), (Dlpack(fixed), "the array is read-only"),
                           (Dlpack(y, flags=1), "the array is read-only"), (Dlpack(y, flags=2), "a copy of the array"),
                           (Dlpack(y, is_versioned=False), "the array may be read-only")):
-        for use in (kernel, kernel.warmup_with, kernel.is_tuned):
+        for use in (kernel, kernel.warmup_with, kernel.is_ready):
             expect(TypeError, "parameter 'y': " + ("__dlpack__ gave " if "copy" in words else "") + words, lambda: use(x, output))
     assert not y.any()
     for given in (fixed, Dlpack(fixed), Dlpack(x, is_versioned=False)):

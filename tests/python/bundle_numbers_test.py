@@ -93,7 +93,7 @@ def test_grouped_gemm_by_pointers_computes_what_numpy_computes_and_writes_nothin
             np.testing.assert_array_equal(y[group][count:], 7)
     assert kernel.counters()["tunes"] == 1 and kernel.counters()["hits"] == 1
     table = tuneonce.PointerTable.of
-    assert kernel.is_tuned(table([np.zeros((10, 24), half)] * 4), table(w), rows, table(y))
+    assert kernel.is_ready(table([np.zeros((10, 24), half)] * 4), table(w), rows, table(y))
     expect(TypeError, "parameter 'x': expected a tuneonce.PointerTable, got list",
            lambda: kernel(x, table(w), rows, table(y)))
     expect(TypeError, "parameter 'w': ", lambda: kernel(table(x), table([None]), rows, table(y)))

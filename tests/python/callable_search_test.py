@@ -5,11 +5,72 @@ import os
 import pathlib
 import signal
 import sys
+import time
 
 import numpy as np
 
 import tuneonce
 from running import expect, run_tests
+
+
+def test_a_search_space_takes_conditions_as_text_and_as_functions():
+    flag = [False, True]
+    space = tuneonce.SearchSpace({"TILE": [64, 32], "swap": flag, "kind": ["row", "column"], "scale": [1, 0.5], "of": [None, (1, 2)]},
+                                 ["TILE == 64 || !swap and kind == \"row\"", "scale != 0.5", lambda c: c["of"] or c["swap"]])
+    assert list(space) == [
+        {"TILE": t, "swap": s, "kind": k, "scale": 1, "of": o} for t in (64, 32) for s in flag for k in ("row", "column")
+        for o in (None, (1, 2)) if (t == 64 or not s and k == "row") and (o or s)]
+    assert space[0]["swap"] is False and space[-1] == list(space)[-1] and space[1:3] == list(space)[1:3]
+    assert type(space[0]["TILE"]) is int and type(space[0]["scale"]) is int
+    axes = {"A": [1, 2]}
+    expect(ValueError, "expected '==' for a comparison, got '=' at position 3", lambda: tuneonce.SearchSpace(axes, ["A = 1"]))
+    expect(ValueError, "unknown dim 'B'", lambda: tuneonce.SearchSpace(axes, ["B == 1"]))
+    expect(ValueError, "condition 'A < device.num_sms' reads the device", lambda: tuneonce.SearchSpace(axes, ["A < device.num_sms"]))
+    expect(ValueError, "the conditions leave no config", lambda: tuneonce.SearchSpace(axes, ["A > 2"]))
+    expect(ValueError, "the conditions leave no config", lambda: tuneonce.SearchSpace(axes, [lambda c: c["A"] > 2]))
+    expect(TypeError, "where is a list of conditions", lambda: tuneonce.SearchSpace(axes, "A > 1"))
+
+
+def test_a_large_search_space_is_enumerated_quickly():
+    # Kernel Tuner's hotspot: 22.2 million combinations, of which its Searchspace counts 349853 as valid.
+    shared = ("(block_size_x * tile_size_x + temporal_tiling_factor * 2) * (block_size_y * tile_size_y + temporal_tiling_factor * 2)"
+              " * (2 + sh_power) * 4")
+    started = time.process_time()
+    space = tuneonce.SearchSpace(
+        {"block_size_x": [1, 2, 4, 8, 16, *range(32, 1025, 32)], "block_size_y": [1, 2, 4, 8, 16, 32],
+         "tile_size_x": range(1, 11), "tile_size_y": range(1, 11), "temporal_tiling_factor": range(1, 11), "max_tfactor": [10],
+         "loop_unroll_factor_t": range(1, 11), "sh_power": [0, 1], "blocks_per_sm": range(5)},
+        ["block_size_x * block_size_y >= 32", "temporal_tiling_factor % loop_unroll_factor_t == 0",
+         "block_size_x * block_size_y <= 1024", f"{shared} <= 49152",
+         f"blocks_per_sm == 0 or {shared} * blocks_per_sm <= 102400"])
+    assert len(space) == 349853 and space[0]["block_size_x"] == 1 and space[-1]["block_size_x"] == 1024
+    assert time.process_time() - started < 10, "a walk over all combinations takes minutes"
+
+
+def test_public_search_spaces_have_the_configs_that_their_authors_count():
+    tiles, dims, vectors, flag = [16, 32, 64], [8, 16, 32], [1, 2, 4], [0, 1]
+    gemm = tuneonce.SearchSpace(
+        {"MWG": tiles, "NWG": tiles, "KWG": [32], "MDIMC": dims, "NDIMC": dims, "MDIMA": dims, "NDIMB": dims, "KWI": [2],
+         "VWM": vectors, "VWN": vectors, "SA": flag, "SB": flag},
+        ["KWG % KWI == 0", "MWG % (MDIMC * VWM) == 0", "NWG % (NDIMC * VWN) == 0", "MWG % (MDIMA * VWM) == 0",
+         "NWG % (NDIMB * VWN) == 0", "KWG % (MDIMC * NDIMC / MDIMA) == 0", "KWG % (MDIMC * NDIMC / NDIMB) == 0",
+         "!(MWG == 128 && NWG == 128 && MDIMC == 8 && NDIMC == 8)"])
+    assert len(gemm) == 5788 and gemm[0]["MWG"] == 16
+    dedispersion = tuneonce.SearchSpace(
+        {"block_size_x": [1, 2, 4, 8, *range(16, 513, 16)], "block_size_y": range(4, 129, 4), "tile_size_x": range(1, 17),
+         "tile_size_y": range(1, 17), "tile_stride_x": [0, 1], "tile_stride_y": [0, 1],
+         "loop_unroll_factor_channel": [0, *(i for i in range(1, 1537) if 1536 % i == 0)], "blocks_per_sm": range(5)},
+        ["32 <= block_size_x * block_size_y && block_size_x * block_size_y <= 1024", "tile_size_x > 1 or tile_stride_x != 1",
+         "tile_size_y > 1 or tile_stride_y != 1"])
+    assert len(dedispersion) == 16_851_135
+
+
+def test_a_space_of_a_billion_points_is_enumerated_in_seconds():
+    started = time.process_time()
+    space = tuneonce.SearchSpace({f"x{i}": range(1, 11) for i in range(9)}, [f"x{i + 1} % x{i} == 0" for i in range(8)])
+    # Chains of divisors: by stars and bars over the exponents of 2, 3, 5 and 7 in x8.
+    assert len(space) == 454 and all(config["x8"] % config["x0"] == 0 for config in space)
+    assert time.process_time() - started < 2
 
 
 def test_exhaustive_search_has_cutiles_names():

@@ -10,8 +10,8 @@ import tempfile
 from running import expect, run_tests
 import tuneonce
 from tuneonce import Bundle, _tuneonce
-from tuneonce.export import (Declaration, add, blocks, ceil_div, derived, descriptor, floor_div, greatest, least, num_sms,
-                             product, scalar, tensor, workspace)
+from tuneonce.export import (Declaration, blocks, ceil_div, derived, descriptor, floor_div, least, num_sms, product,
+                             scalar, tensor, workspace)
 
 folder = pathlib.Path(sys.argv[1])
 ONE = {"dims": ["N"], "parameters": [tensor("x", "float32", ["N"]), tensor("y", "float32", ["N"], "out")]}
@@ -103,13 +103,15 @@ def test_a_declaration_says_all_that_a_manifest_can():
                     workspace("scratch", product("M", 2), "float32"), descriptor("map", "x", [1, 4], swizzle="32B")],
         grid=blocks(product(least(product(num_sms(), 2), ceil_div("M", "TILE")), ceil_div("N", "TILE"))),
         axes={"TILE": [64, 128]}, option_axes={"opt-level": [2, 3]}, configs=[{"TILE": 64}, {"TILE": 128}], max_configs=4,
-        baseline=[{"config": {"TILE": 128, "opt-level": 3}, "targets": {"min_capability": 100}},
+        baseline=[{"config": {"TILE": 128, "opt-level": 3}, "where": "device.capability >= 100"},
                   {"config": {"TILE": 64, "opt-level": 3}}],
         matmul=dict(a="x", b="x", c="y", k="M", tile_m="TILE", tile_n="TILE", tile_k="TILE"), unordered=True,
-        fallback={"TILE": 64, "opt-level": 3}, target_filters=[{"config": {"TILE": 128}, "targets": "cpu"}],
-        guards=[{"scalar": "causal", "is": True}, {"term": add("M", "N"), "at_most": greatest("M", 1 << 20)}],
+        fallback={"TILE": 64, "opt-level": 3}, where=["causal",
+                                                      "M + N <= max(M, 1048576)",
+                                                      "TILE != 128 || device.capability == 0"],
         tolerance={"relative": 1e-3}, work={"bytes": [[8, "M", "N"]], "operations": floor_div(product("M", "N"), 2)},
-        example={"dims": {"M": 64, "N": 64}}, targets_of={"cuda": {"min_capability": 90}}, options_of={"cpu": ["-g"]})
+        example={"dims": {"M": 64, "N": 64}}, targets_of={"cuda": {"min_capability": 90}}, options_of={"cpu": ["-g"]},
+        requires_of={"cpu": "TILE == 64 || aligned(x, TILE)"})
     with tempfile.TemporaryDirectory() as out:
         pathlib.Path(out, "k.cc").write_text(
             "static void k(const tuneonce_block&, const float*, float*, bool, int, float*, tuneonce_tensor_map) {}\n"
@@ -119,6 +121,7 @@ def test_a_declaration_says_all_that_a_manifest_can():
         listed = set(schema["properties"]) - {"space"}  # Which stands in place of configs and baseline.
         assert set(manifest) == listed, set(manifest) ^ listed
         assert manifest["variants"][0]["options"] == ["-g"]
+        assert manifest["variants"][0]["requires"] == "TILE == 64 || aligned(x, TILE)"
         assert manifest["axes"][-1] == {"name": "opt-level", "kind": "option", "values": [2, 3]}
         assert manifest["configs"] == [{"TILE": t, "opt-level": o} for t in (64, 128) for o in (2, 3)]
         pathlib.Path(out, "manifest.json").write_text(json.dumps(manifest))
@@ -186,7 +189,7 @@ def test_what_the_exporter_refuses_is_one_line_and_leaves_no_manifest():
         assert "is declared with (x)" in export(out, parameters=X)
         said = export(out, values="[64, 64]")
         assert "manifest.json:" in said and "lists the value 64 twice" in said and said.count("\n") == 0, said
-        said = export(out, values="[64], }, baseline={'TILE': 64.5}, guards=[], hint_axes={")
+        said = export(out, values="[64], }, baseline={'TILE': 64.5}, where=[], hint_axes={")
         assert "manifest.json:" in said and "baseline.TILE: expected a whole number" in said, said
         assert not pathlib.Path(out, "manifest.json").exists()
 

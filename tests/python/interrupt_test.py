@@ -76,7 +76,7 @@ def test_ctrl_c_ends_a_race():
         run = child(f"""
 kernel = tuneonce.load(pathlib.Path(folder), "cpu", store=folder + "/store/store.db", {LONG})
 interrupted(lambda: kernel(x, y))
-assert tuneonce.records(folder + "/store/store.db") == [] and not kernel.is_tuned(x, y)
+assert tuneonce.records(folder + "/store/store.db") == [] and not kernel.is_ready(x, y)
 """, path)
         try:
             said = interrupt(run, path / "started")

@@ -165,7 +165,7 @@ def test_keyboard_interrupt_in_an_observer_ends_the_call():
         for attempt in (lambda: kernel(*one_float()), lambda: kernel.warmup([(1,)]), lambda: kernel.warmup_with(*one_float()),
                         lambda: tuneonce.warmup_all([(kernel, [(1,)])])):
             expect(KeyboardInterrupt, "from the observer", attempt)
-        assert not kernel.is_tuned(*one_float()) and kernel.counters()["failed_tunes"] == 0, kernel.counters()
+        assert not kernel.is_ready(*one_float()) and kernel.counters()["failed_tunes"] == 0, kernel.counters()
         raised = []
 
         def in_a_thread():
@@ -203,7 +203,7 @@ def test_an_observer_that_calls_its_kernel_is_refused_and_does_not_hang():
     done = subprocess.run([sys.executable, "-c", RECURSE + """
 kernel = tuneonce.load("softmax", "cpu", store="memory", observer=Recursive())
 kernel(x, y)
-assert said == ["refused", "refused", "LaunchPlan"] and kernel.is_tuned(x, y), said
+assert said == ["refused", "refused", "LaunchPlan"] and kernel.is_ready(x, y), said
 """], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

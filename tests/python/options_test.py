@@ -31,7 +31,7 @@ def test_options_of_another_type_are_refused_in_one_line():
         (ValueError, "store must be a file's path, not ''", dict(store="")),
         (ValueError, "store must not be an empty list", dict(store=[])),
         (TypeError, "a shipped store is a file's path, not None", dict(store=["memory", None])),
-        (TypeError, "has no keyword 'stroe'; it has bundle, device, store, mode,", dict(stroe="memory")),
+        (TypeError, "has no keyword 'stroe'; it has bundle, device, store, timer, observer, ranks, mode,", dict(stroe="memory")),
         (TypeError, "warm is True or False, not 'no'", dict(warm="no")),
         (TypeError, "quiet is True or False, not 1", dict(quiet=1)),
         (TypeError, "max_rounds is an int, not True", dict(max_rounds=True)),

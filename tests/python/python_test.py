@@ -36,10 +36,10 @@ def soft_arguments(m=8, n=64):
 def test_it_tunes_once_and_counts():
     kernel = kernel_of("softmax")
     x, y = soft_arguments()
-    assert not kernel.is_tuned(x, y)
+    assert not kernel.is_ready(x, y)
     for _ in range(3):
         kernel(x, y)
-    assert kernel.is_tuned(x, y)
+    assert kernel.is_ready(x, y)
     counters = kernel.counters()
     assert counters["tunes"] == 1 and counters["hits"] == 2, counters
     assert kernel.name == "softmax" and kernel.dims == ("M", "N") and repr(kernel) == "<tuneonce.TunedKernel 'softmax'>"
@@ -179,7 +179,7 @@ os.remove(folder + "/slow")
 kernel(x, y)
 assert abs(y.sum() - 8) < 1e-4, y.sum()
 counters = kernel.counters()
-assert counters["failed_tunes"] == counters["fallbacks"] == 0 and kernel.is_tuned(x, y), counters
+assert counters["failed_tunes"] == counters["fallbacks"] == 0 and kernel.is_ready(x, y), counters
 print("tuned", flush=True)
 """
 WAITS = """
@@ -264,7 +264,7 @@ def test_a_call_on_nothing_does_nothing():
     w = np.zeros(8, np.float16)
     for rows in (np.zeros((0, 8), np.float16), np.zeros((4, 8), np.float16)[:0], np.zeros((4, 8), np.float16)[2:2, ::1]):
         kernel(rows, w, rows.copy(), 1.0)
-        assert kernel.is_tuned(rows, w, rows.copy(), 1.0)
+        assert kernel.is_ready(rows, w, rows.copy(), 1.0)
     counters = kernel.counters()
     assert counters["tunes"] == counters["hits"] == counters["fallbacks"] == 0, counters
 
@@ -454,7 +454,7 @@ def test_modes():
     np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
     counters = in_background.counters()
     assert counters["tunes"] == 0 and counters["fallbacks"] == 3 and counters["pending_keys"] == 1, counters
-    assert not in_background.is_tuned(x, y)
+    assert not in_background.is_ready(x, y)
     assert counters["kept_inputs_bytes"] >= x.nbytes and counters["inputs_not_kept"] == 0, counters
     in_background.tune_pending()
     counters = in_background.counters()
@@ -462,7 +462,7 @@ def test_modes():
     frugal = kernel_of("softmax", mode="tune_deferred", kept_inputs_bytes=0)
     frugal(x, y)
     assert frugal.counters()["inputs_not_kept"] == 1, frugal.counters()
-    assert counters["tunes"] == 1 and counters["pending_keys"] == 0 and in_background.is_tuned(x, y), counters
+    assert counters["tunes"] == 1 and counters["pending_keys"] == 0 and in_background.is_ready(x, y), counters
     in_background(x, y)
     assert in_background.counters()["fallbacks"] == 3
     in_background.release_retired()

@@ -122,7 +122,8 @@ def ranks_distribute_keys() -> None:
 
     in_threads(size, body)
     assert choices[0] == choices[1] == choices[2] and None not in choices[0], choices
-    assert tunes == {0: 2, 1: 2, 2: 2}, tunes
+    # A rank that is done takes searches that nobody has started.
+    assert sum(tunes.values()) == 6 and min(tunes.values()) >= 1, tunes
 
 
 class Broken:

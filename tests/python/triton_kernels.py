@@ -118,7 +118,7 @@ def layer_norm(x, y, w, b, mean, rstd, x_stride, N, eps, WIDTH: tl.constexpr):
 
 
 layer_norm_bundle = Declaration(
-    dims=["M", "N"], grid=BY_ROWS, axes={"WIDTH": [1024, 4096]}, guards=[{"dim": "N", "at_most": "WIDTH"}], constants={"b": None},
+    dims=["M", "N"], grid=BY_ROWS, axes={"WIDTH": [1024, 4096]}, where=["N <= WIDTH"], constants={"b": None},
     parameters=[tensor("x", "float16", ["M", "N"]), tensor("y", "float16", ["M", "N"], "out"), tensor("w", "float16", ["N"]),
                 tensor("mean", "float32", ["M"], "out"), tensor("rstd", "float32", ["M"], "out"),
                 derived("x_stride", "N"), dim("N"), scalar("eps", "float32", warmup=1e-5)])

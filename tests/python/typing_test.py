@@ -103,7 +103,7 @@ def test_everything_has_help_and_a_signature():
                 missing.append(f"{name}.{part}")
     assert missing == [], missing
     text = str(inspect.signature(tuneonce.TunedKernel))
-    assert text.startswith("(bundle, device='cuda', *, store=None, mode='tune_on_miss'"), text
+    assert text.startswith("(bundle, device='cuda', *, store=None, timer=None, observer=None, ranks=None, mode='tune_on_miss'"), text
     explained = set(re.findall(r"\w+", tuneonce.TunedKernel.__doc__))
     assert set(inspect.signature(tuneonce.TunedKernel).parameters) <= explained, "each keyword is explained"
     assert str(inspect.signature(tuneonce.TunedKernel.warmup)) == "(self, /, shapes, dtypes=None, stream=None, on_done=None)"

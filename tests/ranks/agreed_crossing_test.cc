@@ -59,10 +59,10 @@ TEST(AgreedCrossingTest, ATryThatMustNotWaitMissesOnceAndTheLaunchQueuesTheKey) 
     const float factor = 2;
     const std::array<Argument, 3> arguments = {in, out, factor};
     bool missed = false;
-    EXPECT_OK(rank.kernel->LaunchIfReady(rank.cu_stream(), arguments.data(), arguments.size(), &missed));
+    EXPECT_OK(rank.kernel->Launch(rank.cu_stream(), arguments, &missed));
     EXPECT_TRUE(missed);
-    EXPECT_OK(rank.kernel->LaunchArguments(rank.cu_stream(), arguments.data(), arguments.size()));
-    EXPECT_OK(rank.kernel->LaunchIfReady(rank.cu_stream(), arguments.data(), arguments.size(), &missed));
+    EXPECT_OK(rank.kernel->Launch(rank.cu_stream(), arguments));
+    EXPECT_OK(rank.kernel->Launch(rank.cu_stream(), arguments, &missed));
     EXPECT_FALSE(missed) << "the fallback is known";
     EXPECT_EQ(rank.kernel->counters().pending_keys, 1);
   });

@@ -10,7 +10,7 @@
 #include "testing/expect_status.h"
 #include "testing/rank_threads.h"
 #include "testing/runtimes.h"
-#include "tuneonce/progress.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {

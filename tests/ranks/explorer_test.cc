@@ -3,18 +3,20 @@
 // Agreement itself; a board takes the place of the engine. States that were seen are not entered again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "ranks/agreement.h"
 #include "testing/in_child.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 namespace {
@@ -27,7 +29,7 @@ using Want = Agreement::Want;
 
 Fingerprint Of(const std::string& text) { return Fingerprinter().Add(text).Finish(); }
 
-/// What a rank has of the one key, and what may go wrong.
+/// What a rank has of each key, and what may go wrong.
 struct Scenario {
   std::string name;
   std::array<std::string, kRanks> stored;  // A record; empty: none.
@@ -35,22 +37,37 @@ struct Scenario {
   bool mixed_kinds = false;
   bool with_faults = true;
   bool may_differ = false;
+  std::size_t num_keys = 1;
+  int num_turns = 2;
+  std::array<bool, kRanks> may_search = {true, true, true};
 };
 
-/// One rank: its present agreement, and what it runs since an earlier one.
-struct Rank {
-  std::optional<Agreement> agreement;  // Empty: it is down.
-  int starts = 0, turn = 0;
+/// What a rank has of a key.
+struct Held {
   std::string stored;
   std::string ready;                  // What would run: a selection, as some compiler made it.
   std::optional<std::string> served;  // The selection,
   std::string runs;                   // and what runs of it.
 };
 
+/// One rank: its present agreement, and what it runs since an earlier one.
+struct Rank {
+  std::optional<Agreement> agreement;  // Empty: it is down.
+  int starts = 0, turn = 0;
+  std::vector<Held> keys;
+  std::set<std::string> written;  // The cells that it has tried to write in this turn.
+  bool has_failed = false;        // A search of this turn.
+
+  bool ServesAll() const {
+    return std::all_of(keys.begin(), keys.end(), [](const Held& held) { return held.served.has_value(); });
+  }
+};
+
 struct World {
   std::array<Rank, kRanks> ranks;
   std::map<std::string, std::string> board;
   int faults = 0;
+  std::size_t num_searches = 0;
 };
 
 class Explorer {
@@ -60,7 +77,7 @@ class Explorer {
   void Run() {
     World world;
     for (int rank = 0; rank < kRanks; ++rank) {
-      world.ranks[Index(rank)].stored = scenario_.stored[Index(rank)];
+      world.ranks[Index(rank)].keys.assign(scenario_.num_keys, {scenario_.stored[Index(rank)], "", std::nullopt, ""});
       Begin(&world, rank);
     }
     Enter(world);
@@ -72,8 +89,10 @@ class Explorer {
   }
 
   std::size_t num_states() const { return seen_.size(); }
-  /// How many ranks ran a selection in states where nothing can happen any more: of all such states.
+  /// How many ranks ran a selection of every key in states where nothing can happen any more: of all such states.
   const std::set<int>& served_at_the_end() const { return served_at_the_end_; }
+  /// How many searches were made until such a state.
+  const std::set<std::size_t>& searches_at_the_end() const { return searches_at_the_end_; }
 
  private:
   static std::size_t Index(int rank) { return static_cast<std::size_t>(rank); }
@@ -82,13 +101,19 @@ class Explorer {
     Rank& of = world->ranks[Index(rank)];
     Vote vote;
     vote.kind = scenario_.kinds[Index(rank)];
-    KeyVote key;
-    key.key = Of("key");
-    key.definition = Of("definition");
-    if (!of.stored.empty()) key.state = KeyVote::kStored;
-    if (of.served) key.state = KeyVote::kServed;
-    if (key.has_record()) key.selection = Of(of.served ? *of.served : of.stored);
-    vote.keys.push_back(key);
+    for (std::size_t i = 0; i < of.keys.size(); ++i) {
+      const Held& held = of.keys[i];
+      KeyVote key;
+      key.key = key.search = Of("key" + std::to_string(i));
+      key.definition = Of("definition");
+      if (!scenario_.may_search[Index(rank)]) key.state = KeyVote::kMayNotSearch;
+      if (!held.stored.empty()) key.state = KeyVote::kStored;
+      if (held.served) key.state = KeyVote::kServed;
+      if (key.has_record()) key.selection = Of(held.served ? *held.served : held.stored);
+      vote.keys.push_back(key);
+    }
+    of.written.clear();
+    of.has_failed = false;
     Agreement::Options options;
     options.rank = rank;
     options.size = kRanks;
@@ -100,24 +125,31 @@ class Explorer {
   }
 
   /// What `rank` has decided on: what it would run.
-  static std::string Explain(const Rank& of) {
-    const std::string& decision = of.agreement->DecisionOf(0);
-    return !decision.empty() ? decision : of.served ? *of.served : of.stored;
+  static std::string Explain(const Rank& of, std::size_t key) {
+    const std::string& decision = of.agreement->DecisionOf(key);
+    const Held& held = of.keys[key];
+    return !decision.empty() ? decision : held.served ? *held.served : held.stored;
   }
 
-  std::string Signature(const World& world) const {
+  static std::string Signature(const World& world) {
     std::string text;
     for (const Rank& of : world.ranks) {
-      text += std::to_string(of.starts) + std::to_string(of.turn) + of.stored + "/" + of.served.value_or("-") + "/" +
-              of.runs + "/" + of.ready;
+      text += std::to_string(of.starts) + std::to_string(of.turn) + (of.has_failed ? "!" : "");
+      for (const Held& held : of.keys) {
+        text += held.stored + "/" + held.served.value_or("-") + "/" + held.runs + "/" + held.ready + "/";
+      }
       if (!of.agreement) {
         text += "down;";
         continue;
       }
-      text += std::to_string(static_cast<int>(of.agreement->want())) + of.agreement->cell() + ":";
-      for (int awaited : of.agreement->awaited()) text += std::to_string(awaited);
-      text += "," + std::to_string(of.agreement->wanted().size()) + of.agreement->outcome(0).ToString() +
-              of.agreement->DecisionOf(0) + ";";
+      const Agreement& agreement = *of.agreement;
+      text += std::to_string(static_cast<int>(agreement.want())) + agreement.cell() + ":";
+      for (int awaited : agreement.awaited()) text += std::to_string(awaited) + agreement.CellOf(awaited);
+      for (const std::string& cell : of.written) text += "," + cell;
+      text += "," + std::to_string(agreement.wanted().size());
+      for (std::size_t i = 0; i < of.keys.size(); ++i) {
+        text += agreement.outcome(i).ToString() + agreement.DecisionOf(i) + ";";
+      }
     }
     for (const auto& [cell, bytes] : world.board) text += cell + "=" + bytes + ";";
     return text + std::to_string(world.faults);
@@ -128,34 +160,50 @@ class Explorer {
     for (Rank& of : world.ranks) {
       const bool is_over = of.agreement && of.agreement->want() == Want::kNothing;
       if (!is_over) continue;
-      if (of.agreement->outcome(0).ok()) {
-        of.served = Explain(of);
-        of.stored = *of.served;
-        of.runs = of.ready;
-      } else {
-        ASSERT_FALSE(of.agreement->outcome(0).message().empty());
+      for (std::size_t i = 0; i < of.keys.size(); ++i) {
+        Held& held = of.keys[i];
+        if (!of.agreement->outcome(i).ok()) {
+          ASSERT_FALSE(of.agreement->outcome(i).message().empty());
+          continue;
+        }
+        held.served = Explain(of, i);
+        held.stored = *held.served;
+        held.runs = held.ready;
       }
-      if (of.turn == 0) {
-        ++of.turn;
-        Begin(&world, static_cast<int>(&of - world.ranks.data()));
-      } else {
-        of.agreement.reset();
-        of.turn = 2;
-      }
+      if (++of.turn < scenario_.num_turns) Begin(&world, static_cast<int>(&of - world.ranks.data()));
+      if (of.turn == scenario_.num_turns) of.agreement.reset();
     }
     if (!seen_.insert(Of(Signature(world))).second) return;
     Check(world);
     open_.push_back(std::move(world));
   }
 
-  /// No two ranks of one kind run different code.
+  /// No two ranks of one kind run different code, or decide on different selections.
   void Check(const World& world) {
-    std::map<std::string, std::string> served;
+    CheckDecided(world);
+    std::map<std::pair<std::string, std::size_t>, std::string> served;  // By kind and key.
+    for (int rank = 0; rank < kRanks; ++rank) {
+      for (std::size_t i = 0; i < scenario_.num_keys; ++i) {
+        const Held& held = world.ranks[Index(rank)].keys[i];
+        if (!held.served) continue;
+        const std::string& first = served.try_emplace({scenario_.kinds[Index(rank)], i}, held.runs).first->second;
+        ASSERT_EQ(first, held.runs) << scenario_.name << ": " << Signature(world);
+      }
+    }
+  }
+
+  /// Already where it is decided: the digests of the last stage would only turn a difference into an error.
+  void CheckDecided(const World& world) {
+    std::map<std::tuple<std::string, int, std::size_t>, std::string> decided;  // By kind, turn and key.
     for (int rank = 0; rank < kRanks; ++rank) {
       const Rank& of = world.ranks[Index(rank)];
-      if (!of.served) continue;
-      const std::string& first = served.try_emplace(scenario_.kinds[Index(rank)], of.runs).first->second;
-      ASSERT_EQ(first, of.runs) << scenario_.name << ": " << Signature(world);
+      if (!of.agreement || of.agreement->num_awaited() != Agreement::kNumMessages) continue;
+      for (std::size_t i = 0; i < scenario_.num_keys; ++i) {
+        if (!of.agreement->outcome(i).ok()) continue;
+        const std::string mine = Explain(of, i);
+        const std::string& first = decided.try_emplace({scenario_.kinds[Index(rank)], of.turn, i}, mine).first->second;
+        ASSERT_EQ(first, mine) << scenario_.name << ": " << Signature(world);
+      }
     }
   }
 
@@ -171,7 +219,7 @@ class Explorer {
       if (of.agreement) {
         is_end = false;
         Step(world, rank);
-      } else if (of.turn < 2) {  // Else it was done.
+      } else if (of.turn < scenario_.num_turns) {  // Else it was done.
         World next = world;
         Rank& again = next.ranks[Index(rank)];
         ++again.starts;
@@ -182,8 +230,9 @@ class Explorer {
     }
     if (!is_end) return;
     int serving = 0;
-    for (const Rank& of : world.ranks) serving += of.served ? 1 : 0;
+    for (const Rank& of : world.ranks) serving += of.ServesAll() ? 1 : 0;
     served_at_the_end_.insert(serving);
+    searches_at_the_end_.insert(world.num_searches);
   }
 
   static bool IsIndependent(const World& world, int rank) {
@@ -216,16 +265,17 @@ class Explorer {
     World next = world;
     Rank& of = next.ranks[Index(rank)];
     of.agreement.reset();
-    of.served.reset();  // Its records are still there.
-    of.runs.clear();
-    of.ready.clear();
+    of.written.clear();
+    for (Held& held : of.keys) held = {held.stored, "", std::nullopt, ""};  // Its records are still there.
     ++next.faults;
     return next;
   }
 
   void Post(const World& world, int rank) {
     World next = world;
-    Agreement& agreement = *next.ranks[Index(rank)].agreement;
+    Rank& of = next.ranks[Index(rank)];
+    Agreement& agreement = *of.agreement;
+    of.written.insert(agreement.cell());
     const std::string held = next.board.try_emplace(agreement.cell(), agreement.bytes()).first->second;
     if (MayFail(world)) Enter(Crashed(next, rank));  // It was sent, and nobody knows.
     agreement.Posted(held);
@@ -236,6 +286,12 @@ class Explorer {
   static bool MaySpeak(const World& world, int rank, const Agreement& listener) {
     const Rank& of = world.ranks[Index(rank)];
     return of.agreement && of.agreement->options().turn <= listener.options().turn;
+  }
+
+  static bool ServesNothing(const Agreement& agreement) {
+    bool serves = false;
+    for (std::size_t key = 0; key < agreement.num_keys(); ++key) serves |= agreement.outcome(key).ok();
+    return !serves;
   }
 
   void Hear(const World& world, int rank) {
@@ -250,7 +306,7 @@ class Explorer {
     const bool is_late = cell != world.board.end() || MaySpeak(world, from, agreement);
     const bool is_last = agreement.num_awaited() == 3;
     // Who serves nothing already is none the wiser.
-    if (is_late && !agreement.outcome(0).ok()) return;
+    if (is_late && ServesNothing(agreement)) return;
     const bool is_fault = is_late && !is_last;
     if (is_late && (is_last ? !scenario_.with_faults : !MayFail(world))) return;
     World next = world;
@@ -281,36 +337,40 @@ class Explorer {
 
   void FindRecord(const World& world, int rank) {
     const Rank& of = world.ranks[Index(rank)];
+    const std::size_t key = of.agreement->wanted().front();
     World found = world;
     Rank& finder = found.ranks[Index(rank)];
-    if (of.agreement->HasRecord(0)) {
-      finder.agreement->Found(0, of.served ? *of.served : of.stored);
+    Held& held = finder.keys[key];
+    if (of.agreement->HasRecord(key)) {
+      finder.agreement->Found(key, held.served ? *held.served : held.stored);
     } else {  // No two searches find the same.
-      const std::string record = "s" + std::to_string(rank) + std::to_string(of.starts) + std::to_string(of.turn);
-      finder.stored = record;
-      finder.agreement->Found(0, record);
+      ++found.num_searches;
+      held.stored = "s" + std::to_string(rank) + std::to_string(of.starts) + std::to_string(of.turn);
+      finder.agreement->Found(key, held.stored);
     }
     Enter(std::move(found));
     if (!MayFail(world)) return;
     World failed = world;
     ++failed.faults;
-    failed.ranks[Index(rank)].agreement->Found(0, InternalError("the search failed"));
+    failed.ranks[Index(rank)].has_failed = true;
+    failed.ranks[Index(rank)].agreement->Found(key, InternalError("the search failed"));
     Enter(std::move(failed));
   }
 
   void MakeReady(const World& world, int rank) {
     const Rank& of = world.ranks[Index(rank)];
-    const std::string selection = Explain(of);
-    const bool is_loaded = of.served == selection;
+    const std::size_t key = of.agreement->wanted().front();
+    const std::string selection = Explain(of, key);
+    const bool is_loaded = of.keys[key].served == selection;
     auto enter = [&](const Result<std::string>& made, int faults) {
       World next = world;
       next.faults += faults;
       Rank& maker = next.ranks[Index(rank)];
-      if (made.ok()) maker.ready = *made;
-      maker.agreement->Ready(0, made.ok() ? Result<Fingerprint>(Of(*made)) : made.status());
+      if (made.ok()) maker.keys[key].ready = *made;
+      maker.agreement->Ready(key, made.ok() ? Result<Fingerprint>(Of(*made)) : made.status());
       Enter(std::move(next));
     };
-    enter(is_loaded ? of.runs : selection, 0);
+    enter(is_loaded ? of.keys[key].runs : selection, 0);
     if (is_loaded || !MayFail(world)) return;
     enter(InternalError("it does not compile"), 1);
     enter(selection + " by another compiler", 1);
@@ -320,6 +380,7 @@ class Explorer {
   std::set<Fingerprint> seen_;
   std::vector<World> open_;
   std::set<int> served_at_the_end_;
+  std::set<std::size_t> searches_at_the_end_;
 };
 
 constexpr std::array<std::array<const char*, kRanks>, 3> kStores = {{{"", "", ""}, {"x", "y", "y"}, {"x", "x", ""}}};
@@ -357,6 +418,34 @@ TEST(ExplorerOfTakeoversTest, SurvivorsServeWhatTheyAgreedOnWithoutALostRank) {
   Explorer explorer({"takeovers", {"", "", ""}, {"a", "a", "a"}, false, /*with_faults=*/true, /*may_differ=*/true});
   explorer.Run();
   EXPECT_EQ(explorer.served_at_the_end(), (std::set<int>{0, 1, 2, 3}));
+}
+
+/// Two ranks deal three searches among each other, so that both may claim the last one; the third rank takes what they
+/// find, and is the one to notice a lost rank whose search nobody has started.
+Scenario Claims() {
+  Scenario scenario;
+  scenario.name = "claims";
+  scenario.num_keys = 3;
+  scenario.num_turns = 1;
+  scenario.may_search = {true, true, false};
+  return scenario;
+}
+
+TEST(ExplorerOfClaimsTest, WithoutFaultsAllServe) {
+  Scenario scenario = Claims();
+  scenario.with_faults = false;
+  Explorer explorer(scenario);
+  explorer.Run();
+  EXPECT_EQ(explorer.served_at_the_end(), std::set<int>{3});
+  EXPECT_EQ(explorer.searches_at_the_end(), std::set<std::size_t>{scenario.num_keys}) << "one for each key";
+}
+
+TEST(ExplorerOfClaimsTest, NoTwoRanksServeDifferentSelectionsWhateverHappens) {
+  Scenario scenario = Claims();
+  scenario.may_differ = true;
+  Explorer explorer(scenario);
+  explorer.Run();
+  EXPECT_EQ(explorer.served_at_the_end(), (std::set<int>{0, 1, 2, 3})) << "faults make a difference";
 }
 
 TEST(ExplorerOfKindsTest, NoTwoRanksOfAKindServeDifferentSelectionsWhateverHappens) {

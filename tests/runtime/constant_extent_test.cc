@@ -7,7 +7,7 @@
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/work_timer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -1,10 +1,10 @@
 // A kernel that takes a bare pointer computes on contiguous memory; what it is not given such is refused.
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/search_options.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -60,7 +60,7 @@ TEST_F(ContiguousTest, ItIsCheckedWhateverTheKeyAndTheModeAre) {
   KernelDefinition bucketed = scale.Definition();
   bucketed.Key(KeyOf("N").NextPow2(), DTypeOf("x"));
   testing::ScaleKernel guarded;
-  guarded.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
+  guarded.space.Where("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
   DeviceBuffer x = Floats(std::vector<float>(200, 1)), y = Floats(std::vector<float>(100, 0));
   const std::int64_t n = 100, two = 2, one = 1, many = 77;
   TensorView gaps = TensorView::Strided(x.data(), DType::kFloat32, &n, &two, 1);

@@ -15,8 +15,8 @@
 #include "testing/runtimes.h"
 #include "testing/tile_toolchain.h"
 #include "testing/work_timer.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -186,7 +186,8 @@ TEST_F(DescriptorTest, WhatNoDefinitionCanHaveIsNamed) {
       {TensorMap{{rows_, 257}}, "the box of the tensor map must use axes and constants of at most 256, not 257"},
       {TensorMap{{0, 8}}, "box: the constant 0 is too small; at least 1 is possible"},
       {TensorMap{{4, 8}, {1, 9}}, "the steps of the tensor map must use axes and constants of at most 8, not 9"},
-      {TensorMap{{4, NumSms()}}, "the box of the tensor map must use axes and constants of at most 256, not num_sms"},
+      {TensorMap{{4, NumSms()}},
+       "the box of the tensor map must use axes and constants of at most 256, not device.num_sms"},
   };
   for (const Case& each : cases) {
     EXPECT_ERROR(TunedKernel::Create(Definition(each.map), policy_), StatusCode::kInvalidArgument, each.message);

@@ -1,7 +1,7 @@
 // Two launches whose dtypes differ never run the same code, whatever the key's recipe names.
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -7,7 +7,7 @@
 
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/autotune_observer.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

@@ -6,8 +6,8 @@
 
 #include "cuda/graph.h"
 #include "testing/tuned_scale_test.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -20,7 +20,7 @@ class EvictionTest : public testing::TunedScaleTest {
   EvictionTest() { policy_.max_ready_keys = 3; }
   bool IsTuned(TunedKernel& kernel, std::size_t n) {
     DeviceBuffer x = Floats(std::vector<float>(n, 3));
-    return *kernel.IsTuned(View(x), View(x), 2.0f);
+    return *kernel.IsReady({View(x), View(x), 2.0f});
   }
 };
 
@@ -84,7 +84,7 @@ TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {
   // The config is decided by N: each of two keys runs code of its own.
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {64, 256});
-  space.AddGuard("by N", [=](const Config& c, const Dims& dims) { return (c[tile] == 64) == (dims[Dim{0}] < 1000); });
+  space.Where("by N", [=](const Config& c, const Dims& dims) { return (c[tile] == 64) == (dims[Dim{0}] < 1000); });
   KernelDefinition by_n("by_n");
   by_n.DimsInOrder({"N"})
       .Parameters(definition.parameters())

@@ -10,7 +10,7 @@
 #include "runtime/feature_matrix/case.h"
 #include "runtime/feature_matrix/matrix_test.h"
 #include "runtime/feature_matrix/oracle.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -48,7 +48,7 @@ class FeatureMatrixTest : public testing::MatrixTest {
     Arguments arguments(*this, stream(), call);
     tuneonce_matrix_ran = 0;
     const Oracle::Answer answer = oracle_.Launch(call);
-    Status launched = tuned_->LaunchArguments(stream().get(), arguments.list.data(), arguments.list.size());
+    Status launched = tuned_->Launch(stream().get(), arguments.list);
     EXPECT_EQ(launched.code(), answer.code) << launched.ToString();
     if (launched.ok()) arguments.ExpectRight(stream());
     if (launched.ok()) {
@@ -61,7 +61,7 @@ class FeatureMatrixTest : public testing::MatrixTest {
     const Oracle::Answer answer = oracle_.Launch(call, /*is_captured=*/true);
     Status launched;
     Result<GraphExec> graph = GraphExec::Capture(stream(), [&](CUstream captured) {
-      launched = tuned_->LaunchArguments(captured, arguments.list.data(), arguments.list.size());
+      launched = tuned_->Launch(captured, arguments.list);
       return Status();
     });
     ASSERT_OK(graph);
@@ -82,8 +82,7 @@ class FeatureMatrixTest : public testing::MatrixTest {
       shape.values.emplace_back("x", dtype);
       shape.values.emplace_back("y", dtype);
     }
-    Status warmed = by_shape ? tuned_->Warmup(stream().get(), {shape})
-                             : tuned_->WarmupArguments(stream().get(), arguments.list.data(), arguments.list.size());
+    Status warmed = by_shape ? tuned_->Warmup(stream().get(), {shape}) : tuned_->Warmup(stream().get(), arguments.list);
     EXPECT_EQ(warmed.code(), code) << warmed.ToString();
     ExpectCounters();
   }
@@ -101,7 +100,7 @@ class FeatureMatrixTest : public testing::MatrixTest {
       ScopedContext current(places_[static_cast<std::size_t>(device_)].context.view());
       Stream own = *Stream::Create(places_[static_cast<std::size_t>(device_)].device.api());
       Arguments arguments(*this, own.view(), call);
-      Status launched = tuned_->LaunchArguments(own.get(), arguments.list.data(), arguments.list.size());
+      Status launched = tuned_->Launch(own.get(), arguments.list);
       EXPECT_TRUE(launched.code() == answer.code || (!has_fallback && launched.code() == StatusCode::kUnavailable))
           << launched.ToString();
       if (launched.ok()) arguments.ExpectRight(own.view());

@@ -8,9 +8,7 @@
 
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -59,7 +57,7 @@ TEST_F(FirstUseTest, AKernelIsMadeAndFrozenBeforeThereIsAContext) {
   EXPECT_TRUE(kernel.frozen_misses().empty());
   for (const Status& status :
        {kernel.Launch(stream_->get(), view, view, 2.0f), kernel.Warmup(stream_->get(), {{{"N", 100}}}),
-        kernel.Warmup(stream_->get(), view, view, 2.0f), kernel.IsTuned(view, view, 2.0f).status()}) {
+        kernel.Warmup(stream_->get(), view, view, 2.0f), kernel.IsReady({view, view, 2.0f}).status()}) {
     EXPECT_ERROR(status, StatusCode::kFailedPrecondition, "no current CUDA context");
   }
   kernel.Freeze();

@@ -19,7 +19,6 @@
 #include "testing/device_test.h"
 #include "testing/scale_tactics.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace {
@@ -104,7 +103,7 @@ class HitCostTest : public testing::CpuDeviceTest {
   static std::vector<KernelDefinition> Definitions() {
     testing::ScaleKernel scale;
     KernelDefinition prepared = scale.Definition();
-    scale.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
+    scale.space.Where("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
     KernelDefinition bucketed = scale.Definition();
     bucketed.Key(KeyOf("N").NextPow2(), DTypeOf("x"));
     testing::ScaleKernel compiled;  // As a bundle's artifacts: for each config, what its code was compiled for.

@@ -15,10 +15,7 @@
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -122,7 +119,7 @@ class Bench {
 KernelDefinition Reduced(const KernelDefinition& from, Variant variant, const std::string& types) {
   SearchSpace space = from.space();
   Config baseline = *space.baseline();
-  space.AddConstraint("the baseline", [=](const Config& config) { return config == baseline; });
+  space.Where("the baseline", [=](const Config& config) { return config == baseline; });
   variant.runs_on = OnCpuDevice();
   if (const AxisValue* backend = baseline.Find("backend")) variant.backend = std::get<std::string>(*backend);
   std::string text = "static void nothing(const tuneonce_block&, " + types + ") {}\nTUNEONCE_CPU_KERNEL(nothing);";
@@ -177,6 +174,7 @@ struct Scale {
   std::vector<KeyPart> key;
   SearchSpace space;
   std::vector<Assumption> assumptions;
+  Condition requirement;
   GeometryFn grid = Grid::OneD({"N", 64});
   std::string more;           // Types of further kernel parameters.
   bool with_general = false;  // Another variant, without assumptions.
@@ -192,6 +190,7 @@ struct Scale {
     variant.geometry = grid;
     variant.name = "assuming";
     variant.assumptions = assumptions;
+    variant.Requires(requirement);
     definition.AddVariant(variant);
     variant.name = "general";
     variant.assumptions.clear();
@@ -232,7 +231,7 @@ Scale Bounds() {
 }
 Scale Guard() {
   Scale scale = Bucket();
-  scale.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
+  scale.space.Where("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
   return scale;
 }
 Scale ScalarKey() {
@@ -249,6 +248,20 @@ Scale Assuming() {
   Scale scale;
   scale.assumptions = {Aligned("x", 16), Aligned("y", 16), ExtentDivisibleBy("x", 0, 4), NoOverlap("x", "y")};
   return scale;
+}
+
+/// Its config needs aligned tensors. Tensors that are not have a key of their own, of another config.
+void Requirement(Bench& bench, bool is_aligned) {
+  Scale scale;
+  IntAxis vec = scale.space.AddAxis("VEC", {1, 4});
+  scale.requirement = vec == 1 || (Aligned("x", 4 * vec) && Aligned("y", 4 * vec));
+  TunedKernel kernel = bench.Create(scale.Definition());
+  TensorView x = bench.Tensor(0, DType::kFloat32, {1000}), y = bench.Tensor(1, DType::kFloat32, {1000});
+  float factor = 2;
+  Check(kernel.Pin({{"N", 1000}}, {{"VEC", 4}}));  // Both configs do nothing, so that either could win.
+  Check(kernel.Launch(bench.stream(), x, y, factor));
+  if (!is_aligned) x.data = static_cast<float*>(x.data) + 1;
+  bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, factor); });
 }
 
 void Rank3(Bench& bench) {
@@ -395,6 +408,8 @@ constexpr Feature kFeatures[] = {
     {"dtype_key", [](Bench& bench) { RunScale(bench, DTypeKey()); }},
     {"same_dtype", [](Bench& bench) { RunScale(bench, SameDType()); }},
     {"assumptions", [](Bench& bench) { RunScale(bench, Assuming()); }},
+    {"requirement", [](Bench& bench) { Requirement(bench, /*is_aligned=*/true); }},
+    {"requirement_unaligned", [](Bench& bench) { Requirement(bench, /*is_aligned=*/false); }},
     {"rank_3", Rank3},
     {"strided", [](Bench& bench) { RunScale(bench, Strided()); }},
     {"unaligned", Unaligned},

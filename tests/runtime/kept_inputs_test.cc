@@ -6,16 +6,15 @@
 #include <optional>
 #include <thread>
 
-#include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/busy_store.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "testing/runtimes.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

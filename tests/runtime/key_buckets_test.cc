@@ -1,13 +1,13 @@
 // Buckets of a list, and nearest values: what they are tuned at, and what of it serves which launch.
 #include <algorithm>
 
-#include "cuda/fault_injection.h"
 #include "runtime/tuned_kernel_on.h"
+#include "testing/fault_injection.h"
 #include "testing/pointed_group.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/work_timer.h"
 #include "tuneonce/device.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {
@@ -140,7 +140,7 @@ TEST_F(KeyBucketsTest, InTheBackgroundABucketIsTunedAtItsBoundAtTunePending) {
 }
 
 TEST_F(KeyBucketsTest, AGuardIsAskedForTheLaunchsOwnDimsBelowAndAboveWhatWasTuned) {
-  scale_.space.AddGuard("at most 1100", [work = scale_.work](const Config& c, const Dims& dims) {
+  scale_.space.Where("at most 1100", [work = scale_.work](const Config& c, const Dims& dims) {
     return c[work] == 100 || dims[Dim{0}] <= 1100;
   });
   TunedKernel kernel = Create(Bucketed(Nearest()));

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <thread>
 
-#include "definition/term_guard.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/work_timer.h"
@@ -103,22 +102,19 @@ TEST_F(LaunchMemoTest, EachLaunchOfABucketHasTheGridOfItsDims) {
 }
 
 TEST_F(LaunchMemoTest, AGuardIsAskedAtOtherDims) {
-  space_.AddGuard("enough elements",
-                  [work = work_](const Config& c, const Dims& dims) { return c[work] == 2 || dims[Dim{0}] >= 100; });
+  space_.Where("enough elements",
+               [work = work_](const Config& c, const Dims& dims) { return c[work] == 2 || dims[Dim{0}] >= 100; });
   ExpectTheGuardIsAskedAtOtherDims();
 }
 
 TEST_F(LaunchMemoTest, AGuardOfTermsIsAskedAtOtherDims) {
-  Term elements = Term("N") * work_;  // 100 at least: of the faster config for fewer N.
-  ASSERT_OK(elements.Resolve(TermNames{{"N"}, {}}, /*least=*/1));
-  space_.AddGuard("enough elements", TermGuard{elements, Term(100),
-                                               [](std::int64_t value, std::int64_t bound) { return value >= bound; }});
+  space_.Where("enough elements", D("N") * work_ >= 100);  // Excludes the faster config for fewer N.
   ExpectTheGuardIsAskedAtOtherDims();
 }
 
 TEST_F(LaunchMemoTest, AGuardThatIsAFunctionIsAskedAtEachLaunch) {
   int asked = 0;
-  space_.AddGuard("counts", [&](const Config&, const Dims&) { return ++asked > 0; });
+  space_.Where("counts", [&](const Config&, const Dims&) { return ++asked > 0; });
   TunedKernel kernel = Create(Definition());
   Run(kernel, 100);
   for (int i = 0; i < 3; ++i) {

@@ -5,8 +5,8 @@
 #include "store/memory_store.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/work_timer.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -31,7 +31,7 @@ class LaunchPlanTest : public testing::TunedScaleTest {
   LaunchPlan Explain(const TunedKernel& kernel, std::size_t n = 1000) {
     DeviceBuffer x = Floats(std::vector<float>(n, 3)), y = Floats(std::vector<float>(n, 0));
     const Counters before = kernel.counters();
-    Result<LaunchPlan> plan = kernel.Explain(stream_->get(), View(x), View(y), 2.0f);
+    Result<LaunchPlan> plan = kernel.Explain(stream_->get(), {View(x), View(y), 2.0f});
     Result<LaunchPlan> of_shape = kernel.Explain(stream_->get(), {{"N", static_cast<std::int64_t>(n)}});
     EXPECT_OK(plan);
     EXPECT_OK(of_shape);
@@ -67,7 +67,7 @@ class LaunchPlanTest : public testing::TunedScaleTest {
   /// Of 1000 elements, of which x begins one behind an aligned address.
   LaunchPlan ExplainUnaligned(const TunedKernel& kernel) {
     DeviceBuffer x = Floats(std::vector<float>(1001, 3)), y = Floats(std::vector<float>(1000, 0));
-    Result<LaunchPlan> plan = kernel.Explain(stream_->get(), Behind(x), View(y), 2.0f);
+    Result<LaunchPlan> plan = kernel.Explain(stream_->get(), {Behind(x), View(y), 2.0f});
     EXPECT_OK(plan);
     return plan.ok() ? *plan : LaunchPlan();
   }
@@ -257,8 +257,7 @@ TEST_F(LaunchPlanTest, AGuardAndATensorThatDoNotSuitAreNamed) {
   // A bucket of N whose winner has a guard that not all of its shapes meet.
   SearchSpace space = scale_.space;
   IntAxis work = scale_.work;
-  space.AddGuard("at least 900",
-                 [=](const Config& c, const Dims& dims) { return c[work] == 100 || dims[Dim{0}] >= 900; });
+  space.Where("at least 900", [=](const Config& c, const Dims& dims) { return c[work] == 100 || dims[Dim{0}] >= 900; });
   KernelDefinition definition("guarded");
   definition.Parameters(scale_.Definition().parameters())
       .Key({KeyOf("N").NextPow2()})
@@ -271,7 +270,7 @@ TEST_F(LaunchPlanTest, AGuardAndATensorThatDoNotSuitAreNamed) {
   LaunchPlan plan = Explain(kernel, 600);
   EXPECT_EQ(plan.action, Action::kFallback);
   EXPECT_EQ(plan.reason, Reason::kGuard);
-  EXPECT_NE(plan.detail.find("guard 'at least 900' does not hold"), std::string::npos) << plan.detail;
+  EXPECT_NE(plan.detail.find("condition 'at least 900' does not hold"), std::string::npos) << plan.detail;
   EXPECT_EQ(plan.origin, Origin::kSearch) << "the selection that may not run";
   EXPECT_EQ(WorkOf(plan), 100);
   // A strided tensor: nothing suits it, and Explain is the error that a launch is.
@@ -280,8 +279,8 @@ TEST_F(LaunchPlanTest, AGuardAndATensorThatDoNotSuitAreNamed) {
   strided.shape[0] = 1000;
   strided.strides[0] = 4;
   Status launched = kernel.Launch(stream_->get(), strided, View(y), 2.0f);
-  EXPECT_ERROR(kernel.Explain(stream_->get(), strided, View(y), 2.0f), StatusCode::kInvalidArgument, "stride");
-  EXPECT_EQ(kernel.Explain(stream_->get(), strided, View(y), 2.0f).status().message(), launched.message());
+  EXPECT_ERROR(kernel.Explain(stream_->get(), {strided, View(y), 2.0f}), StatusCode::kInvalidArgument, "stride");
+  EXPECT_EQ(kernel.Explain(stream_->get(), {strided, View(y), 2.0f}).status().message(), launched.message());
 }
 
 TEST_F(LaunchPlanTest, ACallThatAVariantDoesNotSuitHasAKeyOfItsOwnThatNamesIt) {
@@ -362,7 +361,7 @@ TEST_F(LaunchPlanTest, WhatIsNoShapeOrNoArgumentsIsSaid) {
   DeviceBuffer x = Floats({1, 2});
   EXPECT_ERROR(kernel.Explain(stream_->get(), {{"M", 4}}), StatusCode::kInvalidArgument, "'M' is unknown");
   EXPECT_ERROR(kernel.Explain(stream_->get(), TunedKernel::Shape()), StatusCode::kInvalidArgument, "the dim 'N'");
-  EXPECT_ERROR(kernel.Explain(stream_->get(), View(x)), StatusCode::kInvalidArgument, "argument");
+  EXPECT_ERROR(kernel.Explain(stream_->get(), {View(x)}), StatusCode::kInvalidArgument, "argument");
   Result<LaunchPlan> nothing = kernel.Explain(stream_->get(), {{"N", 0}});
   ASSERT_OK(nothing);
   EXPECT_EQ(nothing->action, Action::kNothing);

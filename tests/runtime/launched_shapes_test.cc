@@ -2,7 +2,7 @@
 #include "runtime/launched_shapes.h"
 
 #include "base/file.h"
-#include "shared/shape_line.h"
+#include "shared/shape_log.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
 #include "testing/tuned_scale_test.h"
@@ -56,10 +56,10 @@ TEST_F(LaunchedShapesTest, ATryThatMissesAndTheLaunchAfterItAreOne) {
   const Argument arguments[] = {x_view, y_view, factor};
   for (int i = 0; i < 2; ++i) {
     bool missed = false;
-    ASSERT_OK(kernel.LaunchIfReady(stream_->get(), arguments, 3, &missed));
+    ASSERT_OK(kernel.Launch(stream_->get(), ArgumentSpan(arguments, 3), &missed));
     EXPECT_EQ(missed, i == 0);
     if (missed) {
-      ASSERT_OK(kernel.LaunchArguments(stream_->get(), arguments, 3));
+      ASSERT_OK(kernel.Launch(stream_->get(), ArgumentSpan(arguments, 3)));
     }
   }
   EXPECT_EQ(Recorded(), "scale N=2 factor=2  # 2 launches\n");

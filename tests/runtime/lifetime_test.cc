@@ -11,9 +11,7 @@
 #include "base/process.h"
 #include "cuda/graph.h"
 #include "testing/tuned_scale_test.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

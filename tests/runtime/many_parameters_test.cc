@@ -60,13 +60,13 @@ TEST_F(ManyParametersTest, AKernelOfAllThatAreAllowedIsTunedStoredAndLaunched) {
       arguments.emplace_back(scalars[static_cast<std::size_t>(k)]);
     }
     for (int launch = 0; launch < 2; ++launch) {
-      ASSERT_OK(kernel->LaunchArguments(stream_->get(), arguments.data(), arguments.size()));
+      ASSERT_OK(kernel->Launch(stream_->get(), arguments));
       EXPECT_EQ(Read(y), (std::vector<float>{2 + sum, -4 + sum, 6 + sum}));
     }
     EXPECT_EQ(kernel->counters().tunes, is_first ? 1 : 0);
     EXPECT_EQ(kernel->counters().stored_hits, is_first ? 0 : 1);
     scalars.back() += 1;  // Another key.
-    ASSERT_OK(kernel->LaunchArguments(stream_->get(), arguments.data(), arguments.size()));
+    ASSERT_OK(kernel->Launch(stream_->get(), arguments));
     sum += kScalars - 1;
     EXPECT_EQ(Read(y), (std::vector<float>{2 + sum, -4 + sum, 6 + sum}));
   }

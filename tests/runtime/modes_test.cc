@@ -10,12 +10,11 @@
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -86,7 +85,7 @@ class ModesTest : public testing::CpuDeviceTest {
   }
   bool IsTuned(const TunedKernel& kernel, std::size_t n = 1000) {
     DeviceBuffer x = Floats(std::vector<float>(n, 3));
-    return *kernel.IsTuned(View(x), View(x), 2.0f);
+    return *kernel.IsReady({View(x), View(x), 2.0f});
   }
   /// Leaves a record of N=1000, and the code of its selection and its baseline, in the store.
   void FillStore() {
@@ -231,8 +230,8 @@ TEST_F(ModesTest, AWaitingKeyIsTunedWithTheScalarsOfItsLaunch) {
   DeviceBuffer x = Floats(std::vector<float>(100, 3));
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(x), 7.0f));  // Declared is 2.
   ASSERT_OK(kernel.TunePending(stream_->get()));
-  EXPECT_TRUE(*kernel.IsTuned(View(x), View(x), 7.0f));
-  EXPECT_FALSE(*kernel.IsTuned(View(x), View(x), 2.0f));
+  EXPECT_TRUE(*kernel.IsReady({View(x), View(x), 7.0f}));
+  EXPECT_FALSE(*kernel.IsReady({View(x), View(x), 2.0f}));
 }
 
 TEST_F(ModesTest, WhatCannotBeTunedAtTunePendingIsSaidOnceAndGoesOnWithItsFallback) {
@@ -305,10 +304,10 @@ TEST_F(ModesTest, ALaunchThatIsUnderWayWhenAnotherThreadFreezesLeavesNoKeyThatWa
 
 /// Without a compiler, and with the code of one of two baselines in the store.
 TEST_F(ModesTest, AKeyThatWaitsIsAHitAsSoonAsAFallbackIsLoadedThoughAnEarlierLaunchHadNone) {
-  scale_.space.AddGuard("even N", [tile = scale_.tile](const Config& c, const Dims& dims) {
+  scale_.space.Where("even N", [tile = scale_.tile](const Config& c, const Dims& dims) {
     return c[tile] != 64 || dims[Dim{0}] % 2 == 0;
   });
-  scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
+  scale_.space.SetBaselines({{{{scale_.tile, 64}, {scale_.work, 100}}}, {{{scale_.tile, 256}, {scale_.work, 100}}}});
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
   policy_.search.baseline_margin = 100;  // However noisy the times are, the baseline is selected.

@@ -8,9 +8,9 @@
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/families.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/search_space.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -12,8 +12,8 @@
 #include "testing/work_timer.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/report.h"
-#include "tuneonce/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

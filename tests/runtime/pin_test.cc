@@ -8,9 +8,9 @@
 #include "testing/tools.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/work_timer.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -48,7 +48,7 @@ class PinTest : public testing::TunedScaleTest {
   }
   bool IsTuned(const TunedKernel& kernel, std::size_t n = 1000) {
     DeviceBuffer x = Floats(std::vector<float>(n, 3));
-    Result<bool> is_tuned = kernel.IsTuned(View(x), View(x), 2.0f);
+    Result<bool> is_tuned = kernel.IsReady({View(x), View(x), 2.0f});
     EXPECT_OK(is_tuned);
     return is_tuned.ok() && *is_tuned;
   }
@@ -150,12 +150,12 @@ TEST_F(PinTest, ABucketIsPinnedWhole) {
 TEST_F(PinTest, WhereAPinnedConfigsGuardDoesNotHoldTheFallbackRuns) {
   SearchSpace space = scale_.space;
   IntAxis tile = scale_.tile;
-  space.AddGuard("rows", [=](const Config& c, const Dims& dims) { return c[tile] == 64 || dims[Dim{0}] >= 900; });
+  space.Where("rows", [=](const Config& c, const Dims& dims) { return c[tile] == 64 || dims[Dim{0}] >= 900; });
   KernelDefinition definition = Bucketed();
   definition.Space(space);
   TunedKernel kernel = Create(definition);
   EXPECT_ERROR(kernel.Pin({{"N", 600}}, {{"TILE", 256}, {"WORK", 1}}), StatusCode::kFailedPrecondition,
-               "guard 'rows' does not hold");
+               "condition 'rows' does not hold");
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 1}}));
   EXPECT_EQ(WorkOfLaunch(kernel, 1000), 4);
   EXPECT_EQ(WorkOfLaunch(kernel, 600), 10 * 100) << "the baseline";
@@ -167,8 +167,8 @@ TEST_F(PinTest, WhereAPinnedConfigsGuardDoesNotHoldTheFallbackRuns) {
 TEST_F(PinTest, WhatDoesNotFitIsNamedAndChangesNothing) {
   SearchSpace space = scale_.space;
   IntAxis tile = scale_.tile;
-  space.AddConstraint("fits", [=](const Config& c) { return c[tile] <= 512; });
-  space.AddTargetFilter("no 512 here", [=](const Config& c, const Target&) { return c[tile] != 512; });
+  space.Where("fits", [=](const Config& c) { return c[tile] <= 512; });
+  space.Where("no 512 here", [=](const Config& c, const Target&) { return c[tile] != 512; });
   KernelDefinition definition = scale_.Definition();
   definition.Space(space);
   TunedKernel kernel = Create(definition);
@@ -187,8 +187,8 @@ TEST_F(PinTest, WhatDoesNotFitIsNamedAndChangesNothing) {
        {{"TILE", "wide"}, {"WORK", 1}},
        "the value wide for axis 'TILE' has another type than the axis's values {64, 256}"},
       {{{"N", 1000}}, {{"TILE", 1.5}, {"WORK", 1}}, "the value 1.5 for axis 'TILE' has another type"},
-      {{{"N", 1000}}, {{"TILE", 1024}, {"WORK", 1}}, "breaks constraint 'fits'"},
-      {{{"N", 1000}}, {{"TILE", 512}, {"WORK", 1}}, "breaks target filter 'no 512 here'"},
+      {{{"N", 1000}}, {{"TILE", 1024}, {"WORK", 1}}, "breaks condition 'fits'"},
+      {{{"N", 1000}}, {{"TILE", 512}, {"WORK", 1}}, "breaks condition 'no 512 here'"},
       {{{"M", 1000}}, {{"TILE", 64}, {"WORK", 1}}, "'M' is unknown"},
       {{{"N", 0}}, {{"TILE", 64}, {"WORK", 1}}, "a shape with 0 elements is never launched"},
       {{{"N", -1}}, {{"TILE", 64}, {"WORK", 1}}, "N"},
@@ -366,7 +366,7 @@ TEST_F(PinTest, RetuneReplacesSelectionAndRecord) {
   EXPECT_EQ(policy_.store->List()->size(), 1u);
   // On arguments too.
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
-  ASSERT_OK(stale.Retune(stream_->get(), View(x), View(y), 2.0f));
+  ASSERT_OK(stale.Retune(stream_->get(), {View(x), View(y), 2.0f}));
   EXPECT_EQ(stale.counters().tunes, 2);
   EXPECT_EQ(Read(y), std::vector<float>(1000, 0)) << "nothing is launched on them";
 }

@@ -98,7 +98,7 @@ TEST_F(PointerTableTest, ARecordServesAnotherKernelAndSoDoesExplain) {
   TunedKernel second = Create(Doubled());
   Group x = Make({5, 2, 7}, 3), y = Make({5, 2, 7}, -1);
   DeviceBuffer sizes = Ints({5, 2, 7});
-  Result<LaunchPlan> plan = second.Explain(stream_->get(), x.table(), View(sizes), y.table());
+  Result<LaunchPlan> plan = second.Explain(stream_->get(), {x.table(), View(sizes), y.table()});
   ASSERT_OK(plan);
   EXPECT_EQ(plan->config->ToString(), "KIND=1");
   ExpectWorks(second, {5, 2, 7});

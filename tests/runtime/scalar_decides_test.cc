@@ -86,7 +86,7 @@ TEST_F(ScalarDecidesTest, WhatHasNoValueIsTheLaunchsErrorInWords) {
   EXPECT_EQ(Run(kernel, 64), Expected(1, 64));
   DeviceBuffer x = Floats(std::vector<float>(100, 0)), y = Floats(std::vector<float>(100, 0));
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{-5}), StatusCode::kInvalidArgument,
-               "ceil_div(length=-5, TILE=64) divides a negative number");
+               "the grid is fixed of ceil_div(length=-5, TILE=64), 1, 1");
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{0}), StatusCode::kInvalidArgument,
                "grid (0, 1, 1)");
   EXPECT_OK(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{1}));  // It was one call's error.
@@ -104,7 +104,7 @@ TEST_F(ScalarDecidesTest, ACallThatCannotBeLaunchedDoesNotKeepItsKeyFromBeingTun
   };
   const Case cases[] = {
       {0, 1, "grid (0, 1, 1)"},
-      {-5, 1, "ceil_div(length=-5, TILE=64) divides a negative number"},
+      {-5, 1, "the grid is fixed of ceil_div(length=-5, TILE=64), 1, 1"},
       {3000000, 1000, "is 3000000000, which is not an int32"},
   };
   using Mode = AutotunePolicy::Mode;
@@ -125,14 +125,14 @@ TEST_F(ScalarDecidesTest, ACallThatCannotBeLaunchedDoesNotKeepItsKeyFromBeingTun
       EXPECT_OK(kernel.TunePending(stream_->get()));
       const Status warmed = kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", each.length}}});
       EXPECT_ERROR(warmed, StatusCode::kInvalidArgument, each.message);
-      EXPECT_ERROR(kernel.Retune(stream_->get(), View(x), View(y), each.length), StatusCode::kInvalidArgument,
+      EXPECT_ERROR(kernel.Retune(stream_->get(), {View(x), View(y), each.length}), StatusCode::kInvalidArgument,
                    each.message);
       EXPECT_EQ(kernel.counters().failed_tunes, 0);
       EXPECT_EQ(kernel.counters().tunes, 0);
       ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{128}));
       EXPECT_OK(kernel.TunePending(stream_->get()));
       EXPECT_EQ(kernel.counters().tunes, 1);
-      EXPECT_TRUE(*kernel.IsTuned(View(x), View(y), std::int32_t{128}));
+      EXPECT_TRUE(*kernel.IsReady({View(x), View(y), std::int32_t{128}}));
     }
   }
 }
@@ -154,7 +154,7 @@ TEST_F(ScalarDecidesTest, AGuardOfAScalarIsAskedAtEachLaunch) {
   space_ = SearchSpace();
   tile_ = space_.AddAxis("TILE", {64, 32});
   space_.SetBaseline({{tile_, 64}});
-  space_.AddGuard("32 for short ones only", [tile = tile_](const Config& config, const Problem& problem) {
+  space_.Where("32 for short ones only", [tile = tile_](const Config& config, const Problem& problem) {
     return config[tile] == 64 || problem.scalar<std::int32_t>(2) < 100;
   });
   KernelDefinition definition = Definition();
@@ -170,9 +170,9 @@ TEST_F(ScalarDecidesTest, AGuardOfAScalarIsAskedAtEachLaunch) {
 TEST_F(ScalarDecidesTest, AGuardAndABaselineOfATargetKnowTheDeviceAtAHitToo) {
   space_ = SearchSpace();
   tile_ = space_.AddAxis("TILE", {64, 32});
-  space_.SetBaselinesByTarget({{{{tile_, 32}}, OnGpu()}, {{{tile_, 64}}, OnCpuDevice()}});
-  space_.AddGuard("on a device with cores", [](const Config&, const Problem& problem) {
-    return problem.target.is_cpu_device && problem.target.num_sms >= 1;
+  space_.SetBaselines({{{{tile_, 32}}, OnGpu()}, {{{tile_, 64}}, OnCpuDevice()}});
+  space_.Where("on a device with cores", [](const Config&, const Problem& problem) {
+    return problem.target->is_cpu_device && problem.target->num_sms >= 1;
   });
   KernelDefinition definition = Definition();
   definition.Key(KeyOf("N").NextPow2());
@@ -302,8 +302,8 @@ TEST_F(ScalarDecidesTest, AWarmUpSaysAScalarsValueByNameAndItDecidesKeyGridDeriv
 TEST_F(ScalarDecidesTest, AScalarThatIsNamedNeedsNoDeclarationAndDecidesAGuard) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {64, 16});
-  space.SetBaselines({{{tile, 64}}, {{tile, 16}}});
-  space.AddGuard("short calls take small tiles", [=](const Config& c, const Problem& problem) {
+  space.SetBaselines({{{{tile, 64}}}, {{{tile, 16}}}});
+  space.Where("short calls take small tiles", [=](const Config& c, const Problem& problem) {
     return (c[tile] == 16) == (problem.scalar<std::int32_t>(2) < 64);
   });
   KernelDefinition definition("count");
@@ -349,8 +349,8 @@ TEST_F(ScalarDecidesTest, WholeNumbersOfAShapeReachTheKernelToTheLastBit) {
   ASSERT_OK(kernel.Warmup(stream_->get(),
                           {{{"N", 2}, {"wide", value}, {"natural", value}, {"flag", true}, {"factor", 0.1f}}}));
   DeviceBuffer y = Floats({0, 0});
-  EXPECT_TRUE(*kernel.IsTuned(View(y), value, static_cast<std::uint64_t>(value), true, 0.1f));
-  EXPECT_FALSE(*kernel.IsTuned(View(y), value - 1, static_cast<std::uint64_t>(value), true, 0.1f));
+  EXPECT_TRUE(*kernel.IsReady({View(y), value, static_cast<std::uint64_t>(value), true, 0.1f}));
+  EXPECT_FALSE(*kernel.IsReady({View(y), value - 1, static_cast<std::uint64_t>(value), true, 0.1f}));
   EXPECT_ERROR(
       kernel.Warmup(stream_->get(), {{{"N", 2}, {"wide", 1}, {"natural", -1}, {"flag", 2}, {"factor", 1e300}}}),
       StatusCode::kInvalidArgument,

@@ -11,9 +11,9 @@
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -3,8 +3,8 @@
 
 #include "base/file.h"
 #include "testing/device_test.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "store/layered_store.h"
+#include "store/shipped_selections.h"
 #include "testing/record_changes.h"
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

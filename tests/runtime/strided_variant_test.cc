@@ -1,8 +1,8 @@
 // A strided tensor goes to a variant that takes strides.
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

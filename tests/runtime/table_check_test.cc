@@ -132,7 +132,7 @@ class TableCheckTest : public testing::PointerTableTest {
       return its.Warmup(here_->get(), call.x, call.keys, call.y);
     };
     auto retune = [this](TunedKernel& its, const Call& call) {
-      return its.Retune(here_->get(), call.x, call.keys, call.y);
+      return its.Retune(here_->get(), {call.x, call.keys, call.y});
     };
     auto compare = [this](bool has_configs) {
       return [=](const Call& call) {

@@ -12,7 +12,7 @@
 #include "base/span.h"
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"
-#include "tuneonce/autotune_observer.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
 

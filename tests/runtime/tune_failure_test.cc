@@ -9,22 +9,19 @@
 #include <stdexcept>
 #include <thread>
 
-#include "cuda/fault_injection.h"
 #include "measure/event_timer.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/forwarding_store.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -262,7 +259,7 @@ TEST_F(TuneFailureTest, AMissingCompilerIsAReasonThatPasses) {
   EXPECT_EQ(kernel.counters().tunes, 2);
   EXPECT_OK(Launch(kernel, 1234));
   EXPECT_EQ(kernel.counters().failed_tunes, 1);
-  EXPECT_TRUE(*kernel.IsTuned(View(Floats(std::vector<float>(1234))), View(Floats(std::vector<float>(1234))), 2.0f));
+  EXPECT_TRUE(*kernel.IsReady({View(Floats(std::vector<float>(1234))), View(Floats(std::vector<float>(1234))), 2.0f}));
 }
 
 /// A store whose keys another process tunes: it holds all leases. Records appear when that process is done.
@@ -386,7 +383,7 @@ TEST_F(TuneFailureTest, WhereNothingIsTunedAWarmUpNeedsNoValues) {
 
 TEST_F(TuneFailureTest, AFunctionThatThrowsOnAHitIsNamed) {
   bool throws = false;
-  scale_.space.AddGuard("moody", [&](const Config& c, const Dims&) {
+  scale_.space.Where("moody", [&](const Config& c, const Dims&) {
     if (throws && c[scale_.work] == 1) throw std::runtime_error("not today");
     return true;
   });
@@ -395,8 +392,7 @@ TEST_F(TuneFailureTest, AFunctionThatThrowsOnAHitIsNamed) {
   TunedKernel kernel = Create(definition, *device_);
   ASSERT_OK(Launch(kernel));
   throws = true;
-  EXPECT_ERROR(Launch(kernel), StatusCode::kInvalidArgument,
-               "kernel 'scale': a guard of the search space threw: not today");
+  EXPECT_ERROR(Launch(kernel), StatusCode::kInvalidArgument, "kernel 'scale': a guard threw: not today");
 }
 
 }  // namespace

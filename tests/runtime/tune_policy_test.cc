@@ -14,17 +14,15 @@
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/progress.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/timer.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/plugin/timer.h"
+#include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -245,7 +243,7 @@ TEST_F(TunePolicyTest, WhateverThrowsNobodyHangsAndTheNextLaunchWorks) {
       // What throws for good, by its type, is remembered for good: the baseline runs. What may pass is tuned now.
       EXPECT_OK(Launch(kernel));
       bool is_tuned =
-          *kernel.IsTuned(View(Floats(std::vector<float>(1000))), View(Floats(std::vector<float>(1000))), 2.0f);
+          *kernel.IsReady({View(Floats(std::vector<float>(1000))), View(Floats(std::vector<float>(1000))), 2.0f});
       EXPECT_EQ(is_tuned, c.blame == nullptr || kind == 2);
     }
   }

@@ -5,18 +5,15 @@
 #include <thread>
 
 #include "cuda/driver_api.h"
-#include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/work_timer.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -63,9 +60,9 @@ TEST_F(TunedKernelTest, TunesOncePerKeyAndThenHits) {
   TunedKernel kernel = Create(scale_.Definition());
   DeviceBuffer x = Floats(std::vector<float>(1000, 3));
   DeviceBuffer y = Floats(std::vector<float>(1000, 0));
-  EXPECT_FALSE(*kernel.IsTuned(View(x), View(y), 2.0f));
+  EXPECT_FALSE(*kernel.IsReady({View(x), View(y), 2.0f}));
   for (int i = 0; i < 3; ++i) ExpectWorks(kernel, 1000);
-  EXPECT_TRUE(*kernel.IsTuned(View(x), View(y), 2.0f));
+  EXPECT_TRUE(*kernel.IsReady({View(x), View(y), 2.0f}));
   EXPECT_EQ(kernel.counters().tunes, 1);
   ExpectWorks(kernel, 1001);
   EXPECT_EQ(kernel.counters().tunes, 2);
@@ -105,7 +102,7 @@ TEST_F(TunedKernelTest, WithoutMemoryForItsBoundABucketIsTunedAtTheShapeAtHand) 
 }
 
 TEST_F(TunedKernelTest, GuardsAreCheckedAtEachLaunchAndTheBaselineRuns) {
-  scale_.space.AddGuard("only even", [work = scale_.work](const Config& c, const Dims& dims) {
+  scale_.space.Where("only even", [work = scale_.work](const Config& c, const Dims& dims) {
     return c[work] == 100 || dims[Dim{0}] % 2 == 0;
   });
   KernelDefinition definition = scale_.Definition();
@@ -122,11 +119,11 @@ TEST_F(TunedKernelTest, GuardsAreCheckedAtEachLaunchAndTheBaselineRuns) {
 }
 
 TEST_F(TunedKernelTest, AGuardThatEvenTheBaselineFailsIsAnError) {
-  scale_.space.AddGuard("never", [](const Config&, const Dims&) { return false; });
+  scale_.space.Where("never", [](const Config&, const Dims&) { return false; });
   TunedKernel kernel = Create(scale_.Definition());
   DeviceBuffer x = Floats({1});
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2.0f), StatusCode::kFailedPrecondition,
-               "guard 'never' does not hold for config {TILE=64, WORK=100}");
+               "condition 'never' does not hold for config {TILE=64, WORK=100}");
 }
 
 TEST_F(TunedKernelTest, DisabledMeansBaselineAndNothingMeasuredOrStored) {
@@ -144,7 +141,7 @@ TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheFallbackOrTheFirstValidC
   policy_.mode = AutotunePolicy::Mode::kFallbackOnly;
   SearchSpace space;
   IntAxis value = space.AddAxis("VALUE", {1, 2, 3});
-  space.AddGuard("not 1", [=](const Config& c, const Dims&) { return c[value] != 1; });
+  space.Where("not 1", [=](const Config& c, const Dims&) { return c[value] != 1; });
   auto definition = [&](const SearchSpace& s) {
     KernelDefinition d("set");
     d.Parameters({Out("y", kFloat32, {"N"})})
@@ -342,7 +339,7 @@ TEST_F(TunedKernelTest, ThrowingFunctionsBecomeErrorsOnAHitToo) {
 TEST_F(TunedKernelTest, WhatTheKeyDecidesIsComputedOncePerKey) {
   int calls = 0;
   testing::ScaleKernel scale;
-  scale.space.AddGuard("any", [&](const Config&, const Dims&) { return ++calls > 0; });
+  scale.space.Where("any", [&](const Config&, const Dims&) { return ++calls > 0; });
   KernelDefinition definition("counted");
   definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
       .Space(scale.space)

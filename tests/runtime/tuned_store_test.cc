@@ -16,14 +16,12 @@
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/progress.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -206,7 +204,7 @@ TEST_F(TunedStoreTest, PolicySaysWhetherAnIncompleteRecordServesAndTheOneThatMea
     TuningRecord record = launch(1, 0);
     EXPECT_LT(record.num_not_measured, 4) << "and this one more";
     EXPECT_GT(record.num_not_measured, 0);
-    EXPECT_EQ(record.candidates.size(), 4u);
+    EXPECT_EQ(record.candidates.size() + static_cast<std::size_t>(record.num_not_measured), 4u);
   }
   put(1);
   {

@@ -6,8 +6,8 @@
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/work_timer.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -180,7 +180,7 @@ TEST_F(VariantByAlignmentTest, AWarmUpOfAnUnalignedShapeIsWhatItsLaunchesFindFro
     EXPECT_EQ(Launch(kernel, 4096), 103);
     ASSERT_EQ(kernel.frozen_misses().size(), 1u);
     EXPECT_EQ(kernel.frozen_misses()[0].find("without"), std::string::npos);
-    EXPECT_EQ(*kernel.IsTuned(in, out), true);
+    EXPECT_EQ(*kernel.IsReady({in, out}), true);
   }
 }
 

@@ -5,7 +5,7 @@
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/watched_toolchain.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

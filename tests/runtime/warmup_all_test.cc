@@ -6,19 +6,17 @@
 #include <stdexcept>
 #include <thread>
 
-#include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "runtime/compile_ahead.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_run.h"
 #include "testing/busy_store.h"
+#include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/watched_toolchain.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -453,7 +451,7 @@ TEST(WarmupAllOnTwoDevicesTest, EachDeviceIsWarmedByACallInItsContext) {
         searched += key.state == State::kTuned ? 1 : 0;
       }
       DeviceBuffer x = *DeviceBuffer::Allocate(stream.view(), 400);
-      EXPECT_TRUE(*kernel.IsTuned(View(x), View(x), 2.0f));
+      EXPECT_TRUE(*kernel.IsReady({View(x), View(x), 2.0f}));
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -1,16 +1,15 @@
 // TunedKernel::Warmup: the data it tunes on, by shape and on a caller's tensors.
 #include <mutex>
 
-#include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "definition/fill_bytes.h"
 #include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_inputs.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/autotune_observer.h"
+#include "testing/fault_injection.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

@@ -7,8 +7,8 @@
 #include "testing/device_test.h"
 #include "testing/pointed_group.h"
 #include "testing/work_timer.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

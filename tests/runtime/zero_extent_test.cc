@@ -1,7 +1,7 @@
 // A launch with nothing to do: it succeeds, and nothing else happens.
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -43,9 +43,9 @@ TEST_F(ZeroExtentTest, ALaunchOfNothingSucceedsAndLaunchesNothing) {
     const float factor = 2;
     const TensorView none = Floats(nullptr, 0);
     const Argument arguments[] = {none, none, factor};
-    EXPECT_OK(kernel.LaunchIfReady(stream_->get(), arguments, 3, &missed));
+    EXPECT_OK(kernel.Launch(stream_->get(), ArgumentSpan(arguments, 3), &missed));
     EXPECT_FALSE(missed);
-    Result<bool> tuned = kernel.IsTuned(none, none, factor);
+    Result<bool> tuned = kernel.IsReady({none, none, factor});
     EXPECT_TRUE(tuned.ok() && *tuned) << "the next launch will not tune";
     ExpectNothingHappened(kernel);
     EXPECT_EQ(policy_.store->List()->size(), 0u);

@@ -11,11 +11,10 @@
 #include "testing/device_test.h"
 #include "testing/scale_tactics.h"
 #include "testing/work_timer.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -414,8 +413,7 @@ TUNEONCE_CPU_KERNEL(matmul);)";
   SearchSpace space;
   Axis<std::string> backend = space.AddStringAxis("backend", {"naive", "rows", "compiled"});
   IntAxis rows = space.AddAxis("ROWS", {16, kSize});
-  space.AddConstraint("only code has blocks",
-                      [=](const Config& c) { return c[backend] == "compiled" || c[rows] == 16; });
+  space.Where("only code has blocks", [=](const Config& c) { return c[backend] == "compiled" || c[rows] == 16; });
   space.SetBaseline({{backend, "naive"}, {rows, 16}});
   auto launcher = [](const CompiledKernel& kernel) {
     return [kernel](CUstream stream, const Config&, const CallArguments& call) {

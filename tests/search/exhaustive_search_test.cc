@@ -4,14 +4,13 @@
 #include <thread>
 
 #include "cuda/driver_api.h"
-#include "cuda/fault_injection.h"
 #include "search/search_call.h"
 #include "testing/device_test.h"
+#include "testing/fault_injection.h"
 #include "testing/runtimes.h"
 #include "testing/work_timer.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -18,7 +18,7 @@
 
 #include "base/environment.h"
 #include "compile/command_toolchain.h"
-#include "compile/find_worker.h"
+#include "compile/toolbox.h"
 #include "cuda/driver_api.h"
 #include "testing/kinds_test.h"
 #include "testing/runtimes.h"
@@ -26,9 +26,9 @@
 #include "testing/tools.h"
 #include "testing/work_timer.h"
 #include "tuneonce/autotune_policy.h"
-#include "tuneonce/context.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -410,7 +410,7 @@ TEST_F(IsolationTest, ATunedKernelIsTunedInAWorkerAndRemembersWhatDied) {
   policy.search.isolation = Isolation::kOff;
   Result<TunedKernel> later = TunedKernel::Create(definition, policy);
   ASSERT_OK(later);
-  ASSERT_OK(later->Retune(stream_->get(), testing::View(x), testing::View(y)));
+  ASSERT_OK(later->Retune(stream_->get(), {testing::View(x), testing::View(y)}));
   records = policy.store->List();
   ASSERT_OK(records);
   ASSERT_EQ(records->front().fatal.size(), 1u) << "it stays known";

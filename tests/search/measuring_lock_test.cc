@@ -10,14 +10,11 @@
 #include "testing/device_test.h"
 #include "testing/expect_status.h"
 #include "testing/runtimes.h"
-#include "tuneonce/context.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce {
 namespace {

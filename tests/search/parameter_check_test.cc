@@ -5,11 +5,11 @@
 
 #include "testing/device_test.h"
 #include "testing/tile_toolchain.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/toolchain.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -1,7 +1,5 @@
 // Which of a matmul's many configs are tried: those next to what a model proposes. The model itself, where it is there
 // (TUNEONCE_MATMUL_HEURISTICS, which scripts/environment sets).
-#include "search/proposed_configs.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "search/matmul_heuristics.h"
 #include "testing/expect_status.h"
 #include "tuneonce/kernel_source.h"
 
@@ -59,10 +58,10 @@ class ProposedConfigsTest : public ::testing::Test {
  protected:
   ProposedConfigsTest() {
     EXPECT_OK(definition_.Validate());
-    problem_.target = Target::Of(h200_);
+    problem_.target = &target_;
     problem_.dims = Extents({4096, 4096, 4096});
     problem_.dtypes.fill(DType::kFloat16);
-    configs_ = *definition_.space().Enumerate(problem_.target, &problem_);
+    configs_ = *definition_.space().Enumerate(target_, &problem_);
   }
   ProposedConfigs Propose(int most, const DeviceIdentity& device) {
     return ProposeConfigs(definition_, problem_, device, configs_, definition_.space().baseline(), most, environment_);
@@ -71,6 +70,7 @@ class ProposedConfigsTest : public ::testing::Test {
   Gemm gemm_;
   KernelDefinition definition_ = gemm_.Definition();
   DeviceIdentity h200_ = Gpu("NVIDIA H200", 9, 0);
+  const Target target_ = Target::Of(h200_);
   Problem problem_;
   std::vector<Config> configs_;
   Environment environment_ = Environment::Read();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "testing/kinds_test.h"
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {

@@ -14,11 +14,11 @@
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/scripted_search.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/progress.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/toolchain.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

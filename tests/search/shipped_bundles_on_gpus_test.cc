@@ -29,15 +29,15 @@ TEST_P(ShippedBundleTest, EveryConfigIsPlannedAndFingerprintedForEachTarget) {
     Result<std::vector<const Variant*>> variants = definition->VariantsFor(target);
     ASSERT_OK(variants);
     Problem problem;
-    problem.target = target;
+    problem.target = &target;
     problem.dtypes.fill(kFloat16);  // Variants may name the type that the key decides.
-    EXPECT_OK(KernelFingerprint(*definition, *configs, problem));
+    EXPECT_OK(KernelFingerprint(*definition, problem));
     problem.dims.Reset(static_cast<int>(definition->dims().size()));
     for (const Config& config : *configs) {
       for (std::int64_t extent : {1, 48, 1000, 100000}) {
         for (int i = 0; i < problem.dims.count(); ++i) problem.dims[Dim{i}] = extent;
         bool hold = true;
-        for (const SearchSpace::GuardFn& holds : definition->space().GuardsFor(config)) hold &= holds(config, problem);
+        for (const Condition& guard : definition->space().GuardsFor(config)) hold &= guard.Holds(config, problem);
         EXPECT_EQ(hold, definition->space().GuardsHold(config, problem)) << config.ToString() << " at " << extent;
       }
       int sources = 0;

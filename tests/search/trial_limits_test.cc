@@ -5,11 +5,11 @@
 
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/progress.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 

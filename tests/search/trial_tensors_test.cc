@@ -1,8 +1,8 @@
 #include "search/trial_tensors.h"
 
-#include "cuda/fault_injection.h"
 #include "testing/device_test.h"
-#include "tuneonce/device_buffer.h"
+#include "testing/fault_injection.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 namespace {

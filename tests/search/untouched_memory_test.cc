@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "testing/device_test.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/search_options.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/back_end.h"
+#include "compare/kernel_comparison.h"
 #include "search/candidate.h"
 #include "testing/expect_status.h"
 #include "tuneonce/bundle.h"
@@ -30,8 +30,9 @@ class VariantSelectionTest : public ::testing::Test {
     const std::vector<Argument> arguments = {a, b, c};
     BoundCall call;
     EXPECT_OK(CallBinder(*definition).Bind(arguments.data(), arguments.size(), &call));
-    call.problem.target = Target();
-    call.problem.target.capability_major = 9;
+    Target target;
+    target.capability_major = 9;
+    call.problem.target = &target;
     Result<std::optional<Config>> baseline = definition->space().BaselineFor(call.problem);
     Result<PlannedConfig> planned = PlanConfig(definition, **baseline, call, /*enable_tile=*/true, left_out);
     EXPECT_OK(planned);
@@ -76,8 +77,9 @@ TEST(CodeAssumptionPlanTest, AVariantWhoseCodeAssumesMoreThanItDeclaresIsPassedO
   const std::vector<Argument> arguments = {x};
   BoundCall call;
   ASSERT_OK(CallBinder(definition).Bind(arguments.data(), arguments.size(), &call));
-  call.problem.target = Target();
-  call.problem.target.capability_major = 9;
+  Target target;
+  target.capability_major = 9;
+  call.problem.target = &target;
   Result<PlannedConfig> planned =
       PlanConfig(std::make_shared<const KernelDefinition>(definition), Config(), call, /*enable_tile=*/true);
   ASSERT_OK(planned);

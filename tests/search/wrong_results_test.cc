@@ -4,10 +4,10 @@
 #include <map>
 
 #include "testing/device_test.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/progress.h"
-#include "tuneonce/search_options.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -17,12 +17,10 @@
 #include "testing/runtimes.h"
 #include "testing/tools.h"
 #include "tuneonce/autotune_policy.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

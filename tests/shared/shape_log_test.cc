@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/file_descriptor.h"
-#include "shared/shape_line.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
 

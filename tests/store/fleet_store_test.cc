@@ -1,5 +1,3 @@
-#include "store/fleet_store.h"
-
 #include <gtest/gtest.h>
 
 #include "compile/keyed_lock.h"

@@ -14,8 +14,8 @@
 #include "testing/expect_status.h"
 #include "testing/record_changes.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce::testing {
 

@@ -1,4 +1,4 @@
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -18,16 +18,16 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "store/layered_store.h"
 #include "store/memory_store.h"
+#include "store/shipped_selections.h"
 #include "store/sqlite_store_fixture.h"
 #include "store/store_place.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "testing/record_changes.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

@@ -6,10 +6,10 @@
 #include <map>
 
 #include "base/file.h"
-#include "store/layered_store.h"
+#include "store/shipped_selections.h"
 #include "store/sqlite_store_fixture.h"
 #include "testing/in_child.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

@@ -13,9 +13,9 @@
 #include "base/temporary_folder.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

@@ -1,7 +1,5 @@
 // Locks that others hold: what waits for them, for how long, and what it says. What must not wait for ever is waited
 // for by a test for at most a while, after which the lock is released, so that the test ends.
-#include "store/store_lock.h"
-
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -12,12 +10,12 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "store/store_mark.h"
+#include "store/store_place.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

@@ -5,12 +5,12 @@
 #include <cstdio>
 #include <fstream>
 
-#include "store/layered_store.h"
 #include "store/memory_store.h"
+#include "store/shipped_selections.h"
 #include "store/sqlite_store_fixture.h"
 #include "store/store_place.h"
 #include "testing/in_child.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {

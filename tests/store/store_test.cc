@@ -6,8 +6,8 @@
 #include "testing/comma_locale.h"
 #include "testing/device_test.h"
 #include "testing/record_changes.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce {
 namespace {
@@ -195,11 +195,11 @@ TEST(TuningKeyTest, TheFingerprintTellsSmallValuesOfAScalarApartInEveryLocale) {
         .Space(scale.space)
         .Key(KeyOf("N"))
         .Grid(Grid::Fixed(1))
-        .AddVariant(CudaCpp("a", "scale").ForTarget(nullptr).Assuming({ScalarIs("eps", eps)}));
+        .AddVariant(CudaCpp("a", "scale").ForTarget(Condition()).Assuming({ScalarIs("eps", eps)}));
     EXPECT_OK(definition.Validate());
     Problem problem{};
     problem.dims = Dims(static_cast<int>(definition.dims().size()));
-    return *KernelFingerprint(definition, *scale.space.Enumerate(Target()), problem);
+    return *KernelFingerprint(definition, problem);
   };
   EXPECT_NE(fingerprint(1e-7), fingerprint(2e-7));
   const Fingerprint under_c = fingerprint(1.5);
@@ -209,14 +209,12 @@ TEST(TuningKeyTest, TheFingerprintTellsSmallValuesOfAScalarApartInEveryLocale) {
 
 TEST(TuningKeyTest, TheFingerprintCoversTheDefinitionAndNotTheListOfConfigs) {
   testing::ScaleKernel scale;
-  auto fingerprint = [&](const KernelDefinition& definition, std::size_t num_configs) {
-    std::vector<Config> configs = *scale.space.Enumerate(Target());
-    configs.resize(num_configs, configs[0]);
+  auto fingerprint = [&](const KernelDefinition& definition) {
     KernelDefinition validated = definition;
     EXPECT_OK(validated.Validate());
     Problem problem{};
     problem.dims = Dims(static_cast<int>(validated.dims().size()));
-    return *KernelFingerprint(validated, configs, problem);
+    return *KernelFingerprint(validated, problem);
   };
   // Of a source that is known, so that configs are not asked for theirs.
   auto define = [&](const std::string& name, const std::string& version, const std::string& source, KeyPart part,
@@ -228,12 +226,17 @@ TEST(TuningKeyTest, TheFingerprintCoversTheDefinitionAndNotTheListOfConfigs) {
         .Key(std::move(part))
         .Grid(Grid::Fixed(std::move(grid)))
         .VerifyWithin(tolerance)
-        .AddVariant(CudaCpp(source, "scale").ForTarget(nullptr).Assuming(std::move(assumptions)));
+        .AddVariant(CudaCpp(source, "scale").ForTarget(Condition()).Assuming(std::move(assumptions)));
     return definition;
   };
   const KernelDefinition base = define("k", "", "a", KeyOf("N"), 1, {}, {});
-  EXPECT_EQ(fingerprint(base, 4), fingerprint(base, 3)) << "a record says which configs it knows";
-  EXPECT_EQ(fingerprint(base, 4), fingerprint(define("k", "", "a", KeyOf("N"), 1, {}, {1, 1, 1}), 4));
+  KernelDefinition with_more = base;
+  SearchSpace more;
+  more.AddAxis("TILE", {64, 256, 512});
+  more.AddAxis("WORK", {100, 1});
+  with_more.Space(std::move(more));
+  EXPECT_EQ(fingerprint(base), fingerprint(with_more)) << "a record says which configs it knows";
+  EXPECT_EQ(fingerprint(base), fingerprint(define("k", "", "a", KeyOf("N"), 1, {}, {1, 1, 1})));
   const std::vector<KernelDefinition> others = {
       define("l", "", "a", KeyOf("N"), 1, {}, {}),
       define("k", "2", "a", KeyOf("N"), 1, {}, {}),
@@ -242,7 +245,7 @@ TEST(TuningKeyTest, TheFingerprintCoversTheDefinitionAndNotTheListOfConfigs) {
       define("k", "", "a", KeyOf("N"), CeilDiv("N", 64), {}, {}),
       define("k", "", "a", KeyOf("N"), 1, {Aligned("x", 16)}, {}),
   };
-  for (const KernelDefinition& other : others) EXPECT_NE(fingerprint(base, 4), fingerprint(other, 4));
+  for (const KernelDefinition& other : others) EXPECT_NE(fingerprint(base), fingerprint(other));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@
 #include "testing/expect_status.h"
 #include "testing/formulas.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 // The shipped bundles against what they should compute.
@@ -377,7 +377,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
     fixed.mode = AutotunePolicy::Mode::kFallbackOnly;
     Result<TunedKernel> kernel = TunedKernelOn::FromBundle(device, *bundle, fixed);
     ASSERT_OK(kernel);
-    ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
+    ASSERT_OK(kernel->Launch(stream.get(), arguments));
     ASSERT_OK(stream.Synchronize());
     of.formula(of.dims, tensors);
   }
@@ -389,7 +389,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
     ASSERT_OK(kernel->Pin(shape, pinned));
   }
   for (int launches = pinned.empty() ? 1 : 3; launches > 0; --launches) {
-    ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
+    ASSERT_OK(kernel->Launch(stream.get(), arguments));
   }
   EXPECT_EQ(kernel->counters().tunes, pinned.empty() ? 1 : 0);
   EXPECT_EQ(kernel->counters().fallbacks, 0);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "store/forwarding_store.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce::testing {
 

@@ -8,14 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "cuda/relaxed_driver.h"
+#include "cuda/driver_api.h"
 #include "testing/expect_status.h"
-#include "tuneonce/context.h"
+#include "tuneonce/arguments.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/tensor_view.h"
 
 namespace tuneonce::testing {
 

@@ -12,8 +12,8 @@
 
 #include "base/encoding.h"
 #include "base/mutex.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce::testing {
 
@@ -68,7 +68,7 @@ class FaultClock {
 
  private:
   Mutex mutex_;
-  Condition changed_;
+  ConditionVariable changed_;
   Clock::time_point came_ TUNEONCE_GUARDED_BY(mutex_);
   bool released_ TUNEONCE_GUARDED_BY(mutex_) = false;
 };

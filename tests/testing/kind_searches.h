@@ -11,11 +11,9 @@
 
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {

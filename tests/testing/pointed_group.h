@@ -9,10 +9,9 @@
 
 #include "launch/device_table.h"
 #include "testing/expect_status.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/tensor_view.h"
 
 namespace tuneonce::testing {
 

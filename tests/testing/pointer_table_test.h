@@ -10,7 +10,7 @@
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/pointed_group.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "testing/device_test.h"
-#include "tuneonce/rank_group.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/rank_group.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce::testing {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "testing/expect_status.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/toolchain.h"
 
 namespace tuneonce::testing {
 

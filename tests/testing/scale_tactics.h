@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "testing/device_test.h"
-#include "tuneonce/compiled_kernel.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce::testing {
 

@@ -19,10 +19,10 @@
 
 #include "search/candidate.h"
 #include "search/candidate_runner.h"
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/search_space.h"
-#include "tuneonce/toolchain.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {
@@ -73,16 +73,16 @@ class ScriptedRunner final : public CandidateRunner, public TrialPlace {
     std::this_thread::sleep_for(std::chrono::milliseconds(prepare_ms));
     if (is_baseline) wants_baseline = false;
     PreparedTrial result;
-    if (candidate.source.content == "crash") {
+    if (candidate.source.content() == "crash") {
       result.fatal = Status::FromDriver(StatusCode::kInternal, "illegal access", 700, true);
-    } else if (double us = times.at(candidate.source.content); us < 0) {
+    } else if (double us = times.at(candidate.source.content()); us < 0) {
       result.failure = CandidateOutcome::Failed(candidate.config, OutcomeKind::kRun, "failed running");
     } else {
       result.trial = prepared.size();
       result.warmup_us = us;
       ++launches;
       prepared.push_back(us);
-      contents.push_back(candidate.source.content);
+      contents.push_back(candidate.source.content());
       candidates.push_back(&candidate);
     }
     return result;
@@ -93,7 +93,7 @@ class ScriptedRunner final : public CandidateRunner, public TrialPlace {
     std::vector<double> samples;
     for (std::size_t trial : trials) {
       EXPECT_NE(prepared[trial], kReleased) << "it is not sampled again";
-      EXPECT_EQ(candidates[trial]->source.content, contents[trial]) << "a candidate stays where it was prepared";
+      EXPECT_EQ(candidates[trial]->source.content(), contents[trial]) << "a candidate stays where it was prepared";
       if (prepared[trial] == kRefused) return InvalidArgumentError("launch refused");
       ++launches;
       samples.push_back(slow_from > 0 && launches >= slow_from ? 100 : prepared[trial]);

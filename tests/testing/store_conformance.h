@@ -10,8 +10,8 @@
 
 #include "testing/expect_status.h"
 #include "testing/record_changes.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce::testing {
 

@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_TESTS_TESTING_TARGETS_H_
 #define TUNEONCE_TESTS_TESTING_TARGETS_H_
 
-#include "tuneonce/target.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce::testing {
 

@@ -5,9 +5,7 @@
 #include <string_view>
 
 #include "inspect/classification.h"
-#include "inspect/tile_ir_evidence.h"
 #include "tile_ir/tile_ir.h"
-#include "tile_ir/tile_ir_math.h"
 
 namespace tuneonce {
 

@@ -9,7 +9,7 @@
 
 #include "compile/command_toolchain.h"
 #include "testing/tools.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce::testing {
 

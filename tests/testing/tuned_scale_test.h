@@ -7,7 +7,7 @@
 
 #include "store/memory_store.h"
 #include "testing/device_test.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce::testing {

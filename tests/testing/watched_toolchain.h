@@ -10,7 +10,7 @@
 
 #include "compile/command_toolchain.h"
 #include "testing/tools.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 namespace tuneonce::testing {
 

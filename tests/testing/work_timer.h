@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 extern "C" {
 /// What kernels that count their work (kScaleSource) did so far. They find it by its name: test programs export

@@ -1,6 +1,4 @@
 // What bytecode assumes of its parameters is read from every version, and no bytes bring the reader down.
-#include "tile_ir/tile_ir_assumptions.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "base/file.h"
 #include "testing/expect_status.h"
+#include "tile_ir/tile_ir.h"
 
 namespace tuneonce {
 namespace {

@@ -1,7 +1,5 @@
 // Flush-to-zero and approximate math: what is patched is the file that cuTile writes for a kernel with these flags in
 // its source (tests/data/tile_ir/math_kernel.py).
-#include "tile_ir/tile_ir_math.h"
-
 #include <gtest/gtest.h>
 
 #include "base/file.h"

@@ -1,11 +1,10 @@
-#include "worker/mps.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "base/environment.h"
 #include "testing/expect_status.h"
 #include "testing/tools.h"
+#include "worker/worker_process.h"
 
 namespace tuneonce {
 namespace {

@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "cuda/driver_api.h"
 #include "cuda/ipc_memory.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "worker/this_worker.h"
 

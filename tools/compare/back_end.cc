@@ -1,5 +1,3 @@
-#include "compare/back_end.h"
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -7,7 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/short_list.h"
-#include "definition/decided_source.h"
+#include "compare/kernel_comparison.h"
+#include "definition/source_identity.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -78,10 +77,10 @@ std::vector<const Variant*> VariantsNamed(const std::string& name, const std::ve
 
 Result<BackEnd> BackEndNamed(const std::string& backend, const KernelDefinition& definition, const Problem& problem) {
   BackEnd found;
-  TUNEONCE_ASSIGN_OR_RETURN(found.configs, definition.space().Enumerate(problem.target, &problem));
+  TUNEONCE_ASSIGN_OR_RETURN(found.configs, definition.space().Enumerate(*problem.target, &problem));
   if (backend.empty()) return found;
-  TUNEONCE_ASSIGN_OR_RETURN(found.left_out, VariantsWithout(definition, backend, problem.target));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> here, definition.VariantsFor(problem.target));
+  TUNEONCE_ASSIGN_OR_RETURN(found.left_out, VariantsWithout(definition, backend, *problem.target));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> here, definition.VariantsFor(*problem.target));
   std::vector<Config>& configs = found.configs;
   configs.erase(
       std::remove_if(configs.begin(), configs.end(),
@@ -89,7 +88,7 @@ Result<BackEnd> BackEndNamed(const std::string& backend, const KernelDefinition&
       configs.end());
   if (configs.empty()) {
     return FailedPreconditionError(
-        absl::StrCat("no config of back end '", backend, "' fits this shape on ", problem.target.name()));
+        absl::StrCat("no config of back end '", backend, "' fits this shape on ", problem.target->name()));
   }
   TUNEONCE_ASSIGN_OR_RETURN(found.left_out, WithoutFallbacks(definition, found.left_out, problem, configs.front()));
   return found;

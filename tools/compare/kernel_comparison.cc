@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/environment.h"
-#include "compare/back_end.h"
 #include "compare/paired_race.h"
 #include "cuda/driver_api.h"
 #include "launch/assumption.h"
@@ -15,11 +14,9 @@
 #include "measure/race.h"
 #include "measure/statistics.h"
 #include "search/candidate.h"
-#include "search/candidate_identity.h"
 #include "search/search_call.h"
 #include "search/search_runner.h"
 #include "search/table_check.h"
-#include "search/trial_stream.h"
 #include "search/trial_tensors.h"
 #include "shared/compile_pool.h"
 #include "tuneonce/device.h"
@@ -131,7 +128,7 @@ Result<Candidate> Compile(const Side& side, const SearchOptions& options) {
   if (options.cancelled != nullptr) compile.cancelled = options.cancelled;
   if (options.interrupted) compile.interrupted = options.interrupted;
   if (compile.cache == nullptr) compile.cache = runtime.memory_store();
-  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), side.call.problem.target,
+  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), *side.call.problem.target,
                    {CompileJobOf(side.planned)}, compile, CompilePool::Order::kAsGiven, &runtime.trace());
   std::optional<CompiledJob> compiled = pool.Next();
   if (!compiled->artifact.ok() && side.planned.ends_with_callable()) return ways.back();
@@ -177,9 +174,9 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
   TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchRunner> runner,
                             SearchRunner::Create(planned, trial_stream.view(), options, memory, /*has_baseline=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
-  PairedRace race(*runner, stream.api().measuring_lock(device.handle()), options);
-  Result<PairedRace::Outcome> raced =
-      CallForeign("the comparison", StatusCode::kInternal, [&] { return race.Run(a, b); });
+  Mutex& measuring_lock = stream.api().measuring_lock(device.handle());
+  Result<PairedOutcome> raced = CallForeign("the comparison", StatusCode::kInternal,
+                                            [&] { return RunPairedRace(*runner, measuring_lock, options, a, b); });
   (void)trial_stream.view().Synchronize();  // As in a search: an error of the stream was returned by the race.
   runner->Close();
   TUNEONCE_RETURN_IF_ERROR(runner->WithDamage(raced.status()));
@@ -234,7 +231,7 @@ Result<KernelComparison> CompareKernels(const ComparedKernel& a, const ComparedK
     TUNEONCE_RETURN_IF_ERROR(binder.Bind(arguments.data(), arguments.size(), &side->call).WithPrefix(side->name));
     TUNEONCE_RETURN_IF_ERROR(
         AssumptionChecks::CheckConstantExtents(*side->kernel.definition, side->call).WithPrefix(side->name));
-    side->call.problem.target = target;
+    side->call.problem.target = &target;
   }
   TUNEONCE_RETURN_IF_ERROR(CheckTables(*a.definition, of_a.call, stream));  // B has the same signature.
   // Two searches could select two configs of equal speed, so the same question is asked once.

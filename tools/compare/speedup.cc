@@ -52,17 +52,8 @@ Speedup GeometricMean(const std::vector<Speedup>& speedups) {
 }
 
 std::string_view VerdictName(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kAccept:
-      return "accept";
-    case Verdict::kMinor:
-      return "minor";
-    case Verdict::kNoChange:
-      return "no_change";
-    case Verdict::kRevert:
-      break;
-  }
-  return "revert";
+  static constexpr std::string_view kNames[] = {"accept", "minor", "no_change", "revert"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 Verdict VerdictOf(const Speedup& speedup) {

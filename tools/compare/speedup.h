@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tuneonce/trial.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -12,15 +12,12 @@
 #include "base/callback.h"
 #include "base/short_list.h"
 #include "compile/tile_front_end.h"
-#include "definition/open_dtype.h"
+#include "definition/fill_bytes.h"
 #include "definition/scalar_value.h"
-#include "inspect/code_warnings.h"
-#include "inspect/ptx_evidence.h"
-#include "inspect/space_departures.h"
-#include "inspect/tile_ir_evidence.h"
+#include "inspect/classification.h"
 #include "launch/code_assumptions.h"
 #include "measure/roofline.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -33,9 +30,10 @@ using OfVariant = ClassifiedBundle::OfVariant;
 /// what the problem points at, and stays where it is.
 class ExampleProblem {
  public:
-  ExampleProblem(const KernelDefinition& definition, const Bundle::Example& example, const Target& target) {
+  ExampleProblem(const KernelDefinition& definition, const Bundle::Example& example, const Target& target)
+      : target_(target) {
     problem_.dims = Dims(static_cast<int>(definition.dims().size()));
-    problem_.target = target;
+    problem_.target = &target_;
     problem_.dtypes.fill(DType::kAny);
     problem_.values.fill(nullptr);
     const std::vector<Parameter>& parameters = definition.parameters();
@@ -62,6 +60,7 @@ class ExampleProblem {
   Problem& get() { return problem_; }
 
  private:
+  const Target target_;
   Problem problem_;
   std::array<std::int64_t, kMaxParameters> scalars_ = {};
 };
@@ -188,7 +187,7 @@ class VariantReader {
     if (!source.Check().ok()) return classifier_->Add(source.Check());
     if (source.kind == SourceKind::kTileCpp && !read_.empty()) return;
     if (!read_.insert(source.Fingerprint()).second) return;
-    Result<KernelSource> readable = ReadableSource(source, problem_.target, options_);
+    Result<KernelSource> readable = ReadableSource(source, *problem_.target, options_);
     if (!readable.ok()) return classifier_->Add(readable.status());
     classifier_->Add(EvidenceOf(*readable));
     AddAssumptions(AssumptionsInCode(*readable));

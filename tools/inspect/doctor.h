@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tuneonce/device.h"
+
 namespace tuneonce {
 inline namespace v0 {
 
@@ -33,6 +35,10 @@ DoctorReport RunDoctor(const Runtime& runtime);
 
 /// A doctor's findings as a JSON object {"ok", "findings": [...]}.
 std::string DoctorJson(const DoctorReport& report);
+
+/// Whether Tile IR kernels run here: `tileiras` compiles them, on a GPU that it compiles for, whose driver loads them.
+/// `devices`: the GPUs, by number. `enable_tile`: Environment::enable_tile. A pure function.
+DoctorFinding TileIrFinding(bool has_tileiras, const std::vector<DeviceIdentity>& devices, bool enable_tile);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -1,9 +1,8 @@
-#include "inspect/ptx_evidence.h"
-
 #include <algorithm>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "inspect/classification.h"
 #include "inspect/ptx_facts.h"
 
 namespace tuneonce {

@@ -1,5 +1,3 @@
-#include "inspect/ptx_statements.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -9,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "inspect/ptx_facts.h"
 
 namespace tuneonce {
 inline namespace v0 {

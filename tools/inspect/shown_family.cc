@@ -33,23 +33,29 @@ Status CheckExtents(const Family& family, const std::map<std::string, std::int64
   return Status();
 }
 
-ShownFamily::OnTarget ShownOn(const SearchSpace& space, const Target& target, Problem problem) {
+/// `narrowed` has the further conditions, and no baselines, which need not meet them.
+ShownFamily::OnTarget ShownOn(const SearchSpace& space, const SearchSpace& narrowed, const Target& target,
+                              Problem problem) {
   ShownFamily::OnTarget shown;
-  shown.target = problem.target = target;
-  Result<std::vector<Config>> configs = space.Enumerate(target, &problem);
+  shown.target = target;
+  problem.target = &target;
+  Result<std::vector<Config>> configs = narrowed.Enumerate(target, &problem);
   shown.status = configs.status();
   if (!configs.ok()) return shown;
   shown.configs = *std::move(configs);
   Result<std::optional<Config>> baseline = space.BaselineFor(problem);
   shown.status = baseline.status();
-  if (baseline.ok()) shown.baseline = *std::move(baseline);
+  if (baseline.ok() && *baseline && narrowed.Contains(**baseline, target, &problem).ok()) {
+    shown.baseline = *std::move(baseline);
+  }
   return shown;
 }
 
 }  // namespace
 
 Result<ShownFamily> ShownFamily::Of(const std::string& name, std::vector<Target> targets,
-                                    const std::map<std::string, std::int64_t>& extents) {
+                                    const std::map<std::string, std::int64_t>& extents,
+                                    const std::vector<std::string>& where) {
   ShownFamily shown;
   TUNEONCE_ASSIGN_OR_RETURN(shown.family, FindFamily(name));
   TUNEONCE_RETURN_IF_ERROR(CheckExtents(*shown.family, extents));
@@ -65,20 +71,30 @@ Result<ShownFamily> ShownFamily::Of(const std::string& name, std::vector<Target>
     problem.dims[Dim{static_cast<int>(dims.size())}] = extent;
     dims.push_back(dim);
   }
-  TUNEONCE_RETURN_IF_ERROR(asked.ResolveDims(dims));
+  TUNEONCE_RETURN_IF_ERROR(asked.Resolve(TermNames{dims, {}}));
+  SearchSpace narrowed = asked;
+  if (!where.empty()) narrowed.SetBaselines({});
+  for (const std::string& text : where) {
+    TUNEONCE_ASSIGN_OR_RETURN(Condition condition, Condition::Parse(text));
+    shown.space.Where(text, condition);
+    narrowed.Where(text, std::move(condition));
+  }
+  TUNEONCE_RETURN_IF_ERROR(narrowed.status());
+  TUNEONCE_RETURN_IF_ERROR(narrowed.Resolve(TermNames{dims, {}}));
   if (targets.empty()) targets = KnownTargets();
-  for (const Target& target : targets) shown.targets.push_back(ShownOn(asked, target, problem));
+  for (const Target& target : targets) shown.targets.push_back(ShownOn(asked, narrowed, target, problem));
   return shown;
 }
 
 std::string ShownFamily::Json() const {
-  OrderedJson json = {{"family", family->name},
-                      {"summary", family->summary},
-                      {"dims", family->Dims()},
-                      {"hints", OrderedJson::array()},
-                      {"target_filters", space.TargetFilterNames()},
-                      {"guards", space.GuardNames()},
-                      {"targets", OrderedJson::array()}};
+  OrderedJson json = {{"family", family->name},        {"summary", family->summary},
+                      {"dims", family->Dims()},        {"hints", OrderedJson::array()},
+                      {"where", OrderedJson::array()}, {"targets", OrderedJson::array()}};
+  for (const NamedCondition& each : space.conditions()) {
+    OrderedJson condition = {{"name", each.name}};
+    if (!each.condition.reads().function) condition["condition"] = each.condition.ToString();
+    json["where"].push_back(std::move(condition));
+  }
   for (const Family::Axis& axis : family->axes) {
     if (axis.kind == AxisKind::kHint) json["hints"].push_back(axis.name);
   }

@@ -28,12 +28,14 @@ struct ShownFamily {
 
   /// `targets`: empty for all that are known. `extents` by the family's dims: guards of the others are not asked.
   /// Errors: InvalidArgument for an unknown family, a dim that it does not have, an extent below 0.
+  /// `where` has texts of further conditions.
   static Result<ShownFamily> Of(const std::string& name, std::vector<Target> targets,
-                                const std::map<std::string, std::int64_t>& extents);
+                                const std::map<std::string, std::int64_t>& extents,
+                                const std::vector<std::string>& where = {});
 
-  /// {"family", "summary", "dims", "hints": [axis], "target_filters", "guards", "targets": [{"target", "baseline":
-  /// {axis: value}, "configs": [{axis: value}]}]}; a target without configs has "error" in their place. Not in builds
-  /// without JSON.
+  /// {"family", "summary", "dims", "hints": [axis], "where": [{"name", "condition"}], "targets": [{"target",
+  /// "baseline": {axis: value}, "configs": [{axis: value}]}]}; a target without configs has "error" in their place. Not
+  /// in builds without JSON.
   std::string Json() const;
 };
 

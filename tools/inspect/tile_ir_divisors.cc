@@ -1,11 +1,10 @@
-#include "inspect/tile_ir_divisors.h"
-
 #include <cstdlib>
 #include <iterator>
 #include <numeric>
 #include <optional>
 
-#include "tile_ir/tile_ir_operations.h"
+#include "inspect/tile_ir_facts.h"
+#include "tile_ir/tile_ir_body.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,13 +1,11 @@
-#include "inspect/tile_ir_evidence.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "inspect/classification.h"
 #include "inspect/tile_ir_facts.h"
-#include "inspect/tile_ir_memory.h"
-#include "tile_ir/tile_ir_operations.h"
+#include "tile_ir/tile_ir_body.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -198,7 +196,7 @@ Result<KernelEvidence> TileIrEvidence(std::string_view bytecode, std::string_vie
     const std::vector<TileIrType> types = ReadTileIrTypes(parsed);
     const TileIrFacts facts = TileIrFacts::Of(body, types);
     KernelEvidence evidence = EvidenceReader(body, types, facts).Read();
-    TileIrMemory(parsed, body, types, facts).AddTo(&evidence);
+    AddMemoryEvidence(parsed, body, types, facts, &evidence);
     return evidence;
   }
   return NotFoundError(absl::StrCat("Tile IR bytecode: no entry '", std::string(symbol), "'"));

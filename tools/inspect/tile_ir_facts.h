@@ -3,12 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "inspect/classification.h"
 #include "tile_ir/tile_ir_body.h"
+#include "tile_ir/tile_ir_functions.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+/// Pairs (from, to) of values that control flow hands on: into a loop, from one iteration to the next, and out of loops
+/// and branches.
+std::vector<std::pair<int, int>> CarriedValues(const TileIrBody& body);
 
 /// What is in a value: bits, of all that it may be made of.
 enum TileIrFact : std::uint32_t {
@@ -47,6 +54,16 @@ bool IsTileIrProduct(int code);
 
 /// An operation's or value's number, as an index.
 inline std::size_t At(int number) { return static_cast<std::size_t>(number); }
+
+/// By value of the body: a number that divides it whenever the kernel runs, as a compiler can see it in constants, in
+/// `assume` operations and in arithmetic. 1 where nothing is known, 0 for a value that is 0.
+std::vector<std::int64_t> TileIrDivisors(const ParsedTileIr& parsed, const TileIrBody& body,
+                                         const std::vector<TileIrType>& types);
+
+/// Adds how a body accesses memory: what the compiler sees of strides, which loads and stores are ordered, and whether
+/// blocks communicate.
+void AddMemoryEvidence(const ParsedTileIr& parsed, const TileIrBody& body, const std::vector<TileIrType>& types,
+                       const TileIrFacts& facts, KernelEvidence* evidence);
 
 }  // namespace v0
 }  // namespace tuneonce

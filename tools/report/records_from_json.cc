@@ -8,11 +8,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "report/records_format.h"
 #include "report/records_json.h"
 #include "store/record_fields.h"
 #include "store/stored_enums.h"
-#include "tuneonce/fingerprint.h"
+#include "tuneonce/plugin/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,5 +1,3 @@
-#include "page_data.h"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -14,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/number_text.h"
 #include "base/printable.h"
+#include "report_tables.h"
 #include "store/record_fields.h"
 
 namespace tuneonce {
@@ -93,7 +92,8 @@ Json Counts(const TuningRecord& record) {
     duplicates += candidate.kind == OutcomeKind::kDuplicate ? 1 : 0;
     not_measured += candidate.kind == OutcomeKind::kNotMeasured ? 1 : 0;
   }
-  return Json::array({measured, failed, duplicates, not_measured});
+  // Stores keep their number alone.
+  return Json::array({measured, failed, duplicates, std::max(not_measured, record.num_not_measured)});
 }
 
 /// The names of what many entries share, and of what each has of its own, in the order of the values. Fields whose name

@@ -12,11 +12,10 @@
 #include "base/number_text.h"
 #include "base/printable.h"
 #include "base/short_list.h"
-#include "report/damaged_code.h"
 #include "report/records_json.h"
 #include "store/default_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -1,7 +1,8 @@
-#include "report_tables.h"
+#include "report_page/report_tables.h"
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,9 +11,36 @@
 #include "absl/strings/str_replace.h"
 #include "base/number_text.h"
 #include "base/printable.h"
+#include "report_page_html.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+namespace report {
+namespace {
+
+// Where the data goes in page/page.html.
+constexpr std::string_view kOverviewPlace = "@OVERVIEW@";
+constexpr std::string_view kDetailsPlace = "@DETAILS@";
+
+}  // namespace
+
+std::string ReportPage(const ReportData& data) {
+  const std::string_view html(kReportPageHtml, sizeof(kReportPageHtml) - 1);
+  const std::size_t overview = html.find(kOverviewPlace), details = html.rfind(kDetailsPlace);
+  std::string page(html.substr(0, overview));
+  page += PageOverview(data);
+  const std::size_t behind = overview + kOverviewPlace.size();
+  page += html.substr(behind, details - behind);
+  const std::string_view end = html.substr(details + kDetailsPlace.size());
+  const std::size_t taken = page.size() + end.size();
+  page += PageDetails(data, kMostPageBytes - std::min(kMostPageBytes, taken));
+  page += end;
+  return page;
+}
+
+}  // namespace report
+
 namespace report {
 namespace {
 
@@ -175,5 +203,6 @@ std::string ReportMarkdown(const ReportData& data) {
 }
 
 }  // namespace report
+
 }  // namespace v0
 }  // namespace tuneonce

@@ -17,13 +17,11 @@
 #include "python_status.h"
 #include "stream_argument.h"
 #include "tensor_reader.h"
-#include "tuneonce/context.h"
+#include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/report.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/timer.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::python {

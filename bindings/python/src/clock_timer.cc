@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce::python {
 namespace {

@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_BINDINGS_PYTHON_CLOCK_TIMER_H_
 #define TUNEONCE_BINDINGS_PYTHON_CLOCK_TIMER_H_
 
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce::python {
 

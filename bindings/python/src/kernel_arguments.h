@@ -12,7 +12,7 @@
 #include "python_status.h"
 #include "table_reader.h"
 #include "tensor_reader.h"
-#include "tuneonce/argument.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce::python {
 

@@ -5,15 +5,12 @@
 
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
-#include "cuda/relaxed_driver.h"
 #include "kernel_arguments.h"
 #include "python_signals.h"
 #include "python_status.h"
 #include "runtime/tuned_kernel_on.h"
 #include "scalar_reader.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/stream.h"
 
 namespace tuneonce::python {
 
@@ -128,15 +125,15 @@ Result<ContextView> KernelCaller::PrimaryOf(int device) {
 Status KernelCaller::Do(Use use, CUstream stream, const Argument* list, std::size_t count, LaunchPlan* plan) {
   switch (use) {
     case Use::kLaunch:
-      return kernel_.LaunchArguments(stream, list, count);
+      return kernel_.Launch(stream, ArgumentSpan(list, count));
     case Use::kWarmup:
-      return kernel_.WarmupArguments(stream, list, count);
+      return kernel_.Warmup(stream, ArgumentSpan(list, count));
     case Use::kRetune:
-      return kernel_.RetuneArguments(stream, list, count);
+      return kernel_.Retune(stream, ArgumentSpan(list, count));
     case Use::kExplain:
       break;
   }
-  TUNEONCE_ASSIGN_OR_RETURN(*plan, kernel_.ExplainArguments(stream, list, count));
+  TUNEONCE_ASSIGN_OR_RETURN(*plan, kernel_.Explain(stream, ArgumentSpan(list, count)));
   return Status();
 }
 
@@ -152,7 +149,7 @@ Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
   }
   if (use == Use::kLaunch) {
     bool missed = false;
-    status = kernel_.LaunchIfReady(stream, arguments.list(), arguments.count, &missed);
+    status = kernel_.Launch(stream, ArgumentSpan(arguments.list(), arguments.count), &missed);
     if (!missed) return status;
   }
   // A search, or a wait for another thread's: others may run meanwhile. The caller holds the tensors.
@@ -231,12 +228,12 @@ bool KernelCaller::Explain(PyObject* const* arguments, Py_ssize_t count, std::op
   return none != nullptr;
 }
 
-int KernelCaller::IsTuned(PyObject* const* arguments, Py_ssize_t count) {
+int KernelCaller::IsReady(PyObject* const* arguments, Py_ssize_t count) {
   Arguments read;
   if (!Read(arguments, count, &read)) return -1;
   std::optional<ScopedContext> current;
   if (is_cpu_) current.emplace(primary_.view());
-  Result<bool> tuned = kernel_.IsTunedArguments(read.list(), read.count);
+  Result<bool> tuned = kernel_.IsReady(ArgumentSpan(read.list(), read.count));
   if (!tuned.ok()) {
     SetException(tuned.status());
     return -1;

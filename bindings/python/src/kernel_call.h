@@ -13,9 +13,7 @@
 #include "base/mutex.h"
 #include "cuda/driver_api.h"
 #include "tensor_reader.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce::python {
@@ -30,7 +28,7 @@ class KernelCaller {
   /// None, or null with a Python exception set.
   PyObject* Call(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
   /// True if Call would be a hit. -1 with an exception set.
-  int IsTuned(PyObject* const* arguments, Py_ssize_t count);
+  int IsReady(PyObject* const* arguments, Py_ssize_t count);
   /// To be called without the GIL. Where a signal's handler raised meanwhile, its exception is set afterwards.
   Status Warmup(CUstream stream, const std::vector<TunedKernel::Shape>& shapes,
                 const std::function<void(std::size_t, const Status&)>& on_done);

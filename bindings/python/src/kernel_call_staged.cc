@@ -10,7 +10,7 @@
 #include "launch/device_table.h"
 #include "python_signals.h"
 #include "staged_tensors.h"
-#include "tuneonce/context.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce::python {
 

@@ -7,77 +7,13 @@
 
 #include "result_object.h"
 #include "strict_value.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::python {
 namespace {
 
 namespace py = pybind11;
-
-const char* NameOf(LaunchPlan::Action action) {
-  switch (action) {
-    case LaunchPlan::Action::kNothing:
-      return "nothing";
-    case LaunchPlan::Action::kSelected:
-      return "selected";
-    case LaunchPlan::Action::kFallback:
-      return "fallback";
-    case LaunchPlan::Action::kSearch:
-      break;
-  }
-  return "search";
-}
-
-const char* NameOf(LaunchPlan::Reason reason) {
-  switch (reason) {
-    case LaunchPlan::Reason::kEmpty:
-      return "empty";
-    case LaunchPlan::Reason::kReady:
-      return "ready";
-    case LaunchPlan::Reason::kStored:
-      return "stored";
-    case LaunchPlan::Reason::kNoRecord:
-      return "no_record";
-    case LaunchPlan::Reason::kGuard:
-      return "guard";
-    case LaunchPlan::Reason::kUnverified:
-      return "unverified";
-    case LaunchPlan::Reason::kPending:
-      return "pending";
-    case LaunchPlan::Reason::kNotAgreed:
-      return "not_agreed";
-    case LaunchPlan::Reason::kFailedTune:
-      return "failed_tune";
-    case LaunchPlan::Reason::kCapture:
-      return "capture";
-    case LaunchPlan::Reason::kFrozen:
-      return "frozen";
-    case LaunchPlan::Reason::kMode:
-      break;
-  }
-  return "mode";
-}
-
-const char* NameOf(LaunchPlan::Origin origin) {
-  switch (origin) {
-    case LaunchPlan::Origin::kNone:
-      return "none";
-    case LaunchPlan::Origin::kSearch:
-      return "search";
-    case LaunchPlan::Origin::kStore:
-      return "store";
-    case LaunchPlan::Origin::kShipped:
-      return "shipped";
-    case LaunchPlan::Origin::kPinned:
-      return "pinned";
-    case LaunchPlan::Origin::kImported:
-      return "imported";
-    case LaunchPlan::Origin::kRanks:
-      break;
-  }
-  return "ranks";
-}
 
 const char* NameOf(RecordMatch match) {
   if (match == RecordMatch::kExact) return "exact";
@@ -121,10 +57,12 @@ py::object LaunchPlanObject(const LaunchPlan& plan) {
     record = RecordObject(*plan.record);
   }
   return py::module_::import("tuneonce.launch_plan")
-      .attr("LaunchPlan")(py::arg("action") = NameOf(plan.action), py::arg("reason") = NameOf(plan.reason),
-                          py::arg("origin") = NameOf(plan.origin), py::arg("match") = match, py::arg("config") = config,
-                          py::arg("variant") = plan.variant, py::arg("key") = plan.key, py::arg("detail") = plan.detail,
-                          py::arg("record") = record, py::arg("miss") = NameOf(plan.miss));
+      .attr("LaunchPlan")(py::arg("action") = std::string(LaunchPlanName(plan.action)),
+                          py::arg("reason") = std::string(LaunchPlanName(plan.reason)),
+                          py::arg("origin") = std::string(LaunchPlanName(plan.origin)), py::arg("match") = match,
+                          py::arg("config") = config, py::arg("variant") = plan.variant, py::arg("key") = plan.key,
+                          py::arg("detail") = plan.detail, py::arg("record") = record,
+                          py::arg("miss") = NameOf(plan.miss));
 }
 
 TunedKernel::NamedConfig NamedConfigOf(const py::dict& config) {

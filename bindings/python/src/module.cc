@@ -13,6 +13,7 @@
 #include "base/environment.h"
 #include "bundle_type.h"
 #include "callable_search.h"
+#include "config_set_type.h"
 #include "inspect/classified_bundle.h"
 #include "inspect/doctor.h"
 #include "inspect/shown_family.h"
@@ -24,10 +25,10 @@
 #include "strict_value.h"
 #include "tile_ir_compile.h"
 #include "tuned_kernel_type.h"
-#include "tuneonce/grid.h"
+#include "tuneonce/geometry.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 #include "warmup_all.h"
 
 namespace tuneonce::python {
@@ -96,6 +97,7 @@ PYBIND11_MODULE(_tuneonce, module) {
   AddTunedKernel(module);
   AddWarmupAll(module);
   AddCallableSearch(module);
+  AddConfigSet(module);
   AddTileIrCompile(module);
   AddReportText(module);
   module.def("_doctor_json", [] {

@@ -1,9 +1,11 @@
 #include "policy_keywords.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "measure/cupti_timer.h"
@@ -12,7 +14,7 @@
 #include "python_status.h"
 #include "store_argument.h"
 #include "strict_value.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/option_table.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::python {
@@ -20,180 +22,78 @@ namespace {
 
 namespace py = pybind11;
 
-constexpr int kMaxInt = std::numeric_limits<int>::max();
-
-std::string Text(bool value) { return value ? "True" : "False"; }
-std::string Text(double value) { return py::repr(py::float_(value)).cast<std::string>(); }
-template <typename T>
-std::string Text(T value) {
-  return std::to_string(value);
-}
-
-/// One keyword of `Options`: its name, its default in the signature, and how a value is applied.
-template <typename Options>
-struct Keyword {
+/// A keyword whose value is an object, which the library's table of options does not have.
+struct ObjectKeyword {
   const char* name;
-  std::string shown_default;
-  void (*read)(const char* name, py::handle given, Options& options);
+  const char* text;  // In the docstring.
+  void (*read)(py::handle given, KernelKeywords& keywords);
 };
 
-/// A member that is a bool, an int, or a number from 0 on.
-template <typename Options, auto member>
-Keyword<Options> Of(const char* name) {
-  using T = std::decay_t<decltype(Options().*member)>;
-  auto read = [](const char* what, py::handle given, Options& options) {
-    if constexpr (std::is_same_v<T, bool>) {
-      options.*member = BoolOf(what, given);
-    } else if constexpr (std::is_same_v<T, double>) {
-      options.*member = NumberOf(what, given);
-    } else if constexpr (std::is_same_v<T, int>) {
-      options.*member = static_cast<int>(IntegerOf(what, given, 0, kMaxInt));
-    } else {
-      options.*member = static_cast<T>(IntegerOf(what, given));
+constexpr ObjectKeyword kObjectKeywords[] = {
+    {"store",
+     "Where selections are kept: a file, 'memory', None for the user's own, or a list of which the first is written "
+     "and "
+     "the others are files that an application ships. 'redis://HOST:PORT/NAME', alone or at the list's end: the "
+     "fleet's.",
+     [](py::handle given, KernelKeywords& keywords) { keywords.policy.store = StoreOf(given); }},
+    {"timer", "'cupti', 'events', or None for the best there is.",
+     [](py::handle given, KernelKeywords& keywords) {
+       if (!given.is_none()) keywords.policy.search.timer = TimerNamed(given);
+     }},
+    {"observer", "A tuneonce.Observer, told what happens on misses.",
+     [](py::handle given, KernelKeywords& keywords) {
+       if (given.is_none()) return;
+       keywords.observer = std::make_shared<PythonObserver>(py::reinterpret_borrow<py::object>(given));
+       keywords.policy.observer = keywords.observer;
+     }},
+    {"ranks", "A tuneonce.ranks.RankGroup: all its ranks run the same config of each key.",
+     [](py::handle given, KernelKeywords& keywords) { keywords.policy.ranks.group = PythonRanks::Of(given); }},
+};
+
+const ObjectKeyword* FindObjectKeyword(const std::string& name) {
+  const auto* found = std::find_if(std::begin(kObjectKeywords), std::end(kObjectKeywords),
+                                   [&](const ObjectKeyword& keyword) { return name == keyword.name; });
+  return found == std::end(kObjectKeywords) ? nullptr : found;
+}
+
+/// The defaults of the package's kernels.
+AutotunePolicy DefaultPolicy() {
+  AutotunePolicy policy;
+  policy.search.isolation = Isolation::kPreferred;
+  return policy;
+}
+
+/// Reads a value of Python's as the option's type. Throws.
+OptionValue ValueOf(const Option& option, py::handle given) {
+  const std::string name(option.name);
+  switch (option.type) {
+    case Option::Type::kFlag:
+      return BoolOf(name.c_str(), given);
+    case Option::Type::kInteger: {
+      constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+      const auto least = static_cast<std::int64_t>(option.least);
+      const bool is_bounded = option.most < static_cast<double>(kMost);
+      return IntegerOf(name.c_str(), given, least, is_bounded ? static_cast<std::int64_t>(option.most) : kMost);
     }
-  };
-  return {name, Text(Options().*member), read};
-}
-
-/// Applies a keyword to a member of CompileOptions.
-template <auto member>
-Keyword<SearchOptions> OfCompile(const char* name) {
-  auto read = [](const char* what, py::handle given, SearchOptions& options) {
-    options.compile.*member = static_cast<int>(IntegerOf(what, given, 0, kMaxInt));
-  };
-  return {name, Text(CompileOptions().*member), read};
-}
-
-/// Applies a keyword to a member of AutotunePolicy.
-template <auto member>
-Keyword<KernelKeywords> OfPolicy(const char* name) {
-  auto read = [](const char* what, py::handle given, KernelKeywords& keywords) {
-    Of<AutotunePolicy, member>(what).read(what, given, keywords.policy);
-  };
-  return {name, Text(AutotunePolicy().*member), read};
-}
-
-std::vector<Keyword<SearchOptions>> MakeSearchKeywords() {
-  using O = SearchOptions;
-  return {
-      {"timer", "None",
-       [](const char*, py::handle given, O& options) {
-         if (!given.is_none()) options.timer = TimerNamed(given);
-       }},
-      {"warm", "False",
-       [](const char* name, py::handle given, O& options) {
-         options.cache = BoolOf(name, given) ? CacheState::kWarm : CacheState::kDefault;
-       }},
-      {"verify", "True",
-       [](const char* name, py::handle given, O& options) {
-         options.verify = BoolOf(name, given) ? Verify::kAgainstBaseline : Verify::kOff;
-       }},
-      Of<O, &O::baseline_margin>("baseline_margin"),
-      Of<O, &O::final_rounds>("final_rounds"),
-      Of<O, &O::measure_energy>("measure_energy"),
-      Of<O, &O::max_rounds>("max_rounds"),
-      Of<O, &O::gpu_budget_ms>("gpu_budget_ms"),
-      Of<O, &O::race_budget_ms>("race_budget_ms"),
-      Of<O, &O::max_proposed>("max_proposed"),
-      Of<O, &O::wall_budget_ms>("wall_budget_ms"),
-      Of<O, &O::memory_budget_bytes>("memory_budget_bytes"),
-      Of<O, &O::allow_trials_in_place>("allow_trials_in_place"),
-      {"isolation", "'preferred'",
-       [](const char* name, py::handle given, O& options) {
-         constexpr Isolation kIsolations[] = {Isolation::kOff, Isolation::kPreferred, Isolation::kRequired};
-         options.isolation = kIsolations[WordOf(name, given, {"off", "preferred", "required"})];
-       }},
-      Of<O, &O::candidate_deadline_ms>("candidate_deadline_ms"),
-      Of<O, &O::seed>("seed"),
-      OfCompile<&CompileOptions::num_workers>("compile_workers"),
-      OfCompile<&CompileOptions::timeout_ms>("compile_timeout_ms"),
-      OfCompile<&CompileOptions::total_timeout_ms>("compile_budget_ms"),
-      {"quiet", "True", [](const char* name, py::handle given, O& options) { options.quiet = BoolOf(name, given); }},
-  };
-}
-
-std::vector<Keyword<KernelKeywords>> MakeKernelKeywords() {
-  using P = AutotunePolicy;
-  using K = KernelKeywords;
-  return {
-      {"store", "None", [](const char*, py::handle given, K& k) { k.policy.store = StoreOf(given); }},
-      {"mode", "'tune_on_miss'",
-       [](const char* name, py::handle given, K& k) {
-         constexpr P::Mode kModes[] = {P::Mode::kTuneOnMiss, P::Mode::kTuneDeferred, P::Mode::kStoredOnly,
-                                       P::Mode::kFallbackOnly};
-         k.policy.mode = kModes[WordOf(name, given, {"tune_on_miss", "tune_deferred", "stored_only", "fallback_only"})];
-       }},
-      {"on_tune_error", "'use_fallback'",
-       [](const char* name, py::handle given, K& k) {
-         bool is_raised = WordOf(name, given, {"use_fallback", "raise"}) == 1;
-         k.policy.on_tune_error = is_raised ? P::OnTuneError::kReturn : P::OnTuneError::kUseFallback;
-       }},
-      {"min_match", "'exact'",
-       [](const char* name, py::handle given, K& k) {
-         constexpr RecordMatch kMatches[] = {RecordMatch::kExact, RecordMatch::kOtherDriver, RecordMatch::kOtherDevice};
-         k.policy.min_match = kMatches[WordOf(name, given, {"exact", "other_driver", "other_device"})];
-       }},
-      {"selection_group", "''",
-       [](const char* name, py::handle given, K& k) { k.policy.selection_group = TextOf(name, given); }},
-      {"observer", "None",
-       [](const char*, py::handle given, K& k) {
-         if (given.is_none()) return;
-         k.observer = std::make_shared<PythonObserver>(py::reinterpret_borrow<py::object>(given));
-         k.policy.observer = k.observer;
-       }},
-      {"ranks", "None", [](const char*, py::handle given, K& k) { k.policy.ranks.group = PythonRanks::Of(given); }},
-      {"ranks_silence_ms", Text(RankPolicy().silence_ms),
-       [](const char* name, py::handle given, K& k) {
-         k.policy.ranks.silence_ms = static_cast<int>(IntegerOf(name, given, 1, kMaxInt));
-       }},
-      {"ranks_may_differ", Text(RankPolicy().may_differ),
-       [](const char* name, py::handle given, K& k) { k.policy.ranks.may_differ = BoolOf(name, given); }},
-      {"ranks_mixed_kinds", Text(RankPolicy().mixed_kinds),
-       [](const char* name, py::handle given, K& k) { k.policy.ranks.mixed_kinds = BoolOf(name, given); }},
-      {"ranks_exchange_code", Text(RankPolicy().exchange_code),
-       [](const char* name, py::handle given, K& k) { k.policy.ranks.exchange_code = BoolOf(name, given); }},
-      OfPolicy<&P::kept_inputs_bytes>("kept_inputs_bytes"),
-      OfPolicy<&P::store_under_profiler>("store_under_profiler"),
-      OfPolicy<&P::accept_incomplete>("accept_incomplete"),
-      OfPolicy<&P::max_wait_ms>("max_wait_ms"),
-      OfPolicy<&P::retry_after_ms>("retry_after_ms"),
-      OfPolicy<&P::tune_at_bucket_bound>("tune_at_bucket_bound"),
-      OfPolicy<&P::max_ready_keys>("max_ready_keys"),
-  };
-}
-
-const std::vector<Keyword<SearchOptions>>& SearchKeywords() {
-  static const auto* const keywords = new std::vector<Keyword<SearchOptions>>(MakeSearchKeywords());
-  return *keywords;
-}
-
-const std::vector<Keyword<KernelKeywords>>& OwnKeywords() {
-  static const auto* const keywords = new std::vector<Keyword<KernelKeywords>>(MakeKernelKeywords());
-  return *keywords;
-}
-
-/// True if there is such a keyword, which is read then.
-template <typename Options>
-bool Read(const std::vector<Keyword<Options>>& keywords, const std::string& name, py::handle given, Options& options) {
-  for (const Keyword<Options>& keyword : keywords) {
-    if (name != keyword.name) continue;
-    keyword.read(keyword.name, given, options);
-    return true;
+    case Option::Type::kNumber:
+      return NumberOf(name.c_str(), given);
+    case Option::Type::kWord: {
+      const std::vector<std::string> words(option.words.begin(), option.words.end());
+      return words[WordOf(name.c_str(), given, words)];
+    }
+    case Option::Type::kText:
+      break;
   }
-  return false;
+  return TextOf(name.c_str(), given);
 }
 
-template <typename Options>
-bool HasName(const std::vector<Keyword<Options>>& keywords, const std::string& name) {
-  return std::any_of(keywords.begin(), keywords.end(), [&](const auto& keyword) { return name == keyword.name; });
+void Set(const Option& option, py::handle given, AutotunePolicy& policy) {
+  ThrowIfError(SetOption(&policy, option.name, ValueOf(option, given)));
 }
 
-/// ", store, mode, ...".
-template <typename Options>
-std::string NamesOf(const std::vector<Keyword<Options>>& keywords) {
-  std::string names;
-  for (const Keyword<Options>& keyword : keywords) names += std::string(", ") + keyword.name;
-  return names;
+/// A value as a literal of Python's.
+std::string Literal(const OptionValue& value) {
+  return std::visit([](const auto& held) { return py::repr(py::cast(held)).template cast<std::string>(); }, value);
 }
 
 /// The last argument of disable_autotune, if it was called.
@@ -214,21 +114,27 @@ std::shared_ptr<Runtime> AnyhowEnabled() {
 
 KernelKeywords ReadKernelKeywords(py::handle keywords) {
   KernelKeywords read;
-  read.policy.search.isolation = Isolation::kPreferred;
+  read.policy = DefaultPolicy();
   std::vector<std::pair<std::string, py::handle>> given;
   if (keywords) {
     for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(keywords)) {
       auto name = key.cast<std::string>();
       if (name == "bundle" || name == "device") continue;
-      if (!HasName(OwnKeywords(), name) && !HasName(SearchKeywords(), name)) {  // Before a store is opened.
-        throw py::type_error("TunedKernel has no keyword '" + name + "'; it has bundle, device" +
-                             NamesOf(OwnKeywords()) + NamesOf(SearchKeywords()));
+      if (FindObjectKeyword(name) == nullptr && FindOption(name) == nullptr) {  // Before a store is opened.
+        std::string names = "bundle, device";
+        for (const ObjectKeyword& keyword : kObjectKeywords) names += std::string(", ") + keyword.name;
+        for (const Option& option : Options()) names += ", " + std::string(option.name);
+        throw py::type_error("TunedKernel has no keyword '" + name + "'; it has " + names);
       }
       given.emplace_back(std::move(name), value);
     }
   }
   for (const auto& [name, value] : given) {
-    if (!Read(OwnKeywords(), name, value, read)) Read(SearchKeywords(), name, value, read.policy.search);
+    if (const ObjectKeyword* keyword = FindObjectKeyword(name)) {
+      keyword->read(value, read);
+    } else {
+      Set(*FindOption(name), value, read.policy);
+    }
   }
   if (all_disabled == true) read.policy.mode = AutotunePolicy::Mode::kFallbackOnly;
   if (all_disabled == false) read.policy.search.runtime = AnyhowEnabled();
@@ -236,20 +142,40 @@ KernelKeywords ReadKernelKeywords(py::handle keywords) {
 }
 
 SearchOptions ReadSearchKeywords(const py::dict& keywords) {
-  SearchOptions options;
+  AutotunePolicy policy;
+  policy.search = SearchOptions();
   for (const auto& [key, given] : keywords) {
     auto name = key.cast<std::string>();
-    if (!Read(SearchKeywords(), name, given, options)) {
+    const Option* option = FindOption(name);
+    if (name == "timer") {
+      if (!given.is_none()) policy.search.timer = TimerNamed(given);
+    } else if (option != nullptr && option->is_of_search) {
+      Set(*option, given, policy);
+    } else {
       throw py::type_error("exhaustive_search has no keyword '" + name + "'");
     }
   }
-  return options;
+  return policy.search;
 }
 
 std::string KernelKeywordsSignature() {
+  const AutotunePolicy policy = DefaultPolicy();
   std::string text;
-  for (const auto& keyword : OwnKeywords()) text += std::string(", ") + keyword.name + "=" + keyword.shown_default;
-  for (const auto& keyword : SearchKeywords()) text += std::string(", ") + keyword.name + "=" + keyword.shown_default;
+  for (const ObjectKeyword& keyword : kObjectKeywords) text += std::string(", ") + keyword.name + "=None";
+  for (const Option& option : Options()) text += ", " + std::string(option.name) + "=" + Literal(option.get(policy));
+  return text;
+}
+
+std::string KernelKeywordsDoc() {
+  std::string text;
+  for (const ObjectKeyword& keyword : kObjectKeywords) text += std::string(keyword.name) + ": " + keyword.text + "\n";
+  for (const Option& option : Options()) {
+    text += std::string(option.name) + ": " + std::string(option.text);
+    for (std::size_t i = 0; i < option.words.size(); ++i) {
+      text += (i == 0 ? " '" : ", '") + std::string(option.words[i]) + "'";
+    }
+    text += "\n";
+  }
   return text;
 }
 

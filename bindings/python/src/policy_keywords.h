@@ -8,8 +8,7 @@
 
 #include "python_observer.h"
 #include "tuneonce/autotune_policy.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
+#include "tuneonce/plugin/timer.h"
 
 namespace tuneonce::python {
 
@@ -26,6 +25,8 @@ KernelKeywords ReadKernelKeywords(pybind11::handle keywords);
 SearchOptions ReadSearchKeywords(const pybind11::dict& keywords);
 /// ", store=None, mode='tune_on_miss', ...": TunedKernel's keywords and their defaults, as a signature has them.
 std::string KernelKeywordsSignature();
+/// A line for each of these keywords that says what it does.
+std::string KernelKeywordsDoc();
 
 /// Sets whether kernels that are made from now on without the keyword are disabled. Before the first call the
 /// environment decides (DISABLE_AUTOTUNE). Needs the GIL.

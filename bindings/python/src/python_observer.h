@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tuneonce/autotune_observer.h"
+#include "tuneonce/plugin/autotune_observer.h"
 
 namespace tuneonce::python {
 

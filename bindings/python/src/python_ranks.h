@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce::python {
 

@@ -9,7 +9,6 @@
 
 #include "python_status.h"
 #include "report_page/report_data.h"
-#include "report_page/report_page.h"
 #include "report_page/report_tables.h"
 
 namespace tuneonce::python {

@@ -6,7 +6,7 @@
 
 #include "definition/fill_bytes.h"
 #include "strict_value.h"
-#include "tuneonce/tensor_view.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce::python {
 namespace {

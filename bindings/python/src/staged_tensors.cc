@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce::python {
 

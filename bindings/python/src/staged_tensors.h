@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/tensor_view.h"
+#include "tuneonce/arguments.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce::python {
 

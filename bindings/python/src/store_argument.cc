@@ -8,8 +8,8 @@
 #include "python_status.h"
 #include "store/default_store.h"
 #include "strict_value.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 #ifdef TUNEONCE_WITH_REDIS
 #include "tuneonce/redis_store.h"
 #endif

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace tuneonce::python {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tensor_reader.h"
-#include "tuneonce/tensor_view.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce::python {
 

@@ -8,7 +8,7 @@
 
 #include "cuda/driver_api.h"
 #include "dlpack_abi.h"
-#include "tuneonce/tensor_view.h"
+#include "tuneonce/arguments.h"
 
 namespace tuneonce::python {
 

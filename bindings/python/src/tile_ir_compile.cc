@@ -12,9 +12,9 @@
 #include "python_signals.h"
 #include "python_status.h"
 #include "shared/compile_pool.h"
+#include "tuneonce/device.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/target.h"
 
 namespace tuneonce::python {
 namespace {

@@ -38,8 +38,8 @@ PyObject* RetuneWith(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
   return CallerOf(self).RetuneWith(arguments, count, stream);
 }
 
-PyObject* IsTuned(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
-  int tuned = CallerOf(self).IsTuned(arguments, count);
+PyObject* IsReady(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  int tuned = CallerOf(self).IsReady(arguments, count);
   return tuned < 0 ? nullptr : PyBool_FromLong(tuned);
 }
 
@@ -214,8 +214,8 @@ bool ReadStream(const char* what, PyObject* const* arguments, Py_ssize_t count, 
 
 // Each text begins with the signature in the form that Python reads.
 PyMethodDef tuned_kernel_methods[] = {
-    {"is_tuned", AnyFunction(IsTuned), METH_FASTCALL,
-     "is_tuned($self, /, *args)\n--\n\nReturns whether the next call with such arguments is a hit of a selected "
+    {"is_ready", AnyFunction(IsReady), METH_FASTCALL,
+     "is_ready($self, /, *args)\n--\n\nReturns whether the next call with such arguments is a hit of a selected "
      "config."},
     {"warmup", AnyFunction(Warmup), METH_VARARGS | METH_KEYWORDS,
      "warmup($self, /, shapes, dtypes=None, stream=None, on_done=None)\n--\n\nTunes or loads these shapes now, so that "

@@ -110,32 +110,7 @@ A kernel that tunes itself once per key and then launches at the cost of a plain
 bundle: a Bundle, its folder, or its name. Call the kernel with the tensors and scalars of the bundle, in order, and
 optionally stream=: by default the framework's current stream.
 device: 'cuda', 'cuda:1', 'cpu'.
-store: where selections are kept: a file, 'memory', None for the user's own, or a list of which the first is written and
-    the others are files that an application ships. 'redis://HOST:PORT/NAME', alone or at the list's end: the fleet's.
-mode: what a new key means: 'tune_on_miss', 'tune_deferred', 'stored_only', 'fallback_only'.
-on_tune_error: 'use_fallback' or 'raise'. retry_after_ms: when a tune that may yet work is tried again.
-min_match: of a stored selection that is used: 'exact', 'other_driver', 'other_device'. accept_incomplete: use those of
-    searches that were cut short. store_under_profiler: keep what was measured under one.
-selection_group: kernels with the same name here share their selections.
-observer: a tuneonce.Observer, told what happens on misses.
-ranks: a tuneonce.ranks.RankGroup: all its ranks run the same config of each key. ranks_silence_ms: how long one may say
-    nothing. ranks_may_differ: what is not agreed on runs its baseline. ranks_mixed_kinds: devices of one kind agree.
-    ranks_exchange_code: ranks send the code of agreed configs to each other.
-kept_inputs_bytes: of copies for 'tune_deferred'. max_wait_ms: for another process that tunes the key.
-tune_at_bucket_bound: tune a bucket at its upper bound. max_ready_keys: more than these are dropped.
-timer: 'cupti', 'events' or None for the best there is. warm: measure with a warm cache.
-verify: compare with the baseline's outputs. baseline_margin: by which a config must beat the baseline.
-final_rounds: of the winner against the baseline alone. measure_energy: of a launch of each finalist, too.
-max_rounds, gpu_budget_ms, race_budget_ms: bounds of a race.
-max_proposed: most configs of a matmul with many, if a model proposes some; 0: all.
-wall_budget_ms: of a whole search, compiling included; 0: none. What is not tried by its end is not measured.
-memory_budget_bytes: of a search; 0: half of what is free. allow_trials_in_place: where that does not suffice for copies
-    of the inputs, try configs on the arguments themselves; one that is overwritten is a DataLossError.
-isolation: try candidates in a worker process: 'off', 'preferred', 'required'. candidate_deadline_ms: of each, there.
-seed: of the order of trials.
-compile_workers: compiles at a time; 0: as many as there are cores. compile_timeout_ms: for one compile;
-    compile_budget_ms: for all of a search, 0: no limit.
-quiet: no line of progress on a terminal.)";
+)" + KernelKeywordsDoc();
 }
 
 PyTypeObject* kernel_type = nullptr;

@@ -1,6 +1,8 @@
 import os
 from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Tuple, Union, final
 
+from typing_extensions import Unpack
+
 from tuneonce import families as families
 from tuneonce.launch_plan import LaunchPlan as LaunchPlan
 from tuneonce.pointer_table import PointerTable as PointerTable
@@ -18,6 +20,7 @@ from tuneonce.typed import ConfigValue as _ConfigValue
 from tuneonce.typed import Counters as Counters
 from tuneonce.typed import Doctor as Doctor
 from tuneonce.typed import Example as _Example
+from tuneonce.typed import KernelOptions
 from tuneonce.typed import ParameterInfo as _ParameterInfo
 from tuneonce.typed import WarmedKey as WarmedKey
 
@@ -47,10 +50,6 @@ _Path = Union[str, os.PathLike[str]]
 _Store = Union[None, _Path, Sequence[Optional[_Path]]]
 _Shape = Union[Mapping[str, Union[int, float, bool, str]], Sequence[int]]
 _Shapes = Iterable[_Shape]
-_Mode = Literal["tune_on_miss", "tune_deferred", "stored_only", "fallback_only"]
-_OnTuneError = Literal["use_fallback", "raise"]
-_Match = Literal["exact", "other_driver", "other_device"]
-_Isolation = Literal["off", "preferred", "required"]
 _Timer = Optional[Literal["cupti", "events"]]
 
 class Bundle:
@@ -70,23 +69,11 @@ class Bundle:
 @final
 class TunedKernel:
     def __new__(
-        cls, bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None,
-        mode: _Mode = "tune_on_miss", on_tune_error: _OnTuneError = "use_fallback", min_match: _Match = "exact",
-        selection_group: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
-        ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False,
-        ranks_exchange_code: bool = False, kept_inputs_bytes: int = 268435456,
-        store_under_profiler: bool = False, accept_incomplete: bool = False, max_wait_ms: int = 120000,
-        retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_ready_keys: int = 65536,
-        timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
-        measure_energy: bool = False,
-        max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0,
-        max_proposed: int = 16, wall_budget_ms: float = 0.0,
-        memory_budget_bytes: int = 0, allow_trials_in_place: bool = False, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
-        seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
-        compile_budget_ms: int = 0, quiet: bool = True
+        cls, bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None, timer: _Timer = None,
+        observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None, **options: Unpack[KernelOptions]
     ) -> TunedKernel: ...
     def __call__(self, *args: Any, stream: Any = None) -> None: ...
-    def is_tuned(self, *args: Any) -> bool: ...
+    def is_ready(self, *args: Any) -> bool: ...
     def warmup(self, shapes: _Shapes, dtypes: Optional[Mapping[str, str]] = None, stream: Any = None,
                on_done: Optional[Callable[[int, Optional[str]], object]] = None) -> None: ...
     def warmup_with(self, *args: Any, stream: Any = None) -> None: ...
@@ -107,20 +94,8 @@ class TunedKernel:
     def dims(self) -> Tuple[str, ...]: ...
 
 def load(
-    bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None,
-        mode: _Mode = "tune_on_miss", on_tune_error: _OnTuneError = "use_fallback", min_match: _Match = "exact",
-        selection_group: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
-        ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False,
-        ranks_exchange_code: bool = False, kept_inputs_bytes: int = 268435456,
-        store_under_profiler: bool = False, accept_incomplete: bool = False, max_wait_ms: int = 120000,
-        retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_ready_keys: int = 65536,
-        timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
-        measure_energy: bool = False,
-        max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0,
-        max_proposed: int = 16, wall_budget_ms: float = 0.0,
-        memory_budget_bytes: int = 0, allow_trials_in_place: bool = False, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
-        seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
-        compile_budget_ms: int = 0, quiet: bool = True
+    bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None, timer: _Timer = None,
+    observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None, **options: Unpack[KernelOptions]
 ) -> TunedKernel: ...
 def warmup_all(kernels: Union[Mapping[TunedKernel, _Shapes], Iterable[Tuple[TunedKernel, _Shapes]]],
                deadline: Optional[float] = None, stream: Any = None,

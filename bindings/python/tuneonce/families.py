@@ -1,4 +1,4 @@
-"""Search spaces to start from, one for each family of kernels: those of C++'s tuneonce/families.h, as sequences of dicts.
+"""Search spaces to start from, one for each family of kernels: those of C++'s tuneonce/search_space.h, as sequences of dicts.
 
     space = tuneonce.families.dense_matmul("sm_100", M=16, N=4096, K=4096)
     space = space.with_axis("SPLIT_K", [1, 2, 4]).where(lambda c: c["TILE_M"] <= 128)
@@ -6,7 +6,7 @@
 
 The first argument is a target, "sm_90" or "cpu"; of the kernels that are bound by memory the space is the same on each. Extents
 by the family's dims leave out what would be mostly padding; without them nothing is left out. Why these values, and from where,
-families.h says. In a `Declaration`, and in a manifest, a space is named: `space="dense_matmul"`.
+search_space.h says. In a `Declaration`, and in a manifest, a space is named: `space="dense_matmul"`.
 """
 import collections.abc
 import json

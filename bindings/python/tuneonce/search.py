@@ -1,16 +1,20 @@
 """exhaustive_search with the names that cuTile's users know, over anything that launches."""
+import array
 import collections.abc
 import contextlib
 import inspect
-import itertools
 import json
 import sys
-from typing import (Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union,
-                    overload)
+from typing import (TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple,
+                    TypeVar, Union, overload)
 
 from tuneonce._cutile import CompiledAhead
 from tuneonce.result import TuningRecord
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tuneonce.typed import SearchOptions
 
 C = TypeVar("C")
 
@@ -28,20 +32,49 @@ class Hints:
         return targets
 
 
-class SearchSpace(Sequence[Dict[str, Any]]):
-    """Every combination of the axes' values that the constraints keep, as dicts, the last axis turning fastest."""
+def _coded(values: Sequence[Any]) -> List[Any]:
+    """Returns numbers or texts for the values of an axis, which conditions can read, and else one text for each value."""
+    if all(isinstance(value, int) for value in values):
+        return [int(value) for value in values]
+    if all(isinstance(value, (int, float)) for value in values):
+        return [float(value) for value in values]
+    return list(values) if all(isinstance(value, str) for value in values) else [str(i) for i in range(len(values))]
 
-    def __init__(self, axes: Mapping[str, Sequence[Any]], constraints: Sequence[Callable[[Dict[str, Any]], bool]] = ()) -> None:
+
+class SearchSpace(Sequence[Dict[str, Any]]):
+    """The combinations of the axes' values for which all conditions hold, as dicts. The last axis changes fastest.
+
+    where: conditions. A text has the syntax of manifests and of C++: "TILE * STAGES <= 512 || STAGES == 2". It is asked as soon
+        as the axes that it names have values, so that a space of a billion combinations can be enumerated. `a / b` rounds down,
+        and a condition that divides by 0 does not hold. A function gets a config as a dict and returns whether it is kept. It is
+        asked about the configs that the texts keep.
+
+    Raises ValueError for a mistake in a condition, which it names, or if no config remains.
+    """
+
+    def __init__(self, axes: Mapping[str, Sequence[Any]],
+                 where: Sequence[Union[str, Callable[[Dict[str, Any]], bool]]] = ()) -> None:
+        if isinstance(where, str):
+            raise TypeError("where is a list of conditions: write [condition]")
         for name, values in axes.items():
             if isinstance(values, (str, bytes)) or not isinstance(values, collections.abc.Sequence) or not values:
                 raise ValueError(f"axis '{name}' needs a list of at least one value")
-        combinations = (dict(zip(axes, values)) for values in itertools.product(*axes.values()))
-        self._configs: List[Dict[str, Any]] = [c for c in combinations if all(holds(c) for holds in constraints)]
-        if not self._configs:
-            raise ValueError("the constraints leave no config")
+        from tuneonce import _tuneonce
+        codes = {name: _coded(values) for name, values in axes.items()}
+        self._values = {name: dict(zip(codes[name], values)) for name, values in axes.items()}
+        self._set = _tuneonce._ConfigSet(list(codes.items()), [each for each in where if isinstance(each, str)])
+        functions = [each for each in where if not isinstance(each, str)]
+        self._kept: Sequence[int] = range(self._set.size())
+        if functions:
+            self._kept = array.array("q", (i for i in self._kept if all(holds(self._config(i)) for holds in functions)))
+        if not self._kept:
+            raise ValueError("the conditions leave no config")
+
+    def _config(self, place: int) -> Dict[str, Any]:
+        return {name: values[code] for (name, values), code in zip(self._values.items(), self._set.values_at(place))}
 
     def __len__(self) -> int:
-        return len(self._configs)
+        return len(self._kept)
 
     @overload
     def __getitem__(self, index: int) -> Dict[str, Any]: ...
@@ -49,10 +82,11 @@ class SearchSpace(Sequence[Dict[str, Any]]):
     def __getitem__(self, index: slice) -> List[Dict[str, Any]]: ...
 
     def __getitem__(self, index: Union[int, slice]) -> Any:
-        return self._configs[index]
+        kept = self._kept[index]
+        return self._config(kept) if isinstance(kept, int) else [self._config(i) for i in kept]
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
-        return iter(self._configs)
+        return map(self._config, self._kept)
 
     def __repr__(self) -> str:
         return f"<SearchSpace of {len(self)} configs>"
@@ -60,11 +94,9 @@ class SearchSpace(Sequence[Dict[str, Any]]):
 
 def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[Callable[[C], Sequence[int]]], kernel: Any,
                       args_fn: Callable[[C], Sequence[Any]], hints_fn: Optional[Callable[[C], Mapping[str, Any]]] = None,
-                      *, quiet: bool = False, device: str = "cuda", timer: Optional[str] = None,
-                      baseline: Optional[C] = None, outputs: Sequence[int] = (), baseline_margin: float = 0.02,
-                      max_rounds: int = 300, gpu_budget_ms: float = 500, race_budget_ms: float = 10000,
-                      wall_budget_ms: float = 0, warm: bool = False, verify: bool = True, final_rounds: int = 0,
-                      measure_energy: bool = False, memory_budget_bytes: int = 0, seed: int = 1) -> TuningRecord[C]:
+                      *, device: str = "cuda", timer: Optional[str] = None,
+                      baseline: Optional[C] = None, outputs: Sequence[int] = (),
+                      **options: "Unpack[SearchOptions]") -> TuningRecord[C]:
     """Runs every config and returns the fastest; ties go to the baseline, else to the earliest in the space.
 
     kernel: a cuTile kernel (launched by ct.launch on grid_fn(config)), or a callable `kernel(config)` that returns one: the
@@ -76,11 +108,10 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
 
     baseline: a config of the space, which stays unless another one is faster by baseline_margin. outputs: which of the arguments
     (by position) a config writes: trials then write scratch instead, and a config that leaves elements of it, writes beside it, or
-    differs from the baseline (unless verify is False), fails. What is not among them is neither verified nor protected. warm:
-    measure with a warm cache. measure_energy: of each finalist, too (energy_mj). max_rounds, gpu_budget_ms, race_budget_ms and memory_budget_bytes bound the race, wall_budget_ms
-    the whole search (0: nothing does): configs that are not tried by its end are left out, but for the baseline, else one
-    that works. One search of a process measures at a time. Failing configs are data; if none works the error lists why. Ctrl-C
-    ends it.
+    differs from the baseline (unless verify is False), fails. What is not among them is neither verified nor protected.
+    options: those of searches (docs/options.md). Configs that are not tried by the end of wall_budget_ms are left out, but for the
+    baseline, else one that works. One search of a process measures at a time. Failing configs are data; if none works the error
+    lists why. Ctrl-C ends it.
     """
     configs, arguments = _checked(search_space, baseline, args_fn, outputs)
     from tuneonce import _tuneonce
@@ -92,13 +123,11 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
             _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
             [[args[position] for position in outputs] for args in arguments], stream, device,
             None if baseline is None else configs.index(baseline),
-            {"quiet": quiet, "timer": timer, "warm": warm, "verify": verify, "baseline_margin": baseline_margin,
-             "final_rounds": final_rounds, "measure_energy": measure_energy, "max_rounds": max_rounds, "gpu_budget_ms": gpu_budget_ms,
-             "race_budget_ms": race_budget_ms, "wall_budget_ms": wall_budget_ms, "memory_budget_bytes": memory_budget_bytes, "seed": seed})
+            {"timer": timer, **options})
     finally:
         ahead.end()
     result = _record_of(found, configs, _labels(configs), ahead)
-    if not quiet:
+    if not options.get("quiet"):
         print(f"tuneonce: best of {len(configs)}: {result.best}", file=sys.stderr)
     return result
 

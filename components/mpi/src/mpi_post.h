@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "store/record_keys.h"
+#include "store/kernel_fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -44,7 +44,7 @@ class FleetLeases : public std::enable_shared_from_this<FleetLeases> {
   const pid_t owner_ = getpid();
   mutable Mutex mutex_;
   // Pointers, because a forked child must leave these objects undestroyed.
-  std::unique_ptr<Condition> over_ = std::make_unique<Condition>();
+  std::unique_ptr<ConditionVariable> over_ = std::make_unique<ConditionVariable>();
   std::map<std::string, Lease> held_ TUNEONCE_GUARDED_BY(mutex_);     // By the lease's key.
   std::unique_ptr<std::thread> renewer_ TUNEONCE_GUARDED_BY(mutex_);  // Null: none was needed yet.
   bool is_over_ TUNEONCE_GUARDED_BY(mutex_) = false;

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "fleet_keys.h"
-#include "store/record_keys.h"
+#include "store/kernel_fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -10,7 +10,7 @@
 #include "outage.h"
 #include "redis_client.h"
 #include "signatures.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/redis_store.h"
 
 namespace tuneonce {

@@ -148,7 +148,7 @@ KernelDefinition RmsNormMul(bool for_cpu_device) {
         .AddVariant(CpuCpp(kNormCpu, "rms_norm_mul").KernelArgs({"x", "w", "y", "eps", "M", "N"}));
   }
   auto threads = space.AddAxis("THREADS", {64, 128, 256, 512, 1024}), width = space.AddAxis("WIDTH", {1, 2, 4});
-  space.AddGuard("whole loads", [=](const Config& c, const Dims& dims) { return dims[N] % c[width] == 0; });
+  space.Where("whole loads", [=](const Config& c, const Dims& dims) { return dims[N] % c[width] == 0; });
   space.SetBaseline({{threads, 256}, {width, 1}});
   return norm.Space(space)
       .Grid(Grid::OneD({"M", 1}))
@@ -173,7 +173,7 @@ KernelDefinition MulMat(bool for_cpu_device) {
   }
   auto warps = space.AddAxis("WARPS", {1, 2, 4, 8}), rows = space.AddAxis("ROWS", {1, 2, 4}),
        steps = space.AddAxis("STEPS", {1, 2});
-  space.AddConstraint("a block of at most 512 threads", [=](const Config& c) { return c[warps] * c[rows] <= 16; });
+  space.Where("a block of at most 512 threads", [=](const Config& c) { return c[warps] * c[rows] <= 16; });
   space.SetBaseline({{warps, 2}, {rows, 1}, {steps, 1}});
   return product.Space(space)
       .Grid(Grid::OneD({"N", rows}))

@@ -7,8 +7,7 @@
 
 #include "ggml.h"
 #include "tuneonce/autotune_policy.h"
-#include "tuneonce/context.h"
-#include "tuneonce/stream.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 /// Tuned kernels in place of ggml's own, for nodes of a graph that they suit: RMS_NORM followed by MUL, and MUL_MAT of

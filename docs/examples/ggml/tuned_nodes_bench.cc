@@ -16,7 +16,7 @@
 #include "decode_graph.h"
 #include "ggml-cpu.h"
 #include "tuned_nodes.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 
 namespace {
 

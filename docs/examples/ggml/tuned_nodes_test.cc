@@ -14,7 +14,7 @@
 
 #include "decode_graph.h"
 #include "ggml-cpu.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace {
 

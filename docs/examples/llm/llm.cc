@@ -19,7 +19,6 @@
 #include "cuda/graph.h"
 #include "model.h"
 #include "reference.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 
@@ -159,6 +158,9 @@ Result<bool> Run(const std::string& device_name, const std::string& size_name, c
     missed += counters.frozen_misses;
     fallbacks += counters.fallbacks;
     tunes += counters.tunes;
+    for (const std::string& key : kernel->frozen_misses()) {
+      std::fprintf(stderr, "missed after freezing: %s at %s\n", kernel->definition().name().c_str(), key.c_str());
+    }
   }
   std::printf("%d misses after freezing, %d fallbacks\n%d searches, %d compiles\n", static_cast<int>(missed),
               static_cast<int>(fallbacks), static_cast<int>(tunes),

@@ -9,11 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "tuneonce/arguments.h"
 #include "tuneonce/bundle.h"
-#include "tuneonce/device_buffer.h"
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/tensor_view.h"
 #include "tuneonce/tuned_kernel.h"
 #include "weights.h"
 

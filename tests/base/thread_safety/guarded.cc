@@ -33,7 +33,7 @@ class Counter {
   int Locked() const TUNEONCE_REQUIRES(mutex_) { return count_; }
 
   Mutex mutex_;
-  Condition changed_;
+  ConditionVariable changed_;
   int count_ TUNEONCE_GUARDED_BY(mutex_) = 0;
 };
 

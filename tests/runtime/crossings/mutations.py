@@ -45,14 +45,14 @@ MUTATIONS = [
     Mutation(
         1,
         "Candidates with equal code and different arguments count as duplicates.",
-        "search/candidate_identity.cc",
+        "search/candidate.cc",
         "  if (WordsOf(a, *layout, problem) != WordsOf(b, *layout, problem)) return false;\n",
         "",
     ),
     Mutation(
         1,
         "Candidates whose arguments differ at other dims alone count as duplicates.",
-        "search/candidate_identity.cc",
+        "search/candidate.cc",
         "    problem.dims = each;\n",
         "    static_cast<void>(each);\n",
     ),
@@ -74,7 +74,7 @@ MUTATIONS = [
         1,
         "A record of a search over another list of configs serves.",
         "runtime/stored_configs.cc",
-        "lookup.record->configs != question.key.configs_identity",
+        "!question.key.HasConfigs(lookup.record->configs)",
         "false",
     ),
     Mutation(
@@ -178,7 +178,7 @@ MUTATIONS = [
     Mutation(
         6,
         "The candidate's identity lacks its code.",
-        "search/candidate_identity.cc",
+        "search/candidate.cc",
         "  identity.Add(candidate.artifact.code_fingerprint);\n",
         "",
     ),

@@ -107,7 +107,7 @@ const std::array<Factor, Case::kNumFactors>& Factors() {
        {"Launch", "WarmupByShape", "WarmupByArguments", "CaptureAfterWarmup", "CaptureOnMiss", "AfterFreeze",
         "TunePending", "TwoThreads"}},
       {"key", {"Exact", "Bucket", "GuardOnWinner", "GuardOnBaseline", "DTypeKey", "ScalarKey", "Bounds", "Nearest"}},
-      {"variant", {"Source", "Files", "Callable", "Assumption", "Strided", "TileCpp"}},
+      {"variant", {"Source", "Files", "Callable", "Assumption", "Strided", "Requirement", "TileCpp"}},
       {"store", {"EmptyStore", "Complete", "WithoutArtifact", "Incomplete", "OtherDriver", "Shipped", "FailingStore"}},
       {"mode", {"Tune", "Background", "StoredOnly", "BaselineOnly"}},
       {"devices", {"OneDevice", "TwoDevices"}},

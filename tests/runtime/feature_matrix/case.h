@@ -36,9 +36,10 @@ enum class VariantKind {
   kSource,
   kFiles,  ///< Precompiled.
   kCallable,
-  kAssumption,  ///< One that takes for granted that x is aligned, and one behind it that does not.
-  kStrided,     ///< One for contiguous tensors, and one behind it that takes a stride.
-  kTileCpp,     ///< CUDA Tile C++ to the library: hints, block (1, 1, 1), types of parameters; C++ to the CPU device.
+  kAssumption,   ///< One that takes for granted that x is aligned, and one behind it that does not.
+  kStrided,      ///< One for contiguous tensors, and one behind it that takes a stride.
+  kRequirement,  ///< One that requires for each config that x is aligned, and one behind it that does not.
+  kTileCpp,      ///< CUDA Tile C++ to the library: hints, block (1, 1, 1), types of parameters; C++ to the CPU device.
 };
 /// What the store holds of the first shape's key.
 enum class StoreState { kEmpty, kComplete, kWithoutArtifact, kIncomplete, kOtherDriver, kShipped, kFailing };
@@ -69,7 +70,8 @@ struct Case {
 
   bool is_bucketed() const { return key() != KeyKind::kExact && key() != KeyKind::kDType && key() != KeyKind::kScalar; }
   bool has_general_variant() const {
-    return variant() == VariantKind::kAssumption || variant() == VariantKind::kStrided;
+    return variant() == VariantKind::kAssumption || variant() == VariantKind::kStrided ||
+           variant() == VariantKind::kRequirement;
   }
   /// Whether its code comes from a compiler.
   bool is_compiled() const { return variant() != VariantKind::kFiles && variant() != VariantKind::kCallable; }

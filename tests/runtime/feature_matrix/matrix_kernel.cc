@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "base/file.h"
-#include "definition/term_guard.h"
 #include "testing/expect_status.h"
 #include "testing/runtimes.h"
 #include "testing/work_timer.h"
-#include "tuneonce/artifact.h"
+#include "tuneonce/plugin/artifact.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce::testing {
@@ -83,14 +82,14 @@ Result<Artifact> MemoToolchain::DoCompile(const KernelSource& source, const Hint
 
 MatrixKernel::MatrixKernel(const Case& c, std::string folder)
     : case_(c), folder_(std::move(folder)), work_(space_.AddAxis("WORK", {100, 50, 1})) {
-  space_.SetBaselines({{{work_, 100}}, {{work_, 50}}});
+  space_.SetBaselines({{{{work_, 100}}}, {{{work_, 50}}}});
   const Dim n{case_.tensors() == Tensors::kByPointers ? 1 : 0};
-  if (case_.key() == KeyKind::kGuardOnWinner) {  // By terms, as a manifest's: they are folded for each config.
+  if (case_.key() == KeyKind::kGuardOnWinner) {  // As data, like a manifest's: it is folded for each config.
     const Term step = Max(2 / Term(work_), 1);   // 2 for WORK = 1 alone.
-    space_.AddGuard("even N", TermGuard{n, step, [](std::int64_t value, std::int64_t by) { return value % by == 0; }});
+    space_.Where("even N", Term(n) % step == 0);
   }
   if (case_.key() == KeyKind::kGuardOnBaseline) {  // By a function.
-    space_.AddGuard("even N", [work = work_, n](const Config& config, const Dims& dims) {
+    space_.Where("even N", [work = work_, n](const Config& config, const Dims& dims) {
       return config[work] != 100 || dims[n] % 2 == 0;
     });
   }
@@ -183,6 +182,14 @@ KernelDefinition MatrixKernel::Definition() const {
       return definition.AddVariant(Callable(Launcher()));
     case VariantKind::kAssumption:
       return definition.AddVariant(Variant(SourceOf(false)).Grid(geometry).Named("fast").Assuming({Aligned("x", 16)}))
+          .AddVariant(Variant(SourceOf(true)).Grid(geometry).Named("general"));
+    case VariantKind::kRequirement:
+      // Of 16 bytes for each config, so that every config of the first variant has the same atom.
+      return definition
+          .AddVariant(Variant(SourceOf(false))
+                          .Grid(geometry)
+                          .Named("fast")
+                          .Requires(work_ == 7 || Aligned("x", Max(16, 16 * (Term(work_) / 100)))))
           .AddVariant(Variant(SourceOf(true)).Grid(geometry).Named("general"));
     case VariantKind::kStrided:
       return definition

@@ -8,10 +8,9 @@
 #include <tuple>
 
 #include "runtime/feature_matrix/case.h"
-#include "tuneonce/compiled_kernel.h"
 #include "tuneonce/device.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/plugin/toolchain.h"
 
 extern "C" {
 /// Which config and variant ran last, as Ran::mark has it. The kernels find it by its name.

@@ -20,14 +20,11 @@
 #include "testing/runtimes.h"
 #include "testing/tools.h"
 #include "testing/work_timer.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/sqlite_store.h"
+#include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
-#include "tuneonce/stream.h"
-#include "tuneonce/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce::testing {
@@ -139,7 +136,7 @@ class MatrixTest : public ::testing::TestWithParam<Case> {
     std::shared_ptr<RecordStore> made = OpenStore("made");
     TunedKernel other = *TunedKernel::Create(kernel_.Definition(), PolicyWith(made, /*has_compiler=*/true));
     Arguments arguments(*this, stream(), first_);
-    ASSERT_OK(other.WarmupArguments(stream().get(), arguments.list.data(), arguments.list.size()));
+    ASSERT_OK(other.Warmup(stream().get(), arguments.list));
     TuningRecord record = (*made->List()).at(0);
     store_ = made;
     if (case_.store() == StoreState::kWithoutArtifact) store_ = OpenStore("user");

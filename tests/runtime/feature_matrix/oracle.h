@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/feature_matrix/case.h"
-#include "tuneonce/status.h"
+#include "tuneonce/result.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce::testing {

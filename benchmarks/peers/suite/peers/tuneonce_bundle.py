@@ -27,7 +27,7 @@ def write_bundle(
         variants=variants,
         name=f"peers_{work}",
     )
-    for key in ("guards", "target_filters", "family", "constraints", "matmul"):
+    for key in ("where", "space", "matmul"):
         made.pop(key, None)
     folder.mkdir(parents=True, exist_ok=True)
     for source in sources.values():

@@ -1,7 +1,7 @@
 from tuneonce.export import Declaration, dim, scalar, tensor
 
 bundle = Declaration(
-    dims=["M", "N"], guards=[{"dim": "N", "at_most": 4096}], grid={"pattern": "one_d", "tiles": [["M", 1]]},
+    dims=["M", "N"], where=["N <= 4096"], grid={"pattern": "one_d", "tiles": [["M", 1]]},
     parameters=[tensor("in_ptr", "float16", ["M", "N"]), tensor("out_ptr", "float16", ["M", "N"], "out"),
                 tensor("weight_ptr", "float16", ["N"]), tensor("bias_ptr", "float16", ["N"]),
                 tensor("out_mean_ptr", "float16", ["M"], "out"), tensor("out_rstd_ptr", "float16", ["M"], "out"),

@@ -6,4 +6,4 @@ tensors = [("Y", "float16", dims, "out"), ("S", "float16", dims, "out"), ("X", "
 pairs = [p for t, *rest in tensors for p in (tensor(f"{t}_ptr", *rest), stride(f"{t}_ptr", 0, name=f"{t}_row_stride"))]
 scalars = [scalar("eps", "float32", warmup=1e-6), scalar("offset", "float32", warmup=0.0)]
 bundle = Declaration(dims=dims, parameters=[*pairs, dim("n_cols"), *scalars], constants=constants,
-                     guards=[{"dim": "n_cols", "at_most": 4096}], grid={"pattern": "one_d", "tiles": [["M", 1]]})
+                     where=["n_cols <= 4096"], grid={"pattern": "one_d", "tiles": [["M", 1]]})

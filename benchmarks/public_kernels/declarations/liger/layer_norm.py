@@ -2,7 +2,7 @@ from tuneonce.export import Declaration, dim, scalar, stride, tensor
 
 rows = [stride(f"{t}_ptr", 0, name=f"{t}_row_stride") for t in ("Y", "X", "W", "B", "Mean", "RSTD")]
 bundle = Declaration(
-    dims=["M", "n_cols"], guards=[{"dim": "n_cols", "at_most": 4096}], grid={"pattern": "one_d", "tiles": [["M", 1]]},
+    dims=["M", "n_cols"], where=["n_cols <= 4096"], grid={"pattern": "one_d", "tiles": [["M", 1]]},
     parameters=[tensor("Y_ptr", "float16", ["M", "n_cols"], "out"), rows[0],
                 tensor("X_ptr", "float16", ["M", "n_cols"]), rows[1],
                 tensor("W_ptr", "float16", ["n_cols"]), rows[2], tensor("B_ptr", "float16", ["n_cols"]), rows[3],

@@ -1,7 +1,7 @@
 from tuneonce.export import ConstantOf, Declaration, scalar, tensor
 
 bundle = Declaration(
-    dims=["B", "H", "S", "D"], guards=[{"dim": "S", "divisible_by": 128}],
+    dims=["B", "H", "S", "D"], where=["S % 128 == 0"],
     parameters=[tensor("Q", "float16", ["B", "H", "S", "D"]), tensor("K", "float16", ["B", "H", "S", "D"]),
                 tensor("V", "float16", ["B", "H", "S", "D"]), tensor("Out", "float16", ["B", "H", "S", "D"], "out"),
                 scalar("qk_scale", "float32", warmup=0.088), scalar("input_pos", "int32", warmup=0)],

@@ -1,7 +1,7 @@
 from tuneonce.export import ConstantOf, Declaration, tensor
 
 bundle = Declaration(
-    dims=["R", "C"], guards=[{"term": {"product": ["BLOCK_N", "C"]}, "at_most": 65536}],
+    dims=["R", "C"], where=["BLOCK_N * C <= 65536"],
     parameters=[tensor("X", "bfloat16", ["R", "C"]), tensor("Y", "bfloat16", ["R", "C"], "out"), tensor("W", "bfloat16", ["C"]),
                 tensor("B", "bfloat16", ["C"]), tensor("Mean", "float32", ["R"], "out"), tensor("Rstd", "float32", ["R"], "out")],
     constants={"N": ConstantOf("R", [8192]), "D": ConstantOf("C", [1024, 4096]), "BLOCK_D": lambda c: c["C"],

@@ -6,7 +6,7 @@ def pow2(n):
 
 
 bundle = Declaration(
-    dims=["M", "N2", "N"], guards=[{"dim": "N2", "is": [[2, "N"]]}],
+    dims=["M", "N2", "N"], where=["N2 == 2 * N"],
     parameters=[tensor("input", "float16", ["M", "N2"]), tensor("output", "float16", ["M", "N"], "out")],
     constants={"TOTAL_HIDDEN_SIZE": ConstantOf("N", [4096, 8192]), "TILE_SIZE": ConstantOf("N", [4096, 8192], pow2)},
     hint_axes={"occupancy": [None, 1, 2, 4, 8, 12, 16], "num_ctas": [1, 2], "num_worker_warps": [8]},

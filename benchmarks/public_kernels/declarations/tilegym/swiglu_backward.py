@@ -1,4 +1,4 @@
-from tuneonce.export import ConstantOf, Declaration, num_sms, tensor
+from tuneonce.export import ConstantOf, Declaration, tensor
 
 
 def pow2(n):
@@ -10,5 +10,5 @@ bundle = Declaration(
     parameters=[*(tensor(x, "float16", ["M", "N"]) for x in ("dc", "a", "b")),
                 *(tensor(x, "float16", ["M", "N"], "out") for x in ("da", "db"))],
     constants={"TILE_SIZE": ConstantOf("N", [4096, 8192], pow2)},
-    guards=[{"dim": "M", "at_least": num_sms()}],  # With less rows the package splits them.
+    where=["M >= device.num_sms"],  # With less rows the package splits them.
     grid={"pattern": "fixed", "blocks": ["M"]}, divisible={"M": 16})

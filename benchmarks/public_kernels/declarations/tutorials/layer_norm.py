@@ -1,7 +1,7 @@
 from tuneonce.export import Declaration, derived, dim, scalar, tensor
 
 bundle = Declaration(
-    dims=["M", "N"], guards=[{"dim": "N", "at_most": {"axis": "BLOCK_SIZE"}}],
+    dims=["M", "N"], where=["N <= BLOCK_SIZE"],
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}],
     parameters=[tensor("X", "float16", ["M", "N"]), tensor("Y", "float16", ["M", "N"], "out"),
                 tensor("W", "float16", ["N"]), tensor("B", "float16", ["N"]), tensor("Mean", "float32", ["M"], "out"),

@@ -1,7 +1,7 @@
 from tuneonce.export import Declaration, dim, stride, tensor
 
 bundle = Declaration(
-    dims=["n_rows", "n_cols"], guards=[{"dim": "n_cols", "at_most": {"axis": "BLOCK_SIZE"}}],
+    dims=["n_rows", "n_cols"], where=["n_cols <= BLOCK_SIZE"],
     parameters=[tensor("output_ptr", "float32", ["n_rows", "n_cols"], "out"),
                 tensor("input_ptr", "float32", ["n_rows", "n_cols"]),
                 stride("input_ptr", 0, name="input_row_stride"), stride("output_ptr", 0, name="output_row_stride"),

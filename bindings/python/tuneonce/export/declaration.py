@@ -47,8 +47,11 @@ class Declaration:
         overrides it.
     key: {"dim"}, {"dtype_of"} and {"value_of"}; a dim may have one of "bucket": "next_pow2", "buckets": [1, 2, 4, 8, 16, 24],
         upper bounds, and "nearest": [16, 256].
-    baseline: a value per axis, or a list of {"config": {...}, "targets": {...}}, of which the first counts that fits.
-    targets_of, options_of: by variant name, its `targets` and compiler `options`.
+    where: conditions that configs must meet: "M % TILE_M == 0 || occupancy <= 2", or {"name": ..., "condition": ...}
+        (docs/bundles.md).
+    baseline: a value per axis, or a list of {"config": {...}, "where": condition}, of which the first counts that fits.
+    targets_of, options_of, requires_of: by variant name, its `targets`, its compiler `options`, and a condition of configs and
+        arguments that it may run for: "VEC == 1 || aligned(x, 4 * VEC)" (docs/bundles.md).
     dtypes: those that tensors may have which are declared with the first of them, all of them the same: ["float16",
         "bfloat16"]. The kernel is exported for each, as variants of their own (`tile_bfloat16`), and a call's tensors say
         which run. `cpu` gets the dtype as the macro T.
@@ -67,7 +70,7 @@ class Declaration:
     baseline: Union[None, Any, List[Dict[str, Any]]] = None
     version: str = "1"
     key: Optional[List[Dict[str, Any]]] = None
-    guards: Sequence[Dict[str, Any]] = ()
+    where: Sequence[Union[str, Dict[str, str]]] = ()
     grids: Dict[str, Dict[str, Any]] = dataclasses.field(default_factory=dict)
     cpu: Optional[str] = None
     parameters_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
@@ -83,9 +86,9 @@ class Declaration:
     constants: Dict[str, constant_values.Constant] = dataclasses.field(default_factory=dict)
     unordered: bool = False
     fallback: Optional[Dict[str, Any]] = None
-    target_filters: Sequence[Dict[str, Any]] = ()
     targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
     options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    requires_of: Dict[str, str] = dataclasses.field(default_factory=dict)
     more_parameters: Sequence[Dict[str, Any]] = ()
     matmul: Optional[Dict[str, Any]] = None
     added_axes: Optional[List[str]] = None
@@ -286,8 +289,8 @@ class Declaration:
             result["axes"] = axes
         if self.configs is not None and self.space is None:
             result["configs"] = self.all_configs()
-        optional = {"max_configs": self.max_configs, "baseline": self.baseline, "guards": list(self.guards) or None,
-                    "target_filters": list(self.target_filters) or None, "fallback": self.fallback,
+        optional = {"max_configs": self.max_configs, "baseline": self.baseline, "where": list(self.where) or None,
+                    "fallback": self.fallback,
                     "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work, "matmul": self.matmul,
                     "example": dtype_set.example(self)}
         result.update({field: value for field, value in optional.items() if value is not None})
@@ -299,9 +302,10 @@ class Declaration:
         return self.added_axes is None or axis in self.added_axes
 
     def _with_selections(self, variant: Dict[str, Any]) -> Dict[str, Any]:
-        """`variant` with what `targets_of` and `options_of` say of it."""
+        """`variant` with what `targets_of`, `options_of` and `requires_of` say of it."""
         name = variant["name"]
-        chosen = {"targets": self.targets_of.get(name), "options": self.options_of.get(name)}
+        chosen = {"targets": self.targets_of.get(name), "options": self.options_of.get(name),
+                  "requires": self.requires_of.get(name)}
         return {**variant, **{field: value for field, value in chosen.items() if value is not None}}
 
     def cpu_variant(self, name: str, source: pathlib.Path) -> Dict[str, Any]:

@@ -3,6 +3,7 @@ import ast
 import dataclasses
 import inspect
 import itertools
+import re
 import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
@@ -170,7 +171,7 @@ class TritonKernel:
             self.declaration = dataclasses.replace(self.declaration, baseline=configs[0])
 
     def _replace_constants(self) -> None:
-        """Grids and guards may name what is the same in all configs, and hence no axis: they get its value."""
+        """Grids and conditions may name what is the same in all configs, and hence no axis: they get its value."""
         fixed = {n: v for n, v in self.declaration.constants.items() if type(v) is int and n not in self.declaration.dims}
 
         def replaced(value: Any) -> Any:
@@ -180,8 +181,13 @@ class TritonKernel:
                 return [replaced(v) for v in value]
             return fixed.get(value, value) if isinstance(value, str) else value
 
+        def replaced_in(condition: Any) -> Any:
+            if isinstance(condition, dict):
+                return {**condition, "condition": replaced_in(condition["condition"])}
+            return re.sub(r'"[^"]*"|`[^`]*`|device\.\w+|[A-Za-z_]\w*', lambda m: str(fixed.get(m[0], m[0])), condition)
+
         self.declaration = dataclasses.replace(
-            self.declaration, grid=replaced(self.declaration.grid), guards=replaced(self.declaration.guards),
+            self.declaration, grid=replaced(self.declaration.grid), where=[replaced_in(c) for c in self.declaration.where],
             grids={n: replaced(g) for n, g in self.declaration.grids.items()})
 
     def _check_tuner(self, tuner: Any) -> None:

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 
 namespace tuneonce {
 inline namespace v0 {

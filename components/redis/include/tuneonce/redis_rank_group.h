@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "tuneonce/rank_group.h"
+#include "tuneonce/plugin/rank_group.h"
 #include "tuneonce/redis_options.h"
 
 namespace tuneonce {

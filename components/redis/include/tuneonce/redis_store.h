@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/record_store.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/redis_options.h"
 
 namespace tuneonce {
