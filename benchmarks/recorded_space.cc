@@ -50,7 +50,7 @@ std::optional<double> Number(const std::string& cell) {
 /// Adds the axis of a column, whose cells have these indices.
 StrategyAxis AxisOf(const std::vector<Cells>& rows, std::size_t column, std::vector<std::uint16_t>* indices) {
   StrategyAxis axis;
-  std::map<std::string, double> values;  // Of an ordinal axis its numbers, else the places of the words.
+  std::map<std::string, double> values;  // The numbers of an ordinal axis, else the places of the words.
   for (const Cells& row : rows) {
     std::optional<double> number = Number(row[column]);
     if (!number) axis.kind = StrategyAxis::Kind::kCategorical;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "search/strategy.h"
+#include "tuneonce/plugin/search_strategy.h"
 
 namespace tuneonce {
 

@@ -121,6 +121,7 @@ std::string Brief(const TuningRecord& record) {
   if (record.best.measurement.num_samples > 0) text += " " + std::to_string(record.best.measurement.mean_us) + " us";
   if (record.is_pinned) text += ", pinned";
   if (record.is_imported()) text += ", imported";
+  if (record.num_not_measured > 0) text += ", " + record.SearchedText();
   return text + (record.is_complete ? "" : ", incomplete");
 }
 

@@ -23,7 +23,7 @@ bool IsQuantity(const StrategyAxis& axis) {
 
 /// Replaces each number by the rank of its value. Numbers that differ by rounding alone have one rank.
 std::vector<std::uint16_t> Ranks(const std::vector<float>& numbers) {
-  constexpr float kRounding = 1e-4F;  // Of logarithms of values up to 2^32.
+  constexpr float kRounding = 1e-4F;  // For logarithms of values up to 2^32.
   std::vector<float> sorted = numbers;
   std::sort(sorted.begin(), sorted.end());
   std::vector<float> distinct;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/strategy.h"
+#include "tuneonce/plugin/search_strategy.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -14,7 +14,7 @@ namespace {
 
 // The constants were chosen by replaying searches on eleven recorded tables of five kernels (replay_strategies).
 
-/// Of a batch, the portfolio takes at most three quarters, so that a portfolio whose configs are all slow here costs
+/// The portfolio takes at most three quarters of a batch, so that a portfolio whose configs are all slow here costs
 /// little.
 constexpr double kPortfolioShare = 0.75;
 /// Until so many trials, half of a batch is spread over the space: a model of fewer trials misses what nobody tried.
@@ -177,7 +177,7 @@ std::vector<std::size_t> GuidedStrategy::Pool(const std::vector<std::size_t>& be
     }
     if (is_wanted) pool.push_back(config);
   }
-  // Of axes with hundreds of values the neighbours alone may be too many: then a random part of them is scored.
+  // Axes with hundreds of values may have too many neighbours: then a random part of them is scored.
   for (std::size_t i = 0; i < kMostScored && pool.size() > kMostScored; ++i) {
     std::swap(pool[i], pool[i + random->Below(pool.size() - i)]);
   }

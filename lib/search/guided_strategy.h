@@ -8,7 +8,7 @@
 #include "search/open_configs.h"
 #include "search/random_numbers.h"
 #include "search/regression_trees.h"
-#include "search/strategy.h"
+#include "tuneonce/plugin/search_strategy.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "search/random_numbers.h"
-#include "search/strategy.h"
+#include "tuneonce/plugin/search_strategy.h"
 
 namespace tuneonce {
 inline namespace v0 {

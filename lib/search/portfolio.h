@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "tuneonce/config.h"
+#include "tuneonce/tuning_record.h"
+
 namespace tuneonce {
 inline namespace v0 {
 
@@ -19,6 +22,10 @@ inline constexpr std::size_t kMostPortfolio = 8;
 /// REQUIRES: the rows have equal lengths.
 std::vector<std::size_t> CoverElsewheres(const std::vector<std::vector<double>>& relative_speed,
                                          std::size_t most = kMostPortfolio);
+
+/// Returns up to `most` configs that cover what won for other keys of a kernel, by the configs that the records of
+/// these keys measured. Records without measurements are passed over, and of many records the newest ones count.
+std::vector<Config> PortfolioOf(std::vector<TuningRecord> records, std::size_t most = kMostPortfolio);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "search/strategy.h"
+#include "tuneonce/plugin/search_strategy.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -67,7 +67,7 @@ class StoredKeyCostTest : public testing::CpuDeviceTest {
     TunedKernel kernel = Create(made);
     DeviceBuffer x = Floats({1, 2, 3}), y = Floats({0, 0, 0});
     asked_ = 0;
-    EXPECT_OK(kernel.Launch(stream_->get(), View(x), View(y)));
+    EXPECT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y)));
     EXPECT_EQ(Read(y).size(), 3u);
     return {asked_, kernel.counters().tunes};
   }

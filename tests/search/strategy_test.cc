@@ -1,6 +1,4 @@
 // What strategies propose, on spaces whose times a formula gives: no device, no clock.
-#include "search/strategy.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,6 +19,10 @@
 #include "search/random_numbers.h"
 #include "search/random_strategy.h"
 #include "search/regression_trees.h"
+#include "tuneonce/device.h"
+#include "tuneonce/plugin/search_strategy.h"
+#include "tuneonce/search_space.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 namespace {
@@ -294,6 +296,35 @@ TEST(StrategyTest, APortfolioCoversWhatWonElsewhere) {
       {{{0.3, 0.7, 1, 0, 0.9}}, 3, {2, 4, 1}},
   };
   for (const Case& c : cases) EXPECT_EQ(CoverElsewheres(c.relative_speed, c.most), c.portfolio);
+}
+
+TEST(StrategyTest, RecordsOfOtherKeysMakeAPortfolio) {
+  SearchSpace space;
+  const IntAxis tile = space.AddAxis("TILE", {16, 32, 64, 128});
+  const std::vector<Config> configs = *space.Enumerate(Target());
+  // By tile; 0: not measured.
+  auto record = [&](std::vector<double> times_us, std::int64_t made_at) {
+    TuningRecord made;
+    made.unix_seconds = made_at;
+    for (std::size_t i = 0; i < times_us.size(); ++i) {
+      made.candidates.emplace_back();
+      made.candidates.back().config = configs[i];
+      if (times_us[i] == 0) continue;
+      made.candidates.back().kind = OutcomeKind::kMeasured;
+      made.candidates.back().measurement.mean_us = times_us[i];
+    }
+    return made;
+  };
+  auto tiles = [&](const std::vector<TuningRecord>& records, std::size_t most) {
+    std::vector<std::int64_t> values;
+    for (const Config& config : PortfolioOf(records, most)) values.push_back(config[tile]);
+    return values;
+  };
+  EXPECT_TRUE(tiles({}, 8).empty());
+  EXPECT_TRUE(tiles({record({0, 0, 0, 0}, 1)}, 8).empty());
+  EXPECT_EQ(tiles({record({30, 10, 20, 0}, 1)}, 2), (std::vector<std::int64_t>{32, 64}));
+  EXPECT_EQ(tiles({record({90, 10, 11, 0}, 1), record({0, 90, 11, 9}, 2)}, 2), (std::vector<std::int64_t>{64, 128}))
+      << "the one that is good in both comes first";
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-#ifndef TUNEONCE_LIB_SEARCH_STRATEGY_H_
-#define TUNEONCE_LIB_SEARCH_STRATEGY_H_
+#ifndef TUNEONCE_PLUGIN_SEARCH_STRATEGY_H_
+#define TUNEONCE_PLUGIN_SEARCH_STRATEGY_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -72,12 +73,12 @@ struct Proposal {
   static constexpr double kWorthwhileGain = 0.01;
 };
 
-/// Decides which configs of a space a search tries next.
+/// Decides which configs of a space a search tries next. A host's own strategy is set by SearchOptions::make_strategy.
 ///
 /// A strategy is a pure function of the space, which it takes when it is made, and of the history: it has no state and
 /// reads no clock, so that a search can be continued by another process, and replayed on recorded times. Equal inputs
 /// give equal proposals on every machine. Thread rule: any number of threads may call Propose at the same time.
-class SearchStrategy {
+class TUNEONCE_API SearchStrategy {
  public:
   virtual ~SearchStrategy() = default;
 
@@ -88,4 +89,4 @@ class SearchStrategy {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_SEARCH_STRATEGY_H_
+#endif  // TUNEONCE_PLUGIN_SEARCH_STRATEGY_H_
