@@ -46,7 +46,7 @@ TEST_F(BundleConditionsTest, PublicSpacesHaveTheConfigsThatTheirConditionsKeep) 
   Result<Bundle> bundle = Load(dedispersion, 200'000);
   ASSERT_OK(bundle);
   EXPECT_EQ(bundle->definition().space().Configs(*Target::Named("cpu"))->size(), 160'487);
-  EXPECT_OK(Load(testing::WholeGemm(), 30)) << "a search chooses from 17956 configs";
+  EXPECT_OK(Load(testing::WholeGemm(), 30));  // A search chooses from 17956 configs.
 }
 
 TEST_F(BundleConditionsTest, WhatAConditionReadsDecidesWhetherAConfigNeedsAnArtifact) {
