@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <ctime>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -119,9 +120,12 @@ bool Plan(const testing::PublicSpace& space) {
     planned.push_back(*std::move(each));
   }
   CandidateGroups groups("gemm", std::nullopt, *Runtime::Default());
-  groups.Plan(std::move(planned), {});
+  std::vector<std::size_t> all(planned.size());
+  std::iota(all.begin(), all.end(), 0);
+  groups.Begin(ConfigPlanner(std::move(planned)), {});
   std::vector<std::size_t> index_of;
-  const std::vector<CompileJob> jobs = groups.JobsToCompile(std::chrono::steady_clock::time_point::max(), &index_of);
+  const std::vector<CompileJob> jobs =
+      groups.JobsToCompile(all, std::chrono::steady_clock::time_point::max(), &index_of);
   std::printf("\"jobs\": %zu", jobs.size());
   std::fflush(stdout);
   return jobs.size() == configs->size();

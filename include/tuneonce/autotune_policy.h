@@ -19,6 +19,8 @@ inline namespace v0 {
 
 enum class CacheState;
 struct SearchProgress;
+class SearchStrategy;
+struct StrategySpace;
 class Runtime;
 class Timer;
 
@@ -42,21 +44,35 @@ enum class Isolation {
   kRequired,
 };
 
+/// Which configs of its space a search tries, and in which order. docs/spaces.md compares them.
+enum class Strategy {
+  kAutomatic,   ///< kExhaustive for a space of up to SearchSpace::MaxConfigs configs, kGuided for a larger one.
+  kExhaustive,  ///< All configs. If a budget ends the search first, a random sample of them.
+  /// A model of what was measured so far proposes configs. The search ends when it expects to gain less than 1 %.
+  kGuided,
+  kRandom,  ///< Configs at random until a budget ends the search, to compare with.
+};
+
 /// How long a search and its parts may take. A limit may have fractions of a millisecond.
 struct Budgets {
   /// A duration in milliseconds, to which all durations of std::chrono convert: `budgets.wall =
   /// std::chrono::seconds(5)`.
   using Milliseconds = std::chrono::duration<double, std::milli>;
 
-  /// Wall time of the whole search, compiling included. The race gets as much of it as it may need, but at most half.
-  /// Candidates that were not compiled or tried in time are TuningRecord::not_measured. Running compilers are stopped,
-  /// except NVRTC, which finishes its compile. The baseline is compiled and measured in any case, or without one the
-  /// candidate that compiles cheapest, so that there is a result. Default 0: no limit.
+  /// Wall time of the whole search, enumerating, planning and compiling included. The race gets as much of it as it may
+  /// need, but at most half. Candidates that were not compiled or tried in time are TuningRecord::not_measured. Which
+  /// ones were is a random sample, or in a guided search the strategy's choice. Running compilers are stopped, except
+  /// NVRTC, which finishes its compile. The baseline is compiled and measured in any case, or without one the first
+  /// candidate, so that there is a result. Default 0: no limit.
   Milliseconds wall{0};
+  /// The most configs that the search compiles or runs, the baseline included. The search is then cut short
+  /// (TuningRecord::is_complete), and the next one for the key continues it. Default 0: no limit.
+  int trials = 0;
   /// Wall time of the race. No round begins after it, nor after SearchOptions::max_rounds rounds, nor after `gpu`. The
   /// winner is then selected from the rounds so far, and TuningRecord::is_conclusive is false. Default 10 s.
   Milliseconds race = std::chrono::seconds(10);
-  /// Device time of all samples of the race together (see `race`). Default 500 ms.
+  /// Device time of all samples of the race together (see `race`). The trials of a search that is not exhaustive may
+  /// take ten times as much before the race. Then the search is cut short. Default 500 ms.
   Milliseconds gpu = std::chrono::milliseconds(500);
   /// In a worker, how long a candidate may take to be loaded, run and verified, and by how much a round of the race may
   /// exceed what its candidates took before. After that the worker is ended and the candidate failed
@@ -81,6 +97,11 @@ struct SearchOptions {
   /// each with as many bytes as the output. All elements are compared, also for outputs that may be partial. Default:
   /// none.
   std::vector<TensorView> reference;
+  /// Which configs are tried. Default kAutomatic.
+  Strategy strategy = Strategy::kAutomatic;
+  /// Makes the strategy of a search that is not exhaustive, in place of `strategy`'s, for the valid configs of the
+  /// problem. It is called on the searching thread. Null (default): the library's (plugin/search_strategy.h).
+  std::function<std::unique_ptr<SearchStrategy>(StrategySpace space)> make_strategy;
   /// How much faster than the baseline a winner must be, as a fraction; otherwise the baseline is selected. Default
   /// 0.02.
   double baseline_margin = 0.02;
@@ -95,8 +116,9 @@ struct SearchOptions {
   /// How long the search and its parts may take.
   Budgets budgets;
   /// For a matmul (KernelDefinition::Matmul) with more configs than this: the number of configs to try in addition to
-  /// the baseline, namely those nearest to the proposals of NVIDIA's library nvMatmulHeuristics. Without that library
-  /// or its proposals, all configs are tried. 0: all configs. Default 16.
+  /// the baseline, namely those nearest to the proposals of NVIDIA's library nvMatmulHeuristics. A guided search tries
+  /// the first of them first, and is not limited to them. Without that library or its proposals, all configs are tried.
+  /// 0: all configs. Default 16.
   int max_proposed = 16;
   /// Device memory in bytes that the search may hold at a time (TuningCost::peak_bytes). If it does not suffice for
   /// copies of the inputs, the baseline is selected without trying others (see `allow_trials_in_place`). If it does not

@@ -41,6 +41,9 @@ struct SearchProgress {
   /// budgets of the race allow, because the race ends earlier when the result is conclusive. Never beyond
   /// Budgets::wall. Empty: unknown.
   std::optional<double> seconds_left;
+  /// The fraction by which a guided search expects its next trials to beat the best time so far. It ends below 0.01.
+  /// Empty: unknown, or the search is not guided.
+  std::optional<double> expected_gain;
 };
 
 /// Receives the steps of a search, on the thread that searches.

@@ -54,8 +54,10 @@ struct AxisAssignment {
 /// and call const functions from any thread.
 class TUNEONCE_API SearchSpace {
  public:
-  /// Default limit of configs. Enumerate refuses a larger space unless MaxConfigs raised the limit.
+  /// Default of MaxConfigs.
   static constexpr int kDefaultMaxConfigs = 30;
+  /// The most configs that Enumerate returns, and that a search can choose from.
+  static constexpr int kMostConfigs = 1000000;
 
   SearchSpace();
   SearchSpace(const SearchSpace& other);
@@ -138,8 +140,9 @@ class TUNEONCE_API SearchSpace {
   /// Sets the fallback config, which runs where no other config may, in a space without a baseline. It has a value for
   /// every axis.
   SearchSpace& SetFallback(std::vector<AxisAssignment> values);
-  /// Sets the number of configs above which Enumerate refuses the space. Default: kDefaultMaxConfigs. The time to
-  /// compile and measure grows in proportion to the number of configs.
+  /// Sets the number of configs up to which a search tries all. Of more configs a search tries those that a strategy
+  /// proposes (SearchOptions::strategy). Default: kDefaultMaxConfigs. The time to compile and measure grows in
+  /// proportion to the number of configs that are tried.
   SearchSpace& MaxConfigs(int max_configs);
 
   /// The number of points that each condition excludes, by its name and text. A point that several conditions exclude
@@ -154,11 +157,11 @@ class TUNEONCE_API SearchSpace {
   Result<ConfigSet> Configs(const Target& target, const Problem* problem = nullptr,
                             Exclusions* excluded = nullptr) const;
   /// Returns the configs of Configs one by one. An empty result is replaced by the fallback config. Errors: those of
-  /// Configs, and InvalidArgument for more configs than MaxConfigs, or an empty result without a fallback config
+  /// Configs, and InvalidArgument for more than kMostConfigs configs, or an empty result without a fallback config
   /// (naming the condition that pruned most); FailedPrecondition if the guards prune all configs and the baselines.
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
   /// Returns the first config of Enumerate(target), without making the others: it stops at the first point for which
-  /// all conditions but the guards hold. Errors: those of Enumerate, except for MaxConfigs.
+  /// all conditions but the guards hold. Errors: those of Enumerate.
   TUNEONCE_LOCAL Result<Config> First(const Target& target) const;
   /// Returns OK if the space has the config on `target`, and its guards hold for `problem` if that is not null. It asks
   /// the conditions about this config alone, and does not enumerate. Errors: InvalidArgument for a config with other

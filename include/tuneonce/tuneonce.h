@@ -18,6 +18,7 @@
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/option_table.h"
 #include "tuneonce/plugin/record_store.h"
+#include "tuneonce/plugin/search_strategy.h"
 #include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/plugin/timer.h"
 #include "tuneonce/plugin/toolchain.h"

@@ -237,7 +237,8 @@ struct CandidateOutcome {
   /// The key of its code in a RecordStore (Artifact::key). Zero if the code is not kept.
   Fingerprint artifact;
   std::string toolchain;  ///< The toolchain that compiled it, with its version (Artifact::toolchain).
-  /// Whether it may be as fast as the fastest candidate. False if it is certainly slower by more than 1 %.
+  /// Whether it may be as fast as the fastest candidate. False if it is certainly slower by more than 1 %, or if it did
+  /// not race because its first samples were too slow.
   bool ties_with_fastest = false;
   /// The largest difference of its outputs from the reference's. The baseline is compared with its own first run. Empty
   /// if the outputs were not compared.
@@ -272,7 +273,7 @@ struct TuningCost {
   int num_compiled = 0;
   /// Device time of timed samples and their warm-up, in seconds, without cache flushes and verification.
   double gpu_seconds = 0;
-  double wall_seconds = 0;        ///< Wall time of the whole search, in seconds.
+  double wall_seconds = 0;        ///< Wall time of the whole search with enumerating and planning, in seconds.
   std::int64_t num_launches = 0;  ///< Number of launches of candidates' kernels, verification included.
   int num_rounds = 0;             ///< Number of rounds of the race, without its warm-up round.
   /// The most device memory in bytes that the search held at a time, besides the caller's tensors: copies of inputs,
@@ -312,14 +313,18 @@ struct TUNEONCE_API TuningRecord {
   /// because the baseline is selected unless another config is faster by the margin. Empty without a baseline.
   std::optional<double> speedup_over_baseline;
   /// Every candidate of the space: the measured ones, fastest first, then the failures, the duplicates, and those not
-  /// measured, each in the space's order. A record from the store of a TunedKernel lacks those not measured. Empty if
-  /// the candidates are not known.
+  /// measured, each in the space's order. Those not measured are missing in a record from the store of a TunedKernel,
+  /// and after a guided or random search. A search that continued an earlier one has the earlier outcomes of the
+  /// candidates that it did not try. Empty if the candidates are not known.
   std::vector<CandidateOutcome> candidates;
-  bool is_complete = true;  ///< False if the search was cut short. AutotunePolicy states whether such a record is used.
-  int num_not_measured = 0;  ///< Number of candidates that were not measured because the search was cut short.
+  /// False if a budget cut the search short. AutotunePolicy states whether such a record is used. A guided search that
+  /// ended because it expected no gain is complete, although it did not measure all candidates.
+  bool is_complete = true;
+  int num_not_measured = 0;  ///< Number of candidates that no search for this key tried.
   std::vector<FatalCandidate> fatal;
   /// Whether the result is conclusive: another round was not likely to change the selected config. False if the budget
-  /// or the rounds were used up first, or if candidates were not measured at all.
+  /// or the rounds were used up first, or if candidates were not measured at all. So it is never true of a space that
+  /// was sampled.
   bool is_conclusive = true;
   /// Fingerprint of the configs that were searched. `high` is of what decides them: the space's Identity, and the
   /// target. `low` is of the list of configs. Zero for a record that no TunedKernel's search made.
@@ -371,6 +376,9 @@ struct TUNEONCE_API TuningRecord {
   std::vector<CandidateOutcome> failures() const;
   std::vector<CandidateOutcome> duplicates() const;
   std::vector<CandidateOutcome> not_measured() const;
+
+  /// Returns "searched 180 of 17,956" if some candidates were not measured, and otherwise "searched all 30".
+  std::string SearchedText() const;
 
   /// Returns whether the config was imported. An imported record whose TuningKey::driver_version is 0 has not run here
   /// yet.

@@ -156,8 +156,6 @@ class BundleReader {
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(root, definition));
     SearchSpace space = definition.space();  // What Validate resolved in it stays.
     TUNEONCE_RETURN_IF_ERROR(space_.ReadConditions(root, /*of_target=*/true, &space));
-    TUNEONCE_RETURN_IF_ERROR(
-        space_.CheckCount(root, space, [&](const Target& target) { return definition.VariantsFor(target).ok(); }));
     definition.Space(std::move(space));  // Only now: the artifacts of all targets were looked for.
     if (precompiled_ != nullptr) {
       TUNEONCE_ASSIGN_OR_RETURN(std::string selections, precompiled_->ReadSelections());

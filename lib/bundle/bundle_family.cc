@@ -64,30 +64,14 @@ Result<std::map<std::string, std::string>> BundleSpace::ReadFamilyDims(const Man
   return names;
 }
 
-Status BundleSpace::CheckCount(const ManifestNode& root, const SearchSpace& filtered, const Condition& runs_on) const {
-  if (family_ == nullptr) return Status();
-  SearchSpace unlimited = filtered;
-  unlimited.MaxConfigs(std::numeric_limits<int>::max());
-  for (const Target& target : KnownTargets()) {
-    if (!runs_on.HoldsOn(target)) continue;
-    Result<std::vector<Config>> configs = unlimited.Enumerate(target);
-    if (!configs.ok() || configs->size() <= static_cast<std::size_t>(filtered.max_configs())) continue;
-    return root.Find("space")->Error(absl::StrCat("with the manifest's axes the space has ", configs->size(),
-                                                  " configs on ", target.name(), "; at most ", filtered.max_configs(),
-                                                  " are allowed: narrow the axes, or set max_configs"));
-  }
-  return Status();
-}
-
 Result<std::vector<Config>> BundleSpace::ConfigsWhere(const Condition& runs_on, const SearchSpace& space) const {
   if (family_ == nullptr) return space.Enumerate(Target());
-  SearchSpace unlimited = space;
-  unlimited.MaxConfigs(std::numeric_limits<int>::max());
-  family_->AddTargetConditions(std::nullopt, &unlimited);
+  SearchSpace widened = space;
+  family_->AddTargetConditions(std::nullopt, &widened);
   std::vector<Config> all;
   std::set<std::string> seen;
   for (const Target& target : family_->WidestTargets(runs_on)) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, unlimited.Enumerate(target));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, widened.Enumerate(target));
     for (Config& config : configs) {
       if (seen.insert(config.Canonical()).second) all.push_back(std::move(config));
     }

@@ -72,9 +72,6 @@ class BundleSpace {
   /// The configs of `space` that a variant must have an artifact for, wherever it runs. Of a space that the manifest
   /// lists: all, whatever conditions that read the target state; of a named one those of its targets.
   Result<std::vector<Config>> ConfigsWhere(const Condition& runs_on, const SearchSpace& space) const;
-  /// An error if the named space, with what the manifest adds, has more configs than are allowed on a known target
-  /// where `runs_on` holds. `filtered`: with its conditions that read the target.
-  Status CheckCount(const ManifestNode& root, const SearchSpace& filtered, const Condition& runs_on) const;
   /// Whether the string `node` is the name of an axis; else it is one of a dim or scalar. Error: of none, or of both.
   Result<bool> MeansAxis(const ManifestNode& node) const;
   /// OK if the string `node` is the name of a scalar.

@@ -249,9 +249,9 @@ Result<Config> SearchSpace::First(const Target& target) const {
 Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Problem* problem) const {
   Exclusions excluded;
   TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, Walk(target, problem, &excluded));
-  if (set.size() > max_configs_) {
-    return InvalidArgumentError(absl::StrCat("the search space has ", set.size(), " configs; at most ", max_configs_,
-                                             " are allowed: narrow it, or call MaxConfigs(", set.size(), ")"));
+  if (set.size() > kMostConfigs) {
+    return InvalidArgumentError(absl::StrCat("the search space has ", set.size(), " configs; at most ", kMostConfigs,
+                                             " can be searched: narrow the axes or add conditions"));
   }
   std::vector<Config> configs;
   configs.reserve(static_cast<std::size_t>(set.size()));

@@ -34,7 +34,7 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   if (!is_selected) RefuseUnsuitableCode(planned, &job);
   job.may_compile = may_compile;
   CompilePool pool(runtime.compile_slots(), runtime.toolchains(), *call.problem.target, {std::move(job)}, options,
-                   CompilePool::Order::kByCost, &runtime.trace());
+                   &runtime.trace());
   CompiledJob compiled = *pool.Next();
   if (!compiled.artifact.ok() && planned.ends_with_callable()) return planned.alternatives.back();
   if (!compiled.artifact.ok() && !may_compile) {

@@ -24,7 +24,7 @@ void CompileAhead::Start(const Target& target, const CompileOptions& options) {
     CompileOptions of_pool = options;
     of_pool.cache = runtime->memory_store();  // Unused, because each job has its own cache.
     pools_.emplace_back(runtime->compile_slots(), runtime->toolchains(), target, std::move(all), of_pool,
-                        CompilePool::Order::kAsGiven, &runtime->trace());
+                        &runtime->trace());
   }
   jobs_.clear();
 }

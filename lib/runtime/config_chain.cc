@@ -37,8 +37,8 @@ std::string TunedText(const TuningRecord& result) {
   return absl::StrCat(
       "{", result.best.config.ToString(), "} takes ", result.best.measurement.mean_us, " us",
       result.speedup_over_baseline ? absl::StrCat(", ", *result.speedup_over_baseline, "x the baseline") : "", "; ",
-      result.successes().size(), " measured, ", result.failures().size(), " failed, ", result.num_not_measured,
-      " not measured; ", cost.wall_seconds, " s, of which ", cost.compile_wall_seconds, " s compiling");
+      result.SearchedText(), ": ", result.successes().size(), " measured, ", result.failures().size(), " failed; ",
+      cost.wall_seconds, " s, of which ", cost.compile_wall_seconds, " s compiling");
 }
 
 /// Adds the extents that `fresh` covers to those of `known`.

@@ -137,6 +137,12 @@ Result<std::vector<CompileJob>> FallbackConfigs::CompileJobs(TuningCall& at_hand
   const Problem& problem = at_bound.call().problem;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             to_.definition->space().Fitting(*whole, device->target, problem));
+  // A search that does not try all configs compiles those that it tries.
+  const SearchOptions& search = to_.policy.search;
+  const auto max_configs = static_cast<std::size_t>(to_.definition->space().max_configs());
+  const bool tries_all = search.strategy == Strategy::kExhaustive ||
+                         (search.strategy == Strategy::kAutomatic && configs.size() <= max_configs);
+  if (!tries_all || search.budgets.trials > 0) return jobs;
   for (const Config& config : configs) TUNEONCE_RETURN_IF_ERROR(add(config, at_bound.call()));
   return jobs;
 }

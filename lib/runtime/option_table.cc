@@ -59,6 +59,7 @@ std::vector<std::string_view> WordsOf() {
   if constexpr (std::is_same_v<Enum, P::Mode>) return {"tune_on_miss", "tune_deferred", "stored_only", "fallback_only"};
   if constexpr (std::is_same_v<Enum, P::OnTuneError>) return {"use_fallback", "raise"};
   if constexpr (std::is_same_v<Enum, RecordMatch>) return {"exact", "other_driver", "other_device"};
+  if constexpr (std::is_same_v<Enum, Strategy>) return {"automatic", "exhaustive", "guided", "random"};
   if constexpr (std::is_same_v<Enum, Isolation>) return {"off", "preferred", "required"};
   return {};
 }
@@ -169,6 +170,13 @@ std::vector<Option> OptionsOfSearches() {
           "warm", "search.cache", "Leave the L2 cache as the run before left it. By default it is flushed on a GPU."),
       Between<&S::verify, Verify::kAgainstBaseline, Verify::kOff>(
           "verify", "search.verify", "Compare the outputs of candidates with the baseline's."),
+      Of<&P::search, &S::strategy>("strategy", "search.strategy", "",
+                                   "Which configs a search tries: automatic (all of a space of up to max_configs "
+                                   "configs, else guided), exhaustive, guided by a model of what was measured, or "
+                                   "random."),
+      Of<&P::search, &S::max_trials>("max_trials", "search.budgets.trials", "",
+                                     "The most configs that a search compiles or runs; the next search continues it. "
+                                     "0: no limit."),
       Of<&P::search, &S::baseline_margin>(
           "baseline_margin", "search.baseline_margin", "",
           "How much faster than the baseline a config must be to be selected, as a fraction."),

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/span.h"
+#include "search/portfolio.h"
 #include "store/kernel_fingerprint.h"
 #include "tuneonce/plugin/autotune_observer.h"
 #include "tuneonce/runtime.h"
@@ -84,9 +85,9 @@ Result<SearchOutcome> SearchedConfigs::SearchAtBound(const TuneRequest& request,
 Result<SearchOutcome> SearchedConfigs::SearchAt(const TuneRequest& request, const KeyInStore& in_store,
                                                 const Config* only, const TuningCall& at,
                                                 std::chrono::steady_clock::time_point begin, TrialMemory memory) {
-  const SearchOptions options = OptionsOf(request, begin);
+  const SearchOptions options = OptionsOf(request);
   const Problem& problem = at.call().problem;
-  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, only, at.call(), options));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, only, at.call(), begin, options));
   TUNEONCE_ASSIGN_OR_RETURN(
       SearchOutcome found, RunSearch(std::move(plan), StreamView(to_.api, request.stream), options, std::move(memory)));
   TuningRecord& record = *found.record;
@@ -102,7 +103,8 @@ Result<SearchOutcome> SearchedConfigs::SearchAt(const TuneRequest& request, cons
 }
 
 Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
-                                           const BoundCall& call, const SearchOptions& options) const {
+                                           const BoundCall& call, std::chrono::steady_clock::time_point begin,
+                                           const SearchOptions& options) const {
   // Also where `call` is one at a bound, on tables of its own: what the caller's key is tuned for is what it passed.
   TUNEONCE_RETURN_IF_ERROR(request.call.CheckTables(*to_.definition, StreamView(to_.api, request.stream)));
   const SearchSpace& space = to_.definition->space();
@@ -121,21 +123,59 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
     configs.erase(std::remove_if(configs.begin(), configs.end(), std::not_fn(is_needed)), configs.end());
   }
   SearchScope scope{in_store.key.key_text, configs, in_store.left_out, FatalAt(in_store.key)};
+  scope.began = begin;
+  if (only == nullptr) {
+    Knowledge known = KnowledgeOf(in_store);
+    scope.known = std::move(known.outcomes);
+    scope.incumbent = std::move(known.incumbent);
+    scope.portfolio = PortfolioFor(in_store, configs.size(), options);
+  }
   scope.launched = &request.call.call();
   scope.is_on_fills = request.call.inputs() == TunedInputs::kFill;
   scope.classes.emplace(*all);
   return PlanSearch(to_.definition, StreamView(to_.api, request.stream), call, scope, options);
 }
 
-SearchOptions SearchedConfigs::OptionsOf(const TuneRequest& request,
-                                         std::chrono::steady_clock::time_point begin) const {
+SearchOptions SearchedConfigs::OptionsOf(const TuneRequest& request) const {
   SearchOptions options = to_.policy.search;
   if (request.limits != nullptr) Limit(*request.limits, &options);
-  // Also of a search that is made a second time, at the shape at hand.
-  const Budgets::Milliseconds spent = std::chrono::steady_clock::now() - begin;
-  Budgets::Milliseconds& wall = options.budgets.wall;
-  if (wall.count() > 0) wall = std::max(Budgets::Milliseconds(1), wall - spent);
   return options;
+}
+
+SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_store) const {
+  Knowledge knowledge;
+  Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
+  if (!there.ok() || there->match != RecordMatch::kExact) return knowledge;
+  const TuningRecord& record = *there->record;
+  // A search for a key that has a complete record was asked for, to measure it again.
+  const bool has_same_configs = in_store.HasConfigs(record.configs);
+  const bool is_known = record.best.measurement.num_samples > 0 && !record.is_imported() && !record.is_pinned;
+  if (!is_known || (record.is_complete && has_same_configs)) return knowledge;
+  // What failed may be correct within other tolerances.
+  const bool keeps_failures =
+      record.verification.Covers(in_store.demanded) && in_store.demanded.Covers(record.verification);
+  for (const CandidateOutcome& outcome : record.candidates) {
+    const bool is_failure = outcome.failed() && !outcome.is_transient && outcome.kind != OutcomeKind::kNotVerified;
+    const bool is_usable = outcome.kind == OutcomeKind::kMeasured || outcome.kind == OutcomeKind::kDuplicate ||
+                           (is_failure && keeps_failures && !EndsItsProcess(outcome.kind));
+    if (is_usable) knowledge.outcomes.push_back(outcome);
+  }
+  knowledge.incumbent = record.best.config;
+  return knowledge;
+}
+
+std::vector<Config> SearchedConfigs::PortfolioFor(const KeyInStore& in_store, std::size_t num_configs,
+                                                  const SearchOptions& options) const {
+  const bool may_be_guided = options.strategy == Strategy::kAutomatic || options.strategy == Strategy::kGuided;
+  const auto max_configs = static_cast<std::size_t>(to_.definition->space().max_configs());
+  if (!may_be_guided || (options.strategy == Strategy::kAutomatic && num_configs <= max_configs)) return {};
+  Result<std::vector<TuningRecord>> records = to_.policy.store->List();
+  if (!records.ok()) return {};  // The lookup of the key has logged a warning.
+  auto is_elsewhere = [&](const TuningRecord& record) {
+    return record.key.kernel == in_store.key.kernel && !(FullKey(record.key) == FullKey(in_store.key));
+  };
+  records->erase(std::remove_if(records->begin(), records->end(), std::not_fn(is_elsewhere)), records->end());
+  return PortfolioOf(*std::move(records));
 }
 
 std::vector<KnownFatal> SearchedConfigs::FatalAt(const TuningKey& key) const {

@@ -28,17 +28,30 @@ class SearchedConfigs : public ConfigProvider {
   Result<SearchOutcome> Compare(const TuneRequest& request, const KeyInStore& in_store, const Config& only);
 
  private:
+  /// What the store knows that a search for a key starts from.
+  struct Knowledge {
+    std::vector<CandidateOutcome> outcomes;  ///< From an earlier search for the key.
+    std::optional<Config> incumbent;         ///< What that search selected.
+  };
   /// `only`: null, or the one config that is tried beside the baseline.
   Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only);
   Result<SearchOutcome> SearchAtBound(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                       std::chrono::steady_clock::time_point begin);
-  /// `begin`: from when on the budget counts.
+  /// `begin`: when the search began.
   Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                  const TuningCall& at, std::chrono::steady_clock::time_point begin, TrialMemory memory);
   Result<SearchPlan> PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
-                            const BoundCall& call, const SearchOptions& options) const;
-  /// Returns the policy's options within the request's limits, of which what passed since `begin` is spent.
-  SearchOptions OptionsOf(const TuneRequest& request, std::chrono::steady_clock::time_point begin) const;
+                            const BoundCall& call, std::chrono::steady_clock::time_point begin,
+                            const SearchOptions& options) const;
+  /// Returns the policy's options within the request's limits.
+  SearchOptions OptionsOf(const TuneRequest& request) const;
+  /// Returns what a record of the key holds that was made by a search which was cut short, or which had another list of
+  /// configs.
+  Knowledge KnowledgeOf(const KeyInStore& in_store) const;
+  /// Returns configs that were fast for other keys of the kernel, on this device or another one, in this version or
+  /// another one, as far as the store knows. Empty where the search tries all configs.
+  std::vector<Config> PortfolioFor(const KeyInStore& in_store, std::size_t num_configs,
+                                   const SearchOptions& options) const;
   /// Returns the configs that ended the process of an earlier search for this key.
   std::vector<KnownFatal> FatalAt(const TuningKey& key) const;
 

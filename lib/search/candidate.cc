@@ -99,16 +99,6 @@ Status CheckLimits(const Geometry& geometry, const Target& target) {
   return Status();
 }
 
-/// A guess at how compile time grows: with the tile, hence with the product of the structural sizes.
-double CompileCost(const Config& config) {
-  double cost = 1;
-  for (std::size_t i = 0; i < config.values().size(); ++i) {
-    const auto* value = std::get_if<std::int64_t>(&config.values()[i]);
-    if (value != nullptr && *value > 1 && config.Kind(i) == AxisKind::kStructural) cost *= static_cast<double>(*value);
-  }
-  return cost;
-}
-
 std::vector<std::uint64_t> WordsOf(const Candidate& candidate, const ParameterLayout& layout, const Problem& problem) {
   return LaunchWords(*candidate.definition, *candidate.variant, layout, candidate.config, problem);
 }
@@ -217,7 +207,6 @@ void PruneImpossible(const Target& target, PlannedConfig* planned) {
 
 CompileJob CompileJobOf(const PlannedConfig& planned) {
   CompileJob job;
-  job.cost = CompileCost(planned.config);
   job.label = planned.config.ToString();
   for (const Candidate& candidate : planned.alternatives) {
     if (candidate.is_callable()) break;

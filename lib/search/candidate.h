@@ -46,6 +46,8 @@ struct PlannedConfig {
   std::vector<Candidate> alternatives;
   std::vector<PassedOver> passed_over;          ///< Left out before compiling: Tile IR, if it is switched off.
   OutcomeKind failure = OutcomeKind::kCompile;  ///< The outcome if no alternative remains.
+  /// What the variants require excludes the config. It is then not a candidate, and has not failed.
+  bool is_excluded = false;
 
   /// False if the first way is taken as it is.
   bool needs_compiling() const { return !alternatives.empty() && !alternatives.front().is_callable(); }

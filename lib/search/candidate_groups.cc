@@ -22,46 +22,43 @@ std::string WhyPassedOver(const std::vector<PassedOver>& passed_over) {
 
 }  // namespace
 
-void CandidateGroups::Plan(std::vector<PlannedConfig> planned, std::vector<Dims> dims) {
-  planned_ = std::move(planned);
+void CandidateGroups::Begin(ConfigPlanner planner, std::vector<Dims> dims) {
+  planner_ = std::move(planner);
   dims_ = std::move(dims);
 }
 
-std::vector<CompileJob> CandidateGroups::JobsToCompile(std::chrono::steady_clock::time_point deadline,
+std::vector<CompileJob> CandidateGroups::JobsToCompile(const std::vector<std::size_t>& batch,
+                                                       std::chrono::steady_clock::time_point deadline,
                                                        std::vector<std::size_t>* index_of) {
   std::vector<CompileJob> jobs;
-  for (std::size_t i = 0; i < planned_.size(); ++i) {
-    if (planned_[i].alternatives.empty()) {
-      Fail(i, planned_[i].failure, WhyPassedOver(planned_[i].passed_over));
+  bool has_baseline = false;
+  for (std::size_t index : batch) {
+    const PlannedConfig& planned = planner_.at(index);
+    if (planned.alternatives.empty()) {
+      Fail(index, planned.failure, WhyPassedOver(planned.passed_over));
       continue;
     }
-    if (!planned_[i].needs_compiling()) {
-      Take(i, 0);
+    if (!planned.needs_compiling()) {
+      Take(index, 0);
       continue;
     }
-    jobs.push_back(CompileJobOf(planned_[i]));
-    RefuseUnsuitableCode(planned_[i], &jobs.back());
-    jobs.back().deadline = deadline;
-    // The baseline first: the others are checked against it, also where the time for compiling ends early.
-    if (IsBaseline(planned_[i].config)) jobs.back().cost = 0;
-    index_of->push_back(i);
+    jobs.push_back(CompileJobOf(planned));
+    RefuseUnsuitableCode(planned, &jobs.back());
+    index_of->push_back(index);
+    // The others are checked against the baseline, also where the time for compiling ends early.
+    const bool is_needed = IsBaseline(planned.config);
+    has_baseline |= is_needed;
+    jobs.back().deadline = is_needed ? std::chrono::steady_clock::time_point::max() : deadline;
   }
-  // Stable as the pool's order: this one is compiled first.
-  auto first = std::min_element(jobs.begin(), jobs.end(),
-                                [](const CompileJob& a, const CompileJob& b) { return a.cost < b.cost; });
-  bool is_needed = first != jobs.end() && groups_.empty();  // Candidates that need no compiling can be measured.
-  if (baseline_) {
-    first = std::find_if(jobs.begin(), jobs.end(), [&](const CompileJob& job) {
-      return IsBaseline(planned_[(*index_of)[static_cast<std::size_t>(&job - jobs.data())]].config);
-    });
-    is_needed = first != jobs.end();
+  // Candidates that need no compiling can be measured.
+  if (!baseline_ && !has_baseline && !jobs.empty() && groups_.empty()) {
+    jobs.front().deadline = std::chrono::steady_clock::time_point::max();
   }
-  if (is_needed) first->deadline = std::chrono::steady_clock::time_point::max();
   return jobs;
 }
 
 void CandidateGroups::Take(CompiledJob compiled, std::size_t index) {
-  PlannedConfig& planned = planned_[index];
+  PlannedConfig& planned = planner_.at(index);
   SayAt(runtime_, LogLevel::kDebug, [&] {
     std::string config = absl::StrCat(kernel_, " {", planned.config.ToString(), "}: ");
     if (!compiled.artifact.ok()) return absl::StrCat(config, "not compiled: ", compiled.artifact.status().message());
@@ -109,7 +106,7 @@ void CandidateGroups::WarnOfNames(const Candidate& candidate) {
 }
 
 void CandidateGroups::Take(std::size_t index, std::size_t alternative) {
-  PlannedConfig& planned = planned_[index];
+  PlannedConfig& planned = planner_.at(index);
   Candidate& candidate = planned.alternatives[alternative];
   built_by_[index] = candidate.variant_name();
   for (CandidateGroup& group : groups_) {
@@ -124,7 +121,7 @@ void CandidateGroups::Take(std::size_t index, std::size_t alternative) {
 }
 
 void CandidateGroups::Fail(std::size_t index, OutcomeKind kind, std::string message, bool is_transient) {
-  failures_.emplace(index, CandidateOutcome::Failed(planned_[index].config, kind, std::move(message), is_transient));
+  failures_.emplace(index, CandidateOutcome::Failed(config(index), kind, std::move(message), is_transient));
 }
 
 void CandidateGroups::SortByPlace() {
@@ -143,12 +140,12 @@ void CandidateGroups::LeaveOutUnprepared() {
 
 bool CandidateGroups::HasBaseline(const CandidateGroup& group) const {
   return std::any_of(group.members.begin(), group.members.end(),
-                     [&](std::size_t member) { return IsBaseline(planned_[member].config); });
+                     [&](std::size_t member) { return IsBaseline(config(member)); });
 }
 
 std::size_t CandidateGroups::Representative(const CandidateGroup& group) const {
   for (std::size_t member : group.members) {
-    if (IsBaseline(planned_[member].config)) return member;
+    if (IsBaseline(config(member))) return member;
   }
   return group.members.front();
 }
@@ -156,11 +153,12 @@ std::size_t CandidateGroups::Representative(const CandidateGroup& group) const {
 CandidateOutcome CandidateGroups::OutcomeOf(const CandidateGroup& group) const {
   const std::size_t representative = Representative(group);
   CandidateOutcome outcome;
-  outcome.config = planned_[representative].config;
+  outcome.config = config(representative);
   outcome.kind = OutcomeKind::kMeasured;
   outcome.variant = group.candidate.variant_name();
-  outcome.passed_over = planned_[representative].passed_over;
-  outcome.measurement = SummarizeStoppedEarly(group.samples_us);
+  outcome.passed_over = planner_.at(representative).passed_over;
+  const bool has_raced = !group.samples_us.empty();
+  outcome.measurement = SummarizeStoppedEarly(has_raced ? group.samples_us : group.trial_us);
   outcome.geometry = group.candidate.geometry;
   outcome.resources = group.candidate.artifact.resources;
   outcome.artifact = group.candidate.artifact.key;
@@ -168,40 +166,73 @@ CandidateOutcome CandidateGroups::OutcomeOf(const CandidateGroup& group) const {
   represented.config = outcome.config;
   outcome.identity = CandidateIdentity(represented);
   outcome.toolchain = group.candidate.artifact.toolchain;
-  outcome.ties_with_fastest = group.ties;
+  outcome.ties_with_fastest = has_raced && group.ties;
   outcome.largest_difference = group.prepared->largest_difference;
   outcome.energy_mj = group.energy_mj;
   return outcome;
 }
 
 void CandidateGroups::AddOutcome(std::size_t index, CandidateOutcome outcome, TuningRecord* record) const {
-  outcome.config = planned_[index].config;
+  outcome.config = config(index);
   if (auto built = built_by_.find(index); built != built_by_.end()) {
     outcome.variant = built->second;
-    outcome.passed_over = planned_[index].passed_over;
+    outcome.passed_over = planner_.at(index).passed_over;
   }
   record->candidates.push_back(std::move(outcome));
 }
 
-void CandidateGroups::Collect(TuningRecord* record) {
+CandidateGroups::Trial CandidateGroups::TrialOf(std::size_t index) const {
+  Trial trial;
+  if (auto failed = failures_.find(index); failed != failures_.end()) {
+    trial.kind = failed->second.kind;
+    trial.failure = failed->second.message;
+    return trial;
+  }
+  for (const CandidateGroup& group : groups_) {
+    if (!group.prepared || std::find(group.members.begin(), group.members.end(), index) == group.members.end()) {
+      continue;
+    }
+    const std::optional<CandidateOutcome>& failure = group.prepared->failure;
+    trial.kind = failure ? failure->kind : OutcomeKind::kMeasured;
+    trial.failure = failure ? failure->message : "";
+    trial.time_us = group.prepared->warmup_us;
+    for (double sample : group.trial_us) trial.time_us = std::min(trial.time_us, sample);
+    trial.compile_ms = group.candidate.artifact.seconds * 1000;
+    return trial;
+  }
+  return trial;
+}
+
+void CandidateGroups::AddKept(OutcomeKind first, OutcomeKind last, TuningRecord* record) const {
+  for (const auto& [index, outcome] : kept_) {
+    if (outcome.kind < first || outcome.kind > last || WasTried(index)) continue;
+    record->candidates.push_back(outcome);
+    record->candidates.back().ties_with_fastest = false;
+    if (EndsItsProcess(outcome.kind)) record->fatal.push_back({config(index), outcome.message});
+  }
+}
+
+void CandidateGroups::Collect(bool lists_untried, TuningRecord* record) {
   std::map<std::size_t, CandidateOutcome> duplicates;
   for (CandidateGroup& group : groups_) {
     std::size_t representative = Representative(group);
     for (std::size_t member : group.members) {
       if (member == representative) continue;
       duplicates[member].kind = OutcomeKind::kDuplicate;
-      duplicates[member].same_as = planned_[representative].config;
+      duplicates[member].same_as = config(representative);
     }
+    const bool is_timed = !group.samples_us.empty() || !group.trial_us.empty();
     if (group.prepared->failure) {
       const CandidateOutcome& failure = *group.prepared->failure;
       Fail(representative, failure.kind, failure.message, failure.is_transient);
-    } else if (group.samples_us.empty() || group.timing_failure) {
+    } else if (!is_timed || group.timing_failure) {
       const std::optional<CandidateOutcome>& failure = group.timing_failure;
       Fail(representative, failure ? failure->kind : OutcomeKind::kRun, failure ? failure->message : std::string());
     } else {
       record->candidates.push_back(OutcomeOf(group));
     }
   }
+  AddKept(OutcomeKind::kMeasured, OutcomeKind::kMeasured, record);
   std::stable_sort(record->candidates.begin(), record->candidates.end(),
                    [](const CandidateOutcome& a, const CandidateOutcome& b) {
                      return a.measurement.mean_us < b.measurement.mean_us;
@@ -210,11 +241,18 @@ void CandidateGroups::Collect(TuningRecord* record) {
     if (EndsItsProcess(failure.kind)) record->fatal.push_back({failure.config, failure.message});
     AddOutcome(index, failure, record);
   }
+  AddKept(OutcomeKind::kCompile, OutcomeKind::kQuarantined, record);
   for (auto& [index, duplicate] : duplicates) AddOutcome(index, std::move(duplicate), record);
-  for (std::size_t index : not_measured_) AddOutcome(index, CandidateOutcome(), record);
-  record->num_not_measured = static_cast<int>(not_measured_.size());
-  record->is_complete = not_measured_.empty();
-  record->is_conclusive = record->is_conclusive && not_measured_.empty();
+  AddKept(OutcomeKind::kDuplicate, OutcomeKind::kDuplicate, record);
+  const std::size_t num_candidates = configs().size() - planner_.num_excluded();
+  std::size_t num_tried = record->candidates.size();
+  record->num_not_measured = static_cast<int>(num_candidates - num_tried);
+  record->is_conclusive = record->is_conclusive && record->num_not_measured == 0;
+  if (!lists_untried) return;
+  for (std::size_t index = 0; index < configs().size(); ++index) {
+    if (WasTried(index) || planner_.IsExcluded(index) || kept_.count(index) > 0) continue;
+    AddOutcome(index, CandidateOutcome(), record);
+  }
 }
 
 }  // namespace v0

@@ -1,6 +1,8 @@
 #include "tuneonce/exhaustive_search.h"
 
 #include <algorithm>
+#include <chrono>
+#include <list>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -74,35 +76,40 @@ template <typename Complete>
 Result<TuningRecord> SearchWithoutDefinition(const SearchSpace& space, StreamView stream, const Variant& variant,
                                              const ArgumentsFn& args_fn, const SearchOptions& options,
                                              const Complete& complete) {
+  const auto began = std::chrono::steady_clock::now();
   TUNEONCE_ASSIGN_OR_RETURN(Target target, CurrentTarget(stream.api()));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target));
-  std::vector<PlannedConfig> planned;
-  std::vector<std::vector<TrialArgument>> arguments(configs.size());  // The candidates' calls point into it.
-  std::string kernel = "kernel";
-  for (std::size_t i = 0; i < configs.size(); ++i) {
+  std::list<std::vector<TrialArgument>> arguments;  // The candidates' calls point into it.
+  const auto plan_config = [&](const Config& config) -> Result<PlannedConfig> {
     Candidate candidate;
-    candidate.config = configs[i];
-    TUNEONCE_RETURN_IF_ERROR(complete(configs[i], &candidate));
+    candidate.config = config;
+    TUNEONCE_RETURN_IF_ERROR(complete(config, &candidate));
+    arguments.emplace_back();
     if (args_fn) {
-      TUNEONCE_ASSIGN_OR_RETURN(arguments[i], CallUser("args_fn at config {" + configs[i].ToString() + "}",
-                                                       [&] { return args_fn(configs[i]); }));
+      TUNEONCE_ASSIGN_OR_RETURN(
+          arguments.back(), CallUser("args_fn at config {" + config.ToString() + "}", [&] { return args_fn(config); }));
     }
-    TUNEONCE_ASSIGN_OR_RETURN(ArgumentList list, Declare(arguments[i], target, variant, space));
+    TUNEONCE_ASSIGN_OR_RETURN(ArgumentList list, Declare(arguments.back(), target, variant, space));
+    TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
     candidate.definition = std::move(list.definition);
     candidate.call = list.call;
     if (variant.launcher) candidate.variant = &candidate.definition->variants().front();
-    if (!candidate.source.symbol().empty()) kernel = candidate.source.symbol();
-    planned.emplace_back();
-    planned.back().config = configs[i];
-    planned.back().alternatives.push_back(std::move(candidate));
-  }
-  TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
-  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
+    PlannedConfig planned;
+    planned.config = config;
+    planned.alternatives.push_back(std::move(candidate));
+    return planned;
+  };
   SearchPlan plan;
-  plan.kernel = std::move(kernel);
+  plan.kernel = "kernel";
   plan.target = target;
   plan.baseline = space.BaselineOn(target);
-  plan.planned = std::move(planned);
+  plan.start.began = began;
+  plan.start.max_configs = static_cast<std::size_t>(space.max_configs());
+  plan.planner = ConfigPlanner(std::move(configs), plan_config);
+  TUNEONCE_RETURN_IF_ERROR(plan.planner.Plan(0).status());
+  const std::string& symbol = plan.planner.at(0).alternatives.front().source.symbol();
+  if (!symbol.empty()) plan.kernel = symbol;
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(std::move(plan), stream, options, std::move(memory)));
   return std::move(*outcome.record);
 }
@@ -131,11 +138,13 @@ Result<TuningRecord> SearchDefinition(const KernelDefinition& definition, Stream
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                  const BoundCall& call, const SearchOptions& options) {
+  const auto began = std::chrono::steady_clock::now();
   TUNEONCE_RETURN_IF_ERROR(CheckTables(*definition, call, stream));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             definition->space().Enumerate(*call.problem.target, &call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  const SearchScope scope{definition->DimsString(call.problem.dims), configs, VariantSet(), {}};
+  SearchScope scope{definition->DimsString(call.problem.dims), configs, VariantSet(), {}};
+  scope.began = began;
   return SearchCall(std::move(definition), stream, call, scope, options, std::move(memory));
 }
 

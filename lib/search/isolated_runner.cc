@@ -140,6 +140,9 @@ Status IsolatedRunner::Revive(Trial& trial) {
 }
 
 PreparedTrial IsolatedRunner::Prepare(const Candidate& candidate, bool is_baseline) {
+  if (std::string why_not = WhyNotIsolated(candidate); !why_not.empty()) {
+    return Failed(FailureOf(candidate, OutcomeKind::kRun, FailedPreconditionError(std::move(why_not))));
+  }
   if (Status geometry = CheckGeometry(candidate); !geometry.ok()) {
     return Failed(FailureOf(candidate, OutcomeKind::kLaunch, geometry));
   }

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_SEARCH_SEARCH_CALL_H_
 #define TUNEONCE_LIB_SEARCH_SEARCH_CALL_H_
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,11 @@ struct SearchScope {
   bool is_on_fills = false;  ///< VerificationScope::is_on_fills.
   /// The extents that launches of the key may have. Empty: the selected config serves this call's dims only.
   std::optional<ExtentClasses> classes = {};
+  // As SearchEngine::Start.
+  std::optional<std::chrono::steady_clock::time_point> began = {};
+  std::vector<CandidateOutcome> known = {};
+  std::optional<Config> incumbent = {};
+  std::vector<Config> portfolio = {};
 };
 /// Searches with a scope, for a caller that holds memory of the same budget: a bucket's tensors. REQUIRES: CheckTables.
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/span.h"
 #include "definition/compiler_option.h"
 #include "measure/race.h"
+#include "measure/statistics.h"
 #include "search/search_call.h"
 #include "shared/compile_pool.h"
 #include "shared/log.h"
@@ -23,6 +25,13 @@
 
 namespace tuneonce {
 inline namespace v0 {
+
+namespace {
+
+/// How many times Budgets::gpu the trials of a search may take that is not exhaustive.
+constexpr double kTrialBudgets = 10;
+
+}  // namespace
 
 SearchEngine::SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
                            const SearchOptions& options, TrialPlace& place, Mutex& measuring_lock)
@@ -40,9 +49,27 @@ double SearchEngine::SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void SearchEngine::Begin(std::vector<PlannedConfig> planned) {
-  groups_.Plan(std::move(planned), checks_ != nullptr ? checks_->dims() : std::vector<Dims>());
-  stage_began_ = Clock::now();
+void SearchEngine::Begin(ConfigPlanner planner, Start start) {
+  groups_.Begin(std::move(planner), checks_ != nullptr ? checks_->dims() : std::vector<Dims>());
+  stage_began_ = start.began.value_or(Clock::now());
+  std::map<std::string, std::size_t> index_of;
+  for (std::size_t i = 0; i < groups_.configs().size(); ++i) index_of.emplace(groups_.config(i).Canonical(), i);
+  const auto find = [&](const Config& config) {
+    const auto found = index_of.find(config.Canonical());
+    return found == index_of.end() ? std::nullopt : std::optional<std::size_t>(found->second);
+  };
+  if (groups_.baseline()) baseline_index_ = find(*groups_.baseline());
+  std::vector<StrategyTrial> known = Remember(index_of, start);
+  if (start.incumbent) incumbent_ = find(*start.incumbent);
+  if (incumbent_ && known_.count(*incumbent_) == 0) incumbent_.reset();  // It is tried like any other.
+  if (incumbent_) repeated_.insert(*incumbent_);
+  std::vector<std::size_t> portfolio;
+  for (const Config& config : start.portfolio) {
+    if (const std::optional<std::size_t> index = find(config)) portfolio.push_back(*index);
+  }
+  run_.emplace(groups_.configs(), baseline_index_, options_, start.max_configs, std::move(known));
+  run_->SetPortfolio(std::move(portfolio));
+  if (IsSampled()) progress_.SampleFrom(groups_.configs().size());
   if (options_.budgets.wall.count() <= 0) return;
   constexpr double kMostMs = 1e12;  // 30 years: what a clock's time can be put after.
   const auto milliseconds = [](double count) {
@@ -54,26 +81,56 @@ void SearchEngine::Begin(std::vector<PlannedConfig> planned) {
   compiling_ends_ = ends_ - milliseconds(std::clamp(options_.budgets.race.count(), 0.0, budget_ms / 2));
 }
 
+std::vector<StrategyTrial> SearchEngine::Remember(const std::map<std::string, std::size_t>& index_of,
+                                                  const Start& start) {
+  std::map<std::string, double> times_us;
+  for (const CandidateOutcome& outcome : start.known) {
+    if (outcome.kind == OutcomeKind::kMeasured) times_us[outcome.config.Canonical()] = outcome.measurement.mean_us;
+  }
+  std::vector<StrategyTrial> trials;
+  for (const CandidateOutcome& outcome : start.known) {
+    const auto known = index_of.find(outcome.config.Canonical());
+    if (known == index_of.end()) continue;
+    // The baseline is measured again, because the others are compared with it.
+    if (known->second == baseline_index_) {
+      repeated_.insert(known->second);
+      continue;
+    }
+    StrategyTrial trial{known->second, outcome.kind, outcome.measurement.mean_us, 0};
+    if (outcome.kind == OutcomeKind::kDuplicate) {
+      const auto same = outcome.same_as ? times_us.find(outcome.same_as->Canonical()) : times_us.end();
+      if (same == times_us.end()) continue;
+      trial.kind = OutcomeKind::kMeasured;
+      trial.time_us = same->second;
+    }
+    if (!known_.insert(known->second).second) continue;
+    trials.push_back(trial);
+    groups_.Keep(known->second, outcome);
+  }
+  return trials;
+}
+
 Status SearchEngine::Search() {
-  stage_began_ = Clock::now();
   progress_.Begin(SearchProgress::Stage::kCompile);
-  Status done = CompileAndPrepare();
+  Status done = TryBatches();
   if (done.ok()) done = Decide();
   if (done.ok()) done = MeasureEnergy();
   progress_.Report(SearchProgress::Stage::kDone, 0, 0, nullptr);
   TUNEONCE_RETURN_IF_ERROR(done);
-  groups_.Collect(&record_);
+  groups_.Collect(/*lists_untried=*/!IsSampled(), &record_);
+  record_.is_complete = IsSampled() ? !was_cut_short_ : record_.num_not_measured == 0;
   record_.notes.insert(record_.notes.end(), groups_.notes().begin(), groups_.notes().end());
   if (winner_ != nullptr) Choose();
   AddCosts();
   return Status();
 }
 
-Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
+Result<SearchOutcome> SearchEngine::Run(ConfigPlanner planner, Start start) {
   runtime_.trace().NameThread("searching thread");
   Span span(&runtime_.trace(), "search", "search " + record_.key.kernel);
-  Begin(std::move(planned));
+  Begin(std::move(planner), std::move(start));
   TUNEONCE_RETURN_IF_ERROR(Search());
+  if (groups_.num_planned() == 0 && !groups_.refusal().empty()) return FailedPreconditionError(groups_.refusal());
   if (winner_ == nullptr) return AllFailed();
   SearchOutcome outcome;
   TUNEONCE_ASSIGN_OR_RETURN(outcome.best, place_.CodeOf(*winner_->prepared, winner_->candidate));
@@ -143,6 +200,7 @@ Status SearchEngine::Prepare(CandidateGroup& group) {
                : absl::StrCat(config, "is correct, and takes about ", group.prepared->warmup_us, " us");
   });
   group.is_loaded = !group.prepared->failure;
+  if (group.is_loaded && IsSampled() && group.trial_us.empty()) TUNEONCE_RETURN_IF_ERROR(SampleTrial(group));
   return group.prepared->fatal;
 }
 
@@ -153,25 +211,151 @@ CompileOptions SearchEngine::OptionsToCompile() const {
   return compile;
 }
 
-Status SearchEngine::CompileAndPrepare() {
+std::vector<std::size_t> SearchEngine::NextBatch() {
+  // The least batch is the one with which the strategy's shares were chosen.
+  constexpr std::size_t kLeastBatch = 8;
+  const int workers = CompilePool::WorkersFor(runtime_.compile_slots(), options_.compile);
+  std::size_t size = std::max(kLeastBatch, static_cast<std::size_t>(std::max(1, workers)));
+  const auto most = static_cast<std::size_t>(options_.budgets.trials);
+  if (most > 0) size = std::min(size, most - std::min(most, num_trials_));
+  const bool is_first = !std::exchange(has_begun_, true);
+  std::vector<std::size_t> batch = run_->Next(std::max<std::size_t>(1, size));
+  progress_.Expect(run_->expected_gain());
+  // They are measured even if the strategy expects nothing of the others.
+  const bool has_baseline = baseline_index_ && !batch.empty() && batch.front() == *baseline_index_;
+  if (is_first && baseline_index_ && !has_baseline) batch.insert(batch.begin(), *baseline_index_);
+  if (is_first && incumbent_) batch.insert(batch.begin() + (baseline_index_ ? 1 : 0), *incumbent_);
+  if (batch.empty()) return batch;
+  if (is_first) {
+    const std::size_t most_now = most > 0 ? most + repeated_.size() : batch.size();
+    was_cut_short_ = batch.size() > most_now;
+    batch.resize(std::min(batch.size(), most_now));
+    return batch;
+  }
+  const bool is_over = (most > 0 && num_trials_ >= most) || Clock::now() >= compiling_ends_ ||
+                       trial_gpu_ms_ >= kTrialBudgets * options_.budgets.gpu.count();
+  was_cut_short_ = is_over;
+  return is_over ? std::vector<std::size_t>() : batch;
+}
+
+Status SearchEngine::TryBatches() {
+  for (;;) {
+    std::vector<std::size_t> batch = NextBatch();
+    if (batch.empty()) break;
+    const std::vector<std::size_t> proposed = batch;
+    TUNEONCE_RETURN_IF_ERROR(PlanBatch(&batch));
+    TUNEONCE_RETURN_IF_ERROR(CompileAndPrepare(batch));
+    if (run_->is_exhaustive()) break;
+    UnloadSlow();
+    if (!TellStrategy(proposed)) break;
+  }
+  groups_.SortByPlace();
+  return Status();
+}
+
+Status SearchEngine::PlanBatch(std::vector<std::size_t>* batch) {
+  Span span(&runtime_.trace(), "plan", "plan a batch");
+  std::vector<std::size_t> candidates;
+  std::vector<std::size_t> too_late;
+  for (std::size_t index : *batch) {
+    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+    if (!candidates.empty() && Clock::now() >= compiling_ends_) {
+      too_late.push_back(index);
+      continue;
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(const bool is_candidate, groups_.Plan(index));
+    if (is_candidate) candidates.push_back(index);
+  }
+  groups_.LeaveOut(too_late);
+  *batch = std::move(candidates);
+  return Status();
+}
+
+Status SearchEngine::CompileAndPrepare(const std::vector<std::size_t>& batch) {
   std::vector<std::size_t> index_of;
-  std::vector<CompileJob> jobs = groups_.JobsToCompile(compiling_ends_, &index_of);
+  std::vector<CompileJob> jobs = groups_.JobsToCompile(batch, compiling_ends_, &index_of);
+  for (std::size_t index : batch) num_trials_ += repeated_.count(index) > 0 ? 0 : 1;
   CompilePool pool(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs), OptionsToCompile(),
-                   CompilePool::Order::kByCost, &runtime_.trace());
-  int done = 0;
+                   &runtime_.trace());
   while (std::optional<CompiledJob> compiled = NextOf(pool)) {
     const std::size_t index = index_of[compiled->job];
     groups_.Take(*std::move(compiled), index);
-    progress_.Report(SearchProgress::Stage::kCompile, ++done, groups_.num_planned(), &groups_.config(index));
+    progress_.Report(SearchProgress::Stage::kCompile, ++num_compiled_, groups_.num_planned(), &groups_.config(index));
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     if (!target_.is_cpu_device) TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/false));
   }
   record_.cost.compile_wall_seconds = SecondsSince(stage_began_);
-  if (target_.is_cpu_device) progress_.Begin(SearchProgress::Stage::kMeasure);
+  if (target_.is_cpu_device && !IsSampled()) progress_.Begin(SearchProgress::Stage::kMeasure);
   groups_.SortByPlace();
   TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/true));
   groups_.LeaveOutUnprepared();
   return Status();
+}
+
+bool SearchEngine::TellStrategy(const std::vector<std::size_t>& batch) {
+  bool are_all_tried = true;
+  for (std::size_t index : batch) {
+    if (known_.count(index) > 0) continue;  // The incumbent.
+    if (groups_.IsExcluded(index)) {
+      run_->Add({index, OutcomeKind::kLaunch, 0, 0});
+      continue;
+    }
+    const CandidateGroups::Trial trial = groups_.TrialOf(index);
+    if (trial.kind == OutcomeKind::kNotMeasured) {
+      are_all_tried = false;
+      continue;
+    }
+    if (IsFailure(trial.kind)) failure_texts_.insert(trial.failure);
+    has_success_ |= trial.kind == OutcomeKind::kMeasured;
+    run_->Add({index, trial.kind, trial.time_us, trial.compile_ms});
+  }
+  was_cut_short_ = !are_all_tried;
+  // Configs that have little in common failed for the same reason, so that the reason is not in the config.
+  constexpr std::size_t kLeastFailures = 16;
+  const bool is_hopeless = !has_success_ && num_trials_ >= kLeastFailures && failure_texts_.size() == 1;
+  return are_all_tried && !is_hopeless;
+}
+
+Status SearchEngine::SampleTrial(CandidateGroup& group) {
+  constexpr int kMoreSamples = 2;
+  group.trial_us = {group.prepared->warmup_us};
+  for (int i = 0; i < kMoreSamples; ++i) {
+    MutexLock lock(measuring_lock_);
+    Result<std::vector<double>> sample = place_.runner().Sample({group.prepared->trial});
+    if (!sample.ok() && sample.status().sticky()) return sample.status();
+    // The race finds out whether it can be timed.
+    if (!sample.ok() || !std::isfinite(sample->front()) || sample->front() <= 0) break;
+    group.trial_us.push_back(sample->front());
+  }
+  for (double us : group.trial_us) trial_gpu_ms_ += us / 1000;
+  return Status();
+}
+
+bool SearchEngine::IsIncumbent(const CandidateGroup& group) const {
+  return incumbent_ && std::find(group.members.begin(), group.members.end(), *incumbent_) != group.members.end();
+}
+
+bool SearchEngine::MayRace(const CandidateGroup& group) const {
+  if (group.trial_us.empty() || groups_.HasBaseline(group) || IsIncumbent(group)) return true;
+  return *std::min_element(group.trial_us.begin(), group.trial_us.end()) <= most_racing_us_;
+}
+
+void SearchEngine::UnloadSlow() {
+  // As many as an exhaustive search has by default, and none that a race would drop after its first round.
+  constexpr std::size_t kMostRacing = 30;
+  constexpr double kSlow = 1.3;
+  std::vector<double> times_us;
+  for (const CandidateGroup& group : groups_.groups()) {
+    if (!group.trial_us.empty()) {
+      times_us.push_back(*std::min_element(group.trial_us.begin(), group.trial_us.end()));
+    }
+  }
+  if (times_us.empty()) return;
+  std::sort(times_us.begin(), times_us.end());
+  most_racing_us_ = std::min(kSlow * times_us.front(), times_us[std::min(times_us.size(), kMostRacing) - 1]);
+  for (CandidateGroup& group : groups_.groups()) {
+    if (!MayRace(group)) Unload(group);
+  }
 }
 
 std::optional<CompiledJob> SearchEngine::NextOf(CompilePool& pool) const {
@@ -196,7 +380,12 @@ bool SearchEngine::IsFatal(CandidateGroup& group) {
 
 SelectionReason SearchEngine::Reason() const {
   const CandidateOutcome& best = record_.best;
-  const double limit_us = record_.candidates.front().measurement.mean_us * (1 + RaceOptions().tie);
+  double fastest_us = best.measurement.mean_us;
+  for (const CandidateGroup* group : racing_) {
+    if (group->samples_us.empty() || group->prepared->failure || group->timing_failure) continue;
+    fastest_us = std::min(fastest_us, SummarizeStoppedEarly(group->samples_us).mean_us);
+  }
+  const double limit_us = fastest_us * (1 + RaceOptions().tie);
   const bool is_baseline = groups_.IsBaseline(best.config);
   if (best.measurement.mean_us > limit_us) {
     return is_baseline ? SelectionReason::kBaselineByMargin : SelectionReason::kTieEarliest;
@@ -239,6 +428,7 @@ void SearchEngine::AddCosts() {
   }
   record_.cost.num_compiled = groups_.num_compiled();
   record_.cost.compile_seconds = groups_.compile_seconds();
+  record_.cost.gpu_seconds += trial_gpu_ms_ / 1000;
   record_.cost.num_launches = report.num_launches;
   record_.cost.peak_bytes = report.peak_bytes;
   record_.cost.workers_replaced = report.workers_replaced;

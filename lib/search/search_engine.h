@@ -4,8 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,9 +16,11 @@
 #include "measure/race.h"
 #include "search/candidate_groups.h"
 #include "search/candidate_runner.h"
+#include "search/config_planner.h"
 #include "search/finalist_checks.h"
 #include "search/search_call.h"
 #include "search/search_progress.h"
+#include "search/strategy_run.h"
 #include "shared/compile_pool.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/runtime.h"
@@ -26,11 +31,14 @@ inline namespace v0 {
 
 /// The search itself, after the candidates are known.
 ///
-/// 1. It starts to compile all candidates. Those with the same code and launch form a group, of which one is tried.
+/// 1. The strategy proposes a batch of configs, which are planned and compiled. An exhaustive search has one batch.
+///    Candidates with the same code and launch form a group, of which one is tried.
 /// 2. A group is loaded, run and verified. On a GPU this begins as soon as one of the group is compiled; on the CPU
-///    device, whose cores the compilers need, after the last compile.
+///    device, whose cores the compilers need, after the batch's last compile. The strategy learns the outcomes, and
+///    proposes the next batch, until it expects too little or a budget is used up.
 /// 3. The correct groups race (Race). The race begins when all candidates have compiled or failed, so that its result
-///    does not depend on how long compilers took. Groups that are eliminated are unloaded.
+///    does not depend on how long compilers took. Of a search that is not exhaustive, the fastest groups race. Groups
+///    that are eliminated are unloaded.
 /// 4. The finalists are verified again. If one fails, the others race again.
 ///
 /// A launcher of the host's takes the same steps without compiling, and equals no other candidate. The engine does not
@@ -48,18 +56,50 @@ class SearchEngine {
   void VerifyBy(FinalistChecks* checks) { checks_ = checks; }
   /// Sets the candidates that are not tried, before Run.
   void LeaveOut(std::vector<KnownFatal> fatal) { fatal_ = std::move(fatal); }
-  /// Errors: every candidate failed (listing why), or the context was lost.
-  Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
+  /// What a search starts from besides its configs.
+  struct Start {
+    /// When the search began, from when on Budgets::wall counts. Default: Run.
+    std::optional<std::chrono::steady_clock::time_point> began = {};
+    /// Up to how many configs Strategy::kAutomatic tries all. Default: any number.
+    std::size_t max_configs = std::numeric_limits<std::size_t>::max();
+    /// Outcomes of an earlier search for the same key. Their configs are not tried again.
+    std::vector<CandidateOutcome> known = {};
+    /// The config that the earlier search selected. It races, like the baseline, although its outcome is known.
+    std::optional<Config> incumbent = {};
+    /// Configs that were fast elsewhere, the best one first.
+    std::vector<Config> portfolio = {};
+  };
+  /// Errors: every candidate failed (listing why), or the context was lost; FailedPrecondition if none of the configs
+  /// is a candidate; those of the planner.
+  Result<SearchOutcome> Run(ConfigPlanner planner, Start start);
+  Result<SearchOutcome> Run(ConfigPlanner planner) { return Run(std::move(planner), Start()); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// From now on Budgets::wall counts.
-  void Begin(std::vector<PlannedConfig> planned);
+  void Begin(ConfigPlanner planner, Start start);
+  /// Keeps what an earlier search measured for the record, and returns it for the strategy.
+  std::vector<StrategyTrial> Remember(const std::map<std::string, std::size_t>& index_of, const Start& start);
   /// Does everything but loading the selected config's code.
   Status Search();
-  /// Compiles all candidates and prepares them as they are compiled.
-  Status CompileAndPrepare();
+  /// Tries batches of configs until the strategy or a budget ends it.
+  Status TryBatches();
+  /// Returns the next configs to try. Empty: none, for the strategy or a budget ends it.
+  std::vector<std::size_t> NextBatch();
+  /// Plans the batch, and removes excluded configs and those for which no time is left.
+  Status PlanBatch(std::vector<std::size_t>* batch);
+  /// Compiles the batch's candidates and prepares them as they are compiled.
+  Status CompileAndPrepare(const std::vector<std::size_t>& batch);
+  /// Tells the strategy what became of the batch. Returns false if some of it was not measured, or if it is certain
+  /// that every config would fail: the search ends.
+  bool TellStrategy(const std::vector<std::size_t>& batch);
+  /// Samples a prepared group for the strategy. Errors: the context was lost.
+  Status SampleTrial(CandidateGroup& group);
+  /// Unloads groups that are too slow to race, so that memory does not grow with the search.
+  void UnloadSlow();
+  /// Returns whether a group that was tried races: in an exhaustive search each, else the fastest.
+  bool MayRace(const CandidateGroup& group) const;
+  bool IsIncumbent(const CandidateGroup& group) const;
   std::optional<CompiledJob> NextOf(CompilePool& pool) const;
   CompileOptions OptionsToCompile() const;
   /// Prepares every group that can be by now: the baseline's first, if the runner wants it so.
@@ -69,6 +109,7 @@ class SearchEngine {
   bool IsFatal(CandidateGroup& group);
   /// Prepares the first trial of a group and reports it.
   Status PrepareFirst(CandidateGroup& group);
+  bool IsSampled() const { return !run_->is_exhaustive(); }
   /// True if the group is not to be tried any more, for the budget has ended; one is in any case.
   bool IsTooLateFor(const CandidateGroup& group) const;
   /// Races until what wins is found right again.
@@ -133,6 +174,16 @@ class SearchEngine {
   Mutex& measuring_lock_;
   SearchProgressReports progress_;
   CandidateGroups groups_;
+  std::optional<StrategyRun> run_;
+  std::optional<std::size_t> baseline_index_, incumbent_;
+  std::set<std::size_t> known_;          // Configs whose outcomes an earlier search left.
+  std::set<std::size_t> repeated_;       // Tried again: the baseline and the incumbent of an earlier search.
+  std::size_t num_trials_ = 0;           // Configs that this search compiled or ran, without the repeated ones.
+  std::set<std::string> failure_texts_;  // While nothing else came of a trial: the messages of failures.
+  bool has_success_ = false;             // Some candidate was measured.
+  bool was_cut_short_ = false;           // A budget ended the trials, not the strategy.
+  double trial_gpu_ms_ = 0;
+  double most_racing_us_ = 0;  // In a search that is not exhaustive: a slower trial does not race.
   FinalistChecks* checks_ = nullptr;
   std::vector<KnownFatal> fatal_;
   std::vector<CandidateGroup*> racing_;  // Entrants of the race, the baseline first, then in the space's order.
@@ -142,7 +193,9 @@ class SearchEngine {
   Clock::time_point race_began_;
   Clock::time_point compiling_ends_ = Clock::time_point::max();  // But for one candidate.
   Clock::time_point ends_ = Clock::time_point::max();
+  bool has_begun_ = false;  // The first batch was proposed.
   int num_prepared_ = 0;
+  int num_compiled_ = 0;
   Clock::time_point device_read_;
   std::vector<double> race_clocks_mhz_;  // The SM clock of each reading of the race.
   TuningRecord record_;

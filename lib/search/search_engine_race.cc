@@ -126,7 +126,7 @@ Status SearchEngine::EnterRace() {
   record_.speedup_over_baseline.reset();
   for (CandidateGroup& group : groups_.groups()) {
     group.samples_us.clear();
-    if (group.prepared->failure || group.timing_failure) continue;
+    if (group.prepared->failure || group.timing_failure || !MayRace(group)) continue;
     if (!group.is_loaded) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
     if (group.is_loaded) racing_.push_back(&group);
   }

@@ -8,6 +8,7 @@
 #include "cuda/driver_api.h"
 #include "measure/roofline.h"
 #include "search/matmul_heuristics.h"
+#include "search/portfolio.h"
 #include "search/record_origin.h"
 #include "search/search_engine.h"
 #include "search/search_runner.h"
@@ -40,6 +41,49 @@ VerificationScope VerificationOf(const std::shared_ptr<const KernelDefinition>& 
   return verification;
 }
 
+/// Returns what plans one config of the definition for a call.
+ConfigPlanner::PlanFn PlannerOf(const std::shared_ptr<const KernelDefinition>& definition, const BoundCall& call,
+                                bool enable_tile, VariantSet left_out) {
+  auto texts = std::make_shared<SourceTexts>();
+  return [definition, call, enable_tile, left_out, texts](const Config& config) -> Result<PlannedConfig> {
+    TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned,
+                              PlanConfig(definition, config, call, enable_tile, left_out, texts.get()));
+    TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
+    planned.is_excluded = planned.alternatives.empty() && definition->has_config_requirements() &&
+                          !IsAccepted(*definition, config, call, left_out);
+    if (!planned.is_excluded) PruneImpossible(*call.problem.target, &planned);
+    return planned;
+  };
+}
+
+/// Adds configs to a portfolio, at most kMostPortfolio of them.
+void AddToPortfolio(const std::vector<Config>& configs, std::vector<Config>* portfolio) {
+  for (const Config& config : configs) {
+    if (portfolio->size() >= kMostPortfolio) return;
+    if (std::find(portfolio->begin(), portfolio->end(), config) == portfolio->end()) portfolio->push_back(config);
+  }
+}
+
+/// Plans what decides where the candidates run: all of a search that tries all, else the baseline and the first config.
+Status PlanAhead(const SearchOptions& options, SearchPlan* plan) {
+  const std::vector<Config>& configs = plan->planner.configs();
+  const bool may_be_cut_short = options.budgets.wall.count() > 0 || options.budgets.trials > 0;
+  const bool takes_all = !may_be_cut_short && configs.size() <= plan->start.max_configs;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const bool is_needed = takes_all || i == 0 || (plan->baseline && configs[i] == *plan->baseline);
+    if (is_needed) TUNEONCE_RETURN_IF_ERROR(plan->planner.Plan(i).status());
+  }
+  if (takes_all && plan->planner.planned().empty() && !plan->planner.refusal().empty()) {
+    return FailedPreconditionError(plan->planner.refusal());
+  }
+  for (const auto& [index, planned] : plan->planner.planned()) {
+    for (const Candidate& candidate : planned.alternatives) {
+      TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
+    }
+  }
+  return Status();
+}
+
 Status NameDevice(const Device& device, TuningKey* key) {
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   key->device_name = identity.name;
@@ -65,40 +109,33 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   if (!plan.baseline) {
     TUNEONCE_ASSIGN_OR_RETURN(plan.baseline, BaselineOf(definition, call, scope.configs, scope.left_out));
   }
+  plan.start.began = scope.began;
+  plan.start.max_configs = static_cast<std::size_t>(definition->space().max_configs());
+  plan.start.known = scope.known;
+  plan.start.incumbent = scope.incumbent;
+  plan.start.portfolio = scope.portfolio;
   ProposedConfigs proposed = ProposeConfigs(*definition, call.problem, device, scope.configs, plan.baseline,
                                             options.max_proposed, environment);
-  SourceTexts texts;
-  std::string refusal;
-  for (const Config& config : proposed.configs) {
-    plan.planned.emplace_back();
-    TUNEONCE_ASSIGN_OR_RETURN(plan.planned.back(),
-                              PlanConfig(definition, config, call, environment.enable_tile, scope.left_out, &texts));
-    // What the variants require excludes a config; it is not a candidate that failed.
-    if (plan.planned.back().alternatives.empty() && definition->has_config_requirements() &&
-        !IsAccepted(*definition, config, call, scope.left_out)) {
-      if (refusal.empty()) refusal = plan.planned.back().passed_over.front().reason;
-      plan.planned.pop_back();
-      continue;
-    }
-    PruneImpossible(plan.target, &plan.planned.back());
+  const bool is_guided = options.strategy == Strategy::kGuided ||
+                         (options.strategy == Strategy::kAutomatic && scope.configs.size() > plan.start.max_configs);
+  if (is_guided && proposed.configs.size() < scope.configs.size()) {
+    AddToPortfolio(proposed.configs, &plan.start.portfolio);
+    proposed = {scope.configs, ""};
   }
-  if (plan.planned.empty() && !refusal.empty()) return FailedPreconditionError(refusal);
-  TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
+  plan.planner =
+      ConfigPlanner(std::move(proposed.configs), PlannerOf(definition, call, environment.enable_tile, scope.left_out));
   plan.note = std::move(proposed.note);
   plan.verification = VerificationOf(definition, call, scope);
   return plan;
 }
 
 Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory) {
-  for (const PlannedConfig& config : plan.planned) {
-    for (const Candidate& candidate : config.alternatives) {
-      TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
-    }
-  }
+  TUNEONCE_RETURN_IF_ERROR(PlanAhead(options, &plan));
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
   const StreamView trials = trial_stream.view();
-  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchRunner> runner,
-                            SearchRunner::Create(plan.planned, trials, options, memory, plan.baseline.has_value()));
+  TUNEONCE_ASSIGN_OR_RETURN(
+      std::unique_ptr<SearchRunner> runner,
+      SearchRunner::Create(plan.planner.planned(), trials, options, memory, plan.baseline.has_value()));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
   Mutex& measuring_lock = stream.api().measuring_lock(device.handle());
   // Not on the stack, because a thread of the host may have little.
@@ -112,9 +149,9 @@ Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const Search
     engine->VerifyBy(checks.get());
   }
   // User callbacks catch their own exceptions, so any other is from this library: a lack of memory or threads.
-  Result<SearchOutcome> found =
-      CallForeign("kernel '" + plan.kernel + "': the search", StatusCode::kInternal,
-                  [&]() -> Result<SearchOutcome> { return engine->Run(std::move(plan.planned)); });
+  Result<SearchOutcome> found = CallForeign(
+      "kernel '" + plan.kernel + "': the search", StatusCode::kInternal,
+      [&]() -> Result<SearchOutcome> { return engine->Run(std::move(plan.planner), std::move(plan.start)); });
   if (Status status = runner->WithDamage(found.status()); !status.ok()) found = std::move(status);
   if (found.ok()) {
     TUNEONCE_RETURN_IF_ERROR(NameDevice(device, &found->record->key));

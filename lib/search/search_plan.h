@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_SEARCH_SEARCH_PLAN_H_
 #define TUNEONCE_LIB_SEARCH_SEARCH_PLAN_H_
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "search/candidate.h"
 #include "search/finalist_checks.h"
 #include "search/search_call.h"
+#include "search/search_engine.h"
 #include "search/trial_memory.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
@@ -17,21 +19,22 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A search whose candidates are known: what is compiled, and how it is launched. A value from before the first run.
+/// A search that is ready to run: its configs, and how each is planned when it is tried.
 struct SearchPlan {
   std::string kernel;
   std::string key;  ///< The key that it is for, in progress reports.
   Target target;
   std::optional<Config> baseline;
   std::vector<KnownFatal> fatal;
-  std::vector<PlannedConfig> planned;  ///< In the space's order.
-  std::string note;                    ///< A note for the user about the selection of candidates; may be empty.
+  ConfigPlanner planner;
+  SearchEngine::Start start;
+  std::string note;  ///< A note for the user about the selection of candidates; may be empty.
   /// What finalists are verified for besides the measured call. Empty in a search without a definition.
   std::optional<VerificationScope> verification;
 };
 
-/// Calls the definition's functions for each config of the scope. REQUIRES: what `call` points to outlives the plan;
-/// CheckTables, of a caller's call. Errors: as exhaustive_search, before anything is compiled.
+/// Makes a plan that calls the definition's functions for each config that is tried. REQUIRES: what `call` points to
+/// outlives the plan; CheckTables, of a caller's call. Errors: as exhaustive_search, before anything is compiled.
 Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, StreamView stream,
                               const BoundCall& call, const SearchScope& scope, const SearchOptions& options);
 /// Runs a planned search on a stream of its own, and waits until nothing uses the caller's tensors any more. Errors: as

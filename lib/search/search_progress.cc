@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/callback.h"
 #include "base/printable.h"
 #include "tuneonce/runtime.h"
@@ -66,6 +67,9 @@ std::string ProgressLine(const SearchProgress& progress) {
   const bool races = progress.stage == SearchProgress::Stage::kRace;
   if (progress.seconds_left) {
     absl::StrAppend(&line, ", ", TimeText(*progress.seconds_left), races ? " left at most" : " left");
+  }
+  if (progress.expected_gain) {
+    absl::StrAppend(&line, absl::StrFormat(", %.1f %% gain expected", *progress.expected_gain * 100));
   }
   if (progress.workers_replaced > 0) absl::StrAppend(&line, ", workers replaced: ", progress.workers_replaced);
   if (!progress.config.empty()) absl::StrAppend(&line, "  {", progress.config, "}");
@@ -135,9 +139,15 @@ void SearchProgressReports::Report(SearchProgress::Stage stage, int done, std::s
   SearchProgress progress = Make(stage, done, total);
   if (config != nullptr) progress.config = config->ToString();
   const bool compiles = stage == SearchProgress::Stage::kCompile;
-  if (stage != SearchProgress::Stage::kDone) {
-    progress.seconds_left =
-        SecondsLeft(compiles ? compiling_began_ : preparing_began_, done, static_cast<double>(total));
+  progress.expected_gain = expected_gain_;
+  const bool is_sampled = num_configs_ > 0 && stage != SearchProgress::Stage::kDone;
+  // How many configs will be tried is known only where their number is limited.
+  const bool is_bounded = options_.budgets.trials > 0 && static_cast<std::size_t>(options_.budgets.trials) < num_configs_;
+  if (is_sampled) progress.total = is_bounded ? options_.budgets.trials : static_cast<int>(num_configs_);
+  if (is_sampled && !is_bounded) {
+    if (ends_ != Clock::time_point::max()) progress.seconds_left = std::max(0.0, -SecondsSince(ends_));
+  } else if (stage != SearchProgress::Stage::kDone) {
+    progress.seconds_left = SecondsLeft(compiles ? compiling_began_ : preparing_began_, done, progress.total);
   }
   Tell(progress);
 }

@@ -24,6 +24,10 @@ class SearchProgressReports {
 
   /// The search ends at this time.
   void EndAt(Clock::time_point end) { ends_ = end; }
+  /// The search tries an unknown part of this many configs.
+  void SampleFrom(std::size_t num_configs) { num_configs_ = num_configs; }
+  /// Sets SearchProgress::expected_gain of the next reports.
+  void Expect(std::optional<double> gain) { expected_gain_ = gain; }
   /// A stage begins now. Its remaining time is estimated from its finished parts.
   void Begin(SearchProgress::Stage stage);
   void Report(SearchProgress::Stage stage, int done, std::size_t total, const Config* config) const;
@@ -44,6 +48,8 @@ class SearchProgressReports {
   Clock::time_point compiling_began_ = Clock::now(), preparing_began_ = compiling_began_,
                     race_began_ = compiling_began_;
   Clock::time_point ends_ = Clock::time_point::max();
+  std::size_t num_configs_ = 0;  // 0: all are tried.
+  std::optional<double> expected_gain_;
 };
 
 }  // namespace v0

@@ -26,10 +26,10 @@ constexpr char kMps[] =
     "with or without isolation";
 
 /// Bytes of all that the searched calls read, each range once.
-std::size_t InputBytes(const std::vector<PlannedConfig>& planned, const SearchOptions& options) {
+std::size_t InputBytes(const std::map<std::size_t, PlannedConfig>& planned, const SearchOptions& options) {
   std::vector<TensorRange> ranges;
   std::set<std::pair<CUdeviceptr, CUdeviceptr>> seen;
-  for (const PlannedConfig& config : planned) {
+  for (const auto& [index, config] : planned) {
     for (const Candidate& candidate : config.alternatives) {
       for (TensorRange& range : TensorRangesOf(*candidate.definition, candidate.call)) {
         if (range.read && seen.emplace(range.begin, range.end).second) ranges.push_back(std::move(range));
@@ -50,12 +50,12 @@ std::optional<TrialTiming> TimingOf(const Timer* timer) {
 }
 
 /// OK if the trials can run in another process, before one is asked for.
-Status CheckIsolated(const std::vector<PlannedConfig>& planned, const std::optional<TrialTiming>& timing,
+Status CheckIsolated(const std::map<std::size_t, PlannedConfig>& planned, const std::optional<TrialTiming>& timing,
                      const SearchOptions& options, const TrialMemory& memory) {
   if (!timing)
     return FailedPreconditionError(
         "the given timer works only in this process, but isolated candidates run in a worker process");
-  for (const PlannedConfig& config : planned) {
+  for (const auto& [index, config] : planned) {
     for (const Candidate& candidate : config.alternatives) {
       std::string why_not = WhyNotIsolated(candidate);
       if (!why_not.empty()) return FailedPreconditionError(std::move(why_not));
@@ -82,9 +82,9 @@ SearchRunner::SearchRunner(StreamView stream, const Device& device, const Search
   if (options.timer != nullptr) options_.timer = &timer_.emplace(*options.timer);
 }
 
-Result<std::unique_ptr<SearchRunner>> SearchRunner::Create(const std::vector<PlannedConfig>& planned, StreamView stream,
-                                                           const SearchOptions& options, TrialMemory& memory,
-                                                           bool has_baseline) {
+Result<std::unique_ptr<SearchRunner>> SearchRunner::Create(const std::map<std::size_t, PlannedConfig>& planned,
+                                                           StreamView stream, const SearchOptions& options,
+                                                           TrialMemory& memory, bool has_baseline) {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
   std::unique_ptr<SearchRunner> made(new SearchRunner(stream, device, options, memory, has_baseline));
   if (!device.api().is_cpu_device()) {
@@ -100,7 +100,7 @@ Result<std::unique_ptr<SearchRunner>> SearchRunner::Create(const std::vector<Pla
   return made;
 }
 
-Status SearchRunner::ReserveWorker(const std::vector<PlannedConfig>& planned) {
+Status SearchRunner::ReserveWorker(const std::map<std::size_t, PlannedConfig>& planned) {
   const std::shared_ptr<Runtime>& runtime = Runtime::OrDefault(options_.runtime);
   TUNEONCE_RETURN_IF_ERROR(CheckIsolated(planned, timing_, options_, memory_));
   if (options_.isolation == Isolation::kPreferred && !runtime->environment().profiler.empty()) {

@@ -1,6 +1,8 @@
 #ifndef TUNEONCE_LIB_SEARCH_SEARCH_RUNNER_H_
 #define TUNEONCE_LIB_SEARCH_SEARCH_RUNNER_H_
 
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,11 +26,13 @@ inline namespace v0 {
 /// copyable nor movable. Thread rule: one thread.
 class SearchRunner final : public TrialPlace {
  public:
-  /// REQUIRES: `options`, `memory` and what `planned` points to outlive it; `stream` is private to the search. Errors:
-  /// FailedPrecondition, ResourceExhausted or Unavailable, why it cannot be isolated if that is required.
-  static Result<std::unique_ptr<SearchRunner>> Create(const std::vector<PlannedConfig>& planned, StreamView stream,
-                                                      const SearchOptions& options, TrialMemory& memory,
-                                                      bool has_baseline);
+  /// `planned`: the first configs of the search, which decide whether it can be isolated. A later one that cannot be
+  /// isolated fails. REQUIRES: `options`, `memory` and what `planned` points to outlive it; `stream` is private to the
+  /// search. Errors: FailedPrecondition, ResourceExhausted or Unavailable, why it cannot be isolated if that is
+  /// required.
+  static Result<std::unique_ptr<SearchRunner>> Create(const std::map<std::size_t, PlannedConfig>& planned,
+                                                      StreamView stream, const SearchOptions& options,
+                                                      TrialMemory& memory, bool has_baseline);
   SearchRunner(const SearchRunner&) = delete;
   SearchRunner& operator=(const SearchRunner&) = delete;
 
@@ -54,7 +58,7 @@ class SearchRunner final : public TrialPlace {
   SearchRunner(StreamView stream, const Device& device, const SearchOptions& options, TrialMemory& memory,
                bool has_baseline);
   /// Reserves a worker, if one is wanted and possible. Errors: it is required, and is not.
-  Status ReserveWorker(const std::vector<PlannedConfig>& planned);
+  Status ReserveWorker(const std::map<std::size_t, PlannedConfig>& planned);
   /// Trials run here, because of `why`; or, where they must not, that is the error.
   Status StayHere(const Status& why);
   void RunHere();

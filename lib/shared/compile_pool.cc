@@ -4,7 +4,6 @@
 #include <chrono>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <queue>
 #include <system_error>
 #include <thread>
@@ -42,15 +41,13 @@ struct CompilePool::Impl {
   const Target target;
   const std::vector<CompileJob> jobs;
   const CompileOptions options;
-  const Order order;
   Trace* const trace;  // May be null.
   const Clock::time_point start = Clock::now();
   std::atomic<bool> stopped{false};  // By the destructor, or because `options.stop` asked for it.
   mutable Mutex mutex;
   ConditionVariable changed;
-  std::vector<std::vector<std::size_t>> groups;          // Jobs that ask for the same; the cheapest first.
-  std::size_t cheap_end TUNEONCE_GUARDED_BY(mutex) = 0;  // Groups from here on...
-  std::size_t dear_end TUNEONCE_GUARDED_BY(mutex) = 0;   // ... and before here are still to be started.
+  std::vector<std::vector<std::size_t>> groups;            // Jobs that ask for the same, in the order of the first.
+  std::size_t num_started TUNEONCE_GUARDED_BY(mutex) = 0;  // Groups.
   std::queue<CompiledJob> finished TUNEONCE_GUARDED_BY(mutex);
   std::size_t num_handed_out TUNEONCE_GUARDED_BY(mutex) = 0;
   mutable std::map<Fingerprint, Status> lacking TUNEONCE_GUARDED_BY(mutex);  // See LackedBy.
@@ -59,7 +56,7 @@ struct CompilePool::Impl {
   std::vector<std::thread> workers;  // None if no thread could be made: then Next compiles.
 
   Impl(CompileSlots& compile_slots, const ToolchainSet& toolchain_set, const Target& compile_target,
-       std::vector<CompileJob> compile_jobs, const CompileOptions& compile_options, Order job_order, Trace* event_trace)
+       std::vector<CompileJob> compile_jobs, const CompileOptions& compile_options, Trace* event_trace)
       : slots(compile_slots),
         most_at_a_time(compile_options.num_workers > 0
                            ? compile_slots.limit()
@@ -68,20 +65,13 @@ struct CompilePool::Impl {
         target(compile_target),
         jobs(std::move(compile_jobs)),
         options(compile_options),
-        order(job_order),
         trace(event_trace) {}
 
   RecordStore& CacheOf(std::size_t job) const { return jobs[job].cache != nullptr ? *jobs[job].cache : *options.cache; }
 
   void Group() {
-    std::vector<std::size_t> by_order(jobs.size());
-    std::iota(by_order.begin(), by_order.end(), 0);
-    if (order == Order::kByCost) {
-      std::stable_sort(by_order.begin(), by_order.end(),
-                       [&](std::size_t a, std::size_t b) { return jobs[a].cost < jobs[b].cost; });
-    }
     std::map<std::pair<RecordStore*, Fingerprint>, std::size_t> group_of;
-    for (std::size_t job : by_order) {
+    for (std::size_t job = 0; job < jobs.size(); ++job) {
       Fingerprinter content;
       content.Add(std::uint64_t{jobs[job].may_compile});
       for (const CompileJob::Alternative& alternative : jobs[job].alternatives) {
@@ -278,15 +268,13 @@ struct CompilePool::Impl {
     return CompiledJob{job, 0, InvalidArgumentError("no variant has a source for this config"), {}, false, false};
   }
 
-  /// Compiles one more group. Returns false if no group remains. The first worker starts with the cheapest group, so
-  /// that there is soon something to measure. The other workers start with the most expensive one, because all would
-  /// wait for an expensive group that was started last.
-  bool CompileOne(bool is_first) {
+  /// Compiles one more group. Returns false if no group remains.
+  bool CompileOne() {
     std::size_t group = 0;
     {
       MutexLock lock(mutex);
-      if (cheap_end == dear_end) return false;
-      group = is_first || order == Order::kAsGiven ? cheap_end++ : --dear_end;
+      if (num_started == groups.size()) return false;
+      group = num_started++;
     }
     CompiledJob result = Compile(groups[group]);
     MutexLock lock(mutex);
@@ -306,7 +294,7 @@ struct CompilePool::Impl {
       try {
         workers.emplace_back([this, i] {
           if (trace != nullptr) trace->NameThread(absl::StrCat("compile worker ", i + 1));
-          while (CompileOne(i == 0)) {
+          while (CompileOne()) {
           }
         });
       } catch (const std::system_error&) {
@@ -318,13 +306,17 @@ struct CompilePool::Impl {
 };
 
 CompilePool::CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, const Target& target,
-                         std::vector<CompileJob> jobs, const CompileOptions& options, Order order, Trace* trace)
-    : impl_(std::make_unique<Impl>(slots, toolchains, target, std::move(jobs), options, order, trace)) {
+                         std::vector<CompileJob> jobs, const CompileOptions& options, Trace* trace)
+    : impl_(std::make_unique<Impl>(slots, toolchains, target, std::move(jobs), options, trace)) {
   impl_->Group();
   impl_->Announce();
-  impl_->dear_end = impl_->groups.size();
-  int wanted = options.num_workers > 0 ? std::min(options.num_workers, slots.limit()) : impl_->most_at_a_time;
+  const int wanted = WorkersFor(slots, options);
   impl_->StartWorkers(std::max(1, std::min(wanted, static_cast<int>(impl_->groups.size()))));
+}
+
+int CompilePool::WorkersFor(const CompileSlots& slots, const CompileOptions& options) {
+  return options.num_workers > 0 ? std::min(options.num_workers, slots.limit())
+                                 : slots.LimitFor(options.memory_per_worker_bytes);
 }
 
 CompilePool::~CompilePool() {
@@ -337,7 +329,7 @@ std::optional<CompiledJob> CompilePool::Next() {
   if (impl_->num_handed_out == impl_->jobs.size()) return std::nullopt;
   if (impl_->workers.empty() && impl_->finished.empty()) {
     lock.Unlock();
-    impl_->CompileOne(/*is_first=*/true);
+    impl_->CompileOne();
     lock.Lock();
   }
   while (impl_->finished.empty()) {

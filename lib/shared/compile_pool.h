@@ -36,10 +36,6 @@ struct CompileJob {
   /// False: what is neither cached nor compiled ahead is Unavailable, and no compiler, slot or lease is asked for.
   /// Machine code is taken as it is all the same.
   bool may_compile = true;
-  /// How long it takes compared with the others, in any unit. The first worker starts with the least costly, so that
-  /// measuring can begin, the others with the most costly, so that none of these is waited for alone at the end. One
-  /// worker starts jobs of equal cost in their order.
-  double cost = 0;
   /// It is given up at this time, compiled or not; CompileOptions::total_timeout may end it before. Default: never.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
@@ -59,22 +55,23 @@ struct CompiledJob {
 
 /// Compiles the jobs of one search on several threads and hands out each result when it is there, so that measuring can
 /// begin while others compile. How many compiles run at a time is a matter of all searches (CompileSlots); what is
-/// cached needs no slot. Jobs that ask for the same artifact are compiled once. Where the system gives no thread, Next
-/// compiles. A toolchain that throws has failed to compile. Its destructor stops what still runs.
-/// Thread rule: one thread uses it.
+/// cached needs no slot. Jobs are started in their order, and those that ask for the same artifact are compiled once.
+/// Where the system gives no thread, Next compiles. A toolchain that throws has failed to compile. Its destructor stops
+/// what still runs. Thread rule: one thread uses it.
 class CompilePool {
  public:
-  enum class Order { kByCost, kAsGiven };
   /// Starts compiling. `trace` may be null. REQUIRES: `options.cache` is not null; `slots`, `toolchains` and `trace`
   /// outlive the pool.
   CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, const Target& target, std::vector<CompileJob> jobs,
-              const CompileOptions& options, Order order = Order::kByCost, Trace* trace = nullptr);
+              const CompileOptions& options, Trace* trace = nullptr);
   ~CompilePool();
 
   /// The next result, in the order in which jobs end; waits for it. Nothing once all were handed out.
   std::optional<CompiledJob> Next();
 
   int num_workers() const;
+  /// Returns how many compiles of one pool with these options run at a time.
+  static int WorkersFor(const CompileSlots& slots, const CompileOptions& options);
 
  private:
   struct Impl;

@@ -21,6 +21,13 @@ std::vector<CandidateOutcome> CandidatesOf(const TuningRecord& record, const IsW
   return wanted;
 }
 
+/// Prints a count as people do: "17,956".
+std::string WithSeparators(std::int64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t end = text.size(); end > 3; end -= 3) text.insert(end - 3, ",");
+  return text;
+}
+
 }  // namespace
 
 bool TuningKey::SameDevice(const TuningKey& other) const {
@@ -47,6 +54,14 @@ std::vector<CandidateOutcome> TuningRecord::duplicates() const {
 
 std::vector<CandidateOutcome> TuningRecord::not_measured() const {
   return CandidatesOf(*this, [](OutcomeKind kind) { return kind == OutcomeKind::kNotMeasured; });
+}
+
+std::string TuningRecord::SearchedText() const {
+  const auto tried = std::count_if(candidates.begin(), candidates.end(), [](const CandidateOutcome& candidate) {
+    return candidate.kind != OutcomeKind::kNotMeasured;
+  });
+  if (num_not_measured == 0) return absl::StrCat("searched all ", WithSeparators(tried));
+  return absl::StrCat("searched ", WithSeparators(tried), " of ", WithSeparators(tried + num_not_measured));
 }
 
 namespace {

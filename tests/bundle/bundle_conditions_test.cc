@@ -46,8 +46,7 @@ TEST_F(BundleConditionsTest, PublicSpacesHaveTheConfigsThatTheirConditionsKeep) 
   Result<Bundle> bundle = Load(dedispersion, 200'000);
   ASSERT_OK(bundle);
   EXPECT_EQ(bundle->definition().space().Configs(*Target::Named("cpu"))->size(), 160'487);
-  EXPECT_ERROR(Load(testing::Hotspot(), 100'000), StatusCode::kInvalidArgument,
-               "the search space has 349853 configs; at most 100000 are allowed");
+  EXPECT_OK(Load(testing::WholeGemm(), 30));  // A search chooses from 17956 configs.
 }
 
 TEST_F(BundleConditionsTest, WhatAConditionReadsDecidesWhetherAConfigNeedsAnArtifact) {
@@ -64,7 +63,6 @@ TEST_F(BundleConditionsTest, WhatAConditionReadsDecidesWhetherAConfigNeedsAnArti
   const Target target = *Target::Named("sm_90");
   problem.target = &target;
   EXPECT_EQ(loaded.Configs(target, &problem)->size(), 2);
-  EXPECT_ERROR(Load(space, 5), StatusCode::kInvalidArgument, "the search space has 6 configs; at most 5 are allowed");
 }
 
 }  // namespace

@@ -122,7 +122,8 @@ TEST(ConfigSetTest, PublicSpacesHaveTheNumberOfConfigsThatTheirAuthorsCount) {
     for (std::int64_t i : {std::int64_t{0}, c.configs / 3, c.configs - 1}) {
       EXPECT_OK(space.Contains(set->At(i), *Target::Named("sm_90")));
     }
-    EXPECT_EQ(space.Enumerate(*Target::Named("sm_90")).status().code(), StatusCode::kInvalidArgument) << "MaxConfigs";
+    if (set->size() <= SearchSpace::kMostConfigs) continue;
+    EXPECT_EQ(space.Enumerate(*Target::Named("sm_90")).status().code(), StatusCode::kInvalidArgument);
   }
 }
 

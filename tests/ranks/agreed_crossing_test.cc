@@ -156,6 +156,32 @@ TEST(AgreedCrossingTest, AnInterruptEndsAWaitAndTheOthersHearOfIt) {
   });
 }
 
+TEST(AgreedCrossingTest, ASearchOfAPartOfTheConfigsIsMadeByOneRankAndContinuedByTheNextProgram) {
+  RankThreads ranks(2);
+  ScaleKernel scale;
+  scale.space.MaxConfigs(1);
+  ranks.definitions.assign(2, scale.Definition());
+  for (AutotunePolicy& policy : ranks.policies) policy.search.budgets.trials = 2;
+  for (const char* searched : {"searched 2 of 4", "searched all 4"}) {
+    std::atomic<std::int64_t> searches{0};
+    std::vector<std::string> runs(2);
+    ranks.Run([&](RankThread& rank) {
+      EXPECT_OK(rank.Warmup(kScaleN));
+      runs[static_cast<std::size_t>(rank.rank)] = rank.Runs(kScaleN);
+      searches += rank.kernel->counters().tunes;
+    });
+    EXPECT_EQ(searches, 1);
+    EXPECT_EQ(runs[0], runs[1]);
+    bool is_stored = false;
+    for (const AutotunePolicy& policy : ranks.policies) {
+      for (const TuningRecord& record : *policy.store->List()) is_stored |= record.SearchedText() == searched;
+    }
+    EXPECT_TRUE(is_stored) << searched;
+    ranks.groups = MakeThreadRanks(2);
+    for (std::size_t i = 0; i < 2; ++i) ranks.policies[i].ranks.group = ranks.groups[i];
+  }
+}
+
 TEST(AgreedCrossingTest, KernelsThatShareASelectionShareItInAllRanks) {
   RankThreads ranks(2);
   std::atomic<std::int64_t> searches{0};

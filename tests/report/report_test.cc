@@ -79,6 +79,7 @@ TEST(TableTest, IsShortHoweverManyConfigsThereAre) {
     result.candidates.push_back(result.candidates[11]);
   }
   result.num_not_measured = 1000;
+  result.is_complete = false;
   const std::string table = SummaryTable(result);
   EXPECT_NE(table.find("k: 10 measured, 1001 failed, 1001 duplicates, 1000 not measured: the search was cut short\n"),
             std::string::npos)

@@ -73,6 +73,7 @@ class CrossingSuiteTest : public testing::CpuDeviceTest {
     // A tile that the source does not use, whose odd factor decides which extents are of one class.
     IntAxis tile = space.AddAxis("TILE", std::vector<std::int64_t>{24});
     space.SetBaseline({{config, 0}, {tile, 24}});
+    if (c.searched() == testing::Searched::kGuided) space.MaxConfigs(1);
     const bool is_strided = c.variant() == CrossedVariant::kStrided;
     const bool is_tile = c.variant() == CrossedVariant::kTileCpp;
     const Fault fault = kernel.fault;

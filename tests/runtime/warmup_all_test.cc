@@ -353,7 +353,6 @@ TEST_F(WarmupAllTest, CompilesAheadGoInOrderAndFallbacksComeFirst) {
   auto job = [](int number) {
     CompileJob made;
     made.alternatives = {{KernelSource::CpuCpp("int x;", "x").Define("JOB", number), {}}};
-    made.cost = -number;
     return made;
   };
   CompileAhead ahead;

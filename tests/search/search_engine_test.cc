@@ -58,7 +58,7 @@ class SearchEngineTest : public ::testing::Test {
     if (baseline >= 0) baseline_config = planned[static_cast<std::size_t>(baseline)].config;
     TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
                               SearchEngine("k", "M=64", Target(), baseline_config, options, runner_, measuring_lock_)
-                                  .Run(std::move(planned)));
+                                  .Run(ConfigPlanner(std::move(planned))));
     return std::move(*outcome.record);
   }
   std::string Best(const Result<TuningRecord>& result) {
@@ -280,7 +280,8 @@ TEST_F(SearchEngineTest, AWallBudgetEndsCompilingButTheBaselineIsCompiledAndMeas
 TEST_F(SearchEngineTest, WithoutABaselineWhatABudgetLeavesIsOneCandidate) {
   wall_budget_ms_ = 1e-6;
   Result<TuningRecord> result = Search({{"a", 3}, {"b", 2}, {"c", 1}}, -1);
-  EXPECT_EQ(Best(result), "i=0");
+  ASSERT_OK(result);
+  EXPECT_EQ(result->successes().size(), 1u);
   EXPECT_EQ(result->not_measured().size(), 2u);
   EXPECT_EQ(result->cost.num_rounds, 1);
 }
@@ -467,9 +468,9 @@ class VariantSubstitutionTest : public SearchEngineTest {
     options.compile.cache = MakeMemoryStore();
     options.quiet = true;
     runner_.times = {{"a", 10}, {"b", 20}};
-    TUNEONCE_ASSIGN_OR_RETURN(
-        SearchOutcome outcome,
-        SearchEngine("k", "M=64", Target(), std::nullopt, options, runner_, measuring_lock_).Run(std::move(planned)));
+    TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
+                              SearchEngine("k", "M=64", Target(), std::nullopt, options, runner_, measuring_lock_)
+                                  .Run(ConfigPlanner(std::move(planned))));
     return std::move(*outcome.record);
   }
 };

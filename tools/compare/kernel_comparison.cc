@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -129,7 +130,7 @@ Result<Candidate> Compile(const Side& side, const SearchOptions& options) {
   if (options.stop.stop_possible()) compile.stop = options.stop;
   if (compile.cache == nullptr) compile.cache = runtime.memory_store();
   CompilePool pool(runtime.compile_slots(), runtime.toolchains(), *side.call.problem.target,
-                   {CompileJobOf(side.planned)}, compile, CompilePool::Order::kAsGiven, &runtime.trace());
+                   {CompileJobOf(side.planned)}, compile, &runtime.trace());
   std::optional<CompiledJob> compiled = pool.Next();
   if (!compiled->artifact.ok() && side.planned.ends_with_callable()) return ways.back();
   const Status& status = compiled->artifact.status();
@@ -169,8 +170,8 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
                 KernelComparison* comparison) {
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
-  std::vector<PlannedConfig> planned;
-  for (const Candidate* each : {&a, &b}) planned.push_back(PlannedConfig{each->config, {*each}, {}});
+  std::map<std::size_t, PlannedConfig> planned;
+  for (const Candidate* each : {&a, &b}) planned.emplace(planned.size(), PlannedConfig{each->config, {*each}, {}});
   TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchRunner> runner,
                             SearchRunner::Create(planned, trial_stream.view(), options, memory, /*has_baseline=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));

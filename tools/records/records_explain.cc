@@ -126,7 +126,7 @@ std::string SureText(const TuningRecord& record) {
   absl::StrAppend(&text, ", ", measured.num_samples, " samples");
   if (record.speedup_over_baseline) absl::StrAppendFormat(&text, ", %.2fx the baseline", *record.speedup_over_baseline);
   absl::StrAppend(&text, record.is_conclusive ? ", conclusive" : ", not conclusive",
-                  record.is_complete ? "" : absl::StrCat(", ", record.num_not_measured, " candidates not measured"));
+                  record.num_not_measured == 0 ? "" : ", " + record.SearchedText());
   return text;
 }
 

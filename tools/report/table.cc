@@ -162,8 +162,8 @@ std::string CostLine(const TuningRecord& record) {
 std::string SummaryTable(const TuningRecord& record, const TableOptions& options) {
   std::string text = absl::StrFormat("%s: %d measured, %d failed, %d duplicates", Printable(record.key.kernel),
                                      record.successes().size(), record.failures().size(), record.duplicates().size());
-  if (record.num_not_measured > 0)
-    absl::StrAppend(&text, ", ", record.num_not_measured, " not measured: the search was cut short");
+  if (record.num_not_measured > 0) absl::StrAppend(&text, ", ", record.num_not_measured, " not measured");
+  if (!record.is_complete) text += ": the search was cut short";
   text += "\n";
   const ConfigTexts configs(record);
   absl::StrAppend(&text, Rows(record, options, configs), Failures(record, configs));

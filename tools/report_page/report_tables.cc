@@ -189,7 +189,7 @@ std::string ReportMarkdown(const ReportData& data) {
         record.speedup_over_baseline ? absl::StrFormat("%.2fx", *record.speedup_over_baseline) : "";
     std::string why = WhyText(record);
     if (!record.is_conclusive) why += ", not conclusive";
-    if (!record.is_complete) absl::StrAppend(&why, ", ", record.num_not_measured, " not measured");
+    if (record.num_not_measured > 0) why += ", " + record.SearchedText();
     text += MarkdownRow({Printable(record.key.kernel), Printable(record.key.key_text),
                          Printable(record.key.device_name), DriverText(record.key.driver_version),
                          data.SelectionText(entry), TimeText(record.best), speedup, why});

@@ -86,6 +86,8 @@ class SearchOptions(TypedDict, total=False):
     """Keywords of searches: docs/options.md."""
     warm: bool
     verify: bool
+    strategy: Literal["automatic", "exhaustive", "guided", "random"]
+    max_trials: int
     baseline_margin: float
     final_rounds: int
     measure_energy: bool

@@ -16,6 +16,7 @@ const std::array<std::vector<const char*>, Crossing::kNumFactors>& Names() {
       {"Nothing", "SameKernel", "NotVerified", "LooseTolerance", "OtherConfigs", "SharedSelection",
        "CorrectCodeBefore"},
       {"InProcess", "Isolated"},
+      {"All", "Guided"},
   }};
   return names;
 }

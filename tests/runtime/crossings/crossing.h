@@ -39,10 +39,12 @@ enum class RecordOrigin {
   kCorrectCodeBefore  ///< A search made when the source was correct.
 };
 enum class Isolated { kNo, kYes };
+/// Which configs the search tries. kGuided: those that a strategy proposes, for the space has more than MaxConfigs.
+enum class Searched { kAll, kGuided };
 
 /// One combination, as the index of each factor's value.
 struct Crossing {
-  static constexpr std::size_t kNumFactors = 6;
+  static constexpr std::size_t kNumFactors = 7;
   std::array<int, kNumFactors> values{};
 
   CrossedKey key() const { return static_cast<CrossedKey>(values[0]); }
@@ -51,8 +53,9 @@ struct Crossing {
   Data data() const { return static_cast<Data>(values[3]); }
   RecordOrigin origin() const { return static_cast<RecordOrigin>(values[4]); }
   Isolated isolated() const { return static_cast<Isolated>(values[5]); }
+  Searched searched() const { return static_cast<Searched>(values[6]); }
 
-  /// "NextPow2_RaggedTail_Source_Mixed_Nothing_InProcess".
+  /// "NextPow2_RaggedTail_Source_Mixed_Nothing_InProcess_All".
   std::string Name() const;
 };
 

@@ -78,7 +78,7 @@ std::vector<Case> OnceBugs() {
   auto make = [](Path path, KeyKind key, VariantKind variant, StoreState store, Mode mode, Devices devices,
                  SharedMemory shared, Compiler compiler) {
     return Case{{Of(path), Of(key), Of(variant), Of(store), Of(mode), Of(devices), Of(shared), Of(compiler),
-                 Of(Tensors::kPlain)}};
+                 Of(Tensors::kPlain), Of(Searched::kAll)}};
   };
   return {
       // A warm-up tuned, and stored, at the shape at hand what a launch tunes at the bucket's bound.
@@ -114,6 +114,7 @@ const std::array<Factor, Case::kNumFactors>& Factors() {
       {"shared memory", {"NoShared", "Shared64KiB"}},
       {"compiler", {"Compiler", "NoCompiler"}},
       {"tensors", {"Plain", "ByPointers"}},
+      {"search", {"All", "Guided"}},
   }};
   return *factors;
 }

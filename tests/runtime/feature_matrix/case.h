@@ -51,9 +51,12 @@ enum class Tensors {
   kByPointers,  ///< Of each parameter kGroups, behind a table of their addresses.
 };
 
+/// Which configs a search tries. kGuided: those that a strategy proposes, for the space has more than MaxConfigs.
+enum class Searched { kAll, kGuided };
+
 /// One combination of features, as the index of each factor's value: kFactors has their names.
 struct Case {
-  static constexpr std::size_t kNumFactors = 9;
+  static constexpr std::size_t kNumFactors = 10;
   std::array<int, kNumFactors> values{};
 
   Path path() const { return static_cast<Path>(values[0]); }
@@ -65,6 +68,7 @@ struct Case {
   SharedMemory shared() const { return static_cast<SharedMemory>(values[6]); }
   Compiler compiler() const { return static_cast<Compiler>(values[7]); }
   Tensors tensors() const { return static_cast<Tensors>(values[8]); }
+  Searched searched() const { return static_cast<Searched>(values[9]); }
 
   static constexpr int kGroups = 2;
 
@@ -75,7 +79,7 @@ struct Case {
   }
   /// Whether its code comes from a compiler.
   bool is_compiled() const { return variant() != VariantKind::kFiles && variant() != VariantKind::kCallable; }
-  /// "Launch_Exact_Source_EmptyStore_Tune_OneDevice_NoShared_Compiler_Plain".
+  /// "Launch_Exact_Source_EmptyStore_Tune_OneDevice_NoShared_Compiler_Plain_All".
   std::string Name() const;
 };
 

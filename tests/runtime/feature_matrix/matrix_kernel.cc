@@ -83,6 +83,7 @@ Result<Artifact> MemoToolchain::DoCompile(const KernelSource& source, const Hint
 MatrixKernel::MatrixKernel(const Case& c, std::string folder)
     : case_(c), folder_(std::move(folder)), work_(space_.AddAxis("WORK", {100, 50, 1})) {
   space_.SetBaselines({{{{work_, 100}}}, {{{work_, 50}}}});
+  if (case_.searched() == Searched::kGuided) space_.MaxConfigs(1);
   const Dim n{case_.tensors() == Tensors::kByPointers ? 1 : 0};
   if (case_.key() == KeyKind::kGuardOnWinner) {  // As data, like a manifest's: it is folded for each config.
     const Term step = Max(2 / Term(work_), 1);   // 2 for WORK = 1 alone.

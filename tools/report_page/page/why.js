@@ -82,6 +82,10 @@ function doubts(entry) {
   if (!field(entry, "is_conclusive")) {
     sentences.push("It is not conclusive: the rounds or the budget ended before the candidates could be told apart.");
   }
+  if (field(entry, "is_complete") && numNotMeasured > 0) {
+    sentences.push(`It was chosen from a part of the space: ${countText(numNotMeasured, "config")} ${
+        numNotMeasured === 1 ? "was" : "were"} not measured.`);
+  }
   if (!field(entry, "is_complete")) {
     sentences.push(`The search was cut short: ${countText(numNotMeasured, "config")} ${
         numNotMeasured === 1 ? "was" : "were"} not measured.`);

@@ -1,0 +1,183 @@
+// Replays searches on a recorded table: how close to the table's best time each budget of trials comes.
+//
+// A strategy is told the mean of a config's samples as its time, or that it failed. The fraction of one search after so
+// many trials is the table's best mean time divided by the best mean time that the search found (0: it found none). The
+// tables name no baseline, so that searches have none; with --transfer-from they have a portfolio.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recorded_space.h"
+#include "search/exhaustive_strategy.h"
+#include "search/guided_strategy.h"
+#include "search/portfolio.h"
+#include "search/random_strategy.h"
+
+namespace tuneonce {
+namespace {
+
+struct Options {
+  std::string table;
+  std::vector<std::string> transfer_from;
+  std::vector<std::size_t> budgets = {25, 50, 100, 200};
+  int searches = 20;
+  std::string strategy = "guided";
+  bool stops = false;
+  bool json = false;
+};
+
+/// What the searches of a table came to.
+struct Outcome {
+  std::vector<std::vector<double>> fractions;  ///< By budget, then by search.
+  std::vector<double> cpu_ms;                  ///< Of each proposal.
+  std::vector<double> trials;                  ///< Of each search.
+};
+
+std::unique_ptr<SearchStrategy> MakeStrategy(const std::string& name, const StrategySpace& space) {
+  if (name == "random") return std::make_unique<RandomStrategy>(space.num_configs());
+  if (name == "exhaustive") return std::make_unique<ExhaustiveStrategy>(space.num_configs());
+  return std::make_unique<GuidedStrategy>(space);
+}
+
+/// Returns the relative speed of each of `recorded`'s configs in another table (CoverElsewheres).
+std::vector<double> RelativeSpeeds(const RecordedSpace& recorded, const RecordedSpace& elsewhere) {
+  std::map<std::string, double> times_us;
+  for (std::size_t i = 0; i < elsewhere.configs.size(); ++i) {
+    if (elsewhere.times_us[i]) times_us[elsewhere.configs[i]] = *elsewhere.times_us[i];
+  }
+  std::vector<double> speeds(recorded.configs.size(), 0);
+  double fastest = 0;
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    auto found = times_us.find(recorded.configs[i]);
+    if (found != times_us.end()) speeds[i] = 1 / found->second;
+    fastest = std::max(fastest, speeds[i]);
+  }
+  for (double& speed : speeds) speed /= fastest > 0 ? fastest : 1;
+  return speeds;
+}
+
+std::optional<std::vector<std::size_t>> PortfolioFor(const RecordedSpace& recorded,
+                                                     const std::vector<std::string>& paths, std::string* error) {
+  std::vector<std::vector<double>> speeds;
+  for (const std::string& path : paths) {
+    std::optional<RecordedSpace> elsewhere = ReadRecordedSpace(path, error);
+    if (!elsewhere) return std::nullopt;
+    if (elsewhere->axis_names != recorded.axis_names) {
+      *error = path + " has other axes than " + recorded.path;
+      return std::nullopt;
+    }
+    speeds.push_back(RelativeSpeeds(recorded, *elsewhere));
+  }
+  return CoverElsewheres(speeds);
+}
+
+/// Runs one search until it has `most` trials, has tried all configs, or, if `stops`, expects too little.
+void Search(const SearchStrategy& strategy, const RecordedSpace& recorded, const Options& options,
+            SearchHistory history, Outcome* outcome) {
+  const std::size_t most = *std::max_element(options.budgets.begin(), options.budgets.end());
+  std::vector<double> best_us;  // After each trial.
+  while (best_us.size() < most) {
+    const std::clock_t begin = std::clock();
+    const Proposal proposal = strategy.Propose(history);
+    outcome->cpu_ms.push_back(1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+    if (proposal.configs.empty() || (options.stops && proposal.should_stop())) break;
+    for (std::size_t config : proposal.configs) {
+      const std::optional<double>& time_us = recorded.times_us[config];
+      history.trials.push_back({config, time_us ? OutcomeKind::kMeasured : OutcomeKind::kRun, time_us.value_or(0),
+                                recorded.compile_ms[config]});
+      double before_us = best_us.empty() ? std::numeric_limits<double>::infinity() : best_us.back();
+      best_us.push_back(std::min(before_us, time_us.value_or(before_us)));
+    }
+  }
+  for (std::size_t b = 0; b < options.budgets.size(); ++b) {
+    const std::size_t trials = std::min(options.budgets[b], best_us.size());
+    outcome->fractions[b].push_back(recorded.best_us / best_us[trials - 1]);
+  }
+  outcome->trials.push_back(static_cast<double>(std::min(most, best_us.size())));
+}
+
+double Mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+/// Returns the tenth percentile: at most a tenth of the values are smaller.
+double Percentile10(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) / 10];
+}
+
+void Print(const Options& options, const RecordedSpace& recorded, const Outcome& outcome) {
+  if (!options.json) std::printf("%s: %zu configs\n", recorded.path.c_str(), recorded.configs.size());
+  nlohmann::ordered_json budgets = nlohmann::json::array();
+  for (std::size_t b = 0; b < options.budgets.size(); ++b) {
+    const double mean = Mean(outcome.fractions[b]);
+    const double low = Percentile10(outcome.fractions[b]);
+    budgets.push_back({{"budget", options.budgets[b]}, {"fraction_mean", mean}, {"fraction_p10", low}});
+    if (!options.json) std::printf("%6zu trials: mean %.4f, p10 %.4f\n", options.budgets[b], mean, low);
+  }
+  if (options.json) {
+    nlohmann::ordered_json report = {
+        {"table", recorded.path}, {"configs", recorded.configs.size()}, {"budgets", budgets}};
+    std::printf("%s\n", report.dump(2).c_str());
+    return;
+  }
+  std::printf("CPU per batch: mean %.1f ms, most %.1f ms; trials per search: mean %.1f\n", Mean(outcome.cpu_ms),
+              *std::max_element(outcome.cpu_ms.begin(), outcome.cpu_ms.end()), Mean(outcome.trials));
+}
+
+int Run(const Options& options) {
+  std::string error;
+  std::optional<RecordedSpace> recorded = ReadRecordedSpace(options.table, &error);
+  std::optional<std::vector<std::size_t>> portfolio;
+  if (recorded) portfolio = PortfolioFor(*recorded, options.transfer_from, &error);
+  if (!portfolio) {
+    std::fprintf(stderr, "replay_strategies: %s\n", error.c_str());
+    return 1;
+  }
+  std::unique_ptr<SearchStrategy> strategy = MakeStrategy(options.strategy, recorded->space);
+  Outcome outcome;
+  outcome.fractions.resize(options.budgets.size());
+  for (int search = 0; search < options.searches; ++search) {
+    SearchHistory history;
+    history.portfolio = *portfolio;
+    history.seed = static_cast<std::uint64_t>(search) + 1;
+    Search(*strategy, *recorded, options, std::move(history), &outcome);
+  }
+  Print(options, *recorded, outcome);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tuneonce
+
+int main(int argc, char** argv) {
+  CLI::App app("Replays searches on a recorded table: the fraction of its best speed that each budget of trials finds");
+  tuneonce::Options options;
+  app.add_option("--table", options.table, "Table: a CSV file, plain or compressed by gzip")->required();
+  app.add_option("--transfer-from", options.transfer_from,
+                 "Tables of the same axes, whose best configs are tried first")
+      ->delimiter(',');
+  app.add_option("--budgets", options.budgets, "Numbers of trials (default 25,50,100,200)")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  app.add_option("--searches", options.searches, "Searches, by the seeds 1, 2, ... (default 20)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--strategy", options.strategy, "guided (default), random or exhaustive")
+      ->check(CLI::IsMember({"guided", "random", "exhaustive"}));
+  app.add_flag("--stop", options.stops, "End each search where the strategy expects less than 1 % more");
+  app.add_flag("--json", options.json, "JSON instead of a table");
+  CLI11_PARSE(app, argc, argv);
+  return tuneonce::Run(options);
+}

@@ -1,0 +1,25 @@
+#ifndef TUNEONCE_LIB_SEARCH_EXHAUSTIVE_STRATEGY_H_
+#define TUNEONCE_LIB_SEARCH_EXHAUSTIVE_STRATEGY_H_
+
+#include <cstddef>
+
+#include "tuneonce/plugin/search_strategy.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// Proposes the baseline, then all configs in the order of the space.
+class ExhaustiveStrategy : public SearchStrategy {
+ public:
+  explicit ExhaustiveStrategy(std::size_t num_configs) : num_configs_(num_configs) {}
+
+  Proposal Propose(const SearchHistory& history) const override;
+
+ private:
+  const std::size_t num_configs_;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_EXHAUSTIVE_STRATEGY_H_

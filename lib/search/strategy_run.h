@@ -1,0 +1,52 @@
+#ifndef TUNEONCE_LIB_SEARCH_STRATEGY_RUN_H_
+#define TUNEONCE_LIB_SEARCH_STRATEGY_RUN_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/config.h"
+#include "tuneonce/plugin/search_strategy.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// Returns the space of these configs as a strategy sees it. Numbers are ordinal axes and strings are categorical ones.
+/// REQUIRES: all configs have the same axes.
+StrategySpace StrategySpaceOf(const std::vector<Config>& configs);
+
+/// Decides which of a search's configs are tried, batch by batch, by SearchOptions::strategy. Thread rule: one thread.
+class StrategyRun {
+ public:
+  /// `baseline`: its index. `max_configs`: up to how many configs without an outcome Strategy::kAutomatic tries all.
+  /// `known`: the outcomes of an earlier search, each config once.
+  StrategyRun(const std::vector<Config>& configs, std::optional<std::size_t> baseline, const SearchOptions& options,
+              std::size_t max_configs, std::vector<StrategyTrial> known = {});
+
+  /// Whether all configs are tried in one batch, unless a budget ends the search first.
+  bool is_exhaustive() const { return is_exhaustive_; }
+  /// Configs that were fast elsewhere, the best one first.
+  void SetPortfolio(std::vector<std::size_t> portfolio) { history_.portfolio = std::move(portfolio); }
+  /// Returns the next configs to try, at most `batch_size` of them, or all configs if is_exhaustive. Empty: the search
+  /// ends. No config with a known outcome is returned.
+  std::vector<std::size_t> Next(std::size_t batch_size);
+  /// Adds what became of a config that was tried. REQUIRES: each config once, and the configs of a batch before Next.
+  void Add(const StrategyTrial& trial) { history_.trials.push_back(trial); }
+  /// The gain that the last batch was expected to bring (Proposal::expected_gain).
+  std::optional<double> expected_gain() const { return expected_gain_; }
+
+ private:
+  const std::size_t num_configs_;
+  const bool is_exhaustive_;
+  std::unique_ptr<SearchStrategy> strategy_;
+  SearchHistory history_;
+  std::optional<double> expected_gain_;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_STRATEGY_RUN_H_

@@ -1,0 +1,146 @@
+// Searches of a TunedKernel that try a part of the configs: records, the next process, changed lists, portfolios.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "testing/runtimes.h"
+#include "testing/tuned_scale_test.h"
+#include "testing/watched_toolchain.h"
+#include "tuneonce/plugin/record_store.h"
+#include "tuneonce/tuned_kernel.h"
+
+namespace tuneonce {
+namespace {
+
+/// A kernel of four configs, of which a search tries as many as `max_trials` says.
+class SampledSearchTest : public testing::TunedScaleTest {
+ protected:
+  SampledSearchTest() {
+    RuntimeOptions options;
+    options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{compiler_});
+    policy_.search.runtime = testing::MakeRuntime(std::move(options));
+  }
+  TuningRecord OnlyRecord() {
+    const std::vector<TuningRecord> records = *policy_.store->List();
+    EXPECT_EQ(records.size(), 1u);
+    return records.empty() ? TuningRecord() : records.front();
+  }
+  /// Tunes in a new kernel, as another process would. Returns the sources that it compiled.
+  std::vector<std::string> CompiledByLaunch(const KernelDefinition& definition, std::size_t n = 1000) {
+    const std::size_t before = compiler_->compiled().size();
+    TunedKernel kernel = Create(definition);
+    Launch(kernel, n);
+    tunes_ = kernel.counters().tunes;
+    std::vector<std::string> compiled = compiler_->compiled();
+    compiled.erase(compiled.begin(), compiled.begin() + static_cast<std::ptrdiff_t>(before));
+    return compiled;
+  }
+  KernelDefinition Guided() {
+    KernelDefinition definition = scale_.Definition();
+    SearchSpace space = scale_.space;
+    definition.Space(space.MaxConfigs(1));
+    return definition;
+  }
+
+  std::shared_ptr<testing::WatchedToolchain> compiler_ = std::make_shared<testing::WatchedToolchain>();
+  std::int64_t tunes_ = 0;
+};
+
+TEST_F(SampledSearchTest, ASearchThatWasCutShortIsContinuedAndNotRepeated) {
+  policy_.search.budgets.trials = 2;
+  EXPECT_EQ(CompiledByLaunch(Guided()).size(), 2u);
+  EXPECT_EQ(OnlyRecord().SearchedText(), "searched 2 of 4");
+  EXPECT_FALSE(OnlyRecord().is_complete);
+  EXPECT_FALSE(OnlyRecord().is_conclusive);
+  EXPECT_EQ(CompiledByLaunch(Guided()).size(), 2u) << "the two that the first search did not try";
+  EXPECT_EQ(tunes_, 1);
+  EXPECT_EQ(OnlyRecord().SearchedText(), "searched all 4");
+  EXPECT_TRUE(OnlyRecord().is_complete);
+  EXPECT_TRUE(CompiledByLaunch(Guided()).empty());
+  EXPECT_EQ(tunes_, 0) << "now the record serves";
+}
+
+TEST_F(SampledSearchTest, ARecordOfASearchThatWasCutShortServesWherePolicyAcceptsItOrNothingElseMay) {
+  policy_.search.budgets.trials = 2;
+  CompiledByLaunch(Guided());
+  for (const AutotunePolicy::Mode mode : {AutotunePolicy::Mode::kTuneOnMiss, AutotunePolicy::Mode::kStoredOnly}) {
+    policy_.mode = mode;
+    policy_.accept_incomplete = mode == AutotunePolicy::Mode::kTuneOnMiss;
+    TunedKernel kernel = Create(Guided());
+    Launch(kernel, 1000);
+    EXPECT_EQ(kernel.counters().tunes, 0);
+    EXPECT_EQ(kernel.counters().stored_hits, 1);
+  }
+}
+
+TEST_F(SampledSearchTest, AChangedListKeepsTheTimesOfItsConfigsAndTriesTheNewOnes) {
+  auto listed = [&](bool with_new) {
+    SearchSpace space = scale_.space;
+    std::vector<std::vector<AxisAssignment>> list = {{{scale_.tile, 64}, {scale_.work, 100}},
+                                                     {{scale_.tile, 64}, {scale_.work, 1}},
+                                                     {{scale_.tile, 256}, {scale_.work, 100}}};
+    if (with_new) list.push_back({{scale_.tile, 256}, {scale_.work, 1}});
+    space.SetConfigs(list);
+    // A source as data: that of a function would be another one with another list.
+    KernelDefinition definition("scale");
+    definition
+        .Parameters(
+            {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+        .Space(space)
+        .Grid(Grid::OneD({"N", scale_.tile}))
+        .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
+    return definition;
+  };
+  EXPECT_EQ(CompiledByLaunch(listed(false)).size(), 3u);
+  const TuningRecord before = OnlyRecord();
+  ASSERT_EQ(before.candidates.size(), 3u);
+  EXPECT_EQ(CompiledByLaunch(listed(true)).size(), 1u) << "one compile, and one short race";
+  const TuningRecord after = OnlyRecord();
+  EXPECT_EQ(after.SearchedText(), "searched all 4");
+  ASSERT_EQ(after.candidates.size(), 4u);
+  for (const CandidateOutcome& kept : before.candidates) {
+    const bool is_raced_again = kept.config.IsSame(before.best.config) || kept.config.IsSame(before.baseline->config);
+    const auto now = std::find_if(after.candidates.begin(), after.candidates.end(),
+                                  [&](const CandidateOutcome& each) { return each.config.IsSame(kept.config); });
+    ASSERT_NE(now, after.candidates.end());
+    if (!is_raced_again) {
+      EXPECT_EQ(now->measurement.mean_us, kept.measurement.mean_us) << kept.config.ToString();
+    }
+  }
+}
+
+TEST_F(SampledSearchTest, WhatWonForAnotherKeyIsTriedFirst) {
+  CompiledByLaunch(scale_.Definition());
+  TuningRecord other = OnlyRecord();
+  // For the other key, let the last config of the space be the fastest by far.
+  for (CandidateOutcome& outcome : other.candidates) {
+    const bool is_last = outcome.config.ToString() == "TILE=256, WORK=1";
+    outcome.kind = OutcomeKind::kMeasured;
+    outcome.measurement.mean_us = is_last ? 1 : 100;
+    outcome.measurement.num_samples = 1;
+  }
+  ASSERT_OK(policy_.store->Put(other));
+  policy_.search.budgets.trials = 2;
+  policy_.search.compile.cache = MakeMemoryStore();
+  const std::vector<std::string> compiled = CompiledByLaunch(Guided(), 2000);
+  ASSERT_EQ(compiled.size(), 2u) << "the baseline, and the portfolio's first";
+  const bool has_portfolio = std::any_of(compiled.begin(), compiled.end(), [](const std::string& defines) {
+    return defines.find("TILE=256") != std::string::npos && defines.find("WORK=1 ") != std::string::npos;
+  });
+  EXPECT_TRUE(has_portfolio) << compiled[0] << "; " << compiled[1];
+}
+
+TEST_F(SampledSearchTest, AWarmUpDoesNotCompileConfigsThatTheSearchDoesNotTry) {
+  policy_.search.budgets.trials = 2;
+  TunedKernel kernel = Create(Guided());
+  ASSERT_OK(WarmupAll(stream_->get(), {{&kernel, {{{"N", 1000}}}}}, {}));
+  EXPECT_EQ(compiler_->compiled().size(), 2u);
+  kernel.Freeze();
+  Launch(kernel, 1000);
+  EXPECT_EQ(kernel.counters().hits, 1);
+  EXPECT_TRUE(kernel.frozen_misses().empty());
+}
+
+}  // namespace
+}  // namespace tuneonce
