@@ -63,7 +63,6 @@ std::vector<CompileJob> MatmulJobs() {
         std::string bytecode = ReadFile(kernels_folder + "/matmul." + tile + ".tileir");
         for (int occupancy : {1, 2}) {
           CompileJob job;
-          job.cost = m * n * k;
           job.alternatives = {{KernelSource::TileIr(bytecode, "matmul"), Hints(HintValues{{"occupancy", occupancy}})}};
           jobs.push_back(job);
         }

@@ -174,7 +174,7 @@ std::vector<Option> OptionsOfSearches() {
                                    "Which configs a search tries: automatic (all of a space of up to max_configs "
                                    "configs, else guided), exhaustive, guided by a model of what was measured, or "
                                    "random."),
-      Of<&P::search, &S::max_trials>("max_trials", "search.budgets.trials", "",
+      Of<&P::search, &S::budgets, &B::trials>("max_trials", "search.budgets.trials", "",
                                      "The most configs that a search compiles or runs; the next search continues it. "
                                      "0: no limit."),
       Of<&P::search, &S::baseline_margin>(

@@ -30,7 +30,7 @@ class KernelList {
    private:
     KernelList& list_;
     std::uint64_t number_ = 0;
-    // In a child of fork() another thread may hold the list's lock for ever, and nobody reads the list.
+    // In a child of fork() the lock of the list may stay locked, and nothing reads the list.
     const pid_t owner_;
   };
 

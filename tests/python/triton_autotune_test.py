@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import unittest
 import warnings
 
 from running import expect, run_tests
@@ -291,6 +292,41 @@ def test_hooks_of_configs_and_of_the_tuner_run_on_the_tensors_of_each_launch():
     total[:] = 0
     kernel[grid_of(300)](x, total, 300)
     assert numpy.array_equal(total, x) and set(ran) == {"trial"}
+
+
+def test_kernels_run_under_autograd_and_as_custom_ops_of_pytorch():
+    if importlib.util.find_spec("torch") is None:
+        raise unittest.SkipTest("there is no PyTorch")
+    import torch
+    forward, backward = kernels.scale_kernel(), kernels.scale_kernel()
+
+    def scaled(kernel, x, factor):
+        y = torch.empty_like(x)
+        kernel[grid_of(x.numel())](x, y, factor, x.numel())
+        return y
+
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x):
+            return scaled(forward, x, 2.0)
+
+        @staticmethod
+        def backward(context, gradient):
+            return scaled(backward, gradient, 2.0)
+    x, gradient = torch.randn(1000, requires_grad=True), torch.randn(1000)
+    y = Scale.apply(x)
+    y.backward(gradient)
+    assert torch.equal(y, x * 2) and torch.equal(x.grad, gradient * 2)
+    assert list(forward.cache) == list(backward.cache) == [(1000, "torch.float32", "torch.float32")]
+
+    @torch.library.custom_op("tuneonce_test::scaled", mutates_args=())
+    def op(x: torch.Tensor, factor: float) -> torch.Tensor:
+        return scaled(forward, x, factor)
+    op.register_fake(lambda x, factor: torch.empty_like(x))
+    compiled = torch.compile(lambda x: op(x, 3.0) + 1, fullgraph=True, backend="eager")
+    with torch.no_grad():
+        assert torch.equal(compiled(x), x * 3 + 1)
+    assert exported(forward)["parameters"][1]["access"] == "out"
 
 
 def test_threads_call_one_kernel():

@@ -235,8 +235,7 @@ Status BundleCompiler::Compile(const std::vector<BundleWay>& ways, const Target&
   CompileOptions compile;
   compile.cache = runtime.memory_store();
   if (options_.timeout.count() > 0) compile.timeout = options_.timeout;
-  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), target, std::move(jobs), compile,
-                   CompilePool::Order::kAsGiven);
+  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), target, std::move(jobs), compile);
   // In the order of the ways, so that the output does not depend on how long compilers took.
   std::map<std::size_t, CompiledJob> done;
   while (std::optional<CompiledJob> compiled = pool.Next()) done.emplace(compiled->job, *std::move(compiled));

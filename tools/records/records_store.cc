@@ -32,8 +32,8 @@ Result<std::shared_ptr<AnyStore>> OpenFleet(const std::string& address, bool for
   if (!environment.fleet_keys.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(options.keys, ReadSigningKeys(environment.fleet_keys));
   }
-  options.redis.timeout = std::chrono::milliseconds(kPatienceMs);
-  options.first_retry = std::chrono::milliseconds(0);
+  options.redis.timeout_ms = kPatienceMs;
+  options.first_retry_ms = 0;
   options.read_only = for_reading;
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<RedisStore> store, RedisStore::Open(std::move(options)));
   return std::make_shared<AnyStore>(store->place(), store);

@@ -24,8 +24,14 @@ def most_workers() -> int:
     if given.isdigit() and int(given) > 0:
         return int(given)
     cores = len(os.sched_getaffinity(0))
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(1, min(cores, free // WORKER_BYTES))
+    return max(1, min(cores, _available_bytes() // WORKER_BYTES))
+
+
+def _available_bytes() -> int:
+    """Memory that new processes can have, that of the page cache included."""
+    with open("/proc/meminfo") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    return int(fields["MemAvailable"].split()[0]) << 10
 
 
 class _Worker:

@@ -36,12 +36,11 @@ def shown(value: Any) -> Any:
 
 
 class Request(NamedTuple):
-    """What is compiled: one config for one specialization. `name`: by which the store has the code."""
+    """What is compiled: one config for one specialization, in Triton's words."""
     signature: Dict[str, str]
     constants: Dict[Tuple[int, ...], Any]
     attributes: Dict[Tuple[int, ...], Any]
     options: Dict[str, Any]
-    name: str
 
 
 class Compiler:
@@ -52,24 +51,22 @@ class Compiler:
         self._installation = _installation()
 
     def identity(self) -> Tuple[Any, ...]:
-        """What code depends on besides arguments and options."""
-        return (self._installation, self.function.cache_key, self._target())
+        """What code depends on besides arguments and options: the kernel's source, the compiler, the device, the environment."""
+        backend = self.function.device_caches[driver.active.get_current_device()][3]
+        defaults = backend.parse_options(self._with_knobs({}))
+        return (self._installation, self.function.cache_key, str(driver.active.get_current_target()),
+                sorted((n, str(v)) for n, v in defaults.__dict__.items()), sorted(libtriton.get_cache_invalidating_env_vars().items()),
+                os.environ.get("TRITON_PTXAS_PATH"))
 
     def request(self, arguments: Dict[str, Any], options: Dict[str, Any]) -> Request:
         """`arguments`: values by parameter, those of the config and of heuristics too. Raises what Triton's launch raises for them:
         TypeError for a missing argument, KeyError for an unknown option."""
         _, _, _, backend, binder = self.function.device_caches[driver.active.get_current_device()]
-        options = {**options, "debug": options.get("debug", self.function.debug) or knobs.runtime.debug,
-                   "instrumentation_mode": knobs.compilation.instrumentation_mode}
-        if hasattr(knobs.compilation, "fpsan_homomorphic_casts"):
-            options["fpsan_homomorphic_casts"] = knobs.compilation.fpsan_homomorphic_casts
+        options = self._with_knobs(options)
         bound, specialization, left = binder(**arguments, **options)
-        parsed, signature, constants, attributes = self.function._pack_args(backend, {**arguments, **options}, bound, specialization,
+        _, signature, constants, attributes = self.function._pack_args(backend, {**arguments, **options}, bound, specialization,
                                                                             left)
-        name = fingerprint("code", self.identity(), sorted(signature.items()),
-                           [(path, shown(value)) for path, value in sorted(constants.items())], sorted(attributes.items()),
-                           sorted((n, str(v)) for n, v in parsed.__dict__.items()))
-        return Request(signature, constants, attributes, options, name)
+        return Request(signature, constants, attributes, options)
 
     def compile(self, requests: Sequence[Request]) -> List[Union[lowering.Compiled, Exception]]:
         """Compiles all of them, several at a time; a single one in this process."""
@@ -89,8 +86,13 @@ class Compiler:
         source = ASTSource(self.function, request.signature, request.constants, request.attributes)
         return lowering.lowered(source, target, request.options)
 
-    def _target(self) -> str:
-        return str(driver.active.get_current_target())
+    def _with_knobs(self, options: Dict[str, Any]) -> Dict[str, Any]:
+        """The options with those that Triton's launches take from the kernel and from its settings."""
+        settings = {"debug": options.get("debug", self.function.debug) or knobs.runtime.debug,
+                    "instrumentation_mode": knobs.compilation.instrumentation_mode}
+        if hasattr(knobs.compilation, "fpsan_homomorphic_casts"):
+            settings["fpsan_homomorphic_casts"] = knobs.compilation.fpsan_homomorphic_casts
+        return {**options, **settings}
 
 
 def why_not(function: Optional[JITFunction]) -> Optional[str]:

@@ -2,7 +2,7 @@
 import contextlib
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from triton.runtime.driver import driver
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Shared memory of a block where the driver does not say how much it has, in bytes: that of the largest devices.
 MOST_SHARED_BYTES = 232448
+# What Triton's JIT specializes addresses and numbers for.
+ALIGNMENT = 16
 # Tensors of trials that are kept for hooks.
 MOST_MOVED = 64
 # Calls that an instance remembers for an export.
@@ -82,7 +84,11 @@ class Instance:
     def prepare(self, values: List[Any]) -> None:
         """A search for this call is about to begin: compiles its configs, several at a time, and zeroes what the decorator says, as
         Triton does."""
-        self._compile_all(values, self._find_code)
+        names = {self._name_of(config, values): config for config in self._kept}
+        new = {name: self._request(config, values) for name, config in names.items()
+               if name not in self._failures and not self._find_code(name)}
+        if new:
+            self._take(new)
         if not self._tuner.user_defined_pre_hook:
             for name in self._tuner.reset_to_zero:
                 values[self.parameters.index(name)].zero_()
@@ -120,7 +126,7 @@ class Instance:
 
     def code_for(self, index: int, values: List[Any]) -> Tuple[Any, ...]:
         """The code of a config for the specialization of a call. Raises what Triton's compiler does."""
-        return self._code(self._request(self._kept[index], values)).parts()
+        return self._code(self._kept[index], values).parts()
 
     def apply_heuristics(self, meta: Dict[str, Any]) -> Tuple[Any, ...]:
         """Adds the values of heuristics to the arguments by name, as @triton.heuristics does."""
@@ -167,31 +173,48 @@ class Instance:
         self.apply_heuristics(arguments)
         return arguments
 
+    def _options_of(self, config: Any) -> Dict[str, Any]:
+        return {**self._options, **{n: v for n, v in config.all_kwargs().items() if n not in self.parameters}}
+
+    def _name_of(self, config: Any, values: List[Any]) -> str:
+        """By which the store has the code of a config for the specialization of a call. It does not ask Triton, whose own
+        specialization imports modules that a process with a warm store does not need, and tells at least what Triton tells."""
+        arguments = self._arguments(config, values)
+        words: List[Any] = []
+        for parameter, is_specialized in zip(self._tuner.function.params, self.is_specialized):
+            value = arguments.get(parameter.name, ...)
+            if parameter.is_constexpr:
+                words.append(shown(value))
+            elif hasattr(value, "data_ptr"):
+                words.append(value.data_ptr() % ALIGNMENT == 0)
+            elif type(value) is int and is_specialized:
+                words.append((value % ALIGNMENT == 0, value == 1))
+        return fingerprint("code", self._identity, sorted((n, str(v)) for n, v in self._options_of(config).items()), words)
+
     def _request(self, config: Any, values: List[Any]) -> Request:
-        options = {n: v for n, v in config.all_kwargs().items() if n not in self.parameters}
-        return self._tuner.compiler.request(self._arguments(config, values), {**self._options, **options})
+        return self._tuner.compiler.request(self._arguments(config, values), self._options_of(config))
 
-    def _code(self, request: Request) -> Code:
-        if request.name in self._failures:
-            raise self._failures[request.name]
-        if not self._find_code(request.name):
-            self._take([request], self._tuner.compiler.compile([request]))
-            return self._code(request)
-        return self._codes[request.name]
+    def _code(self, config: Any, values: List[Any]) -> Code:
+        name = self._name_of(config, values)
+        if name not in self._failures and not self._find_code(name):
+            self._take({name: self._request(config, values)})
+        if name in self._failures:
+            raise self._failures[name]
+        return self._codes[name]
 
-    def _take(self, requests: Sequence[Request], results: Sequence[Any]) -> None:
-        """Keeps what was compiled, in the store too."""
-        for request, result in zip(requests, results):
-            if isinstance(result, Exception):
-                self._failures[request.name] = result
-                continue
+    def _take(self, requests: Dict[str, Request]) -> Dict[str, Any]:
+        """Compiles the requests, by name, and keeps the codes, in the store too. Returns what was compiled, by name."""
+        results = dict(zip(requests, self._tuner.compiler.compile(list(requests.values()))))
+        for name, result in results.items():
             try:
-                code = self._tuner.compiler.code_of(request, result)
-            except Unsupported as error:
-                self._failures[request.name] = error
-                continue
-            self._codes[request.name] = code
-            self._tuner._store(request.name, code.to_bytes())
+                if isinstance(result, Exception):
+                    raise result
+                self._codes[name] = self._tuner.compiler.code_of(requests[name], result)
+            except Exception as error:  # Of Triton's compiler, or Unsupported.
+                self._failures[name] = error
+            else:
+                self._tuner._store(name, self._codes[name].to_bytes())
+        return results
 
     def _find_code(self, name: str) -> bool:
         """Whether there is such code in this process or in the store."""
@@ -199,17 +222,6 @@ class Instance:
         if stored is not None:
             self._codes[name] = Code.from_bytes(stored)
         return name in self._codes
-
-    def _compile_all(self, values: List[Any], is_known: Callable[[str], bool]) -> List[Tuple[Request, Any]]:
-        """Compiles all configs whose code is not known by its name. Returns the request of each, and what was compiled."""
-        requests = [self._request(config, values) for config in self._configs]
-        new: Dict[str, Request] = {}
-        for request in requests:
-            if request.name not in new and request.name not in self._failures and not is_known(request.name):
-                new[request.name] = request
-        results = dict(zip(new, self._tuner.compiler.compile(list(new.values())) if new else ()))
-        self._take(list(new.values()), list(results.values()))
-        return [(request, results.get(request.name)) for request in requests]
 
     def _facts(self, values: List[Any], labels: List[str]) -> Dict[str, Any]:
         """What the compiled code says of the kernel: how it uses each tensor, and which configs do not compile. The store has it
@@ -223,17 +235,20 @@ class Instance:
         failures: Dict[str, str] = {}
         accesses: List[PointerAccess] = []
         passed: List[List[str]] = []
-        for label, (request, compiled) in zip(labels, self._compile_all(values, lambda name: False)):
-            failure = self._failures.get(request.name)
+        names = [self._name_of(config, values) for config in self._configs]
+        requests = {name: self._request(config, values) for name, config in zip(names, self._configs)}
+        compiled = self._take(requests)
+        for label, name_of_code in zip(labels, names):
+            failure = self._failures.get(name_of_code)
             if isinstance(failure, Unsupported):
                 raise failure
             if failure is not None:
                 failures[label] = _said(failure)
                 continue
-            if self._codes[request.name].shared_bytes > _most_shared_bytes():
-                failures[label] = f"it needs {self._codes[request.name].shared_bytes} bytes of shared memory"
-            accesses.append(pointer_access(compiled.ttir))
-            passed.append([n for n, kind in request.signature.items() if kind != "constexpr"])
+            if self._codes[name_of_code].shared_bytes > _most_shared_bytes():
+                failures[label] = f"it needs {self._codes[name_of_code].shared_bytes} bytes of shared memory"
+            accesses.append(pointer_access(compiled[name_of_code].ttir))
+            passed.append([n for n, kind in requests[name_of_code].signature.items() if kind != "constexpr"])
         facts = {"access": _merged(accesses, passed), "failures": failures,
                  "is_unordered": any(a.has_atomics for a in accesses)}
         self._tuner._store(name, json.dumps(facts).encode())
