@@ -20,8 +20,8 @@ struct BundleArguments {
 };
 
 Status Compile(BundleArguments arguments) {
-  if (!arguments.timeout.count().empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(const int timeout_ms, ParseCount("--timeout-ms", arguments.timeout.count()));
+  if (!arguments.timeout_ms.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(const int timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
     arguments.compile.timeout = std::chrono::milliseconds(timeout_ms);
   }
   return CompileAndPrint(arguments.bundle, arguments.compile, arguments.json);
@@ -86,7 +86,7 @@ void AddBundle(CLI::App& app, Command* command) {
   AddRepeated(compile, "--dtype", &arguments->compile.dtypes, kDType);
   AddRepeated(compile, "--variant", &arguments->compile.variants,
               "compile this variant, or those whose names begin with it and '_'; may be repeated; default: all");
-  compile->add_option("--timeout-ms", arguments->timeout.count(), "kill a compiler after this time");
+  compile->add_option("--timeout-ms", arguments->timeout_ms, "kill a compiler after this time");
   compile->callback([=] {
     if (!arguments->compile.is_dry_run && output->empty()) throw CLI::RequiredError("--output (or --dry-run)");
     *command = [=] { return Compile(*arguments); };

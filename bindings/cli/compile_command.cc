@@ -50,8 +50,8 @@ void Print(const CompileArguments& arguments, const Artifact& artifact) {
 Status Run(const CompileArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseGpuTarget(arguments.target));
   WaitLimits limits;
-  if (!arguments.timeout.count().empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(const int timeout_ms, ParseCount("--timeout-ms", arguments.timeout.count()));
+  if (!arguments.timeout_ms.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(const int timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
     limits.timeout = std::chrono::milliseconds(timeout_ms);
   }
   TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, arguments.source.Read());
@@ -81,7 +81,7 @@ void AddCompile(CLI::App& app, Command* command) {
   compile->add_option("--option", arguments->options,
                       "a compiler option that can be an axis, like ftz=true or maxrregcount=64; may be repeated");
   compile->add_option("-o,--output", arguments->output, "the file for the cubin; default: only the report is printed");
-  compile->add_option("--timeout-ms", arguments->timeout.count(), "kill the compiler after this time");
+  compile->add_option("--timeout-ms", arguments->timeout_ms, "kill the compiler after this time");
   compile->add_flag("--json", arguments->json, "Print JSON instead of text");
   compile->callback([=] { *command = [=] { return Run(*arguments); }; });
 }

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "call_guard.h"
-#include "clock_timer.h"
 #include "kernel_arguments.h"
 #include "python_status.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
+#include "tuneonce/testing.h"
 #include "tuning/kernel_on_device.h"
 
 namespace tuneonce::python {
@@ -203,7 +203,7 @@ TritonCaller::Entry* TritonCaller::Describe(const BoundArguments& bound, const K
     AutotunePolicy policy = keywords_.policy;
     policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
     if (is_cpu_device_ && description.attr("has_hooks").cast<bool>() && policy.search.timer == nullptr) {
-      static auto* const clock = new ClockTimer;  // Hooks compute on the launching thread, and in no graph.
+      static auto* const clock = MakeClockTimer().release();  // Hooks compute on the launching thread, and in no graph.
       policy.search.timer = clock;
     }
     entry->instance = ValueOrThrow(TritonInstance::Create(description, ValueOrThrow(OpenDevice(device_name_)), policy));

@@ -312,7 +312,7 @@ bool TritonInstance::ReadGrid(const Launching& launch, std::uint32_t (&grid)[3])
 }
 
 Status TritonInstance::FinishOnCpuDevice(CUstream stream) const {
-  if (!device_.api().is_cpu_device()) return Status();
+  if (!device_.is_cpu_device()) return Status();
   StreamView view(device_.api(), stream);
   TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, view.IsCapturing());
   return is_capturing ? Status() : view.Synchronize();
