@@ -124,6 +124,11 @@ def test_configs_are_pruned_for_each_key():
         assert numpy.array_equal(y, x * 2)
         assert n != 100 or kernel.best_config.kwargs["BLOCK"] == 64
     assert asked == [100, 1000], asked
+    given = []
+    kernel = kernels.scale_kernel(prune_configs_by={
+        "early_config_prune": lambda configs, nargs, **kwargs: given.append((list(nargs), list(kwargs))) or configs[:1]})
+    kernel[grid_of(700)](normal(700), array(numpy.zeros(700)), n=700, factor=2.0)
+    assert given == [(["x", "y"], ["factor", "n"])], given
     kernel = kernels.scale_kernel(prune_configs_by={"perf_model": lambda BLOCK, **rest: -BLOCK, "top_k": 1})
     x, y = normal(700), array(numpy.zeros(700))
     kernel[grid_of(700)](x, y, 2.0, 700)

@@ -41,6 +41,7 @@ std::optional<WordKind> KindOfInt(PyObject* value) {
 
 struct TritonCaller::BoundArguments {
   PyObject* values[kMaxParameters] = {};
+  std::size_t num_positional = 0;
   py::object options;  // A dict, or null.
   std::uint64_t words[2 * kMaxParameters];
   std::size_t num_words = 0;
@@ -81,6 +82,7 @@ bool TritonCaller::is_disabled() const { return IsTuningDisabled(keywords_.polic
 bool TritonCaller::Bind(PyObject* const* arguments, Py_ssize_t count, PyObject* keywords, BoundArguments* bound) const {
   if (static_cast<std::size_t>(count) > parameters_.size()) return false;
   std::copy(arguments, arguments + count, bound->values);
+  bound->num_positional = static_cast<std::size_t>(count);
   const Py_ssize_t num_keywords = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
   for (Py_ssize_t k = 0; k < num_keywords; ++k) {
     PyObject* name = PyTuple_GET_ITEM(keywords, k);
@@ -195,8 +197,8 @@ TritonCaller::Entry* TritonCaller::Describe(const BoundArguments& bound, const K
     tensors.append(py::make_tuple(bound.tensor_parameters[i], static_cast<int>(dtype)));
   }
   py::object owner = py::reinterpret_borrow<py::object>(owner_);
-  py::object description =
-      owner.attr("_describe")(values, bound.options ? bound.options : py::object(py::dict()), tensors);
+  py::object description = owner.attr("_describe")(values, bound.options ? bound.options : py::object(py::dict()),
+                                                   tensors, bound.num_positional);
   auto entry = std::make_unique<Entry>();
   entry->words.assign(bound.words, bound.words + bound.num_words);
   if (!description.is_none()) {

@@ -99,7 +99,8 @@ class Autotuner(_tuneonce._TritonCaller, triton_autotuner.Autotuner):  # type: i
         except (DeclarationError, SystemExit) as error:
             raise ValueError(f"cannot export '{name}': {error}") from None
 
-    def _describe(self, values: List[Any], options: Dict[str, Any], tensors: List[Tuple[int, int]]) -> Optional[Instance]:
+    def _describe(self, values: List[Any], options: Dict[str, Any], tensors: List[Tuple[int, int]],
+                  num_positional: int) -> Optional[Instance]:
         """Called by C++ for a call of new types or constants. None: Triton runs such calls."""
         with self._lock:
             try:
@@ -107,7 +108,7 @@ class Autotuner(_tuneonce._TritonCaller, triton_autotuner.Autotuner):  # type: i
                 if reason is not None:
                     raise Unsupported(reason)
                 self._check_conflicts(values)
-                return Instance(self, values, options, tensors, self._pruned(values, options))
+                return Instance(self, values, options, tensors, self._pruned(values, options, num_positional))
             except Unsupported as error:
                 self._warn(str(error))
                 return None
@@ -119,11 +120,13 @@ class Autotuner(_tuneonce._TritonCaller, triton_autotuner.Autotuner):  # type: i
             if is_given and any(parameter.name in config.kwargs for config in self.configs):
                 raise ValueError(f"Conflicting meta-parameters: {parameter.name}. Make sure that you don't re-define auto-tuned symbols.")
 
-    def _pruned(self, values: List[Any], options: Dict[str, Any]) -> Sequence[Any]:
-        """The configs that prune_configs_by leaves for a call."""
-        self.nargs = {n: v for n, v in zip(self.arg_names, values) if v is not ...}
+    def _pruned(self, values: List[Any], options: Dict[str, Any], num_positional: int) -> Sequence[Any]:
+        """The configs that prune_configs_by leaves for a call. Its functions see which arguments were given by name."""
+        self.nargs = dict(zip(self.arg_names, values[:num_positional]))
+        named = {p.name: v for p, v in list(zip(self.function.params, values))[num_positional:]
+                 if v is not ... and not (p.has_default and v is p.default)}
         try:
-            return self.prune_configs(options)
+            return self.prune_configs({**named, **options})
         finally:
             self.nargs = None
 
