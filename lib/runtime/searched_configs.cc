@@ -85,7 +85,11 @@ Result<SearchOutcome> SearchedConfigs::SearchAtBound(const TuneRequest& request,
 Result<SearchOutcome> SearchedConfigs::SearchAt(const TuneRequest& request, const KeyInStore& in_store,
                                                 const Config* only, const TuningCall& at,
                                                 std::chrono::steady_clock::time_point begin, TrialMemory memory) {
-  const SearchOptions options = OptionsOf(request);
+  SearchOptions options = OptionsOf(request);
+  if (only != nullptr) {  // The few configs that are compared are all tried.
+    options.strategy = Strategy::kExhaustive;
+    options.max_trials = 0;
+  }
   const Problem& problem = at.call().problem;
   TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, only, at.call(), begin, options));
   TUNEONCE_ASSIGN_OR_RETURN(
@@ -127,7 +131,7 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
   if (only == nullptr) {
     Knowledge known = KnowledgeOf(in_store);
     scope.known = std::move(known.outcomes);
-    scope.incumbent = std::move(known.incumbent);
+    if (known.incumbent) scope.required = {*std::move(known.incumbent)};
     scope.portfolio = PortfolioFor(in_store, configs.size(), options);
   }
   scope.launched = &request.call.call();

@@ -51,7 +51,7 @@ std::size_t Share(double share, std::size_t of) {
 }
 
 /// The fewest latest trials whose gain is what the next ones are expected to gain. Of a longer search, its latest half.
-constexpr std::size_t kGainTrials = 48;
+constexpr std::size_t kGainTrials = 80;
 
 /// Returns the fraction by which the latest trials are faster than the best one before. Empty if there are too few.
 std::optional<double> ExpectedGain(const std::vector<StrategyTrial>& trials) {

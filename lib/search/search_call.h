@@ -54,7 +54,7 @@ struct SearchScope {
   // As SearchEngine::Start.
   std::optional<std::chrono::steady_clock::time_point> began = {};
   std::vector<CandidateOutcome> known = {};
-  std::optional<Config> incumbent = {};
+  std::vector<Config> required = {};
   std::vector<Config> portfolio = {};
 };
 /// Searches with a scope, for a caller that holds memory of the same budget: a bucket's tensors. REQUIRES: CheckTables.

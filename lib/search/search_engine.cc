@@ -60,9 +60,12 @@ void SearchEngine::Begin(ConfigPlanner planner, Start start) {
   };
   if (groups_.baseline()) baseline_index_ = find(*groups_.baseline());
   std::vector<StrategyTrial> known = Remember(index_of, start);
-  if (start.incumbent) incumbent_ = find(*start.incumbent);
-  if (incumbent_ && known_.count(*incumbent_) == 0) incumbent_.reset();  // It is tried like any other.
-  if (incumbent_) repeated_.insert(*incumbent_);
+  for (const Config& config : start.required) {
+    const std::optional<std::size_t> index = find(config);
+    if (!index || index == baseline_index_) continue;
+    required_.insert(*index);
+    if (known_.count(*index) > 0) repeated_.insert(*index);
+  }
   std::vector<std::size_t> portfolio;
   for (const Config& config : start.portfolio) {
     if (const std::optional<std::size_t> index = find(config)) portfolio.push_back(*index);
@@ -224,7 +227,10 @@ std::vector<std::size_t> SearchEngine::NextBatch() {
   // They are measured even if the strategy expects nothing of the others.
   const bool has_baseline = baseline_index_ && !batch.empty() && batch.front() == *baseline_index_;
   if (is_first && baseline_index_ && !has_baseline) batch.insert(batch.begin(), *baseline_index_);
-  if (is_first && incumbent_) batch.insert(batch.begin() + (baseline_index_ ? 1 : 0), *incumbent_);
+  for (std::size_t index : required_) {
+    const bool is_missing = std::find(batch.begin(), batch.end(), index) == batch.end();
+    if (is_first && is_missing) batch.insert(batch.begin() + (baseline_index_ ? 1 : 0), index);
+  }
   if (batch.empty()) return batch;
   if (is_first) {
     const std::size_t most_now = most > 0 ? most + repeated_.size() : batch.size();
@@ -295,7 +301,7 @@ Status SearchEngine::CompileAndPrepare(const std::vector<std::size_t>& batch) {
 bool SearchEngine::TellStrategy(const std::vector<std::size_t>& batch) {
   bool are_all_tried = true;
   for (std::size_t index : batch) {
-    if (known_.count(index) > 0) continue;  // The incumbent.
+    if (known_.count(index) > 0) continue;  // It is a required one.
     if (groups_.IsExcluded(index)) {
       run_->Add({index, OutcomeKind::kLaunch, 0, 0});
       continue;
@@ -331,28 +337,34 @@ Status SearchEngine::SampleTrial(CandidateGroup& group) {
   return Status();
 }
 
-bool SearchEngine::IsIncumbent(const CandidateGroup& group) const {
-  return incumbent_ && std::find(group.members.begin(), group.members.end(), *incumbent_) != group.members.end();
+bool SearchEngine::IsRequired(const CandidateGroup& group) const {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [&](std::size_t member) { return required_.count(member) > 0; });
 }
 
 bool SearchEngine::MayRace(const CandidateGroup& group) const {
-  if (group.trial_us.empty() || groups_.HasBaseline(group) || IsIncumbent(group)) return true;
+  if (group.trial_us.empty() || groups_.HasBaseline(group) || IsRequired(group)) return true;
   return *std::min_element(group.trial_us.begin(), group.trial_us.end()) <= most_racing_us_;
 }
 
-void SearchEngine::UnloadSlow() {
+void SearchEngine::LimitRace() {
   // As many as an exhaustive search has by default, and none that a race would drop after its first round.
   constexpr std::size_t kMostRacing = 30;
   constexpr double kSlow = 1.3;
   std::vector<double> times_us;
   for (const CandidateGroup& group : groups_.groups()) {
-    if (!group.trial_us.empty()) {
+    const bool has_failed = !group.prepared || group.prepared->failure || group.timing_failure;
+    if (!has_failed && !group.trial_us.empty()) {
       times_us.push_back(*std::min_element(group.trial_us.begin(), group.trial_us.end()));
     }
   }
   if (times_us.empty()) return;
   std::sort(times_us.begin(), times_us.end());
   most_racing_us_ = std::min(kSlow * times_us.front(), times_us[std::min(times_us.size(), kMostRacing) - 1]);
+}
+
+void SearchEngine::UnloadSlow() {
+  LimitRace();
   for (CandidateGroup& group : groups_.groups()) {
     if (!MayRace(group)) Unload(group);
   }

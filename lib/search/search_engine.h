@@ -64,8 +64,9 @@ class SearchEngine {
     std::size_t max_configs = std::numeric_limits<std::size_t>::max();
     /// Outcomes of an earlier search for the same key. Their configs are not tried again.
     std::vector<CandidateOutcome> known = {};
-    /// The config that the earlier search selected. It races, like the baseline, although its outcome is known.
-    std::optional<Config> incumbent = {};
+    /// Configs that are tried and race in any case, although their outcome may be known: what the earlier search
+    /// selected, and the baselines of other problems, which finalists are compared with at other extents.
+    std::vector<Config> required = {};
     /// Configs that were fast elsewhere, the best one first.
     std::vector<Config> portfolio = {};
   };
@@ -95,11 +96,13 @@ class SearchEngine {
   bool TellStrategy(const std::vector<std::size_t>& batch);
   /// Samples a prepared group for the strategy. Errors: the context was lost.
   Status SampleTrial(CandidateGroup& group);
+  /// Sets `most_racing_us_` by the groups that have not failed.
+  void LimitRace();
   /// Unloads groups that are too slow to race, so that memory does not grow with the search.
   void UnloadSlow();
   /// Returns whether a group that was tried races: in an exhaustive search each, else the fastest.
   bool MayRace(const CandidateGroup& group) const;
-  bool IsIncumbent(const CandidateGroup& group) const;
+  bool IsRequired(const CandidateGroup& group) const;
   std::optional<CompiledJob> NextOf(CompilePool& pool) const;
   CompileOptions OptionsToCompile() const;
   /// Prepares every group that can be by now: the baseline's first, if the runner wants it so.
@@ -175,9 +178,10 @@ class SearchEngine {
   SearchProgressReports progress_;
   CandidateGroups groups_;
   std::optional<StrategyRun> run_;
-  std::optional<std::size_t> baseline_index_, incumbent_;
+  std::optional<std::size_t> baseline_index_;
+  std::set<std::size_t> required_;       // Start::required.
   std::set<std::size_t> known_;          // Configs whose outcomes an earlier search left.
-  std::set<std::size_t> repeated_;       // Tried again: the baseline and the incumbent of an earlier search.
+  std::set<std::size_t> repeated_;       // The baseline and required configs that an earlier search tried.
   std::size_t num_trials_ = 0;           // Configs that this search compiled or ran, without the repeated ones.
   std::set<std::string> failure_texts_;  // While nothing else came of a trial: the messages of failures.
   bool has_success_ = false;             // Some candidate was measured.

@@ -124,6 +124,7 @@ Status SearchEngine::EnterRace() {
   winner_ = nullptr;
   racing_.clear();
   record_.speedup_over_baseline.reset();
+  LimitRace();  // If a fast finalist failed, slower groups race.
   for (CandidateGroup& group : groups_.groups()) {
     group.samples_us.clear();
     if (group.prepared->failure || group.timing_failure || !MayRace(group)) continue;

@@ -112,7 +112,8 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   plan.start.began = scope.began;
   plan.start.max_configs = static_cast<std::size_t>(definition->space().max_configs());
   plan.start.known = scope.known;
-  plan.start.incumbent = scope.incumbent;
+  plan.start.required = scope.required;
+  for (Config& config : definition->space().BaselinesOn(plan.target)) plan.start.required.push_back(std::move(config));
   plan.start.portfolio = scope.portfolio;
   ProposedConfigs proposed = ProposeConfigs(*definition, call.problem, device, scope.configs, plan.baseline,
                                             options.max_proposed, environment);

@@ -222,7 +222,7 @@ TEST(StrategyTest, TheExpectedGainEndsASearchThatHasNothingLeftToFind) {
   const SearchHistory early = RunSearch(strategy, space, TiledTime, 16);
   EXPECT_FALSE(strategy.Propose(early).should_stop());
   const SearchHistory flat = RunSearch(
-      strategy, space, [](auto) { return 5.0; }, 96);
+      strategy, space, [](auto) { return 5.0; }, 160);
   EXPECT_EQ(strategy.Propose(flat).expected_gain, 0.0);
   EXPECT_TRUE(strategy.Propose(flat).should_stop());
   const SearchHistory late = RunSearch(strategy, space, TiledTime, 600);
