@@ -160,10 +160,21 @@ PyObject* TritonInstance::Call(const TritonCall& call, KernelCaller::Arguments& 
   return Tune(call, read, missed);
 }
 
-PyObject* TritonInstance::LaunchInCapture(const TritonCall& call, const KernelCaller::Arguments& read,
-                                          const TensorRef& tensor) {
+bool TritonInstance::IsInCapture(const KernelCaller::Arguments& read) const {
+  py::error_already_set why;  // Takes the exception, which is set again below.
   void* stream = nullptr;
-  if (!tensor.CurrentStream(&stream) && PyErr_Occurred() != nullptr) return nullptr;
+  Result<bool> is_capturing = false;
+  if (read.tensor(0).CurrentStream(&stream)) {
+    is_capturing = StreamView(device_.api(), static_cast<CUstream>(stream)).IsCapturing();
+  }
+  PyErr_Clear();
+  why.restore();
+  return is_capturing.ok() && *is_capturing;
+}
+
+PyObject* TritonInstance::LaunchInCapture(const TritonCall& call, const KernelCaller::Arguments& read) {
+  void* stream = nullptr;
+  if (!read.tensor(0).CurrentStream(&stream) && PyErr_Occurred() != nullptr) return nullptr;
   Launching launch{call, static_cast<CUstream>(stream), 0, false, {}, {}, {}};
   for (const Tensor& each : tensors_) {
     launch.data[each.parameter] = reinterpret_cast<CUdeviceptr>(read.list()[each.index].tensor().data);
@@ -177,11 +188,13 @@ PyObject* TritonInstance::Tune(const TritonCall& call, KernelCaller::Arguments& 
   return Guarded([&]() -> py::object {
     LaunchPlan plan;
     read.plan = &plan;
-    if (!caller_->ExplainRead(read)) throw py::error_already_set();
-    if (plan.reason == LaunchPlan::Reason::kCapture) {
+    const bool is_explained = caller_->ExplainRead(read);
+    if (!is_explained && !IsInCapture(read)) throw py::error_already_set();
+    if (!is_explained || plan.reason == LaunchPlan::Reason::kCapture) {
+      PyErr_Clear();  // That no code is loaded, which this loads.
       *missed = false;
       description_.attr("note_capture")();
-      py::object done = py::reinterpret_steal<py::object>(LaunchInCapture(call, read, read.tensor(0)));
+      py::object done = py::reinterpret_steal<py::object>(LaunchInCapture(call, read));
       if (!done) throw py::error_already_set();
       return done;
     }
