@@ -88,7 +88,7 @@ Result<SearchOutcome> SearchedConfigs::SearchAt(const TuneRequest& request, cons
   SearchOptions options = OptionsOf(request);
   if (only != nullptr) {  // The few configs that are compared are all tried.
     options.strategy = Strategy::kExhaustive;
-    options.max_trials = 0;
+    options.budgets.trials = 0;
   }
   const Problem& problem = at.call().problem;
   TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, only, at.call(), begin, options));

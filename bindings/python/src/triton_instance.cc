@@ -160,7 +160,7 @@ PyObject* TritonInstance::Call(const TritonCall& call, KernelCaller::Arguments& 
   return Tune(call, read, missed);
 }
 
-bool TritonInstance::IsInCapture(const KernelCaller::Arguments& read) const {
+bool TritonInstance::IsInCapture(KernelCaller::Arguments& read) const {
   py::error_already_set why;  // Takes the exception, which is set again below.
   void* stream = nullptr;
   Result<bool> is_capturing = false;
@@ -172,7 +172,7 @@ bool TritonInstance::IsInCapture(const KernelCaller::Arguments& read) const {
   return is_capturing.ok() && *is_capturing;
 }
 
-PyObject* TritonInstance::LaunchInCapture(const TritonCall& call, const KernelCaller::Arguments& read) {
+PyObject* TritonInstance::LaunchInCapture(const TritonCall& call, KernelCaller::Arguments& read) {
   void* stream = nullptr;
   if (!read.tensor(0).CurrentStream(&stream) && PyErr_Occurred() != nullptr) return nullptr;
   Launching launch{call, static_cast<CUstream>(stream), 0, false, {}, {}, {}};

@@ -73,9 +73,9 @@ class TritonInstance {
   /// Tunes the key of a call and launches it. A capture runs the first config, and sets `*missed` to false.
   PyObject* Tune(const TritonCall& call, KernelCaller::Arguments& read, bool* missed);
   /// Returns whether the current stream of the first tensor's framework captures. Leaves Python's exception set.
-  bool IsInCapture(const KernelCaller::Arguments& read) const;
+  bool IsInCapture(KernelCaller::Arguments& read) const;
   /// Launches the first config on the current stream of the first tensor's framework.
-  PyObject* LaunchInCapture(const TritonCall& call, const KernelCaller::Arguments& read);
+  PyObject* LaunchInCapture(const TritonCall& call, KernelCaller::Arguments& read);
   Status Launch(CUstream stream, const Config& config, const CallArguments& arguments);
   Status LaunchIn(Launching& launch);
   /// Waits for the stream on the CPU device, where a hook computes on this thread and not in the stream.
