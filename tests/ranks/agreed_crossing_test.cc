@@ -174,7 +174,8 @@ TEST(AgreedCrossingTest, ASearchOfAPartOfTheConfigsIsMadeByOneRankAndContinuedBy
     EXPECT_EQ(runs[0], runs[1]);
     bool is_stored = false;
     for (const AutotunePolicy& policy : ranks.policies) {
-      for (const TuningRecord& record : *policy.store->List()) is_stored |= record.SearchedText() == searched;
+      const std::vector<TuningRecord> stored = *policy.store->List();
+      for (const TuningRecord& record : stored) is_stored |= record.SearchedText() == searched;
     }
     EXPECT_TRUE(is_stored) << searched;
     ranks.groups = MakeThreadRanks(2);

@@ -1,6 +1,8 @@
 // TunedKernel and what it remembers on disk; Warmup and Freeze; failed tunes.
 #include <sqlite3.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -138,16 +140,21 @@ TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
   EXPECT_EQ(kernel.counters().tunes, 0);
 }
 
-/// Ends the compiles once the first of them is done.
+/// Ends the compiles once the first of them is done. The second one takes longer than any measurement.
 struct CutShort {
-  explicit CutShort(AutotunePolicy* policy) {
-    policy->search.runtime =
-        testing::RuntimeIn({{"TUNEONCE_CXX", "c++"}});  // One that does not remember: it takes time.
-    policy->search.compile.cache = MakeMemoryStore();   // Nothing is compiled already.
+  explicit CutShort(AutotunePolicy* policy) : folder(*testing::MakeFolder()) {
+    const std::string once = folder.path() + "/once";
+    const std::string compiler =
+        *folder.WriteFile("c++", "#!/bin/sh\ncase \"$*\" in *' -o '*) if [ -e " + once +
+                                     " ]; then sleep 60; fi; touch " + once + ";; esac\nexec c++ \"$@\"\n");
+    EXPECT_EQ(chmod(compiler.c_str(), 0700), 0);
+    policy->search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", compiler}});
+    policy->search.compile.cache = MakeMemoryStore();  // Nothing is compiled already.
     policy->search.compile.num_workers = 1;
     policy->search.compile.stop = &cancelled;
     policy->search.on_progress = [this](const SearchProgress&) { cancelled = true; };
   }
+  TemporaryFolder folder;
   std::atomic<bool> cancelled{false};
 };
 
@@ -181,7 +188,11 @@ TEST_F(TunedStoreTest, PolicySaysWhetherAnIncompleteRecordServesAndTheOneThatMea
   auto put = [&](int num_not_measured) {
     TuningRecord left = incomplete;
     left.num_not_measured = num_not_measured;
-    left.candidates.resize(4 - static_cast<std::size_t>(num_not_measured));  // The slowest ones are missing.
+    // The baseline, which each search measures, comes first, and the last ones are missing.
+    std::stable_partition(left.candidates.begin(), left.candidates.end(), [&](const CandidateOutcome& candidate) {
+      return candidate.config.IsSame(incomplete.baseline->config);
+    });
+    left.candidates.resize(4 - static_cast<std::size_t>(num_not_measured));
     EXPECT_OK(store->Put(left));
   };
   auto launch = [&](std::int64_t expected_tunes, std::int64_t expected_stored) {
