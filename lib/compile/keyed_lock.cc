@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kCancelPoll(10);
 
 Result<std::shared_ptr<void>> KeyedLock::Acquire(const Fingerprint& key, const WaitLimits& limits) {
   MutexLock lock(state_->mutex);
-  auto deadline = DeadlineAfter(limits.timeout);
+  auto deadline = DeadlineIn(limits.timeout);
   while (!state_->held.insert(key).second) {
     if (limits.stop.stop_requested())
       return CancelledError("cancelled while another thread or process was compiling the same code");

@@ -205,7 +205,7 @@ void ConfigChain::NoteMiss(const TuningKey& key, const StoreMiss& miss) const {
 
 Result<TuningLease> ConfigChain::LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const {
   const std::chrono::milliseconds max_wait = may_wait ? to_.policy.max_wait : std::chrono::milliseconds(0);
-  auto deadline = DeadlineAfter(max_wait);
+  auto deadline = DeadlineIn(max_wait);
   if (request.limits != nullptr) deadline = std::min(deadline, request.limits->end);
   Span span(&to_.policy.search.runtime->trace(), "wait", "lease " + key.key_text);
   WaitLimits limits;

@@ -25,7 +25,7 @@ std::chrono::milliseconds ShareOf(std::chrono::steady_clock::duration left, std:
 WarmupRun::WarmupRun(CUstream stream, const WarmupAllOptions& options)
     : stream_(stream),
       options_(options),
-      end_(options.deadline ? DeadlineAfter(*options.deadline, start_) : Clock::time_point::max()) {}
+      end_(options.deadline ? DeadlineIn(*options.deadline, start_) : Clock::time_point::max()) {}
 
 bool WarmupRun::IsOver() const { return options_.stop.stop_requested() || !fatal_.ok() || Clock::now() >= end_; }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/deadline.h"
 #include "base/environment.h"
 #include "base/span.h"
 #include "compile/toolbox.h"
@@ -50,8 +51,6 @@ std::vector<std::pair<std::string, std::string>> EnvironmentOf(const Environment
 std::string NameOf(const Device& device) {
   return absl::StrCat(device.api().is_cpu_device() ? "cpu:" : "cuda:", device.index());
 }
-
-bool IsCancelled(const SearchOptions& options) { return options.stop.stop_requested(); }
 
 /// Returns why a worker has no context, with the number of processes that use the device if known.
 Status Refused(const Status& why, const Device& device) {
@@ -194,7 +193,7 @@ Result<Frame> TrialWorker::Receive(Deadline end, const SearchOptions& options) {
     Result<Frame> answer = process_->channel().Receive(next);
     const bool is_slice = next < end && ChannelErrorOf(answer.status()) == ChannelError::kTimeout;
     if (answer.ok() || !is_slice) return answer;
-    if (!IsCancelled(options)) continue;
+    if (!options.stop.stop_requested()) continue;
     process_ = nullptr;
     TraceSince(Trace::Clock::now(), "ended: the search was cancelled");
     return CancelledError("the search was cancelled");

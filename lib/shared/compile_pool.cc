@@ -124,7 +124,7 @@ struct CompilePool::Impl {
   /// The result is 0 or less once that time has passed, and the largest int if neither limit is set.
   std::int64_t TimeLeft(Clock::time_point deadline) const {
     if (options.total_timeout.count() != 0) {
-      deadline = std::min(deadline, DeadlineAfter(options.total_timeout, start));
+      deadline = std::min(deadline, DeadlineIn(options.total_timeout, start));
     }
     if (deadline == Clock::time_point::max()) return std::numeric_limits<int>::max();
     return std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();

@@ -70,7 +70,7 @@ SqliteConnection::SqliteConnection(SqliteStoreOptions options) : options_(std::m
 
 Status SqliteConnection::Open() {
   MutexLock lock(mutex_);
-  deadline_ = DeadlineAfter(options_.busy_timeout);
+  deadline_ = DeadlineIn(options_.busy_timeout);
   Status connected = Connect();
   return retry_after_.count() > 0 ? Status() : connected;
 }
@@ -100,7 +100,7 @@ Status SqliteConnection::Run(const char* what, bool writes, const std::function<
   MutexLock lock(mutex_);
   Clock::time_point now = Clock::now();
   if (retry_after_.count() > 0 && now < retry_at_) return Outage();
-  deadline_ = DeadlineAfter(options_.busy_timeout, now);
+  deadline_ = DeadlineIn(options_.busy_timeout, now);
   Status status;
   bool must_repeat = true;
   for (int attempt = 0; attempt < kMostAttempts && must_repeat; ++attempt) {

@@ -200,7 +200,7 @@ Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint
   std::int64_t offset = 1 + static_cast<std::int64_t>(key.low >> 2);
   Clock::time_point now = Clock::now();
   Result<std::shared_ptr<void>> lock =
-      LockByte(path, offset, DeadlineAfter(limits.timeout, now), now + SqliteStoreOptions().busy_timeout, limits.stop);
+      LockByte(path, offset, DeadlineIn(limits.timeout, now), now + SqliteStoreOptions().busy_timeout, limits.stop);
   if (lock.status().code() != StatusCode::kDeadlineExceeded) return lock;
   return DeadlineExceededError("another process is working on the same key and did not finish in time");
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/file.h"
 #include "tuneonce/result.h"
 
@@ -25,7 +26,6 @@ inline constexpr std::size_t kMostBodyBytes = std::size_t{2} << 30;
 /// The time by which something must have happened.
 using Deadline = std::chrono::steady_clock::time_point;
 inline constexpr Deadline kNoDeadline = Deadline::max();
-inline Deadline DeadlineIn(std::chrono::milliseconds duration) { return std::chrono::steady_clock::now() + duration; }
 
 /// One message. `kind` is a value of an enum of the channel's users.
 struct Frame {

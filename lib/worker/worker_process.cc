@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/deadline.h"
 #include "base/mutex.h"
 #include "base/process.h"
 #include "worker/this_worker.h"
