@@ -63,6 +63,25 @@ step() { # NAME COMMAND...: a program that is not there is skipped, and so is on
     table+=("passed   $name ($took s)")
   fi
 }
+in_shards() { # PROGRAM...: in up to eight processes at a time
+  local shards=$((($(nproc) + 1) / 2)) code=0 logs i pid
+  local -a pids=()
+  [ "$shards" -le 8 ] || shards=8
+  logs=$(mktemp -d)
+  for ((i = 0; i < shards; ++i)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$@" > "$logs/$i" 2>&1 &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || code=$?; done
+  cat "$logs"/*
+  rm -rf "$logs"
+  return "$code"
+}
+step_in_shards() { # NAME PROGRAM...: GoogleTest's tests of results, whose times nobody reads: most of it is compiling
+  local name=$1
+  shift
+  if command -v "$1" > /dev/null; then step "$name" in_shards "$@"; else skip "$name" "there is no $1"; fi
+}
 step_with() { # TOOL HOW_TO_GET_IT NAME COMMAND...: skipped unless `tuneonce doctor` finds the tool
   local tool=$1 remedy=$2
   shift 2
@@ -137,9 +156,9 @@ tune_at paged_attention T=16 S=16 OFFSETS=17 PAGE=16 PAGES=8192 TABLE=256
 tune_at paged_attention T=1000 S=12 OFFSETS=13 H=8 G=2 D=80 PAGE=16 PAGES=1000 TABLE=70 causal=0
 tune_at vector_add N=1000003
 tune_at elementwise N=1000003
-step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1
-step "tolerances of bundles, five seeds" "$bin/tolerance_gpu_test" --gtest_brief=1
-step "CUDA Tile C++ of bundles" "$bin/tile_cpp_gpu_test" --gtest_brief=1
+step_in_shards "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1
+step_in_shards "tolerances of bundles, five seeds" "$bin/tolerance_gpu_test" --gtest_brief=1
+step_in_shards "CUDA Tile C++ of bundles" "$bin/tile_cpp_gpu_test" --gtest_brief=1
 step_with_tile_cpp "hello" "$bin/tuneonce_hello" cuda
 if [ -e "$bin/libtuneonce_exec_counter.so" ]; then
   step_with_tile_cpp "hello without Python and nvcc" python3 "$here/hello_gpu_test.py" --bin "$bin" \
@@ -171,7 +190,7 @@ fi
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1
 # Tile IR kernels, where their bytecode is: TILE_KERNELS is a folder that tests/cutile/export.py wrote.
 if [ -n "${TILE_KERNELS:-}" ]; then
-  step_with_tileiras "Tile IR kernels" "$bin/tile_kernels_gpu_test" --kernels="$TILE_KERNELS" \
+  step_with_tileiras "Tile IR kernels" in_shards "$bin/tile_kernels_gpu_test" --kernels="$TILE_KERNELS" \
     --ptx="$here/../data/ptx/softmax.ptx" --gtest_brief=1
   step_with_tileiras "cost of compiling" "$bin/compile_cost_benchmark" --kernels="$TILE_KERNELS" --benchmark_format=json
 else
