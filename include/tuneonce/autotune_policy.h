@@ -37,7 +37,7 @@ enum class Verify {
 enum class Isolation {
   kOff,  ///< Candidates run in this process and in the current context, which is lost if a candidate faults.
   /// Candidates run in a worker process with its own context, which is replaced when a candidate crashes or hangs it.
-  /// If that is not possible (docs/isolation.md), they run in this process, which TuningRecord::notes then states.
+  /// If that is not possible (docs/verification.md), they run in this process, which TuningRecord::notes then states.
   kPreferred,
   /// Candidates run in a worker process. If that is not possible, the search fails (FailedPrecondition,
   /// ResourceExhausted).
@@ -153,8 +153,8 @@ enum class RecordMatch;
 
 /// Options of a TunedKernel: when it tunes, and what it does when it cannot. All defaults suit an inference engine.
 struct AutotunePolicy {
-  /// What a launch does when its key is new. TunedKernel::Freeze ends all tuning, whatever the mode. docs/modes.md has
-  /// a table of all cases.
+  /// What a launch does when its key is new. TunedKernel::Freeze ends all tuning, whatever the mode. docs/production.md
+  /// has a table of all cases.
   enum class Mode {
     /// Use the stored config, or search now. Other threads and processes that need the key wait. This is the default.
     kTuneOnMiss,
@@ -226,7 +226,7 @@ struct AutotunePolicy {
   /// others compile that config without measuring it. Use it for a backward pass that must run with the forward pass's
   /// config. Empty (default): each kernel selects its own configs.
   std::string selection_group;
-  /// Other processes or threads that run the same config for each key. Default: none. docs/ranks.md has the details.
+  /// Other processes or threads that run the same config for each key (docs/production.md). Default: none.
   RankPolicy ranks;
 
  private:

@@ -86,7 +86,7 @@ typedef struct tuneonce_argument {
 /* What a launch would run and why. All texts are valid until the thread's next call of tuneonce_kernel_explain. */
 typedef struct tuneonce_plan {
   const char* action;  /* "nothing", "selected", "fallback" or "search". */
-  const char* reason;  /* "ready", "stored", "no_record", "guard", "pending", "frozen", ...: docs/modes.md. */
+  const char* reason;  /* "ready", "stored", "no_record", "guard", "pending", "frozen", ...: docs/troubleshooting.md. */
   const char* origin;  /* Where the selected config comes from: "none", "search", "store", "shipped", "pinned", ... */
   const char* config;  /* "TILE=64, occupancy=2". Empty: not known yet. */
   const char* variant; /* Empty: not known yet. */

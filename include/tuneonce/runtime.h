@@ -237,7 +237,7 @@ class TUNEONCE_API Runtime {
   void BeginTrace(std::size_t max_events = 200000) const;
   /// Ends the recording and returns the events that ended since BeginTrace as JSON in Chrome's Trace Event Format,
   /// which Perfetto (ui.perfetto.dev) and chrome://tracing show. Times are in microseconds since BeginTrace.
-  /// docs/measuring.md describes the events. Without BeginTrace the list is empty.
+  /// docs/internal/measuring.md describes the events. Without BeginTrace the list is empty.
   std::string EndTrace() const;
 
   // For the library itself.

@@ -366,8 +366,8 @@ TUNEONCE_API SearchSpace OccupancyOnly();
 /// tile). TILE_N, the number of elements of a row that are processed at a time, is 1024 to 8192 with `occupancy` 2 and
 /// 4, or 16384 with 1 and 2. Baseline: 4096 and 4, or 1024 and 4 for short rows. (TileGym's softmax runs at 2 or 4,
 /// because from 5 on long rows spill registers. Rows of 16384 in one tile at occupancy 2 were the best of 108 configs
-/// for layer_norm and softmax on an H200, 1.2x and 1.07x faster than 4096: docs/spaces.md.) `n` is the dim of the
-/// row. A kernel that does not loop over the row needs its own guard, N <= TILE_N.
+/// for layer_norm and softmax on an H200, 1.2x and 1.07x faster than 4096: docs/internal/spaces.md.) `n` is the dim of
+/// the row. A kernel that does not loop over the row needs its own guard, N <= TILE_N.
 TUNEONCE_API SearchSpace NormLike(const std::string& n = "N");
 
 /// Returns a space for kernels that read rows once (sums, maxima, cross entropy): TILE_N 1024 to 8192 with `occupancy`
@@ -382,7 +382,7 @@ TUNEONCE_API SearchSpace Reduction(const std::string& n = "N");
 /// one tile and each thread has more elements: TILE 2048 with `occupancy` 1, and 4096 with 1 and 16. Baseline: TILE
 /// 1024 with `occupancy` 1. (TILE 1024 was the best of 256 to 8192 in TileGym's sweep on a B200, and light kernels run
 /// with 16 blocks per multiprocessor. TILE 4096 with `num_ctas` 2 and `occupancy` 16 was the best of 120 configs for 64
-/// Mi elements on an H100: docs/spaces.md.) `n` is the dim that is divided into tiles.
+/// Mi elements on an H100: docs/internal/spaces.md.) `n` is the dim that is divided into tiles.
 TUNEONCE_API SearchSpace Elementwise(const std::string& n = "N");
 
 /// Returns a space for kernels that write their input (rotary embedding): `occupancy` 1, 2, 4, 6, 8 and 12. The tile is
@@ -428,7 +428,7 @@ TUNEONCE_API SearchSpace Attention(const std::optional<Target>& only = std::null
 /// `num_ctas` 2 for 64 on sm_90 and for the largest tile from sm_100 on. TILE_N and TILE_K are 128, the block of a
 /// scale, because a tile across two of them would compute an incorrect result. From sm_89 on. Tiles of 64 rows are also
 /// tried for fewer rows: sm_90's tensor cores process 64 at a time, and one row took 11 us with them and 31 us without
-/// on an H200 (docs/spaces.md). Baseline: TILE_M of 128, or 64 for up to 64 rows, at occupancy 1. (TileGym's
+/// on an H200 (docs/internal/spaces.md). Baseline: TILE_M of 128, or 64 for up to 64 rows, at occupancy 1. (TileGym's
 /// template for block scales.) A kernel that can swap its operands for skinny M adds AddAxis("SWAP_AB", {0, 1}), and
 /// one with a scale per tensor adds wider tiles with AddConfig.
 TUNEONCE_API SearchSpace Fp8Matmul(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});

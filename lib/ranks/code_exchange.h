@@ -12,7 +12,7 @@ inline namespace v0 {
 
 // Compiled code that goes from rank to rank by the name of its content (Toolchain::ArtifactKey: source, hints, target
 // and tool), so that each is compiled once per group. What does not come through is compiled where it is needed, so
-// none of this can fail. Whoever can write into the group's engine can run code in all its ranks (docs/ranks.md).
+// none of this can fail. Whoever can write into the group's engine can run code in all its ranks (docs/production.md).
 
 /// Maximum size of one artifact. Each rank compiles a larger one itself. Transports keep what was put as long as the
 /// group, and MPI's adapter keeps it in each rank's memory. Cubins have some 10 to 200 KB.

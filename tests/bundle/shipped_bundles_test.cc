@@ -1,5 +1,6 @@
 // The bundles that are shipped: which back ends each has, and that they follow our own advice (docs/spaces.md,
-// docs/pitfalls.md). What they compute: tests/runtime/bundle_formula_test.cc, on a GPU tests/gpu/bundle_gpu_test.cc.
+// docs/troubleshooting.md). What they compute: tests/runtime/bundle_formula_test.cc, on a GPU
+// tests/gpu/bundle_gpu_test.cc.
 #include <algorithm>
 #include <iterator>
 #include <set>

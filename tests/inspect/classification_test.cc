@@ -1,4 +1,4 @@
-// From evidence to a family: the tree of docs/spaces.md, branch by branch, and what is left unknown.
+// From evidence to a family: the tree of docs/internal/spaces.md, branch by branch, and what is left unknown.
 #include "inspect/classification.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What meets what: launch paths, keys, variants, stores, modes, devices, shared memory, a missing compiler and tables
-// of pointers, in pairs. What each case must do is computed by an Oracle, which was written from docs/modes.md.
+// of pointers, in pairs. An Oracle, which was written from docs/internal/modes.md, computes what each case must do.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The table of docs/modes.md, a test per cell: what a launch does in each mode and situation.
+// The table of docs/internal/modes.md, a test per cell: what a launch does in each mode and situation.
 #include <functional>
 #include <thread>
 

@@ -68,7 +68,7 @@ struct Classification {
   const char* name() const;
 };
 
-/// A pure function of the evidence: the tree of docs/spaces.md, from the top.
+/// A pure function of the evidence: the tree of docs/internal/spaces.md, from the top.
 Classification Classify(const KernelEvidence& evidence);
 
 /// Whether the family's kernels are bound by memory at all sizes: their blocks share nothing.

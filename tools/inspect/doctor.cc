@@ -97,7 +97,7 @@ DoctorFinding WorkerFinding(const Environment& environment) {
   Result<std::string> worker = FindWorker(environment);
   if (worker.ok()) return DoctorFinding{"worker", true, *worker, ""};
   return DoctorFinding{"worker", false, worker.status().message(),
-                       "without the worker candidates and NVRTC run in the process that searches (docs/isolation.md)"};
+                       "without it candidates and NVRTC run in the process that searches (docs/verification.md)"};
 }
 
 /// Those that can be asked.

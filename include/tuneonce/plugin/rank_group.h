@@ -56,8 +56,8 @@ class TUNEONCE_API RankGroup {
   const std::unique_ptr<State> state_;
 };
 
-/// How the ranks of a group agree on the configs that they run (AutotunePolicy::ranks). docs/ranks.md describes the
-/// protocol and its limits.
+/// How the ranks of a group agree on the configs that they run (AutotunePolicy::ranks). docs/internal/ranks.md describes
+/// the protocol and its limits.
 ///
 /// With a group, a key's config is used only after all ranks agreed on it, in Warmup, WarmupAll or TunePending, which
 /// all ranks call in the same order. Until then launches run the fallback config and the key is pending: a launch never

@@ -57,7 +57,7 @@ class TUNEONCE_API SqliteStore final : public RecordStore {
   ~SqliteStore() override;
 
   /// Opens a copy of a store file's bytes in memory, for a store that was embedded into a program. Nothing is written.
-  /// Errors: InvalidArgument if the bytes are not a store of this version or an older one.
+  /// Errors: InvalidArgument if the bytes are not a store, or one of another format than this version's.
   static Result<std::shared_ptr<SqliteStore>> FromBytes(const void* bytes, std::size_t size);
 
   /// Makes an empty store without a file, to be filled and then saved with Bytes.

@@ -30,9 +30,9 @@ struct Ran {
   friend bool operator==(const Ran& a, const Ran& b) { return a.mark() == b.mark(); }
 };
 
-/// What must happen, as docs/modes.md has it, by no code of the library: each function does to a few sets of names what
-/// the function of a TunedKernel of that name promises. WORK is 100 (the baseline), 50 (the second one) or 1, and less
-/// is faster.
+/// What must happen, as docs/internal/modes.md has it, by no code of the library: each function does to a few sets of
+/// names what the function of a TunedKernel of that name promises. WORK is 100 (the baseline), 50 (the second one) or
+/// 1, and less is faster.
 class Oracle {
  public:
   explicit Oracle(const Case& c) : case_(c) {}

@@ -38,7 +38,7 @@ def write_bundle(
 
 class TuneonceBundle(Peer):
     NAME, LANGUAGE = "tuneonce", "CUDA C++"
-    DOCS = "docs/python.md, docs/isolation.md"
+    DOCS = "docs/python.md, docs/verification.md"
     SETTINGS = "as it comes: trials in a worker process, outputs compared with the baseline's; 3 s for a candidate"
     REMEMBERS = "choices and code, in the user's store"
     WORKS: Dict[str, Optional[str]] = dict.fromkeys(works.WORKS)
