@@ -90,7 +90,7 @@ def main() -> None:
         "# Gallery",
         "",
         f"{len(results)} searches of the [bundles](../bundles.md) on one {first['device']}, {date}, commit",
-        f"{options.commit}. Each picture is the top of a view of [`tuneonce report`](../cli.md#tuneonce-report-file).",
+        f"{options.commit}. Each picture is the top of a view of [`tuneonce report`](../cli.md).",
         "`benchmarks/gallery.py` made the results, `benchmarks/gallery_shots.py` the pictures.",
         "",
     ]

@@ -142,7 +142,8 @@ struct TUNEONCE_API KernelSource {
   std::string symbol;
   std::vector<std::string> defines;  ///< Macros of C++ sources: "TILE_M=64".
   /// Further compiler options, passed to the tool unchanged. The program that sets them is responsible for what they do
-  /// (write files, load plugins). A bundle's manifest may only have options that change the code (docs/bundles.md).
+  /// (write files, load plugins). A bundle's manifest may only have options that change the code
+  /// (docs/internal/manifest.md).
   std::vector<std::string> options;
   /// Headers in memory, as pairs of the name in `#include` and the text. Only for kCudaCpp and kTileCpp.
   std::vector<std::pair<std::string, std::string>> headers;

@@ -103,7 +103,7 @@ class Variables {
 
  private:
   static std::string NotRead(const std::string& name) {
-    return absl::StrCat("'", name, "' is not a variable that this library reads; docs/cli.md lists them");
+    return absl::StrCat("'", name, "' is not a variable that this library reads; docs/reference.md lists them");
   }
 
   void NoteMistake(const std::string& name, std::string what) {

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""check_texts_test.py: check_language.py and check_commits.py find planted mistakes, and nothing in texts without any."""
+"""check_texts_test.py: check_language.py, check_commits.py and check_reference.py find planted mistakes, and nothing in
+texts without any."""
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,6 +62,37 @@ class CommitsTest(unittest.TestCase):
     def test_without_a_history_it_is_skipped(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(run("check_commits.py", pathlib.Path(folder))[0], 77)
+
+
+class ReferenceTest(unittest.TestCase):
+    def of(self, old: str, new: str, header: str = "include/tuneonce/result.h") -> Tuple[int, str]:
+        """check_reference.py on this tree, with `old` in the page replaced, and `header` in any case."""
+        root = HERE.parent.parent
+        with tempfile.TemporaryDirectory() as folder:
+            tree = pathlib.Path(folder)
+            for path in ("include/tuneonce", "tools/include", "components/redis/include", "components/mpi/include"):
+                shutil.copytree(root / path, tree / path)
+            for path in ("docs/reference.md", "lib/base/environment.cc"):
+                (tree / path).parent.mkdir(parents=True)
+                shutil.copy(root / path, tree / path)
+            (tree / header).touch()
+            page = tree / "docs/reference.md"
+            self.assertIn(old, page.read_text())
+            page.write_text(page.read_text().replace(old, new))
+            return run("check_reference.py", tree)
+
+    def test_names_that_are_missing_or_do_not_exist_are_found(self) -> None:
+        for old, new, why in (("`bundle.h`", "`bundles.h`", "does not list the header bundle.h"),
+                              ("`bundle.h`", "`bundles.h`", "lists the header bundles.h, which does not exist"),
+                              ("`Bundle`", "`Bundles`", "bundle.h does not declare Bundles"),
+                              ("`kDataLoss`", "`kLost`", "does not list the status code kDataLoss"),
+                              ("`TUNEONCE_LOG`", "`TUNEONCE_LEVEL`", "does not list the variable TUNEONCE_LOG")):
+            code, text = self.of(old, new)
+            self.assertEqual((code, why in text), (1, True), text)
+        self.assertIn("does not list the header new.h", self.of("# Reference", "# Reference", "include/tuneonce/plugin/new.h")[1])
+
+    def test_a_complete_page_passes(self) -> None:
+        self.assertEqual(self.of("# Reference", "# Reference"), (0, "docs/reference.md is complete\n"))
 
 
 if __name__ == "__main__":

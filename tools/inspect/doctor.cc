@@ -137,7 +137,7 @@ DoctorFinding TileirasFinding(const std::shared_ptr<const Toolbox>& tools) {
 constexpr int kFirstDriver = 13000;  // That launches Tile IR: CUDA 13.0.
 /// What tileiras 13.5 compiles for (its --help).
 constexpr int kCapabilities[] = {80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121};
-/// Source: docs/performance.md, "Tile IR compared with the other back ends".
+/// Source: docs/internal/performance_diary.md, "Tile IR compared with the other back ends".
 constexpr const char* kGain =
     "with it, of ten bundles on an H200 layer_norm took 0.73 of the time that it took without, rope 0.77, attention "
     "0.88, the others 0.95 to 1.02 (docs/performance.md, 2dbbff9); `tuneonce compare NAME:tile NAME:cuda` says it of a "

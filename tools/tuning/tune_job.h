@@ -64,9 +64,9 @@ struct BundleReport {
 Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
                                 const std::vector<std::string>& scalars, AutotunePolicy policy);
 
-/// Adds data from a search's trace (Runtime::EndTrace) to the JSON of its record's file: `timeline`, which docs/cli.md
-/// describes, with the samples of each measured candidate. The size is limited, and further entries are only counted.
-/// Without such events `json` does not change.
+/// Adds data from a search's trace (Runtime::EndTrace) to the JSON of its record's file: `timeline`, which
+/// docs/internal/json_output.md describes, with the samples of each measured candidate. The size is limited, and
+/// further entries are only counted. Without such events `json` does not change.
 void AddTimeline(const TuningRecord& record, const std::string& trace, nlohmann::ordered_json* json);
 
 }  // namespace v0

@@ -12,7 +12,7 @@ _NO_FAILURE = ("measured", "duplicate", "not_measured", "predicted")
 
 
 class _Fields:
-    """The fields of an object of records' JSON as attributes. docs/cli.md lists them."""
+    """The fields of an object of records' JSON as attributes. docs/internal/json_output.md lists them."""
     _fields: Dict[str, Any]
 
     def __getattr__(self, name: str) -> Any:

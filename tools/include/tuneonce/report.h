@@ -24,9 +24,9 @@ struct TableOptions {
 TUNEONCE_API std::string SummaryTable(const TuningRecord& record, const TableOptions& options = {});
 
 /// Returns records as the text of one JSON object {"format": "tuneonce-records", "version": 6, "records": [...]}, which
-/// `tuneonce records import` reads; docs/cli.md describes the fields. Unknown numbers are null. 64-bit words and
-/// fingerprints are hexadecimal strings, since JSON's numbers do not hold them. Not available in builds without JSON
-/// (TUNEONCE_WITH_JSON=OFF).
+/// `tuneonce records import` reads; docs/internal/json_output.md describes the fields. Unknown numbers are null. 64-bit
+/// words and fingerprints are hexadecimal strings, since JSON's numbers do not hold them. Not available in builds
+/// without JSON (TUNEONCE_WITH_JSON=OFF).
 TUNEONCE_API std::string RecordsToJson(const std::vector<TuningRecord>& records);
 
 /// Returns a TunedKernel's counters as the text of a JSON object with the names of the C++ members. Not available in

@@ -1,4 +1,4 @@
-"""What a bundle says of its kernel beside the code: the manifest's fields, as Python values (docs/bundles.md)."""
+"""What a bundle says of its kernel beside the code: the manifest's fields, as Python values (docs/internal/manifest.md)."""
 import dataclasses
 import itertools
 import json
@@ -23,7 +23,7 @@ class Declaration:
         maxnreg. None is a hint that is not set. A kernel under @triton.autotune needs no axes: its configs are taken, the
         first is the baseline.
     option_axes: axes that are options of the variants' compilers (maxrregcount, opt-level, ftz, approx), always in all combinations
-        unless the configs name them. One that may change results needs a tolerance (docs/bundles.md).
+        unless the configs name them. One that may change results needs a tolerance (docs/internal/manifest.md).
     constants: the kernel's other constants by name: a value, `ConstantOf(dim, values)`, or a function of the config, the
         other constants and the extents that are constants. An axis of one truth value is one, too. Triton: also tensors that
         are left out (None), and options that are the same for all configs.
@@ -48,10 +48,10 @@ class Declaration:
     key: {"dim"}, {"dtype_of"} and {"value_of"}; a dim may have one of "bucket": "next_pow2", "buckets": [1, 2, 4, 8, 16, 24],
         upper bounds, and "nearest": [16, 256].
     where: conditions that configs must meet: "M % TILE_M == 0 || occupancy <= 2", or {"name": ..., "condition": ...}
-        (docs/bundles.md).
+        (docs/internal/manifest.md).
     baseline: a value per axis, or a list of {"config": {...}, "where": condition}, of which the first counts that fits.
     targets_of, options_of, requires_of: by variant name, its `targets`, its compiler `options`, and a condition of configs and
-        arguments that it may run for: "VEC == 1 || aligned(x, 4 * VEC)" (docs/bundles.md).
+        arguments that it may run for: "VEC == 1 || aligned(x, 4 * VEC)" (docs/internal/manifest.md).
     dtypes: those that tensors may have which are declared with the first of them, all of them the same: ["float16",
         "bfloat16"]. The kernel is exported for each, as variants of their own (`tile_bfloat16`), and a call's tensors say
         which run. `cpu` gets the dtype as the macro T.

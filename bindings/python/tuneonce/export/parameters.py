@@ -1,4 +1,4 @@
-"""What a kernel takes: the manifest's parameters (docs/bundles.md)."""
+"""What a kernel takes: the manifest's parameters (docs/internal/manifest.md)."""
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from tuneonce.export.terms import Term, ceil_div, is_multiple, product

@@ -1,4 +1,4 @@
-"""Whole numbers of a manifest that follow from dims, scalars and axes: terms (docs/bundles.md)."""
+"""Whole numbers of a manifest that follow from dims, scalars and axes: terms (docs/internal/manifest.md)."""
 from typing import Any, Dict, List, Union
 
 # A whole number: 4, or the name of a dim, a scalar or an axis, or what the functions below make.
