@@ -103,6 +103,22 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream of, CUgraph* graph) {
   void* address = Must(Own().device.DriverFunction("cuStreamEndCapture", 10000));
   return reinterpret_cast<PFN_cuStreamEndCapture_v10000>(address)(of, graph);
 }
+// What docs/cuda.md uses of the CUDA runtime API, by the same device: these programs do not link cudart.
+cudaError_t CUDARTAPI cudaSetDevice(int) { return cudaSuccess; }  // Its context is current.
+cudaError_t CUDARTAPI cudaStreamCreate(cudaStream_t* to) {
+  *to = Own().stream.get();
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaMalloc(void** to, std::size_t bytes) {
+  *to = bytes <= kBytes ? Own().Zeros() : nullptr;
+  return *to == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaStreamBeginCapture(cudaStream_t of, cudaStreamCaptureMode mode) {
+  return static_cast<cudaError_t>(cuStreamBeginCapture(of, static_cast<CUstreamCaptureMode>(mode)));
+}
+cudaError_t CUDARTAPI cudaStreamEndCapture(cudaStream_t of, cudaGraph_t* graph) {
+  return static_cast<cudaError_t>(cuStreamEndCapture(of, graph));
+}
 
 namespace {
 

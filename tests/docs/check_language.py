@@ -48,7 +48,7 @@ RULES = [
     rule("'beside'", "page", r"\bbeside\b"),
 ]
 CODE = re.compile(r"(include|lib|tools|bindings|components|cpu_device)/.*\.(h|cc|cu|py|js|sh)$")
-PAGE = re.compile(r"(README|CONTRIBUTING)\.md$|docs/([^/]*|internal/.*)\.md$")
+PAGE = re.compile(r"(README|CONTRIBUTING)\.md$|docs/.*\.md$")
 
 
 def applies(of: Rule, path: str, line: str) -> bool:

@@ -8,4 +8,4 @@ if [ ! -e .deps/site/complete ]; then
 fi
 # InOut is a word of ours.
 PYTHONPATH=.deps/site python3 -m codespell_lib --ignore-words-list inout \
-    docs/*.md docs/internal/*.md docs/examples/llm/*.md README.md CHANGELOG.md CONTRIBUTING.md licenses/README.md
+    docs/*.md docs/*/*.md docs/examples/*/*.md README.md CHANGELOG.md CONTRIBUTING.md licenses/README.md

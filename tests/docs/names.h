@@ -3,6 +3,8 @@
 #ifndef TUNEONCE_TESTS_DOCS_NAMES_H_
 #define TUNEONCE_TESTS_DOCS_NAMES_H_
 
+#include <cuda_runtime_api.h>
+
 #include <atomic>
 #include <cstdio>
 #include <string>

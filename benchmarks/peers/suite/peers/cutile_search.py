@@ -76,7 +76,7 @@ class CutileSearch(GpuPeer):
 
 class TuneonceOnCutile(CutileSearch):
     NAME = "tuneonce"
-    DOCS = "docs/python.md, Coming from cuTile's exhaustive_search"
+    DOCS = "docs/python.md, Coming from cuTile"
     SETTINGS = "exhaustive_search, as it comes: compiles in parallel"
     REMEMBERS = ""  # exhaustive_search does not; an exported bundle would.
     FAULTS = dict.fromkeys(works.FAULTS, "in this process, as a callable: see tuneonce on CUDA C++")

@@ -100,7 +100,7 @@ def searched_by_ours(
 
 class TuneonceOnTriton(TritonAutotune):
     NAME = "tuneonce"
-    DOCS = "docs/python.md, Coming from cuTile's exhaustive_search"
+    DOCS = "docs/python.md, Coming from cuTile"
     SETTINGS = "exhaustive_search over Triton's launches; Triton compiles them one after the other"
     REMEMBERS = ""  # exhaustive_search does not; an exported bundle would.
     FAULTS = dict.fromkeys(works.FAULTS, "in this process, as a callable: see tuneonce on CUDA C++")
