@@ -85,7 +85,7 @@ else
 fi
 for file in "$cookbook"/*.py; do
   name=$(basename "$file" .py)
-  if "$python" -c 'import tuneonce' 2> /dev/null; then
+  if "$python" -c 'import tuneonce.export' 2> /dev/null; then
     run "$name" "$python" "$file"
   else
     skip "$name" "$python has no tuneonce"

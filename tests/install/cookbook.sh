@@ -3,7 +3,7 @@
 # against the tuneonce that is installed under PREFIX, and run on the CPU device. Every program has at most 60 lines of
 # 120 columns, is listed in the index, and includes nothing of tuneonce but installed headers. Where there is an NVRTC,
 # the CUDA C++ of each program compiles.
-set -euo pipefail
+set -uo pipefail
 source=$1 prefix=$2 python=${3:-python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -11,8 +11,7 @@ unset TUNEONCE_CPU_DRIVER TUNEONCE_BUNDLES
 failed=0
 wrong() { echo "$1"; failed=1; }
 
-cp -r "$source/docs/cookbook" "$work/cookbook"
-cd "$work/cookbook"
+cp -r "$source/docs/cookbook" "$work/cookbook" && cd "$work/cookbook" || exit 1
 mapfile -t programs < <(find . -type f ! -name README.md ! -name CMakeLists.txt -printf '%P\n' | sort)
 for program in "${programs[@]}"; do
   lines=$(wc -l < "$program")
@@ -42,7 +41,9 @@ cmake -G Ninja -S . -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -Dpybind11_DI
   -DPYTHON_EXECUTABLE="$(command -v "$python")" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 grep SKIPPED "$work/log" || true
 cmake --build "$work/build" -j 2 > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-PATH="$prefix/bin:$PATH" "$source/tests/gpu/cookbook.sh" "$work/build" "$python" || failed=1
+PATH="$prefix/bin:$PATH" "$source/tests/gpu/cookbook.sh" "$work/build" "$python" | tee "$work/results"
+[ "${PIPESTATUS[0]}" = 0 ] || failed=1
+[ $# -lt 3 ] || ! grep 'has no tuneonce' "$work/results" || failed=1  # This Python is the package's.
 
 # The texts for a GPU, each once. A macro that the symbol names is replaced in it.
 "$prefix/bin/tuneonce" doctor > "$work/doctor" || true
