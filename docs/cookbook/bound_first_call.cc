@@ -35,17 +35,17 @@ to::Status Run() {
   twice.Space(space).Grid(to::Grid::OneD({"N", tile}));
   twice.AddVariant(to::CudaCpp(kCudaSource, "twice").Block(128)).AddVariant(to::CpuCpp(kCpuSource, "twice"));
   to::AutotunePolicy policy;
-  policy.store = to::MakeMemoryStore();                   // In a server: the default, which is a file.
+  policy.store = to::MakeMemoryStore();                   // A server keeps the default, which is a file.
   policy.mode = to::AutotunePolicy::Mode::kTuneDeferred;  // No launch waits for a search.
-  policy.search.budgets.wall = std::chrono::seconds(2);   // A search ends then, with the best config so far,
+  policy.search.budgets.wall = std::chrono::seconds(2);   // A search ends then with the best config so far,
   policy.search.budgets.trials = 100;                     // or after so many configs.
   policy.accept_incomplete = true;                        // Such a result is used, and not searched again.
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel kernel, to::TunedKernel::Create(twice, policy));
-  TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), y));  // Runs the baseline. Its compile is all that it waits for.
+  TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), y));  // This runs the baseline, and waits for its compile alone.
   if (kernel.counters().fallbacks != 1) return to::InternalError("the first call did not run the fallback config");
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
-  TUNEONCE_RETURN_IF_ERROR(kernel.TunePending(stream.get()));  // When the GPU is idle, at most two seconds per key.
-  TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), y));    // Runs the selected config.
+  TUNEONCE_RETURN_IF_ERROR(kernel.TunePending(stream.get()));  // Call it while the GPU is idle: two seconds per key.
+  TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), y));    // This runs the selected config.
   TUNEONCE_RETURN_IF_ERROR(buffer.CopyToHost(values.data(), 4000));
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
   const bool is_correct = kernel.counters().tunes == 1 && values == std::vector<float>(1000, 4.0f);

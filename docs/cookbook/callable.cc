@@ -33,10 +33,10 @@ to::Status Run() {
   const to::TensorView y = to::TensorView::Contiguous(out.data(), to::kFloat32, {1000});
   TUNEONCE_ASSIGN_OR_RETURN(void* const function, device.DriverFunction("cuMemcpyDtoDAsync", 3020));
   to::SearchSpace space;
-  const to::IntAxis parts = space.AddAxis("PARTS", {1, 2, 8, 16});  // Or the numbers of a library's algorithms.
+  const to::IntAxis parts = space.AddAxis("PARTS", {1, 2, 8, 16});  // A library's algorithms may have numbers.
   space.SetBaseline({{parts, 1}});
   to::KernelDefinition definition("library_copy");
-  definition.Version("1.2");  // The library's, because the code of a function cannot be hashed.
+  definition.Version("1.2");  // This is the library's, because the code of a function cannot be hashed.
   definition.Parameters({to::In("x", to::kFloat32, {"N"}), to::Out("y", to::kFloat32, {"N"})}).Space(space);
   definition.AddVariant(to::Callable([=](CUstream into, const to::Config& config, const to::CallArguments& arguments) {
     const to::TensorView &source = arguments.tensor("x"), &target = arguments.tensor("y");

@@ -34,15 +34,15 @@ to::Status Run(const char* file) {
   twice.Parameters({to::InOut("y", to::kFloat32, {"N"}), to::DimValue("N")});
   twice.Space(space).Grid(to::Grid::OneD({"N", tile}));
   twice.AddVariant(to::CudaCpp(kCudaSource, "twice").Block(128)).AddVariant(to::CpuCpp(kCpuSource, "twice"));
-  to::RuntimeOptions options;  // As a container's environment: the default store is in memory, which a warning states.
+  to::RuntimeOptions options;  // In such an environment the default store is in memory, which a warning states.
   options.environment = {{"HOME", ""}, {"XDG_CACHE_HOME", ""}, {"TUNEONCE_STORE", ""}};
   options.log = [](to::LogLevel, const std::string& line) { std::printf("log: %s\n", line.c_str()); };
   to::AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, to::Runtime::Create(options));
   std::printf("a store in memory for the process: %s\n", policy.search.runtime->store() != nullptr ? "yes" : "no");
 
-  TUNEONCE_ASSIGN_OR_RETURN(policy.store, to::SqliteStore::Open({file}));  // Its folder is made, if it is missing.
-  for (int start = 0; start < 2; ++start) {                                // As two starts of the container.
+  TUNEONCE_ASSIGN_OR_RETURN(policy.store, to::SqliteStore::Open({file}));  // A missing folder is created.
+  for (int start = 0; start < 2; ++start) {  // Each pass stands for a start of the container.
     TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel kernel, to::TunedKernel::Create(twice, policy));
     TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), y));
     if (start == 1 && kernel.counters().stored_hits != 1) return to::InternalError("the second start tuned again");

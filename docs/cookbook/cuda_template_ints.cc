@@ -46,7 +46,7 @@ to::Status Run() {
   TUNEONCE_RETURN_IF_ERROR(out.CopyFromHost(values.data(), 4000));
 
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel axpy, to::TunedKernel::Create(Axpy()));
-  TUNEONCE_RETURN_IF_ERROR(axpy.Launch(stream.get(), 2.0f, x, y));  // Tunes, then runs once on y.
+  TUNEONCE_RETURN_IF_ERROR(axpy.Launch(stream.get(), 2.0f, x, y));  // This tunes, and then runs once on y.
   TUNEONCE_RETURN_IF_ERROR(out.CopyToHost(values.data(), 4000));
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
   return values == std::vector<float>(1000, 3.0f) ? to::Status() : to::InternalError("2 * 1 + 1 is not 3");

@@ -39,14 +39,14 @@ to::Status Run() {
   twice.AddVariant(to::CudaCpp(kCudaSource, "twice").Block(128)).AddVariant(to::CpuCpp(kCpuSource, "twice"));
 
   to::AutotunePolicy policy;
-  policy.store = to::MakeMemoryStore();  // Your own store has records of earlier runs.
+  policy.store = to::MakeMemoryStore();  // The default store has records of earlier runs.
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel kernel, to::TunedKernel::Create(twice, policy));
-  const to::TunedKernel::Shape shape = {{"N", 1000}};  // Or the arguments of a launch.
+  const to::TunedKernel::Shape shape = {{"N", 1000}};  // The arguments of a launch can take its place.
   TUNEONCE_ASSIGN_OR_RETURN(to::LaunchPlan before, kernel.Explain(stream.get(), shape));
   TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(stream.get(), {shape}));
   TUNEONCE_ASSIGN_OR_RETURN(to::LaunchPlan after, kernel.Explain(stream.get(), shape));
-  Print(before);  // "search", because of "no_record".
-  Print(after);   // "selected", because of "ready".
+  Print(before);  // It prints "search", because of "no_record".
+  Print(after);   // It prints "selected", because of "ready".
   const bool is_tuned = after.reason == to::LaunchPlan::Reason::kReady && before.reason != after.reason;
   return is_tuned ? to::Status() : to::InternalError("it was not tuned");
 }

@@ -40,7 +40,7 @@ to::Status Run() {
   const to::TensorView y = to::TensorView::Contiguous(buffer.data(), to::kFloat32, {1000});
 
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel twice, to::TunedKernel::Create(Twice()));
-  TUNEONCE_RETURN_IF_ERROR(twice.Warmup(stream.get(), {{{"N", 1000}}}));  // Tunes on data of the library's.
+  TUNEONCE_RETURN_IF_ERROR(twice.Warmup(stream.get(), {{{"N", 1000}}}));  // This tunes on data of the library's.
   twice.Freeze();                                                         // From now on nothing is tuned.
   const auto record = [&](CUstream capturing) { return twice.Launch(capturing, y); };
   TUNEONCE_ASSIGN_OR_RETURN(to::GraphExec graph, to::GraphExec::Capture(stream.view(), record));

@@ -19,7 +19,7 @@ TUNEONCE_CPU_KERNEL(twice);)";
 
 /// Returns the answer to GET /metrics, of the content type text/plain; version=0.0.4.
 std::string Metrics() {
-  std::map<std::string, std::string> samples;  // By metric, as the format demands.
+  std::map<std::string, std::string> samples;  // The format groups samples by metric.
   for (const to::KernelCounters& kernel : to::Runtime::Default()->Kernels()) {
     const auto add = [&](const std::string& name, const char* type, double value) {
       if (samples[name].empty()) samples[name] = "# TYPE tuneonce_" + name + type + "\n";

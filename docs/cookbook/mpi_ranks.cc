@@ -33,7 +33,7 @@ to::Status Run() {
   twice.Space(space).Grid(to::Grid::OneD({"N", tile}));
   twice.AddVariant(to::CudaCpp(kCudaSource, "twice").Block(128)).AddVariant(to::CpuCpp(kCpuSource, "twice"));
   to::AutotunePolicy policy;
-  policy.store = to::MakeMemoryStore();  // One for each rank, as on hosts that share no file.
+  policy.store = to::MakeMemoryStore();  // Each rank has its own, as on hosts that share no file.
   TUNEONCE_ASSIGN_OR_RETURN(policy.ranks.group, to::MakeMpiRank());
   policy.ranks.exchange_code = true;  // A config is compiled by one rank.
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel kernel, to::TunedKernel::Create(twice, policy));

@@ -35,14 +35,14 @@ to::Status Run() {
   twice.AddVariant(to::CudaCpp(kCudaSource, "twice").Block(128)).AddVariant(to::CpuCpp(kCpuSource, "twice"));
 
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel kernel, to::TunedKernel::Create(twice));
-  TUNEONCE_RETURN_IF_ERROR(kernel.Pin({{"N", 1000}}, {{"TILE", 512}}));  // A value that the space does not list.
-  TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), y));              // Runs TILE = 512. Another N is tuned.
+  TUNEONCE_RETURN_IF_ERROR(kernel.Pin({{"N", 1000}}, {{"TILE", 512}}));  // The space need not list the value.
+  TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), y));              // This runs TILE = 512. Another N is tuned.
   TUNEONCE_ASSIGN_OR_RETURN(const to::LaunchPlan plan, kernel.Explain(stream.get(), {{"N", 1000}}));
   std::printf("N = 1000 runs {%s}\n", plan.config ? plan.config->ToString().c_str() : "");
   if (plan.origin != to::LaunchPlan::Origin::kPinned) return to::InternalError("the pinned config does not run");
-  // With PinFor::kStore, for a config that the space lists, later processes run it too.
+  // PinFor::kStore makes later processes run it, too, if the space lists the config.
   TUNEONCE_RETURN_IF_ERROR(kernel.Unpin({{"N", 1000}}));
-  TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), y));  // Tunes, as it would have without the pin.
+  TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), y));  // This tunes, as it would have without the pin.
   TUNEONCE_RETURN_IF_ERROR(buffer.CopyToHost(values.data(), 4000));
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
   return values == std::vector<float>(1000, 4.0f) ? to::Status() : to::InternalError("1 * 2 * 2 is not 4");

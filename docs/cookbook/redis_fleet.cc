@@ -38,7 +38,7 @@ to::Status Run(const char* address, const char* keys) {
   to::RedisStoreOptions options;
   TUNEONCE_ASSIGN_OR_RETURN(options.redis, to::RedisOptions::Parse(address));
   TUNEONCE_ASSIGN_OR_RETURN(options.keys, to::ReadSigningKeys(keys));
-  for (int machine = 0; machine < 2; ++machine) {  // As two machines.
+  for (int machine = 0; machine < 2; ++machine) {  // Each pass stands for a machine.
     to::AutotunePolicy policy;
     TUNEONCE_ASSIGN_OR_RETURN(const std::shared_ptr<to::RedisStore> fleet, to::RedisStore::Open(options));
     policy.store = to::MakeFleetStore(to::MakeMemoryStore(), fleet);  // The machine's own store is usually a file.

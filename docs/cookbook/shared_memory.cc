@@ -9,7 +9,7 @@ namespace to = tuneonce;
 
 constexpr char kCudaSource[] = R"(
 __global__ void swap(float* y, int n) {  // Exchanges y[i] and y[n - 1 - i]; block b has the b-th TILE of both halves.
-  extern __shared__ float part[];        // TILE elements.
+  extern __shared__ float part[];        // It has TILE elements.
   const int first = blockIdx.x * TILE, count = min(TILE, n / 2 - first);
   for (int i = threadIdx.x; i < count; i += 128) part[i] = y[first + i];
   __syncthreads();
@@ -40,7 +40,7 @@ to::Status Run() {
   to::SearchSpace space;
   const to::IntAxis tile = space.AddAxis("TILE", {256, 1024, 16384});
   space.SetBaseline({{tile, 256}});
-  space.Where("fits in shared memory", 4 * tile <= to::SharedMemory());  // Of the device, after opt-in.
+  space.Where("fits in shared memory", 4 * tile <= to::SharedMemory());  // This is the device's limit.
   to::KernelDefinition definition("swap");
   definition.Parameters({to::InOut("y", to::kFloat32, {"N"}), to::DimValue("N")}).Space(space);
   definition.Grid(to::GeometryFn(to::Grid::OneD({to::D("N") / 2, tile})).SharedMemory(4 * tile));

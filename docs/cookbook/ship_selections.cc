@@ -34,7 +34,7 @@ to::Status Run() {
   twice.Parameters({to::InOut("y", to::kFloat32, {"N"}), to::DimValue("N")});
   twice.Space(space).Grid(to::Grid::OneD({"N", tile}));
   twice.AddVariant(to::CudaCpp(kCudaSource, "twice").Block(128)).AddVariant(to::CpuCpp(kCpuSource, "twice"));
-  to::AutotunePolicy tune, serve;  // Your machine, one of each kind of GPU.
+  to::AutotunePolicy tune, serve;  // You tune on one machine of each kind, and your users are served.
   TUNEONCE_ASSIGN_OR_RETURN(const std::shared_ptr<to::SqliteStore> tuned, to::SqliteStore::InMemory());
   tune.store = tuned;
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel here, to::TunedKernel::Create(twice, tune));
@@ -43,7 +43,7 @@ to::Status Run() {
   std::ofstream("shipped.db") << bytes;
   TUNEONCE_ASSIGN_OR_RETURN(serve.store, to::SqliteStore::Open({"shipped.db", /*read_only=*/true}));
   serve.mode = to::AutotunePolicy::Mode::kStoredOnly;  // Nothing is compiled or measured.
-  serve.min_match = to::RecordMatch::kOtherDriver;     // Your user's machine, with another driver.
+  serve.min_match = to::RecordMatch::kOtherDriver;     // The users' drivers differ.
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel there, to::TunedKernel::Create(twice, serve));
   TUNEONCE_RETURN_IF_ERROR(there.Launch(stream.get(), y));
   TUNEONCE_RETURN_IF_ERROR(buffer.CopyToHost(values.data(), 4000));

@@ -25,7 +25,7 @@ to::Status RunThread(const to::Context& context, to::TunedKernel& twice) {
   TUNEONCE_ASSIGN_OR_RETURN(to::DeviceBuffer buffer, to::DeviceBuffer::Allocate(stream.view(), 4000));
   TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(values.data(), 4000));
   const to::TensorView y = to::TensorView::Contiguous(buffer.data(), to::kFloat32, {1000});
-  TUNEONCE_RETURN_IF_ERROR(twice.Launch(stream.get(), y));  // Tunes, or waits for the thread that does.
+  TUNEONCE_RETURN_IF_ERROR(twice.Launch(stream.get(), y));  // This tunes, or waits for the thread that does.
   TUNEONCE_RETURN_IF_ERROR(buffer.CopyToHost(values.data(), 4000));
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
   return values == std::vector<float>(1000, 2.0f) ? to::Status() : to::InternalError("1 * 2 is not 2");

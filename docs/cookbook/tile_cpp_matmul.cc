@@ -10,7 +10,7 @@ constexpr char kTileSource[] = R"(
 #include "cuda_fp16.h"
 #include "cuda_tile.h"
 namespace tiles = ::cuda::tiles;
-template <int TM, int TN, int TK>  // c = a b, a tile of c for each block.
+template <int TM, int TN, int TK>  // Each block computes a tile of c = a b.
 __tile_global__ void matmul(const __half* a, const __half* b, __half* c, int m, int n, int k) {
   a = tiles::assume_aligned<16>(a), b = tiles::assume_aligned<16>(b), c = tiles::assume_aligned<16>(c);
   n = tiles::assume_divisible<8>(n), k = tiles::assume_divisible<8>(k);
@@ -24,7 +24,7 @@ __tile_global__ void matmul(const __half* a, const __half* b, __half* c, int m, 
 })";
 constexpr char kCpuSource[] = R"(
 static void matmul(const tuneonce_block& block, const _Float16* a, const _Float16* b, _Float16* c, int, int n, int k) {
-  float sum = 0;  // An element of c for each block.
+  float sum = 0;  // Each block computes an element of c.
   for (int i = 0; i < k; ++i) sum += float(a[block.x * k + i]) * float(b[i * n + block.y]);
   c[block.x * n + block.y] = _Float16(sum);
 }
@@ -40,7 +40,7 @@ to::Status Run() {
   TUNEONCE_RETURN_IF_ERROR(in.Fill(0x40));  // Each float16 is 0x4040: 2.125. 64 * 2.125 * 2.125 = 289 is 0x5c84.
   const to::TensorView a = to::TensorView::Contiguous(in.data(), to::kFloat16, {64, 64});
   const to::TensorView c = to::TensorView::Contiguous(out.data(), to::kFloat16, {64, 64});
-  to::SearchSpace space = to::families::DenseMatmul();  // Tiles and hints for each architecture.
+  to::SearchSpace space = to::families::DenseMatmul();  // It has tiles and hints for each architecture.
   const to::Grid tiles = to::Grid::TileCoverage({{"M", space.FindAxis("TILE_M")}, {"N", space.FindAxis("TILE_N")}});
   to::KernelDefinition matmul = to::KernelDefinition("matmul").Space(space).Grid(tiles);
   matmul.Parameters({to::In("a", to::kFloat16, {"M", "K"}), to::In("b", to::kFloat16, {"K", "N"}),

@@ -39,7 +39,7 @@ to::Status Run() {
   twice.Parameters({to::InOut("y", to::kFloat32, {"N"}), to::DimValue("N")});
   twice.Space(space).Grid(to::Grid::OneD({"N", tile}));
   twice.AddVariant(to::CudaCpp(kCudaSource, "twice").Block(128)).AddVariant(to::CpuCpp(kCpuSource, "twice"));
-  to::RuntimeOptions options;  // The same as DISABLE_AUTOTUNE=1 in the environment of the test.
+  to::RuntimeOptions options;  // DISABLE_AUTOTUNE=1 in the environment does the same.
   options.environment = {{"DISABLE_AUTOTUNE", "1"}, {"TUNEONCE_STORE", "memory"}};
   to::AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, to::Runtime::Create(options));

@@ -44,8 +44,8 @@ to::Status Run() {
   definition.AddVariant(to::CpuCpp(kCpuSource, "twice").Requires(is_aligned));
 
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel twice, to::TunedKernel::Create(definition));
-  TUNEONCE_RETURN_IF_ERROR(twice.Launch(stream.get(), y));    // Tunes all vector widths.
-  TUNEONCE_RETURN_IF_ERROR(twice.Launch(stream.get(), odd));  // A key of its own, which is tuned with VEC = 1 only.
+  TUNEONCE_RETURN_IF_ERROR(twice.Launch(stream.get(), y));    // This tunes all vector widths.
+  TUNEONCE_RETURN_IF_ERROR(twice.Launch(stream.get(), odd));  // This key is tuned with VEC = 1 only.
   TUNEONCE_RETURN_IF_ERROR(buffer.CopyToHost(values.data(), 4000));
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
   const bool is_correct = values[0] == 2 && values[1] == 4 && values[996] == 4 && values[999] == 2;

@@ -38,8 +38,8 @@ to::Status Run() {
   twice.AddVariant(to::CudaCpp(kCudaSource, "twice").Block(block)).AddVariant(to::CpuCpp(kCpuSource, "twice"));
 
   to::AutotunePolicy policy;
-  policy.store = to::MakeMemoryStore();  // Where processes follow each other: the default, which is a file.
-  policy.search.budgets.trials = 4;      // Of each process. So large a space is searched by a model of its times.
+  policy.store = to::MakeMemoryStore();  // The default is a file, which later processes read.
+  policy.search.budgets.trials = 4;      // A model of what was measured proposes the configs that are tried.
   for (int process = 0; process < 2; ++process) {
     TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel kernel, to::TunedKernel::Create(twice, policy));
     TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(stream.get(), {{{"N", 100000}}}));

@@ -55,10 +55,10 @@ compile() { # PROGRAM KIND OPTION...
   [ -s "$work/kernel.cu" ] || return 0
   symbol=$(sed -n "s/.*${kind}Cpp(k${kind}Source, \"\([^\"]*\)\".*/\1/p" "$program")
   [ -z "${compiled[$(cat "$work/kernel.cu")]:-}" ] || return 0
-  compiled[$(cat "$work/kernel.cu")]=$program
   "$prefix/bin/tuneonce" compile "$work/kernel.cu" --symbol "$symbol" --target sm_90 -D TILE=256 -D BLOCK=128 -D ITEMS=4 \
     -D VEC=4 -D UNROLL=2 -D TILE_M=64 -D TILE_N=64 -D TILE_K=64 "$@" > "$work/log" 2>&1 ||
-    { cat "$work/log"; wrong "the $kind C++ of $program does not compile"; }
+    { cat "$work/log"; wrong "the $kind C++ of $program does not compile"; return; }
+  compiled[$(cat "$work/kernel.cu")]=$program
 }
 for program in *.cc */*.cc; do
   if grep -q '^\[ok\] *NVRTC' "$work/doctor"; then compile "$program" Cuda; fi

@@ -29,7 +29,7 @@ to::KernelDefinition Twice() {
 
 /// Returns the plugin's kernel. It is never destroyed, so that no driver call follows main.
 to::Result<to::TunedKernel>& Kernel() {
-  // A tuneonce takes part in the CPU device only after it opened that.
+  // Contexts of the CPU device are recognized after it was opened by name.
   static const bool has_device = to::OpenDevice("cuda").ok() || to::OpenDevice("cpu").ok();
   static auto* const kernel = new to::Result<to::TunedKernel>(has_device ? to::TunedKernel::Create(Twice())
                                                                          : to::UnavailableError("there is no device"));

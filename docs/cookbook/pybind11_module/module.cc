@@ -25,8 +25,8 @@ to::KernelDefinition Twice() {
   return twice;
 }
 
-to::Status DoubleOnGpu(void* data, std::int64_t count) {  // In the current context, which the array's library made.
-  static auto* const kernel = new to::Result<to::TunedKernel>(to::TunedKernel::Create(Twice()));  // Never destroyed.
+to::Status DoubleOnGpu(void* data, std::int64_t count) {  // The array's library made the context current.
+  static auto* const kernel = new to::Result<to::TunedKernel>(to::TunedKernel::Create(Twice()));  // It lives on.
   TUNEONCE_RETURN_IF_ERROR(kernel->status());
   return (*kernel)->Launch(nullptr, to::TensorView::Contiguous(data, to::kFloat32, {count}));
 }
