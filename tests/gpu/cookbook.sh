@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cookbook.sh FOLDER [PYTHON]: runs the programs of docs/cookbook, which CMake built in FOLDER (or a copy of it, on a
-# machine that cannot build), on the GPU, or without one on the CPU device. Prints one line for each: PASS, SKIP and why,
-# or FAIL after its output. Exit code 1 if a program failed or was not built, although it needs nothing but tuneonce.
+# machine that cannot build), on the GPU, or without one on the CPU device. Prints one line for each: PASS, SKIP with
+# the reason, or FAIL after its output. Exit code 1 if a program failed, or needs only tuneonce and was not built.
 set -uo pipefail
 folder=$(cd "${1:?usage: cookbook.sh FOLDER_OF_THE_BUILD [PYTHON]}" && pwd)
 python=${2:-python3}

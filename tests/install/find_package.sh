@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# find_package.sh SOURCE BUILD CUDA_INCLUDE [KEPT]: installs the build to an empty prefix, which is then moved, builds the consumer
-# against it, by all of its components, runs it (it lies elsewhere than the CPU device's library and the bundles, and finds
-# both), runs the installed command, which finds the bundles that were installed, and two plugins with a tuneonce each,
-# which export none of it. With KEPT the prefix is left there, for other tests.
+# find_package.sh SOURCE BUILD CUDA_INCLUDE [KEPT]: installs the build to an empty prefix, which is then moved, builds
+# the consumer against it, by all of its components, runs it (it lies elsewhere than the CPU device's library and the
+# bundles, and finds both), runs the installed command, which finds the bundles that were installed, and two plugins with a
+# tuneonce each, which export none of it. With KEPT the prefix is left there, for other tests.
 set -euo pipefail
 source=$1 build=$2 cuda=$3
 work=$(mktemp -d)
