@@ -3,18 +3,11 @@
 import json
 import pathlib
 import sys
-import tempfile
 
-try:
-    import torch
-except ImportError:
-    sys.exit(print("SKIPPED: there is no torch (pip install torch)") or 77)
-if not torch.cuda.is_available():
-    sys.exit(print("SKIPPED: torch finds no GPU") or 77)
-import tuneonce.torch
+import tuneonce
 
 CUDA_SOURCE = """
-template <int BLOCK>  // One block for each row.
+template <int BLOCK>  // Each block adds up a row.
 __global__ void row_sums(const float* x, float* y, int n) {
   __shared__ float sums[BLOCK];
   float sum = 0;
@@ -26,9 +19,8 @@ __global__ void row_sums(const float* x, float* y, int n) {
   }
   if (threadIdx.x == 0) y[blockIdx.x] = sums[0];
 }"""
-MANIFEST = {  # A bundle: the folder is usually part of your package.
-    "tuneonce_bundle": 1,
-    "name": "row_sums",
+MANIFEST = {  # Your package usually has the bundle as a folder.
+    "tuneonce_bundle": 1, "name": "row_sums", "version": "1",
     "dims": ["M", "N"],
     "key": [{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}],
     "parameters": [{"name": "x", "kind": "tensor", "access": "in", "dtype": "float32", "dims": ["M", "N"]},
@@ -40,9 +32,19 @@ MANIFEST = {  # A bundle: the folder is usually part of your package.
                   "grid": {"pattern": "one_d", "tiles": [["M", 1]]}, "block": [{"axis": "BLOCK"}],
                   "artifacts": [{"file": "row_sums.cu"}]}],
 }
-folder = pathlib.Path(tempfile.mkdtemp())
+folder = pathlib.Path("./row_sums")
+folder.mkdir(exist_ok=True)
 (folder / "manifest.json").write_text(json.dumps(MANIFEST))
 (folder / "row_sums.cu").write_text(CUDA_SOURCE)
+tuneonce.Bundle(folder).check()
+
+try:
+    import torch
+except ImportError:
+    sys.exit(print("SKIPPED: there is no torch (pip install torch)") or 77)
+if not torch.cuda.is_available():
+    sys.exit(print("SKIPPED: torch finds no GPU") or 77)
+import tuneonce.torch
 
 row_sums = tuneonce.torch.custom_op("cookbook::row_sums", folder)
 x = torch.rand(1000, 4096, device="cuda")
@@ -50,7 +52,7 @@ torch.testing.assert_close(row_sums(x), x.sum(1), rtol=1e-4, atol=0)  # The firs
 compiled = torch.compile(lambda x: row_sums(x) + 1, fullgraph=True)
 torch.testing.assert_close(compiled(x), x.sum(1) + 1, rtol=1e-4, atol=0)
 graph = torch.cuda.CUDAGraph()
-with torch.cuda.graph(graph):  # The key is ready. A capture does not tune.
+with torch.cuda.graph(graph):  # The key is ready; a capture does not tune.
     y = row_sums(x)
 graph.replay()
 torch.testing.assert_close(y, x.sum(1), rtol=1e-4, atol=0)

@@ -9,32 +9,39 @@ here=$(cd "$(dirname "$0")" && pwd)
 cookbook=$(cd "$here/../../docs/cookbook" && pwd)
 work=$(mktemp -d)
 server=
-trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
+trap '[ -z "$server" ] || { kill "$server" && wait "$server"; }; rm -rf "$work"' EXIT
 cd "$work"
 export TUNEONCE_STORE="$work/store.db"  # Each run tunes.
 failed=0
 
 skip() { echo "SKIP $1: $2"; }
-run() { # NAME COMMAND...: exit code 77 means skipped, and so does a library or compiler that this machine lacks.
-  local name=$1 code missing begin=$SECONDS
+run() { # NAME COMMAND...: exit code 77 means skipped, and so does a compiler that this machine lacks.
+  local name=$1 code begin=$SECONDS
   shift
-  missing=$(ldd "$1" 2> /dev/null | sed -n 's/^\s*\(.*\) => not found/\1/p' | tr '\n' ' ')
-  if [ -n "$missing" ]; then
-    skip "$name" "this machine has no ${missing% }"
-    return
-  fi
   timeout 120 "$@" > "$work/log" 2>&1
   code=$?
   if [ "$code" = 77 ]; then
     skip "$name" "$(tail -n 1 "$work/log" | sed 's/^SKIPPED: //')"
-  elif [ "$code" != 0 ] && grep -qE '(tileiras|cuda_tile\.h).*not found' "$work/log"; then
-    skip "$name" "CUDA Tile C++ needs tileiras and NVRTC 13.3 or newer: $(tail -n 1 "$work/log")"
+  elif [ "$code" != 0 ] && grep -qE 'tileiras was not found|CUDA Tile C\+\+ needs' "$work/log"; then
+    skip "$name" "$(tail -n 1 "$work/log")"
   elif [ "$code" != 0 ]; then
     cat "$work/log"
     echo "FAIL $name: exit code $code"
     failed=1
   else
     echo "PASS $name ($((SECONDS - begin)) s): $(tail -n 1 "$work/log")"
+  fi
+}
+is_optional_there() { # NAME: whether a program that needs more than tuneonce was built and can be loaded here
+  local missing
+  if [ ! -x "$folder/$1" ]; then
+    skip "$1" "it is not in $folder"
+    return 1
+  fi
+  missing=$(ldd "$folder/$1" | sed -n 's/^\s*\(.*\) => not found/\1/p' | tr '\n' ' ')
+  if [ -n "$missing" ]; then
+    skip "$1" "this machine has no ${missing% }"
+    return 1
   fi
 }
 program() { # NAME ARGUMENT...: one that must have been built
@@ -53,27 +60,27 @@ for file in "$cookbook"/*.cc "$cookbook"/*.c; do
     *) program "$name" ;;
   esac
 done
-program host "$(ls "$folder"/libplugin.so)"
+program host "$folder/libplugin.so"
 
-if [ ! -x "$folder/mpi_ranks" ]; then
-  skip mpi_ranks "it is not in $folder"
-elif ! command -v mpirun > /dev/null; then
-  skip mpi_ranks "there is no mpirun"
-else
-  run mpi_ranks "$here/../mpi/mpirun.sh" mpirun 2 "$folder/mpi_ranks"
+if is_optional_there mpi_ranks; then
+  if command -v mpirun > /dev/null; then
+    run mpi_ranks "$here/../mpi/mpirun.sh" mpirun 2 "$folder/mpi_ranks"
+  else
+    skip mpi_ranks "there is no mpirun"
+  fi
 fi
 
-if [ ! -x "$folder/redis_fleet" ]; then
-  skip redis_fleet "it is not in $folder"
-elif ! command -v redis-server > /dev/null; then
-  skip redis_fleet "there is no redis-server"
-else
-  redis-server --port 0 --unixsocket "$work/redis.sock" --dir "$work" > "$work/redis.log" 2>&1 &
-  server=$!
-  for _ in $(seq 100); do [ ! -S "$work/redis.sock" ] || break; sleep 0.1; done
-  echo "test $(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')" > "$work/keys"
-  chmod 600 "$work/keys"
-  run redis_fleet "$folder/redis_fleet" "redis+unix://$work/redis.sock?name=cookbook" "$work/keys"
+if is_optional_there redis_fleet; then
+  if ! command -v redis-server > /dev/null; then
+    skip redis_fleet "there is no redis-server"
+  else
+    redis-server --port 0 --unixsocket "$work/redis.sock" --dir "$work" --save "" > "$work/redis.log" 2>&1 &
+    server=$!
+    for _ in $(seq 100); do [ ! -S "$work/redis.sock" ] || break; sleep 0.1; done
+    echo "test $(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')" > "$work/keys"
+    chmod 600 "$work/keys"
+    run redis_fleet "$folder/redis_fleet" "redis+unix://$work/redis.sock?name=cookbook" "$work/keys"
+  fi
 fi
 
 if ! compgen -G "$folder/twice.*.so" > /dev/null; then
