@@ -220,6 +220,12 @@ if [ -n "${INSTALL_PREFIX:-}" ] && python3 -c 'import torch' 2> /dev/null; then
 else
   skip "C++ custom op" "python3 has no torch, or INSTALL_PREFIX is not set"
 fi
+# The cookbook, where CMake built it against an installed tuneonce: COOKBOOK is its build folder, or a copy.
+if [ -n "${COOKBOOK:-}" ]; then
+  PATH="$bin:$PATH" step "cookbook" "$here/cookbook.sh" "$COOKBOOK"
+else
+  skip "cookbook" "COOKBOOK is not set"
+fi
 echo
 for missing in "$to_begin" "$to_end"; do
   [ -z "$missing" ] || { echo "run.sh: no step is called '$missing'"; exit 1; }

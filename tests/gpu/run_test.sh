@@ -17,7 +17,7 @@ steps=()  # The first and the last step that expect asks for.
 expect() { # WHAT CODE PART... : run.sh ends with CODE and says each PART, and none that begins with "not "
   local what=$1 code=$2 output got
   shift 2
-  output=$(env -u INSTALL_PREFIX PATH="$work:$PATH" TILE_KERNELS="$work" \
+  output=$(env -u INSTALL_PREFIX -u COOKBOOK PATH="$work:$PATH" TILE_KERNELS="$work" \
     "$here/run.sh" "$work" "${steps[@]}" 2>&1)
   got=$?
   [ "$got" = "$code" ] || { echo "$what: exit code $got, not $code"; wrong=1; }
@@ -39,7 +39,7 @@ reset() {
 }
 
 reset
-expect "all passes" 0 '^passed   driver conformance (. s)$' '^passed   tune rope without Tile IR (. s)$' '^passed   bundles by Tile IR' '^passed   hello (' '^passed   Tile IR kernels (' '^passed   cost of compiling (' '^skipped  C++ custom op'
+expect "all passes" 0 '^passed   driver conformance (. s)$' '^passed   tune rope without Tile IR (. s)$' '^passed   bundles by Tile IR' '^passed   hello (' '^passed   Tile IR kernels (' '^passed   cost of compiling (' '^skipped  C++ custom op' '^skipped  cookbook: COOKBOOK is not set'
 steps=("TunedKernel on a GPU")
 expect "from a step on" 0 'not passed   hello' '^passed   TunedKernel on a GPU (' '^skipped  C++ custom op'
 steps=("hello" "TunedKernel on a GPU")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# find_package.sh SOURCE BUILD CUDA_INCLUDE: installs the build to an empty prefix, which is then moved, builds the consumer
-# against it, by all of its components, runs it (it lies elsewhere than the CPU device's library and the bundles, and finds
-# both), runs the installed command, which finds the bundles that were installed, and two plugins with a tuneonce each,
-# which export none of it.
+# find_package.sh SOURCE BUILD CUDA_INCLUDE [KEPT]: installs the build to an empty prefix, which is then moved, builds
+# the consumer against it, by all of its components, runs it (it lies elsewhere than the CPU device's library and the
+# bundles, and finds both), runs the installed command, which finds the bundles that were installed, and two plugins with a
+# tuneonce each, which export none of it. With KEPT the prefix is left there, for other tests.
 set -euo pipefail
 source=$1 build=$2 cuda=$3
 work=$(mktemp -d)
@@ -64,3 +64,7 @@ if nm -DC --defined-only "$work/build/libplugin_a.so" | grep 'tuneonce::'; then
   echo "a plugin with a static tuneonce exports it"; exit 1
 fi
 (cd / && "$work/build/plugin_host" "$work/build/libplugin_a.so" "$work/build/libplugin_b.so")
+if [ -n "${4:-}" ]; then
+  rm -rf "$4"
+  mv "$work/prefix" "$4"
+fi
