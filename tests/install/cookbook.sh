@@ -40,8 +40,8 @@ export CPATH=$cuda PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$prefix/lib64/pkgconfig
   wrong "c_host.c cannot be built by the lines in its comment"
 
 pybind11=$("$python" -m pybind11 --cmakedir 2> /dev/null) || true
-cmake -G Ninja -S . -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -Dpybind11_DIR="$pybind11" \
-  -DPYTHON_EXECUTABLE="$(command -v "$python")" -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" \
+cmake -G Ninja -S . -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DPYBIND11_FINDPYTHON=ON -Dpybind11_DIR="$pybind11" \
+  -DPython_EXECUTABLE="$(command -v "$python")" -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" \
   > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 grep SKIPPED "$work/log" || true
 cmake --build "$work/build" -j 2 > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
