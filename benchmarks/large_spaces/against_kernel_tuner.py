@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import kernels  # noqa: E402
-from searches import Failed, Report, Tuneonce, name_of, summary  # noqa: E402
+from searches import GUIDED, Failed, Report, Tuneonce, name_of, summary  # noqa: E402
 
 GRACE = 45  # Seconds that Kernel Tuner gets beyond its limit, which it does not check during a compile.
 
@@ -74,9 +74,8 @@ def compare(options: argparse.Namespace, report: Report, name: str, work: pathli
     tuneonce = Tuneonce(options.tuneonce, "cuda")
     for seed in range(1, options.seeds + 1):
         try:
-            record = tuneonce.tune(bundle, shape, "--strategy", "guided", "--budget", f"{options.budget:.0f}s", "--seed",
-                                   str(seed), "--compile-timeout", "20s", "--baseline-margin", "0",
-                                   timeout=options.budget + 120)
+            budget = ("--budget", f"{options.budget:.0f}s", "--compile-timeout", "20s")
+            record = tuneonce.tune(bundle, shape, *GUIDED, *budget, "--seed", str(seed), timeout=options.budget + 120)
             found = summary(record)
             chosen[f"tuneonce, seed {seed}"] = found["best"]
         except Failed as error:
@@ -113,7 +112,7 @@ def main() -> int:
     parser.add_argument("--space", nargs="+", choices=list(kernels.SHAPES), default=list(kernels.SHAPES))
     parser.add_argument("--budget", type=float, default=60, help="seconds of each search")
     parser.add_argument("--seeds", type=int, default=1, help="searches of tuneonce in each space")
-    parser.add_argument("--strategies", nargs="+", default=["genetic_algorithm", "hybrid_vndx"])
+    parser.add_argument("--strategies", nargs="+", default=["genetic_algorithm", "simulated_annealing", "pso"])
     parser.add_argument("--stop-after", type=float, default=560, help="seconds after which no search begins")
     parser.add_argument("--commit", default="")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("against_kernel_tuner.json"))

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Guided search against the best config of a whole space, on a GPU.
 
-The space is matmul.cu's, 1350 configs on an H100. For each shape: an exhaustive search, then guided ones of 50 and 100
-trials with several seeds, from cubins that are compiled ahead, so that a search costs its trials alone. What each
-search selected is measured again in one race, with the five fastest configs of the exhaustive search. `fraction` is the
-least time of these five, divided by the time of the config that the guided search selected. Then the wall seconds of cold searches, compiles included: a
-guided search of the whole space, and an exhaustive one of a list of configs, next to triton.autotune of that list.
+The space is that of matmul.cu, 1350 configs on an H100. For each shape there is an exhaustive search, then guided ones
+of 50 and 100 trials with several seeds. They run cubins that are compiled ahead, so that a search costs its trials
+alone. What each search selected is measured again in one race, with the five fastest configs of the exhaustive search.
+`fraction` is the least time of these five, divided by the time of the config that the guided search selected.
+
+Then the wall seconds of cold searches are measured, compiles included: guided searches of the whole space, and an
+exhaustive search of a list of configs, next to triton.autotune of that list.
 """
 
 import argparse
@@ -23,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import kernels  # noqa: E402
-from searches import Failed, Report, Tuneonce, config_of, name_of, summary, times  # noqa: E402
+from searches import GUIDED, Failed, Report, Tuneonce, config_of, name_of, summary, times  # noqa: E402
 
 EXHAUSTIVE = ("--strategy", "exhaustive", "--gpu-budget", "30s", "--race-budget", "60s", "--baseline-margin", "0")
 FINALISTS = 5  # How many of the fastest configs of an exhaustive search are measured again.
@@ -84,8 +86,7 @@ class Benchmark:
             if self.report.left() < 30:
                 result["cut_short"] = True
                 break
-            found = self.tuneonce.tune(self.ahead, shape, "--strategy", "guided", "--max-trials", str(trials), "--seed",
-                                       str(seed), "--baseline-margin", "0")
+            found = self.tuneonce.tune(self.ahead, shape, *GUIDED, "--max-trials", str(trials), "--seed", str(seed))
             result["guided"].append({"trials": trials, "seed": seed, **summary(found)})
             configs.append(config_of(found["best"]))
             self.report.write(f"{shape}: {trials} trials, seed {seed}")
@@ -106,7 +107,7 @@ class Benchmark:
         result: Dict[str, Any] = {"shape": shape}
         self.report.result["wall"] = result
         for trials in self.options.trials:
-            found = self.tuneonce.tune(self.bundle, shape, "--strategy", "guided", "--max-trials", str(trials))
+            found = self.tuneonce.tune(self.bundle, shape, *GUIDED, "--max-trials", str(trials))
             result[f"guided_{trials}"] = summary(found)
             self.report.write(f"cold guided search, {trials} trials")
         configs = triton_list(self.kernel, self.options.triton_configs)

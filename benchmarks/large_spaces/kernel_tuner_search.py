@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""kernel_tuner_search.py KERNEL FOLDER STRATEGY SECONDS OUT: Kernel Tuner on a kernel of kernels.py, within a time limit.
+"""kernel_tuner_search.py KERNEL FOLDER STRATEGY SECONDS OUT: runs Kernel Tuner on a kernel of kernels.py.
 
-Prints nothing of its own; writes OUT as JSON. Its time limit counts from the call of tune_kernel, the construction of
-the space included. Without a GPU (SECONDS 0) only the space is constructed.
+It writes OUT as JSON. SECONDS is Kernel Tuner's time limit, which includes the construction of the space. With 0 only
+the space is constructed, which needs no GPU.
 """
 
 import json

@@ -27,8 +27,10 @@ class Kernel:
     assumptions: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     cpu_file: Optional[str] = None
 
-    def write(self, sources: pathlib.Path, folder: pathlib.Path, configs: Optional[List[Config]] = None) -> pathlib.Path:
-        """Writes a bundle of the whole space, or of the listed configs."""
+    def write(
+        self, sources: pathlib.Path, folder: pathlib.Path, configs: Optional[List[Config]] = None
+    ) -> pathlib.Path:
+        """Writes a bundle of the whole space, or of the listed configs. Returns the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         variant: Dict[str, Any] = {"parameters": self.order, "defines": list(self.axes), "grid": self.grid}
         variant["symbol"] = self.symbol

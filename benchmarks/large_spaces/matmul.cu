@@ -1,8 +1,8 @@
-// c (m, n) = a (m, k) b^T, b (n, k), of half-precision numbers, summed in float by tensor cores (sm_80 and newer). Tiles
-// of a and b, TILE_K deep, go through STAGES buffers of shared memory by asynchronous copies. WARPS_M x WARPS_N warps
-// share a TILE_M x TILE_N tile of c. GROUP rows of tiles are processed before the next column of tiles, for the L2
-// cache. Every config adds the products of an element in the same order, so all results are equal to the bit.
-// It includes no header: a half is its bits.
+// c (m, n) = a (m, k) b^T, b (n, k), of half-precision numbers, summed in float by tensor cores (sm_80 and newer).
+// Tiles of a and b, TILE_K deep, go through STAGES buffers of shared memory by asynchronous copies. WARPS_M x WARPS_N
+// warps share a TILE_M x TILE_N tile of c. GROUP rows of tiles are processed before the next column of tiles, for the
+// L2 cache. Every config adds the products of an element in the same order, so all results are equal to the bit. It
+// includes no header: a half is its bits.
 using Half = unsigned short;
 
 constexpr int kThreads = 32 * WARPS_M * WARPS_N;
@@ -49,7 +49,8 @@ __device__ inline void CopyTile(Half* tile, const Half* matrix, int row, int row
 
 __device__ inline unsigned int TwoHalves(const Half* at) { return *reinterpret_cast<const unsigned int*>(at); }
 
-extern "C" __global__ void __launch_bounds__(kThreads) matmul(const Half* a, const Half* b, Half* c, int m, int n, int k) {
+extern "C" __global__ void __launch_bounds__(kThreads)
+    matmul(const Half* a, const Half* b, Half* c, int m, int n, int k) {
   extern __shared__ __align__(16) Half shared[];
   const int tiles_m = (m + TILE_M - 1) / TILE_M, tiles_n = (n + TILE_N - 1) / TILE_N;
   const int group = blockIdx.x / (GROUP * tiles_n) * GROUP;
