@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE))
 import kernels  # noqa: E402
 from searches import GUIDED, Failed, Report, Tuneonce, config_of, name_of, summary, times  # noqa: E402
 
-EXHAUSTIVE = ("--strategy", "exhaustive", "--gpu-budget", "30s", "--race-budget", "60s", "--baseline-margin", "0")
+EXHAUSTIVE = ("--strategy", "exhaustive", "--gpu-budget", "15s", "--race-budget", "30s", "--baseline-margin", "0")
 FINALISTS = 5  # How many of the fastest configs of an exhaustive search are measured again.
 
 
