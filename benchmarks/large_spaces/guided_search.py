@@ -37,7 +37,7 @@ def is_valid(kernel: kernels.Kernel, config: kernels.Config) -> bool:
 
 def small(kernel: kernels.Kernel) -> kernels.Kernel:
     """A space of few configs, to try this script without a GPU."""
-    kernel.axes = {**kernel.axes, "TILE_M": [64, 128], "TILE_N": [64, 128], "STAGES": [3], "GROUP": [1]}
+    kernel.axes = {**kernel.axes, "TILE_M": [64, 128], "TILE_N": [128], "TILE_K": [32], "STAGES": [3], "GROUP": [1]}
     return kernel
 
 
