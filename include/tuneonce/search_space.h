@@ -56,7 +56,7 @@ class TUNEONCE_API SearchSpace {
  public:
   /// Default of MaxConfigs.
   static constexpr int kDefaultMaxConfigs = 30;
-  /// The most configs that Enumerate returns, and that a search can choose from.
+  /// The most configs that Enumerate returns and a search can choose from. Of more they get a sample of 100,000.
   static constexpr int kMostConfigs = 1000000;
 
   SearchSpace();
@@ -156,9 +156,9 @@ class TUNEONCE_API SearchSpace {
   /// Adds to `excluded`, which may be null, what the conditions exclude.
   Result<ConfigSet> Configs(const Target& target, const Problem* problem = nullptr,
                             Exclusions* excluded = nullptr) const;
-  /// Returns the configs of Configs one by one. An empty result is replaced by the fallback config. Errors: those of
-  /// Configs, and InvalidArgument for more than kMostConfigs configs, or an empty result without a fallback config
-  /// (naming the condition that pruned most); FailedPrecondition if the guards prune all configs and the baselines.
+  /// Returns the configs of Configs one by one; of more than kMostConfigs, the baselines and a random sample, the same
+  /// each time. The fallback config replaces an empty result. Errors: those of Configs; InvalidArgument for an empty
+  /// result without a fallback config (naming what pruned most), or FailedPrecondition if it was the guards.
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
   /// Returns the first config of Enumerate(target), without making the others: it stops at the first point for which
   /// all conditions but the guards hold. Errors: those of Enumerate.

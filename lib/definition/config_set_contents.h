@@ -12,6 +12,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// How many configs SearchSpace::Enumerate samples from a space with more than kMostConfigs.
+constexpr std::size_t kSampledConfigs = 100000;
+
 /// The contents of a ConfigSet: the product of factors, or a list.
 struct ConfigSet::Contents {
   /// The valid combinations of the values of some axes, which conditions connect.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
@@ -15,6 +16,19 @@
 namespace tuneonce {
 inline namespace v0 {
 namespace {
+
+/// Adds `count` configs of a larger set in its order, one of each of `count` equal parts.
+void AddSample(const ConfigSet& set, std::size_t count, std::vector<Config>* configs) {
+  const std::vector<Config> first = *configs;
+  std::mt19937_64 random;  // Its numbers are equal on every machine, unlike those of distributions.
+  for (std::size_t i = 0; i < count; ++i) {
+    const double within = static_cast<double>(random() >> 11) * 0x1p-53;
+    const double place = (static_cast<double>(i) + within) / static_cast<double>(count);
+    const auto index = static_cast<std::int64_t>(place * static_cast<double>(set.size()));
+    Config config = set.At(std::min(index, set.size() - 1));
+    if (std::find(first.begin(), first.end(), config) == first.end()) configs->push_back(std::move(config));
+  }
+}
 
 /// Every result is verified against the baseline's, so that no option may make these less exact.
 Status CheckIsExact(const Config& baseline) {
@@ -249,11 +263,14 @@ Result<Config> SearchSpace::First(const Target& target) const {
 Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Problem* problem) const {
   Exclusions excluded;
   TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, Walk(target, problem, &excluded));
-  if (set.size() > kMostConfigs) {
-    return InvalidArgumentError(absl::StrCat("the search space has ", set.size(), " configs; at most ", kMostConfigs,
-                                             " can be searched: narrow the axes or add conditions"));
-  }
   std::vector<Config> configs;
+  if (set.size() > kMostConfigs) {
+    for (const Config& baseline : BaselinesOn(target)) {
+      if (Contains(baseline, target, problem).ok()) configs.push_back(baseline);
+    }
+    AddSample(set, kSampledConfigs, &configs);
+    return configs;
+  }
   configs.reserve(static_cast<std::size_t>(set.size()));
   for (std::int64_t i = 0; i < set.size(); ++i) configs.push_back(set.At(i));
   return NotEmpty(std::move(configs), target, problem, excluded);

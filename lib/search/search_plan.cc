@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/environment.h"
 #include "cuda/driver_api.h"
+#include "definition/config_set_contents.h"
 #include "measure/roofline.h"
 #include "search/matmul_heuristics.h"
 #include "search/portfolio.h"
@@ -126,6 +128,13 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   plan.planner =
       ConfigPlanner(std::move(proposed.configs), PlannerOf(definition, call, environment.enable_tile, scope.left_out));
   plan.note = std::move(proposed.note);
+  if (plan.note.empty() && scope.configs.size() >= kSampledConfigs) {
+    TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, definition->space().Configs(plan.target, &call.problem));
+    if (set.size() > SearchSpace::kMostConfigs) {
+      plan.note = absl::StrCat("the space has ", set.size(),
+                               " configs, of which the search could try a random sample of ", scope.configs.size());
+    }
+  }
   plan.verification = VerificationOf(definition, call, scope);
   return plan;
 }

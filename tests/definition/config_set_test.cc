@@ -2,6 +2,7 @@
 #include <random>
 #include <set>
 
+#include "definition/config_set_contents.h"
 #include "testing/device_test.h"
 #include "testing/public_spaces.h"
 #include "testing/term_operations.h"
@@ -123,8 +124,31 @@ TEST(ConfigSetTest, PublicSpacesHaveTheNumberOfConfigsThatTheirAuthorsCount) {
       EXPECT_OK(space.Contains(set->At(i), *Target::Named("sm_90")));
     }
     if (set->size() <= SearchSpace::kMostConfigs) continue;
-    EXPECT_EQ(space.Enumerate(*Target::Named("sm_90")).status().code(), StatusCode::kInvalidArgument);
+    // Of more configs a search gets a sample: from all parts of the space, no config twice, the same each time.
+    Result<std::vector<Config>> sample = space.Enumerate(*Target::Named("sm_90"));
+    ASSERT_OK(sample);
+    EXPECT_EQ(sample->size(), kSampledConfigs);
+    EXPECT_EQ(*sample, *space.Enumerate(*Target::Named("sm_90")));
+    std::set<std::string> texts;
+    for (const Config& config : *sample) texts.insert(config.ToString());
+    EXPECT_EQ(texts.size(), sample->size());
+    EXPECT_OK(space.Contains(sample->at(sample->size() / 2), *Target::Named("sm_90")));
   }
+}
+
+TEST(ConfigSetTest, ASampleOfALargeSpaceIsFairAndHasTheBaseline) {
+  SearchSpace space;
+  IntAxis a = space.AddAxis("A", testing::Range(1, 2000)), b = space.AddAxis("B", testing::Range(1, 1000));
+  space.SetBaseline({{a, 7}, {b, 9}});
+  Result<std::vector<Config>> sample = space.Enumerate(Target());
+  ASSERT_OK(sample);
+  EXPECT_EQ((*sample)[0][a], 7);
+  EXPECT_EQ((*sample)[0][b], 9);
+  const auto in_half = [&](IntAxis axis, std::int64_t middle) {
+    return std::count_if(sample->begin(), sample->end(), [&](const Config& c) { return c[axis] <= middle; });
+  };
+  EXPECT_NEAR(static_cast<double>(in_half(a, 1000)), 50'000, 1000);  // Six standard deviations.
+  EXPECT_NEAR(static_cast<double>(in_half(b, 500)), 50'000, 1000);
 }
 
 TEST(ConfigSetTest, TheFirstConfigIsFoundWithoutEnumerating) {

@@ -1,6 +1,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "authoring/bundle_folder.h"
 #include "base/callback.h"
 #include "definition/fill_bytes.h"
@@ -81,6 +82,13 @@ Result<BundleWays> WaysOn(const KernelDefinition& definition, const Target& targ
   BundleWays all;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(target));
   TUNEONCE_ASSIGN_OR_RETURN(all.configs, definition.space().Enumerate(target));
+  TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, definition.space().Configs(target));
+  if (set.size() > SearchSpace::kMostConfigs) {
+    return InvalidArgumentError(absl::StrCat("the search space has ", set.size(), " configs; at most ",
+                                             SearchSpace::kMostConfigs,
+                                             " can be compiled ahead of time: narrow the axes, "
+                                             "add conditions or list configs"));
+  }
   SourceTexts texts;
   for (Problem& problem : problems) {
     problem.target = &target;
