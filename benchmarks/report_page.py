@@ -24,7 +24,7 @@ _RUNS = 5
 def write_crowd(path: pathlib.Path, count: int) -> None:
     """As made_records.write, without holding all of them."""
     with path.open("w") as file:
-        file.write('{"format": "tuneonce-records", "version": 6, "records": [')
+        file.write('{"format": "tuneonce-records", "version": 7, "records": [')
         for i, record in enumerate(made_records.crowd(count)):
             file.write((",\n" if i else "\n") + json.dumps(record))
         file.write("]}")

@@ -1,5 +1,6 @@
 // tuneonce compare A B
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "commands.h"
@@ -59,17 +60,16 @@ Result<CompareReport> Measure(const CompareArguments& arguments, const CompareOp
                                                 : CompareBundles(a, b, device, options);
 }
 
-Status WriteLedger(const CompareArguments& arguments, const CompareSummary& summary) {
-  if (arguments.ledger.empty()) return Status();
+Result<std::optional<LedgerEnd>> WriteLedger(const CompareArguments& arguments, const CompareSummary& summary) {
+  if (arguments.ledger.empty() || summary.not_compared > 0) return std::optional<LedgerEnd>();
   LedgerRow row;
   row.change = arguments.change.empty() ? arguments.b : arguments.change;
   row.latency_ms = summary.latency_ms;
   row.correctness = summary.correctness;
   row.status = std::string(VerdictName(summary.verdict));
   row.peak_bytes = summary.memory_bytes;
-  TUNEONCE_ASSIGN_OR_RETURN(std::int64_t iteration, AppendToLedger(arguments.ledger, row));
-  if (!arguments.json) PrintLine("row %lld of %s", static_cast<long long>(iteration), arguments.ledger.c_str());
-  return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(LedgerEnd end, AppendToLedger(arguments.ledger, row));
+  return std::optional<LedgerEnd>(std::move(end));
 }
 
 Status Compare(const CompareArguments& arguments, int* exit_code) {
@@ -81,13 +81,14 @@ Status Compare(const CompareArguments& arguments, int* exit_code) {
                             are_results ? CompareResults(a.text, b.text) : Measure(arguments, a, b));
   if (report.shapes.size() == 1) TUNEONCE_RETURN_IF_ERROR(report.shapes.front().status);
   const CompareSummary summary = SummaryOf(report);
-  PrintReport(report, summary, arguments.json);
+  const Result<std::optional<LedgerEnd>> ledger = WriteLedger(arguments, summary);
+  PrintReport(report, summary, ledger.ok() ? *ledger : std::nullopt, arguments.json);
   if (summary.not_compared > 0) {
     return InternalError(std::to_string(summary.not_compared) + " of " + std::to_string(report.shapes.size()) +
                          " shapes were not compared; see above");
   }
-  TUNEONCE_RETURN_IF_ERROR(WriteLedger(arguments, summary));
-  if (summary.verdict == Verdict::kRevert) *exit_code = kRevertExitCode;
+  TUNEONCE_RETURN_IF_ERROR(ledger.status());
+  if (summary.verdict == Verdict::kRevert || summary.verdict == Verdict::kCrash) *exit_code = kRevertExitCode;
   return Status();
 }
 
@@ -97,7 +98,8 @@ void AddCompare(CLI::App& app, Command* command, int* exit_code) {
   CLI::App* compare = app.add_subcommand(
       "compare",
       "Compare two bundles, back ends (matmul:tile), stores, or results of tune --json: same inputs, one race, and a "
-      "verdict: accept (B is 5 % faster), minor (2 %), no_change, revert (2 % slower, or wrong; exit code 3)");
+      "verdict: accept (B is 5 % faster), minor (2 %), no_change, revert (2 % slower, or wrong; exit code 3), crash (B "
+      "did not run; exit code 3)");
   auto arguments = std::make_shared<CompareArguments>();
   compare
       ->add_option("a", arguments->a,
@@ -116,7 +118,8 @@ void AddCompare(CLI::App& app, Command* command, int* exit_code) {
       ->type_name("BUNDLE");
   AddMeasuringOptions(compare, arguments.get());
   compare
-      ->add_option("--ledger", arguments->ledger, "Append a row to this table of changes, which is created if needed")
+      ->add_option("--ledger", arguments->ledger,
+                   "Append a row to this table of changes, which is created if needed, and state when to stop")
       ->type_name("FILE");
   compare->add_option("--change", arguments->change, "Description of the change for the ledger (default: B)");
   compare->callback([=] { *command = [=] { return Compare(*arguments, exit_code); }; });

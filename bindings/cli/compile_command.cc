@@ -35,7 +35,8 @@ void Print(const CompileArguments& arguments, const Artifact& artifact) {
                                    {"local_bytes", artifact.resources.local_bytes},
                                    {"code_fingerprint", artifact.code_fingerprint.ToString()},
                                    {"compile_s", artifact.seconds},
-                                   {"log", artifact.log}};
+                                   {"log", artifact.log},
+                                   {"remarks", artifact.remarks}};
     json["output"] =
         arguments.output.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(arguments.output);
     return PrintJson(json);
@@ -45,6 +46,7 @@ void Print(const CompileArguments& arguments, const Artifact& artifact) {
             artifact.resources.registers, static_cast<long long>(artifact.resources.shared_bytes),
             static_cast<long long>(artifact.resources.local_bytes));
   if (!artifact.log.empty()) PrintText(artifact.log + "\n");
+  for (const std::string& remark : artifact.remarks) PrintLine("%s", remark.c_str());
 }
 
 Status Run(const CompileArguments& arguments) {

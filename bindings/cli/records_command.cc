@@ -10,6 +10,7 @@
 #include "console/output.h"
 #include "records/records_explain.h"
 #include "records/records_store.h"
+#include "records/tuner_tables.h"
 #include "report/records_json.h"
 #include "tuneonce/plugin/record_store.h"
 
@@ -198,10 +199,19 @@ void AddRecords(CLI::App& app, Command* command) {
   CLI::App* from_file =
       add("import", "Add records from a JSON file, or configs that were selected elsewhere", ImportRecords);
   CLI::Option_group* source = from_file->add_option_group("source");
-  source->add_option("file", arguments->file, "A file of records");
+  CLI::Option* files =
+      source->add_option("file", arguments->files, "A file of records; with --from files of another tuner");
   source->add_option("--selections", arguments->selections,
                      "A file of selected configs: tuneonce's format, or a table of vLLM");
   source->require_option(1);
+  from_file
+      ->add_option("--from", arguments->from,
+                   "The tuner that wrote the files: what it selected is proposed for --bundle, and verified before it "
+                   "runs")
+      ->check(CLI::IsMember(TunerNames()))
+      ->needs(files);
+  from_file->add_option("--operation", arguments->operation,
+                        "With --from: the operation in the files (default: the only one)");
   from_file->add_option(
       "--device", arguments->device,
       "Refuse records of other devices than this one (default: accept all); selections are for this one "

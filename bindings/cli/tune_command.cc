@@ -52,13 +52,11 @@ void PrintStored(const std::string& name, const BundleReport& report) {
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
-/// What fits on a screen: --json has every row.
-constexpr TableOptions kRows{/*top=*/3, /*bottom=*/1};
-
 /// `trace`: what the search did when; empty: not asked for.
-void Print(const std::string& name, const BundleReport& report, bool json, const std::string& trace) {
+void Print(const std::string& name, const BundleReport& report, const TuneArguments& arguments,
+           const std::string& trace) {
   const TuningRecord& record = report.run.record;
-  if (json) {
+  if (arguments.json) {
     Json all = Json::parse(RecordsToJson({record}));
     all["from"] = report.run.is_from_store ? "store" : "search";
     if (!trace.empty()) AddTimeline(record, trace, &all);
@@ -66,7 +64,8 @@ void Print(const std::string& name, const BundleReport& report, bool json, const
   }
   if (report.run.is_from_store) return PrintStored(name, report);
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
-  PrintText(SummaryTable(record, kRows));
+  // What fits on a screen: --json has every row.
+  PrintText(SummaryTable(record, {/*top=*/3, /*bottom=*/1, /*with_remarks=*/arguments.verbose}));
   PrintLine(
       "all outputs were compared with the baseline's; the first call took %.1f ms, a launch now costs %.2f us of "
       "host time",
@@ -167,7 +166,7 @@ Status Tune(const TuneArguments& arguments) {
   Result<std::string> traced = EndTrace(arguments, policy);
   TUNEONCE_RETURN_IF_ERROR(tuned.status());
   TUNEONCE_RETURN_IF_ERROR(traced.status());
-  Print(bundle.definition().name(), *tuned, arguments.json, arguments.samples ? *traced : "");
+  Print(bundle.definition().name(), *tuned, arguments, arguments.samples ? *traced : "");
   return kept == nullptr ? Status() : kept->failure();
 }
 

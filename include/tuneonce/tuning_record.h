@@ -229,6 +229,9 @@ struct CandidateOutcome {
   std::string message;            ///< For a failure, the message of the tool or driver.
   bool is_transient = false;      ///< For a failure, whether another search may measure the candidate (IsTransient).
   std::optional<Config> same_as;  ///< For kDuplicate, the config that was measured in its place.
+  /// What the compiler states about its optimizations (Artifact::remarks). A candidate that could not be compiled has
+  /// them in `message`.
+  std::vector<std::string> remarks;
 
   // For kMeasured. A kPredicted candidate has Measurement::mean_us alone.
   Measurement measurement;

@@ -124,11 +124,11 @@ Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes) {
   TUNEONCE_RETURN_IF_ERROR(CheckReadable(info, path, most_bytes));
 
   constexpr std::size_t kStep = std::size_t{64} << 10;
-  std::string content;
+  // The size that the system gives is a hint: it is 0 under /proc, and files grow. Most are small, and are kept.
+  std::string content(std::min(static_cast<std::size_t>(info.st_size), most_bytes) + 1, '\0');
   std::size_t size = 0;
   for (;;) {
-    // The size that the system gives is a hint: it is 0 under /proc, and files grow.
-    content.resize(std::max(size + kStep, std::min(static_cast<std::size_t>(info.st_size) + 1, most_bytes + 1)));
+    if (size == content.size()) content.resize(size + kStep);
     ssize_t got = Uninterrupted([&] { return read(file.get(), content.data() + size, content.size() - size); });
     if (got < 0) return FileError("read", path, errno);
     size += static_cast<std::size_t>(got);

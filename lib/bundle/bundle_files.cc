@@ -1,5 +1,7 @@
 #include "bundle/bundle_files.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <set>
 
@@ -58,7 +60,11 @@ Result<std::string> BundleFiles::PathOf(const std::string& name) const {
     return outside();
   }
   if (embedded_) return name;
-  std::string path = RealPath(absl::StrCat(root_, "/", name));
+  std::string path = absl::StrCat(root_, "/", name);
+  // A bundle may have hundreds of files, all of them directly in its folder: one call for each, not one per folder.
+  struct stat info {};
+  if (name.find('/') == std::string::npos && lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) return path;
+  path = RealPath(path);
   if (path.empty()) return NotFoundError("'" + name + "' does not exist");
   if (path != root_ && path.compare(0, root_.size() + 1, root_ + "/") != 0) return outside();  // By a symbolic link.
   return path;

@@ -8,13 +8,13 @@ inline namespace v0 {
 constexpr CodeAssumption::Kind LastOf(CodeAssumption::Kind) { return CodeAssumption::Kind::kAtMost; }
 TUNEONCE_FIELDS(Dependency, m.path, m.content);
 TUNEONCE_FIELDS(CodeAssumption, m.kind, m.parameter, m.value);
-TUNEONCE_FIELDS(Artifact, m.image, m.symbol, m.log, m.kernels, m.seconds, m.toolchain, m.resources.registers,
+TUNEONCE_FIELDS(Artifact, m.image, m.symbol, m.log, m.remarks, m.kernels, m.seconds, m.toolchain, m.resources.registers,
                 m.resources.shared_bytes, m.resources.local_bytes, m.code_fingerprint, m.dependencies, m.absent,
                 m.parameters, m.assumptions);
 
 namespace {
 
-constexpr std::uint64_t kVersion = 0x74756e656f310007;  // "tuneo1", format 7.
+constexpr std::uint64_t kVersion = 0x74756e656f310008;  // "tuneo1", format 8.
 constexpr EncodedWhat kArtifact{"a stored artifact", StatusCode::kInvalidArgument};
 
 }  // namespace

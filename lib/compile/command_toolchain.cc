@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/file.h"
 #include "compile/cubin.h"
 #include "compile/dependency_file.h"
@@ -14,6 +15,17 @@
 
 namespace tuneonce {
 inline namespace v0 {
+
+namespace {
+
+/// The error of a compiler, and what it had remarked by then, which may be the cause.
+Status WithRemarks(const Status& failed, const std::vector<std::string>& remarks) {
+  if (remarks.empty()) return failed;
+  return Status(failed.code(),
+                absl::StrCat(failed.message(), "\nremarks of the compiler:\n", absl::StrJoin(remarks, "\n")));
+}
+
+}  // namespace
 
 Result<std::string> CommandToolchain::Version() const {
   TUNEONCE_ASSIGN_OR_RETURN(CompilerCommand command, row_.find(*tools_));
@@ -45,7 +57,10 @@ Result<Artifact> CommandToolchain::DoCompile(const KernelSource& source, const H
   arguments.insert(arguments.end(), {input, "-o", output});
   run.started = FileClock();
   const auto start = std::chrono::steady_clock::now();
-  TUNEONCE_ASSIGN_OR_RETURN(run.artifact.log, RunCompiler(arguments, folder, limits, run.environment));
+  Result<std::string> log = RunCompiler(arguments, folder, limits, run.environment);
+  if (row_.remarks != nullptr) run.artifact.remarks = row_.remarks(run);
+  if (!log.ok()) return WithRemarks(log.status(), run.artifact.remarks);
+  run.artifact.log = *std::move(log);
   run.artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Result<std::string> image = ReadFile(output);
   if (!image.ok() || image->empty()) {

@@ -52,11 +52,13 @@ struct CompilerRow {
   Status (*prepare)(CommandRun* run);
   /// Describes the artifact, which has its image and its log.
   Status (*finish)(CommandRun* run);
+  /// Returns the remarks of the compiler, also where it failed (Artifact::remarks). Null for one that has none.
+  std::vector<std::string> (*remarks)(const CommandRun& run) = nullptr;
 };
 
 /// CUDA Tile IR bytecode -> cubin by tileiras (`Environment::tileiras`, else as Toolbox::Find looks for it). Hints are
 /// checked and patched into the bytecode first; without hints the bytecode stays as it is, and the artifact's log names
-/// the hints that it brings along.
+/// the hints that it brings along. Versions that have remarks write them to a file.
 extern const CompilerRow kTileiras;
 /// PTX -> cubin by ptxas (`Environment::ptxas`, else as Toolbox::Find looks for it). PTX for an architecture's own
 /// features (".target sm_90a") is compiled for that name. Hints do not apply.

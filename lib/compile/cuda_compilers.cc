@@ -1,12 +1,14 @@
 // The rows of CommandToolchain that make cubins.
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/file.h"
 #include "compile/command_toolchain.h"
+#include "compile/compiler_remarks.h"
 #include "compile/cubin.h"
 #include "compile/toolbox.h"
 #include "tile_ir/tile_ir.h"
@@ -79,6 +81,22 @@ TileIrMath TakeMathOptions(std::vector<std::string>* options) {
   return math;
 }
 
+/// Whether a tileiras of this version ("tileiras release 13.5, V13.5.37") has the options for remarks: from 13.3 on.
+bool HasRemarks(const std::string& version) {
+  constexpr int kMajor = 13, kMinor = 3;
+  int major = 0, minor = 0;
+  if (std::sscanf(version.c_str(), "tileiras release %d.%d", &major, &minor) != 2) return false;
+  return major > kMajor || (major == kMajor && minor >= kMinor);
+}
+
+std::string RemarksFile(const CommandRun& run) { return run.folder.path() + "/remarks.yaml"; }
+
+std::vector<std::string> ReadRemarks(const CommandRun& run) {
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  const Result<std::string> yaml = ReadFile(RemarksFile(run), kMostBytes);
+  return yaml.ok() ? RemarksIn(*yaml) : std::vector<std::string>();  // Without a file there was nothing to remark.
+}
+
 Status PrepareTileIr(CommandRun* run) {
   const KernelSource& source = run->source;
   TUNEONCE_RETURN_IF_ERROR(run->hints.CheckFor(run->target));
@@ -94,6 +112,10 @@ Status PrepareTileIr(CommandRun* run) {
     TUNEONCE_ASSIGN_OR_RETURN(run->text, PatchTileIrMath(run->text, math, entry.name));
   }
   run->arguments = {"--gpu-name", run->target.name()};
+  if (HasRemarks(run->command.version)) {
+    run->arguments.insert(run->arguments.end(), {"--remarks=all", "--remark-format=yaml",
+                                                 absl::StrCat("--remarks-output-file=", RemarksFile(*run))});
+  }
   run->arguments.insert(run->arguments.end(), options.begin(), options.end());
   // A newer front end may use operations that are not known here, which its tileiras compiles.
   Result<TileIrAssumptions> assumed = ReadTileIrAssumptions(source.content, entry.name);
@@ -107,7 +129,7 @@ Status PrepareTileIr(CommandRun* run) {
 }  // namespace
 
 const CompilerRow kTileiras = {SourceKind::kTileIr, /*uses_hints=*/true, "kernel.tileir", "kernel.cubin",
-                               FindTileiras,        PrepareTileIr,       FinishCubin};
+                               FindTileiras,        PrepareTileIr,       FinishCubin,     ReadRemarks};
 const CompilerRow kPtxas = {SourceKind::kPtx, /*uses_hints=*/false, "kernel.ptx", "kernel.cubin",
                             FindPtxas,        PreparePtx,           FinishCubin};
 

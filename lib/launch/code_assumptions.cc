@@ -411,6 +411,24 @@ std::vector<std::string> AssumptionTexts(const KernelDefinition& definition, con
   return words;
 }
 
+Status CheckProgrammaticLaunch(const Geometry& geometry, const KernelSource& source) {
+  if (!geometry.programmatic_launch) return Status();
+  const char* wait = "griddepcontrol.wait";
+  bool waits = true;
+  if (source.kind == SourceKind::kPtx) {
+    waits = source.content.find(wait) != std::string::npos;
+  } else if (source.kind == SourceKind::kTileIr) {
+    const Result<TileIrAssumptions> read = ReadTileIrAssumptions(source.content, source.symbol);
+    waits = !read.ok() || read->waits_for_previous;
+    wait = "gdc_wait_tko, in cuTile grid_dependency_control_wait";
+  }
+  if (waits) return Status();
+  return InvalidArgumentError(absl::StrCat(
+      "its launches are programmatic (ProgrammaticLaunch), but its code never waits for the kernels before "
+      "it (",
+      wait, "): let it wait before it reads what they write, or launch it without"));
+}
+
 std::vector<CodeAssumption> AssumptionsInCode(const KernelSource& source) { return ReadAssumptionsOf(source, nullptr); }
 
 Status CoverAssumption(const AssumptionChecks& declared, const ParameterLayout& layout, const Config& config,

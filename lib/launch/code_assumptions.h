@@ -6,6 +6,7 @@
 
 #include "launch/assumption.h"
 #include "launch/parameter_block.h"
+#include "tuneonce/geometry.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/plugin/artifact.h"
 
@@ -29,6 +30,11 @@ Status AddAssumptionsOfCode(const ParameterLayout& layout, const Config& config,
 /// variant's.
 Status CheckAssumptionsOfCode(const AssumptionChecks& declared, const ParameterLayout& layout, const Config& config,
                               const KernelSource& source);
+
+/// OK unless the launch is programmatic (Geometry::programmatic_launch) and the code, which is Tile IR or PTX, never
+/// waits for the kernels before it: it could read what they have not written yet, which no trial would show, since
+/// nothing precedes a trial. Other kinds of source, and code that cannot be read, pass. Errors: InvalidArgument.
+Status CheckProgrammaticLaunch(const Geometry& geometry, const KernelSource& source);
 
 /// What Tile IR or PTX states that it assumes of its parameters. Empty for other kinds, and for code that cannot be
 /// read.

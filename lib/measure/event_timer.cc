@@ -68,7 +68,9 @@ class EventTimingSession final : public TimingSession {
     if (prepared->graph.num_nodes() == num_nodes_around_) {
       return FailedPreconditionError("the function that is timed launched nothing on the stream it was given");
     }
-    if (!flush_.is_cold() && !run.prepare && !stream_.api().is_cpu_device()) {
+    // Launches that overlap cannot be timed together.
+    const bool is_alone = run.prepare || run.overlaps_previous;
+    if (!flush_.is_cold() && !is_alone && !stream_.api().is_cpu_device()) {
       TUNEONCE_ASSIGN_OR_RETURN(double once_us, SampleOne(*prepared));
       if (once_us < kShortUs) {
         TUNEONCE_ASSIGN_OR_RETURN(prepared, Capture(run, kBatch));

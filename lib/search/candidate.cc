@@ -137,6 +137,8 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
       planned.passed_over.push_back(PassedOver{variant->name, "Tile IR is disabled (ENABLE_TILE=0)"});
     } else if (Status covered = CheckAssumptionsOfCode(assumptions, layout, config, source); !covered.ok()) {
       planned.passed_over.push_back(PassedOver{variant->name, covered.message()});
+    } else if (Status waits = CheckProgrammaticLaunch(candidate.geometry, source); !waits.ok()) {
+      planned.passed_over.push_back(PassedOver{variant->name, waits.message()});
     } else {
       candidate.source = SharedSource(std::move(source), texts);
       planned.alternatives.push_back(std::move(candidate));

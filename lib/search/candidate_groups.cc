@@ -166,6 +166,7 @@ CandidateOutcome CandidateGroups::OutcomeOf(const CandidateGroup& group) const {
   represented.config = outcome.config;
   outcome.identity = CandidateIdentity(represented);
   outcome.toolchain = group.candidate.artifact.toolchain;
+  outcome.remarks = group.candidate.artifact.remarks;
   outcome.ties_with_fastest = has_raced && group.ties;
   outcome.largest_difference = group.prepared->largest_difference;
   outcome.energy_mj = group.energy_mj;
@@ -230,7 +231,9 @@ void CandidateGroups::Collect(bool lists_untried, TuningRecord* record) {
       Fail(representative, failure ? failure->kind : OutcomeKind::kRun, failure ? failure->message : std::string());
     } else {
       record->candidates.push_back(OutcomeOf(group));
+      continue;
     }
+    failures_.at(representative).remarks = group.candidate.artifact.remarks;
   }
   AddKept(OutcomeKind::kMeasured, OutcomeKind::kMeasured, record);
   std::stable_sort(record->candidates.begin(), record->candidates.end(),

@@ -201,6 +201,7 @@ struct InProcessRunner::Trial {
       };
       return run;
     }
+    run.overlaps_previous = candidate->geometry.programmatic_launch;
     run.launch = [this, &api](CUstream stream) {
       CUresult result =
           LaunchKernel(api.launch_path(), loaded->function, candidate->geometry, stream, block.pointers());

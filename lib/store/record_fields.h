@@ -11,7 +11,7 @@ inline namespace v0 {
 
 /// The number of the list of fields, in stored bytes and in files of records. A changed list is a new format, and other
 /// formats are refused: before the first release none is read but the current one.
-inline constexpr std::uint32_t kRecordFormat = 6;
+inline constexpr std::uint32_t kRecordFormat = 7;
 
 // The list of a record's fields. All code that reads or writes a record as bytes or JSON uses it, by calling
 // `fields(name, value)` for each field; `value` is const for a writer. The order is that of the bytes.
@@ -100,6 +100,7 @@ void VisitFields(Fields& fields, T& candidate) {
   fields("same_as", candidate.same_as);
   fields("artifact", candidate.artifact);
   fields("toolchain", candidate.toolchain);
+  fields("remarks", candidate.remarks);
   if (candidate.kind != OutcomeKind::kMeasured && candidate.kind != OutcomeKind::kPredicted) return;
   VisitFields(fields, candidate.measurement);
   fields("ties_with_fastest", candidate.ties_with_fastest);

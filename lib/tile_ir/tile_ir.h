@@ -81,6 +81,9 @@ struct TileIrView {
 struct TileIrAssumptions {
   std::vector<CodeAssumption> of_parameters;
   std::vector<TileIrView> views;
+  /// Whether the code waits for the kernels before it on the stream (`gdc_wait_tko`), which a programmatic launch may
+  /// overlap with.
+  bool waits_for_previous = false;
 };
 
 /// What an entry assumes of its parameters: the views that it always makes of them, and the `assume` operations that

@@ -39,6 +39,7 @@ TileIrAssumptions AssumedBy(const ParsedTileIr& parsed, const TileIrFunction& fu
   std::vector<int> parameter_of(body.types.size(), -1);
   for (int i = 0; i < body.num_parameters; ++i) parameter_of[static_cast<std::size_t>(i)] = i;
   for (const TileIrOperation& operation : body.operations) {
+    read.waits_for_previous |= operation.code == TileIrCode::kGdcWait;
     const bool is_known = operation.code == TileIrCode::kAssume || operation.code == TileIrCode::kMakeTensorView;
     if (!is_known || operation.parent != -1 || operation.operands.empty() || operation.num_results != 1) continue;
     const int parameter = parameter_of[static_cast<std::size_t>(operation.operands[0])];

@@ -67,6 +67,7 @@ struct TileIrCode {
     kMakeGatherScatterView = 115,
     kMakeStridedView = 116,
     kAtomicRedView = 117,
+    kGdcWait = 120,
     kMultimemLoadReduce = 123,
     kMultimemReduce = 124,
     kMultimemStore = 125,

@@ -113,13 +113,16 @@ TEST_F(CompareTest, WhatIsWrongIsRevertedHoweverFastItIs) {
   struct Case {
     std::string b;
     const char* failure;
+    std::string verdict;
   };
-  for (const Case& each : {Case{Bundle("wrong", 1, "x[i] * factor + 1"), "wrong result: output 'y'"},
-                           Case{Bundle("crash", 1, "x[i] * factor", "__builtin_trap();"), "crash"},
-                           Case{Bundle("no_cpp", 1, "x[i] * factor", "no c++;"), "compile"}}) {
+  for (const Case& each : {Case{Bundle("wrong", 1, "x[i] * factor + 1"), "wrong result: output 'y'", "revert"},
+                           Case{Bundle("crash", 1, "x[i] * factor", "__builtin_trap();"), "crash", "crash"},
+                           Case{Bundle("no_cpp", 1, "x[i] * factor", "no c++;"), "compile", "crash"}}) {
     nlohmann::json json = Json({a, each.b}, kReverted);
     const nlohmann::json& shape = json["shapes"][0];
-    EXPECT_EQ(shape["verdict"], "revert");
+    EXPECT_EQ(shape["verdict"], each.verdict);
+    EXPECT_EQ(json["summary"]["verdict"], each.verdict);
+    EXPECT_EQ(json["summary"][each.verdict], 1);
     EXPECT_EQ(shape["correctness"], "fail");
     EXPECT_NE(shape["failure"].get<std::string>().find(each.failure), std::string::npos) << shape["failure"];
     EXPECT_TRUE(shape["b"].is_null());
@@ -128,7 +131,7 @@ TEST_F(CompareTest, WhatIsWrongIsRevertedHoweverFastItIs) {
     EXPECT_EQ(json["summary"]["correctness"], "fail");
     ProcessResult text = RunCli(Compare({a, each.b}));
     EXPECT_EQ(text.exit_code, kReverted) << text.output;
-    EXPECT_NE(text.output.find("N=20000: revert: B failed: "), std::string::npos) << text.output;
+    EXPECT_NE(text.output.find("N=20000: " + each.verdict + ": B failed: "), std::string::npos) << text.output;
   }
   // A that fails says nothing about B.
   ExpectOneLineError(Compare({Bundle("no_cpp", 1, "x[i] * factor", "no c++;"), a}), "A: ");
@@ -276,7 +279,7 @@ TEST_F(CompareTest, ResultsAreComparedByTheirIntervals) {
   for (const auto& [text, part] :
        {std::pair("", "the file is not JSON"), std::pair("[1]", "the file is not a file of records"),
         std::pair(R"({"keys": []})", "the file is not a file of records"),
-        std::pair(R"({"format": "tuneonce-records", "version": 6, "records": []})", "compare two stores")}) {
+        std::pair(R"({"format": "tuneonce-records", "version": 7, "records": []})", "compare two stores")}) {
     ExpectOneLineError(Compare({a, Write("wrong.json", text)}), part);
   }
   const std::string deep(100000, '[');

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <future>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "absl/strings/str_split.h"
@@ -55,6 +56,30 @@ TEST_F(LedgerTest, ANewFileGetsAHeaderAndEachComparisonARow) {
                          "2\ta tab and a line\t1.234568\tnot_compared\trevert\tnan",
                          "",
                      }));
+}
+
+TEST_F(LedgerTest, ItStatesWhenALoopShouldStop) {
+  Result("same", 100);
+  auto stop = [&](const std::string& b) {
+    std::vector<std::string> command = Append("x", b);
+    command.push_back("--json");
+    const nlohmann::json json = nlohmann::json::parse(RunCli(command).output);
+    return json["ledger"]["stop"].is_null() ? std::string() : json["ledger"]["stop"].get<std::string>();
+  };
+  EXPECT_EQ(stop("same"), "");
+  EXPECT_EQ(stop("same"), "the last 2 changes gave no gain");
+  EXPECT_EQ(stop("same"), "the last 3 changes gave no gain") << "a row can be added all the same";
+  EXPECT_EQ(stop("b"), "") << "a gain";
+  EXPECT_EQ(stop("same"), "");
+  ProcessResult text = RunCli(Append("x", "same"));
+  EXPECT_NE(text.output.find("row 6 of " + ledger_ + "\nstop: the last 2 changes gave no gain\n"), std::string::npos)
+      << text.output;
+  // A crash is no gain.
+  ASSERT_TRUE(WriteFile(ledger_, std::string(kHeader) + "\n1\tx\tnan\tfail\tcrash\tnan\n").ok());
+  EXPECT_EQ(stop("same"), "the last 2 changes gave no gain");
+  ASSERT_TRUE(WriteFile(ledger_, std::string(kHeader) + "\n23\tx\t0.1\tpass\taccept\t3\n").ok());
+  EXPECT_EQ(stop("b"), "");
+  EXPECT_EQ(stop("b"), "25 iterations are done");
 }
 
 TEST_F(LedgerTest, OfARunItHasCorrectnessAndMemory) {

@@ -78,8 +78,8 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
     return std::vector<std::string>{"records", "import", file_, "--device", "cpu", "--store", other_};
   };
   nlohmann::json bad = good;
-  bad["version"] = 7;
-  ExpectOneLineError(import(bad), "\"version\" is 7, but this program reads version 6");
+  bad["version"] = 8;
+  ExpectOneLineError(import(bad), "\"version\" is 8, but this program reads version 7");
   bad = good;
   bad["format"] = "other";
   ExpectOneLineError(import(bad), "the file is not a file of records");

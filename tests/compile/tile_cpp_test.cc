@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
@@ -22,6 +24,7 @@
 #include "testing/in_child.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
+#include "tuneonce/kernel_definition.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/sqlite_store.h"
@@ -77,6 +80,32 @@ __tile_global__ void fill(T* out, int n) {
   auto outs = tiles::partition_view{tiles::tensor_span{out, tiles::extents{n}}, tiles::shape<TILE>{}};
   outs.store_masked(tiles::full<tiles::tile<T, tiles::shape<TILE>>>(static_cast<T>(twice(VALUE))), tiles::bid().x);
 }
+}
+)";
+
+/// c = a b, with the hints of its loads as parameters of the template.
+constexpr char kHintedLoads[] = R"(
+#include "cuda_tile.h"
+#include "cuda_fp16.h"
+template <int LATENCY, bool TMA>
+__tile_global__ void matmul(const __half* __restrict__ a, const __half* __restrict__ b, float* __restrict__ c, int m,
+                            int n, int k) {
+  namespace tiles = ::cuda::tiles;
+  constexpr int T = 64;
+  a = tiles::assume_aligned<16>(a), b = tiles::assume_aligned<16>(b);
+  k = tiles::assume_divisible<8>(k), n = tiles::assume_divisible<8>(n);
+  auto as = tiles::partition_view{tiles::tensor_span{a, tiles::extents{m, k}}, tiles::shape<T, T>{}};
+  auto bs = tiles::partition_view{tiles::tensor_span{b, tiles::extents{k, n}}, tiles::shape<T, T>{}};
+  auto cs = tiles::partition_view{tiles::tensor_span{c, tiles::extents{m, n}}, tiles::shape<T, T>{}};
+  const int row = tiles::bid().x, col = tiles::bid().y;
+  auto sum = tiles::full<tiles::tile<float, tiles::shape<T, T>>>(0.0f);
+  for (auto i : tiles::irange(0, (k + T - 1) / T)) {
+    tiles::tile<__half, tiles::shape<T, T>> x, y;
+    [[cutile::hint(0, latency=LATENCY, allow_tma=TMA)]] x = as.load_masked(row, i);
+    [[cutile::hint(0, latency=LATENCY, allow_tma=TMA)]] y = bs.load_masked(i, col);
+    sum = tiles::mma(x, y, sum);
+  }
+  cs.store_masked(sum, row, col);
 }
 )";
 
@@ -259,6 +288,32 @@ TEST_F(TileCppTest, HintsOfTheTextAreDefaultsThatGivenOnesReplace) {
   ASSERT_OK(for_both);
   EXPECT_EQ(given->code_fingerprint, for_both->code_fingerprint) << "the worker warps of the text stayed";
   EXPECT_ERROR(Compile(source, Merged({{"occupancy", 99}})), StatusCode::kInvalidArgument, "occupancy=99");
+}
+
+TEST_F(TileCppTest, LatencyAndTmaOfLoadsAreAxesByTemplateParameters) {
+  SearchSpace space;
+  space.AddAxis("LATENCY", {1, 8});
+  space.AddAxis("TMA", {1, 0});
+  const Variant variant = TileCpp(kHintedLoads, "matmul<LATENCY, TMA>");
+  for (int capability : {90, 100}) {
+    const Target target = Sm(capability);
+    const std::vector<Config> configs = *space.Enumerate(target);
+    ASSERT_EQ(configs.size(), 4u);
+    std::set<std::string> codes;
+    for (const Config& config : configs) {
+      const KernelSource source = variant.source(config, Problem());
+      Result<Artifact> artifact = toolchain_.Compile(source, Hints(), target);
+      ASSERT_OK(artifact);
+      codes.insert(artifact->code_fingerprint.ToString());
+      const bool allows_tma = std::get<std::int64_t>(*config.Find("TMA")) == 1;
+      const std::string load = absl::StrCat("passed: Load instruction selected: ",
+                                            allows_tma ? "TMA Load instruction" : "Global-memory load instruction");
+      const auto is_load = [&](const std::string& remark) { return remark.rfind(load, 0) == 0; };
+      EXPECT_EQ(std::count_if(artifact->remarks.begin(), artifact->remarks.end(), is_load), 2)
+          << source.symbol << ": " << absl::StrJoin(artifact->remarks, "\n");
+    }
+    EXPECT_EQ(codes.size(), 4u) << "each of the four hints gives other code on " << target.name();
+  }
 }
 
 TEST_F(TileCppTest, AnnouncedInstancesShareRunsAndHaveTheCodeThatTheyHaveAlone) {

@@ -60,6 +60,31 @@ TEST(TileirasToolchainTest, CompilesBytecodeAndDescribesTheCubin) {
   EXPECT_NE(sm80->code_fingerprint, artifact->code_fingerprint);
 }
 
+TEST(TileirasToolchainTest, RemarksComeWithTheArtifact) {
+  CommandToolchain tileiras(kTileiras, testing::Tools());
+  SKIP_WITHOUT(tileiras);
+  Result<Artifact> artifact =
+      tileiras.Compile(KernelSource::TileIr(Fixture("product.unaligned"), "product"), Hints(), Sm(90));
+  ASSERT_OK(artifact);
+  ASSERT_FALSE(artifact->remarks.empty());
+  EXPECT_EQ(artifact->remarks.front().rfind("failed: Failed to select TMA load instruction: ", 0), 0u)
+      << artifact->remarks.front();
+  EXPECT_NE(artifact->remarks.front().find("not 16-byte aligned (product.cu:"), std::string::npos)
+      << artifact->remarks.front();
+  EXPECT_EQ(artifact->log, "");
+  Result<Artifact> kept = DecodeArtifact(EncodeArtifact(*artifact));
+  ASSERT_OK(kept);
+  EXPECT_EQ(kept->remarks, artifact->remarks);
+}
+
+TEST(TileirasToolchainTest, OperationsOfProgrammaticLaunchesCompile) {
+  CommandToolchain tileiras(kTileiras, testing::Tools());
+  SKIP_WITHOUT(tileiras);
+  for (int capability : {90, 100}) {
+    EXPECT_OK(tileiras.Compile(KernelSource::TileIr(Fixture("dependent"), "dependent"), Hints(), Sm(capability)));
+  }
+}
+
 TEST(TileirasToolchainTest, HintsActAndBakedOnesAreReported) {
   CommandToolchain tileiras(kTileiras, testing::Tools());
   SKIP_WITHOUT(tileiras);
@@ -219,11 +244,13 @@ class MisbehavingTileirasTest : public ::testing::Test {
   void TearDown() override { EXPECT_TRUE(std::filesystem::is_empty(Temporary())) << "a temporary file is left"; }
   std::string Temporary() const { return outside_->path() + "/tmp"; }
 
-  /// `body` runs for a compile; "$output" is the file to write, "$outside" a folder of the test's.
+  /// `body` runs for a compile; "$output" is the file to write, "$outside" a folder of the test's, "$remarks" the file
+  /// for remarks.
   Result<Artifact> Compile(const std::string& body, const WaitLimits& limits = {}) {
     std::string script =
-        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'release 0.0, fake'; exit; fi\n"
-        "for output; do :; done\noutside=" +
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'release " + release_ +
+        ", fake'; exit; fi\n"
+        "for output; do case $output in --remarks-output-file=*) remarks=${output#*=};; esac; done\noutside=" +
         outside_->path() + "\n" + body + "\n";
     std::string path = *outside_->WriteFile("tileiras", script);
     chmod(path.c_str(), 0700);
@@ -245,8 +272,21 @@ class MisbehavingTileirasTest : public ::testing::Test {
   }
 
   Environment environment_ = Environment::Read();
+  std::string release_ = "0.0";
   std::optional<TemporaryFolder> outside_;
 };
+
+TEST_F(MisbehavingTileirasTest, RemarksBeforeAFailureAreInTheError) {
+  const std::string fails =
+      "printf -- '--- !Failure\\nArgs:\\n  - Remark: no TMA\\n...\\n' > \"$remarks\"; echo 'error: no'; exit 5";
+  release_ = "13.5";
+  EXPECT_ERROR(Compile(fails), StatusCode::kInvalidArgument,
+               "failed with exit code 5: error: no\nremarks of the compiler:\nfailed: no TMA");
+  EXPECT_ERROR(Compile("echo 'error: no'; exit 5"), StatusCode::kInvalidArgument, "exit code 5: error: no");
+  release_ = "13.2";  // Without the options for remarks.
+  EXPECT_ERROR(Compile("[ -z \"$remarks\" ] && echo none; exit 5"), StatusCode::kInvalidArgument,
+               "failed with exit code 5: none");
+}
 
 TEST_F(MisbehavingTileirasTest, Missing) {
   EXPECT_ERROR(CommandToolchain(kTileiras, testing::ToolsOf(environment_))

@@ -188,6 +188,10 @@ if [ -e "$bin/isolation_benchmark" ]; then
   step "cost of isolation" "$bin/isolation_benchmark" --device=cuda
 fi
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1
+step "Tile IR code loaded beside launches" "$bin/tile_code_gpu_test"
+if [ -e "$bin/programmatic_launch_benchmark" ]; then
+  step_with_tileiras "chain of programmatic launches" "$bin/programmatic_launch_benchmark" --device=cuda
+fi
 # Tile IR kernels, where their bytecode is: TILE_KERNELS is a folder that tests/cutile/export.py wrote.
 if [ -n "${TILE_KERNELS:-}" ]; then
   step_with_tileiras "Tile IR kernels" in_shards "$bin/tile_kernels_gpu_test" --kernels="$TILE_KERNELS" \

@@ -71,6 +71,7 @@ class TimerGpuTest : public testing::GpuTest {
     if (!session.ok()) return 0;
     TimedRun run;
     run.launch = [=](CUstream stream) { return Launch(stream, work, programmatic); };
+    run.overlaps_previous = programmatic;
     auto prepared = (*session)->Prepare(run);
     EXPECT_OK(prepared);
     std::vector<double> all;

@@ -101,6 +101,28 @@ TEST_F(AssumedInPtx, AlignmentOfPointersIsRefusedUnlessDeclared) {
   EXPECT_OK(Check(".param .u64 x, .param .u64 y, .param .u32 n, .param .u64 p, .param .u64 .ptr .align 16 more", {}));
 }
 
+TEST(ProgrammaticLaunchTest, CodeThatNeverWaitsIsRefused) {
+  auto tile = [](const std::string& name) {
+    return KernelSource::TileIr(*ReadFile(TUNEONCE_TEST_DATA "/tile_ir/" + name + ".tileir"), name);
+  };
+  const KernelSource waits = KernelSource::Ptx(".visible .entry k()\n{ griddepcontrol.wait; ret; }", "k"),
+                     forgets = KernelSource::Ptx(".visible .entry k()\n{ ret; }", "k");
+  Geometry plain, programmatic;
+  programmatic.programmatic_launch = true;
+  for (const KernelSource& source : {waits, forgets, tile("dependent"), tile("forgetful")}) {
+    EXPECT_OK(CheckProgrammaticLaunch(plain, source));
+  }
+  EXPECT_OK(CheckProgrammaticLaunch(programmatic, waits));
+  EXPECT_OK(CheckProgrammaticLaunch(programmatic, tile("dependent")));
+  // A header may have the instruction.
+  EXPECT_OK(CheckProgrammaticLaunch(programmatic, KernelSource::CudaCpp("__global__ void k() {}", "k")));
+  EXPECT_OK(CheckProgrammaticLaunch(programmatic, KernelSource::TileIr("damaged", "k")));
+  EXPECT_ERROR(CheckProgrammaticLaunch(programmatic, forgets), StatusCode::kInvalidArgument,
+               "its code never waits for the kernels before it (griddepcontrol.wait)");
+  EXPECT_ERROR(CheckProgrammaticLaunch(programmatic, tile("forgetful")), StatusCode::kInvalidArgument,
+               "its code never waits for the kernels before it (gdc_wait_tko");
+}
+
 /// The rest of the rules, of which no fixture has code.
 class CoverTest : public ::testing::Test {
  protected:

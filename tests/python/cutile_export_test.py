@@ -91,6 +91,17 @@ def test_a_constant_that_is_an_extent_is_a_variant_per_value_and_no_axis():
     assert [v["backend"] for v in raced.variants.values()] == ["tile"] * 4
 
 
+def test_programmatic_launches_are_declared():
+    text = COPY.format(fields="axes={'TILE': [64]}, programmatic_launch=True", signature=SIGNATURE, decorator="@ct.kernel",
+                       more="ct.grid_dependency_control_launch_dependents()")
+    text = text.replace("    tile = ct.load", "    ct.grid_dependency_control_wait()\n    tile = ct.load")
+    files, kernel = {"copy_kernel.py": text}, "copy_kernel.py:copy"
+    each = accepted(Exported(files, kernel, "--bytecode-version", "13.4"))
+    assert each.variants["tile"]["programmatic_launch"] is True, each.variants["tile"]
+    assert "programmatic_launch" not in accepted(exported("axes={'TILE': [64]}")).variants["tile"]
+    expect_refusal(Exported(files, kernel, "--bytecode-version", "13.3"), "13.4")
+
+
 def test_rows_that_begin_anywhere_have_variants_of_their_own():
     each = accepted(exported("axes={'TILE': [64]}, divisible={'N': 16}, unaligned=[['N']]"))
     assert list(each.variants) == ["tile", "tile_any", "tile_unaligned_N"], list(each.variants)

@@ -30,8 +30,8 @@ TEST(RecordsJsonTest, WhatIsWrongIsSaidWithItsPlace) {
     const char* message;
   };
   const Case cases[] = {
-      {"/version", 1, "\"version\" is 1, but this program reads version 6: tune again"},
-      {"/version", 7, "\"version\" is 7, but this program reads version 6"},
+      {"/version", 1, "\"version\" is 1, but this program reads version 7: tune again"},
+      {"/version", 8, "\"version\" is 8, but this program reads version 7"},
       {"/records/0", 5, "record 0 must be an object"},
       {"/records/0/num_sms", 1e12, "record 0: field 'num_sms' must be an integer"},
       {"/records/0/num_sms", std::int64_t{1} << 40, "record 0: field 'num_sms' must be an integer of 32 bits"},
@@ -61,10 +61,10 @@ TEST(RecordsJsonTest, AFileOfAnotherVersionOrWithoutAFieldIsRefused) {
   record.key.kernel = "scale";
   nlohmann::json file = nlohmann::json::parse(RecordsToJson({record}));
   file["version"] = 3;
-  EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "this program reads version 6: tune again");
+  EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "this program reads version 7: tune again");
+  file["version"] = 8;
+  EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "this program reads version 7");
   file["version"] = 7;
-  EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "this program reads version 6");
-  file["version"] = 6;
   file["records"][0].erase("verification");
   EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "record 0: field 'verification' is missing");
 }

@@ -72,6 +72,24 @@ TEST(TableTest, ShowsTopAndBottomAndMarksTheBest) {
   EXPECT_EQ(SummaryTable(SampleResult(), {20, 0}).find("more"), std::string::npos);
 }
 
+TEST(TableTest, RemarksOfTheCompilerAreCountedAndThoseOfTheBestMarked) {
+  TuningRecord result = SampleResult();
+  for (std::size_t i : {0, 1, 2}) result.candidates[i].remarks = {"failed: no TMA", "passed: a load"};
+  result.candidates[3].remarks = {"passed: a load"};
+  result.candidates[10].remarks = {"failed: \x1b[31mno TMA", "passed: a load"};
+  result.best = result.candidates[0];
+  const std::string brief = SummaryTable(result);
+  EXPECT_NE(brief.find("{TILE=11}: first line\n    the compiler remarks: failed: \\x1b[31mno TMA\n"), std::string::npos)
+      << brief;
+  EXPECT_EQ(brief.find("a load"), std::string::npos) << brief;
+  TableOptions options;
+  options.with_remarks = true;
+  const std::string table = SummaryTable(result, options);
+  EXPECT_NE(table.find("* the compiler remarks for 3 configs: failed: no TMA\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("* the compiler remarks for 5 configs: passed: a load\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("  the compiler remarks for 1 config: failed: \\x1b[31mno TMA\n"), std::string::npos) << table;
+}
+
 TEST(TableTest, IsShortHoweverManyConfigsThereAre) {
   TuningRecord result = SampleResult();
   for (int i = 0; i < 1000; ++i) {

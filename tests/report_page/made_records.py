@@ -31,6 +31,7 @@ def candidate(axes: Axes, outcome: str, **fields: Any) -> Dict[str, Any]:
         "same_as": None,
         "artifact": "0" * 32,
         "toolchain": "",
+        "remarks": [],
     }
     if outcome == "measured":
         mean = fields.get("mean_us", 0.0)
@@ -130,7 +131,7 @@ def baseline(axes: Axes) -> Dict[str, Any]:
 
 
 def write(path: pathlib.Path, records: List[Dict[str, Any]]) -> pathlib.Path:
-    path.write_text(json.dumps({"format": "tuneonce-records", "version": 6, "records": records}))
+    path.write_text(json.dumps({"format": "tuneonce-records", "version": 7, "records": records}))
     return path
 
 

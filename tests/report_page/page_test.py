@@ -281,6 +281,21 @@ class PageTest(unittest.TestCase):
             self.assertEqual(browser.console, [], f"entry {entry}")
         self.assertIn("9 searches of 9 kernels", self.open(page))
 
+    def test_remarks_of_the_compiler_are_counted_and_shown_with_failures(self) -> None:
+        failed, passed = "failed: Failed to select TMA load: stride not 16-byte aligned (k.py:3:4)", "passed: a load (k.py:3:4)"
+        candidates = [
+            {**made_records.measured({"T": 1}, 2.0), "remarks": [passed]},
+            {**made_records.measured({"T": 2}, 3.0), "remarks": [failed, passed]},
+            made_records.candidate({"T": 3}, "wrong_result", message="output 'y'", remarks=[failed, passed]),
+        ]
+        record = made_records.record("remarked", "N=1", {"T": 1}, candidates)
+        page = page_of("remarked", made_records.write(folder / "remarked.json", [record]))
+        self.assertIn("Remarks of the compiler", self.open(page, "search/0"))
+        caption = "What the compiler could and could not do"
+        self.assertEqual(self.rows(caption), [[passed, "3", "yes"], [failed, "2", "no"]])
+        self.assertEqual(self.rows("1 config failed")[0][-1], f"output 'y'\n{failed}")
+        self.assertEqual(browser.console, [])
+
     def test_a_page_stays_small_and_says_what_it_leaves_out_for_that(self) -> None:
         long = made_records.candidate({"T": 2}, "compile", message="x" * 200_000)
         many = [
@@ -305,7 +320,7 @@ class PageTest(unittest.TestCase):
             candidates = [made_records.measured({"T": 1}, 2.0, 0.1, 9), made_records.measured({"T": 2}, 2.0, 0.1, 9)]
             file = {"records": [made_records.record(f"k{i}", "N=1", {"T": 1}, candidates)], "timeline": timeline}
             files.append(folder / f"strange_{i}.json")
-            files[-1].write_text(json.dumps({"format": "tuneonce-records", "version": 6, **file}))
+            files[-1].write_text(json.dumps({"format": "tuneonce-records", "version": 7, **file}))
         page = page_of("strange", *files)
         for i in range(len(strange)):
             self.assertIn("{T=1} runs, in 2.000 ± 0.10 µs", self.open(page, f"search/{i}"))
@@ -341,7 +356,7 @@ class PageTest(unittest.TestCase):
         )
         result = {
             "format": "tuneonce-records",
-            "version": 6,
+            "version": 7,
             "records": [record],
             "timeline": {
                 "tracks": ["searching thread", "worker 71", "worker 72"],

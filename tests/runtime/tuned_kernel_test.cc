@@ -72,6 +72,20 @@ TEST_F(TunedKernelTest, TunesOncePerKeyAndThenHits) {
   EXPECT_EQ((*policy_.store->List())[0].key.key_text, "N=1000, x:float32, y:float32");
 }
 
+TEST_F(TunedKernelTest, AProgrammaticLaunchIsAnOrdinaryOneOnTheCpuDevice) {
+  KernelDefinition definition("scale");
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .Space(scale_.space)
+      .AddVariant(Variant(scale_.Source()).Grid(GeometryFn(Grid::OneD({"N", scale_.tile})).ProgrammaticLaunch()));
+  TunedKernel kernel = Create(definition);
+  for (int i = 0; i < 2; ++i) ExpectWorks(kernel, 1000);  // A miss, and a hit.
+  ASSERT_EQ(results_.size(), 1u);
+  EXPECT_EQ(results_[0].failures().size(), 0u);
+  EXPECT_TRUE(results_[0].best.geometry.programmatic_launch);
+}
+
 TEST_F(TunedKernelTest, ABucketSharesOneTuneMadeAtItsBound) {
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());

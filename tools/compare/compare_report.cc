@@ -108,7 +108,7 @@ Json ComparedJson(const ComparedShape& shape) {
   return json;
 }
 
-Json ReportJson(const CompareReport& report, const CompareSummary& summary) {
+Json ReportJson(const CompareReport& report, const CompareSummary& summary, const std::optional<LedgerEnd>& ledger) {
   Json json = {{"a", report.a}, {"b", report.b}, {"device", report.device}, {"shapes", Json::array()}};
   for (const ComparedShape& shape : report.shapes) json["shapes"].push_back(ComparedJson(shape));
   Json& all = json["summary"];
@@ -122,7 +122,12 @@ Json ReportJson(const CompareReport& report, const CompareSummary& summary) {
   all["minor"] = summary.minor;
   all["no_change"] = summary.no_change;
   all["revert"] = summary.revert;
+  all["crash"] = summary.crash;
   all["not_compared"] = summary.not_compared;
+  if (ledger) {
+    json["ledger"] = {{"file", ledger->path}, {"iteration", ledger->iteration}};
+    json["ledger"]["stop"] = ledger->stop.empty() ? Json(nullptr) : Json(ledger->stop);
+  }
   return json;
 }
 
@@ -141,8 +146,8 @@ void PrintSummary(const CompareReport& report, const CompareSummary& summary) {
   if (summary.speedup) {
     PrintLine("geometric mean: B is %s", SpeedupText(*summary.speedup).c_str());
   }
-  PrintLine("%d accept, %d minor, %d no change, %d revert, %d not compared: %s", summary.accept, summary.minor,
-            summary.no_change, summary.revert, summary.not_compared,
+  PrintLine("%d accept, %d minor, %d no change, %d revert, %d crash, %d not compared: %s", summary.accept,
+            summary.minor, summary.no_change, summary.revert, summary.crash, summary.not_compared,
             VerdictText(summary.verdict, summary.is_conclusive).c_str());
 }
 
@@ -154,6 +159,8 @@ int& CountOf(Verdict verdict, CompareSummary* summary) {
       return summary->minor;
     case Verdict::kRevert:
       return summary->revert;
+    case Verdict::kCrash:
+      return summary->crash;
     case Verdict::kNoChange:
       break;
   }
@@ -208,7 +215,10 @@ CompareSummary SummaryOf(const CompareReport& report) {
       summary.latency_ms = std::exp(log_us / static_cast<double>(speedups.size())) / 1000;
     }
   }
-  if (summary.revert > 0) {
+  if (summary.crash > 0) {
+    summary.verdict = Verdict::kCrash;
+    summary.is_conclusive = true;
+  } else if (summary.revert > 0) {
     summary.verdict = Verdict::kRevert;
     summary.is_conclusive = has_sure_revert;
   }
@@ -219,13 +229,17 @@ CompareSummary SummaryOf(const CompareReport& report) {
   return summary;
 }
 
-void PrintReport(const CompareReport& report, const CompareSummary& summary, bool json) {
-  if (json) return PrintJson(ReportJson(report, summary));
+void PrintReport(const CompareReport& report, const CompareSummary& summary, const std::optional<LedgerEnd>& ledger,
+                 bool json) {
+  if (json) return PrintJson(ReportJson(report, summary, ledger));
   const std::string where = report.device.empty() ? "" : ", on " + report.device;
   PrintLine("B, %s, compared with A, %s%s", report.b.c_str(), report.a.c_str(), where.c_str());
   for (const ComparedShape& shape : report.shapes) PrintShape(shape, LabelOf(shape, report));
   PrintSummary(report, summary);
   PrintNotes(report);
+  if (!ledger) return;
+  PrintLine("row %lld of %s", static_cast<long long>(ledger->iteration), ledger->path.c_str());
+  if (!ledger->stop.empty()) PrintLine("stop: %s", ledger->stop.c_str());
 }
 
 }  // namespace v0

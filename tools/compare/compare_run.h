@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compare/kernel_comparison.h"
+#include "console/ledger.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
 #include "tuneonce/result.h"
@@ -57,17 +58,19 @@ struct CompareReport {
 /// All shapes together. Those without a verdict count in `not_compared` alone.
 struct CompareSummary {
   std::optional<Speedup> speedup;  ///< The geometric mean of where both ran, 1 for the same code; empty: nowhere.
-  /// Revert if that is the verdict of any shape, else the geometric mean's.
+  /// Crash or else revert if that is the verdict of any shape, else the geometric mean's.
   Verdict verdict = Verdict::kNoChange;
   bool is_conclusive = true;
   std::optional<double> latency_ms;           ///< B's, the geometric mean; empty if it failed anywhere.
   std::optional<std::uint64_t> memory_bytes;  ///< B's, at the shape that needs most.
   std::string correctness;                    ///< "fail" if B failed anywhere; "pass" if it was right everywhere.
-  int accept = 0, minor = 0, no_change = 0, revert = 0, not_compared = 0;
+  int accept = 0, minor = 0, no_change = 0, revert = 0, crash = 0, not_compared = 0;
 };
 
 CompareSummary SummaryOf(const CompareReport& report);
-void PrintReport(const CompareReport& report, const CompareSummary& summary, bool json);
+/// `ledger`: the row that the comparison added to a ledger; empty if it added none.
+void PrintReport(const CompareReport& report, const CompareSummary& summary, const std::optional<LedgerEnd>& ledger,
+                 bool json);
 
 /// An operand A or B of `tuneonce compare`.
 struct CompareOperand {

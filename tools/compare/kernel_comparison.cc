@@ -187,6 +187,7 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
   AddNotes(report.notes, &comparison->notes);
   comparison->largest_difference = std::move(raced->largest_difference);
   comparison->failure = raced->failure.value_or("");
+  comparison->is_wrong = raced->is_wrong;
   comparison->num_pairs = static_cast<int>(raced->a_us.size());
   comparison->speedup = PairedSpeedup(raced->a_us, raced->b_us);
   TUNEONCE_ASSIGN_OR_RETURN(comparison->a, RunOf(a, raced->a_us));
@@ -198,7 +199,7 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
 
 void Judge(KernelComparison* comparison) {
   if (!comparison->failure.empty()) {
-    comparison->verdict = Verdict::kRevert;
+    comparison->verdict = comparison->is_wrong ? Verdict::kRevert : Verdict::kCrash;
   } else if (!comparison->is_same_code) {
     comparison->verdict = VerdictOf(*comparison->speedup);
     comparison->is_conclusive = IsConclusive(*comparison->speedup);

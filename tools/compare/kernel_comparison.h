@@ -52,6 +52,7 @@ struct KernelComparison {
   bool is_same_code = false;
   /// Why B failed where A ran: "wrong result: output 'y': ...". Empty: it ran, and was right.
   std::string failure;
+  bool is_wrong = false;  ///< PairedOutcome::is_wrong.
   /// The largest difference of B's outputs from A's, by A's tolerance. Empty if they were not compared.
   std::optional<OutputDifference> largest_difference;
   int num_pairs = 0;

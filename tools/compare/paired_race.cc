@@ -24,6 +24,17 @@ std::string WhyOf(const CandidateOutcome& failure) {
   return absl::StrCat(std::string(OutcomeName(failure.kind)), ": ", failure.message);
 }
 
+/// Whether a candidate that failed in this way ran, so that what it wrote could be checked.
+bool IsWrong(OutcomeKind kind) {
+  return kind == OutcomeKind::kWrongResult || kind == OutcomeKind::kOutOfBounds || kind == OutcomeKind::kNotWritten ||
+         kind == OutcomeKind::kWroteInput;
+}
+
+void SetFailure(const CandidateOutcome& failure, PairedOutcome* outcome) {
+  outcome->failure = WhyOf(failure);
+  outcome->is_wrong = IsWrong(failure.kind);
+}
+
 /// One call of RunPairedRace.
 class PairedRace {
  public:
@@ -41,7 +52,7 @@ class PairedRace {
     if (may_pass) return UnavailableError("B: " + WhyOf(*b_.failure));
     outcome.largest_difference = b_.largest_difference;
     if (b_.failure) {
-      outcome.failure = WhyOf(*b_.failure);
+      SetFailure(*b_.failure, &outcome);
       return outcome;
     }
     TUNEONCE_RETURN_IF_ERROR(Sample(&outcome));
@@ -134,7 +145,7 @@ class PairedRace {
       TUNEONCE_RETURN_IF_ERROR(trial->fatal);
     }
     if (a_.failure) return InternalError("A: " + WhyOf(*a_.failure));
-    if (b_.failure) outcome->failure = WhyOf(*b_.failure);
+    if (b_.failure) SetFailure(*b_.failure, outcome);
     outcome->largest_difference = b_.largest_difference;
     return Status();
   }

@@ -21,6 +21,8 @@ struct PairedOutcome {
   std::vector<double> b_us;
   /// Why B cannot take A's place: "wrong result: output 'y': ...".
   std::optional<std::string> failure;
+  /// Whether B failed because it ran and wrote something incorrect. False if it did not run to its end.
+  bool is_wrong = false;
   /// The largest difference of B's outputs from A's in all runs that were compared. Empty if none was.
   std::optional<OutputDifference> largest_difference;
 };

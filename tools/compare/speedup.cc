@@ -52,7 +52,7 @@ Speedup GeometricMean(const std::vector<Speedup>& speedups) {
 }
 
 std::string_view VerdictName(Verdict verdict) {
-  static constexpr std::string_view kNames[] = {"accept", "minor", "no_change", "revert"};
+  static constexpr std::string_view kNames[] = {"accept", "minor", "no_change", "revert", "crash"};
   return kNames[static_cast<std::size_t>(verdict)];
 }
 

@@ -40,9 +40,10 @@ enum class Verdict {
   kMinor,     ///< B is faster by 2 to 5 %: worth it if the change is simple.
   kNoChange,  ///< Neither is faster by 2 %, or they cannot be distinguished because the interval contains 1.
   kRevert,    ///< B is slower by 2 % or more, or wrong.
+  kCrash,     ///< B did not run: it does not compile, was refused, crashed or hung.
 };
 
-/// "accept", "minor", "no_change", "revert".
+/// "accept", "minor", "no_change", "revert", "crash".
 std::string_view VerdictName(Verdict verdict);
 
 /// Returns the verdict by time alone.

@@ -24,6 +24,10 @@ namespace {
 
 constexpr char kHeader[] = "iteration\tchange\tlatency_ms\tcorrectness\tstatus\tpeak_bytes";
 constexpr std::size_t kColumns = 6;
+constexpr std::size_t kStatusColumn = 4;
+/// When a loop should stop, as loops in the field do: what follows costs more than it finds.
+constexpr int kMostWithoutGain = 2;
+constexpr std::int64_t kMostIterations = 25;
 constexpr std::size_t kMostLedgerBytes = std::size_t{64} << 20;
 /// How long others' appends are waited for; each takes a moment.
 constexpr std::chrono::seconds kPatience(3);
@@ -58,10 +62,26 @@ Status Lock(const FileDescriptor& file, const std::string& path) {
   }
 }
 
-/// Returns the iteration of the last complete row, or 0. Errors: the file is not a ledger.
-Result<std::int64_t> LastIteration(const std::string& path, std::string_view content) {
-  std::int64_t last = 0;
-  if (content.empty()) return last;
+/// What the complete rows of a ledger tell.
+struct LedgerState {
+  std::int64_t last_iteration = 0;
+  int without_gain = 0;  ///< The number of last rows without a gain.
+
+  void Add(std::int64_t iteration, absl::string_view status) {
+    last_iteration = iteration;
+    without_gain = status == "accept" || status == "minor" ? 0 : without_gain + 1;
+  }
+  std::string WhyStop() const {
+    if (last_iteration >= kMostIterations) return absl::StrCat(last_iteration, " iterations are done");
+    if (without_gain < kMostWithoutGain) return "";
+    return absl::StrCat("the last ", without_gain, " changes gave no gain");
+  }
+};
+
+/// Errors: the file is not a ledger.
+Result<LedgerState> ReadState(const std::string& path, std::string_view content) {
+  LedgerState state;
+  if (content.empty()) return state;
   std::vector<absl::string_view> lines = absl::StrSplit(absl::string_view(content.data(), content.size()), '\n');
   if (lines.front() != kHeader) {
     return FailedPreconditionError(path +
@@ -71,9 +91,9 @@ Result<std::int64_t> LastIteration(const std::string& path, std::string_view con
     std::vector<absl::string_view> fields = absl::StrSplit(lines[i], '\t');
     if (fields.size() != kColumns) continue;  // Torn.
     const auto number = ParseNumber<std::int64_t>({fields[0].data(), fields[0].size()});
-    if (number) last = *number;
+    if (number) state.Add(*number, fields[kStatusColumn]);
   }
-  return last;
+  return state;
 }
 
 std::string TextOf(const std::string& change) {
@@ -116,20 +136,20 @@ Status CheckLedger(const std::string& path) {
   }
   TUNEONCE_RETURN_IF_ERROR(Open(path, 0).status());
   TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(path, kMostLedgerBytes));
-  return LastIteration(path, content).status();
+  return ReadState(path, content).status();
 }
 
-Result<std::int64_t> AppendToLedger(const std::string& path, const LedgerRow& row) {
+Result<LedgerEnd> AppendToLedger(const std::string& path, const LedgerRow& row) {
   TUNEONCE_ASSIGN_OR_RETURN(FileDescriptor file, Open(path, O_CREAT));
   TUNEONCE_RETURN_IF_ERROR(Lock(file, path));
   TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(path, kMostLedgerBytes));
-  TUNEONCE_ASSIGN_OR_RETURN(std::int64_t iteration, LastIteration(path, content));
-  ++iteration;
-  std::string text = LineOf(iteration, row);
+  TUNEONCE_ASSIGN_OR_RETURN(LedgerState state, ReadState(path, content));
+  state.Add(state.last_iteration + 1, row.status);
+  std::string text = LineOf(state.last_iteration, row);
   if (content.empty()) text = absl::StrCat(kHeader, "\n", text);
   if (!content.empty() && content.back() != '\n') text = "\n" + text;
   TUNEONCE_RETURN_IF_ERROR(Append(file, path, content.size(), text));
-  return iteration;
+  return LedgerEnd{path, state.last_iteration, state.WhyStop()};
 }
 
 }  // namespace v0

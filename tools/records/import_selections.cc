@@ -34,11 +34,27 @@ std::string Listed(const std::set<std::string>& texts) {
   return list;
 }
 
+/// Names that other tuners give to axes which our bundles have, too.
+constexpr std::pair<const char*, const char*> kKnownAxes[] = {
+    {"BLOCK_SIZE_M", "TILE_M"}, {"BLOCK_SIZE_N", "TILE_N"}, {"BLOCK_SIZE_K", "TILE_K"}, {"BLOCK_M", "TILE_M"},
+    {"BLOCK_N", "TILE_N"},      {"BLOCK_K", "TILE_K"},      {"TILE_SIZE_M", "TILE_M"},  {"TILE_SIZE_N", "TILE_N"},
+    {"TILE_SIZE_K", "TILE_K"},  {"BM", "TILE_M"},           {"BN", "TILE_N"},           {"BK", "TILE_K"},
+    {"BLOCK_SIZE", "BLOCK"},    {"SPLIT_K", "SPLITS"}};
+/// Parts of a config that mean nothing to a kernel without such an axis: options of a compiler, and the order of
+/// blocks.
+constexpr const char* kOptionalAxes[] = {"num_warps", "num_stages", "num_ctas",     "maxnreg",
+                                         "occupancy", "GROUP_M",    "GROUP_SIZE_M", "num_buffers_warp_spec"};
+
+bool IsOptional(const std::string& name) {
+  return std::any_of(std::begin(kOptionalAxes), std::end(kOptionalAxes),
+                     [&](const char* each) { return name == each; });
+}
+
 /// Makes records of one file's selections, for one kernel on one device.
 class Importer {
  public:
-  Importer(const SelectionsFile& file, const Bundle& bundle, const Device& device)
-      : file_(file), example_(bundle.example()), definition_(bundle.definition()), device_(device) {}
+  Importer(const SelectionsFile& file, const Bundle& bundle, const Device& device, std::vector<std::string>* notes)
+      : file_(file), example_(bundle.example()), definition_(bundle.definition()), device_(device), notes_(notes) {}
 
   Status Read(const SelectionMap& map);
   Result<std::vector<TuningRecord>> Records();
@@ -46,9 +62,22 @@ class Importer {
  private:
   Result<Config> ConfigOf(const SelectionsFile::Selection& selection) const;
   Status CheckListed(const Config& config) const;
+  bool HasDim(const std::string& name) const {
+    return std::find(definition_.dims().begin(), definition_.dims().end(), name) != definition_.dims().end();
+  }
+  bool HasAxis(const std::string& name) const { return configs_.front().Find(name) != nullptr; }
+  /// Our name of a tuner's axis. Empty, with a note, for one that means nothing to this kernel. Errors: as OurName.
+  Result<std::string> OurAxis(const std::string& theirs) const;
+  /// Returns the first listed config with these values. If no config has all of them, optional values need not agree,
+  /// and a note names them. Errors: as CheckListed.
+  Result<Config> ListedConfig(const NamedConfig& named) const;
+  void Note(const std::string& note) const {
+    if (std::find(notes_->begin(), notes_->end(), note) == notes_->end()) notes_->push_back(note);
+  }
   /// Returns the shape that determines the key. Dims that the selection does not name have the example's extents.
   Result<InputShape> ShapeOf(const SelectionsFile::Selection& selection) const;
   Result<TuningRecord> RecordOf(const SelectionsFile::Selection& selection, Config config) const;
+  Status Add(const SelectionsFile::Selection& selection, std::vector<TuningRecord>* records) const;
   Status AddTo(std::vector<TuningRecord>* records, TuningRecord record,
                const SelectionsFile::Selection& selection) const;
   Result<std::string> OurName(const Settings& names, const std::string& theirs, const char* what) const;
@@ -59,6 +88,7 @@ class Importer {
   const Bundle::Example& example_;
   KernelDefinition definition_;
   const Device& device_;
+  std::vector<std::string>* const notes_;
   DeviceIdentity identity_;
   Target target_;
   std::vector<Config> configs_;
@@ -99,6 +129,10 @@ Status Importer::Read(const SelectionMap& map) {
   }
   for (const auto& [name, value] : file_.about) {
     if (ignored_.count(name) > 0) continue;
+    if (file_.is_of_tuner) {
+      Note(name + "=" + value + " in the file's name was not checked: import only tables that fit the kernel");
+      continue;
+    }
     return InvalidArgumentError("the file's name contains " + name + "=" + value +
                                 ", which is not a dim: if it fits this kernel, add --ignore " + name);
   }
@@ -134,18 +168,57 @@ Status Importer::CheckListed(const Config& config) const {
                               "}: the kernel has each of these values, but no config that combines them");
 }
 
+Result<std::string> Importer::OurAxis(const std::string& theirs) const {
+  if (file_.is_of_tuner && axes_.count(theirs) == 0 && !HasAxis(theirs)) {
+    for (const auto& [name, ours] : kKnownAxes) {
+      if (theirs == name && HasAxis(ours)) return std::string(ours);
+    }
+    if (IsOptional(theirs)) {
+      Note(theirs + " was dropped: '" + definition_.name() + "' has no such axis");
+      return std::string();
+    }
+  }
+  return OurName(axes_, theirs, "axis");
+}
+
+Result<Config> Importer::ListedConfig(const NamedConfig& named) const {
+  auto find = [&](bool with_optional) {
+    return std::find_if(configs_.begin(), configs_.end(), [&](const Config& each) {
+      return std::all_of(named.begin(), named.end(), [&](const auto& value) {
+        const AxisValue* of_config = each.Find(value.first);
+        const bool is_same = of_config != nullptr && IsSameValue(*of_config, value.second);
+        return is_same || (!with_optional && IsOptional(value.first) && values_.count(value.first) == 0);
+      });
+    });
+  };
+  if (auto exact = find(/*with_optional=*/true); exact != configs_.end()) return *exact;
+  auto close = find(/*with_optional=*/false);
+  if (close == configs_.end()) {
+    std::string text;
+    for (const auto& [name, value] : named) text += (text.empty() ? "" : ", ") + name + "=" + AxisValueString(value);
+    return InvalidArgumentError("'" + definition_.name() + "' has no config with " + text);
+  }
+  for (const auto& [name, value] : named) {
+    if (!IsSameValue(*close->Find(name), value)) {
+      Note(name + " was dropped where '" + definition_.name() + "' has no config with the file's value");
+    }
+  }
+  return *close;
+}
+
 Result<Config> Importer::ConfigOf(const SelectionsFile::Selection& selection) const {
   NamedConfig named;
   for (const auto& [name, value] : selection.config) {
     if (ignored_.count(name) > 0) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(std::string ours, OurName(axes_, name, "axis"));
-    named.emplace_back(std::move(ours), value);
+    TUNEONCE_ASSIGN_OR_RETURN(std::string ours, OurAxis(name));
+    if (!ours.empty()) named.emplace_back(std::move(ours), value);
   }
   const Config& any = configs_.front();
   for (const auto& [axis, text] : values_) {
     const AxisValue* like = any.Find(axis);
     named.emplace_back(axis, like == nullptr ? AxisValue(text) : ValueLike(*like, text));
   }
+  if (file_.is_of_tuner) return ListedConfig(named);
   // An axis of one value needs none.
   for (std::size_t i = 0; i < any.values().size(); ++i) {
     const std::string& axis = any.AxisName(i);
@@ -168,6 +241,10 @@ Result<InputShape> Importer::ShapeOf(const SelectionsFile::Selection& selection)
   Settings extents = shape_;
   for (const auto& [name, extent] : selection.extents) {
     if (ignored_.count(name) > 0) continue;
+    if (file_.is_of_tuner && dims_.count(name) == 0 && !HasDim(name)) {
+      Note("the extent " + name + " was dropped: '" + definition_.name() + "' has no such dim, and no --dim names one");
+      continue;
+    }
     TUNEONCE_ASSIGN_OR_RETURN(std::string ours, OurName(dims_, name, "dim"));
     if (!extents.emplace(ours, std::to_string(extent)).second) {
       return InvalidArgumentError("the dim " + ours + " has two extents: keep one of them");
@@ -283,23 +360,30 @@ Status Importer::AddTo(std::vector<TuningRecord>* records, TuningRecord record,
   return Status();
 }
 
+Status Importer::Add(const SelectionsFile::Selection& selection, std::vector<TuningRecord>* records) const {
+  TUNEONCE_ASSIGN_OR_RETURN(Config config, ConfigOf(selection));
+  TUNEONCE_ASSIGN_OR_RETURN(TuningRecord record, RecordOf(selection, std::move(config)));
+  return AddTo(records, std::move(record), selection);
+}
+
 Result<std::vector<TuningRecord>> Importer::Records() {
   std::vector<TuningRecord> records;
+  Status skipped;
   for (const SelectionsFile::Selection& selection : file_.selections) {
-    Result<Config> config = ConfigOf(selection);
-    if (!config.ok()) return config.status().WithPrefix(selection.where);
-    Result<TuningRecord> record = RecordOf(selection, *std::move(config));
-    if (!record.ok()) return record.status().WithPrefix(selection.where);
-    TUNEONCE_RETURN_IF_ERROR(AddTo(&records, *std::move(record), selection).WithPrefix(selection.where));
+    Status added = Add(selection, &records).WithPrefix(selection.where);
+    if (added.ok()) continue;
+    if (!file_.is_of_tuner) return added;
+    if (skipped.ok()) skipped = added;
+    Note("skipped: " + added.message());
   }
-  return records;
+  return records.empty() ? Result<std::vector<TuningRecord>>(skipped) : records;
 }
 
 }  // namespace
 
 Result<std::vector<TuningRecord>> RecordsOf(const SelectionsFile& file, const SelectionMap& map, const Bundle& bundle,
-                                            const Device& device) {
-  Importer importer(file, bundle, device);
+                                            const Device& device, std::vector<std::string>* notes) {
+  Importer importer(file, bundle, device, notes);
   TUNEONCE_RETURN_IF_ERROR(importer.Read(map));
   return importer.Records();
 }

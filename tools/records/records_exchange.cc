@@ -7,6 +7,7 @@
 #include "console/output.h"
 #include "records/records_store.h"
 #include "records/selections_file.h"
+#include "records/tuner_tables.h"
 #include "report/records_json.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
@@ -94,31 +95,46 @@ std::string InFileNames(std::string device) {
   return device;
 }
 
-Status ImportSelections(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(SelectionsFile file, ReadSelections(arguments.selections));
+/// Appends the records of one file of selections.
+Status ReadSelectionsOf(const std::string& path, const SelectionsFile& file, const RecordsArguments& arguments,
+                        std::vector<TuningRecord>* records, std::vector<std::string>* notes) {
   const std::string& name = arguments.bundle.empty() ? file.kernel : arguments.bundle;
-  if (name.empty()) {
-    return InvalidArgumentError(arguments.selections + " does not name its kernel: give --bundle NAME");
-  }
+  if (name.empty()) return InvalidArgumentError(path + " does not name its kernel: give --bundle NAME");
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(name));
   if (!file.kernel.empty() && file.kernel != bundle.definition().name()) {
-    return InvalidArgumentError(arguments.selections + " is for the kernel '" + file.kernel + "', not for '" +
+    return InvalidArgumentError(path + " is for the kernel '" + file.kernel + "', not for '" +
                                 bundle.definition().name() + "'");
   }
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(arguments.device.empty() ? "cuda" : arguments.device));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   if (!file.device.empty() && InFileNames(file.device) != InFileNames(identity.name) && !arguments.any_device) {
-    return FailedPreconditionError(arguments.selections + " was made for device '" + file.device +
-                                   "', but this machine has '" + identity.name +
-                                   "': use --any-device to import it anyway");
+    return FailedPreconditionError(path + " was made for device '" + file.device + "', but this machine has '" +
+                                   identity.name + "': use --any-device to import it anyway");
   }
-  Result<std::vector<TuningRecord>> records = RecordsOf(file, arguments.map, bundle, device);
-  if (!records.ok()) {
-    const std::string& message = records.status().message();
-    bool says_where = message.compare(0, arguments.selections.size(), arguments.selections) == 0;
-    return says_where ? records.status() : records.status().WithPrefix(arguments.selections);
+  Result<std::vector<TuningRecord>> of_file = RecordsOf(file, arguments.map, bundle, device, notes);
+  if (!of_file.ok()) {
+    const bool says_where = of_file.status().message().compare(0, path.size(), path) == 0;
+    return says_where ? of_file.status() : of_file.status().WithPrefix(path);
   }
-  return PutAll(*records, {}, arguments, file.nearest.empty() ? "selections" : "tables of selections");
+  records->insert(records->end(), of_file->begin(), of_file->end());
+  return Status();
+}
+
+Status ImportSelections(const RecordsArguments& arguments) {
+  std::vector<TuningRecord> records;
+  std::vector<std::string> notes;
+  const bool is_of_tuner = !arguments.from.empty();
+  bool are_tables = false;
+  for (const std::string& path : is_of_tuner ? arguments.files : std::vector<std::string>{arguments.selections}) {
+    TUNEONCE_ASSIGN_OR_RETURN(SelectionsFile file, is_of_tuner
+                                                       ? ReadTunerTable(arguments.from, path, arguments.operation)
+                                                       : ReadSelections(path));
+    notes.insert(notes.end(), file.notes.begin(), file.notes.end());
+    are_tables = !file.nearest.empty();
+    TUNEONCE_RETURN_IF_ERROR(ReadSelectionsOf(path, file, arguments, &records, &notes));
+  }
+  for (const std::string& note : notes) PrintNote(note);
+  return PutAll(records, {}, arguments, are_tables ? "tables of selections" : "selections");
 }
 
 }  // namespace
@@ -150,12 +166,15 @@ Status ExportRecords(const RecordsArguments& arguments) {
 }
 
 Status ImportRecords(const RecordsArguments& arguments) {
-  if (!arguments.selections.empty()) return ImportSelections(arguments);
-  TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadInput(arguments.file));
+  if (!arguments.selections.empty() || !arguments.from.empty()) return ImportSelections(arguments);
+  if (arguments.files.size() != 1)
+    return InvalidArgumentError("give one file of records, or --from with files of a tuner");
+  const std::string& file = arguments.files.front();
+  TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadInput(file));
   Result<std::vector<TuningRecord>> records = RecordsFromJson(text);
-  if (!records.ok()) return records.status().WithPrefix(arguments.file);
+  if (!records.ok()) return records.status().WithPrefix(file);
   Result<std::vector<RecordedCode>> code = CodeFromJson(text);
-  if (!code.ok()) return code.status().WithPrefix(arguments.file);
+  if (!code.ok()) return code.status().WithPrefix(file);
   // Only where it is asked for: a record is found by its device anyway, and this machine need not have a driver.
   if (!arguments.device.empty()) TUNEONCE_RETURN_IF_ERROR(CheckDevice(*records, arguments));
   return PutAll(*records, *code, arguments, "records");

@@ -96,7 +96,9 @@ class TuneStore final : public ForwardingStore {
 struct RecordsArguments {
   std::string store;
   std::string kernel;
-  std::string file;
+  std::vector<std::string> files;
+  std::string from;       ///< One of TunerNames, for the files. Empty: they are files of records.
+  std::string operation;  ///< As ReadTunerTable takes it.
   std::string output;
   std::string device;
   std::string older_than_days;

@@ -9,9 +9,7 @@
 
 namespace tuneonce {
 inline namespace v0 {
-namespace {
-
-Result<AxisValue> ValueOf(const ManifestNode& node) {
+Result<AxisValue> ReadAxisValue(const ManifestNode& node) {
   switch (node.kind()) {
     case ManifestNode::Kind::kTruth: {
       TUNEONCE_ASSIGN_OR_RETURN(bool value, node.Bool());
@@ -34,10 +32,12 @@ Result<AxisValue> ValueOf(const ManifestNode& node) {
   }
 }
 
+namespace {
+
 Status ReadConfig(const ManifestNode& node, SelectionsFile::Selection* selection) {
   TUNEONCE_ASSIGN_OR_RETURN(const auto* members, node.Object());
   for (const auto& [name, member] : *members) {
-    TUNEONCE_ASSIGN_OR_RETURN(AxisValue value, ValueOf(member));
+    TUNEONCE_ASSIGN_OR_RETURN(AxisValue value, ReadAxisValue(member));
     selection->config.emplace_back(name, std::move(value));
   }
   return Status();
@@ -101,8 +101,9 @@ std::map<std::string, std::string> PartsOfName(const std::string& path) {
   return parts;
 }
 
-/// vLLM's: {"1": {"BLOCK_SIZE_M": 16, ...}, "2": ...}, by the number of rows M; the nearest serves.
-Result<SelectionsFile> ReadTable(const ManifestNode& root, const std::string& path) {
+}  // namespace
+
+Result<SelectionsFile> ReadRowTable(const ManifestNode& root, const std::string& path) {
   SelectionsFile file;
   file.nearest = "M";
   std::map<std::string, std::int64_t> extents;
@@ -139,12 +140,10 @@ Result<SelectionsFile> ReadTable(const ManifestNode& root, const std::string& pa
   return file;
 }
 
-}  // namespace
-
 Result<SelectionsFile> ReadSelections(const std::string& path) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
   TUNEONCE_ASSIGN_OR_RETURN(auto root, ManifestNode::Parse(text, path));
-  return root->Find("tuneonce_selections") != nullptr ? ReadOwn(*root) : ReadTable(*root, path);
+  return root->Find("tuneonce_selections") != nullptr ? ReadOwn(*root) : ReadRowTable(*root, path);
 }
 
 }  // namespace v0

@@ -31,12 +31,25 @@ struct SelectionsFile {
   std::string toolchain;                     ///< The compiler of the kernel that they were made with. May be empty.
   std::map<std::string, std::string> about;  ///< Other parts of the file's name: {"dtype", "fp8_w8a8"}.
   std::vector<Selection> selections;         ///< At least one.
+  /// Whether another tuner wrote it for a kernel of its own (ReadTunerTable). Names that are common are then
+  /// translated, names that mean nothing to this kernel are dropped, and selections that it has no config for are
+  /// skipped.
+  bool is_of_tuner = false;
+  std::vector<std::string> notes;  ///< What was skipped while the file was read, one line each.
 };
+
+class ManifestNode;
 
 /// Reads a file in this library's format, or a table of vLLM's fused MoE kernel, whose name contains a part of it
 /// ("E=8,N=14336,device_name=NVIDIA_H200.json"). docs/cli.md describes both. Errors: InvalidArgument, naming file, line
 /// and field.
 Result<SelectionsFile> ReadSelections(const std::string& path);
+
+/// Reads a value of a config. Errors: InvalidArgument unless it is a number, a boolean or a string.
+Result<AxisValue> ReadAxisValue(const ManifestNode& node);
+
+/// Reads a table of configs by the number of rows M: {"16": {"BLOCK_SIZE_M": 64, ...}, ...}. Errors: as ReadSelections.
+Result<SelectionsFile> ReadRowTable(const ManifestNode& root, const std::string& path);
 
 /// How the words of a file of selections become a bundle's, each as "NAME=VALUE" but `ignored`.
 struct SelectionMap {
@@ -50,9 +63,10 @@ struct SelectionMap {
 
 /// The file's selections as records of the bundle's kernel on this device: one for each, or where the nearest serves
 /// one for each table. Errors: InvalidArgument, naming the selection and what cannot be mapped, is not in the space, or
-/// has no value.
+/// has no value. For a file of another tuner, `notes` gets a line for each name that was dropped and each selection
+/// that was skipped, and it is an error if all are.
 Result<std::vector<TuningRecord>> RecordsOf(const SelectionsFile& file, const SelectionMap& map, const Bundle& bundle,
-                                            const Device& device);
+                                            const Device& device, std::vector<std::string>* notes);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -16,7 +16,7 @@ inline namespace v0 {
 /// What a file of records says that it is.
 inline constexpr char kRecordsFormat[] = "tuneonce-records";
 /// Files of other versions are refused.
-inline constexpr int kRecordsVersion = 6;
+inline constexpr int kRecordsVersion = 7;
 
 /// The records of what RecordsToJson (tuneonce/report.h) returned. Other fields of the object are ignored. Errors:
 /// InvalidArgument, naming the record (from 0) and the field, for anything that is missing, of a wrong type or unknown,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -126,6 +127,30 @@ std::string Failures(const TuningRecord& record, const ConfigTexts& configs) {
     const CandidateOutcome& failure = failures[i];
     absl::StrAppend(&text, "  failed (", std::string(OutcomeName(failure.kind)), "): {", configs.Of(failure.config),
                     "}: ", Printable(failure.message.substr(0, failure.message.find('\n'))), "\n");
+    for (const std::string& remark : failure.remarks) {
+      if (remark.rfind("failed: ", 0) == 0)
+        absl::StrAppend(&text, "    the compiler remarks: ", Printable(remark), "\n");
+    }
+  }
+  return text;
+}
+
+/// One line for each remark, however many configs it is about, in the order of a config's remarks.
+std::string Remarks(const TuningRecord& record) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const CandidateOutcome& candidate : record.candidates) {
+    for (const std::string& remark : candidate.remarks) {
+      auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& each) { return each.first == remark; });
+      if (known == counts.end()) known = counts.insert(known, {remark, 0});
+      ++known->second;
+    }
+  }
+  std::string text;
+  for (const auto& [remark, count] : counts) {
+    const std::vector<std::string>& of_best = record.best.remarks;
+    const bool is_of_best = std::find(of_best.begin(), of_best.end(), remark) != of_best.end();
+    absl::StrAppend(&text, is_of_best ? "* " : "  ", "the compiler remarks for ", count,
+                    count == 1 ? " config: " : " configs: ", Printable(remark), "\n");
   }
   return text;
 }
@@ -168,6 +193,7 @@ std::string SummaryTable(const TuningRecord& record, const TableOptions& options
   const ConfigTexts configs(record);
   absl::StrAppend(&text, Rows(record, options, configs), Failures(record, configs));
   absl::StrAppend(&text, Substitutions(record));
+  if (options.with_remarks) absl::StrAppend(&text, Remarks(record));
   if (record.speedup_over_baseline) {
     absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline, round by round\n",
                           *record.speedup_over_baseline);

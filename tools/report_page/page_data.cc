@@ -149,9 +149,16 @@ Json OwnRow(const ReportData& data, const ReportEntry& entry, Texts* texts) {
                       record.baseline ? Json(data.IdOf(record.baseline->config)) : Json(), record.unix_seconds});
 }
 
-/// What is known of a candidate besides its time, or null.
-Json MoreOf(const CandidateOutcome& candidate, const Json& samples) {
+/// What is known of a candidate besides its time, or null. `remarks` is the search's list of the compiler's remarks, of
+/// which a candidate has the positions, since most configs have the same.
+Json MoreOf(const CandidateOutcome& candidate, const Json& samples, Json* remarks) {
   Json more;
+  for (const std::string& remark : candidate.remarks) {
+    const Json text = Printable(remark);
+    const auto known = std::find(remarks->begin(), remarks->end(), text);
+    more["remarks"].push_back(known - remarks->begin());
+    if (known == remarks->end()) remarks->push_back(text);
+  }
   if (candidate.roofline) more["roofline"] = Known(*candidate.roofline);
   if (candidate.resources.registers > 0) more["resources"] = Known(candidate.resources);
   if (candidate.largest_difference) more["largest_difference"] = Known(*candidate.largest_difference);
@@ -161,14 +168,14 @@ Json MoreOf(const CandidateOutcome& candidate, const Json& samples) {
 
 /// [config, outcome, variant, mean, margin, samples, message, same_as, ties, more], as short as it can be: nulls at the
 /// end are left out.
-Json CandidateRow(const ReportData& data, const CandidateOutcome& candidate, const Json& samples) {
+Json CandidateRow(const ReportData& data, const CandidateOutcome& candidate, const Json& samples, Json* remarks) {
   const bool is_measured = candidate.kind == OutcomeKind::kMeasured;
   auto [mean, margin, num_samples] = TimesOf(candidate);
-  Json fields =
-      Json::array({data.IdOf(candidate.config), is_measured ? "" : WordOf(candidate.kind), Printable(candidate.variant),
-                   mean, margin, num_samples, PrintableLines(candidate.message),
-                   candidate.same_as ? Json(data.IdOf(*candidate.same_as)) : Json(),
-                   is_measured ? Json(candidate.ties_with_fastest ? 1 : 0) : Json(), MoreOf(candidate, samples)});
+  Json fields = Json::array({data.IdOf(candidate.config), is_measured ? "" : WordOf(candidate.kind),
+                             Printable(candidate.variant), mean, margin, num_samples, PrintableLines(candidate.message),
+                             candidate.same_as ? Json(data.IdOf(*candidate.same_as)) : Json(),
+                             is_measured ? Json(candidate.ties_with_fastest ? 1 : 0) : Json(),
+                             MoreOf(candidate, samples, remarks)});
   while (fields.back().is_null()) fields.erase(fields.size() - 1);
   return fields;
 }
@@ -221,10 +228,12 @@ void AddRare(const ReportData& data, const TuningRecord& record, Json* details) 
 Json Details(const ReportData& data, const ReportEntry& entry) {
   const TuningRecord& record = entry.record;
   Json details = {{"candidates", Json::array()}};
+  Json remarks = Json::array();
   std::map<std::size_t, Json> samples = SamplesOf(entry.timeline);
   for (std::size_t i = 0; i < record.candidates.size(); ++i) {
-    details["candidates"].push_back(CandidateRow(data, record.candidates[i], samples[i]));
+    details["candidates"].push_back(CandidateRow(data, record.candidates[i], samples[i], &remarks));
   }
+  if (!remarks.empty()) details["remarks"] = std::move(remarks);
   const Measurement& best = record.best.measurement;
   const bool is_measured = IsMeasured(record.best);
   auto number = [&](double value) { return is_measured ? Number(value) : Json(); };

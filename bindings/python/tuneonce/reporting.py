@@ -63,7 +63,7 @@ def report(*sources: Source, kernel: str = "") -> Report:
     results: List[Tuple[str, str]] = []
     for source in sources:
         if isinstance(source, TuningRecord):
-            file = {"format": "tuneonce-records", "version": 6, "records": [source.to_json()]}
+            file = {"format": "tuneonce-records", "version": 7, "records": [source.to_json()]}
             results.append((f"result {len(results) + 1}", json.dumps(file)))
         else:
             paths.append(os.fspath(source))

@@ -35,7 +35,8 @@ class CandidateOutcome(_Fields, Generic[C]):
     or the kind of failure. A measured candidate has times in microseconds (mean_us, median_us, ...), of which error_margin_us is
     half of the 95 % confidence interval (None: unknown), and ties_with_fastest: False if it is certainly slower than the fastest,
     by more than 1 %. A failure has the message of the tool, the driver or the exception, and is_transient: another search may
-    measure it. variant: what built it; "" in a search over callables."""
+    measure it. variant: what built it; "" in a search over callables. remarks: what the compiler states about its
+    optimizations."""
     config: C
     same_as: Optional[C]
     kind: OutcomeKind
@@ -44,6 +45,7 @@ class CandidateOutcome(_Fields, Generic[C]):
     num_samples: int
     variant: str
     message: str
+    remarks: List[str]
     is_transient: bool
     ties_with_fastest: bool
 

@@ -56,9 +56,13 @@ struct Artifact {
   std::string symbol;                ///< The kernel's name in the image.
   std::vector<std::string> kernels;  ///< All kernels of a cubin, in the image's order.
   std::string log;                   ///< The tool's output, with its warnings.
-  double seconds = 0;                ///< Wall time of the compile, in seconds.
-  std::string toolchain;             ///< Toolchain::Version of the toolchain that made the artifact.
-  ResourceUse resources;             ///< Resources of the kernel `symbol`.
+  /// What the compiler states about its optimizations, one line each, failed ones first: "failed: Failed to select TMA
+  /// load instruction: stride not 16-byte aligned (matmul.py:10:17)". Only tileiras from version 13.3 on states
+  /// remarks, and code that was compiled ahead has none.
+  std::vector<std::string> remarks;
+  double seconds = 0;     ///< Wall time of the compile, in seconds.
+  std::string toolchain;  ///< Toolchain::Version of the toolchain that made the artifact.
+  ResourceUse resources;  ///< Resources of the kernel `symbol`.
   /// Types of the parameters of `symbol`, in order, as Tile IR writes them: "tile<ptr<f16>>", "tile<i32>". A cubin that
   /// tileiras made has hidden parameters after these. Empty for code that was not compiled from Tile IR.
   std::vector<std::string> parameters;

@@ -20,6 +20,9 @@ struct TimedRun {
   /// such work is needed.
   std::function<Status(CUstream)> prepare;
   std::function<Status(CUstream)> launch;
+  /// Whether a run may begin before the work that precedes it on the stream has ended (Geometry::programmatic_launch).
+  /// Runs that follow each other without other work would overlap, and each would seem shorter than it is.
+  bool overlaps_previous = false;
 };
 
 /// The content of the L2 cache when a run begins.

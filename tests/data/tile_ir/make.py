@@ -12,6 +12,7 @@ import cuda.tile._bytecode  # noqa: E402
 import cuda.tile._compile  # noqa: E402
 from cuda.tile.compilation import (ArrayConstraint, CallingConvention, ConstantConstraint, KernelSignature,  # noqa: E402
                                    ScalarConstraint, export_kernel)
+import dependent_kernels  # noqa: E402
 import memory_kernels  # noqa: E402
 from export import KERNELS  # noqa: E402
 from math_kernel import math_kernel  # noqa: E402
@@ -66,6 +67,8 @@ write_math("math.13.3.ftz.tileir", "13.3", ftz=True)
 write_math("math.13.3.approx.tileir", "13.3", approx=True)
 for version in ("13.1", "13.2", "13.3", "13.4", "13.5"):
     write(f"softmax.{version}.tileir", "softmax", (1024,), version=version)
+for name in ("dependent", "forgetful"):
+    write_own(f"{name}.tileir", getattr(dependent_kernels, name), arrays(ct.float32, ct.float32), name, version="13.4")
 write("matmul.tileir", "matmul", (64, 64, 64))
 write("rms_norm.hinted.tileir", "rms_norm", (1024,), occupancy=ct.ByTarget(sm_90=4, default=2), num_ctas=1)
 write("rms_norm.hinted.13.5.tileir", "rms_norm", (1024,), version="13.5",

@@ -11,10 +11,13 @@ inline namespace v0 {
 
 struct Counters;
 
-/// How many candidates SummaryTable lists.
+/// What SummaryTable lists.
 struct TableOptions {
   int top = 5;     ///< Number of fastest candidates. Default 5.
   int bottom = 3;  ///< Number of slowest candidates, if there are more than `top`. Default 3.
+  /// Whether it lists the compiler's remarks (CandidateOutcome::remarks), each with the number of configs that it is
+  /// about. Default false: only what failed, below configs that failed.
+  bool with_remarks = false;
 };
 
 /// Returns a search's record as a text table for people. Each candidate has a row with its mean, error margin, ratio to
@@ -23,7 +26,7 @@ struct TableOptions {
 /// that have one value in all configs are printed once.
 TUNEONCE_API std::string SummaryTable(const TuningRecord& record, const TableOptions& options = {});
 
-/// Returns records as the text of one JSON object {"format": "tuneonce-records", "version": 6, "records": [...]}, which
+/// Returns records as the text of one JSON object {"format": "tuneonce-records", "version": 7, "records": [...]}, which
 /// `tuneonce records import` reads; docs/internal/json_output.md describes the fields. Unknown numbers are null. 64-bit
 /// words and fingerprints are hexadecimal strings, since JSON's numbers do not hold them. Not available in builds
 /// without JSON (TUNEONCE_WITH_JSON=OFF).

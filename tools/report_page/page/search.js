@@ -116,11 +116,12 @@ function candidateSections(entry, details) {
     sections.push(() => section("Candidates", element("p", {}, nothing)));
   } else {
     sections.push(
-        () => rankingSection(entry, details, measured), () => failureSection(failed),
+        () => rankingSection(entry, details, measured), () => failureSection(details, failed),
         () => duplicateSection(duplicates, details.axes), () => notMeasuredSection(notMeasured),
         () => heatMapSection(details.candidates), () => parallelSection(measured),
         () => rooflineSection(entry, measured), () => samplesSection(entry, details, measured),
-        () => timelineSection(details), () => substitutionSection(details), () => notSaid(details, measured));
+        () => timelineSection(details), () => substitutionSection(details), () => remarkSection(entry, details),
+        () => notSaid(details, measured));
   }
   return sections.map(shownOrSaid);
 }
@@ -177,7 +178,13 @@ function rankingTable(entry, measured) {
   });
 }
 
-function failureSection(failed) {
+/** The message of a failure, and what the compiler could not do for its code. */
+function failureMessage(details, candidate) {
+  const remarks = (candidate.more.remarks ?? []).map((index) => details.remarks[index]);
+  return [candidate.message, ...remarks.filter((each) => each.startsWith("failed:"))].join("\n");
+}
+
+function failureSection(details, failed) {
   if (failed.length === 0) return null;
   return section(
       "What failed, and why", sortableTable({
@@ -195,7 +202,11 @@ function failureSection(failed) {
             cell: (each) => element("span", {class: "bad"}, each.outcome.replaceAll("_", " "))
           },
           {label: "what that means", value: (each) => each.outcome, cell: (each) => failureText(each.outcome)},
-          {label: "message", value: (each) => each.message, cell: (each) => element("pre", {}, each.message)},
+          {
+            label: "message",
+            value: (each) => each.message,
+            cell: (each) => element("pre", {}, failureMessage(details, each))
+          },
         ],
       }));
 }
@@ -257,6 +268,37 @@ function substitutionSection(details) {
   return section(
       "Built otherwise than preferred",
       element("ul", {}, [...texts].map(([text, count]) => element("li", {}, `${countText(count, "config")} ${text}`))));
+}
+
+/** What the compiler states about its optimizations, and for how many configs. */
+function remarkSection(entry, details) {
+  if (!details.remarks) return null;
+  const counts = details.remarks.map(() => 0);
+  const ofSelection = new Set();
+  for (const candidate of details.candidates) {
+    for (const index of candidate.more.remarks ?? []) {
+      ++counts[index];
+      if (candidate.config === field(entry, "config")) ofSelection.add(index);
+    }
+  }
+  return section("Remarks of the compiler", sortableTable({
+                   caption: "What the compiler could and could not do",
+                   rows: details.remarks.map((text, index) => ({text, index})),
+                   columns: [
+                     {label: "remark", value: (each) => each.text, cell: (each) => element("code", {}, each.text)},
+                     {
+                       label: "configs",
+                       isNumber: true,
+                       value: (each) => counts[each.index],
+                       cell: (each) => String(counts[each.index])
+                     },
+                     {
+                       label: "about the selection",
+                       value: (each) => ofSelection.has(each.index) ? 0 : 1,
+                       cell: (each) => ofSelection.has(each.index) ? "yes" : "no"
+                     },
+                   ],
+                 }));
 }
 
 /** What one would look for, and the file does not hold. */

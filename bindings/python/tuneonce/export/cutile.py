@@ -165,6 +165,8 @@ class Export:
         options = [*self.kernel.options(), *tile_ir_math.options(self.declaration)]
         if options:
             result["options"] = options
+        if self.declaration.programmatic_launch:
+            result["programmatic_launch"] = True
         if "backend" in self.declaration.axes:
             result["backend"] = "tile"  # Whatever the variant's own name: they stand in for each other.
         return result

@@ -55,6 +55,9 @@ class Declaration:
     dtypes: those that tensors may have which are declared with the first of them, all of them the same: ["float16",
         "bfloat16"]. The kernel is exported for each, as variants of their own (`tile_bfloat16`), and a call's tensors say
         which run. `cpu` gets the dtype as the macro T.
+    programmatic_launch: cuTile: launches may begin before the launch before them has ended (programmatic dependent launch). The
+        kernel has to wait for that one (ct.grid_dependency_control_wait), which needs bytecode version 13.4. Triton: the
+        constant launch_pdl decides it.
     more_parameters: what only some variants take: an exporter's own kernels, or kernels that no exporter makes.
     added_axes, of_dtype: not to be given: the axes that were, where a named space has others; of which of `dtypes` this is, with
         the tensor that shows it.
@@ -89,6 +92,7 @@ class Declaration:
     targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
     options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     requires_of: Dict[str, str] = dataclasses.field(default_factory=dict)
+    programmatic_launch: bool = False
     more_parameters: Sequence[Dict[str, Any]] = ()
     matmul: Optional[Dict[str, Any]] = None
     added_axes: Optional[List[str]] = None
