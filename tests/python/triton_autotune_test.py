@@ -26,7 +26,8 @@ import triton_autotune_kernels as kernels  # noqa: E402
 from triton_autotune_kernels import CpuCompiler, array, grid_of  # noqa: E402
 
 from tuneonce.export.declaration_error import DeclarationError  # noqa: E402
-from tuneonce.triton import autotuner, compiler, grid_term  # noqa: E402
+from tuneonce.live import grid_term  # noqa: E402
+from tuneonce.triton import autotuner, compiler  # noqa: E402
 from tuneonce.triton.compile_pool import POOL  # noqa: E402
 
 

@@ -5,8 +5,8 @@ from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.parameters import DTYPE_BYTES, scalar, stride, tensor
 from tuneonce.export.terms import blocks
-from tuneonce.triton.grid_term import GridTerms
-from tuneonce.triton.observation import Observation
+from tuneonce.live.grid_term import GridTerms
+from tuneonce.live.observation import Observation
 
 # PyTorch's names of dtypes that a manifest calls otherwise.
 DTYPES = {"float8_e4m3fn": "float8_e4m3"}
