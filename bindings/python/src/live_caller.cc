@@ -288,7 +288,6 @@ PyObject* LiveCaller::Call(PyObject* grid, PyObject* const* arguments, Py_ssize_
 
 int LiveCaller::Traverse(visitproc visit, void* arg) const {
   for (const auto& each : instances_) {
-    // An entry's references to an instance are no references to its description.
     Py_VISIT(each->description().ptr());
   }
   return 0;

@@ -42,8 +42,8 @@ class LiveCaller {
   int Traverse(visitproc visit, void* arg) const;
 
  private:
-  /// What of an argument that is no constant decides which entry a call has: its type; that and the value of an int or
-  /// bool, or the extents and strides of a tensor; that and the value of a float.
+  /// The property of an argument, unless it is a constant, that decides which entry a call has: its type; that and the
+  /// value of an int or bool, or the extents and strides of a tensor; that and the value of a float.
   enum class IdentifiedBy { kType, kLayout, kAnyValue };
   struct Parameter {
     pybind11::object name;

@@ -23,7 +23,7 @@ namespace py = pybind11;
 /// The memory of a `_GridCaller` or `_FunctionCaller` of Python's.
 struct CallerObject {
   PyObject_HEAD LiveCaller* caller;  ///< Null before _set_up.
-  vectorcallfunc vectorcall;         ///< Of a `_FunctionCaller`.
+  vectorcallfunc vectorcall;         ///< Set by SetUp where the kernel is called as a function.
 };
 
 /// `kernel[grid]`, which is called with the kernel's arguments.

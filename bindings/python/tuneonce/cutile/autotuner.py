@@ -1,5 +1,6 @@
 """tuneonce.cutile.autotune and what it makes of a kernel."""
 import inspect
+import pathlib
 import sys
 import threading
 import warnings
@@ -10,7 +11,8 @@ import cuda.tile as ct
 from tuneonce import _tuneonce
 from tuneonce.cutile.compiler import Compiler, is_array, shown
 from tuneonce.cutile.instance import Instance, shape_and_strides
-from tuneonce.export.cutile_kernel import CUTILE_HINTS
+from tuneonce.export.cutile_kernel import CUTILE_HINTS, CutileKernel
+from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.live.unsupported import Unsupported
 from tuneonce.search import _labels as labels_of
 
@@ -41,8 +43,9 @@ class Autotuner(_tuneonce._FunctionCaller):
         self.cache: Dict[Any, Any] = {}
         self.compiler: Any = Compiler()
         self._grid, self._args, self._hints, self._key = grid, args, hints, key
-        self._kernel_names = list(fn._annotated_function.pysig.parameters)
+        self.kernel_names = list(fn._annotated_function.pysig.parameters)
         self._named = [_named(config) for config in self.configs]
+        self.constants = CutileKernel(fn, self.name).constants()
         self.has_args = args is not None
         self.__signature__ = self._signature_of_call()
         self.parameters = list(self.__signature__.parameters)
@@ -54,9 +57,8 @@ class Autotuner(_tuneonce._FunctionCaller):
         self._instances: Dict[Any, Instance] = {}
         self._lock = threading.RLock()
         self._has_warned = False
-        constants = () if self.has_args else _constants_of(fn)
         identified_by = 2 if self.has_args else 1  # What `args` computes may depend on any value.
-        self._set_up([(p.name, ... if p.default is p.empty else p.default, p.name in constants, identified_by)
+        self._set_up([(p.name, ... if p.default is p.empty else p.default, p.name in self.constants and not self.has_args, identified_by)
                       for p in self.__signature__.parameters.values()], device, options)
 
     @property
@@ -72,14 +74,22 @@ class Autotuner(_tuneonce._FunctionCaller):
         if self._args is not None:
             return tuple(self._args(self.configs[config], *values))
         given = dict(zip(self.parameters, values))
-        return tuple(self._named[config][n] if n in self._named[config] else given[n] for n in self._kernel_names)
+        return tuple(self._named[config][n] if n in self._named[config] else given[n] for n in self.kernel_names)
+
+    def hints_of(self, config: int) -> Dict[str, Any]:
+        """A config's compiler hints."""
+        if self._hints is not None:
+            return dict(self._hints(self.configs[config]))
+        return {n: v for n, v in self._named[config].items() if n in HINTS and n not in self.kernel_names}
+
+    def named_config(self, config: int) -> Dict[str, Any]:
+        """A config as an export has it: what it has by name, with its hints."""
+        return {**self._named[config], **self.hints_of(config)}
 
     def variant(self, config: int) -> Any:
         """The kernel with a config's hints."""
         if config not in self._variants:
-            hints = self._hints(self.configs[config]) if self._hints is not None else {
-                n: v for n, v in self._named[config].items() if n in HINTS and n not in self._kernel_names}
-            by_target = {n: ct.ByTarget(**v) if isinstance(v, dict) else v for n, v in hints.items()}
+            by_target = {n: ct.ByTarget(**v) if isinstance(v, dict) else v for n, v in self.hints_of(config).items()}
             self._variants[config] = self.fn.replace_hints(**by_target) if by_target else self.fn
         return self._variants[config]
 
@@ -111,6 +121,30 @@ class Autotuner(_tuneonce._FunctionCaller):
         """A call in a capture has a key that was not tuned."""
         self._warn_once(f"'{self.name}' was captured with its first config, since its key was not tuned: call it once with such "
                         "arguments before the capture")
+
+    def export(self, folder: Any, bytecode_version: str = "13.3") -> None:
+        """Writes a bundle of the kernel for arguments of the types of the last call, without a declaration: what one says is known
+        from the calls so far. A call of the bundle takes the kernel's arrays and numbers in order, without constants. The innermost
+        stride of each array must be 1, and arrays that had one shape in all calls must have one. docs/bundles.md describes bundles.
+
+        bytecode_version: of the Tile IR.
+
+        Raises ValueError where the calls do not say enough, for instance which of two equal sizes the grid counts: then call the
+        kernel with other sizes, too.
+        """
+        last = self._last_launch()
+        if last is None:
+            raise ValueError(f"cannot export '{self.name}': it was not called by tuneonce yet; call it once")
+        from tuneonce.export import __main__ as exporter
+        from tuneonce.export import cutile as exporter_of_cutile
+        path = pathlib.Path(folder)
+        try:
+            declaration = last[0].declaration()
+            path.mkdir(parents=True, exist_ok=True)
+            declaration, variants = exporter_of_cutile.export(self.fn, self.name, declaration, path, bytecode_version)
+            exporter.write(path, self.name, declaration, path, variants)
+        except (DeclarationError, SystemExit) as error:
+            raise ValueError(f"cannot export '{self.name}': {error}") from None
 
     def _signature_of_call(self) -> inspect.Signature:
         """What a call takes: what `args` takes behind the config, or the kernel's parameters that no config gives."""
@@ -146,12 +180,13 @@ class Autotuner(_tuneonce._FunctionCaller):
     def _identity(self, values: List[Any], dtypes: Dict[int, int]) -> Tuple[Any, ...]:
         """What of a call's arguments decides which instance it has: their types, and the constants that the kernel gets."""
         kinds = tuple((dtypes[i], len(shape_and_strides(value)[0])) if i in dtypes else type(value).__name__ for i, value in enumerate(values))
-        constants = tuple(tuple(shown(value) for name, value in zip(self._kernel_names, self.arguments(config, values))
-                                if name in _constants_of(self.fn) or value is None) for config in range(len(self.configs)))
+        constants = tuple(tuple(shown(value) for name, value in zip(self.kernel_names, self.arguments(config, values))
+                                if name in self.constants or value is None) for config in range(len(self.configs)))
         return (kinds, constants, len(self.key_of(values)))
 
     def _note_tuned(self, instance: Instance, values: List[Any], config: int, grid: Any) -> None:
         """Called by C++ after a call of a new key."""
+        instance.observe(values)
         key = (*self.key_of(values), *(str(value.dtype) for value in values if hasattr(value, "dtype")))
         self.cache[key] = self.configs[config]
 
@@ -194,12 +229,6 @@ def _named(config: Any) -> Dict[str, Any]:
     if hasattr(config, "_asdict"):
         return dict(config._asdict())
     return dict(vars(config)) if hasattr(config, "__dict__") else {}
-
-
-def _constants_of(kernel: Any) -> List[str]:
-    """The names of the parameters that are annotated as constants."""
-    from tuneonce.export.cutile_kernel import CutileKernel
-    return CutileKernel(kernel, kernel._pyfunc.__name__).constants()
 
 
 def autotune(configs: Sequence[Any], grid: Grid, args: Optional[Callable[..., Sequence[Any]]] = None,

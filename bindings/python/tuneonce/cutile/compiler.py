@@ -22,7 +22,7 @@ class Lowered(NamedTuple):
 
 class Compiler:
     """Compiles kernels for the current device. Thread rule: any thread that holds the GIL."""
-    kind = "cubin"  # Of what it makes, as KernelSource names it.
+    kind = "cubin"  # The kind of the compiled image, as KernelSource names it.
 
     def capability(self) -> Tuple[int, int]:
         return tuple(get_compute_capability())  # type: ignore[return-value]
@@ -32,7 +32,7 @@ class Compiler:
         return _version.__version__, _compile._get_compiler_version_string(), self.capability()
 
     def constraints(self, kernel: Any, arguments: Sequence[Any]) -> Tuple[Any, ...]:
-        """What ct.launch compiles a kernel for: by parameter. Raises TypeError for an argument that is no kernel's."""
+        """What ct.launch compiles a kernel for: by parameter. Raises TypeError for an argument that kernels cannot take."""
         first, second = CallingConvention.cutile_python_v1(), CallingConvention.cutile_python_v2()
         try:
             return (first, *get_parameter_constraints_from_pyargs(kernel, tuple(arguments), first))
@@ -70,4 +70,4 @@ def shown(value: Any) -> Any:
 
 
 def is_array(value: Any) -> bool:
-    return any(hasattr(value, n) for n in ("__cuda_array_interface__", "__dlpack__", "__array_interface__"))
+    return any(hasattr(value, n) for n in ("__dlpack__", "__cuda_array_interface__", "__array_interface__"))

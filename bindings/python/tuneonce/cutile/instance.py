@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple, Union
 from tuneonce.cutile.array_usage import array_usage
 from tuneonce.cutile.compiler import Lowered, is_array
 from tuneonce.cutile.source import source_of
+from tuneonce.export.config_list import HINTS
+from tuneonce.export.constants import ConstantOf
+from tuneonce.export.cutile_kernel import axes_in
+from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.live.code import Code
+from tuneonce.live.declaration import LiveDeclaration
 from tuneonce.live.fingerprint import fingerprint
-from tuneonce.live.instance import LiveInstance, said
+from tuneonce.live.instance import LiveInstance
+from tuneonce.live.observation import Observation, observed
 from tuneonce.live.unsupported import Unsupported
 from tuneonce.live.usage import Usage
 
@@ -29,6 +35,8 @@ class Instance(LiveInstance):
     def __init__(self, tuner: "Autotuner", values: List[Any], tensors: List[Tuple[int, int]], identity: Any) -> None:
         super().__init__(tuner, tuner.name, tuner.parameters)
         self.is_specialized = [False] * len(values)
+        self._constants_of_call: List[Dict[str, Any]] = []
+        self._access: Dict[str, str] = {}  # By parameter of the kernel.
         self._lowered: Dict[Any, Lowered] = {}
         self.key_names = self._names_of_key(values)
         source = fingerprint(tuner.compiler.identity(), source_of(tuner.fn), identity, self.key_names,
@@ -55,7 +63,8 @@ class Instance(LiveInstance):
     def code_for(self, index: int, values: List[Any]) -> Tuple[str, Tuple[Any, ...]]:
         config = self.config_indices[index]
         arguments = self._tuner.arguments(config, values)
-        constraints, lowered = self._lower(config, arguments)
+        constraints = self._tuner.compiler.constraints(self._tuner.variant(config), arguments)
+        lowered = self._lower(config, constraints)
         if lowered.name not in self._failures and not self._find_code(lowered.name):
             self._compile([lowered])
         if lowered.name in self._failures:
@@ -65,22 +74,68 @@ class Instance(LiveInstance):
         return lowered.name, code.parts()
 
     def prepare(self, values: List[Any]) -> None:
-        """Compiles the configs for the specialization of the call, several at a time."""
-        arguments = [self._tuner.arguments(config, values) for config in self.config_indices]
-        self._compile([self._lower(config, each)[1] for config, each in zip(self.config_indices, arguments)])
+        """Compiles the configs for the specialization of the call, several at a time. Raises what the grid's function does."""
+        lowered = []
+        for config in self.config_indices:
+            self._tuner.grid_of(config, values)
+            constraints = self._tuner.compiler.constraints(self._tuner.variant(config), self._tuner.arguments(config, values))
+            lowered.append(self._lower(config, constraints))
+        self._compile(lowered)
+
+    def observe(self, values: List[Any]) -> None:
+        """Remembers a call of a new key, for `declaration`."""
+        def observation() -> Observation:
+            given = self._given(self.config_indices[0], values)
+            arrays = {n: observed(v) for n, v in given.items() if is_array(v)}
+            scalars = {n: v for n, v in given.items() if type(v) in (int, float, bool) and n not in self._tuner.constants}
+            return Observation(arrays, scalars, [self._tuner.grid_of(config, values) for config in self.config_indices])
+        if self._remember(observation):
+            self._constants_of_call = [{n: v for n, v in self._given(config, values).items() if n in self._tuner.constants or v is None}
+                                       for config in self.config_indices]
+            arguments = self._given(self.config_indices[0], values)
+            self._access = {n: access for n, v in arguments.items() for i, access, _ in self.tensors if v is values[i]}
+
+    def declaration(self) -> Any:
+        """What the calls say of the kernel, as the exporter takes it. Raises DeclarationError."""
+        self._check_seen()
+        configs = [self._tuner.named_config(config) for config in self.config_indices]
+        constants: Dict[str, Any] = {}
+        for name in self._constants_of_call[0]:
+            values = [of_config[name] for of_config in self._constants_of_call]
+            if all(config.get(name, ...) == value for config, value in zip(configs, values)):
+                continue
+            if any(value != values[0] for value in values):
+                raise DeclarationError(f"constant '{name}' follows from the config and the arguments: write a declaration (docs/bundles.md)")
+            constants[name] = values[0]
+        live = LiveDeclaration(self._tuner.kernel_names, self._access, constants, configs, self._seen, self.is_unordered, "cutile")
+        declaration = live.declaration()
+        used = {*self._tuner.kernel_names, *HINTS, *axes_in([declaration.grid])}
+        configs = [{n: v for n, v in config.items() if n in used} for config in configs]
+        return dataclasses.replace(declaration, configs=configs, baseline=configs[0],
+                                   constants={n: self._constant(n, v, live) for n, v in constants.items()})
+
+    @staticmethod
+    def _constant(name: str, value: Any, live: LiveDeclaration) -> Any:
+        """A constant that is an extent is exported for this extent only."""
+        dims = live.dims_of_extent(value) if type(value) is int and value > 1 else []
+        if len(dims) > 1:
+            raise DeclarationError(f"constant '{name}' may be the extent of {' or '.join(dims)}: call the kernel with other sizes, too, "
+                                   "which tell them apart")
+        return ConstantOf(dims[0], [value]) if dims else value
+
+    def _given(self, config: int, values: List[Any]) -> Dict[str, Any]:
+        return dict(zip(self._tuner.kernel_names, self._tuner.arguments(config, values)))
 
     def _names_of_key(self, values: List[Any]) -> List[str]:
         names = self._tuner.key_names(values)
         return names if len(names) <= MOST_KEY_NAMES else ["key"]
 
-    def _lower(self, config: int, arguments: Sequence[Any]) -> Tuple[Tuple[Any, ...], Lowered]:
-        """The constraints of a call at a config, and what the front end makes of them."""
-        kernel = self._tuner.variant(config)
-        constraints = self._tuner.compiler.constraints(kernel, arguments)
+    def _lower(self, config: int, constraints: Tuple[Any, ...]) -> Lowered:
+        """What the front end makes of a call with these constraints at a config."""
         key = (config, repr(constraints[1:]))
         if key not in self._lowered:
-            self._lowered[key] = self._tuner.compiler.lowered(kernel, constraints)
-        return constraints, self._lowered[key]
+            self._lowered[key] = self._tuner.compiler.lowered(self._tuner.variant(config), constraints)
+        return self._lowered[key]
 
     def _compile(self, all_lowered: Sequence[Lowered]) -> None:
         """Compiles what is neither in this process nor in the store, several at a time."""
@@ -95,25 +150,24 @@ class Instance(LiveInstance):
 
     def _compiled(self, values: List[Any]) -> List[Union[Usage, Exception]]:
         """Compiles the configs: how each uses the arrays, or why it does not work."""
-        arguments = [self._tuner.arguments(config, values) for config in range(len(self._tuner.configs))]
-        lowered: Dict[int, Lowered] = {}
-        results: Dict[int, Union[Usage, Exception]] = {}
-        for config, each in enumerate(arguments):
+        tuner = self._tuner
+        arguments = [tuner.arguments(config, values) for config in range(len(tuner.configs))]
+        constraints = [tuner.compiler.constraints(tuner.variant(config), each) for config, each in enumerate(arguments)]
+        passed = [self._passed(of_call, each, values) for of_call, each in zip(constraints, arguments)]
+        results: List[Union[Lowered, Exception]] = []
+        for config, of_call in enumerate(constraints):
             try:
-                constraints, lowered[config] = self._lower(config, each)
-                results[config] = self._usage(constraints, each, values, lowered[config])
+                results.append(self._lower(config, of_call))
             except Exception as error:  # cuTile's, of any kind.
-                results[config] = error
-        self._compile([each for config, each in lowered.items() if isinstance(results[config], Usage)])
-        for config, each in lowered.items():
-            results[config] = self._failures.get(each.name, results[config])
-        return [results[config] for config in range(len(arguments))]
+                results.append(error)
+        self._compile([each for each in results if isinstance(each, Lowered)])
+        return [each if isinstance(each, Exception) else self._failures.get(each.name) or self._usage(each, of_call)
+                for each, of_call in zip(results, passed)]
 
-    def _usage(self, constraints: Tuple[Any, ...], arguments: Sequence[Any], values: List[Any], lowered: Lowered) -> Usage:
-        passed = self._passed(constraints, arguments, values)
+    def _usage(self, lowered: Lowered, passed: Passed) -> Union[Usage, Exception]:
         variables = lowered.ir.params
         if len(variables) != len(passed):
-            raise Unsupported(f"cuTile passes {len(variables)} numbers and addresses, and tuneonce knows {len(passed)} of them")
+            return Unsupported(f"cuTile passes {len(variables)} numbers and addresses, and tuneonce knows {len(passed)} of them")
         owners = {v.name: self.parameters[i] for v, (i, form) in zip(variables, passed) if form == "pointer"}
         return array_usage(lowered.ir, owners, sorted(set(owners.values())))
 
@@ -133,8 +187,8 @@ class Instance(LiveInstance):
         elif kind == "ArrayConstraint":
             place = next((i for i, value in enumerate(values) if value is argument), None)
             if place is None:
-                raise TypeError(f"args of '{self.name}' returns an array that is none of the call's: give the call's own; trials run on "
-                                "copies of what the kernel writes")
+                raise TypeError(f"args of '{self.name}' returns an array that the call did not get: return the call's arrays; trials run "
+                                "on copies of what the kernel writes")
             shape, strides = shape_and_strides(argument)
             if "64" not in str(constraint.index_dtype) and any(n > MOST_INT32 for n in (*shape, *strides)):
                 raise ValueError(f"'{self.parameters[place]}' of '{self.name}' has an extent or stride beyond 32 bits: annotate the "

@@ -59,7 +59,7 @@ class LiveInstance:
         return name in self._codes
 
     def _keep_code(self, name: str, make: Callable[[], Code]) -> None:
-        """Keeps the code, in the store too, or why there is none: an error of the compiler's, or Unsupported."""
+        """Keeps the code, in the store too, or the exception that `make` raised: an error of the compiler, or Unsupported."""
         try:
             self._codes[name] = make()
         except Exception as error:
