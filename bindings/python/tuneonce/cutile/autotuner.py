@@ -99,7 +99,8 @@ class Autotuner(_tuneonce._FunctionCaller):
         extents = tuple(int(extent) for extent in grid)
         if not 1 <= len(extents) <= 3 or any(not 0 <= extent < 2**31 for extent in extents):
             raise ValueError(f"the grid of '{self.name}' is {extents}: it has 1 to 3 extents that are not negative")
-        return (*extents, 1, 1)[:3]
+        x, y, z = (*extents, 1, 1)[:3]
+        return x, y, z
 
     def key_of(self, values: List[Any]) -> List[Any]:
         """The parts of a call's key."""

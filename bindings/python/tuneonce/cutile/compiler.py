@@ -25,7 +25,7 @@ class Compiler:
     kind = "cubin"  # The kind of the compiled image, as KernelSource names it.
 
     def capability(self) -> Tuple[int, int]:
-        return tuple(get_compute_capability())  # type: ignore[return-value]
+        return tuple(get_compute_capability())
 
     def identity(self) -> Tuple[Any, ...]:
         """What code depends on besides the kernel."""

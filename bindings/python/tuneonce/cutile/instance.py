@@ -1,5 +1,6 @@
 """A cuTile kernel for arguments of certain types and with certain constants: what C++ asks about it."""
 import dataclasses
+import math
 import struct
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple, Union
 
@@ -214,17 +215,13 @@ def shape_and_strides(array: Any) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
     """Strides are in elements."""
     if hasattr(array, "stride"):
         return tuple(array.shape), tuple(array.stride())
-    interface = getattr(array, "__cuda_array_interface__", None) or getattr(array, "__array_interface__", None)
-    shape = tuple(interface["shape"]) if interface else tuple(array.shape)
-    strides = interface.get("strides") if interface else None
+    interface: Any = getattr(array, "__cuda_array_interface__", None) or getattr(array, "__array_interface__", None) or {}
+    shape = tuple(interface.get("shape", ())) if interface else tuple(array.shape)
+    strides = interface.get("strides")
     if strides is not None:
         size = int(interface["typestr"][2:])
         return shape, tuple(stride // size for stride in strides)
-    result: List[int] = []
-    for extent in reversed(shape):
-        result.insert(0, result[0] * last if result else 1)
-        last = extent
-    return shape, tuple(result)
+    return shape, tuple(math.prod(shape[d + 1:]) for d in range(len(shape)))
 
 
 def _number(part: Any) -> int:

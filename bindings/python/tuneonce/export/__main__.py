@@ -86,7 +86,8 @@ def main() -> None:
     parser.add_argument("--declaration", type=pathlib.Path, metavar="FILE.py",
                         help="the file that has the Declaration, KERNEL_bundle or bundle (default: the kernel's file)")
     parser.add_argument("--stub", action="append", default=[], metavar="MODULE",
-                        help="a module that is not installed, and that the kernel's file only names when it is imported")
+                        help="a module that is not installed, and that the kernel's file only names when it is imported; 'missing': "
+                             "all that are not installed")
     arguments = parser.parse_args()
     stub_modules.install(arguments.stub)
     for spec in arguments.kernels:

@@ -2,6 +2,7 @@
 import json
 from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
+from tuneonce.export.compiler_words import said
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.live.code import Code
 from tuneonce.live.observation import Observation
@@ -101,9 +102,3 @@ class LiveInstance:
     def _check_seen(self) -> None:
         if not self._seen:
             raise DeclarationError("no call had tensors of PyTorch or numpy, whose shapes and strides are known")
-
-
-def said(error: Exception) -> str:
-    """The last line of what a compiler says: those before it show code."""
-    lines = [line.strip() for line in str(error.__cause__ or error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
