@@ -2,6 +2,7 @@
 """The Triton exporter: triton_export_test.py [NAME ...]. Needs tuneonce and triton on PYTHONPATH, but no GPU; exits with 77
 without triton."""
 import contextlib
+import functools
 import importlib.util
 import io
 import json
@@ -11,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from running import run_tests
 
@@ -21,6 +23,7 @@ if importlib.util.find_spec("triton") is None:
 CACHE = tempfile.TemporaryDirectory()
 os.environ["TRITON_CACHE_DIR"] = CACHE.name
 from tuneonce.export import Declaration, DeclarationError, __main__ as exporter, stride, strides, tensor  # noqa: E402
+from tuneonce.export.compile_ahead import compile_ahead  # noqa: E402
 from tuneonce.export.compiler_words import said  # noqa: E402
 
 KERNELS = pathlib.Path(__file__).parent / "triton_kernels.py"
@@ -241,6 +244,22 @@ def test_ptxas_says_why_it_failed():
                          "ptxas fatal   : Ptx assembly aborted due to errors\n\nRepro command: ptxas /tmp/k.ptx\n")
     assert said(error) == "ptxas: Feature 'x' requires .target sm_100; Ptx assembly aborted due to errors"
     assert said(ValueError("at 3:4\n  code\nreason")) == "reason" and said(ValueError()) == "ValueError"
+
+
+def test_configs_compile_at_the_same_time_and_within_a_time_limit():
+    def job(number, folder):
+        pathlib.Path(folder, str(number)).touch()
+        while len(os.listdir(folder)) < 2:  # Until another one runs, too.
+            time.sleep(0.01)
+    with tempfile.TemporaryDirectory() as folder:
+        assert compile_ahead("k", [functools.partial(job, i, folder) for i in range(3)], 2) == set()
+        begun = os.listdir(folder)
+    assert len(begun) == 3
+    os.environ["TUNEONCE_EXPORT_TIME_LIMIT"] = "0.2"
+    try:
+        assert compile_ahead("k", [functools.partial(time.sleep, s) for s in (600, 0, 600)], 2) == {0, 2}
+    finally:
+        del os.environ["TUNEONCE_EXPORT_TIME_LIMIT"]
 
 
 def test_whatever_is_not_installed_is_replaced_by_a_stub():

@@ -127,7 +127,7 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
     else:
         from tuneonce.export import triton
         declaration, exported, ptx = triton.export(kernel, name, declaration, folder, capabilities,
-                                                   "cubin" if arguments.cubin else "ptx")
+                                                   "cubin" if arguments.cubin else "ptx", in_processes=True)
     write(folder, name, declaration, file, exported)
     for variant in exported:
         print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")
