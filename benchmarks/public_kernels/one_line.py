@@ -166,6 +166,11 @@ def tensors_of(value: Any) -> List[Any]:
     return [value] if isinstance(value, torch.Tensor) else []
 
 
+def has_bits_of(a: Any, b: Any) -> bool:
+    import torch
+    return a.shape == b.shape and a.dtype == b.dtype and torch.equal(*(t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b)))
+
+
 def run(operator: Operator) -> Tuple[List[Any], Dict[str, float]]:
     """The outputs and gradients, and seconds of the first call and microseconds of a later one."""
     import torch
@@ -262,10 +267,9 @@ def run_with_configs(name: str, result: Dict[str, Any], kernels: Kernels, folder
     of_ours = torch.load(folder / f"{name}.pt")
     result["searched_by_triton"] = sorted(n for n, k in kernels.made.items() if set(k.cache) - known.get(n, set())) + unknown
     result["outputs"] = len(results)
-    result["equal"] = sum(a.shape == b.shape and torch.equal(a.view(torch.uint8), b.view(torch.uint8)) if a.dim() else torch.equal(a, b)
-                          for a, b in zip(of_ours, results))
+    result["equal"] = sum(has_bits_of(a, b) for a, b in zip(of_ours, results))
     again, _ = run(operator)
-    result["equal_again"] = sum(torch.equal(a, b) for a, b in zip(results, again))
+    result["equal_again"] = sum(has_bits_of(a, b) for a, b in zip(results, again))
 
 
 def line_of(result: Dict[str, Any]) -> str:

@@ -33,7 +33,7 @@ from cutile_autotune_kernels import array, ct, on_cpu, scale_kernel  # noqa: E40
 import tuneonce.cutile  # noqa: E402
 from tuneonce.cutile import autotuner  # noqa: E402
 from tuneonce.cutile.array_usage import array_usage  # noqa: E402
-from tuneonce.cutile.source import source_of  # noqa: E402
+from tuneonce.live.source import source_of  # noqa: E402
 
 
 def normal(*shape, offset=0):

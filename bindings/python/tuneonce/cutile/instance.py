@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple, Union
 
 from tuneonce.cutile.array_usage import array_usage
 from tuneonce.cutile.compiler import Lowered, is_array
-from tuneonce.cutile.source import source_of
+from tuneonce.live.source import source_of
 from tuneonce.export.config_list import HINTS
 from tuneonce.export.constants import ConstantOf
 from tuneonce.export.cutile_kernel import axes_in
