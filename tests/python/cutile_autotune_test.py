@@ -174,6 +174,20 @@ def test_a_config_that_does_not_compile_is_left_out_even_the_first():
     expect(ValueError, "no config of 'scale' compiles", lambda: scale_kernel([{"TILE": 100}])(x, y, 2.0))
 
 
+def test_a_missing_compiler_is_reported_and_not_remembered():
+    kernel = scale_kernel(store=kernels.STORE + ".missing")
+    end = kernel.compiler.end
+
+    def missing(compiling):
+        raise tuneonce.UnavailableError("tileiras was not found")
+    kernel.compiler.end = missing
+    x, y = normal(300), zeros(300)
+    expect(tuneonce.UnavailableError, "tileiras was not found", lambda: kernel(x, y, 2.0))
+    kernel.compiler.end = end
+    kernel(x, y, 2.0)
+    assert numpy.array_equal(y, x * 2)
+
+
 def test_mistakes_of_the_caller_are_raised_as_they_are():
     x, y = normal(100), zeros(100)
 

@@ -132,11 +132,13 @@ class Instance(LiveInstance):
         return names if len(names) <= MOST_KEY_NAMES else ["key"]
 
     def _lower(self, config: int, constraints: Tuple[Any, ...]) -> Lowered:
-        """What the front end makes of a call with these constraints at a config."""
+        """What the front end makes of a call with these constraints at a config. Only the first time it has the IR, which is large."""
         key = (config, repr(constraints[1:]))
-        if key not in self._lowered:
-            self._lowered[key] = self._tuner.compiler.lowered(self._tuner.variant(config), constraints)
-        return self._lowered[key]
+        if key in self._lowered:
+            return self._lowered[key]
+        lowered = self._tuner.compiler.lowered(self._tuner.variant(config), constraints)
+        self._lowered[key] = lowered._replace(ir=None)
+        return lowered
 
     def _compile(self, all_lowered: Sequence[Lowered]) -> None:
         """Compiles what is neither in this process nor in the store, several at a time."""

@@ -2,6 +2,7 @@
 import json
 from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
+from tuneonce import _tuneonce
 from tuneonce.export.compiler_words import said
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.live.code import Code
@@ -63,6 +64,8 @@ class LiveInstance:
         """Keeps the code, in the store too, or the exception that `make` raised: an error of the compiler, or Unsupported."""
         try:
             self._codes[name] = make()
+        except _tuneonce.UnavailableError:  # There is no compiler, which another call may find.
+            raise
         except Exception as error:
             self._failures[name] = error
         else:
@@ -86,7 +89,8 @@ class LiveInstance:
             else:
                 usages.append(usage)
         facts = {"access": merged(usages), "failures": failures, "is_unordered": any(usage.is_unordered for usage in usages)}
-        self._tuner._store(name, json.dumps(facts).encode())
+        if usages:  # Otherwise something may be wrong with the machine, and not with the kernel.
+            self._tuner._store(name, json.dumps(facts).encode())
         return facts
 
     def _remember(self, observe: Callable[[], Observation]) -> bool:
