@@ -265,7 +265,8 @@ def test_configs_compile_at_the_same_time_and_within_a_time_limit():
 def test_whatever_is_not_installed_is_replaced_by_a_stub():
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "needy.py")
-        file.write_text("import no_such_one.part\nfrom no_such_two import decorated, Base\n" + KERNELS.read_text())
+        file.write_text("import no_such_one.part\nfrom no_such_two import decorated, Base\n"
+                        "class Limits(Base):\n    most: int = 0\nassert Limits(most=4).most == 4\n" + KERNELS.read_text())
         run = subprocess.run([sys.executable, "-m", "tuneonce.export", "triton", f"{file}:copied", "-o", f"{folder}/out", "--stub", "missing"],
                              capture_output=True, text=True)
         assert run.returncode == 0, run.stderr

@@ -110,6 +110,10 @@ class _StubType(type):
 class Stub(metaclass=_StubType):
     _path = "stub"
 
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        """Of a class of the file's own, whose base would set its fields (a model, a structure)."""
+        self.__dict__.update(keywords)
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__()
         if cls.__module__ != __name__:
