@@ -2,7 +2,6 @@
 """tuneonce.triton.autotune on a GPU: triton_autotune.py [--quick]. Needs torch with CUDA, triton and tuneonce on PYTHONPATH. It
 checks results, and prints what a call adds and how long first calls take, compared with triton.autotune."""
 import argparse
-import ctypes
 import json
 import os
 import subprocess
@@ -16,6 +15,7 @@ import torch
 import triton
 import triton.language as tl
 
+import raw_launch
 import tuneonce.triton
 
 
@@ -351,52 +351,22 @@ def check_autograd_and_custom_op():
     print("autograd, custom op under torch.compile: correct")
 
 
-def microseconds(launch, batches=200, size=100):
-    """Of one call, the median of batches that the device's queue holds."""
-    launch()
-    torch.cuda.synchronize()
-    times = []
-    for _ in range(batches):
-        begin = time.perf_counter()
-        for _ in range(size):
-            launch()
-        times.append((time.perf_counter() - begin) / size)
-        torch.cuda.synchronize()
-    return sorted(times)[batches // 2] * 1e6
-
-
-def raw_launch(arguments, config):
-    """The same kernel by cuLaunchKernel, its parameters prepared."""
-    x, y, out, n = arguments
-    compiled = triton.jit(add_kernel)[(1,)](x, y, out, n, **config.all_kwargs())
-    values = [ctypes.c_uint64(x.data_ptr()), ctypes.c_uint64(y.data_ptr()), ctypes.c_uint64(out.data_ptr()), ctypes.c_int32(n),
-              ctypes.c_uint64(0), ctypes.c_uint64(0)]
-    pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
-    launch = ctypes.CDLL("libcuda.so.1").cuLaunchKernel
-    launch.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
-    function, grid = compiled.function, triton.cdiv(n, config.kwargs["BLOCK"])
-    threads, shared = 32 * compiled.metadata.num_warps, compiled.metadata.shared
-    stream = torch.cuda.current_stream().cuda_stream
-    keep = (compiled, values, pointers)
-    return lambda: launch(function, grid, 1, 1, threads, 1, 1, shared, stream, pointers, None) if keep else None
-
-
 def print_costs():
     arguments, _, grid, _ = call_of("add")
     ours, theirs = made("add", tuneonce.triton.autotune), made("add", triton.autotune)
     ours[grid](*arguments)
     theirs[grid](*arguments)
-    fixed = (triton.cdiv(arguments[3], ours.best_config.kwargs["BLOCK"]),)
+    block = ours.best_config.kwargs["BLOCK"]
+    fixed = (triton.cdiv(arguments[3], block),)
     jit = triton.jit(add_kernel)
-    rows = {"raw cuLaunchKernel by ctypes": raw_launch(arguments, ours.best_config),
-            "tuneonce, fixed grid": lambda: ours[fixed](*arguments),
-            "tuneonce, grid function": lambda: ours[grid](*arguments),
-            "triton.jit, fixed grid": lambda: jit[fixed](*arguments, **ours.best_config.all_kwargs()),
-            "triton.autotune, fixed grid": lambda: theirs[fixed](*arguments),
-            "triton.autotune, grid function": lambda: theirs[grid](*arguments),
-            "the grid function alone": lambda: grid({"BLOCK": 1024})}
-    for name, launch in rows.items():
-        print(f"{microseconds(launch):8.2f} us  {name}")
+    raw = raw_launch.RawLaunch(ours, [*arguments, ...], fixed)
+    raw_launch.print_costs(raw, [
+        ("tuneonce, fixed grid", lambda: ours[fixed](*arguments)),
+        ("tuneonce, grid function", lambda: ours[grid](*arguments)),
+        ("triton.jit, fixed grid", lambda: jit[fixed](*arguments, **ours.best_config.all_kwargs())),
+        ("triton.autotune, fixed grid", lambda: theirs[fixed](*arguments)),
+        ("triton.autotune, grid function", lambda: theirs[grid](*arguments)),
+        ("the grid function alone", lambda: grid({"BLOCK": 1024}))])
 
 
 def print_first_calls():

@@ -26,6 +26,9 @@ const char kWarpSum[] =
 const char kProduct[] =
     "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20,%r21,%r22,%r23}, {%r2,%r2,%r2,%r2}, {%r2,%r2}, "
     "{%r20,%r21,%r22,%r23};\n";
+const char kSoftmaxOfProduct[] =
+    "  shfl.sync.bfly.b32 %r50, %r20, 2, 31, -1;\n  max.f32 %r51, %r20, %r50;\n"
+    "  sub.f32 %r52, %r20, %r51;\n  ex2.approx.ftz.f32 %r53, %r52;\n";
 
 TEST(PtxEvidenceTest, WhatIsSeenOfPlainKernels) {
   struct Case {
@@ -33,7 +36,7 @@ TEST(PtxEvidenceTest, WhatIsSeenOfPlainKernels) {
     std::string body;
     const char* family;
   };
-  const std::string load = kLoad, sum = kWarpSum, product = kProduct;
+  const std::string load = kLoad, sum = kWarpSum, product = kProduct, softmax = kSoftmaxOfProduct;
   const Case kCases[] = {
       {"an element in, one out", load + "  add.f32 %r3, %r2, %r2;\n  st.global.b32 [%rd6], %r3;\n", "elementwise"},
       {"the same in place", load + "  add.f32 %r3, %r2, %r2;\n  st.global.b32 [%rd5], %r3;\n", "in_place"},
@@ -60,13 +63,28 @@ TEST(PtxEvidenceTest, WhatIsSeenOfPlainKernels) {
        load + product + "  ex2.approx.f32 %r39, %r20;\n  mul.f32 %r40, %r20, %r39;\n  st.global.b32 [%rd6], %r40;\n",
        "dense_matmul"},
       {"a softmax between products",
-       load + product +
-           "  shfl.sync.bfly.b32 %r50, %r20, 2, 31, -1;\n  max.f32 %r51, %r20, %r50;\n"
-           "  sub.f32 %r52, %r20, %r51;\n  ex2.approx.ftz.f32 %r53, %r52;\n  cvt.rn.f16x2.f32 %r54, %r53, %r53;\n"
+       load + product + softmax +
+           "  cvt.rn.f16x2.f32 %r54, %r53, %r53;\n"
            "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r30,%r31,%r32,%r33}, {%r54,%r54,%r54,%r54}, "
            "{%r2,%r2}, "
            "{%r30,%r31,%r32,%r33};\n  st.global.b32 [%rd6], %r30;\n",
        "attention"},
+      {"a softmax between products, by way of shared memory",
+       load + product + softmax +
+           "  cvt.rn.f16x2.f32 %r54, %r53, %r53;\n"
+           "  stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r70], {%r54, %r54};\n  bar.sync 0;\n"
+           "  ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r55, %r56, %r57, %r58}, [%r71];\n"
+           "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r30,%r31,%r32,%r33}, {%r55,%r56,%r57,%r58}, "
+           "{%r2,%r2}, "
+           "{%r30,%r31,%r32,%r33};\n  st.global.b32 [%rd6], %r30;\n",
+       "attention"},
+      {"sums of exponentials of products in shared memory, as a cross entropy has them",
+       load + product + softmax +
+           "  st.shared.b32 [%r70], %r53;\n  bar.sync 0;\n  ld.shared.b32 %r55, [%r71];\n"
+           "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r30,%r31,%r32,%r33}, {%r55,%r55,%r55,%r55}, "
+           "{%r2,%r2}, "
+           "{%r30,%r31,%r32,%r33};\n  st.global.b32 [%rd6], %r30;\n",
+       "unknown"},
       {"rows by a table",
        "  mul.wide.u32 %rd8, %r90, 4;\n  add.s64 %rd9, %rd3, %rd8;\n  ld.global.b32 %r60, [%rd9];\n"
        "  mul.wide.s32 %rd10, %r60, 4;\n  add.s64 %rd11, %rd5, %rd10;\n  ld.global.b32 %r2, [%rd11];\n" +

@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -29,6 +30,37 @@ def test_a_search_space_takes_conditions_as_text_and_as_functions():
     expect(ValueError, "the conditions leave no config", lambda: tuneonce.SearchSpace(axes, ["A > 2"]))
     expect(ValueError, "the conditions leave no config", lambda: tuneonce.SearchSpace(axes, [lambda c: c["A"] > 2]))
     expect(TypeError, "where is a list of conditions", lambda: tuneonce.SearchSpace(axes, "A > 1"))
+
+
+def test_a_search_with_a_store_is_remembered():
+    runs = []
+
+    def scaled(x, y, step, factor=2):
+        runs.append(step)
+        y[:] = x * factor
+    def other(x, y, step, factor=2):
+        runs.append(step)
+        y[:] = x * factor + 0
+    x, y = np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        store = str(pathlib.Path(folder, "store.db"))
+
+        def search(kernel=scaled, n=1024, space=({"step": 1}, {"step": 2}), **more):
+            runs.clear()
+            found = tuneonce.exhaustive_search(list(space), None, None, kernel, lambda c: (x[:n], y[:n], c["step"]), device="cpu",
+                                               outputs=[1], quiet=True, max_rounds=2, store=store, **more)
+            return found, len(runs)
+        first, number = search()
+        assert number > 0
+        again, number = search()
+        assert number == 0 and again.best.config == first.best.config and len(again.successes) == 2, again
+        assert [s.mean_us for s in again.successes] == [s.mean_us for s in first.successes]
+        for what in ({"kernel": other}, {"n": 512}, {"space": ({"step": 1}, {"step": 3})}, {"baseline": {"step": 2}}, {"name": "named"}):
+            assert search(**what)[1] > 0, what
+            assert search(**what)[1] == 0, what
+        kernels = [record.kernel for record in tuneonce.records(store)]
+        assert sorted(set(kernels)) == ["named", "other", "scaled"], kernels
+        assert any(record.key == "0=1024 float32, 1=1024 float32, 2=1" for record in tuneonce.records(store))
 
 
 def test_a_large_search_space_is_enumerated_quickly():

@@ -15,7 +15,7 @@ from tuneonce.export import triton_driver  # noqa: E402
 
 triton_driver.ensure_driver(90)
 import tuneonce.triton  # noqa: E402
-from tuneonce.triton.code import Code  # noqa: E402
+from tuneonce.live.code import Code  # noqa: E402
 from tuneonce.triton.compiler import Compiler  # noqa: E402
 
 
@@ -46,7 +46,7 @@ class CpuCompiler(Compiler):
 
     def code_of(self, request, compiled):
         CpuCompiler.requests.append(request)
-        code = Code.of(compiled, request.signature)
+        code = super().code_of(request, compiled)
         name = self.function.__name__
         names = list(request.signature)
         types = {"*fp32": "float*", "*i32": "int*", "i32": "int", "i64": "long", "fp32": "float", "u1": "bool", "i1": "bool"}

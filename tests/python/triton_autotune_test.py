@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tuneonce.triton.autotune: triton_autotune_test.py [NAME ...]. Needs tuneonce and triton on PYTHONPATH, but no GPU; exits with 77
 without triton."""
+import gc
 import importlib.util
 import json
 import os
@@ -13,6 +14,7 @@ import threading
 import time
 import unittest
 import warnings
+import weakref
 
 from running import expect, run_tests
 
@@ -26,7 +28,8 @@ import triton_autotune_kernels as kernels  # noqa: E402
 from triton_autotune_kernels import CpuCompiler, array, grid_of  # noqa: E402
 
 from tuneonce.export.declaration_error import DeclarationError  # noqa: E402
-from tuneonce.triton import autotuner, compiler, grid_term  # noqa: E402
+from tuneonce.live import grid_term  # noqa: E402
+from tuneonce.triton import autotuner, compiler  # noqa: E402
 from tuneonce.triton.compile_pool import POOL  # noqa: E402
 
 
@@ -384,6 +387,68 @@ def test_an_interrupt_while_configs_compile_ends_the_call_and_a_fork_has_workers
     died = POOL.compile([job, job])
     assert any("process ended" in str(each) for each in died), died
     assert POOL.compile([job])[0].cubin == first.cubin
+
+
+def test_a_kernel_under_heuristics_fills_its_cache():
+    """flash-linear-attention has its heuristics above the tuner, which then calls `run`."""
+    outer = kernels.triton.heuristics({"BY": lambda args: args["w"] is not None})
+
+    @outer
+    @kernels.tuneonce.triton.autotune(kernels.configs(64, 128), key=["n"], device="cpu")
+    @kernels.triton.jit
+    def by(x, y, w, n, BLOCK: kernels.tl.constexpr, BY: kernels.tl.constexpr):
+        at = kernels.tl.program_id(0) * BLOCK + kernels.tl.arange(0, BLOCK)
+        factor = kernels.tl.load(w) if BY else 1.0
+        kernels.tl.store(y + at, kernels.tl.load(x + at, mask=at < n) * factor, mask=at < n)
+    kernels.on_cpu(by.fn, """
+  const long begin = static_cast<long>(block.x) * BLOCK;
+  for (long i = begin; i < begin + BLOCK && i < n; ++i) y[i] = x[i] * w[0];""")
+    x, y, w = normal(300), array(numpy.zeros(300)), array([3.0])
+    for _ in range(2):
+        by[grid_of(300)](x, y, w=w, n=300)
+        assert numpy.array_equal(y, x * 3)
+    assert list(by.fn.cache) == [(300, "float32", "float32", "float32")], by.fn.cache
+
+
+def test_a_kernel_that_nobody_uses_is_freed():
+    kernel = kernels.scale_kernel()
+    kernel[grid_of(100)](normal(100), array(numpy.zeros(100)), 2.0, 100)
+    left = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert left() is None
+
+
+def test_ctrl_c_ends_a_search_and_the_next_call_works():
+    kernel = kernels.on_cpu(kernels.scale_kernel(store=kernels.STORE + ".search_interrupted"), kernels.SCALE)
+    x, y = normal(5000), array(numpy.zeros(5000))
+
+    def grid(meta):
+        if not interrupted:
+            interrupted.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+        return (kernels.triton.cdiv(5000, meta["BLOCK"]),)
+    interrupted = []
+    expect(KeyboardInterrupt, "", lambda: kernel[grid](x, y, 2.0, 5000))
+    kernel[grid](x, y, 2.0, 5000)
+    assert numpy.array_equal(y, x * 2)
+
+
+def test_a_process_that_was_forked_after_use_is_told_so():
+    kernel = kernels.scale_kernel()
+    x, y = normal(300), array(numpy.zeros(300))
+    kernel[grid_of(300)](x, y, 2.0, 300)
+    child = os.fork()
+    if child == 0:
+        try:
+            kernel[grid_of(300)](x, y, 3.0, 300)
+        except kernels.tuneonce.UnavailableError as error:
+            os._exit(0 if "after a fork" in str(error) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    kernel[grid_of(300)](x, y, 4.0, 300)
+    assert numpy.array_equal(y, x * 4)
 
 
 def test_code_is_that_of_tritons_own_compiler():

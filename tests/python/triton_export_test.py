@@ -2,6 +2,7 @@
 """The Triton exporter: triton_export_test.py [NAME ...]. Needs tuneonce and triton on PYTHONPATH, but no GPU; exits with 77
 without triton."""
 import contextlib
+import functools
 import importlib.util
 import io
 import json
@@ -11,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from running import run_tests
 
@@ -20,7 +22,9 @@ if importlib.util.find_spec("triton") is None:
 
 CACHE = tempfile.TemporaryDirectory()
 os.environ["TRITON_CACHE_DIR"] = CACHE.name
-from tuneonce.export import __main__ as exporter  # noqa: E402
+from tuneonce.export import Declaration, DeclarationError, __main__ as exporter, stride, strides, tensor  # noqa: E402
+from tuneonce.export.compile_ahead import compile_ahead  # noqa: E402
+from tuneonce.export.compiler_words import said  # noqa: E402
 
 KERNELS = pathlib.Path(__file__).parent / "triton_kernels.py"
 
@@ -208,6 +212,69 @@ def test_heuristics_that_depend_on_the_launch_are_named():
     is_refused("by_extent", "heuristic 'EVEN' of kernel 'by_extent' depends on 'n', which only a launch knows: give EVEN a value in "
                             "constants")
     assert Export("uneven").error is None
+
+
+def test_heuristics_know_which_arguments_a_launch_passes():
+    export = Export("weighted")
+    assert export.error is None, export.error
+    assert export.variants["triton_sm90"]["parameters"] == ["x", "y", "w", "N"], "derived('GROUP', 128) is a constant"
+    assert "shr" in export.code() or "bfe" in export.code(), "the division by 128 is a shift"
+    is_refused("told", "heuristic 'EVEN' of kernel 'told' depends on 'x'")
+
+
+def test_arguments_that_bundles_cannot_have_are_refused_before_anything_compiles():
+    is_refused("tupled", "kernel 'tupled' takes 'xs' as a tuple")
+    is_refused("pointed", "kernel 'pointed' makes pointers of numbers")
+    is_refused("low_level", "kernel 'low_level' is a Gluon kernel")
+    try:
+        Declaration(dims=["N"], parameters=[tensor("s", "float8_e8m0fnu", ["N"])], grid={"pattern": "one_d", "tiles": [["N", 1]]})
+    except DeclarationError as error:
+        assert "declare it as uint8" in str(error)
+    else:
+        raise AssertionError("float8_e8m0 was taken")
+
+
+def test_strides_of_a_tensor_are_declared_in_one_line():
+    assert strides("x", "stride_b stride_h") == [stride("x", 0, name="stride_b"), stride("x", 1, name="stride_h")]
+
+
+def test_ptxas_says_why_it_failed():
+    error = RuntimeError("PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\nptxas info : 1 bytes\n"
+                         "ptxas /tmp/k.ptx, line 9; error   : Feature 'x' requires .target sm_100\n"
+                         "ptxas fatal   : Ptx assembly aborted due to errors\n\nRepro command: ptxas /tmp/k.ptx\n")
+    assert said(error) == "ptxas: Feature 'x' requires .target sm_100; Ptx assembly aborted due to errors"
+    assert said(ValueError("at 3:4\n  code\nreason")) == "reason" and said(ValueError()) == "ValueError"
+
+
+def test_configs_compile_at_the_same_time_and_within_a_time_limit():
+    def job(number, folder):
+        pathlib.Path(folder, str(number)).touch()
+        while len(os.listdir(folder)) < 2:  # Until another one runs, too.
+            time.sleep(0.01)
+    with tempfile.TemporaryDirectory() as folder:
+        assert compile_ahead("k", [functools.partial(job, i, folder) for i in range(3)], 2) == set()
+        begun = os.listdir(folder)
+    assert len(begun) == 3
+    os.environ["TUNEONCE_EXPORT_TIME_LIMIT"] = "0.2"
+    try:
+        assert compile_ahead("k", [functools.partial(time.sleep, s) for s in (600, 0, 600)], 2) == {0, 2}
+    finally:
+        del os.environ["TUNEONCE_EXPORT_TIME_LIMIT"]
+
+
+def test_whatever_is_not_installed_is_replaced_by_a_stub():
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "needy.py")
+        file.write_text("import no_such_one.part\nfrom no_such_two import decorated, Base\n"
+                        "class Limits(Base):\n    most: int = 0\nassert Limits(most=4).most == 4\n" + KERNELS.read_text())
+        run = subprocess.run([sys.executable, "-m", "tuneonce.export", "triton", f"{file}:copied", "-o", f"{folder}/out", "--stub", "missing"],
+                             capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        for name in ("no_such_one", "no_such_two"):
+            assert f"'{name}', which is not installed, was replaced by a stub" in run.stderr, run.stderr
+        run = subprocess.run([sys.executable, "-m", "tuneonce.export", "triton", f"{file}:copied", "-o", f"{folder}/other"],
+                             capture_output=True, text=True)
+        assert run.returncode != 0 and "needs the module 'no_such_one'" in run.stderr, run.stderr
 
 
 def test_extents_that_are_constants_are_known_to_heuristics():

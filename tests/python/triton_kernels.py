@@ -1,6 +1,7 @@
 """Small kernels in the forms that are found in public Triton code: what triton_export_test.py exports."""
 import triton
 import triton.language as tl
+from triton.experimental import gluon
 
 from tuneonce.export import (ConstantOf, Declaration, ceil_div, derived, descriptor, dim, product, scalar, stride, tensor, tensors,
                              workspace)
@@ -358,3 +359,51 @@ early, early_bundle = copied, vectors(axes={"BLOCK": [256]}, constants={"launch_
 configured, configured_bundle = overlapped({"launch_pdl": True}, {"launch_pdl": True}), vectors()
 divided, divided_bundle = overlapped({"launch_pdl": True}, {}), vectors()
 cooperative, cooperative_bundle = overlapped({"launch_cooperative_grid": True}, {}, kernel=copied), vectors()
+
+
+@triton.heuristics({"HAS_WEIGHT": lambda args: args["w"] is not None, "HAS_BIAS": lambda args: args["b"] is not None,
+                    "WIDE": lambda args: args.get("PART") is None})
+@triton.jit
+def weighted(x, y, w, b, n, GROUP, BLOCK: tl.constexpr, HAS_WEIGHT: tl.constexpr, HAS_BIAS: tl.constexpr, WIDE: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + at, mask=at < n)
+    if HAS_WEIGHT:
+        values *= tl.load(w + at // GROUP, mask=at < n)
+    if HAS_BIAS:
+        values += tl.load(b + at, mask=at < n)
+    tl.store(y + at, values, mask=at < n)
+
+
+weighted_bundle = Declaration(
+    dims=["N", "G"], parameters=[*tensors("x", "float32", ["N"]), tensor("y", "float32", ["N"], "out"), tensor("w", "float32", ["G"]),
+                                 dim("N"), derived("GROUP", 128)],
+    grid=BY_BLOCK, axes={"BLOCK": [256]}, constants={"b": None, "WIDE": True})
+told = triton.heuristics({"EVEN": lambda args: args["x"].numel() > 4})(by_extent.fn)
+told_bundle = vectors(axes={"BLOCK": [256]})
+
+
+@triton.jit
+def tupled(xs, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(xs[0] + at, mask=at < n) + tl.load(xs[1] + at, mask=at < n), mask=at < n)
+
+
+tupled_bundle = Declaration(dims=["N"], parameters=[tensor("xs", "float32", ["N"]), tensor("y", "float32", ["N"], "out"), dim("N")],
+                            grid=BY_BLOCK, axes={"BLOCK": [256]})
+
+
+@triton.jit
+def pointed(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(tl.load(x).to(tl.pointer_type(tl.float32)) + at, mask=at < n), mask=at < n)
+
+
+pointed_bundle = vectors(axes={"BLOCK": [256]})
+
+
+@gluon.jit
+def low_level(x, y, n, BLOCK: tl.constexpr):
+    pass
+
+
+low_level_bundle = vectors(axes={"BLOCK": [256]})

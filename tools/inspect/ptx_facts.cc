@@ -10,7 +10,7 @@ inline namespace v0 {
 namespace {
 
 constexpr int kMaxPtxPasses = 64;  // Facts come once round each loop per pass; what is not settled then stays unsaid.
-constexpr std::uint32_t kOfOneMove = kPtxShuffled | kPtxScanned | kPtxShared;
+constexpr std::uint32_t kOfOneMove = kPtxShuffled | kPtxScanned | kPtxShared | kPtxNarrow;
 constexpr std::size_t kMaxOrigins = 32;
 
 std::size_t Slot(int number) { return static_cast<std::size_t>(number); }
@@ -27,6 +27,17 @@ std::uint32_t FactsOfSpecial(std::string_view name) {
   if (Starts(name, "%nctaid") || Starts(name, "%nclusterid")) return kPtxNumBlocks;
   if (Starts(name, "%tid") || name == "%laneid" || name == "%warpid") return kPtxLane;
   return 0;
+}
+
+/// Whether it rounds 32-bit floats to fewer bits: "cvt.rn.f16x2.f32".
+bool IsNarrowing(std::string_view opcode) {
+  constexpr std::string_view kFrom = ".f32";
+  const std::size_t end = opcode.rfind(kFrom);
+  if (!Starts(opcode, "cvt.") || end == std::string_view::npos || end + kFrom.size() != opcode.size()) return false;
+  for (std::string_view narrow : {".f16", ".bf16", ".e4m3x2", ".e5m2x2"}) {
+    if (opcode.find(narrow) != std::string_view::npos) return true;
+  }
+  return false;
 }
 
 bool IsMove(std::string_view base) { return base == "mov" || base == "cvt" || base == "cvta" || base == "selp"; }
@@ -95,8 +106,9 @@ class PtxSpreader {
 
   void AddToShared(std::uint32_t facts) {
     constexpr std::uint32_t kKept = kPtxElements | kPtxReduced | kPtxContent;
-    is_changed_ |= (facts_.shared | (facts & kKept)) != facts_.shared;
-    facts_.shared |= facts & kKept;
+    const std::uint32_t kept = facts & (kKept | ((facts & kPtxNarrow) != 0 ? std::uint32_t{kPtxSoftmax} : 0));
+    is_changed_ |= (facts_.shared | kept) != facts_.shared;
+    facts_.shared |= kept;
   }
 
   void SpreadParameter(const PtxInstruction& instruction) {
@@ -159,6 +171,7 @@ class PtxSpreader {
     if (base != "shfl" && !IsMove(base)) what.facts &= ~kOfOneMove;
     if (base != "fma" && base != "mad" && !IsMove(base)) what.facts &= ~static_cast<std::uint32_t>(kPtxDot);
     if (IsMultiplyAdd(instruction)) what.facts |= kPtxDot;
+    if (IsNarrowing(instruction.opcode)) what.facts |= kPtxNarrow;
     Add(instruction.operands[0], what);
   }
 

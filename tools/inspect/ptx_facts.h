@@ -68,6 +68,8 @@ enum PtxFact : std::uint32_t {
   kPtxScanned = 1u << 10,  ///< The register of a thread with a lower index; not in what is computed of it.
   kPtxShared = 1u << 11,   ///< Loaded from shared memory; not in what is computed of it.
   kPtxDot = 1u << 12,      ///< A multiply-add of two elements.
+  kPtxNarrow =
+      1u << 13,  ///< Rounded from 32 bits to fewer, as operands of products are; not in what is computed of it.
 };
 
 /// What an instruction does to memory.
@@ -101,7 +103,9 @@ struct PtxFacts {
   };
   std::vector<OfRegister> registers;
   std::uint32_t pointers = 0;  ///< Parameters that are.
-  std::uint32_t shared = 0;    ///< Facts of what was stored in shared memory, but for products.
+  /// Facts of what was stored in shared memory, but for products. Of a softmax only what is narrow counts: sums of
+  /// exponentials go through shared memory, too.
+  std::uint32_t shared = 0;
 
   static PtxFacts Of(const PtxKernel& kernel);
   OfRegister Of(const PtxOperand& operand) const;

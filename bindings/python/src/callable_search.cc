@@ -14,13 +14,17 @@
 #include "policy_keywords.h"
 #include "python_signals.h"
 #include "python_status.h"
+#include "store_argument.h"
 #include "stream_argument.h"
 #include "tensor_reader.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/plugin/fingerprint.h"
+#include "tuneonce/plugin/record_store.h"
 #include "tuneonce/plugin/timer.h"
 #include "tuneonce/report.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/testing.h"
 #include "tuneonce/tuning_record.h"
 
@@ -121,12 +125,52 @@ class CallableSearch {
   std::optional<py::error_already_set> interrupt_;
 };
 
+/// Where a search is remembered: the store, and the key but for the device.
+struct SearchMemory {
+  std::shared_ptr<RecordStore> store;
+  TuningKey key;
+};
+
+/// Reads (store, kernel, what identifies the kernel and its configs, key). Throws.
+SearchMemory MemoryOf(const py::tuple& given) {
+  SearchMemory memory;
+  memory.store = StoreOf(given[0]);
+  if (memory.store == nullptr) memory.store = Runtime::Default()->store();
+  memory.key.kernel = given[1].cast<std::string>();
+  memory.key.kernel_fingerprint =
+      Fingerprinter().Add("callables").Add(memory.key.kernel).Add(given[2].cast<std::string>()).Finish();
+  memory.key.key_text = given[3].cast<std::string>();
+  const Fingerprint of_key = Fingerprinter().Add(memory.key.key_text).Finish();
+  memory.key.key_words = {of_key.high, of_key.low};
+  return memory;
+}
+
+/// Returns the record of an earlier search as JSON, or None. `memory`: as MemoryOf. Throws where the store cannot be
+/// read.
+py::object FindSearch(const std::string& device_name, const py::tuple& memory) {
+  SearchMemory found = MemoryOf(memory);
+  const Device device = ValueOrThrow(OpenDevice(device_name));
+  const DeviceIdentity identity = ValueOrThrow(device.Identity());
+  found.key.device_name = identity.name;
+  found.key.capability = Target::Of(identity).capability();
+  found.key.num_sms = identity.num_sms;
+  found.key.driver_version = identity.driver_version;
+  std::optional<Result<RecordLookup>> lookup;
+  {
+    py::gil_scoped_release release;
+    lookup.emplace(found.store->Lookup(found.key));
+  }
+  const RecordLookup record = ValueOrThrow(*std::move(lookup));
+  if (record.match != RecordMatch::kExact || !record.record || !record.record->is_complete) return py::none();
+  return py::str(RecordsToJson({*record.record}));
+}
+
 /// Returns the record as JSON. `labels`: what messages and the record call the configs. `keywords`: as
-/// ReadSearchKeywords.
+/// ReadSearchKeywords. `memory`: as MemoryOf, or None.
 std::string SearchCallables(const std::vector<std::string>& labels, const py::object& launch,
                             const std::vector<py::list>& outputs, const py::object& stream,
                             const std::string& device_name, const std::optional<std::size_t>& baseline,
-                            const py::dict& keywords) {
+                            const py::dict& keywords, const std::optional<py::tuple>& memory) {
   SearchOptions options = ReadSearchKeywords(keywords);
   Device device = ValueOrThrow(OpenDevice(device_name));
   const std::unique_ptr<Timer> clock = MakeClockTimer();
@@ -140,20 +184,35 @@ std::string SearchCallables(const std::vector<std::string>& labels, const py::ob
   if (main_thread == 0) throw py::error_already_set();
   options.stop = StopToken([&] { return search.is_interrupted() || SignalRaised(main_thread); });
   StreamView where(device.api(), StreamOf(stream));
-  std::optional<Result<TuningRecord>> record;
+  std::optional<SearchMemory> remembered;
+  if (memory) remembered = MemoryOf(*memory);
+  std::optional<Result<TuningRecord>> found;
   {
     py::gil_scoped_release release;
-    record.emplace(search.Run(where, options));
+    found.emplace(search.Run(where, options));
   }
   search.ThrowInterrupt();
-  return RecordsToJson({ValueOrThrow(*std::move(record))});
+  TuningRecord record = ValueOrThrow(*std::move(found));
+  if (!remembered) return RecordsToJson({record});
+  record.key.kernel = remembered->key.kernel;
+  record.key.kernel_fingerprint = remembered->key.kernel_fingerprint;
+  record.key.key_words = remembered->key.key_words;
+  record.key.key_text = remembered->key.key_text;
+  Status put;
+  {
+    py::gil_scoped_release release;
+    put = remembered->store->Put(record);
+  }
+  ThrowIfError(put);
+  return RecordsToJson({record});
 }
 
 }  // namespace
 
 void AddCallableSearch(py::module_& module) {
   module.def("_search", &SearchCallables, py::arg("labels"), py::arg("launch"), py::arg("outputs"), py::arg("stream"),
-             py::arg("device"), py::arg("baseline"), py::arg("keywords"));
+             py::arg("device"), py::arg("baseline"), py::arg("keywords"), py::arg("memory"));
+  module.def("_find_search", &FindSearch, py::arg("device"), py::arg("memory"));
 }
 
 }  // namespace tuneonce::python

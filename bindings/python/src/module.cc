@@ -23,7 +23,7 @@
 #include "report_text.h"
 #include "strict_value.h"
 #include "tile_ir_compile.h"
-#include "triton_caller_type.h"
+#include "live_caller_type.h"
 #include "tuned_kernel_type.h"
 #include "tuneonce/geometry.h"
 #include "tuneonce/plugin/sqlite_store.h"
@@ -99,7 +99,7 @@ PYBIND11_MODULE(_tuneonce, module) {
   AddCallableSearch(module);
   AddConfigSet(module);
   AddTileIrCompile(module);
-  AddTritonCaller(module);
+  AddLiveCaller(module);
   AddReportText(module);
   module.def("_doctor_json", [] {
     py::gil_scoped_release release;

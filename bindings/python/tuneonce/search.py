@@ -96,7 +96,7 @@ class SearchSpace(Sequence[Dict[str, Any]]):
 def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[Callable[[C], Sequence[int]]], kernel: Any,
                       args_fn: Callable[[C], Sequence[Any]], hints_fn: Optional[Callable[[C], Mapping[str, Any]]] = None,
                       *, device: str = "cuda", timer: Optional[str] = None,
-                      baseline: Optional[C] = None, outputs: Sequence[int] = (),
+                      baseline: Optional[C] = None, outputs: Sequence[int] = (), store: Any = None, name: Optional[str] = None,
                       **options: "Unpack[SearchOptions]") -> TuningRecord[C]:
     """Runs every config and returns the fastest; ties go to the baseline, else to the earliest in the space.
 
@@ -110,12 +110,21 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
     baseline: a config of the space, which stays unless another one is faster by baseline_margin. outputs: which of the arguments
     (by position) a config writes: trials then write scratch instead, and a config that leaves elements of it, writes beside it, or
     differs from the baseline (unless verify is False), fails. What is not among them is neither verified nor protected.
+    store: where the result is remembered, as for TunedKernel; True is the user's own store. A search of the same kernel, configs,
+    baseline, extents, dtypes and device then returns the record and runs nothing, also in another process. Default: nowhere.
+    name: the kernel's name in records; by default that of the function. A kernel whose code changed has another record.
     options: those of searches (docs/options.md). Configs that are not tried by the end of wall_budget_ms are left out, but for the
     baseline, else one that works. One search of a process measures at a time. Failing configs are data; if none works the error
     lists why. Ctrl-C ends it.
     """
     configs, arguments = _checked(search_space, baseline, args_fn, outputs)
     from tuneonce import _tuneonce
+    memory = None
+    if store is not None and store is not False:
+        memory = (None if store is True else store, name or _name_of(kernel), _identity(kernel, configs, baseline, outputs), _key(arguments[0]))
+        known = _tuneonce._find_search(device, memory)
+        if known is not None:
+            return _record_of(known, configs, _labels(configs), CompiledAhead())
     ahead = CompiledAhead()
     try:
         launchers = [_launcher(config, grid_fn, kernel, _Arguments(args, outputs), hints_fn, stream, device, ahead)
@@ -124,7 +133,7 @@ def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[
             _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
             [[args[position] for position in outputs] for args in arguments], stream, device,
             None if baseline is None else configs.index(baseline),
-            {"timer": timer, **options})
+            {"timer": timer, **options}, memory)
     finally:
         ahead.end()
     result = _record_of(found, configs, _labels(configs), ahead)
@@ -169,6 +178,27 @@ def _checked(search_space: Sequence[C], baseline: Optional[C], args_fn: Callable
         if any(not 0 <= position < len(args) for position in outputs):
             raise ValueError(f"outputs are positions of arguments, and there are {len(args)}: {list(outputs)}")
     return configs, arguments
+
+
+def _name_of(kernel: Any) -> str:
+    function = getattr(kernel, "_pyfunc", kernel)
+    return str(getattr(function, "__name__", type(kernel).__name__))
+
+
+def _identity(kernel: Any, configs: Sequence[Any], baseline: Any, outputs: Sequence[int]) -> str:
+    """What a remembered search depends on besides the arguments and the device."""
+    from tuneonce.live.source import source_of
+    return repr((source_of(kernel), _labels(configs), str(baseline), list(outputs)))
+
+
+def _key(arguments: Sequence[Any]) -> str:
+    """The arguments of the first config, for people: extents and dtypes, and numbers as they are."""
+    parts = []
+    for position, argument in enumerate(arguments):
+        shape, dtype = getattr(argument, "shape", None), getattr(argument, "dtype", None)
+        text = repr(argument) if shape is None else f"{'x'.join(map(str, shape))} {str(dtype).rpartition('.')[2]}"
+        parts.append(f"{position}={text}")
+    return ", ".join(parts)
 
 
 def _labels(configs: Sequence[Any]) -> List[str]:

@@ -9,8 +9,8 @@ Needed at build time only, without a GPU. A kernel `k` is exported as its declar
 from tuneonce.export.constants import ConstantOf
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
-from tuneonce.export.parameters import derived, descriptor, dim, scalar, stride, tensor, tensors, workspace
+from tuneonce.export.parameters import derived, descriptor, dim, scalar, stride, strides, tensor, tensors, workspace
 from tuneonce.export.terms import add, blocks, ceil_div, floor_div, greatest, least, num_sms, product
 
 __all__ = ["ConstantOf", "Declaration", "DeclarationError", "add", "blocks", "ceil_div", "derived", "descriptor", "dim",
-           "floor_div", "greatest", "least", "num_sms", "product", "scalar", "stride", "tensor", "tensors", "workspace"]
+           "floor_div", "greatest", "least", "num_sms", "product", "scalar", "stride", "strides", "tensor", "tensors", "workspace"]

@@ -86,7 +86,8 @@ def main() -> None:
     parser.add_argument("--declaration", type=pathlib.Path, metavar="FILE.py",
                         help="the file that has the Declaration, KERNEL_bundle or bundle (default: the kernel's file)")
     parser.add_argument("--stub", action="append", default=[], metavar="MODULE",
-                        help="a module that is not installed, and that the kernel's file only names when it is imported")
+                        help="a module that is not installed, and that the kernel's file only names when it is imported; 'missing': "
+                             "all that are not installed")
     arguments = parser.parse_args()
     stub_modules.install(arguments.stub)
     for spec in arguments.kernels:
@@ -126,7 +127,7 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
     else:
         from tuneonce.export import triton
         declaration, exported, ptx = triton.export(kernel, name, declaration, folder, capabilities,
-                                                   "cubin" if arguments.cubin else "ptx")
+                                                   "cubin" if arguments.cubin else "ptx", in_processes=True)
     write(folder, name, declaration, file, exported)
     for variant in exported:
         print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")

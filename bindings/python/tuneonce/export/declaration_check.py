@@ -68,6 +68,9 @@ def _check_dims(declaration: Any) -> None:
 def _check_dtypes(declaration: Any) -> None:
     dtype_set.check(declaration, list(DTYPE_BYTES))
     for parameter in declaration.parameters:
+        if str(parameter.get("dtype")).startswith("float8_e8m0"):
+            raise DeclarationError(f"parameter '{parameter.get('name')}' has the dtype '{parameter['dtype']}', of which tuneonce "
+                                   "cannot compare results: for Triton, which takes such scales as their bits, declare it as uint8")
         if parameter["kind"] != "descriptor" and parameter.get("dtype") not in DTYPE_BYTES:
             raise DeclarationError(f"parameter '{parameter.get('name', parameter.get('dim'))}' has the dtype "
                                    f"'{parameter.get('dtype')}'; dtypes are called {_listed(DTYPE_BYTES)}")

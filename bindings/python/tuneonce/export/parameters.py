@@ -50,6 +50,11 @@ def stride(tensor_name: str, dimension: int, dtype: str = "int32", name: Optiona
             "dimension": dimension, "dtype": dtype}
 
 
+def strides(tensor_name: str, names: str, dtype: str = "int32") -> List[Dict[str, Any]]:
+    """The strides of a tensor's dimensions, outermost first, by the kernel's names: *strides("x", "stride_b stride_h stride_s")."""
+    return [stride(tensor_name, dimension, dtype, name) for dimension, name in enumerate(names.split())]
+
+
 def derived(name: str, value: Term, dtype: str = "int32") -> Dict[str, Any]:
     """The value of a term, for kernels that take it as a parameter; the caller does not pass it."""
     return {"name": name, "kind": "derived", "value": value, "dtype": dtype}

@@ -110,6 +110,10 @@ class _StubType(type):
 class Stub(metaclass=_StubType):
     _path = "stub"
 
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        """Of a class of the file's own, whose base would set its fields (a model, a structure)."""
+        self.__dict__.update(keywords)
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__()
         if cls.__module__ != __name__:
@@ -155,6 +159,28 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """There is nothing to run."""
 
 
-def install(names: Iterable[str]) -> None:
-    """Whatever is imported of the top-level modules `names` from now on, and is not imported yet, is a fallback."""
-    sys.meta_path.insert(0, _Finder(names))
+class _MissingFinder(_Finder):
+    """For what no other finder has. The languages and the standard library are never replaced, and neither is what they import, of
+    which they expect some to be missing."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
+        top, _, rest = name.partition(".")
+        if top in LANGUAGES or top in sys.stdlib_module_names or stub_log.is_asked_by_library() or (rest and not isinstance(sys.modules.get(top), _StubModule)):
+            return None
+        if not rest:
+            stub_log.record(f"'{name}', which is not installed, was replaced by a stub")
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+
+# Modules that are never replaced: without them nothing can be exported.
+LANGUAGES = ("cuda", "triton", "tuneonce")
+# In place of a module's name: all that are not installed.
+MISSING = "missing"
+
+
+def install(names: Sequence[str]) -> None:
+    """Whatever is imported of the top-level modules `names` from now on, and is not imported yet, is a fallback. "missing": of every
+    module that is not installed."""
+    sys.meta_path.insert(0, _Finder([name for name in names if name != MISSING]))
+    if MISSING in names:
+        sys.meta_path.append(_MissingFinder(()))

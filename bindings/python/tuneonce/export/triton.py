@@ -1,17 +1,20 @@
 """From a Triton kernel to PTX or a cubin by Triton's ahead-of-time compiler, one file per config (PyPI: triton, 3.4 or newer; no
 GPU is needed)."""
 import dataclasses
+import functools
 import itertools
 import os
 import pathlib
-from typing import Any, Dict, List, Sequence, Tuple, Type
+from typing import Any, Dict, List, Sequence, Set, Tuple, Type
 
 from tuneonce.export import constants, dtype_set, triton_descriptor, triton_tile_ir
+from tuneonce.export.compile_ahead import compile_ahead, time_limit
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.triton_artifacts import Artifacts, CompileError
 from tuneonce.export.triton_kernel import TritonKernel, note
 from tuneonce.export.triton_scratch import with_scratch
+from tuneonce.triton.compile_pool import most_workers
 
 # Triton adds line information with paths of this machine, which is two thirds of the size of a cubin with PTX. Set the
 # variable to 0 to keep it.
@@ -19,10 +22,11 @@ os.environ.setdefault("TRITON_DISABLE_LINE_INFO", "1")
 
 
 def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path, capabilities: Sequence[int],
-           source: str = "ptx") -> Tuple[Declaration, List[Dict[str, Any]], Dict[str, List[str]]]:
+           source: str = "ptx", in_processes: bool = False) -> Tuple[Declaration, List[Dict[str, Any]], Dict[str, List[str]]]:
     """Writes the code, "ptx" or "cubin", into `folder`. Returns the declaration, with the kernel's own configs if it is
     autotuned, the manifest's variants: for each capability (90 for 9.0) one for arguments as Triton's JIT likes them,
-    those for unaligned dims, and a general one; and the PTX of each, by name. Where ENABLE_TILE=1 selects Triton's Tile IR
+    those for unaligned dims, and a general one; and the PTX of each, by name. `in_processes`: several configs compile at a time, in forks
+    of this process. Where ENABLE_TILE=1 selects Triton's Tile IR
     back end, the same variants of it are added, in a race."""
     if declaration.space is not None:
         raise DeclarationError(f"the space of kernel '{name}' is named, and a family's hints are cuTile's: for Triton list the "
@@ -39,7 +43,7 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
                 for kind in kinds]
     kernels_of = [kernel_of for kernel_of, _ in kernels]
     for chains in of_kinds:
-        compile_all(kernels_of, [each for chain, _ in chains for each in chain.values()])
+        compile_all(kernels_of, [each for chain, _ in chains for each in chain.values()], in_processes)
     first = kernels_of[0]
     artifacts = [each for chain, _ in of_kinds[0] for each in chain.values()]
     if any(each.waits_in_vain() for each in artifacts):
@@ -61,11 +65,18 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
     return (with_scratch(declaration, scratch) if scratch else declaration), variants, ptx
 
 
-def compile_all(kernels: Sequence[TritonKernel], artifacts: Sequence[Artifacts]) -> None:
+def compile_all(kernels: Sequence[TritonKernel], artifacts: Sequence[Artifacts], in_processes: bool) -> None:
     """Compiles all configs of one back end. One of the kernel's own that does not compile is left out of `kernels`."""
     first, backend = kernels[0], artifacts[0].backend
-    for config in first.declaration.all_configs(backend):
+    configs = first.declaration.all_configs(backend)
+    late: Set[int] = set()
+    if in_processes and len(configs) * len(artifacts) > 1:
+        late = compile_ahead(first.name, [functools.partial(each.compile, config) for config in configs for each in artifacts],
+                             most_workers())
+    for number, config in enumerate(configs):
         try:
+            if any(number * len(artifacts) + i in late for i in range(len(artifacts))):
+                raise CompileError(f"kernel '{first.name}', config {config}: it did not compile within {time_limit():g} s")
             compiled = [(each, each.compile(config)) for each in artifacts]
         except CompileError as error:
             if not first.has_own_configs:

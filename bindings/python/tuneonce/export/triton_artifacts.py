@@ -10,6 +10,7 @@ from triton.compiler import ASTSource
 from tuneonce.export import config_list, triton_descriptor, triton_driver
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.kernel_names import declared_names
+from tuneonce.export.compiler_words import said
 from tuneonce.export.triton_kernel import OPTIONS, TILE_IR_OPTIONS, TritonKernel
 from tuneonce.export.triton_scratch import SCRATCH
 from tuneonce.export.triton_specialization import Specialization
@@ -202,12 +203,6 @@ class Artifacts:
         file.write_bytes(code if source == "cubin" else code.encode())
         cluster = {"cluster": metadata.num_ctas} if metadata.num_ctas > 1 else {}
         return {"symbol": metadata.name, "block": 32 * metadata.num_warps, "shared_memory": metadata.shared, **cluster}
-
-
-def said(error: Exception) -> str:
-    """The last line of what an exception of Triton's compiler says: those before it show code."""
-    lines = [line.strip() for line in str(error.__cause__ or error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
 
 
 def has_overlap(compiled: Any) -> bool:

@@ -33,10 +33,33 @@ class UnknownArgument(Exception):
     """An argument that is known at a launch only; the text is its name."""
 
 
+def _unknown(self: Any, *arguments: Any) -> Any:
+    raise UnknownArgument(object.__getattribute__(self, "name"))
+
+
+class GivenArgument:
+    """An argument of which an export knows only that a launch has one: it is not None, and all else raises UnknownArgument."""
+
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    __getattribute__ = _unknown
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __len__ = __iter__ = __getitem__ = __call__ = _unknown
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = _unknown
+    __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __lshift__ = __rshift__ = __and__ = __rand__ = __or__ = _unknown
+    __neg__ = __int__ = __float__ = __index__ = __abs__ = __str__ = __repr__ = __hash__ = _unknown
+
+
 class KnownArguments(Dict[str, Any]):
-    """What a heuristic is shown at export: constants and the config, no tensors, dims or scalars."""
+    """What a heuristic is shown at export: constants and the config. `given`: the parameters that a launch passes."""
+
+    def __init__(self, values: Dict[str, Any], given: Sequence[str]) -> None:
+        super().__init__(values)
+        self._given = given
 
     def __missing__(self, name: str) -> Any:
+        if name in self._given:
+            return GivenArgument(name)
         raise UnknownArgument(name)
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -68,14 +91,40 @@ class TritonKernel:
             kernel = kernel.fn
         self.function = kernel
         self.has_own_configs = False
-        self.declaration = declaration
-        self._declared = {*declaration.constants, *declaration.axes, *declaration.hint_axes}  # Not the kernel's own to say.
+        self.declaration = self._with_fixed_numbers(declaration)
+        self._check_supported()
+        self._declared = {*self.declaration.constants, *declaration.axes, *declaration.hint_axes}  # Not the kernel's own to say.
         self._check_names()
         self._replace_constants()
         if len(tuners) > 1:
             raise DeclarationError(f"kernel '{name}' is under @triton.autotune {len(tuners)} times: export the one within")
         for tuner in tuners:
             self._take_configs(tuner)
+
+    def _with_fixed_numbers(self, declaration: Declaration) -> Declaration:
+        """A derived parameter that is a number, derived("group_n", 128), is a constant of the kernel."""
+        fixed = {p["name"]: p["value"] for p in declaration.parameters
+                 if p["kind"] == "derived" and type(p["value"]) is int and p["name"] in self.function.arg_names}
+        if not fixed or declaration.cpu is not None:  # A C++ kernel takes it as it is declared.
+            return declaration
+        return dataclasses.replace(declaration, constants={**fixed, **declaration.constants},
+                                   parameters=[p for p in declaration.parameters if p.get("name") not in fixed])
+
+    def _check_supported(self) -> None:
+        """Errors: DeclarationError for a kernel whose arguments bundles cannot have."""
+        if self.function.is_gluon():
+            raise DeclarationError(f"kernel '{self.name}' is a Gluon kernel, which cannot be exported: call it by Triton")
+        constants_of = {p.name for p in self.function.params if p.is_constexpr}
+        for node in ast.walk(self.function.parse()):
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+                name = node.value.id
+                is_number = isinstance(node.slice, ast.Constant) and type(node.slice.value) is int
+                if is_number and name in self.function.arg_names and name not in {*constants_of, *self.declaration.constants}:
+                    raise DeclarationError(f"kernel '{self.name}' takes '{name}' as a tuple: bundles pass tensors and numbers one by "
+                                           "one; call the kernel under tuneonce.triton.autotune, which runs it by Triton")
+            if isinstance(node, ast.Attribute) and node.attr == "pointer_type":
+                raise DeclarationError(f"kernel '{self.name}' makes pointers of numbers (line {node.lineno} of the function): trials "
+                                       "could not protect the memory that it writes through a table of pointers")
 
     def is_known(self, name: str) -> bool:
         """Whether it is one of the kernel's parameters or the compiler's options."""
@@ -88,11 +137,14 @@ class TritonKernel:
         config = {n: self._originals.get(n, {}).get(v, v) for n, v in config.items()}
         given = constants.values_at(self.declaration.constants, config, extents)
         result.update({n: v for n, v in given.items() if self.is_known(n) and (n in config or n in self.declaration.constants)})
+        given = declared_names(self.function.arg_names, self.declaration.names_of("triton", with_dims=True))
         for name, heuristic in self._heuristics:
             if name in self._declared:
                 continue
             try:
-                result[name] = heuristic(KnownArguments(result))
+                result[name] = heuristic(KnownArguments(result, given))
+                if type(result[name]) is GivenArgument:
+                    raise UnknownArgument(object.__getattribute__(result[name], "name"))
             except UnknownArgument as unknown:
                 raise DeclarationError(f"heuristic '{name}' of kernel '{self.name}' depends on '{unknown}', which only a launch "
                                        f"knows: give {name} a value in constants, or values in axes and guards for them") from None

@@ -12,7 +12,7 @@ from triton.runtime.jit import JITFunction
 from tuneonce import _tuneonce
 from tuneonce.triton.compiler import Compiler, why_not
 from tuneonce.triton.instance import Instance
-from tuneonce.triton.unsupported import Unsupported
+from tuneonce.live.unsupported import Unsupported
 
 # The versions of Triton whose launches and compiler this package knows, the last one not included.
 VERSIONS = ((3, 6), (3, 10))
@@ -25,7 +25,7 @@ def _check_version() -> None:
                           "installed; use triton.autotune, or install another version")
 
 
-class Autotuner(_tuneonce._TritonCaller, triton_autotuner.Autotuner):  # type: ignore[misc]
+class Autotuner(_tuneonce._GridCaller, triton_autotuner.Autotuner):  # type: ignore[misc]
     """A kernel under @tuneonce.triton.autotune. `kernel[grid](...)` launches it; see `autotune`. It is a triton.runtime.Autotuner
     too, which runs the calls that this one cannot.
 
@@ -49,7 +49,7 @@ class Autotuner(_tuneonce._TritonCaller, triton_autotuner.Autotuner):  # type: i
         self._of_triton: Optional[Any] = None  # The best config of the last call that Triton ran, if that was the last call.
         is_pruned = bool(self.early_config_prune or self.perf_model)
         signature = getattr(within, "params", ())
-        self._set_up([(p.name, p.default if p.has_default else ..., p.is_constexpr, is_pruned and p.name in self.keys)
+        self._set_up([(p.name, p.default if p.has_default else ..., p.is_constexpr, 2 if is_pruned and p.name in self.keys else 0)
                       for p in signature], device, options)
 
     @property
@@ -152,7 +152,7 @@ class Autotuner(_tuneonce._TritonCaller, triton_autotuner.Autotuner):  # type: i
         self._warn_once(f"'{self.function.__name__}' was captured with its first config, since its key was not tuned: call it once with "
                         "such arguments before the capture")
 
-    def _run_triton(self, grid: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+    def _run_otherwise(self, grid: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         """Runs a call as triton.autotune does."""
         self._warn("its arguments are of types that it does not know")
         return triton_autotuner.Autotuner.run(self, *args, grid=grid, warmup=False, **kwargs)

@@ -10,6 +10,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # What the compiler prints must not mix with answers.
+    from tuneonce.export.compiler_words import said
     from tuneonce.triton import lowering
     while True:
         try:
@@ -19,8 +20,7 @@ def main() -> None:
         try:
             answer = lowering.compiled(job)
         except BaseException as error:  # Whatever the compiler throws.
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            answer = f"{type(error).__name__}: {lines[-1] if lines else ''}"
+            answer = f"{type(error).__name__}: {said(error)}"
         pickle.dump(answer, answers)
         answers.flush()
 

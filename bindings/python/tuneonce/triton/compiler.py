@@ -1,5 +1,4 @@
 """From a kernel and the arguments of one call to code, by Triton's own rules."""
-import hashlib
 import os
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -10,20 +9,19 @@ from triton.compiler import ASTSource
 from triton.runtime.driver import driver
 from triton.runtime.jit import JITCallable, JITFunction
 
+from tuneonce.live.code import Code
+from tuneonce.live.unsupported import Unsupported
 from tuneonce.triton import lowering
-from tuneonce.triton.code import Code
 from tuneonce.triton.compile_pool import POOL
+
+# Threads of a warp.
+WARP = 32
 
 
 def _installation() -> str:
     """What identifies the compiler without reading all of it."""
     state = os.stat(libtriton.__file__)
     return f"{triton.__version__} {state.st_size} {state.st_mtime_ns}"
-
-
-def fingerprint(*parts: Any) -> str:
-    """A name of these parts, by which the store has what was made of them."""
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def shown(value: Any) -> Any:
@@ -80,7 +78,18 @@ class Compiler:
 
     def code_of(self, request: Request, compiled: lowering.Compiled) -> Code:
         """Raises Unsupported."""
-        return Code.of(compiled, request.signature)
+        metadata = compiled.metadata
+        for name, why in (("launch_cooperative_grid", "it needs a cooperative launch"),
+                          ("profile_scratch_size", "it is instrumented for a profiler"), ("gsan", "it is instrumented")):
+            if metadata.get(name):
+                raise Unsupported(why)
+        if metadata["num_ctas"] > 8:
+            raise Unsupported(f"its clusters have {metadata['num_ctas']} blocks")
+        passed = [(i, _form(name, kind)) for i, (name, kind) in enumerate(request.signature.items()) if kind != "constexpr"]
+        # Triton's kernels take scratch memory, and that of a profiler, behind their own parameters.
+        return Code("cubin", compiled.cubin, metadata["name"], WARP * metadata["num_warps"], metadata["shared"],
+                    metadata["num_ctas"], bool(metadata.get("launch_pdl")), metadata.get("global_scratch_size", 0),
+                    metadata.get("global_scratch_align", 1), [*passed, (0, "scratch"), (0, "word")])
 
     def _lowered(self, request: Request, target: Any) -> lowering.Job:
         source = ASTSource(self.function, request.signature, request.constants, request.attributes)
@@ -93,6 +102,18 @@ class Compiler:
         if hasattr(knobs.compilation, "fpsan_homomorphic_casts"):
             settings["fpsan_homomorphic_casts"] = knobs.compilation.fpsan_homomorphic_casts
         return {**options, **settings}
+
+
+def _form(name: str, kind: str) -> str:
+    if kind.startswith("*"):
+        return "pointer"
+    if kind in ("fp32", "f32"):
+        return "float32"
+    if kind in ("fp64", "f64"):
+        return "float64"
+    if kind[:1] in ("i", "u") and kind[1:].isdigit():
+        return "integer"
+    raise Unsupported(f"'{name}' is passed as {kind}")
 
 
 def why_not(function: Optional[JITFunction]) -> Optional[str]:

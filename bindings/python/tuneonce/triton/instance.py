@@ -1,19 +1,20 @@
-"""A kernel for arguments of certain types and with certain constants: what C++ asks about it."""
+"""A Triton kernel for arguments of certain types and with certain constants: what C++ asks about it."""
 import contextlib
-import json
 import sys
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple, Union
 
 from triton.runtime.driver import driver
 
-from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.live.code import Code
+from tuneonce.live.declaration import LiveDeclaration
+from tuneonce.live.fingerprint import fingerprint
+from tuneonce.live.instance import LiveInstance
+from tuneonce.live.observation import Observation, grid_of, observed
+from tuneonce.live.unsupported import Unsupported
+from tuneonce.live.usage import Usage
 from tuneonce.scratch import array_at
-from tuneonce.triton.code import Code
-from tuneonce.triton.compiler import Request, fingerprint, shown
-from tuneonce.triton.live_declaration import LiveDeclaration
-from tuneonce.triton.observation import Observation, grid_of, observed
-from tuneonce.triton.pointer_access import PointerAccess, pointer_access
-from tuneonce.triton.unsupported import Unsupported
+from tuneonce.triton.compiler import Request, shown
+from tuneonce.triton.pointer_access import pointer_access
 
 if TYPE_CHECKING:
     from tuneonce.triton.autotuner import Autotuner
@@ -24,8 +25,6 @@ MOST_SHARED_BYTES = 232448
 ALIGNMENT = 16
 # Tensors of trials that are kept for hooks.
 MOST_MOVED = 64
-# Calls that an instance remembers for an export.
-MOST_OBSERVATIONS = 16
 
 
 def labels_of(configs: Sequence[Any], parameters: Sequence[str]) -> List[str]:
@@ -38,38 +37,29 @@ def labels_of(configs: Sequence[Any], parameters: Sequence[str]) -> List[str]:
     return labels
 
 
-class Instance:
-    """C++ reads the attributes once, when it makes the TunedKernel, and calls the methods with the GIL.
-
-    Attributes: `labels`, of the configs that compile, the baseline first; `config_indices`, their indices among the kernel's
-    configs; `constants`, the values of the kernel's parameters of each; `tensors`, (parameter, access, dtype) of each tensor;
-    `key_scalars`, (parameter, kind) of the numbers in the key.
-    """
+class Instance(LiveInstance):
+    """A Triton kernel; see LiveInstance."""
+    language = "triton"
 
     def __init__(self, tuner: "Autotuner", values: List[Any], options: Dict[str, Any], tensors: List[Tuple[int, int]],
                  configs: Sequence[Any]) -> None:
-        self._tuner = tuner
+        super().__init__(tuner, tuner.function.__name__, tuner.arg_names)
         self._options = options
         self._configs = list(configs)
-        self.parameters = tuner.arg_names
         self.is_specialized = [not p.is_constexpr and not p.do_not_specialize for p in tuner.function.params]
         self.has_heuristics = bool(tuner.heuristics)
         self.has_hooks = tuner.user_defined_pre_hook or tuner.user_defined_post_hook or any(c.pre_hook for c in configs)
-        self.name = tuner.function.__name__
         self.key_scalars = [(i, type(v).__name__) for i, v in enumerate(values)
                             if self.parameters[i] in tuner.keys and not tuner.function.params[i].is_constexpr and
                             type(v) in (int, float, bool)]
-        self._codes: Dict[str, Code] = {}
         self._moved: Dict[Any, Any] = {}
-        self._seen: List[Observation] = []
         self._constants_of_call: Dict[str, Any] = {}
-        self._failures: Dict[str, Exception] = {}  # By name of the code.
         types = dict(tensors)
         self._identity = fingerprint(
             tuner.compiler.identity(), [types.get(i, self._word(i, v)) for i, v in enumerate(values)],
             sorted((n, str(v)) for n, v in options.items()), [n for n, _ in tuner.heuristics], list(tuner.keys))
         labels = labels_of(configs, self.parameters)
-        facts = self._facts(values, labels)
+        facts = self._facts(fingerprint("facts", self._identity, labels), labels, lambda: self._compiled(values, labels))
         kept = [i for i, label in enumerate(labels) if label not in facts["failures"]]
         if not kept:
             raise Unsupported(f"no config compiles: {next(iter(facts['failures'].values()))}")
@@ -95,18 +85,13 @@ class Instance:
 
     def observe(self, values: List[Any], grid: Any) -> None:
         """Remembers a call of a new key, for `declaration`."""
-        if len(self._seen) == MOST_OBSERVATIONS:
-            return
         types = {parameter for parameter, _, _ in self.tensors}
         names = self.parameters
         scalars = {names[i]: v for i, v in enumerate(values)
                    if type(v) in (int, float, bool) and not self._tuner.function.params[i].is_constexpr}
-        try:
-            tensors = {names[i]: observed(values[i]) for i in types}
-        except AttributeError:
+        if not self._remember(lambda: Observation({names[i]: observed(values[i]) for i in types}, scalars,
+                                                  [grid_of(grid, self._arguments(config, values)) for config in self._kept])):
             return
-        self._seen.append(Observation(tensors, scalars,
-                                      [grid_of(grid, self._arguments(config, values)) for config in self._kept]))
         taken = {n for config in self._configs for n in config.kwargs}
         heuristics = {n for n, _ in self._tuner.heuristics}
         self._constants_of_call = {n: v for n, v in zip(names, values)
@@ -115,18 +100,17 @@ class Instance:
 
     def declaration(self) -> Any:
         """What the calls say of the kernel, as the exporter takes it. Raises DeclarationError."""
-        if not self._seen:
-            raise DeclarationError("no call had tensors of PyTorch or numpy, whose shapes and strides are known")
+        self._check_seen()
         return LiveDeclaration(self.parameters, {self.parameters[i]: access for i, access, _ in self.tensors}, self._constants_of_call,
                                self.constants, self._seen, self.is_unordered).declaration()
 
-    def note_capture(self) -> None:
-        """A call in a capture has a key that was not tuned."""
-        self._tuner.note_capture()
-
-    def code_for(self, index: int, values: List[Any]) -> Tuple[Any, ...]:
-        """The code of a config for the specialization of a call. Raises what Triton's compiler does."""
-        return self._code(self._kept[index], values).parts()
+    def code_for(self, index: int, values: List[Any]) -> Tuple[str, Tuple[Any, ...]]:
+        name = self._name_of(self._kept[index], values)
+        if name not in self._failures and not self._find_code(name):
+            self._take({name: self._request(self._kept[index], values)})
+        if name in self._failures:
+            raise self._failures[name]
+        return name, self._codes[name].parts()
 
     def apply_heuristics(self, meta: Dict[str, Any]) -> Tuple[Any, ...]:
         """Adds the values of heuristics to the arguments by name, as @triton.heuristics does."""
@@ -189,80 +173,39 @@ class Instance:
                 words.append(value.data_ptr() % ALIGNMENT == 0)
             elif type(value) is int and is_specialized:
                 words.append((value % ALIGNMENT == 0, value == 1))
-        return fingerprint("code", self._identity, sorted((n, str(v)) for n, v in self._options_of(config).items()), words)
+        return fingerprint("live code", self._identity, sorted((n, str(v)) for n, v in self._options_of(config).items()), words)
 
     def _request(self, config: Any, values: List[Any]) -> Request:
         return self._tuner.compiler.request(self._arguments(config, values), self._options_of(config))
 
-    def _code(self, config: Any, values: List[Any]) -> Code:
-        name = self._name_of(config, values)
-        if name not in self._failures and not self._find_code(name):
-            self._take({name: self._request(config, values)})
-        if name in self._failures:
-            raise self._failures[name]
-        return self._codes[name]
-
     def _take(self, requests: Dict[str, Request]) -> Dict[str, Any]:
-        """Compiles the requests, by name, and keeps the codes, in the store too. Returns what was compiled, by name."""
+        """Compiles the requests, by name, and keeps the codes. Returns what was compiled, by name."""
         results = dict(zip(requests, self._tuner.compiler.compile(list(requests.values()))))
         for name, result in results.items():
-            try:
-                if isinstance(result, Exception):
-                    raise result
-                self._codes[name] = self._tuner.compiler.code_of(requests[name], result)
-            except Exception as error:  # Of Triton's compiler, or Unsupported.
-                self._failures[name] = error
-            else:
-                self._tuner._store(name, self._codes[name].to_bytes())
+            self._keep_code(name, lambda: self._code_of(requests[name], result))
         return results
 
-    def _find_code(self, name: str) -> bool:
-        """Whether there is such code in this process or in the store."""
-        stored = None if name in self._codes else self._tuner._find_stored(name)
-        if stored is not None:
-            self._codes[name] = Code.from_bytes(stored)
-        return name in self._codes
+    def _code_of(self, request: Request, result: Any) -> Code:
+        if isinstance(result, Exception):
+            raise result
+        return self._tuner.compiler.code_of(request, result)
 
-    def _facts(self, values: List[Any], labels: List[str]) -> Dict[str, Any]:
-        """What the compiled code says of the kernel: how it uses each tensor, and which configs do not compile. The store has it
-        for later processes, which need not compile."""
-        name = fingerprint("facts", self._identity, labels)
-        if self._tuner._is_disabled():  # Nothing runs but the first config, on the caller's tensors.
-            return {"access": {n: "inout" for n in self.parameters}, "failures": {}, "is_unordered": False}
-        stored = self._tuner._find_stored(name)
-        if stored is not None:
-            return json.loads(stored)
-        failures: Dict[str, str] = {}
-        accesses: List[PointerAccess] = []
-        passed: List[List[str]] = []
+    def _compiled(self, values: List[Any], labels: List[str]) -> List[Union[Usage, Exception]]:
+        """Compiles the configs: how each uses the tensors, or why it does not work."""
         names = [self._name_of(config, values) for config in self._configs]
         requests = {name: self._request(config, values) for name, config in zip(names, self._configs)}
         compiled = self._take(requests)
-        for label, name_of_code in zip(labels, names):
-            failure = self._failures.get(name_of_code)
-            if isinstance(failure, Unsupported):
-                raise failure
-            if failure is not None:
-                failures[label] = _said(failure)
-                continue
-            if self._codes[name_of_code].shared_bytes > _most_shared_bytes():
-                failures[label] = f"it needs {self._codes[name_of_code].shared_bytes} bytes of shared memory"
-            accesses.append(pointer_access(compiled[name_of_code].ttir))
-            passed.append([n for n, kind in requests[name_of_code].signature.items() if kind != "constexpr"])
-        facts = {"access": _merged(accesses, passed), "failures": failures,
-                 "is_unordered": any(a.has_atomics for a in accesses)}
-        self._tuner._store(name, json.dumps(facts).encode())
-        return facts
 
-
-def _merged(accesses: Sequence[PointerAccess], passed: Sequence[Sequence[str]]) -> Dict[str, str]:
-    """By parameter: "out" or "inout" if any config writes through it."""
-    read: Set[str] = set()
-    written: Set[str] = set()
-    for access, names in zip(accesses, passed):
-        read |= {names[i] for i in access.read if i < len(names)}
-        written |= {names[i] for i in access.written if i < len(names)}
-    return {name: "inout" if name in read else "out" for name in written}
+        def usage(name: str) -> Union[Usage, Exception]:
+            if name in self._failures:
+                return self._failures[name]
+            if self._codes[name].shared_bytes > _most_shared_bytes():
+                return ValueError(f"it needs {self._codes[name].shared_bytes} bytes of shared memory")
+            access = pointer_access(compiled[name].ttir)
+            passed = [n for n, kind in requests[name].signature.items() if kind != "constexpr"]
+            read, written = ({passed[i] for i in each if i < len(passed)} for each in (access.read, access.written))
+            return Usage(read, written, access.has_atomics)
+        return [usage(name) for name in names]
 
 
 def _most_shared_bytes() -> int:
@@ -271,12 +214,6 @@ def _most_shared_bytes() -> int:
         return int(driver.active.utils.get_device_properties(driver.active.get_current_device())["max_shared_mem"])
     except AttributeError:  # No GPU.
         return MOST_SHARED_BYTES
-
-
-def _said(error: Exception) -> str:
-    """The last line of what Triton's compiler says: those before it show code."""
-    lines = [line.strip() for line in str(error.__cause__ or error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
 
 
 def _current(stream: int) -> Any:

@@ -1,4 +1,4 @@
-#include "triton_caller.h"
+#include "live_caller.h"
 
 #include <pybind11/stl.h>
 
@@ -9,6 +9,7 @@
 #include "call_guard.h"
 #include "kernel_arguments.h"
 #include "python_status.h"
+#include "stream_argument.h"
 #include "tuneonce/plugin/record_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/testing.h"
@@ -24,8 +25,11 @@ namespace {
 enum WordKind : std::uint64_t { kMissing, kNone, kBool, kInt32, kInt64, kUInt64, kFloat, kTensor, kConstant, kOption };
 
 constexpr std::size_t kMostConstants = 4096;  // Per parameter. A kernel with more is not worth tuning for each.
+constexpr std::size_t kMostEntries = 65536;   // Extents may change at each call. Entries can be made again.
+constexpr std::size_t kMostWords = 1024;
+constexpr std::size_t kMostWordsOfParameter = 2 + 2 * kMaxRank;
 
-/// The kind of an int as Triton's JIT types it, or nothing beyond 64 bits.
+/// The kind of an int as the JITs of Triton and cuTile type it, or nothing beyond 64 bits.
 std::optional<WordKind> KindOfInt(PyObject* value) {
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -39,11 +43,12 @@ std::optional<WordKind> KindOfInt(PyObject* value) {
 
 }  // namespace
 
-struct TritonCaller::BoundArguments {
+struct LiveCaller::BoundArguments {
   PyObject* values[kMaxParameters] = {};
   std::size_t num_positional = 0;
   py::object options;  // A dict, or null.
-  std::uint64_t words[2 * kMaxParameters];
+  std::optional<CUstream> stream;
+  std::uint64_t words[kMostWords];
   std::size_t num_words = 0;
   std::uint64_t hash = 0x9e3779b97f4a7c15;
   std::size_t tensor_parameters[kMaxParameters];
@@ -54,32 +59,31 @@ struct TritonCaller::BoundArguments {
   }
 };
 
-TritonCaller::TritonCaller(PyObject* owner, const py::list& parameters, const std::string& device,
-                           const py::dict& keywords)
-    : owner_(owner), device_name_(device), is_cpu_device_(device.compare(0, 3, "cpu") == 0) {
+LiveCaller::LiveCaller(PyObject* owner, const py::list& parameters, const std::string& device, const py::dict& keywords,
+                       bool is_function)
+    : owner_(owner), device_name_(device), is_function_(is_function), is_cpu_device_(device.compare(0, 3, "cpu") == 0) {
   for (py::handle each : parameters) {
-    auto [name, default_value, is_constant, is_in_pruned_key] =
-        each.cast<std::tuple<py::object, py::object, bool, bool>>();
+    auto [name, default_value, is_constant, identified_by] = each.cast<std::tuple<py::object, py::object, bool, int>>();
     PyObject* interned = name.inc_ref().ptr();
     PyUnicode_InternInPlace(&interned);
     parameters_.push_back({py::reinterpret_steal<py::object>(interned),
                            default_value.ptr() == Py_Ellipsis ? py::object() : default_value,
                            is_constant,
-                           is_in_pruned_key,
+                           static_cast<IdentifiedBy>(identified_by),
                            {}});
   }
-  if (parameters_.size() > kMaxParameters) throw py::value_error("a Triton kernel has too many parameters");
+  if (parameters_.size() > kMaxParameters) throw py::value_error("a kernel has too many parameters");
   keywords_ = ReadKernelKeywords(keywords);
 }
 
-std::shared_ptr<RecordStore> TritonCaller::store() const {
+std::shared_ptr<RecordStore> LiveCaller::store() const {
   const AutotunePolicy& policy = keywords_.policy;
   return policy.store != nullptr ? policy.store : Runtime::OrDefault(policy.search.runtime)->store();
 }
 
-bool TritonCaller::is_disabled() const { return IsTuningDisabled(keywords_.policy); }
+bool LiveCaller::is_disabled() const { return IsTuningDisabled(keywords_.policy); }
 
-bool TritonCaller::Bind(PyObject* const* arguments, Py_ssize_t count, PyObject* keywords, BoundArguments* bound) const {
+bool LiveCaller::Bind(PyObject* const* arguments, Py_ssize_t count, PyObject* keywords, BoundArguments* bound) const {
   if (static_cast<std::size_t>(count) > parameters_.size()) return false;
   std::copy(arguments, arguments + count, bound->values);
   bound->num_positional = static_cast<std::size_t>(count);
@@ -94,6 +98,10 @@ bool TritonCaller::Bind(PyObject* const* arguments, Py_ssize_t count, PyObject* 
       });
     }
     if (found == parameters_.end()) {
+      if (is_function_ && PyUnicode_CompareWithASCIIString(name, "stream") == 0) {
+        if (arguments[count + k] != Py_None) bound->stream = StreamOf(arguments[count + k]);
+        continue;
+      }
       if (!bound->options) bound->options = py::dict();
       bound->options[name] = py::reinterpret_borrow<py::object>(arguments[count + k]);
       continue;
@@ -108,7 +116,7 @@ bool TritonCaller::Bind(PyObject* const* arguments, Py_ssize_t count, PyObject* 
   return true;
 }
 
-std::optional<std::uint64_t> TritonCaller::IndexIn(std::vector<py::object>& values, PyObject* value) {
+std::optional<std::uint64_t> LiveCaller::IndexIn(std::vector<py::object>& values, PyObject* value) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].ptr() == value) return i;
   }
@@ -127,8 +135,7 @@ std::optional<std::uint64_t> TritonCaller::IndexIn(std::vector<py::object>& valu
   return values.size() - 1;
 }
 
-std::optional<std::uint64_t> TritonCaller::WordOf(Parameter& parameter, PyObject* value,
-                                                  KernelCaller::Arguments& read) {
+std::optional<std::uint64_t> LiveCaller::WordOf(Parameter& parameter, PyObject* value, KernelCaller::Arguments& read) {
   if (value == nullptr) return kMissing;
   if (parameter.is_constant) {
     const std::optional<std::uint64_t> index = IndexIn(parameter.constants, value);
@@ -151,17 +158,28 @@ std::optional<std::uint64_t> TritonCaller::WordOf(Parameter& parameter, PyObject
   return kTensor | static_cast<std::uint64_t>(tensor.view().dtype) << 8;
 }
 
-bool TritonCaller::Identify(KernelCaller::Arguments& read, BoundArguments* bound) {
+bool LiveCaller::Identify(KernelCaller::Arguments& read, BoundArguments* bound) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (bound->num_words + kMostWordsOfParameter > kMostWords) return false;
     const std::size_t num_tensors = read.num_tensors;
     const std::optional<std::uint64_t> word = WordOf(parameters_[i], bound->values[i], read);
     if (!word) return false;
     bound->Add(*word);
     if (read.num_tensors > num_tensors) bound->tensor_parameters[num_tensors] = i;
-    if (!parameters_[i].is_in_pruned_key || parameters_[i].is_constant) continue;
+    const IdentifiedBy identified_by = parameters_[i].identified_by;
+    if (identified_by == IdentifiedBy::kType || parameters_[i].is_constant) continue;
+    if (read.num_tensors > num_tensors) {
+      const TensorView& tensor = read.tensor(num_tensors).view();
+      bound->Add(static_cast<std::uint64_t>(tensor.rank));
+      for (int d = 0; d < tensor.rank; ++d) {
+        bound->Add(static_cast<std::uint64_t>(tensor.shape[d]));
+        bound->Add(static_cast<std::uint64_t>(tensor.strides[d]));
+      }
+      continue;
+    }
     PyObject* value = bound->values[i];
     if (value != nullptr && PyLong_Check(value) != 0) bound->Add(PyLong_AsUnsignedLongLongMask(value));
-    if (value != nullptr && PyFloat_CheckExact(value) != 0) {
+    if (value != nullptr && PyFloat_CheckExact(value) != 0 && identified_by == IdentifiedBy::kAnyValue) {
       const double real = PyFloat_AS_DOUBLE(value);
       std::uint64_t word_of = 0;
       std::memcpy(&word_of, &real, sizeof(real));
@@ -171,22 +189,37 @@ bool TritonCaller::Identify(KernelCaller::Arguments& read, BoundArguments* bound
   if (!bound->options) return true;
   for (const auto& [name, value] : bound->options.cast<py::dict>()) {
     const std::optional<std::uint64_t> index = IndexIn(options_, py::make_tuple(name, value).ptr());
-    if (!index || bound->num_words == 2 * kMaxParameters) return false;
+    if (!index || bound->num_words == kMostWords) return false;
     bound->Add(kOption | *index << 8);
   }
   return true;
 }
 
-TritonCaller::Entry* TritonCaller::Find(const BoundArguments& bound) const {
+std::shared_ptr<LiveCaller::Entry> LiveCaller::Find(const BoundArguments& bound) const {
   const auto [begin, end] = entries_.equal_range(bound.hash);
   for (auto it = begin; it != end; ++it) {
     const std::vector<std::uint64_t>& words = it->second->words;
-    if (std::equal(words.begin(), words.end(), bound.words, bound.words + bound.num_words)) return it->second.get();
+    if (std::equal(words.begin(), words.end(), bound.words, bound.words + bound.num_words)) return it->second;
   }
   return nullptr;
 }
 
-TritonCaller::Entry* TritonCaller::Describe(const BoundArguments& bound, const KernelCaller::Arguments& read) {
+std::shared_ptr<LiveInstance> LiveCaller::InstanceOf(const py::object& description) {
+  for (const auto& each : instances_) {
+    if (each->description().is(description)) return each;
+  }
+  AutotunePolicy policy = keywords_.policy;
+  policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
+  if (is_cpu_device_ && description.attr("has_hooks").cast<bool>() && policy.search.timer == nullptr) {
+    static auto* const clock = MakeClockTimer().release();  // Hooks compute on the launching thread, and in no graph.
+    policy.search.timer = clock;
+  }
+  instances_.push_back(ValueOrThrow(LiveInstance::Create(description, ValueOrThrow(OpenDevice(device_name_)), policy)));
+  return instances_.back();
+}
+
+std::shared_ptr<LiveCaller::Entry> LiveCaller::Describe(const BoundArguments& bound,
+                                                        const KernelCaller::Arguments& read) {
   py::list values;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     values.append(bound.values[i] == nullptr ? py::ellipsis() : py::reinterpret_borrow<py::object>(bound.values[i]));
@@ -199,34 +232,30 @@ TritonCaller::Entry* TritonCaller::Describe(const BoundArguments& bound, const K
   py::object owner = py::reinterpret_borrow<py::object>(owner_);
   py::object description = owner.attr("_describe")(values, bound.options ? bound.options : py::object(py::dict()),
                                                    tensors, bound.num_positional);
-  auto entry = std::make_unique<Entry>();
+  auto entry = std::make_shared<Entry>();
   entry->words.assign(bound.words, bound.words + bound.num_words);
   if (!description.is_none()) {
-    AutotunePolicy policy = keywords_.policy;
-    policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
-    if (is_cpu_device_ && description.attr("has_hooks").cast<bool>() && policy.search.timer == nullptr) {
-      static auto* const clock = MakeClockTimer().release();  // Hooks compute on the launching thread, and in no graph.
-      policy.search.timer = clock;
-    }
-    entry->instance = ValueOrThrow(TritonInstance::Create(description, ValueOrThrow(OpenDevice(device_name_)), policy));
+    entry->instance = InstanceOf(description);
+    entry->signature = entry->instance->SignatureOf(values);
   }
-  if (Entry* of_another_thread = Find(bound)) return of_another_thread;
-  return entries_.emplace(bound.hash, std::move(entry))->second.get();
+  if (std::shared_ptr<Entry> of_another_thread = Find(bound)) return of_another_thread;
+  if (entries_.size() == kMostEntries) entries_.clear();
+  return entries_.emplace(bound.hash, std::move(entry))->second;
 }
 
-PyObject* TritonCaller::Launch(PyObject* grid, const BoundArguments& bound, KernelCaller::Arguments& read, Entry& entry,
-                               bool* is_refused) {
-  TritonInstance& instance = *entry.instance;
+PyObject* LiveCaller::Launch(PyObject* grid, const BoundArguments& bound, KernelCaller::Arguments& read, Entry& entry,
+                             bool* is_refused) {
+  LiveInstance& instance = *entry.instance;
   const int device = read.num_tensors > 0 ? read.tensor(0).device_id() : 0;
-  TritonCall call(grid, bound.values, parameters_.size(), device);
+  LiveCall call(grid, bound.values, parameters_.size(), device, entry.signature);
   bool missed = false;
-  PyObject* done = instance.Call(call, read, &missed);
-  last_ = &entry;
+  PyObject* done = instance.Call(call, read, bound.stream, &missed);
+  if (last_ != entry.instance) last_ = entry.instance;
   if (!missed) return done;
   py::object owner = py::reinterpret_borrow<py::object>(owner_);
   if (done != nullptr) {
-    owner.attr("_note_tuned")(instance.description(), TritonInstance::ValuesOf(call), instance.last_config(),
-                              py::reinterpret_borrow<py::object>(grid));
+    owner.attr("_note_tuned")(instance.description(), LiveInstance::ValuesOf(call), instance.last_config(),
+                              grid == nullptr ? py::none() : py::reinterpret_borrow<py::object>(grid));
     return done;
   }
   py::error_already_set error;
@@ -236,29 +265,36 @@ PyObject* TritonCaller::Launch(PyObject* grid, const BoundArguments& bound, Kern
   return nullptr;
 }
 
-PyObject* TritonCaller::Call(PyObject* grid, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+PyObject* LiveCaller::Call(PyObject* grid, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   return Guarded([&]() -> py::object {
     BoundArguments bound;
     KernelCaller::Arguments read;
     if (!Bind(arguments, count, keywords, &bound) || !Identify(read, &bound) || read.num_tensors == 0) {
-      return CallTriton(grid, arguments, count, keywords);
+      return CallOwner(grid, arguments, count, keywords);
     }
-    Entry* entry = Find(bound);
+    std::shared_ptr<Entry> entry = Find(bound);
     if (entry == nullptr) entry = Describe(bound, read);
     if (entry->instance != nullptr) {
       bool is_refused = false;
       PyObject* done = Launch(grid, bound, read, *entry, &is_refused);
       if (done != nullptr) return py::reinterpret_steal<py::object>(done);
       if (!is_refused) throw py::error_already_set();
-      if (entry->instance != nullptr) given_up_.push_back(std::move(entry->instance));
+      entry->instance = nullptr;  // instances_ keeps it.
       last_ = nullptr;
     }
-    return CallTriton(grid, arguments, count, keywords);
+    return CallOwner(grid, arguments, count, keywords);
   });
 }
 
-py::object TritonCaller::CallTriton(PyObject* grid, PyObject* const* arguments, Py_ssize_t count,
-                                    PyObject* keywords) const {
+int LiveCaller::Traverse(visitproc visit, void* arg) const {
+  for (const auto& each : instances_) {
+    Py_VISIT(each->description().ptr());
+  }
+  return 0;
+}
+
+py::object LiveCaller::CallOwner(PyObject* grid, PyObject* const* arguments, Py_ssize_t count,
+                                 PyObject* keywords) const {
   py::tuple positional(static_cast<std::size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     positional[static_cast<std::size_t>(i)] = py::reinterpret_borrow<py::object>(arguments[i]);
@@ -267,8 +303,8 @@ py::object TritonCaller::CallTriton(PyObject* grid, PyObject* const* arguments, 
   for (Py_ssize_t k = 0; keywords != nullptr && k < PyTuple_GET_SIZE(keywords); ++k) {
     named[PyTuple_GET_ITEM(keywords, k)] = py::reinterpret_borrow<py::object>(arguments[count + k]);
   }
-  return py::reinterpret_borrow<py::object>(owner_).attr("_run_triton")(py::reinterpret_borrow<py::object>(grid),
-                                                                        positional, named);
+  py::object given_grid = grid == nullptr ? py::none() : py::reinterpret_borrow<py::object>(grid);
+  return py::reinterpret_borrow<py::object>(owner_).attr("_run_otherwise")(given_grid, positional, named);
 }
 
 }  // namespace tuneonce::python

@@ -1,4 +1,4 @@
-#include "triton_instance.h"
+#include "live_instance.h"
 
 #include <pybind11/stl.h>
 
@@ -22,7 +22,7 @@ namespace py = pybind11;
 namespace {
 
 constexpr char kCallName[] = "tuneonce_call";
-constexpr std::uint64_t kDivisor = 16;  // The only divisor for which Triton's JIT compiles code of its own.
+constexpr std::uint64_t kDivisor = 16;  // The only divisor of an address for which code of its own is compiled.
 
 /// Holds the GIL, which a hit's thread has already and a search's thread has not.
 class GilHold {
@@ -44,7 +44,7 @@ class GilHold {
 
 /// Moves the exception that is set into `call` and returns "OSError: no library". One that ends the search
 /// (KeyboardInterrupt) stays set.
-Status TakeException(const TritonCall& call) {
+Status TakeException(const LiveCall& call) {
   if (PyErr_ExceptionMatches(PyExc_Exception) == 0) return CancelledError("interrupted");
   const py::error_already_set& error = call.exception.emplace();
   return InternalError(py::str(error.type().attr("__name__")).cast<std::string>() + ": " +
@@ -58,19 +58,19 @@ DType ScalarDTypeNamed(const std::string& name) {
 }  // namespace
 
 /// One launch, of a call or of a trial of it.
-struct TritonInstance::Launching {
-  const TritonCall& call;
+struct LiveInstance::Launching {
+  const LiveCall& call;
   CUstream stream;
   std::size_t label;
   bool is_grid_called;  ///< The grid is a function.
   CUdeviceptr data[kMaxParameters];
   py::object meta;  ///< The arguments by name, for the grid, heuristics and hooks. Null where nothing asks for them.
-  Specialization specialization;
+  LiveSignature::Specialization specialization;
 };
 
-Result<std::unique_ptr<TritonInstance>> TritonInstance::Create(const py::object& description, const Device& device,
-                                                               const AutotunePolicy& policy) {
-  std::unique_ptr<TritonInstance> made(new TritonInstance(device));
+Result<std::unique_ptr<LiveInstance>> LiveInstance::Create(const py::object& description, const Device& device,
+                                                           const AutotunePolicy& policy) {
+  std::unique_ptr<LiveInstance> made(new LiveInstance(device));
   made->description_ = description;
   for (py::handle name : description.attr("parameters")) made->names_.push_back(py::reinterpret_borrow<py::str>(name));
   made->is_specialized_ = description.attr("is_specialized").cast<std::vector<bool>>();
@@ -79,13 +79,12 @@ Result<std::unique_ptr<TritonInstance>> TritonInstance::Create(const py::object&
   made->constants_ = description.attr("constants").cast<std::vector<py::object>>();
   made->has_heuristics_ = description.attr("has_heuristics").cast<bool>();
   made->has_hooks_ = description.attr("has_hooks").cast<bool>();
-  made->codes_.resize(made->labels_.size());
   TUNEONCE_ASSIGN_OR_RETURN(KernelDefinition definition, made->Define());
   TUNEONCE_ASSIGN_OR_RETURN(made->caller_, KernelCaller::Create(std::move(definition), device, policy));
   return made;
 }
 
-Result<KernelDefinition> TritonInstance::Define() {
+Result<KernelDefinition> LiveInstance::Define() {
   std::vector<Parameter> parameters;
   using Described = std::tuple<std::size_t, std::string, int>;
   for (const auto& [parameter, access, dtype] : description_.attr("tensors").cast<std::vector<Described>>()) {
@@ -108,6 +107,14 @@ Result<KernelDefinition> TritonInstance::Define() {
     key.push_back(tuneonce::ValueOf(scalar.name));
     parameters.push_back(std::move(scalar));
   }
+  for (const auto& name : description_.attr("key_names").cast<std::vector<std::string>>()) {
+    Parameter scalar;
+    scalar.kind = ParameterKind::kScalar;
+    scalar.name = name;
+    scalar.dtype = DType::kInt64;
+    key.push_back(tuneonce::ValueOf(name));
+    parameters.push_back(std::move(scalar));
+  }
   Parameter call;
   call.kind = ParameterKind::kScalar;
   call.name = kCallName;
@@ -125,12 +132,12 @@ Result<KernelDefinition> TritonInstance::Define() {
       .Key(std::move(key))
       .AddVariant(Callable([this](CUstream stream, const Config& config,
                                   const CallArguments& arguments) { return Launch(stream, config, arguments); },
-                           "triton"));
+                           description_.attr("language").cast<std::string>()));
   if (description_.attr("is_unordered").cast<bool>()) definition.Unordered();
   return definition;
 }
 
-void TritonInstance::AddScalars(const TritonCall& call, KernelCaller::Arguments& read) const {
+void LiveInstance::AddScalars(const LiveCall& call, KernelCaller::Arguments& read) const {
   for (const Scalar& scalar : key_scalars_) {
     std::uint64_t& word = read.words[read.count];
     PyObject* value = call.values[scalar.parameter];
@@ -145,26 +152,39 @@ void TritonInstance::AddScalars(const TritonCall& call, KernelCaller::Arguments&
     }
     read.Add(Argument::Scalar(scalar.dtype, &word));
   }
+  for (const std::int64_t value : call.signature.key) {
+    std::uint64_t& word = read.words[read.count];
+    word = static_cast<std::uint64_t>(value);
+    read.Add(Argument::Scalar(DType::kInt64, &word));
+  }
   std::uint64_t& address = read.words[read.count];
   address = reinterpret_cast<std::uintptr_t>(&call);
   read.Add(Argument::Scalar(DType::kUInt64, &address));
 }
 
-PyObject* TritonInstance::Call(const TritonCall& call, KernelCaller::Arguments& read, bool* missed) {
+LiveSignature LiveInstance::SignatureOf(const py::list& values) const {
+  LiveSignature signature;
+  signature.key = description_.attr("key_of")(values).cast<std::vector<std::int64_t>>();
+  signature.codes.resize(labels_.size());
+  return signature;
+}
+
+PyObject* LiveInstance::Call(const LiveCall& call, KernelCaller::Arguments& read, std::optional<CUstream> stream,
+                             bool* missed) {
   AddScalars(call, read);
   *missed = false;
-  PyObject* done = caller_->CallRead(read, std::nullopt, missed);
+  PyObject* done = caller_->CallRead(read, stream, missed);
   if (done == nullptr && !*missed && call.exception) call.exception->restore();
   if (done == nullptr || !*missed) return done;
   Py_DECREF(done);
-  return Tune(call, read, missed);
+  return Tune(call, read, stream, missed);
 }
 
-bool TritonInstance::IsInCapture(KernelCaller::Arguments& read) const {
+bool LiveInstance::IsInCapture(KernelCaller::Arguments& read, std::optional<CUstream> given) const {
   py::error_already_set why;  // Takes the exception, which is set again below.
-  void* stream = nullptr;
+  void* stream = given.value_or(nullptr);
   Result<bool> is_capturing = false;
-  if (read.tensor(0).CurrentStream(&stream)) {
+  if (given || read.tensor(0).CurrentStream(&stream)) {
     is_capturing = StreamView(device_.api(), static_cast<CUstream>(stream)).IsCapturing();
   }
   PyErr_Clear();
@@ -172,9 +192,10 @@ bool TritonInstance::IsInCapture(KernelCaller::Arguments& read) const {
   return is_capturing.ok() && *is_capturing;
 }
 
-PyObject* TritonInstance::LaunchInCapture(const TritonCall& call, KernelCaller::Arguments& read) {
-  void* stream = nullptr;
-  if (!read.tensor(0).CurrentStream(&stream) && PyErr_Occurred() != nullptr) return nullptr;
+PyObject* LiveInstance::LaunchInCapture(const LiveCall& call, KernelCaller::Arguments& read,
+                                        std::optional<CUstream> given) {
+  void* stream = given.value_or(nullptr);
+  if (!given && !read.tensor(0).CurrentStream(&stream) && PyErr_Occurred() != nullptr) return nullptr;
   Launching launch{call, static_cast<CUstream>(stream), 0, false, {}, {}, {}};
   for (const Tensor& each : tensors_) {
     launch.data[each.parameter] = reinterpret_cast<CUdeviceptr>(read.list()[each.index].tensor().data);
@@ -182,32 +203,33 @@ PyObject* TritonInstance::LaunchInCapture(const TritonCall& call, KernelCaller::
   return Ended(LaunchIn(launch));
 }
 
-PyObject* TritonInstance::Tune(const TritonCall& call, KernelCaller::Arguments& read, bool* missed) {
+PyObject* LiveInstance::Tune(const LiveCall& call, KernelCaller::Arguments& read, std::optional<CUstream> stream,
+                             bool* missed) {
   // What is compiled here, in parallel, the search's trials find. A launch that captures, or that a record serves,
   // needs the code of one config, which its launcher compiles or finds in the store.
   return Guarded([&]() -> py::object {
     LaunchPlan plan;
     read.plan = &plan;
-    const bool is_explained = caller_->ExplainRead(read);
-    if (!is_explained && !IsInCapture(read)) throw py::error_already_set();
+    const bool is_explained = caller_->ExplainRead(read, stream);
+    if (!is_explained && !IsInCapture(read, stream)) throw py::error_already_set();
     if (!is_explained || plan.reason == LaunchPlan::Reason::kCapture) {
       PyErr_Clear();  // That no code is loaded, which this loads.
       *missed = false;
       description_.attr("note_capture")();
-      py::object done = py::reinterpret_steal<py::object>(LaunchInCapture(call, read));
+      py::object done = py::reinterpret_steal<py::object>(LaunchInCapture(call, read, stream));
       if (!done) throw py::error_already_set();
       return done;
     }
     if (plan.action == LaunchPlan::Action::kSearch) {
       description_.attr("prepare")(ValuesOf(call));
     }
-    py::object done = py::reinterpret_steal<py::object>(caller_->CallRead(read, std::nullopt, nullptr));
+    py::object done = py::reinterpret_steal<py::object>(caller_->CallRead(read, stream, nullptr));
     if (!done) throw py::error_already_set();
     return done;
   });
 }
 
-Result<std::size_t> TritonInstance::IndexOf(const Config& config) {
+Result<std::size_t> LiveInstance::IndexOf(const Config& config) {
   const auto* label = config.values().empty() ? nullptr : std::get_if<std::string>(&config.values().front());
   if (label == nullptr) return InternalError("the config has no label");
   if (labels_[last_label_] == *label) return last_label_;
@@ -217,11 +239,11 @@ Result<std::size_t> TritonInstance::IndexOf(const Config& config) {
   return last_label_;
 }
 
-Status TritonInstance::Launch(CUstream stream, const Config& config, const CallArguments& arguments) {
+Status LiveInstance::Launch(CUstream stream, const Config& config, const CallArguments& arguments) {
   const auto address = arguments.scalar<std::uint64_t>(call_parameter_);
   GilHold gil;
   if (PyErr_Occurred() != nullptr) return CancelledError("interrupted");
-  const TritonCall* call = TritonCall::Find(address);
+  const LiveCall* call = LiveCall::Find(address);
   if (call == nullptr) return FailedPreconditionError("the call that the launch is for has ended");
   TUNEONCE_ASSIGN_OR_RETURN(std::size_t label, IndexOf(config));
   Launching launch{*call, stream, label, false, {}, {}, {}};
@@ -240,7 +262,7 @@ Status TritonInstance::Launch(CUstream stream, const Config& config, const CallA
   return status.ok() || gil.was_held() || PyErr_Occurred() == nullptr ? status : TakeException(*call);
 }
 
-void TritonInstance::Specialize(Launching& launch) const {
+void LiveInstance::Specialize(Launching& launch) const {
   std::uint64_t* bits = launch.specialization.bits;
   auto set = [&](std::size_t parameter, std::uint64_t value) { bits[parameter / 32] |= value << (parameter % 32 * 2); };
   for (const Tensor& tensor : tensors_) {
@@ -255,7 +277,7 @@ void TritonInstance::Specialize(Launching& launch) const {
   launch.specialization.device = launch.call.device;
 }
 
-py::object TritonInstance::ArgumentsByName(const Launching& launch) const {
+py::object LiveInstance::ArgumentsByName(const Launching& launch) const {
   py::object meta = py::reinterpret_steal<py::object>(PyDict_Copy(constants_[launch.label].ptr()));
   for (std::size_t i = 0; i < launch.call.count; ++i) {
     PyObject* value = launch.call.values[i];
@@ -266,7 +288,7 @@ py::object TritonInstance::ArgumentsByName(const Launching& launch) const {
   return meta;
 }
 
-void TritonInstance::AddHeuristics(Launching& launch) {
+void LiveInstance::AddHeuristics(Launching& launch) {
   py::tuple values = description_.attr("apply_heuristics")(launch.meta);
   for (py::handle value : values) {
     auto is_same = [&](const py::object& known) {
@@ -280,7 +302,7 @@ void TritonInstance::AddHeuristics(Launching& launch) {
   }
 }
 
-py::list TritonInstance::ValuesOf(const TritonCall& call) {
+py::list LiveInstance::ValuesOf(const LiveCall& call) {
   py::list values;
   for (std::size_t i = 0; i < call.count; ++i) {
     values.append(call.values[i] == nullptr ? py::ellipsis() : py::reinterpret_borrow<py::object>(call.values[i]));
@@ -288,18 +310,24 @@ py::list TritonInstance::ValuesOf(const TritonCall& call) {
   return values;
 }
 
-Result<const TritonCode*> TritonInstance::CodeFor(const Launching& launch) {
-  std::vector<LoadedCode>& loaded = codes_[launch.label];
-  for (const LoadedCode& each : loaded) {
+Result<const LiveCode*> LiveInstance::CodeFor(const Launching& launch) {
+  std::vector<LiveSignature::LoadedCode>& loaded = launch.call.signature.codes[launch.label];
+  for (const LiveSignature::LoadedCode& each : loaded) {
     if (each.of == launch.specialization) return each.code.get();
   }
-  py::tuple parts = description_.attr("code_for")(launch.label, ValuesOf(launch.call));
-  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<const TritonCode> code, TritonCode::Load(device_, parts));
+  auto [name, parts] =
+      description_.attr("code_for")(launch.label, ValuesOf(launch.call)).cast<std::pair<std::string, py::tuple>>();
+  auto kernel = kernels_.find(name);
+  if (kernel == kernels_.end()) {
+    TUNEONCE_ASSIGN_OR_RETURN(CompiledKernel made, LiveCode::Load(device_, parts));
+    kernel = kernels_.emplace(name, std::move(made)).first;
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<const LiveCode> code, LiveCode::Create(kernel->second, parts));
   loaded.push_back({launch.specialization, std::move(code)});
   return loaded.back().code.get();
 }
 
-bool TritonInstance::ReadGrid(const Launching& launch, std::uint32_t (&grid)[3]) const {
+bool LiveInstance::ReadGrid(const Launching& launch, std::uint32_t (&grid)[3]) const {
   py::object value = py::reinterpret_borrow<py::object>(launch.call.grid);
   if (launch.meta) value = launch.is_grid_called ? value(launch.meta) : value;
   PyObject* items = PySequence_Fast(value.ptr(), "the grid of a Triton kernel is a tuple of up to three ints");
@@ -324,14 +352,14 @@ bool TritonInstance::ReadGrid(const Launching& launch, std::uint32_t (&grid)[3])
   return true;
 }
 
-Status TritonInstance::FinishOnCpuDevice(CUstream stream) const {
+Status LiveInstance::FinishOnCpuDevice(CUstream stream) const {
   if (!device_.is_cpu_device()) return Status();
   StreamView view(device_.api(), stream);
   TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, view.IsCapturing());
   return is_capturing ? Status() : view.Synchronize();
 }
 
-Status TritonInstance::LaunchIn(Launching& launch) {
+Status LiveInstance::LaunchIn(Launching& launch) {
   Specialize(launch);
   launch.is_grid_called = PyCallable_Check(launch.call.grid) != 0;
   if (launch.is_grid_called || has_heuristics_ || has_hooks_) launch.meta = ArgumentsByName(launch);
@@ -343,9 +371,13 @@ Status TritonInstance::LaunchIn(Launching& launch) {
                                    reinterpret_cast<std::uintptr_t>(launch.stream));
   }
   if (has_heuristics_) AddHeuristics(launch);
-  TUNEONCE_ASSIGN_OR_RETURN(const TritonCode* code, CodeFor(launch));
+  TUNEONCE_ASSIGN_OR_RETURN(const LiveCode* code, CodeFor(launch));
   std::uint32_t grid[3];
-  if (!ReadGrid(launch, grid)) return InvalidArgumentError("the grid cannot be read");
+  if (code->grid()) {
+    std::copy(code->grid()->begin(), code->grid()->end(), grid);
+  } else if (!ReadGrid(launch, grid)) {
+    return InvalidArgumentError("the grid cannot be read");
+  }
   return code->Launch(grid, launch.stream, launch.call.values, launch.data);
 }
 

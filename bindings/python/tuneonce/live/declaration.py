@@ -5,8 +5,8 @@ from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.parameters import DTYPE_BYTES, scalar, stride, tensor
 from tuneonce.export.terms import blocks
-from tuneonce.triton.grid_term import GridTerms
-from tuneonce.triton.observation import Observation
+from tuneonce.live.grid_term import GridTerms
+from tuneonce.live.observation import Observation
 
 # PyTorch's names of dtypes that a manifest calls otherwise.
 DTYPES = {"float8_e4m3fn": "float8_e4m3"}
@@ -16,16 +16,17 @@ DIVISOR = 16
 
 class LiveDeclaration:
     """`names`: the kernel's parameters; `access`: by tensor; `constants`: by parameter, what the caller gave; `configs`: by config,
-    its constants. All observations are of calls with these constants and types."""
+    its constants. All observations are of calls with these constants and types. `language`: "triton" or "cutile"."""
 
     def __init__(self, names: Sequence[str], access: Dict[str, str], constants: Dict[str, Any], configs: Sequence[Dict[str, Any]],
-                 observations: Sequence[Observation], is_unordered: bool) -> None:
+                 observations: Sequence[Observation], is_unordered: bool, language: str = "triton") -> None:
         self._names = names
         self._access = access
         self._constants = constants
         self._configs = configs
         self._seen = observations
         self._is_unordered = is_unordered
+        self._language = language
         self._last = observations[-1]
         self._strides: Dict[str, List[str]] = {}  # By tensor, the parameters that are its strides.
         self._dims = self._dims_of_tensors()
@@ -38,9 +39,19 @@ class LiveDeclaration:
         whole = [n for n in scalars if type(self._last.scalars[n]) is int]
         return Declaration(
             dims=used, parameters=parameters, grid=blocks(*self._grid(whole, used)), constants=dict(self._constants),
-            divisible={n: DIVISOR for n in whole if all(seen.scalars[n] % DIVISOR == 0 for seen in self._seen)},
-            unordered=self._is_unordered,
+            divisible={n: DIVISOR for n in self._divisible(whole, used)}, unordered=self._is_unordered,
             example={"dims": self._extents(self._last), "scalars": {n: self._last.scalars[n] for n in scalars}})
+
+    def _divisible(self, scalars: Sequence[str], dims: Sequence[str]) -> List[str]:
+        """What code is specialized for where it is divisible: Triton's JIT looks at numbers, and cuTile's at extents."""
+        if self._language == "triton":
+            return [n for n in scalars if all(seen.scalars[n] % DIVISOR == 0 for seen in self._seen)]
+        return [n for n in dims if all(self._extents(seen)[n] % DIVISOR == 0 for seen in self._seen)]
+
+    def dims_of_extent(self, extent: int) -> List[str]:
+        """The dims that had this extent in all calls."""
+        return [n for n in dict.fromkeys(dim for dims in self._dims.values() for dim in dims)
+                if all(self._extents(seen)[n] == extent for seen in self._seen)]
 
     def _dims_of_tensors(self) -> Dict[str, List[str]]:
         """Each dimension of a tensor is a dim of its own; tensors that always have one shape share their dims."""

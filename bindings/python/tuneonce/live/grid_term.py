@@ -1,6 +1,6 @@
 """The grid of a bundle as terms, from the grids that calls had."""
 import itertools
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.terms import Term, ceil_div, product
@@ -13,7 +13,7 @@ class GridTerms:
     """Looks for the terms that have the extents of each launch that was seen. `names`: by name of a scalar or dim, its value in each
     launch, the `num_scalars` scalars first; `axes`: by name of an axis, its value in each launch."""
 
-    def __init__(self, names: Dict[str, Sequence[int]], axes: Dict[str, Sequence[int]], num_scalars: int) -> None:
+    def __init__(self, names: Mapping[str, Sequence[int]], axes: Mapping[str, Sequence[int]], num_scalars: int) -> None:
         self._names = list(names)
         self._dims = set(self._names[num_scalars:])
         self._factors: Dict[Tuple[int, ...], List[Tuple[Term, str, str]]] = {}

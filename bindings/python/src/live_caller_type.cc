@@ -1,4 +1,4 @@
-#include "triton_caller_type.h"
+#include "live_caller_type.h"
 
 #include <structmember.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "call_guard.h"
+#include "live_caller.h"
 #include "python_status.h"
-#include "triton_caller.h"
 #include "tuneonce/plugin/artifact.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
@@ -20,9 +20,10 @@ namespace {
 
 namespace py = pybind11;
 
-/// The memory of a `_TritonCaller` of Python's.
+/// The memory of a `_GridCaller` or `_FunctionCaller` of Python's.
 struct CallerObject {
-  PyObject_HEAD TritonCaller* caller;  ///< Null before _set_up.
+  PyObject_HEAD LiveCaller* caller;  ///< Null before _set_up.
+  vectorcallfunc vectorcall;         ///< Set by SetUp where the kernel is called as a function.
 };
 
 /// `kernel[grid]`, which is called with the kernel's arguments.
@@ -32,22 +33,23 @@ struct GridObject {
   PyObject* grid;
 };
 
-TritonCaller* TritonCallerOf(PyObject* kernel) { return reinterpret_cast<CallerObject*>(kernel)->caller; }
+LiveCaller* LiveCallerOf(PyObject* kernel) { return reinterpret_cast<CallerObject*>(kernel)->caller; }
 
-TritonCaller& SetUpCaller(PyObject* kernel) {
-  if (TritonCallerOf(kernel) == nullptr) throw py::type_error("the kernel was not set up");
-  return *TritonCallerOf(kernel);
+LiveCaller& SetUpCaller(PyObject* kernel) {
+  if (LiveCallerOf(kernel) == nullptr) throw py::type_error("the kernel was not set up");
+  return *LiveCallerOf(kernel);
 }
 
 PyTypeObject* grid_type = nullptr;
+PyTypeObject* function_type = nullptr;
 
 PyObject* CallGrid(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
   auto* bound = reinterpret_cast<GridObject*>(self);
-  return TritonCallerOf(bound->kernel)->Call(bound->grid, arguments, PyVectorcall_NARGS(flags), keywords);
+  return LiveCallerOf(bound->kernel)->Call(bound->grid, arguments, PyVectorcall_NARGS(flags), keywords);
 }
 
 PyObject* BindGrid(PyObject* kernel, PyObject* grid) {
-  if (TritonCallerOf(kernel) == nullptr) {
+  if (LiveCallerOf(kernel) == nullptr) {
     PyErr_SetString(PyExc_TypeError, "the kernel was not set up");
     return nullptr;
   }
@@ -70,31 +72,55 @@ void DeallocGrid(PyObject* self) {
   Py_DECREF(type);
 }
 
+/// Called for a kernel that nothing but its own instances refers to.
+int ClearCaller(PyObject* self) {
+  delete std::exchange(reinterpret_cast<CallerObject*>(self)->caller, nullptr);
+  return 0;
+}
+
 void DeallocCaller(PyObject* self) {
   PyObject_GC_UnTrack(self);
   PyTypeObject* type = Py_TYPE(self);
-  delete TritonCallerOf(self);
+  ClearCaller(self);
   type->tp_free(self);
   Py_DECREF(type);
 }
 
 int TraverseCaller(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  return 0;
+  return LiveCallerOf(self) == nullptr ? 0 : LiveCallerOf(self)->Traverse(visit, arg);
+}
+
+PyObject* CallFunction(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
+  return LiveCallerOf(self)->Call(nullptr, arguments, PyVectorcall_NARGS(flags), keywords);
+}
+
+PyObject* CallFunctionBeforeSetUp(PyObject*, PyObject* const*, std::size_t, PyObject*) {
+  PyErr_SetString(PyExc_TypeError, "the kernel was not set up");
+  return nullptr;
+}
+
+PyObject* NewFunction(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* made = type->tp_alloc(type, 0);
+  if (made != nullptr) reinterpret_cast<CallerObject*>(made)->vectorcall = CallFunctionBeforeSetUp;
+  return made;
 }
 
 PyObject* SetUp(PyObject* self, PyObject* arguments) {
   return Guarded([&]() -> py::object {
     auto [parameters, device, keywords] =
         py::reinterpret_borrow<py::tuple>(arguments).cast<std::tuple<py::list, std::string, py::dict>>();
-    auto caller = std::make_unique<TritonCaller>(self, parameters, device, keywords);
-    delete std::exchange(reinterpret_cast<CallerObject*>(self)->caller, caller.release());
+    const bool is_function = PyObject_TypeCheck(self, function_type) != 0;
+    auto caller = std::make_unique<LiveCaller>(self, parameters, device, keywords, is_function);
+    auto* object = reinterpret_cast<CallerObject*>(self);
+    delete std::exchange(object->caller, caller.release());
+    object->vectorcall = CallFunction;
     return py::none();
   });
 }
 
 /// Artifacts of the store hold what the next process needs beside the record.
-Fingerprint StoreKeyOf(const std::string& name) { return Fingerprinter().Add("triton").Add(name).Finish(); }
+Fingerprint StoreKeyOf(const std::string& name) { return Fingerprinter().Add("live call").Add(name).Finish(); }
 
 PyObject* FindStored(PyObject* self, PyObject* name) {
   return Guarded([&]() -> py::object {
@@ -117,8 +143,8 @@ PyObject* PutIntoStore(PyObject* self, PyObject* arguments) {
     std::shared_ptr<RecordStore> store = SetUpCaller(self).store();
     Artifact artifact;
     artifact.image = content;
-    artifact.symbol = "triton";
-    artifact.toolchain = "triton";
+    artifact.symbol = "live call";
+    artifact.toolchain = "live call";
     artifact.key = StoreKeyOf(name);
     py::gil_scoped_release release;
     // A store that cannot be written is reported where records are put.
@@ -135,7 +161,7 @@ PyObject* IsDisabled(PyObject* self, PyObject*) {
 
 PyObject* LastLaunch(PyObject* self, PyObject*) {
   return Guarded([&]() -> py::object {
-    const TritonInstance* last = SetUpCaller(self).last();
+    const LiveInstance* last = SetUpCaller(self).last();
     if (last == nullptr) return py::none();
     return py::make_tuple(last->description(), last->last_config());
   });
@@ -150,30 +176,48 @@ PyMethodDef caller_methods[] = {
      "Returns (description, index of the config) of the last launch, or None."},
     {nullptr, nullptr, 0, nullptr}};
 
+PyMemberDef function_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CallerObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
 PyMemberDef grid_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(GridObject, vectorcall), READONLY, nullptr},
                               {nullptr, 0, 0, 0, nullptr}};
 
 }  // namespace
 
-void AddTritonCaller(py::module_& module) {
+void AddLiveCaller(py::module_& module) {
   PyType_Slot grid_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(DeallocGrid)},
                               {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                               {Py_tp_members, grid_members},
                               {0, nullptr}};
-  PyType_Spec grid_spec = {"tuneonce._tuneonce._TritonGrid", sizeof(GridObject), 0,
+  PyType_Spec grid_spec = {"tuneonce._tuneonce._LiveGrid", sizeof(GridObject), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, grid_slots};
   grid_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&grid_spec));
   if (grid_type == nullptr) throw py::error_already_set();
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(DeallocCaller)},
                          {Py_tp_traverse, reinterpret_cast<void*>(TraverseCaller)},
+                         {Py_tp_clear, reinterpret_cast<void*>(ClearCaller)},
                          {Py_mp_subscript, reinterpret_cast<void*>(BindGrid)},
                          {Py_tp_methods, caller_methods},
                          {0, nullptr}};
-  PyType_Spec spec = {"tuneonce._tuneonce._TritonCaller", sizeof(CallerObject), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  PyType_Spec spec = {"tuneonce._tuneonce._GridCaller", sizeof(CallerObject), 0, kFlags, slots};
   PyObject* type = PyType_FromSpec(&spec);
   if (type == nullptr) throw py::error_already_set();
-  module.add_object("_TritonCaller", py::reinterpret_steal<py::object>(type));
+  module.add_object("_GridCaller", py::reinterpret_steal<py::object>(type));
+  PyType_Slot function_slots[] = {{Py_tp_new, reinterpret_cast<void*>(NewFunction)},
+                                  {Py_tp_dealloc, reinterpret_cast<void*>(DeallocCaller)},
+                                  {Py_tp_traverse, reinterpret_cast<void*>(TraverseCaller)},
+                                  {Py_tp_clear, reinterpret_cast<void*>(ClearCaller)},
+                                  {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                  {Py_tp_members, function_members},
+                                  {Py_tp_methods, caller_methods},
+                                  {0, nullptr}};
+  PyType_Spec function_spec = {"tuneonce._tuneonce._FunctionCaller", sizeof(CallerObject), 0,
+                               kFlags | Py_TPFLAGS_HAVE_VECTORCALL, function_slots};
+  function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&function_spec));
+  if (function_type == nullptr) throw py::error_already_set();
+  module.attr("_FunctionCaller") = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(function_type));
 }
 
 }  // namespace tuneonce::python

@@ -1,0 +1,1 @@
+"""What tuneonce.triton.autotune and tuneonce.cutile.autotune share: kernels that are tuned by the calls that they get."""
