@@ -65,8 +65,9 @@ struct Budgets {
   /// NVRTC, which finishes its compile. The baseline is compiled and measured in any case, or without one the first
   /// candidate, so that there is a result. Default 0: no limit.
   Milliseconds wall{0};
-  /// The most configs that the search compiles or runs, the baseline included. The search is then cut short
-  /// (TuningRecord::is_complete), and the next one for the key continues it. Default 0: no limit.
+  /// The most configs that the search compiles or runs, the baseline included. The search is then cut short: its record
+  /// (TuningRecord::is_complete) serves, and a later process continues the search (TunedKernel::TunePending). Default
+  /// 0: no limit.
   int trials = 0;
   /// Wall time of the race. No round begins after it, nor after SearchOptions::max_rounds rounds, nor after `gpu`. The
   /// winner is then selected from the rounds so far, and TuningRecord::is_conclusive is false. Default 10 s.
@@ -156,7 +157,9 @@ struct AutotunePolicy {
   /// What a launch does when its key is new. TunedKernel::Freeze ends all tuning, whatever the mode. docs/modes.md has
   /// a table of all cases.
   enum class Mode {
-    /// Use the stored config, or search now. Other threads and processes that need the key wait. This is the default.
+    /// Use the stored config, or search now. Other threads and processes that need the key wait. The stored config of a
+    /// search that was cut short is used at once, in every mode, and the search is continued at idle points only
+    /// (TunedKernel::TunePending). This is the default.
     kTuneOnMiss,
     /// Use the stored config. Without one, run the fallback config and keep the key pending until the host calls
     /// TunedKernel::TunePending or Warmup. No launch waits for a search, and nothing is measured while other work runs.
@@ -181,9 +184,6 @@ struct AutotunePolicy {
   /// Whether results that were measured under a profiler (CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH) are stored.
   /// Default false: they serve this process only.
   bool store_under_profiler = false;
-  /// Whether a record of a search that was cut short (TuningRecord::is_complete) is used. Default false: its key is
-  /// searched again, and the record that measured more is kept. If that search fails, the incomplete record is used.
-  bool accept_incomplete = false;
   /// How long a launch (in mode kTuneOnMiss) or a warm-up waits for another process that tunes the same key. After
   /// that, launches run the fallback config (Counters::busy_elsewhere) and later launches check again. Two processes
   /// never search for the same key at the same time. Default two minutes, which is twice as long as a search of 30

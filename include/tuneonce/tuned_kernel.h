@@ -289,7 +289,9 @@ class TUNEONCE_API TunedKernel {
   /// Tunes all pending keys now, at a moment when that disturbs nothing else. A key is tuned on the inputs of the
   /// launch that made it pending, if they were copied (AutotunePolicy::kept_inputs_bytes), else on tensors with the
   /// values that the definition declares (Parameter::ForWarmup) and the launch's scalars. In mode kStoredOnly it is
-  /// looked up in the store again. Keys that another process is tuning, and failed keys whose pause is not over, stay
+  /// looked up in the store again. Keys that run the stored config of a search that was cut short
+  /// (TuningRecord::is_complete) are pending too: their search is continued, within its budgets and once in a process.
+  /// Warmup does not continue it. Keys that another process is tuning, and failed keys whose pause is not over, stay
   /// pending. At most AutotunePolicy::max_ready_keys keys, and as many remembered failures, are kept. The oldest are
   /// dropped, and their memory is freed two calls later. After Freeze nothing else happens. The call is cheap if
   /// nothing is pending, so it can be made between two steps.

@@ -41,6 +41,14 @@ std::string TunedText(const TuningRecord& result) {
       cost.wall_seconds, " s, of which ", cost.compile_wall_seconds, " s compiling");
 }
 
+/// Returns the outcome of serving a stored config. A config that a host pinned or imported is of no search, and the
+/// search of another device or driver cannot be continued here.
+TuneOutcome StoredOutcome(const FoundConfig& found) {
+  const TuningRecord& record = *found.record;
+  const bool is_of_search = !record.is_pinned && !record.is_imported() && found.selection.match == RecordMatch::kExact;
+  return TuneOutcome::Stored(record.is_complete || !is_of_search);
+}
+
 /// Adds the extents that `fresh` covers to those of `known`.
 void AddExtents(const Verification& fresh, Verification* known) {
   for (const Verification::Extents& added : fresh.extents) {
@@ -68,7 +76,7 @@ TuningRecord WithoutUntried(TuningRecord record) {
 TuneOutcome ConfigChain::Choose(const TuneRequest& request, const LaunchKey& key, Asked asked, bool may_wait) {
   Result<KeyInStore> in_store = KeyInStore::Of(to_, request.call, key);
   if (!in_store.ok()) return {in_store.status()};
-  const bool is_again = asked == Asked::kSearchOnly;
+  const bool is_again = asked == Asked::kSearchOnly || asked == Asked::kContinue;
   if (Status free = is_again ? CheckNotPinned(*in_store, key) : Status(); !free.ok()) return {free};
   FoundConfig found;
   TuneOutcome outcome = Find(request, *in_store, asked, may_wait, &found);
@@ -91,7 +99,8 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
                               FoundConfig* found) {
   ConfigQuestion question = QuestionOf(request, in_store, /*may_compile=*/asked != Asked::kStored);
   StoreMiss miss;
-  if (asked != Asked::kSearchOnly && *Ask(stored_, question, found, &miss)) return TuneOutcome::Stored();
+  const bool has_none = asked == Asked::kStored || asked == Asked::kAll;
+  if (has_none && *Ask(stored_, question, found, &miss)) return StoredOutcome(*found);
   if (asked == Asked::kStored) {
     NoteMiss(in_store.key, miss);
     // Unavailable, as another process may store it.
@@ -114,18 +123,16 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
   };
   if (asked == Asked::kAll) {
     const bool is_leased = lease.ok() && *lease != nullptr;
-    if (is_leased && *Ask(stored_, question, found, &miss)) return TuneOutcome::Stored();
-    if (*Ask(checked_, question, found, &miss)) return leased(TuneOutcome::Stored());
+    if (is_leased && *Ask(stored_, question, found, &miss)) return StoredOutcome(*found);
+    if (*Ask(checked_, question, found, &miss)) return leased(StoredOutcome(*found));
     NoteMiss(in_store.key, miss);
   }
+  if (asked == Asked::kContinue && *Ask(stored_, question, found, &miss)) {
+    if (const TuneOutcome outcome = StoredOutcome(*found); outcome.is_complete) return outcome;
+    *found = FoundConfig();
+  }
   const Status searched = Ask(searched_, question, found, &miss).status();
-  if (searched.ok()) return leased(TuneOutcome::Searched(found->record->is_complete));
-  // What a search that was cut short left is better than nothing; what the key has is better than that.
-  const bool may_serve = asked == Asked::kAll && !searched.sticky() && searched.code() != StatusCode::kCancelled;
-  question.accept_incomplete = true;
-  question.accept_unchecked = false;
-  if (may_serve && *Ask(stored_, question, found, &miss)) return TuneOutcome::Stored(/*is_complete=*/false);
-  return {searched};
+  return searched.ok() ? leased(TuneOutcome::Searched(found->record->is_complete)) : TuneOutcome{searched};
 }
 
 Result<bool> ConfigChain::Ask(ConfigProvider& provider, const ConfigQuestion& question, FoundConfig* found,
@@ -143,9 +150,8 @@ Result<bool> ConfigChain::Ask(ConfigProvider& provider, const ConfigQuestion& qu
 }
 
 ConfigQuestion ConfigChain::QuestionOf(const TuneRequest& request, const KeyInStore& in_store, bool may_compile) const {
-  // Where no search may follow, one that was cut short is the best there is, and nothing is compared with the baseline.
-  const bool is_last = !to_.may_compile();
-  return {request, in_store, to_.policy.accept_incomplete || is_last, is_last, may_compile};
+  // Where no search may follow, nothing is compared with the baseline.
+  return {request, in_store, /*accept_unchecked=*/!to_.may_compile(), may_compile};
 }
 
 Status ConfigChain::Load(const ConfigQuestion& question, FoundConfig* found, bool* is_to_check) const {

@@ -34,6 +34,8 @@ class ConfigChain {
     kStored,      ///< The store, for a config with code. Nothing is leased or compiled. TuneOutcome::is_not_stored.
     kAll,         ///< The whole chain.
     kSearchOnly,  ///< A search, although the key may have a config. FailedPrecondition for a pinned key.
+    /// As kSearchOnly, for a key whose search was cut short, unless the store has a complete record by now.
+    kContinue,
   };
   /// Makes the key's config ready. `may_wait`: for another process that tunes the key.
   TuneOutcome Choose(const TuneRequest& request, const LaunchKey& key, Asked asked, bool may_wait);

@@ -71,9 +71,8 @@ struct FoundConfig {
 struct ConfigQuestion {
   const TuneRequest& request;
   const KeyInStore& key;
-  bool accept_incomplete;  ///< Also the record of a search that was cut short.
-  bool accept_unchecked;   ///< Also a config that was imported and did not run here yet.
-  bool may_compile;        ///< The code of the config, if the store does not have it.
+  bool accept_unchecked;  ///< Also a config that was imported and did not run here yet.
+  bool may_compile;       ///< The code of the config, if the store does not have it.
 };
 
 /// Finds configs for keys. A provider does not lease, load, publish or notify: ConfigChain does. Thread-safe.

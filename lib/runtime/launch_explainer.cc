@@ -87,6 +87,10 @@ Status LaunchExplainer::PutStored(TuningCall& call, const LaunchKey& key) {
         "the config was imported and has not run here yet: the launch compares it with the baseline before it uses it";
     return Status();
   }
+  const bool is_searched = !stored->selection.record->is_pinned && !stored->selection.record->is_imported();
+  if (is_searched && !stored->selection.record->is_complete) {
+    plan_.detail = "the search was cut short, and a call of TunePending continues it";
+  }
   Status fits = impl_.definition->space().CheckGuards(stored->config, call.call().problem);
   if (fits.ok()) {
     plan_.action = Action::kSelected;

@@ -140,8 +140,6 @@ std::vector<Option> OptionsOfKernels() {
                               "Kernels with the same name here share their selected configs."),
       Of<&P::tune_at_bucket_bound>("tune_at_bucket_bound", "tune_at_bucket_bound", "",
                                    "Tune a bucket at its upper bound where memory suffices."),
-      Of<&P::accept_incomplete>("accept_incomplete", "accept_incomplete", "",
-                                "Use the stored record of a search that was cut short."),
       Of<&P::store_under_profiler>("store_under_profiler", "store_under_profiler", "",
                                    "Store what was measured under a profiler."),
       Of<&P::max_wait>("max_wait_ms", "max_wait", "ms",
@@ -174,9 +172,10 @@ std::vector<Option> OptionsOfSearches() {
                                    "Which configs a search tries: automatic (all of a space of up to max_configs "
                                    "configs, else guided), exhaustive, guided by a model of what was measured, or "
                                    "random."),
-      Of<&P::search, &S::budgets, &B::trials>("max_trials", "search.budgets.trials", "",
-                                     "The most configs that a search compiles or runs; the next search continues it. "
-                                     "0: no limit."),
+      Of<&P::search, &S::budgets, &B::trials>(
+          "max_trials", "search.budgets.trials", "",
+          "The most configs that a search compiles or runs; the next search continues it. "
+          "0: no limit."),
       Of<&P::search, &S::baseline_margin>(
           "baseline_margin", "search.baseline_margin", "",
           "How much faster than the baseline a config must be to be selected, as a fraction."),

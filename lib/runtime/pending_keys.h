@@ -27,6 +27,8 @@ class PendingKeys {
     InputShape shape;
     std::string text;                          ///< "M=128, x:float16".
     std::shared_ptr<const KeptInputs> inputs;  ///< May be null.
+    /// Whether the key runs the config of a stored search that was cut short, which is to be continued.
+    bool is_cut_short = false;
   };
 
   /// At most `most` keys are pending at a time. Further ones are not added.
@@ -39,7 +41,7 @@ class PendingKeys {
   /// Frees the launch's inputs. The key stays pending.
   void ReleaseInputs(const LaunchKey& key);
   /// Returns the keys for which `is_due` returns true, in no particular order.
-  std::vector<Entry> Due(const std::function<bool(const TuneOnce::Key& key)>& is_due) const;
+  std::vector<Entry> Due(const std::function<bool(const TuneOnce::Key& key, const Entry& entry)>& is_due) const;
   /// Removes and returns all keys, in no particular order.
   std::vector<Entry> TakeAll();
   std::size_t size() const;

@@ -22,10 +22,10 @@ struct TuneOutcome {
   bool is_not_stored = false;  ///< The error is that no record serves the key, and the mode allows nothing else.
   enum class Origin { kReady, kStore, kSearch };
   Origin origin = Origin::kReady;  ///< Where the config comes from. kReady: it was loaded before.
-  bool is_complete = true;         ///< kSearch: the search was not cut short.
+  bool is_complete = true;         ///< The search was not cut short, as far as there was one.
 
   /// Returns the outcome for a stored record.
-  static TuneOutcome Stored(bool is_complete = true) {
+  static TuneOutcome Stored(bool is_complete) {
     TuneOutcome outcome;
     outcome.origin = Origin::kStore;
     outcome.is_complete = is_complete;

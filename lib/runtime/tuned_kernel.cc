@@ -328,7 +328,6 @@ Counters TunedKernel::Impl::CountersNow() const {
   result.misses_other_driver = missed(RecordMiss::kOtherDriver);
   result.misses_other_device = missed(RecordMiss::kOtherDevice);
   result.misses_other_source = missed(RecordMiss::kOtherSource);
-  result.misses_incomplete = missed(RecordMiss::kIncomplete);
   result.misses_refused = missed(RecordMiss::kRefused);
   result.now.loaded_kernels = ready_keys.num_loaded_kernels();
   result.now.ready_entries = ready_keys.num_entries();

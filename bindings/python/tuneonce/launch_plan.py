@@ -30,4 +30,4 @@ class LaunchPlan:
     key: str
     detail: str
     record: Optional[TuningRecord[Dict[str, Any]]]
-    miss: Optional[Literal["no_record", "other_driver", "other_device", "other_source", "incomplete", "refused"]]
+    miss: Optional[Literal["no_record", "other_driver", "other_device", "other_source", "refused"]]

@@ -32,7 +32,6 @@ class Counters(TypedDict):
     misses_other_driver: int
     misses_other_device: int
     misses_other_source: int
-    misses_incomplete: int
     misses_refused: int
     workers_replaced: int
     tuning_seconds: float
@@ -115,7 +114,6 @@ class KernelOptions(SearchOptions, total=False):
     min_match: Literal["exact", "other_driver", "other_device"]
     selection_group: str
     tune_at_bucket_bound: bool
-    accept_incomplete: bool
     store_under_profiler: bool
     max_wait_ms: int
     retry_after_ms: int
