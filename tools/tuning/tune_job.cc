@@ -216,6 +216,8 @@ Status CheckShape(const KernelDefinition& definition, const Target& target, cons
     problem.values[i] = &scalars[i];
   }
   const SearchSpace& space = definition.space();
+  TUNEONCE_ASSIGN_OR_RETURN(const ConfigSet accepting, space.Configs(target, &problem));
+  if (!accepting.empty()) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target, &problem));
   Status first;
   for (const Config& config : configs) {
