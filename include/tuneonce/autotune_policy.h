@@ -173,6 +173,19 @@ struct AutotunePolicy {
   /// The mode of the kernel. The environment variable DISABLE_AUTOTUNE (or TUNEONCE_DISABLE_AUTOTUNE) of the Runtime
   /// overrides it with kFallbackOnly.
   Mode mode = Mode::kTuneOnMiss;
+  /// What runs for a key that has no record before it is tuned.
+  enum class OnNewKey {
+    kTune,  ///< What `mode` states: a search, or the fallback config. This is the default.
+    /// The config that a model of the kernel's records for other keys predicts, or that the nearest of them selected
+    /// where they are too few for a model. It runs only if it is verified: an exact key's extents must be of classes at
+    /// which its code was selected, and so verified, for other keys (docs/verification.md). Otherwise, where a launch
+    /// or warm-up may search, it is compared with the baseline, and the faster of the two runs. A prediction is not
+    /// stored, and its LaunchPlan::origin is kPredicted. Its key stays pending until TunePending, which searches. In
+    /// mode kStoredOnly, which searches nothing, the prediction runs until the process ends. Ranks and kernels with a
+    /// `selection_group` do not predict.
+    kPredict,
+  };
+  OnNewKey on_new_key = OnNewKey::kTune;
   /// Options of the searches that misses start. They have SearchOptions' defaults, except that `quiet` is true.
   SearchOptions search = QuietSearch();
   /// Where records are stored, and artifacts too if `search.compile.cache` is null. Null (default): the store of

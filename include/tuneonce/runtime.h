@@ -80,6 +80,7 @@ struct Counters {
   std::int64_t hits = 0;
   std::int64_t tunes = 0;        ///< Searches that ran.
   std::int64_t stored_hits = 0;  ///< Keys served from a stored record, without a search.
+  std::int64_t predictions = 0;  ///< Keys served by a prediction (AutotunePolicy::on_new_key).
   std::int64_t waits = 0;        ///< Launches that waited for another thread's search.
   std::int64_t fallbacks = 0;    ///< Launches that ran the fallback config in place of a selected one.
   /// Launches after Freeze whose key was not loaded. They also count in `fallbacks`.
@@ -118,6 +119,7 @@ void VisitFields(Fields& fields, const Counters& counters) {
   fields("hits", counters.hits);
   fields("tunes", counters.tunes);
   fields("stored_hits", counters.stored_hits);
+  fields("predictions", counters.predictions);
   fields("waits", counters.waits);
   fields("fallbacks", counters.fallbacks);
   fields("frozen_misses", counters.frozen_misses);

@@ -27,7 +27,8 @@ constexpr std::chrono::milliseconds kLeaseSlice(20);
 /// much of the same configs, and was verified as well.
 bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
   bool measured_as_much = stored.is_complete || stored.num_not_measured <= found.num_not_measured;
-  bool is_as_good = stored.configs == found.configs && stored.verification.Covers(found.verification);
+  bool is_as_good = stored.configs == found.configs && stored.verification.Covers(found.verification) &&
+                    stored.reason != SelectionReason::kPredicted;
   return stored.is_pinned || (!found.is_complete && measured_as_much && is_as_good);
 }
 
@@ -47,6 +48,13 @@ TuneOutcome StoredOutcome(const FoundConfig& found) {
   const TuningRecord& record = *found.record;
   const bool is_of_search = !record.is_pinned && !record.is_imported() && found.selection.match == RecordMatch::kExact;
   return TuneOutcome::Stored(record.is_complete || !is_of_search);
+}
+
+TuneOutcome PredictedOutcome() {
+  TuneOutcome outcome;
+  outcome.origin = TuneOutcome::Origin::kPrediction;
+  outcome.is_complete = false;
+  return outcome;
 }
 
 /// Adds the extents that `fresh` covers to those of `known`.
@@ -101,6 +109,7 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
   StoreMiss miss;
   const bool has_none = asked == Asked::kStored || asked == Asked::kAll;
   if (has_none && *Ask(stored_, question, found, &miss)) return StoredOutcome(*found);
+  if (asked == Asked::kStored && *Ask(predicted_, question, found, &miss)) return PredictedOutcome();
   if (asked == Asked::kStored) {
     NoteMiss(in_store.key, miss);
     // Unavailable, as another process may store it.
@@ -126,6 +135,11 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
     if (is_leased && *Ask(stored_, question, found, &miss)) return StoredOutcome(*found);
     if (*Ask(checked_, question, found, &miss)) return leased(StoredOutcome(*found));
     NoteMiss(in_store.key, miss);
+    if (!request.is_idle) {
+      const Result<bool> predicted = Ask(predicted_, question, found, &miss);
+      if (!predicted.ok()) return {predicted.status()};
+      if (*predicted) return leased(PredictedOutcome());
+    }
   }
   if (asked == Asked::kContinue && *Ask(stored_, question, found, &miss)) {
     if (const TuneOutcome outcome = StoredOutcome(*found); outcome.is_complete) return outcome;
@@ -189,6 +203,10 @@ void ConfigChain::Note(const FoundConfig& found, const KeyInStore& in_store) con
   if (found.selection.origin == LaunchPlan::Origin::kSearch) {
     to_.announcer.Inform(key_text, [&] { return TunedText(*found.record); });
     to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, *found.record); });
+    return;
+  }
+  if (found.selection.origin == LaunchPlan::Origin::kPredicted) {
+    ++to_.counters.predictions;
     return;
   }
   ++to_.counters.stored_hits;
@@ -321,7 +339,15 @@ Result<std::optional<ConfigChain::StoredConfig>> ConfigChain::Preview(TuningCall
   const bool compares = may_compile && !question.accept_unchecked;
   question.accept_unchecked |= compares;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<FoundConfig> found, stored_.Find(question, miss));
-  if (!found) return std::optional<StoredConfig>();
+  if (!found) {
+    bool is_verified = false;
+    std::string detail;
+    found = predicted_.Propose(question, &is_verified, &detail);
+    if (!found || (!is_verified && !may_compile)) return std::optional<StoredConfig>();
+    std::string variant = found->record->best.variant;
+    return std::optional<StoredConfig>(StoredConfig{std::move(found->config), std::move(variant),
+                                                    std::move(found->selection), !is_verified, std::move(detail)});
+  }
   const CandidateOutcome& best = found->record->best;
   if (!may_compile && !loader_.HasCode(best.artifact, best.variant, found->config, call.call(), in_store.left_out)) {
     *miss = {RecordMiss::kRefused, "the code of {" + found->config.ToString() + "} is not in the store"};
@@ -332,7 +358,7 @@ Result<std::optional<ConfigChain::StoredConfig>> ConfigChain::Preview(TuningCall
   std::string variant =
       is_to_check ? best.variant : loader_.VariantOf(best.variant, found->config, call.call(), in_store.left_out);
   return std::optional<StoredConfig>(
-      StoredConfig{std::move(found->config), std::move(variant), std::move(found->selection), is_to_check});
+      StoredConfig{std::move(found->config), std::move(variant), std::move(found->selection), is_to_check, ""});
 }
 
 }  // namespace v0

@@ -32,6 +32,7 @@ struct TuneRequest {
   CUstream stream;  ///< Not used where nothing is measured.
   TuningCall& call;
   const TuneLimits* limits = nullptr;  ///< Null: no limits.
+  bool is_idle = false;                ///< TunePending asks, so that a search is better than a prediction.
 
   /// Returns what ends this request's work early.
   const StopToken& stop(const SearchOptions& search) const { return limits != nullptr ? limits->stop : search.stop; }

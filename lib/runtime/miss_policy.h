@@ -134,7 +134,8 @@ class MissPolicy {
   /// Verifies the key's loaded config at the call's extents too. `so_far` is how it came to be loaded.
   TuneOutcome VerifyReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool only_serves,
                           const TuneOutcome& so_far);
-  /// Makes a key pending whose stored search was cut short, so that TunePending continues it.
+  /// Makes a key pending whose stored search was cut short, or whose config was predicted, so that TunePending
+  /// searches.
   void NoteCutShort(const BoundCall& call, const LaunchKey& key, const TuneOutcome& served);
   /// Makes a call of the key, on its copied inputs or else on fills.
   Result<TuningCall> CallOf(CUstream stream, const PendingKeys::Entry& waiting);

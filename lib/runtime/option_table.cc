@@ -58,6 +58,7 @@ template <typename Enum>
 std::vector<std::string_view> WordsOf() {
   if constexpr (std::is_same_v<Enum, P::Mode>) return {"tune_on_miss", "tune_deferred", "stored_only", "fallback_only"};
   if constexpr (std::is_same_v<Enum, P::OnTuneError>) return {"use_fallback", "raise"};
+  if constexpr (std::is_same_v<Enum, P::OnNewKey>) return {"tune", "predict"};
   if constexpr (std::is_same_v<Enum, RecordMatch>) return {"exact", "other_driver", "other_device"};
   if constexpr (std::is_same_v<Enum, Strategy>) return {"automatic", "exhaustive", "guided", "random"};
   if constexpr (std::is_same_v<Enum, Isolation>) return {"off", "preferred", "required"};
@@ -132,6 +133,9 @@ Option Between(std::string_view name, std::string_view of, std::string_view text
 std::vector<Option> OptionsOfKernels() {
   return {
       Of<&P::mode>("mode", "mode", "", "What a launch does when its key is new."),
+      Of<&P::on_new_key>("on_new_key", "on_new_key", "",
+                         "What runs for a key without a record until it is tuned: what `mode` states, or a config that "
+                         "records of other keys predict."),
       Of<&P::on_tune_error>("on_tune_error", "on_tune_error", "",
                             "What a launch does when its key cannot be tuned: run the fallback config or fail."),
       Of<&P::min_match>("min_match", "min_match", "",

@@ -27,7 +27,8 @@ class PendingKeys {
     InputShape shape;
     std::string text;                          ///< "M=128, x:float16".
     std::shared_ptr<const KeptInputs> inputs;  ///< May be null.
-    /// Whether the key runs the config of a stored search that was cut short, which is to be continued.
+    /// Whether the key runs a config that is to be improved by a search: that of a stored search which was cut short,
+    /// or a predicted one.
     bool is_cut_short = false;
   };
 

@@ -95,7 +95,7 @@ Status MissPolicy::TunePendingKey(CUstream stream, const PendingKeys::Entry& wai
   Status tuned = OnInputs(stream, waiting, [&](TuningCall& call) {
     is_asked = true;
     bool waited = false;
-    outcome = MakeReady({stream, call}, waiting.key, kForPending, &waited);
+    outcome = MakeReady({stream, call, /*limits=*/nullptr, /*is_idle=*/true}, waiting.key, kForPending, &waited);
     return outcome.status;
   });
   // No call could be made: the definition declares no value for a parameter, or memory is missing.
@@ -105,8 +105,9 @@ Status MissPolicy::TunePendingKey(CUstream stream, const PendingKeys::Entry& wai
 
 void MissPolicy::NoteCutShort(const BoundCall& call, const LaunchKey& key, const TuneOutcome& served) {
   // A search of this process has used up its budget, and ranks agree on what they run.
-  const bool is_stored = served.origin == TuneOutcome::Origin::kStore;
-  if (!is_stored || served.is_complete || !may_search() || to_.is_in_ranks()) return;
+  const bool is_of_records =
+      served.origin == TuneOutcome::Origin::kStore || served.origin == TuneOutcome::Origin::kPrediction;
+  if (!is_of_records || served.is_complete || !may_search() || to_.is_in_ranks()) return;
   PendingKeys::Entry entry = PendingOf(call, key, /*inputs=*/nullptr);
   entry.is_cut_short = true;
   pending_.Add(std::move(entry));

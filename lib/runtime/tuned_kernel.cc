@@ -310,6 +310,7 @@ Counters TunedKernel::Impl::CountersNow() const {
   result.hits = hits.Sum();
   result.tunes = from.tunes;
   result.stored_hits = from.stored_hits;
+  result.predictions = from.predictions;
   result.waits = from.waits;
   result.fallbacks = misses.num_fallbacks();
   result.frozen_misses = from.frozen_misses;

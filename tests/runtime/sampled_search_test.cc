@@ -168,6 +168,66 @@ TEST_F(SampledSearchTest, WhatWonForAnotherKeyIsTriedFirst) {
   EXPECT_TRUE(has_portfolio) << compiled[0] << "; " << compiled[1];
 }
 
+TEST_F(SampledSearchTest, ASourceFunctionIsNotCalledForAllConfigsOfALargeSpace) {
+  SearchSpace space;
+  std::vector<std::int64_t> tiles(4000);
+  for (std::size_t i = 0; i < tiles.size(); ++i) tiles[i] = static_cast<std::int64_t>(i + 1);
+  const IntAxis tile = space.AddAxis("TILE", tiles);
+  space.SetBaseline({{tile, 64}});
+  int num_calls = 0;
+  KernelDefinition definition("scale");
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .Space(space)
+      .AddVariant(
+          Variant([&num_calls, tile](const Config& config, const Problem&) {
+            ++num_calls;
+            return KernelSource::CpuCpp(testing::kScaleSource, "scale").Define("TILE", config[tile]).Define("WORK", 1);
+          }).Grid(Grid::OneD({"N", tile})));
+  policy_.search.budgets.trials = 2;
+  EXPECT_EQ(CompiledByLaunch(definition).size(), 2u);
+  EXPECT_LT(num_calls, 1000);
+}
+
+TEST_F(SampledSearchTest, AfterADriverUpdateOnlyWhatWasFastIsRacedIfItAgrees) {
+  SearchSpace space;
+  const IntAxis tile = space.AddAxis("TILE", {64, 128, 192, 256});
+  const IntAxis work = space.AddAxis("WORK", {100, 1000, 1});
+  space.SetBaseline({{tile, 64}, {work, 100}});
+  KernelDefinition definition("scale");
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .Space(space)
+      .Grid(Grid::OneD({"N", tile}))
+      .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
+  CompiledByLaunch(definition, 1 << 16);
+  const TuningRecord measured = OnlyRecord();
+  ASSERT_EQ(measured.candidates.size(), 12u);
+  for (const char* selected : {"TILE=128, WORK=1", "TILE=128, WORK=1000"}) {
+    const bool agrees = selected == std::string("TILE=128, WORK=1");
+    TuningRecord old = measured;
+    --old.key.driver_version;
+    for (CandidateOutcome& outcome : old.candidates) {
+      outcome.ties_with_fastest = outcome.config.ToString() == selected;
+      if (outcome.ties_with_fastest) outcome.measurement.mean_us = 0.001;
+      if (outcome.ties_with_fastest) old.best = outcome;
+    }
+    policy_.store = MakeMemoryStore();
+    ASSERT_OK(policy_.store->Put(old));
+    CompiledByLaunch(definition, 1 << 16);
+    EXPECT_EQ(tunes_, 1);
+    const std::vector<TuningRecord> records = *policy_.store->List();
+    ASSERT_EQ(records.size(), 2u);
+    const TuningRecord& fresh = records.back();
+    EXPECT_EQ(fresh.key.driver_version, measured.key.driver_version);
+    EXPECT_TRUE(fresh.is_complete);
+    EXPECT_EQ(fresh.num_not_measured > 0, agrees) << fresh.SearchedText();
+    EXPECT_TRUE(!agrees || !fresh.is_conclusive);
+  }
+}
+
 TEST_F(SampledSearchTest, AWarmUpDoesNotCompileConfigsThatTheSearchDoesNotTry) {
   policy_.search.budgets.trials = 2;
   TunedKernel kernel = Create(Guided());

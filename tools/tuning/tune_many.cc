@@ -61,8 +61,8 @@ struct Findings : AutotuneObserver {
 
 const char* StateText(State state) {
   // kReady: its kernel has no elements to compute. kFromRanks: the command has none.
-  static constexpr const char* kTexts[] = {"nothing to launch", "stored", "tuned",      "failed",
-                                           "fallback",          "failed", "not reached"};
+  static constexpr const char* kTexts[] = {"nothing to launch", "stored",   "tuned",  "failed",
+                                           "predicted",         "fallback", "failed", "not reached"};
   static_assert(std::size(kTexts) == static_cast<std::size_t>(State::kNotReached) + 1);
   return kTexts[static_cast<std::size_t>(state)];
 }
