@@ -157,7 +157,6 @@ Status LaunchStored(const testing::PublicSpace& space) {
   const TensorView out = TensorView::Contiguous(y.data(), DType::kFloat32, {1});
   AutotunePolicy policy;
   policy.store = MakeMemoryStore();
-  policy.accept_incomplete = true;
   policy.search.budgets.wall = Budgets::Milliseconds(3000);
   policy.search.quiet = true;
   double create_ms = 0, launch_ms = 0;

@@ -166,7 +166,7 @@ void AddPack(CLI::App* pack, RecordsArguments* arguments) {
 
 void AddRecords(CLI::App& app, Command* command) {
   CLI::App* records = app.add_subcommand(
-      "records", "Work with stored records: list, show, explain, diff, merge, export, import, pack, prune, verify");
+      "records", "Work with stored records: list, show, explain, diff, merge, export, import, pack, dispatch, prune, verify");
   records->require_subcommand(1);
   auto arguments = std::make_shared<RecordsArguments>();
   auto add = [&](const char* name, const char* description, Status (*run)(const RecordsArguments&)) {
@@ -196,6 +196,16 @@ void AddRecords(CLI::App& app, Command* command) {
   AddStores(add("diff", "Compare the records of two stores", DiffRecords),
             add("merge", "Merge several stores into one, without changing them", MergeRecords), arguments.get());
   AddPack(add("pack", "Write a store as one small read-only file for shipping", PackRecords), arguments.get());
+  CLI::App* dispatch = add("dispatch",
+                           "Select the fewest configs that are nearly the fastest for all keys of a kernel, and write "
+                           "its records with these, to ship them",
+                           DispatchRecords);
+  dispatch->add_option("--kernel", arguments->kernel, "The kernel's name")->required();
+  dispatch->add_option("--within", arguments->within,
+                       "By how much a key's config may be slower than its fastest, such as 3% (default: 3%)");
+  dispatch->add_option("--device", arguments->device, "Only records of the device with this name");
+  dispatch->add_option("-o,--output", arguments->output, "The store to write, for bundle compile and records pack")
+      ->required();
   CLI::App* from_file =
       add("import", "Add records from a JSON file, or configs that were selected elsewhere", ImportRecords);
   CLI::Option_group* source = from_file->add_option_group("source");

@@ -33,6 +33,7 @@ struct TuneArguments : MeasuringArguments {
   std::vector<std::string> scalars;
   std::string store;
   bool retune = false;
+  bool continues = false;
   bool dry_run = false;
   bool verbose = false;
   std::string budget;
@@ -45,9 +46,14 @@ struct TuneArguments : MeasuringArguments {
 void PrintStored(const std::string& name, const BundleReport& report) {
   const TuningRecord& record = report.run.record;
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
-  PrintLine("the store has {%s} for %s, stored on %s by %s%s: nothing was searched; add --retune to search again",
+  const bool is_cut_short = !record.is_complete && !record.is_pinned;
+  PrintLine("the store has {%s} for %s, stored on %s by %s%s: nothing was searched; add %s",
             record.best.config.ToString().c_str(), report.run.key.c_str(), DateOf(record.unix_seconds).c_str(),
-            record.host.empty() ? "an unknown host" : record.host.c_str(), record.is_pinned ? ", pinned" : "");
+            record.host.empty() ? "an unknown host" : record.host.c_str(),
+            record.is_pinned ? ", pinned"
+            : is_cut_short   ? ", cut short"
+                             : "",
+            is_cut_short ? "--continue to continue the search" : "--retune to search again");
   if (record.best.measurement.mean_us > 0) PrintLine("the stored time is %.2f us", record.best.measurement.mean_us);
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
@@ -133,6 +139,9 @@ Status Tune(const TuneArguments& arguments) {
   if (arguments.samples && (!arguments.json || !arguments.shapes.empty() || arguments.dry_run)) {
     return InvalidArgumentError("--samples needs --json, and cannot be used with --shapes or --dry-run");
   }
+  if (arguments.continues && (arguments.store.empty() || arguments.retune)) {
+    return InvalidArgumentError("--continue needs --store, and cannot be used with --retune");
+  }
   std::optional<std::int64_t> budget_ms;
   if (!arguments.budget.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(budget_ms, ParseDurationMs("--budget", arguments.budget));
@@ -152,7 +161,8 @@ Status Tune(const TuneArguments& arguments) {
     if (arguments.dry_run) return EstimateTuning(wanted, device, policy, budget_ms, arguments.json);
     if (arguments.store.empty()) PrintNote("the selection is not stored: add --store FILE to store it");
     BeginTrace(arguments, policy);
-    Status tuned = TuneMany(wanted, device, {policy, budget_ms, &interrupted, arguments.json, arguments.quiet});
+    Status tuned = TuneMany(wanted, device,
+                            {policy, budget_ms, &interrupted, arguments.json, arguments.quiet, arguments.continues});
     Status traced = EndTrace(arguments, policy).status();  // Also of a tune that failed: it shows why.
     TUNEONCE_RETURN_IF_ERROR(tuned);
     TUNEONCE_RETURN_IF_ERROR(traced);
@@ -162,7 +172,8 @@ Status Tune(const TuneArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.bundle));
   PrintCodeWarnings(arguments, bundle, device, policy.search.runtime);
   BeginTrace(arguments, policy);
-  Result<BundleReport> tuned = TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy);
+  Result<BundleReport> tuned =
+      TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy, arguments.continues);
   Result<std::string> traced = EndTrace(arguments, policy);
   TUNEONCE_RETURN_IF_ERROR(tuned.status());
   TUNEONCE_RETURN_IF_ERROR(traced.status());
@@ -190,6 +201,8 @@ void AddTune(CLI::App& app, Command* command) {
   tune->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, such as eps=1e-5; may be repeated");
   tune->add_option("--store", arguments->store,
                    "Use this store's records, and write new ones to it (default: no store)");
+  tune->add_flag("--continue", arguments->continues,
+                 "Also continue the searches of records whose search was cut short (needs --store)");
   tune->add_flag("--retune", arguments->retune, "Also search for keys that have a record");
   tune->add_option("--budget", arguments->budget,
                    "Select from what is measured after this time, such as 90s, 10m, 1h30m (default: no limit)");

@@ -65,8 +65,9 @@ struct Budgets {
   /// NVRTC, which finishes its compile. The baseline is compiled and measured in any case, or without one the first
   /// candidate, so that there is a result. Default 0: no limit.
   Milliseconds wall{0};
-  /// The most configs that the search compiles or runs, the baseline included. The search is then cut short
-  /// (TuningRecord::is_complete), and the next one for the key continues it. Default 0: no limit.
+  /// The most configs that the search compiles or runs, the baseline included. The search is then cut short: its record
+  /// (TuningRecord::is_complete) serves, and a later process continues the search (TunedKernel::TunePending). Default
+  /// 0: no limit.
   int trials = 0;
   /// Wall time of the race. No round begins after it, nor after SearchOptions::max_rounds rounds, nor after `gpu`. The
   /// winner is then selected from the rounds so far, and TuningRecord::is_conclusive is false. Default 10 s.
@@ -156,7 +157,9 @@ struct AutotunePolicy {
   /// What a launch does when its key is new. TunedKernel::Freeze ends all tuning, whatever the mode. docs/production.md
   /// has a table of all cases.
   enum class Mode {
-    /// Use the stored config, or search now. Other threads and processes that need the key wait. This is the default.
+    /// Use the stored config, or search now. Other threads and processes that need the key wait. The stored config of a
+    /// search that was cut short is used at once, in every mode, and the search is continued at idle points only
+    /// (TunedKernel::TunePending). This is the default.
     kTuneOnMiss,
     /// Use the stored config. Without one, run the fallback config and keep the key pending until the host calls
     /// TunedKernel::TunePending or Warmup. No launch waits for a search, and nothing is measured while other work runs.
@@ -170,6 +173,19 @@ struct AutotunePolicy {
   /// The mode of the kernel. The environment variable DISABLE_AUTOTUNE (or TUNEONCE_DISABLE_AUTOTUNE) of the Runtime
   /// overrides it with kFallbackOnly.
   Mode mode = Mode::kTuneOnMiss;
+  /// What runs for a key that has no record before it is tuned.
+  enum class OnNewKey {
+    kTune,  ///< What `mode` states: a search, or the fallback config. This is the default.
+    /// The config that a model of the kernel's records for other keys predicts, or that the nearest of them selected
+    /// where they are too few for a model. It runs only if it is verified: an exact key's extents must be of classes at
+    /// which its code was selected, and so verified, for other keys (docs/verification.md). Otherwise, where a launch
+    /// or warm-up may search, it is compared with the baseline, and the faster of the two runs. A prediction is not
+    /// stored, and its LaunchPlan::origin is kPredicted. Its key stays pending until TunePending, which searches. In
+    /// mode kStoredOnly, which searches nothing, the prediction runs until the process ends. Ranks and kernels with a
+    /// `selection_group` do not predict.
+    kPredict,
+  };
+  OnNewKey on_new_key = OnNewKey::kTune;
   /// Options of the searches that misses start. They have SearchOptions' defaults, except that `quiet` is true.
   SearchOptions search = QuietSearch();
   /// Where records are stored, and artifacts too if `search.compile.cache` is null. Null (default): the store of
@@ -181,9 +197,6 @@ struct AutotunePolicy {
   /// Whether results that were measured under a profiler (CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH) are stored.
   /// Default false: they serve this process only.
   bool store_under_profiler = false;
-  /// Whether a record of a search that was cut short (TuningRecord::is_complete) is used. Default false: its key is
-  /// searched again, and the record that measured more is kept. If that search fails, the incomplete record is used.
-  bool accept_incomplete = false;
   /// How long a launch (in mode kTuneOnMiss) or a warm-up waits for another process that tunes the same key. After
   /// that, launches run the fallback config (Counters::busy_elsewhere) and later launches check again. Two processes
   /// never search for the same key at the same time. Default two minutes, which is twice as long as a search of 30

@@ -65,7 +65,8 @@ struct Gauges {
   /// Configs that are ready to launch, counted for each key. A key usually has two: its selected config and its
   /// fallback config.
   std::int64_t ready_entries = 0;
-  /// Keys that run the fallback config until the host calls TunePending or Warmup.
+  /// Keys that wait for TunePending. They run the fallback config until then or, where a record of a search that was
+  /// cut short serves, the config of that record.
   std::int64_t pending_keys = 0;
   std::int64_t pinned_keys = 0;  ///< Keys that run a pinned config.
   /// Device memory, in bytes, that copies of the inputs of pending keys use. AutotunePolicy::kept_inputs_bytes is the
@@ -79,6 +80,7 @@ struct Counters {
   std::int64_t hits = 0;
   std::int64_t tunes = 0;        ///< Searches that ran.
   std::int64_t stored_hits = 0;  ///< Keys served from a stored record, without a search.
+  std::int64_t predictions = 0;  ///< Keys served by a prediction (AutotunePolicy::on_new_key).
   std::int64_t waits = 0;        ///< Launches that waited for another thread's search.
   std::int64_t fallbacks = 0;    ///< Launches that ran the fallback config in place of a selected one.
   /// Launches after Freeze whose key was not loaded. They also count in `fallbacks`.
@@ -95,7 +97,6 @@ struct Counters {
   std::int64_t misses_other_driver = 0;  ///< Lookups that ended with RecordMiss::kOtherDriver.
   std::int64_t misses_other_device = 0;  ///< Lookups that ended with RecordMiss::kOtherDevice.
   std::int64_t misses_other_source = 0;  ///< Lookups that ended with RecordMiss::kOtherSource.
-  std::int64_t misses_incomplete = 0;    ///< Lookups that ended with RecordMiss::kIncomplete.
   std::int64_t misses_refused = 0;       ///< Lookups that ended with RecordMiss::kRefused.
   std::int64_t workers_replaced = 0;     ///< Worker processes that searches lost (TuningCost::workers_replaced).
   Gauges now;                            ///< What the kernel holds now.
@@ -118,6 +119,7 @@ void VisitFields(Fields& fields, const Counters& counters) {
   fields("hits", counters.hits);
   fields("tunes", counters.tunes);
   fields("stored_hits", counters.stored_hits);
+  fields("predictions", counters.predictions);
   fields("waits", counters.waits);
   fields("fallbacks", counters.fallbacks);
   fields("frozen_misses", counters.frozen_misses);
@@ -131,7 +133,6 @@ void VisitFields(Fields& fields, const Counters& counters) {
   fields("misses_other_driver", counters.misses_other_driver);
   fields("misses_other_device", counters.misses_other_device);
   fields("misses_other_source", counters.misses_other_source);
-  fields("misses_incomplete", counters.misses_incomplete);
   fields("misses_refused", counters.misses_refused);
   fields("workers_replaced", counters.workers_replaced);
 }

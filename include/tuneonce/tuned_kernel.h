@@ -74,9 +74,10 @@ struct LaunchPlan {
     /// A record that was shipped with the application (MakeLayeredStore) or with the kernel
     /// (KernelDefinition::ShippedSelections).
     kShipped,
-    kPinned,    ///< TunedKernel::Pin, in this process or in the store.
-    kImported,  ///< A config that was imported into the store.
-    kRanks,     ///< Another rank (AutotunePolicy::ranks).
+    kPinned,     ///< TunedKernel::Pin, in this process or in the store.
+    kImported,   ///< A config that was imported into the store.
+    kRanks,      ///< Another rank (AutotunePolicy::ranks).
+    kPredicted,  ///< A prediction from records of other keys (AutotunePolicy::on_new_key).
   };
 
   /// What the launch would do.
@@ -89,8 +90,8 @@ struct LaunchPlan {
   /// Why no stored record serves the key, if the launch would look it up in the store. kNone if a record serves it, or
   /// if the launch would not read the store. `detail` explains it, mainly for kRefused.
   RecordMiss miss = {};
-  /// The config that would run. Empty for kNothing. For kSearch, the stored config that is compared with the baseline
-  /// first, if there is one, else empty.
+  /// The config that would run. Empty for kNothing. For kSearch, the stored or predicted config that is compared with
+  /// the baseline first, if there is one, else empty.
   std::optional<Config> config;
   std::string variant;  ///< The variant that builds `config`. Empty if that is only known after compiling.
   std::string key;      ///< The launch's key as text for people: "M<=128, x:float16". Empty for kNothing.
@@ -105,7 +106,7 @@ struct LaunchPlan {
 TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Action action);
 /// Returns the name of a reason: "ready", "no_record", "failed_tune", ...
 TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Reason reason);
-/// Returns the name of an origin: "none", "search", "store", "shipped", "pinned", "imported" or "ranks".
+/// Returns the name of an origin: "none", "search", "store", "shipped", "pinned", "imported", "ranks" or "predicted".
 TUNEONCE_API std::string_view LaunchPlanName(LaunchPlan::Origin origin);
 
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
@@ -289,10 +290,12 @@ class TUNEONCE_API TunedKernel {
   /// Tunes all pending keys now, at a moment when that disturbs nothing else. A key is tuned on the inputs of the
   /// launch that made it pending, if they were copied (AutotunePolicy::kept_inputs_bytes), else on tensors with the
   /// values that the definition declares (Parameter::ForWarmup) and the launch's scalars. In mode kStoredOnly it is
-  /// looked up in the store again. Keys that another process is tuning, and failed keys whose pause is not over, stay
-  /// pending. At most AutotunePolicy::max_ready_keys keys, and as many remembered failures, are kept. The oldest are
-  /// dropped, and their memory is freed two calls later. After Freeze nothing else happens. The call is cheap if
-  /// nothing is pending, so it can be made between two steps.
+  /// looked up in the store again. Keys that run the stored config of a search that was cut short
+  /// (TuningRecord::is_complete) are pending too: their search is continued, within its budgets and once in a process.
+  /// Warmup does not continue it, and neither do ranks. Keys that another process is tuning, and failed keys whose
+  /// pause is not over, stay pending. At most AutotunePolicy::max_ready_keys keys, and as many remembered failures, are
+  /// kept. The oldest are dropped, and their memory is freed two calls later. After Freeze nothing else happens. The
+  /// call is cheap if nothing is pending, so it can be made between two steps.
   ///
   /// REQUIRES: no stream of the process captures; no launch of the host's is running, because a search would measure it
   /// too; every Launch that began before the previous call has returned. Errors: FailedPrecondition (no context, the
@@ -351,6 +354,7 @@ struct WarmedKey {
     kFromStore,  ///< The config of a stored record was loaded.
     kTuned,      ///< A search selected its config.
     kFromRanks,  ///< The config of another rank was loaded.
+    kPredicted,  ///< A predicted config was loaded (AutotunePolicy::on_new_key).
     kFallback,  ///< The fallback config was loaded, because the mode, Freeze or RankPolicy::may_differ allows no other.
     /// It could not be tuned, and `status` states why. Unless the shape itself was invalid, launches run the fallback
     /// config.
@@ -364,7 +368,7 @@ struct WarmedKey {
   /// Indices into KernelShapes::shapes of all shapes with this key. Shapes of one bucket have one key.
   std::vector<std::size_t> shapes;
   State state = State::kNotReached;
-  bool is_complete = true;  ///< For kTuned, whether all candidates were measured. False if time was short.
+  bool is_complete = true;  ///< For kTuned and kFromStore, whether the search was not cut short.
   Status status;            ///< OK except for kFailed and kNotReached.
 };
 

@@ -43,7 +43,11 @@ Status CheckedConfigs::Check(const ConfigQuestion& question, FoundConfig* found)
   record.best = *it;
   record.reason = is_imported ? SelectionReason::kImported : found->record->reason;
   // The old record knows as much about the other candidates.
-  if (!is_imported) record.candidates = std::move(found->record->candidates);
+  if (!is_imported) {
+    record.candidates = std::move(found->record->candidates);
+    record.is_complete = found->record->is_complete;
+    record.num_not_measured = found->record->num_not_measured;
+  }
   found->record = std::move(searched.record);
   found->selection =
       SelectionOf(*found->record, is_imported ? LaunchPlan::Origin::kImported : LaunchPlan::Origin::kStore);

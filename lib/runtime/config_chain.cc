@@ -27,7 +27,8 @@ constexpr std::chrono::milliseconds kLeaseSlice(20);
 /// much of the same configs, and was verified as well.
 bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
   bool measured_as_much = stored.is_complete || stored.num_not_measured <= found.num_not_measured;
-  bool is_as_good = stored.configs == found.configs && stored.verification.Covers(found.verification);
+  bool is_as_good = stored.configs == found.configs && stored.verification.Covers(found.verification) &&
+                    stored.reason != SelectionReason::kPredicted;
   return stored.is_pinned || (!found.is_complete && measured_as_much && is_as_good);
 }
 
@@ -39,6 +40,21 @@ std::string TunedText(const TuningRecord& result) {
       result.speedup_over_baseline ? absl::StrCat(", ", *result.speedup_over_baseline, "x the baseline") : "", "; ",
       result.SearchedText(), ": ", result.successes().size(), " measured, ", result.failures().size(), " failed; ",
       cost.wall_seconds, " s, of which ", cost.compile_wall_seconds, " s compiling");
+}
+
+/// Returns the outcome of serving a stored config. A config that a host pinned or imported is of no search, and the
+/// search of another device or driver cannot be continued here.
+TuneOutcome StoredOutcome(const FoundConfig& found) {
+  const TuningRecord& record = *found.record;
+  const bool is_of_search = !record.is_pinned && !record.is_imported() && found.selection.match == RecordMatch::kExact;
+  return TuneOutcome::Stored(record.is_complete || !is_of_search);
+}
+
+TuneOutcome PredictedOutcome() {
+  TuneOutcome outcome;
+  outcome.origin = TuneOutcome::Origin::kPrediction;
+  outcome.is_complete = false;
+  return outcome;
 }
 
 /// Adds the extents that `fresh` covers to those of `known`.
@@ -68,7 +84,7 @@ TuningRecord WithoutUntried(TuningRecord record) {
 TuneOutcome ConfigChain::Choose(const TuneRequest& request, const LaunchKey& key, Asked asked, bool may_wait) {
   Result<KeyInStore> in_store = KeyInStore::Of(to_, request.call, key);
   if (!in_store.ok()) return {in_store.status()};
-  const bool is_again = asked == Asked::kSearchOnly;
+  const bool is_again = asked == Asked::kSearchOnly || asked == Asked::kContinue;
   if (Status free = is_again ? CheckNotPinned(*in_store, key) : Status(); !free.ok()) return {free};
   FoundConfig found;
   TuneOutcome outcome = Find(request, *in_store, asked, may_wait, &found);
@@ -91,7 +107,9 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
                               FoundConfig* found) {
   ConfigQuestion question = QuestionOf(request, in_store, /*may_compile=*/asked != Asked::kStored);
   StoreMiss miss;
-  if (asked != Asked::kSearchOnly && *Ask(stored_, question, found, &miss)) return TuneOutcome::Stored();
+  const bool has_none = asked == Asked::kStored || asked == Asked::kAll;
+  if (has_none && *Ask(stored_, question, found, &miss)) return StoredOutcome(*found);
+  if (asked == Asked::kStored && *Ask(predicted_, question, found, &miss)) return PredictedOutcome();
   if (asked == Asked::kStored) {
     NoteMiss(in_store.key, miss);
     // Unavailable, as another process may store it.
@@ -114,18 +132,21 @@ TuneOutcome ConfigChain::Find(const TuneRequest& request, const KeyInStore& in_s
   };
   if (asked == Asked::kAll) {
     const bool is_leased = lease.ok() && *lease != nullptr;
-    if (is_leased && *Ask(stored_, question, found, &miss)) return TuneOutcome::Stored();
-    if (*Ask(checked_, question, found, &miss)) return leased(TuneOutcome::Stored());
+    if (is_leased && *Ask(stored_, question, found, &miss)) return StoredOutcome(*found);
+    if (*Ask(checked_, question, found, &miss)) return leased(StoredOutcome(*found));
     NoteMiss(in_store.key, miss);
+    if (!request.is_idle) {
+      const Result<bool> predicted = Ask(predicted_, question, found, &miss);
+      if (!predicted.ok()) return {predicted.status()};
+      if (*predicted) return leased(PredictedOutcome());
+    }
+  }
+  if (asked == Asked::kContinue && *Ask(stored_, question, found, &miss)) {
+    if (const TuneOutcome outcome = StoredOutcome(*found); outcome.is_complete) return outcome;
+    *found = FoundConfig();
   }
   const Status searched = Ask(searched_, question, found, &miss).status();
-  if (searched.ok()) return leased(TuneOutcome::Searched(found->record->is_complete));
-  // What a search that was cut short left is better than nothing; what the key has is better than that.
-  const bool may_serve = asked == Asked::kAll && !searched.sticky() && searched.code() != StatusCode::kCancelled;
-  question.accept_incomplete = true;
-  question.accept_unchecked = false;
-  if (may_serve && *Ask(stored_, question, found, &miss)) return TuneOutcome::Stored(/*is_complete=*/false);
-  return {searched};
+  return searched.ok() ? leased(TuneOutcome::Searched(found->record->is_complete)) : TuneOutcome{searched};
 }
 
 Result<bool> ConfigChain::Ask(ConfigProvider& provider, const ConfigQuestion& question, FoundConfig* found,
@@ -143,9 +164,8 @@ Result<bool> ConfigChain::Ask(ConfigProvider& provider, const ConfigQuestion& qu
 }
 
 ConfigQuestion ConfigChain::QuestionOf(const TuneRequest& request, const KeyInStore& in_store, bool may_compile) const {
-  // Where no search may follow, one that was cut short is the best there is, and nothing is compared with the baseline.
-  const bool is_last = !to_.may_compile();
-  return {request, in_store, to_.policy.accept_incomplete || is_last, is_last, may_compile};
+  // Where no search may follow, nothing is compared with the baseline.
+  return {request, in_store, /*accept_unchecked=*/!to_.may_compile(), may_compile};
 }
 
 Status ConfigChain::Load(const ConfigQuestion& question, FoundConfig* found, bool* is_to_check) const {
@@ -183,6 +203,10 @@ void ConfigChain::Note(const FoundConfig& found, const KeyInStore& in_store) con
   if (found.selection.origin == LaunchPlan::Origin::kSearch) {
     to_.announcer.Inform(key_text, [&] { return TunedText(*found.record); });
     to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, *found.record); });
+    return;
+  }
+  if (found.selection.origin == LaunchPlan::Origin::kPredicted) {
+    ++to_.counters.predictions;
     return;
   }
   ++to_.counters.stored_hits;
@@ -315,7 +339,15 @@ Result<std::optional<ConfigChain::StoredConfig>> ConfigChain::Preview(TuningCall
   const bool compares = may_compile && !question.accept_unchecked;
   question.accept_unchecked |= compares;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<FoundConfig> found, stored_.Find(question, miss));
-  if (!found) return std::optional<StoredConfig>();
+  if (!found) {
+    bool is_verified = false;
+    std::string detail;
+    found = predicted_.Propose(question, &is_verified, &detail);
+    if (!found || (!is_verified && !may_compile)) return std::optional<StoredConfig>();
+    std::string variant = found->record->best.variant;
+    return std::optional<StoredConfig>(StoredConfig{std::move(found->config), std::move(variant),
+                                                    std::move(found->selection), !is_verified, std::move(detail)});
+  }
   const CandidateOutcome& best = found->record->best;
   if (!may_compile && !loader_.HasCode(best.artifact, best.variant, found->config, call.call(), in_store.left_out)) {
     *miss = {RecordMiss::kRefused, "the code of {" + found->config.ToString() + "} is not in the store"};
@@ -326,7 +358,7 @@ Result<std::optional<ConfigChain::StoredConfig>> ConfigChain::Preview(TuningCall
   std::string variant =
       is_to_check ? best.variant : loader_.VariantOf(best.variant, found->config, call.call(), in_store.left_out);
   return std::optional<StoredConfig>(
-      StoredConfig{std::move(found->config), std::move(variant), std::move(found->selection), is_to_check});
+      StoredConfig{std::move(found->config), std::move(variant), std::move(found->selection), is_to_check, ""});
 }
 
 }  // namespace v0

@@ -11,6 +11,7 @@
 #include "runtime/config_provider.h"
 #include "runtime/kernel_parts.h"
 #include "runtime/key_in_store.h"
+#include "runtime/predicted_configs.h"
 #include "runtime/ready_keys.h"
 #include "runtime/searched_configs.h"
 #include "runtime/stored_configs.h"
@@ -20,32 +21,41 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Selects the config of a key by asking a chain of providers: the store's records, then, under a lease of the key, the
-/// records that are to be compared with the baseline, then a search. Leasing, loading, publishing, storing and
+/// records that are to be compared with the baseline, then a prediction, then a search. Where no search may follow, the
+/// store's records and a prediction are asked. Leasing, loading, publishing, storing and
 /// notifying happen here, each in one function. MissPolicy decides whether and when a key is asked for, and what runs
 /// meanwhile; AgreedConfigs is this chain in a group of ranks. REQUIRES: `kernel`'s parts outlive it. Thread-safe, but
 /// one thread at a time asks for one key.
 class ConfigChain {
  public:
   explicit ConfigChain(const KernelParts& kernel)
-      : to_(kernel), loader_(kernel), stored_(kernel), searched_(kernel), checked_(kernel, stored_, searched_) {}
+      : to_(kernel),
+        loader_(kernel),
+        stored_(kernel),
+        searched_(kernel),
+        checked_(kernel, stored_, searched_),
+        predicted_(kernel, searched_) {}
 
   /// Which providers are asked.
   enum class Asked {
     kStored,      ///< The store, for a config with code. Nothing is leased or compiled. TuneOutcome::is_not_stored.
     kAll,         ///< The whole chain.
     kSearchOnly,  ///< A search, although the key may have a config. FailedPrecondition for a pinned key.
+    /// As kSearchOnly, for a key whose search was cut short, unless the store has a complete record by now.
+    kContinue,
   };
   /// Makes the key's config ready. `may_wait`: for another process that tunes the key.
   TuneOutcome Choose(const TuneRequest& request, const LaunchKey& key, Asked asked, bool may_wait);
   /// Verifies the key's ready config at extents like the call's, by a search of it and the baseline. What was verified
   /// is stored; a config that is incorrect there gives way to what a search finds. Ranks do not come here.
   TuneOutcome VerifyAt(const TuneRequest& request, const LaunchKey& key, bool may_wait);
-  /// What of the store Choose would take.
+  /// What Choose would take without a search: a config of the store, or a predicted one.
   struct StoredConfig {
     Config config;
     std::string variant;
     Selection selection;
-    bool is_to_check;  ///< Imported, and to be compared with the baseline first.
+    bool is_to_check;    ///< Imported or predicted, and to be compared with the baseline first.
+    std::string detail;  ///< For a prediction, what it is based on.
   };
   /// Asks the store as Choose does, with kAll if `may_compile`, else kStored. It loads nothing.
   Result<std::optional<StoredConfig>> Preview(TuningCall& call, const LaunchKey& key, bool may_compile,
@@ -87,6 +97,7 @@ class ConfigChain {
   StoredConfigs stored_;
   SearchedConfigs searched_;
   CheckedConfigs checked_;
+  PredictedConfigs predicted_;
 };
 
 }  // namespace v0

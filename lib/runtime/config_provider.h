@@ -32,6 +32,7 @@ struct TuneRequest {
   CUstream stream;  ///< Not used where nothing is measured.
   TuningCall& call;
   const TuneLimits* limits = nullptr;  ///< Null: no limits.
+  bool is_idle = false;                ///< TunePending asks, so that a search is better than a prediction.
 
   /// Returns what ends this request's work early.
   const StopToken& stop(const SearchOptions& search) const { return limits != nullptr ? limits->stop : search.stop; }
@@ -71,9 +72,8 @@ struct FoundConfig {
 struct ConfigQuestion {
   const TuneRequest& request;
   const KeyInStore& key;
-  bool accept_incomplete;  ///< Also the record of a search that was cut short.
-  bool accept_unchecked;   ///< Also a config that was imported and did not run here yet.
-  bool may_compile;        ///< The code of the config, if the store does not have it.
+  bool accept_unchecked;  ///< Also a config that was imported and did not run here yet.
+  bool may_compile;       ///< The code of the config, if the store does not have it.
 };
 
 /// Finds configs for keys. A provider does not lease, load, publish or notify: ConfigChain does. Thread-safe.

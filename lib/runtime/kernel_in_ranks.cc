@@ -85,7 +85,7 @@ Status KernelInRanks::TunePending() {
   RankedKeys keys(stream_, impl_.policy.ranks);
   Status safe = impl_.Guarded([&]() -> Status {
     TUNEONCE_RETURN_IF_ERROR(impl_.misses.CheckSafe(stream_, "call of TunePending", "call it"));
-    TUNEONCE_ASSIGN_OR_RETURN(due, impl_.misses.Due());
+    TUNEONCE_ASSIGN_OR_RETURN(due, impl_.misses.Due(/*continues=*/false));
     // A rank that asks for one of these missed the end of the agreement on it.
     TUNEONCE_ASSIGN_OR_RETURN(const std::uint64_t device_word, impl_.ready_keys.DeviceWord(LaunchKey::kTuned));
     for (AgreedKeys::Key& asked : impl_.agreed.Asked()) {

@@ -33,7 +33,8 @@ std::string_view LaunchPlanName(LaunchPlan::Reason reason) {
 }
 
 std::string_view LaunchPlanName(LaunchPlan::Origin origin) {
-  constexpr std::string_view kNames[] = {"none", "search", "store", "shipped", "pinned", "imported", "ranks"};
+  constexpr std::string_view kNames[] = {"none",   "search",   "store", "shipped",
+                                         "pinned", "imported", "ranks", "predicted"};
   return kNames[static_cast<std::size_t>(origin)];
 }
 
@@ -71,8 +72,9 @@ Status LaunchExplainer::PutStored(TuningCall& call, const LaunchKey& key) {
   StoreMiss miss;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<ConfigChain::StoredConfig> stored,
                             impl_.chain.Preview(call, key, searches, &miss));
-  plan_.reason = stored ? Reason::kStored : Reason::kNoRecord;
-  if (!stored) {
+  const bool is_predicted = stored && stored->selection.origin == LaunchPlan::Origin::kPredicted;
+  plan_.reason = stored && !is_predicted ? Reason::kStored : Reason::kNoRecord;
+  if (plan_.reason == Reason::kNoRecord) {
     plan_.miss = miss.reason;
     plan_.detail = miss.detail;
   }
@@ -83,9 +85,16 @@ Status LaunchExplainer::PutStored(TuningCall& call, const LaunchKey& key) {
   plan_.config = stored->config;
   plan_.variant = stored->variant;
   if (stored->is_to_check) {
-    plan_.detail =
-        "the config was imported and has not run here yet: the launch compares it with the baseline before it uses it";
+    plan_.detail = (is_predicted ? "the config is " + stored->detail
+                                 : std::string("the config was imported and has not run here yet")) +
+                   ": the launch compares it with the baseline before it uses it";
     return Status();
+  }
+  if (is_predicted) plan_.detail = "the config is " + stored->detail;
+  const bool is_searched =
+      !is_predicted && !stored->selection.record->is_pinned && !stored->selection.record->is_imported();
+  if (is_searched && !stored->selection.record->is_complete) {
+    plan_.detail = "the search was cut short, and a call of TunePending continues it";
   }
   Status fits = impl_.definition->space().CheckGuards(stored->config, call.call().problem);
   if (fits.ok()) {

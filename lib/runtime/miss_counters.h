@@ -14,6 +14,7 @@ inline namespace v0 {
 struct MissCounters {
   std::atomic<std::int64_t> tunes{0};
   std::atomic<std::int64_t> stored_hits{0};
+  std::atomic<std::int64_t> predictions{0};
   std::atomic<std::int64_t> waits{0};
   std::atomic<std::int64_t> frozen_misses{0};
   std::atomic<std::int64_t> failed_tunes{0};

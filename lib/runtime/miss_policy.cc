@@ -236,6 +236,7 @@ TuneOutcome MissPolicy::MakeReady(const TuneRequest& request, const LaunchKey& k
     if (outcome.status.ok()) {
       failed_.Remove(flight);
       pending_.Remove(key);
+      NoteCutShort(request.call.call(), key, outcome);
       // Otherwise it is tuned by TunePending.
     } else if (!outcome.is_not_stored || to_.policy.mode == Mode::kStoredOnly) {
       outcome.is_news = NoteFailure(flight, to_.announcer.KeyText(request.call.call(), key.left_out()), outcome);

@@ -75,7 +75,7 @@ class MissPolicy {
   /// Returns OK if a search can run on this call. Errors: those of the call, which do not concern its key.
   Status CheckTunable(CUstream stream, TuningCall& call);
   /// Returns the pending keys of the current device that TunePending should tune now.
-  Result<std::vector<PendingKeys::Entry>> Due() const;
+  Result<std::vector<PendingKeys::Entry>> Due(bool continues) const;
   /// Runs `tune` on the copied inputs of the launch that met a pending key, or else on fills.
   Status OnInputs(CUstream stream, const PendingKeys::Entry& waiting, const std::function<Status(TuningCall&)>& tune);
   /// Counts a failed tune, notifies the observer and remembers it. Returns TuneOutcome::is_news.
@@ -88,8 +88,8 @@ class MissPolicy {
     return !frozen_ && (to_.policy.mode == AutotunePolicy::Mode::kTuneOnMiss ||
                         to_.policy.mode == AutotunePolicy::Mode::kTuneDeferred);
   }
-  /// Implements TunedKernel::TunePending.
-  Status TunePending(CUstream stream);
+  /// Implements TunedKernel::TunePending. `continues`: also continues the searches that were cut short.
+  Status TunePending(CUstream stream, bool continues);
   /// Returns FailedPrecondition without a context and on a capturing stream. The message uses `what` and `advice`, for
   /// example "warm-up" and "warm up".
   Status CheckSafe(CUstream stream, const char* what, const char* advice) const;
@@ -134,10 +134,15 @@ class MissPolicy {
   /// Verifies the key's loaded config at the call's extents too. `so_far` is how it came to be loaded.
   TuneOutcome VerifyReady(const TuneRequest& request, const LaunchKey& key, Effort effort, bool only_serves,
                           const TuneOutcome& so_far);
+  /// Makes a key pending whose stored search was cut short, or whose config was predicted, so that TunePending
+  /// searches.
+  void NoteCutShort(const BoundCall& call, const LaunchKey& key, const TuneOutcome& served);
   /// Makes a call of the key, on its copied inputs or else on fills.
   Result<TuningCall> CallOf(CUstream stream, const PendingKeys::Entry& waiting);
   /// Tunes one pending key.
   Status TunePendingKey(CUstream stream, const PendingKeys::Entry& waiting);
+  /// Continues the search of a key that was cut short. The key keeps its config if that fails.
+  Status ContinueSearch(CUstream stream, const PendingKeys::Entry& waiting);
 
   const KernelParts to_;
   ConfigChain& chain_;

@@ -58,6 +58,7 @@ template <typename Enum>
 std::vector<std::string_view> WordsOf() {
   if constexpr (std::is_same_v<Enum, P::Mode>) return {"tune_on_miss", "tune_deferred", "stored_only", "fallback_only"};
   if constexpr (std::is_same_v<Enum, P::OnTuneError>) return {"use_fallback", "raise"};
+  if constexpr (std::is_same_v<Enum, P::OnNewKey>) return {"tune", "predict"};
   if constexpr (std::is_same_v<Enum, RecordMatch>) return {"exact", "other_driver", "other_device"};
   if constexpr (std::is_same_v<Enum, Strategy>) return {"automatic", "exhaustive", "guided", "random"};
   if constexpr (std::is_same_v<Enum, Isolation>) return {"off", "preferred", "required"};
@@ -132,6 +133,9 @@ Option Between(std::string_view name, std::string_view of, std::string_view text
 std::vector<Option> OptionsOfKernels() {
   return {
       Of<&P::mode>("mode", "mode", "", "What a launch does when its key is new."),
+      Of<&P::on_new_key>("on_new_key", "on_new_key", "",
+                         "What runs for a key without a record until it is tuned: what `mode` states, or a config that "
+                         "records of other keys predict."),
       Of<&P::on_tune_error>("on_tune_error", "on_tune_error", "",
                             "What a launch does when its key cannot be tuned: run the fallback config or fail."),
       Of<&P::min_match>("min_match", "min_match", "",
@@ -140,8 +144,6 @@ std::vector<Option> OptionsOfKernels() {
                               "Kernels with the same name here share their selected configs."),
       Of<&P::tune_at_bucket_bound>("tune_at_bucket_bound", "tune_at_bucket_bound", "",
                                    "Tune a bucket at its upper bound where memory suffices."),
-      Of<&P::accept_incomplete>("accept_incomplete", "accept_incomplete", "",
-                                "Use the stored record of a search that was cut short."),
       Of<&P::store_under_profiler>("store_under_profiler", "store_under_profiler", "",
                                    "Store what was measured under a profiler."),
       Of<&P::max_wait>("max_wait_ms", "max_wait", "ms",
@@ -174,9 +176,10 @@ std::vector<Option> OptionsOfSearches() {
                                    "Which configs a search tries: automatic (all of a space of up to max_configs "
                                    "configs, else guided), exhaustive, guided by a model of what was measured, or "
                                    "random."),
-      Of<&P::search, &S::budgets, &B::trials>("max_trials", "search.budgets.trials", "",
-                                     "The most configs that a search compiles or runs; the next search continues it. "
-                                     "0: no limit."),
+      Of<&P::search, &S::budgets, &B::trials>(
+          "max_trials", "search.budgets.trials", "",
+          "The most configs that a search compiles or runs; the next search continues it. "
+          "0: no limit."),
       Of<&P::search, &S::baseline_margin>(
           "baseline_margin", "search.baseline_margin", "",
           "How much faster than the baseline a config must be to be selected, as a fraction."),

@@ -35,11 +35,12 @@ void PendingKeys::ReleaseInputs(const LaunchKey& key) {
   if (found != pending_.end()) inputs = std::move(found->second.inputs);
 }
 
-std::vector<PendingKeys::Entry> PendingKeys::Due(const std::function<bool(const TuneOnce::Key&)>& is_due) const {
+std::vector<PendingKeys::Entry> PendingKeys::Due(
+    const std::function<bool(const TuneOnce::Key&, const Entry&)>& is_due) const {
   MutexLock lock(mutex_);
   std::vector<Entry> due;
   for (const auto& [words, waiting] : pending_) {
-    if (is_due(words)) due.push_back(waiting);
+    if (is_due(words, waiting)) due.push_back(waiting);
   }
   return due;
 }

@@ -27,6 +27,9 @@ class PendingKeys {
     InputShape shape;
     std::string text;                          ///< "M=128, x:float16".
     std::shared_ptr<const KeptInputs> inputs;  ///< May be null.
+    /// Whether the key runs a config that is to be improved by a search: that of a stored search which was cut short,
+    /// or a predicted one.
+    bool is_cut_short = false;
   };
 
   /// At most `most` keys are pending at a time. Further ones are not added.
@@ -39,7 +42,7 @@ class PendingKeys {
   /// Frees the launch's inputs. The key stays pending.
   void ReleaseInputs(const LaunchKey& key);
   /// Returns the keys for which `is_due` returns true, in no particular order.
-  std::vector<Entry> Due(const std::function<bool(const TuneOnce::Key& key)>& is_due) const;
+  std::vector<Entry> Due(const std::function<bool(const TuneOnce::Key& key, const Entry& entry)>& is_due) const;
   /// Removes and returns all keys, in no particular order.
   std::vector<Entry> TakeAll();
   std::size_t size() const;

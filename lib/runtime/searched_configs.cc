@@ -35,7 +35,13 @@ Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& q
   Span span(&to_.policy.search.runtime->trace(), "tune", "tune " + kernel + " " + key_text);
   to_.announcer.Inform(key_text, [&] { return absl::StrCat("a search begins among ", configs->size(), " configs"); });
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome searched, Search(question.request, question.key, /*only=*/nullptr));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<SearchOutcome> confirmed, Confirm(question.request, question.key));
+  SearchOutcome searched;
+  if (confirmed) {
+    searched = *std::move(confirmed);
+  } else {
+    TUNEONCE_ASSIGN_OR_RETURN(searched, Search(question.request, question.key, /*only=*/nullptr));
+  }
   to_.counters.tuning_ns += static_cast<std::int64_t>(searched.record->cost.wall_seconds * 1e9);
   FoundConfig found;
   found.config = searched.record->best.config;
@@ -49,11 +55,53 @@ Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& q
 
 Result<SearchOutcome> SearchedConfigs::Compare(const TuneRequest& request, const KeyInStore& in_store,
                                                const Config& only) {
-  return Search(request, in_store, &only);
+  const Configs alone = {only};
+  return Search(request, in_store, &alone);
+}
+
+Result<std::optional<SearchOutcome>> SearchedConfigs::Confirm(const TuneRequest& request, const KeyInStore& in_store) {
+  using Confirmed = std::optional<SearchOutcome>;
+  Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
+  if (!there.ok() || there->match != RecordMatch::kOtherDriver) return Confirmed();
+  const TuningRecord& old = *there->record;
+  const bool is_search = old.is_complete && !old.is_pinned && !old.is_imported();
+  if (!is_search || !in_store.HasConfigs(old.configs) || !old.verification.Covers(in_store.demanded))
+    return Confirmed();
+  Configs agreeing = {old.best.config};
+  for (const CandidateOutcome& each : old.successes()) {
+    if (each.ties_with_fastest && !each.config.IsSame(old.best.config)) agreeing.push_back(each.config);
+  }
+  Configs tried = agreeing;
+  for (const Config& config : PortfolioOfOthers(in_store, /*of_other_shapes=*/true)) tried.push_back(config);
+  Configs own;
+  for (const Config& config : tried) {
+    std::optional<Config> valid = in_store.ConfigOf(config);
+    if (valid && std::find(own.begin(), own.end(), *valid) == own.end()) own.push_back(*std::move(valid));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(const Configs* all, in_store.Configs());
+  if (2 * own.size() > all->size()) return Confirmed();  // A search of all costs little more.
+  Result<SearchOutcome> raced = Search(request, in_store, &own);
+  if (!raced.ok()) {
+    if (raced.status().sticky() || raced.status().code() == StatusCode::kCancelled) return raced.status();
+    return Confirmed();
+  }
+  TuningRecord& record = *raced->record;
+  const bool agrees = std::any_of(agreeing.begin(), agreeing.end(), [&](const Config& config) {
+    return std::any_of(record.candidates.begin(), record.candidates.end(), [&](const CandidateOutcome& each) {
+      return each.kind == OutcomeKind::kMeasured && each.ties_with_fastest && each.config.IsSame(config);
+    });
+  });
+  if (!agrees) return Confirmed();
+  record.is_complete = true;
+  record.is_conclusive = false;  // Not among all configs.
+  record.num_not_measured = static_cast<int>(all->size() - std::min(all->size(), record.candidates.size()));
+  record.notes.push_back(absl::StrCat("tried are only what was fast with driver ", old.key.driver_version,
+                                      " and for other keys, since they agree"));
+  return Confirmed(*std::move(raced));
 }
 
 Result<SearchOutcome> SearchedConfigs::Search(const TuneRequest& request, const KeyInStore& in_store,
-                                              const Config* only) {
+                                              const Configs* only) {
   const auto begin = std::chrono::steady_clock::now();
   const bool is_at_bound = request.call.BoundOf(*to_.definition) == request.call.call().problem.dims;
   if (to_.policy.tune_at_bucket_bound && !is_at_bound) {
@@ -68,7 +116,7 @@ Result<SearchOutcome> SearchedConfigs::Search(const TuneRequest& request, const 
 }
 
 Result<SearchOutcome> SearchedConfigs::SearchAtBound(const TuneRequest& request, const KeyInStore& in_store,
-                                                     const Config* only, std::chrono::steady_clock::time_point begin) {
+                                                     const Configs* only, std::chrono::steady_clock::time_point begin) {
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(to_.api, to_.policy.search.memory_budget_bytes));
   TUNEONCE_ASSIGN_OR_RETURN(TuningCall at_bound, request.call.AtBound(*to_.definition, to_.binder,
                                                                       StreamView(to_.api, request.stream), memory));
@@ -83,7 +131,7 @@ Result<SearchOutcome> SearchedConfigs::SearchAtBound(const TuneRequest& request,
 }
 
 Result<SearchOutcome> SearchedConfigs::SearchAt(const TuneRequest& request, const KeyInStore& in_store,
-                                                const Config* only, const TuningCall& at,
+                                                const Configs* only, const TuningCall& at,
                                                 std::chrono::steady_clock::time_point begin, TrialMemory memory) {
   SearchOptions options = OptionsOf(request);
   if (only != nullptr) {  // The few configs that are compared are all tried.
@@ -106,7 +154,7 @@ Result<SearchOutcome> SearchedConfigs::SearchAt(const TuneRequest& request, cons
   return found;
 }
 
-Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,
                                            const BoundCall& call, std::chrono::steady_clock::time_point begin,
                                            const SearchOptions& options) const {
   // Also where `call` is one at a bound, on tables of its own: what the caller's key is tuned for is what it passed.
@@ -122,7 +170,8 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> at_launch,
                               BaselineOf(to_.definition, launched, configs, in_store.left_out));
     auto is_needed = [&](const Config& config) {
-      return config == *only || (baseline && config == *baseline) || (at_launch && config == *at_launch);
+      return std::find(only->begin(), only->end(), config) != only->end() || (baseline && config == *baseline) ||
+             (at_launch && config == *at_launch);
     };
     configs.erase(std::remove_if(configs.begin(), configs.end(), std::not_fn(is_needed)), configs.end());
   }
@@ -168,15 +217,21 @@ SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_sto
   return knowledge;
 }
 
-std::vector<Config> SearchedConfigs::PortfolioFor(const KeyInStore& in_store, std::size_t num_configs,
-                                                  const SearchOptions& options) const {
+SearchedConfigs::Configs SearchedConfigs::PortfolioFor(const KeyInStore& in_store, std::size_t num_configs,
+                                                       const SearchOptions& options) const {
   const bool may_be_guided = options.strategy == Strategy::kAutomatic || options.strategy == Strategy::kGuided;
   const auto max_configs = static_cast<std::size_t>(to_.definition->space().max_configs());
   if (!may_be_guided || (options.strategy == Strategy::kAutomatic && num_configs <= max_configs)) return {};
+  return PortfolioOfOthers(in_store, /*of_other_shapes=*/false);
+}
+
+SearchedConfigs::Configs SearchedConfigs::PortfolioOfOthers(const KeyInStore& in_store, bool of_other_shapes) const {
   Result<std::vector<TuningRecord>> records = to_.policy.store->List();
   if (!records.ok()) return {};  // The lookup of the key has logged a warning.
   auto is_elsewhere = [&](const TuningRecord& record) {
-    return record.key.kernel == in_store.key.kernel && !(FullKey(record.key) == FullKey(in_store.key));
+    const bool is_same =
+        of_other_shapes ? record.key.key_words == in_store.key.key_words : FullKey(record.key) == FullKey(in_store.key);
+    return record.key.kernel == in_store.key.kernel && !is_same;
   };
   records->erase(std::remove_if(records->begin(), records->end(), std::not_fn(is_elsewhere)), records->end());
   return PortfolioOf(*std::move(records));

@@ -33,14 +33,18 @@ class SearchedConfigs : public ConfigProvider {
     std::vector<CandidateOutcome> outcomes;  ///< From an earlier search for the key.
     std::optional<Config> incumbent;         ///< What that search selected.
   };
-  /// `only`: null, or the one config that is tried beside the baseline.
-  Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only);
-  Result<SearchOutcome> SearchAtBound(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+  using Configs = std::vector<Config>;
+  /// Races what was selected with another version of the driver, what tied with it and the portfolio. Returns nothing
+  /// if there is no such record, or one of the portfolio is faster by more than a tie: then all is searched.
+  Result<std::optional<SearchOutcome>> Confirm(const TuneRequest& request, const KeyInStore& in_store);
+  /// `only`: null, or the configs that are tried beside the baseline.
+  Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, const Configs* only);
+  Result<SearchOutcome> SearchAtBound(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,
                                       std::chrono::steady_clock::time_point begin);
   /// `begin`: when the search began.
-  Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+  Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,
                                  const TuningCall& at, std::chrono::steady_clock::time_point begin, TrialMemory memory);
-  Result<SearchPlan> PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+  Result<SearchPlan> PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,
                             const BoundCall& call, std::chrono::steady_clock::time_point begin,
                             const SearchOptions& options) const;
   /// Returns the policy's options within the request's limits.
@@ -50,8 +54,9 @@ class SearchedConfigs : public ConfigProvider {
   Knowledge KnowledgeOf(const KeyInStore& in_store) const;
   /// Returns configs that were fast for other keys of the kernel, on this device or another one, in this version or
   /// another one, as far as the store knows. Empty where the search tries all configs.
-  std::vector<Config> PortfolioFor(const KeyInStore& in_store, std::size_t num_configs,
-                                   const SearchOptions& options) const;
+  Configs PortfolioFor(const KeyInStore& in_store, std::size_t num_configs, const SearchOptions& options) const;
+  /// `of_other_shapes`: only of keys of other shapes.
+  Configs PortfolioOfOthers(const KeyInStore& in_store, bool of_other_shapes) const;
   /// Returns the configs that ended the process of an earlier search for this key.
   std::vector<KnownFatal> FatalAt(const TuningKey& key) const;
 

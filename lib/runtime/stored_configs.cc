@@ -42,8 +42,7 @@ StoreMiss StoredConfigs::MissOf(const RecordLookup& lookup, const ConfigQuestion
   if (!is_decreed && !lookup.record->verification.Covers(question.key.demanded)) {
     return {RecordMiss::kRefused, "the selection was verified less strictly than this kernel requires"};
   }
-  bool is_complete_enough = lookup.record->is_complete || is_decreed || question.accept_incomplete;
-  return {is_complete_enough ? RecordMiss::kNone : RecordMiss::kIncomplete, ""};
+  return {};
 }
 
 bool StoredConfigs::Accepts(const Config& config, const ConfigQuestion& question) const {

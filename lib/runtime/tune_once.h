@@ -20,12 +20,12 @@ struct TuneOutcome {
   bool is_elsewhere = false;   ///< The error is that another process tunes the key.
   bool is_news = false;        ///< The error is the key's first one, and this thread met it.
   bool is_not_stored = false;  ///< The error is that no record serves the key, and the mode allows nothing else.
-  enum class Origin { kReady, kStore, kSearch };
+  enum class Origin { kReady, kStore, kSearch, kPrediction };
   Origin origin = Origin::kReady;  ///< Where the config comes from. kReady: it was loaded before.
-  bool is_complete = true;         ///< kSearch: the search was not cut short.
+  bool is_complete = true;         ///< The search was not cut short, as far as there was one.
 
   /// Returns the outcome for a stored record.
-  static TuneOutcome Stored(bool is_complete = true) {
+  static TuneOutcome Stored(bool is_complete) {
     TuneOutcome outcome;
     outcome.origin = Origin::kStore;
     outcome.is_complete = is_complete;

@@ -95,7 +95,7 @@ Status MissPolicy::TunePendingKey(CUstream stream, const PendingKeys::Entry& wai
   Status tuned = OnInputs(stream, waiting, [&](TuningCall& call) {
     is_asked = true;
     bool waited = false;
-    outcome = MakeReady({stream, call}, waiting.key, kForPending, &waited);
+    outcome = MakeReady({stream, call, /*limits=*/nullptr, /*is_idle=*/true}, waiting.key, kForPending, &waited);
     return outcome.status;
   });
   // No call could be made: the definition declares no value for a parameter, or memory is missing.
@@ -103,20 +103,49 @@ Status MissPolicy::TunePendingKey(CUstream stream, const PendingKeys::Entry& wai
   return outcome.is_elsewhere || outcome.is_not_stored ? Status() : tuned;
 }
 
-Result<std::vector<PendingKeys::Entry>> MissPolicy::Due() const {
+void MissPolicy::NoteCutShort(const BoundCall& call, const LaunchKey& key, const TuneOutcome& served) {
+  // A search of this process has used up its budget, and ranks agree on what they run.
+  const bool is_of_records =
+      served.origin == TuneOutcome::Origin::kStore || served.origin == TuneOutcome::Origin::kPrediction;
+  if (!is_of_records || served.is_complete || !may_search() || to_.is_in_ranks()) return;
+  PendingKeys::Entry entry = PendingOf(call, key, /*inputs=*/nullptr);
+  entry.is_cut_short = true;
+  pending_.Add(std::move(entry));
+  if (frozen_) pending_.Remove(key);  // Freeze was called meanwhile.
+}
+
+Status MissPolicy::ContinueSearch(CUstream stream, const PendingKeys::Entry& waiting) {
+  bool waited = false;
+  TuneOutcome outcome;
+  Status made = OnInputs(stream, waiting, [&](TuningCall& call) {
+    const TuneRequest request = {stream, call};
+    outcome = tune_once_.Run(FlightOf(waiting.key), &waited, to_.policy.search.stop, [&] {
+      return chain_.Choose(request, waiting.key, ConfigChain::Asked::kContinue, /*may_wait=*/false);
+    });
+    return outcome.status;
+  });
+  if (outcome.is_elsewhere) return Status();
+  pending_.Remove(waiting.key);  // In this process, the budget is spent once.
+  if (made.ok() || made.sticky() || to_.policy.search.stop.stop_requested()) return made;
+  to_.announcer.Inform(waiting.text, [&] { return "the search was not continued: " + made.message(); });
+  return Status();
+}
+
+Result<std::vector<PendingKeys::Entry>> MissPolicy::Due(bool continues) const {
   if (pending_.size() == 0 || frozen_) return std::vector<PendingKeys::Entry>();
   const FailedTunes::Clock::time_point now = FailedTunes::Clock::now();
   TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.ready_keys.DeviceWord(LaunchKey::kTuned));
-  return pending_.Due([&](const TuneOnce::Key& key) {
+  return pending_.Due([&](const TuneOnce::Key& key, const PendingKeys::Entry& entry) {
+    if (entry.is_cut_short && !continues) return false;
     return LaunchKey::DeviceAndRole(key.front()) == device_word && !failed_.Find(key, now);
   });
 }
 
-Status MissPolicy::TunePending(CUstream stream) {
+Status MissPolicy::TunePending(CUstream stream, bool continues) {
   Status first_failure;
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<PendingKeys::Entry> due, Due());
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<PendingKeys::Entry> due, Due(continues));
   for (PendingKeys::Entry& waiting : due) {
-    Status chosen = TunePendingKey(stream, waiting);
+    Status chosen = waiting.is_cut_short ? ContinueSearch(stream, waiting) : TunePendingKey(stream, waiting);
     waiting.inputs.reset();  // The next key's search may need the memory.
     if (first_failure.ok()) first_failure = chosen;
     if (chosen.sticky() || to_.policy.search.stop.stop_requested()) break;

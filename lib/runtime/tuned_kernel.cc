@@ -310,6 +310,7 @@ Counters TunedKernel::Impl::CountersNow() const {
   result.hits = hits.Sum();
   result.tunes = from.tunes;
   result.stored_hits = from.stored_hits;
+  result.predictions = from.predictions;
   result.waits = from.waits;
   result.fallbacks = misses.num_fallbacks();
   result.frozen_misses = from.frozen_misses;
@@ -328,7 +329,6 @@ Counters TunedKernel::Impl::CountersNow() const {
   result.misses_other_driver = missed(RecordMiss::kOtherDriver);
   result.misses_other_device = missed(RecordMiss::kOtherDevice);
   result.misses_other_source = missed(RecordMiss::kOtherSource);
-  result.misses_incomplete = missed(RecordMiss::kIncomplete);
   result.misses_refused = missed(RecordMiss::kRefused);
   result.now.loaded_kernels = ready_keys.num_loaded_kernels();
   result.now.ready_entries = ready_keys.num_entries();

@@ -55,7 +55,7 @@ Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* argumen
   TuningCall call(bound);
   Status warmed = misses.Warm(stream, call);
   if (warmed.sticky() || policy.search.stop.stop_requested()) return warmed;
-  Status rest = misses.TunePending(stream);
+  Status rest = misses.TunePending(stream, /*continues=*/false);
   return warmed.ok() ? rest : warmed;
 }
 
@@ -87,7 +87,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
     if (will_search && !burst && impl->policy.search.timer == nullptr)
       burst.emplace(impl->policy.search.runtime->cupti(), impl->api);
   }
-  Status rest = TunePending(stream);
+  Status rest = impl->TunePending(stream, /*continues=*/false);
   return first_failure.ok() ? rest : first_failure;
 }
 
@@ -114,6 +114,14 @@ Status TunedKernel::Retune(CUstream stream, const CallInputs& inputs) {
   });
 }
 
+Status TunedKernel::Impl::TunePending(CUstream stream, bool continues) {
+  return Guarded([&]() -> Status {
+    const ReadyKeys::Reader reader(ready_keys);
+    TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "call of TunePending", "call it"));
+    return misses.TunePending(stream, continues);
+  });
+}
+
 Status TunedKernel::TunePending(CUstream stream) {
   if (InsideCallback()) return InsideCallbackError("TunePending");
   Result<Impl*> bound = Bound();
@@ -121,11 +129,7 @@ Status TunedKernel::TunePending(CUstream stream) {
   TUNEONCE_RETURN_IF_ERROR(bound.status());
   Impl* impl = *bound;
   if (ranks().group != nullptr) return KernelInRanks(impl, stream).TunePending();
-  return impl->Guarded([&]() -> Status {
-    const ReadyKeys::Reader reader(impl->ready_keys);
-    TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "call of TunePending", "call it"));
-    return impl->misses.TunePending(stream);
-  });
+  return impl->TunePending(stream, /*continues=*/true);
 }
 
 Result<LaunchPlan> TunedKernel::Explain(CUstream stream, const CallInputs& inputs) const {

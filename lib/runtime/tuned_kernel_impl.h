@@ -59,6 +59,7 @@ struct TunedKernel::Impl {
   /// hit passes no additional arguments.
   Status LaunchOther(CUstream stream, BoundCall& call, LaunchKey& key, bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
+  Status TunePending(CUstream stream, bool continues);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
   /// Makes a call of a shape. Returns nothing if a launch would do nothing. Errors: those of the shape. `what` names
   /// the operation that needs it.

@@ -115,7 +115,9 @@ void WarmupRun::Serve(Entry& entry) {
   if (impl.ready_keys.HasSelection(key)) return End(entry, State::kReady);
   if (impl.is_baseline_only || impl.misses.is_frozen()) return End(entry, State::kFallback);
   TuneOutcome served = impl.misses.WarmSelected({stream_, *entry.call}, MissPolicy::kForLookup);
-  if (served.status.ok()) return End(entry, State::kFromStore);
+  entry.warmed.is_complete = served.is_complete;
+  const bool is_predicted = served.origin == TuneOutcome::Origin::kPrediction;
+  if (served.status.ok()) return End(entry, is_predicted ? State::kPredicted : State::kFromStore);
   if (!served.is_not_stored) return End(entry, State::kFailed, std::move(served.status));
   if (!impl.misses.may_search()) End(entry, State::kFallback);
 }
@@ -218,9 +220,10 @@ void WarmupRun::Tune(Entry& entry, bool may_wait) {
   if (is_cut_short) return End(entry, State::kNotReached, std::move(outcome.status));
   if (!outcome.status.ok()) return End(entry, State::kFailed, std::move(outcome.status));
   entry.warmed.is_complete = outcome.is_complete;
-  End(entry, outcome.origin == TuneOutcome::Origin::kSearch  ? State::kTuned
-             : outcome.origin == TuneOutcome::Origin::kStore ? State::kFromStore
-                                                             : State::kReady);
+  End(entry, outcome.origin == TuneOutcome::Origin::kSearch       ? State::kTuned
+             : outcome.origin == TuneOutcome::Origin::kStore      ? State::kFromStore
+             : outcome.origin == TuneOutcome::Origin::kPrediction ? State::kPredicted
+                                                                  : State::kReady);
 }
 
 void WarmupRun::TuneTheRest(bool may_wait) {
@@ -256,9 +259,9 @@ void WarmupRun::VerifyShapes(Entry& entry) {
 void WarmupRun::Finish(Entry& entry) {
   WarmedKey& warmed = entry.warmed;
   const State state = warmed.state;
-  if (entry.call && fatal_.ok() && (state == State::kReady || state == State::kFromStore || state == State::kTuned)) {
-    VerifyShapes(entry);
-  }
+  const bool is_selected =
+      state == State::kReady || state == State::kFromStore || state == State::kTuned || state == State::kPredicted;
+  if (entry.call && fatal_.ok() && is_selected) VerifyShapes(entry);
   if (entry.call && fatal_.ok()) {
     Status loaded = LoadFallbacks(entry);
     const bool is_reached = warmed.state != State::kNotReached;

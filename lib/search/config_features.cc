@@ -44,11 +44,11 @@ ConfigFeatures::ConfigFeatures(const StrategySpace& space) {
   std::vector<Column> columns = AxisColumns(space);
   AddPairs(space, &columns);
   columns.erase(std::remove_if(columns.begin(), columns.end(), IsConstant), columns.end());
-  num_features_ = columns.size();
-  values_.resize(space.num_configs() * num_features_);
-  for (std::size_t f = 0; f < num_features_; ++f) {
+  rows_.num_features = columns.size();
+  rows_.values.resize(space.num_configs() * columns.size());
+  for (std::size_t f = 0; f < columns.size(); ++f) {
     for (std::size_t config = 0; config < space.num_configs(); ++config) {
-      values_[config * num_features_ + f] = columns[f][config];
+      rows_.values[config * columns.size() + f] = columns[f][config];
     }
   }
 }

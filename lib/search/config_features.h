@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "search/regression_trees.h"
 #include "tuneonce/plugin/search_strategy.h"
 
 namespace tuneonce {
@@ -20,9 +21,8 @@ class ConfigFeatures {
  public:
   explicit ConfigFeatures(const StrategySpace& space);
 
-  std::size_t num_features() const { return num_features_; }
-  /// Returns the features of a config, num_features() of them.
-  const std::uint16_t* of(std::size_t config) const { return values_.data() + config * num_features_; }
+  /// Config by config.
+  const FeatureRows& rows() const { return rows_; }
 
  private:
   using Column = std::vector<std::uint16_t>;
@@ -30,8 +30,7 @@ class ConfigFeatures {
   static std::vector<Column> AxisColumns(const StrategySpace& space);
   static void AddPairs(const StrategySpace& space, std::vector<Column>* columns);
 
-  std::size_t num_features_ = 0;
-  std::vector<std::uint16_t> values_;  // Config by config, because a tree reads several features of one config.
+  FeatureRows rows_;
 };
 
 }  // namespace v0

@@ -211,14 +211,14 @@ GuidedStrategy::Round GuidedStrategy::Model(const SearchHistory& history, const 
     std::swap(samples[i], samples[i + random->Below(samples.size() - i)]);
   }
   samples.resize(std::min(samples.size(), kMostSamples));
-  const RegressionTrees trees(features_, samples, kTrees, kShareOfFeatures, random);
+  const RegressionTrees trees(features_.rows(), samples, kTrees, kShareOfFeatures, random);
   round.pool = Pool(round.best, open, random);
   round.means.assign(round.pool.size(), 0);
   round.predictions.assign(kTrees, std::vector<float>(round.pool.size()));
   for (int tree = 0; tree < kTrees; ++tree) {
     std::vector<float>& predictions = round.predictions[static_cast<std::size_t>(tree)];
     for (std::size_t i = 0; i < round.pool.size(); ++i) {
-      predictions[i] = trees.Predict(tree, round.pool[i]);
+      predictions[i] = trees.Predict(tree, features_.rows().of(round.pool[i]));
       round.means[i] += predictions[i] / kTrees;
     }
   }

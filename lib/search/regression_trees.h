@@ -5,13 +5,21 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/config_features.h"
 #include "search/random_numbers.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// Bagged regression trees over the features of configs.
+/// What a model knows of each of its objects, as small integers.
+struct FeatureRows {
+  std::size_t num_features = 0;
+  std::vector<std::uint16_t> values;  ///< Object by object, because a tree reads several features of one object.
+
+  /// Returns the features of an object, num_features of them.
+  const std::uint16_t* of(std::size_t row) const { return values.data() + row * num_features; }
+};
+
+/// Bagged regression trees.
 ///
 /// Each tree is grown to single samples on a bootstrap of them. A node draws some of the features and one cut of each
 /// at random, and takes the cut that reduces the variance the most (extremely randomized trees, Geurts, Ernst and
@@ -20,17 +28,18 @@ inline namespace v0 {
 class RegressionTrees {
  public:
   struct Sample {
-    std::size_t config = 0;
+    std::size_t row = 0;
     float target = 0;
   };
 
-  /// `features` outlives the object. `share_of_features`: of those that a node draws, in (0, 1]. REQUIRES: a sample.
-  RegressionTrees(const ConfigFeatures& features, const std::vector<Sample>& samples, int num_trees,
+  /// Grows the trees on samples of `features`, which is not used after that. `share_of_features`: of those that a node
+  /// draws, in (0, 1]. REQUIRES: a sample.
+  RegressionTrees(const FeatureRows& features, const std::vector<Sample>& samples, int num_trees,
                   double share_of_features, RandomNumbers* random);
 
   int num_trees() const { return static_cast<int>(trees_.size()); }
-  /// Returns the target that one tree predicts for a config.
-  float Predict(int tree, std::size_t config) const;
+  /// Returns the target that one tree predicts for an object with these features.
+  float Predict(int tree, const std::uint16_t* features) const;
 
  private:
   struct Node {
@@ -47,13 +56,14 @@ class RegressionTrees {
     double gain = 0;
   };
 
-  Tree Grow(Bag* bag, RandomNumbers* random) const;
+  Tree Grow(const FeatureRows& features, Bag* bag, RandomNumbers* random) const;
   /// Adds the node of samples [begin, end), and its children.
-  void Grow(Bag::iterator begin, Bag::iterator end, RandomNumbers* random, Tree* tree) const;
+  void Grow(const FeatureRows& features, Bag::iterator begin, Bag::iterator end, RandomNumbers* random,
+            Tree* tree) const;
   /// Returns the best of some random cuts: with a gain of 0 if none separates samples.
-  Cut FindCut(Bag::iterator begin, Bag::iterator end, double mean, RandomNumbers* random) const;
+  Cut FindCut(const FeatureRows& features, Bag::iterator begin, Bag::iterator end, double mean,
+              RandomNumbers* random) const;
 
-  const ConfigFeatures& features_;
   std::size_t features_per_node_;
   std::vector<Tree> trees_;
 };

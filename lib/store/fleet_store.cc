@@ -37,7 +37,7 @@ class FleetStore final : public RecordStore {
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override {
     Result<RecordLookup> near = machine_->Lookup(key);
-    if (near.ok() && near->Miss() == RecordMiss::kNone) return near;
+    if (near.ok() && near->Miss() == RecordMiss::kNone && near->record->is_complete) return near;
     Result<RecordLookup> far = fleet_->Lookup(key);
     if (far.ok()) {
       CatchUp();

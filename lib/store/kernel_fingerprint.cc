@@ -52,6 +52,17 @@ void AddAssumption(const Assumption& assumption, Fingerprinter* fingerprinter) {
   for (DType dtype : assumption.dtypes) fingerprinter->Add(Number(dtype));
 }
 
+/// The most configs whose sources a function makes to identify it. A launch of a stored key would wait for more.
+constexpr std::size_t kMostIdentifying = 256;
+
+/// Returns the configs, or of a large space as many as identify it, spread evenly.
+std::vector<Config> Identifying(const std::vector<Config>& all) {
+  if (all.size() <= kMostIdentifying) return all;
+  std::vector<Config> some;
+  for (std::size_t i = 0; i < kMostIdentifying; ++i) some.push_back(all[i * all.size() / kMostIdentifying]);
+  return some;
+}
+
 Status AddVariant(const KernelDefinition& definition, const Variant& variant, const Problem& decided,
                   const KeptConfigs& configs, Fingerprinter* fingerprinter) {
   fingerprinter->Add(variant.name).Add(Number(variant.convention));
@@ -60,14 +71,14 @@ Status AddVariant(const KernelDefinition& definition, const Variant& variant, co
   for (const Assumption& assumption : variant.assumptions) AddAssumption(assumption, fingerprinter);
   if (!variant.requirement.IsAlways()) fingerprinter->Add(variant.requirement.ToString());
   if (variant.launcher) return Status();
-  const std::vector<Config> not_read;
-  const std::vector<Config>* all = &not_read;
+  std::vector<Config> read;
   if (!IsIdentified(variant)) {
-    TUNEONCE_ASSIGN_OR_RETURN(all, configs.all());
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* all, configs.all());
+    read = Identifying(*all);
   }
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint of_source,
                             CallUser("a source or hints function of kernel '" + definition.name() + "'",
-                                     [&] { return VariantFingerprint(variant, *all, decided); }));
+                                     [&] { return VariantFingerprint(variant, read, decided); }));
   fingerprinter->Add(of_source);
   TUNEONCE_ASSIGN_OR_RETURN(const Config first, configs.first());
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,

@@ -25,8 +25,8 @@ RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted) {
 }
 
 std::string_view RecordMissName(RecordMiss miss) {
-  static constexpr std::string_view kNames[] = {
-      "", "no record", "other driver", "other device", "other source", "incomplete", "refused"};
+  static constexpr std::string_view kNames[] = {"",       "no record", "other driver", "other device", "other source",
+                                                "refused"};
   static_assert(std::size(kNames) == kNumRecordMisses);
   return kNames[static_cast<std::size_t>(miss)];
 }
@@ -34,7 +34,7 @@ std::string_view RecordMissName(RecordMiss miss) {
 RecordMiss RecordLookup::Miss() const {
   switch (match) {
     case RecordMatch::kExact:
-      return record && record->is_complete ? RecordMiss::kNone : RecordMiss::kIncomplete;
+      return RecordMiss::kNone;
     case RecordMatch::kOtherDriver:
       return RecordMiss::kOtherDriver;
     case RecordMatch::kOtherDevice:

@@ -178,6 +178,7 @@ class CrossingSuiteTest : public testing::CpuDeviceTest {
       policy.search.isolation = Isolation::kRequired;
     }
     if (c.origin() == RecordOrigin::kSharedSelection) policy.selection_group = "crossed";
+    if (c.new_key() == testing::NewKey::kPredict) policy.on_new_key = AutotunePolicy::OnNewKey::kPredict;
     return policy;
   }
 
@@ -266,6 +267,9 @@ TEST_P(CrossingTest, TheFastestCorrectConfigIsSelected) {
   MakeRecords(c, store);
   TunedKernel kernel = Create(Define(c, Kernel{c.fault()}), PolicyOf(c, store));
   Launch(kernel, kFirst, Data::kMixed, 2, 0, true);
+  if (c.new_key() == testing::NewKey::kPredict) {
+    ASSERT_OK(kernel.TunePending(stream_->get()));
+  }
   Result<LaunchPlan> plan = kernel.Explain(stream_->get(), {{"N", static_cast<std::int64_t>(kFirst)}});
   ASSERT_OK(plan);
   ASSERT_TRUE(plan->config);
@@ -276,6 +280,26 @@ TEST_P(CrossingTest, TheFastestCorrectConfigIsSelected) {
                             c.fault() == Fault::kMultipleOf6 || c.fault() == Fault::kBehindOutput;
   const bool may_be_faulty = c.fault() == Fault::kNone || (is_exact && is_elsewhere);
   EXPECT_EQ(selected, may_be_faulty ? 2 : 1) << plan->config->ToString();
+}
+
+// In pairs, no case has this key, a fault at other extents, a timer that lets the faulty config win, and predictions.
+TEST_F(CrossingSuiteTest, APredictedConfigRunsOnlyAtExtentsOfClassesAtWhichItWasVerified) {
+  for (const Fault fault : {Fault::kRaggedTail, Fault::kOddExtents, Fault::kMultipleOf6}) {
+    Crossing c;
+    c.values = {static_cast<int>(CrossedKey::kExact),        static_cast<int>(fault),
+                static_cast<int>(CrossedVariant::kSource),   static_cast<int>(Data::kMixed),
+                static_cast<int>(RecordOrigin::kSameKernel), static_cast<int>(Isolated::kNo),
+                static_cast<int>(testing::Searched::kAll),   static_cast<int>(testing::NewKey::kPredict)};
+    for (const AutotunePolicy::Mode mode :
+         {AutotunePolicy::Mode::kTuneOnMiss, AutotunePolicy::Mode::kTuneDeferred, AutotunePolicy::Mode::kStoredOnly}) {
+      auto store = std::make_shared<MemoryStore>();
+      MakeRecords(c, store);
+      AutotunePolicy policy = PolicyOf(c, store);
+      policy.mode = mode;
+      TunedKernel kernel = Create(Define(c, Kernel{fault}), policy);
+      for (std::size_t n = 33; n <= 64; ++n) Launch(kernel, n, Data::kMixed, 2, 0, true);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Crossings, CrossingTest,

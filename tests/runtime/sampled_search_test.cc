@@ -1,5 +1,6 @@
 // Searches of a TunedKernel that try a part of the configs: records, the next process, changed lists, portfolios.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,31 +48,67 @@ class SampledSearchTest : public testing::TunedScaleTest {
   std::int64_t tunes_ = 0;
 };
 
-TEST_F(SampledSearchTest, ASearchThatWasCutShortIsContinuedAndNotRepeated) {
+TEST_F(SampledSearchTest, ASearchThatWasCutShortServesAtOnceAndIsContinuedByTunePending) {
   policy_.search.budgets.trials = 2;
   EXPECT_EQ(CompiledByLaunch(Guided()).size(), 2u);
   EXPECT_EQ(OnlyRecord().SearchedText(), "searched 2 of 4");
   EXPECT_FALSE(OnlyRecord().is_complete);
   EXPECT_FALSE(OnlyRecord().is_conclusive);
-  EXPECT_EQ(CompiledByLaunch(Guided()).size(), 2u) << "the two that the first search did not try";
-  EXPECT_EQ(tunes_, 1);
+  for (const AutotunePolicy::Mode mode : {AutotunePolicy::Mode::kTuneOnMiss, AutotunePolicy::Mode::kTuneDeferred}) {
+    policy_.mode = mode;
+    EXPECT_TRUE(CompiledByLaunch(Guided()).empty()) << "the record serves";
+    EXPECT_EQ(tunes_, 0);
+  }
+  TunedKernel kernel = Create(Guided());
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
+  EXPECT_EQ(kernel.counters().tunes, 0) << "a warm-up continues no search";
+  EXPECT_EQ(kernel.counters().now.pending_keys, 1);
+  const std::size_t before = compiler_->compiled().size();
+  ASSERT_OK(kernel.TunePending(stream_->get()));
+  EXPECT_EQ(compiler_->compiled().size() - before, 2u) << "the two that the first search did not try";
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 0);
+  Launch(kernel, 1000);
+  EXPECT_EQ(kernel.counters().hits, 1);
   EXPECT_EQ(OnlyRecord().SearchedText(), "searched all 4");
   EXPECT_TRUE(OnlyRecord().is_complete);
   EXPECT_TRUE(CompiledByLaunch(Guided()).empty());
   EXPECT_EQ(tunes_, 0) << "now the record serves";
 }
 
-TEST_F(SampledSearchTest, ARecordOfASearchThatWasCutShortServesWherePolicyAcceptsItOrNothingElseMay) {
-  policy_.search.budgets.trials = 2;
+TEST_F(SampledSearchTest, ASearchIsContinuedOnceInAProcessAndNeitherAfterFreezeNorWhereNothingIsSearched) {
+  policy_.search.budgets.trials = 1;
   CompiledByLaunch(Guided());
-  for (const AutotunePolicy::Mode mode : {AutotunePolicy::Mode::kTuneOnMiss, AutotunePolicy::Mode::kStoredOnly}) {
-    policy_.mode = mode;
-    policy_.accept_incomplete = mode == AutotunePolicy::Mode::kTuneOnMiss;
+  auto tunes_after = [&](const std::function<void(TunedKernel&)>& use) {
     TunedKernel kernel = Create(Guided());
     Launch(kernel, 1000);
-    EXPECT_EQ(kernel.counters().tunes, 0);
+    use(kernel);
+    EXPECT_OK(kernel.TunePending(stream_->get()));
+    EXPECT_OK(kernel.TunePending(stream_->get()));
+    Launch(kernel, 1000);
     EXPECT_EQ(kernel.counters().stored_hits, 1);
-  }
+    EXPECT_EQ(kernel.counters().now.pending_keys, 0);
+    return kernel.counters().tunes;
+  };
+  EXPECT_EQ(tunes_after([](TunedKernel& kernel) { kernel.Freeze(); }), 0);
+  policy_.mode = AutotunePolicy::Mode::kStoredOnly;
+  EXPECT_EQ(tunes_after([](TunedKernel&) {}), 0);
+  policy_.mode = AutotunePolicy::Mode::kTuneOnMiss;
+  EXPECT_EQ(tunes_after([](TunedKernel&) {}), 1) << "by the first of two calls";
+}
+
+TEST_F(SampledSearchTest, ACompleteRecordOfAnotherProcessIsTakenInPlaceOfContinuingTheSearch) {
+  policy_.search.budgets.trials = 2;
+  CompiledByLaunch(Guided());
+  TunedKernel kernel = Create(Guided());
+  Launch(kernel, 1000);
+  TuningRecord complete = OnlyRecord();
+  complete.is_complete = true;
+  complete.num_not_measured = 0;
+  ASSERT_OK(policy_.store->Put(complete));
+  ASSERT_OK(kernel.TunePending(stream_->get()));
+  EXPECT_EQ(kernel.counters().tunes, 0);
+  EXPECT_EQ(kernel.counters().now.pending_keys, 0);
 }
 
 TEST_F(SampledSearchTest, AChangedListKeepsTheTimesOfItsConfigsAndTriesTheNewOnes) {
@@ -129,6 +166,66 @@ TEST_F(SampledSearchTest, WhatWonForAnotherKeyIsTriedFirst) {
     return defines.find("TILE=256") != std::string::npos && defines.find("WORK=1 ") != std::string::npos;
   });
   EXPECT_TRUE(has_portfolio) << compiled[0] << "; " << compiled[1];
+}
+
+TEST_F(SampledSearchTest, ASourceFunctionIsNotCalledForAllConfigsOfALargeSpace) {
+  SearchSpace space;
+  std::vector<std::int64_t> tiles(4000);
+  for (std::size_t i = 0; i < tiles.size(); ++i) tiles[i] = static_cast<std::int64_t>(i + 1);
+  const IntAxis tile = space.AddAxis("TILE", tiles);
+  space.SetBaseline({{tile, 64}});
+  int num_calls = 0;
+  KernelDefinition definition("scale");
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .Space(space)
+      .AddVariant(
+          Variant([&num_calls, tile](const Config& config, const Problem&) {
+            ++num_calls;
+            return KernelSource::CpuCpp(testing::kScaleSource, "scale").Define("TILE", config[tile]).Define("WORK", 1);
+          }).Grid(Grid::OneD({"N", tile})));
+  policy_.search.budgets.trials = 2;
+  EXPECT_EQ(CompiledByLaunch(definition).size(), 2u);
+  EXPECT_LT(num_calls, 1000);
+}
+
+TEST_F(SampledSearchTest, AfterADriverUpdateOnlyWhatWasFastIsRacedIfItAgrees) {
+  SearchSpace space;
+  const IntAxis tile = space.AddAxis("TILE", {64, 128, 192, 256});
+  const IntAxis work = space.AddAxis("WORK", {100, 1000, 1});
+  space.SetBaseline({{tile, 64}, {work, 100}});
+  KernelDefinition definition("scale");
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .Space(space)
+      .Grid(Grid::OneD({"N", tile}))
+      .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
+  CompiledByLaunch(definition, 1 << 16);
+  const TuningRecord measured = OnlyRecord();
+  ASSERT_EQ(measured.candidates.size(), 12u);
+  for (const char* selected : {"TILE=128, WORK=1", "TILE=128, WORK=1000"}) {
+    const bool agrees = selected == std::string("TILE=128, WORK=1");
+    TuningRecord old = measured;
+    --old.key.driver_version;
+    for (CandidateOutcome& outcome : old.candidates) {
+      outcome.ties_with_fastest = outcome.config.ToString() == selected;
+      if (outcome.ties_with_fastest) outcome.measurement.mean_us = 0.001;
+      if (outcome.ties_with_fastest) old.best = outcome;
+    }
+    policy_.store = MakeMemoryStore();
+    ASSERT_OK(policy_.store->Put(old));
+    CompiledByLaunch(definition, 1 << 16);
+    EXPECT_EQ(tunes_, 1);
+    const std::vector<TuningRecord> records = *policy_.store->List();
+    ASSERT_EQ(records.size(), 2u);
+    const TuningRecord& fresh = records.back();
+    EXPECT_EQ(fresh.key.driver_version, measured.key.driver_version);
+    EXPECT_TRUE(fresh.is_complete);
+    EXPECT_EQ(fresh.num_not_measured > 0, agrees) << fresh.SearchedText();
+    EXPECT_TRUE(!agrees || !fresh.is_conclusive);
+  }
 }
 
 TEST_F(SampledSearchTest, AWarmUpDoesNotCompileConfigsThatTheSearchDoesNotTry) {

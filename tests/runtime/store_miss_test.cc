@@ -24,7 +24,7 @@ struct KeepMisses : AutotuneObserver {
 
 std::int64_t AllMisses(const Counters& counters) {
   return counters.misses_no_record + counters.misses_other_driver + counters.misses_other_device +
-         counters.misses_other_source + counters.misses_incomplete + counters.misses_refused;
+         counters.misses_other_source + counters.misses_refused;
 }
 
 /// A record of a search made here is changed, and what a new kernel makes of it is asked.
@@ -85,7 +85,6 @@ const std::vector<MissCase>& Cases() {
          r.key.kernel_fingerprint = {1, 2};
        },
        &Counters::misses_other_source, ""},
-      {RecordMiss::kIncomplete, [](TuningRecord& r) { r.is_complete = false; }, &Counters::misses_incomplete, ""},
       {RecordMiss::kRefused, [](TuningRecord& r) { r.best.config = testing::NamedConfig("none"); },
        &Counters::misses_refused, "none} is not a config of the kernel"},
   };
@@ -135,15 +134,11 @@ TEST_F(StoreMissTest, WhatServesIsNoMiss) {
 
 TEST_F(StoreMissTest, WhatPolicyAcceptsIsNoMiss) {
   for (const MissCase& each : Cases()) {
-    if (each.miss != RecordMiss::kOtherDriver && each.miss != RecordMiss::kOtherDevice &&
-        each.miss != RecordMiss::kIncomplete) {
-      continue;
-    }
+    if (each.miss != RecordMiss::kOtherDriver && each.miss != RecordMiss::kOtherDevice) continue;
     TuningRecord changed = record_;
     each.change(changed);
     Store(changed);
     policy_.min_match = RecordMatch::kOtherDevice;
-    policy_.accept_incomplete = true;
     TunedKernel kernel = Create();
     EXPECT_EQ(Explain(kernel)->miss, RecordMiss::kNone);
     Launch(kernel, 1000);

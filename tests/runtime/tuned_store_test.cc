@@ -170,13 +170,15 @@ TEST_F(TunedStoreTest, WhatASearchThatWasCutShortLeftIsTunedAgain) {
   policy_ = whole;
   TunedKernel second = Create();
   ASSERT_OK(Launch(second, 1000));
+  EXPECT_EQ(second.counters().tunes, 0) << "what was left serves";
+  ASSERT_OK(second.TunePending(stream_->get()));
   EXPECT_EQ(second.counters().tunes, 1) << "there is time now";
   TunedKernel third = Create();
   ASSERT_OK(Launch(third, 1000));
   EXPECT_EQ(third.counters().tunes, 0) << "the record is complete now";
 }
 
-TEST_F(TunedStoreTest, PolicySaysWhetherAnIncompleteRecordServesAndTheOneThatMeasuredMoreIsKept) {
+TEST_F(TunedStoreTest, AnIncompleteRecordServesUntilItIsContinuedAndTheOneThatMeasuredMoreIsKept) {
   std::shared_ptr<SqliteStore> store = OpenStore(path_);  // With artifacts: what is served need not be compiled.
   policy_.store = store;
   const AutotunePolicy whole = policy_;
@@ -198,22 +200,23 @@ TEST_F(TunedStoreTest, PolicySaysWhetherAnIncompleteRecordServesAndTheOneThatMea
   auto launch = [&](std::int64_t expected_tunes, std::int64_t expected_stored) {
     TunedKernel kernel = Create();
     EXPECT_OK(Launch(kernel, 1000));
+    if (expected_tunes > 0) {
+      EXPECT_OK(kernel.TunePending(stream_->get()));
+    }
     EXPECT_EQ(kernel.counters().tunes, expected_tunes);
     EXPECT_EQ(kernel.counters().stored_hits, expected_stored);
     return (*store->List())[0];
   };
   put(1);
-  policy_.accept_incomplete = true;
   EXPECT_FALSE(launch(0, 1).is_complete);
-  policy_ = whole;
   {
     CutShort cut(&policy_);
-    EXPECT_EQ(launch(1, 0).num_not_measured, 1) << "this one measured no more";
+    EXPECT_EQ(launch(1, 1).num_not_measured, 1) << "this one measured no more";
   }
   put(4);
   {
     CutShort cut(&policy_);
-    TuningRecord record = launch(1, 0);
+    TuningRecord record = launch(1, 1);
     EXPECT_LT(record.num_not_measured, 4) << "and this one more";
     EXPECT_GT(record.num_not_measured, 0);
     EXPECT_EQ(record.candidates.size() + static_cast<std::size_t>(record.num_not_measured), 4u);

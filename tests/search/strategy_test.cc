@@ -246,7 +246,7 @@ TEST(StrategyTest, ABatchScoresABoundedPartOfALargeSpace) {
 TEST(StrategyTest, ProductsAndCategoriesAreFeatures) {
   const StrategySpace space = WholeSpace({PowersOfTwo(3), PowersOfTwo(3), {Kind::kCategorical, {0, 1, 2}}});
   const ConfigFeatures features(space);
-  ASSERT_EQ(features.num_features(), 2 + 3 + 2) << "axes, one per category, product and quotient";
+  ASSERT_EQ(features.rows().num_features, 2 + 3 + 2) << "axes, one per category, product and quotient";
   for (std::size_t config = 0; config < space.num_configs(); ++config) {
     const std::uint16_t* i = space.config(config);
     const std::vector<std::uint16_t> expected = {i[0],
@@ -256,7 +256,7 @@ TEST(StrategyTest, ProductsAndCategoriesAreFeatures) {
                                                  static_cast<std::uint16_t>(i[2] == 2),
                                                  static_cast<std::uint16_t>(i[0] + i[1]),
                                                  static_cast<std::uint16_t>(i[0] - i[1] + 2)};
-    EXPECT_EQ(std::vector<std::uint16_t>(features.of(config), features.of(config) + 7), expected);
+    EXPECT_EQ(std::vector<std::uint16_t>(features.rows().of(config), features.rows().of(config) + 7), expected);
   }
 }
 
@@ -270,11 +270,11 @@ TEST(StrategyTest, TreesPredictWhatTheyDidNotSee) {
     const std::size_t config = random.Below(space.num_configs());
     samples.push_back({config, step(config)});
   }
-  const RegressionTrees trees(features, samples, 16, 0.5, &random);
+  const RegressionTrees trees(features.rows(), samples, 16, 0.5, &random);
   double squares = 0;
   for (std::size_t config = 0; config < space.num_configs(); ++config) {
     double mean = 0;
-    for (int tree = 0; tree < trees.num_trees(); ++tree) mean += trees.Predict(tree, config);
+    for (int tree = 0; tree < trees.num_trees(); ++tree) mean += trees.Predict(tree, features.rows().of(config));
     squares += std::pow(mean / trees.num_trees() - step(config), 2) / static_cast<double>(space.num_configs());
   }
   EXPECT_LT(std::sqrt(squares), 0.3) << "the standard deviation of what is predicted is 1.5";

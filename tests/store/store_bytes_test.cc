@@ -153,7 +153,7 @@ TEST_F(StoreBytesTest, EveryStoreSaysWhyNothingServes) {
     cut.is_complete = false;
     cut.is_pinned = true;
     ASSERT_OK(store->Put(cut));
-    EXPECT_EQ(store->Lookup(key)->Miss(), RecordMiss::kIncomplete);
+    EXPECT_EQ(store->Lookup(key)->Miss(), RecordMiss::kNone);
     EXPECT_TRUE(store->Lookup(key)->IsPinned());
     ASSERT_OK(store->Put(Record(1)));
     EXPECT_EQ(store->Lookup(key)->Miss(), RecordMiss::kNone);

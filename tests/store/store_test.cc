@@ -153,7 +153,7 @@ TEST(RecordLookupTest, PolicyGetsTheCompleteRecordOfAnotherDriverInPlaceOfOneTha
     SCOPED_TRACE(each.what);
     RecordLookup found = *each.store->Lookup(cut_short.key);
     EXPECT_EQ(found.record->best.config, cut_short.best.config);
-    EXPECT_EQ(found.Miss(), RecordMiss::kIncomplete);
+    EXPECT_EQ(found.Miss(), RecordMiss::kNone);
     EXPECT_EQ(found.BestFor(RecordMatch::kExact).record->best.config, cut_short.best.config);
     for (RecordMatch weakest : {RecordMatch::kOtherDriver, RecordMatch::kOtherDevice}) {
       const RecordLookup& best = found.BestFor(weakest);

@@ -258,6 +258,15 @@ Status MergeRecords(const RecordsArguments& arguments) {
   return Status();
 }
 
+Status WriteSelected(const WholeStore& from, const std::vector<TuningRecord>& records, const std::string& output,
+                     int* without_code, std::size_t* num_code) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> made, SqliteStore::InMemory());
+  TUNEONCE_RETURN_IF_ERROR(Fill({from}, records, *made, /*anew=*/false, without_code));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> code, made->ArtifactKeys());
+  *num_code = code.size();
+  return WriteStore(*made, output, kReadOnly);
+}
+
 Status PackStore(const RecordsArguments& arguments) {
   std::vector<WholeStore> stores(1);
   TUNEONCE_ASSIGN_OR_RETURN(stores[0], ReadWhole(arguments.store));
@@ -279,21 +288,19 @@ Status PackStore(const RecordsArguments& arguments) {
                           : "its devices are: " + ShortList({devices.begin(), devices.end()}, arguments.device);
     return NotFoundError("there is nothing to pack in '" + stores[0].path + "': " + why);
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> made, SqliteStore::InMemory());
   int without_code = 0;
-  TUNEONCE_RETURN_IF_ERROR(Fill(stores, records, *made, /*anew=*/false, &without_code));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> code, made->ArtifactKeys());
-  TUNEONCE_RETURN_IF_ERROR(WriteStore(*made, arguments.output, kReadOnly));
+  std::size_t num_code = 0;
+  TUNEONCE_RETURN_IF_ERROR(WriteSelected(stores[0], records, arguments.output, &without_code, &num_code));
   if (arguments.json) {
     PrintJson({{"store", stores[0].path},
                {"output", arguments.output},
                {"records", records.size()},
-               {"code", code.size()},
+               {"code", num_code},
                {"without_code", without_code},
                {"left_out", skipped}});
     return Status();
   }
-  PrintLine("%zu records and %zu pieces of code written to %s", records.size(), code.size(), arguments.output.c_str());
+  PrintLine("%zu records and %zu pieces of code written to %s", records.size(), num_code, arguments.output.c_str());
   PrintRest(without_code, skipped);
   return Status();
 }

@@ -112,6 +112,7 @@ struct RecordsArguments {
   bool with_code = false;
   std::vector<std::string> stores;  ///< For diff and merge.
   std::string by = "best";
+  std::string within;  ///< For dispatch: "3%".
   bool skip_damaged = false;
   bool json = false;
 };
@@ -122,6 +123,12 @@ Status ImportRecords(const RecordsArguments& arguments);
 Status DiffRecords(const RecordsArguments& arguments);
 Status MergeRecords(const RecordsArguments& arguments);
 Status PackStore(const RecordsArguments& arguments);
+Status DispatchRecords(const RecordsArguments& arguments);
+
+/// Writes records of a store, with the code of their selected configs and baselines, to a new read-only store. Counts
+/// the records without code, and the pieces of code.
+Status WriteSelected(const WholeStore& from, const std::vector<TuningRecord>& records, const std::string& output,
+                     int* without_code, std::size_t* num_code);
 
 }  // namespace v0
 }  // namespace tuneonce

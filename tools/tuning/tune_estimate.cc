@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -33,6 +35,20 @@ using Json = nlohmann::ordered_json;
 /// candidates.
 constexpr double kMeasureSeconds = 1;
 
+/// The configs that a guided search tries: what it took on average on recorded tables (replay_strategies --stop).
+constexpr std::int64_t kGuidedTrials = 200;
+/// The most configs whose sources are made, which takes time in a large space. The others are taken to be like them.
+constexpr std::int64_t kMostPlanned = 64;
+
+/// Returns how many of so many configs a search tries.
+std::int64_t NumTried(std::int64_t num_configs, const SearchOptions& search, int max_configs) {
+  const bool is_guided =
+      search.strategy == Strategy::kGuided || (search.strategy == Strategy::kAutomatic && num_configs > max_configs);
+  std::int64_t tried = is_guided ? std::min(num_configs, kGuidedTrials) : num_configs;
+  if (search.budgets.trials > 0) tried = std::min<std::int64_t>(tried, search.budgets.trials);
+  return tried;
+}
+
 /// Returns an estimate of one compile's time for a kernel that was never compiled here. These are not measured.
 double UsualSeconds(SourceKind kind) {
   switch (kind) {
@@ -56,10 +72,11 @@ struct Estimate {
   std::string key;
   bool is_stored = false;
   bool is_repeated = false;  ///< Another line's key.
-  std::size_t num_configs = 0;
-  std::size_t num_compiles = 0;  ///< That neither the store nor another line has.
-  double compile_seconds = 0;    ///< All together, one after the other.
-  std::int64_t bytes = 0;        ///< Device memory, at most.
+  std::int64_t num_configs = 0;
+  std::int64_t num_tried = 0;     ///< Configs that the search tries.
+  std::int64_t num_compiles = 0;  ///< That neither the store nor another line has.
+  double compile_seconds = 0;     ///< All together, one after the other.
+  std::int64_t bytes = 0;         ///< Device memory, at most.
   Status wrong;
 };
 
@@ -94,13 +111,20 @@ class Estimator {
     TUNEONCE_RETURN_IF_ERROR(binder.Bind(made.arguments().data(), made.arguments().size(), &call));
     call.problem.target = &target_;
     estimate->bytes = MemoryOf(*shared, call);
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, shared->space().Enumerate(target_, &call.problem));
-    for (const Config& config : configs) {
-      if (!shared->space().CheckGuards(config, call.problem).ok()) continue;
-      ++estimate->num_configs;
-      const bool enable_tile = policy_.search.runtime->environment().enable_tile;
+    TUNEONCE_ASSIGN_OR_RETURN(const ConfigSet configs, shared->space().Configs(target_, &call.problem));
+    estimate->num_configs = configs.size();
+    estimate->num_tried = NumTried(configs.size(), policy_.search, shared->space().max_configs());
+    const std::int64_t num_planned = std::min(estimate->num_tried, kMostPlanned);
+    const bool enable_tile = policy_.search.runtime->environment().enable_tile;
+    for (std::int64_t i = 0; i < num_planned; ++i) {
+      const Config config = configs.At(i * configs.size() / num_planned);
       TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(shared, config, call, enable_tile));
       if (planned.needs_compiling()) AddCompile(CompileJobOf(planned), estimate);
+    }
+    if (num_planned > 0) {
+      const double scale = static_cast<double>(estimate->num_tried) / static_cast<double>(num_planned);
+      estimate->num_compiles = std::llround(scale * static_cast<double>(estimate->num_compiles));
+      estimate->compile_seconds *= scale;
     }
     return shared->space().TakeMisuse();
   }
@@ -152,15 +176,22 @@ std::string TextOf(const Estimate& each) {
   if (!each.wrong.ok()) return text + each.wrong.message();
   if (each.is_repeated) return text + "as another line";
   if (each.is_stored) return text + "in the store";
-  return text + absl::StrFormat("%d configs, %d to compile, %.1f MiB", each.num_configs, each.num_compiles,
-                                static_cast<double>(each.bytes) / (1 << 20));
+  absl::StrAppendFormat(&text, "%d configs", each.num_configs);
+  if (each.num_tried < each.num_configs) absl::StrAppendFormat(&text, ", of which about %d are tried", each.num_tried);
+  return text +
+         absl::StrFormat(", %d to compile, %.1f MiB", each.num_compiles, static_cast<double>(each.bytes) / (1 << 20));
 }
 
 Json JsonOf(const Estimate& each) {
-  return {{"line", each.line},           {"key", each.key},
-          {"is_stored", each.is_stored}, {"is_repeated", each.is_repeated},
-          {"configs", each.num_configs}, {"to_compile", each.num_compiles},
-          {"bytes", each.bytes},         {"error", each.wrong.ok() ? Json(nullptr) : Json(each.wrong.ToString())}};
+  return {{"line", each.line},
+          {"key", each.key},
+          {"is_stored", each.is_stored},
+          {"is_repeated", each.is_repeated},
+          {"configs", each.num_configs},
+          {"tried", each.num_tried},
+          {"to_compile", each.num_compiles},
+          {"bytes", each.bytes},
+          {"error", each.wrong.ok() ? Json(nullptr) : Json(each.wrong.ToString())}};
 }
 
 /// All together.

@@ -216,6 +216,8 @@ Status CheckShape(const KernelDefinition& definition, const Target& target, cons
     problem.values[i] = &scalars[i];
   }
   const SearchSpace& space = definition.space();
+  TUNEONCE_ASSIGN_OR_RETURN(const ConfigSet accepting, space.Configs(target, &problem));
+  if (!accepting.empty()) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target, &problem));
   Status first;
   for (const Config& config : configs) {
@@ -228,7 +230,7 @@ Status CheckShape(const KernelDefinition& definition, const Target& target, cons
 
 Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& device, StreamView stream,
                           const TunedKernel::Shape& shape, const std::vector<Argument>& arguments,
-                          AutotunePolicy policy) {
+                          AutotunePolicy policy, bool continues) {
   auto observer = std::make_shared<KeepRecord>();
   policy.observer = observer;
   policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
@@ -239,6 +241,7 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
   run.key = before.key;
   Clock::time_point start = Clock::now();
   TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(stream.get(), {shape}));
+  if (continues) TUNEONCE_RETURN_IF_ERROR(kernel.TunePending(stream.get()));
   run.first_call_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
   TUNEONCE_RETURN_IF_ERROR(launch());
@@ -254,7 +257,7 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
 }
 
 Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
-                                const std::vector<std::string>& scalars, AutotunePolicy policy) {
+                                const std::vector<std::string>& scalars, AutotunePolicy policy, bool continues) {
   const KernelDefinition definition = Undecided(bundle);
   TUNEONCE_ASSIGN_OR_RETURN(TuneJob job, MakeTuneJob(bundle, device, shape, scalars));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
@@ -268,8 +271,8 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   report.device_name = identity.name;
   report.driver_version = identity.driver_version;
   report.shape = job.text;
-  TUNEONCE_ASSIGN_OR_RETURN(
-      report.run, RunTuned(definition, device, stream.view(), job.shape, inputs.arguments(), std::move(policy)));
+  TUNEONCE_ASSIGN_OR_RETURN(report.run, RunTuned(definition, device, stream.view(), job.shape, inputs.arguments(),
+                                                 std::move(policy), continues));
   return report;
 }
 

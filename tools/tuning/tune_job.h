@@ -45,10 +45,10 @@ struct TunedRun {
 };
 
 /// Makes a TunedKernel, whose observer this function is, warms `shape` up and launches it 11 times with `arguments`;
-/// what fails while tuning is an error.
+/// what fails while tuning is an error. `continues`: a stored search that was cut short is continued.
 Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& device, StreamView stream,
                           const TunedKernel::Shape& shape, const std::vector<Argument>& arguments,
-                          AutotunePolicy policy);
+                          AutotunePolicy policy, bool continues = false);
 
 struct BundleReport {
   TunedRun run;
@@ -60,9 +60,9 @@ struct BundleReport {
 /// Tunes a bundle as a warm-up does, on the values that it declares (WarmupInputs), and launches it. The shape is the
 /// example's (the one for the CPU device there) with the changes of `shape` ("M=4096", "causal=1", "x=float16") and
 /// `scalars` ("eps=1e-5"). Candidates' outputs are compared with the baseline's. Errors: InvalidArgument for a setting
-/// with an unknown name, or a dim without a value; those of tuning.
+/// with an unknown name, or a dim without a value; those of tuning. `continues`: as for RunTuned.
 Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
-                                const std::vector<std::string>& scalars, AutotunePolicy policy);
+                                const std::vector<std::string>& scalars, AutotunePolicy policy, bool continues = false);
 
 /// Adds data from a search's trace (Runtime::EndTrace) to the JSON of its record's file: `timeline`, which
 /// docs/internal/json_output.md describes, with the samples of each measured candidate. The size is limited, and

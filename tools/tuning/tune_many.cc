@@ -61,8 +61,8 @@ struct Findings : AutotuneObserver {
 
 const char* StateText(State state) {
   // kReady: its kernel has no elements to compute. kFromRanks: the command has none.
-  static constexpr const char* kTexts[] = {"nothing to launch", "stored", "tuned",      "failed",
-                                           "fallback",          "failed", "not reached"};
+  static constexpr const char* kTexts[] = {"nothing to launch", "stored",   "tuned",  "failed",
+                                           "predicted",         "fallback", "failed", "not reached"};
   static_assert(std::size(kTexts) == static_cast<std::size_t>(State::kNotReached) + 1);
   return kTexts[static_cast<std::size_t>(state)];
 }
@@ -90,6 +90,7 @@ class ManyRun {
       Flush();
     }
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<WarmedKey> warmed, WarmupAll(stream_, kernels_, warmup));
+    if (options_.continues) TUNEONCE_RETURN_IF_ERROR(Continue(warmed));
     TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
     for (std::size_t i = 0; i < warmed.size(); ++i) DescribeStored(warmed[i]);
     kernels_.clear();
@@ -156,6 +157,24 @@ class ManyRun {
     // Keys that were not reached are only counted.
     if (!options_.json && key.state != State::kNotReached) Print(rows_.back());
     Flush();
+  }
+
+  /// Continues the searches of keys that the store served although they were cut short.
+  Status Continue(const std::vector<WarmedKey>& warmed) {
+    findings_->by_key.clear();
+    for (TunedKernel& kernel : tuned_) TUNEONCE_RETURN_IF_ERROR(kernel.TunePending(stream_));
+    for (const WarmedKey& key : warmed) {
+      auto found = findings_->by_key.find({kernels_[key.kernel].kernel->definition().name(), key.key});
+      if (found == findings_->by_key.end()) continue;
+      auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& each) {
+        return each.bundle == names_[key.kernel] && each.key == key.key;
+      });
+      row->state = State::kTuned;
+      row->config = found->second.config;
+      DescribeStored(key);
+      if (!options_.json) Print(*row);
+    }
+    return Status();
   }
 
   /// Describes the record that served a key.

@@ -54,6 +54,7 @@ struct TuneManyOptions {
   const std::atomic<bool>* interrupted = nullptr;  ///< Ends it in order.
   bool json = false;
   bool quiet = false;
+  bool continues = false;  ///< Continue stored searches that were cut short, after all other keys.
 };
 
 /// Warms up all shapes by one WarmupAll, prints one line for each key when it is done, and then a summary. Results stay

@@ -33,8 +33,6 @@ py::object NameOf(RecordMiss miss) {
       return py::str("other_device");
     case RecordMiss::kOtherSource:
       return py::str("other_source");
-    case RecordMiss::kIncomplete:
-      return py::str("incomplete");
     case RecordMiss::kRefused:
       break;
   }

@@ -69,6 +69,8 @@ const char* StateText(WarmedKey::State state) {
       return "from_store";
     case WarmedKey::State::kFromRanks:
       return "from_ranks";
+    case WarmedKey::State::kPredicted:
+      return "predicted";
     case WarmedKey::State::kTuned:
       return "tuned";
     case WarmedKey::State::kFallback:

@@ -21,6 +21,7 @@ class Counters(TypedDict):
     hits: int  # Calls that found their key ready.
     tunes: int  # Searches made.
     stored_hits: int  # Keys served from a stored record, without a search.
+    predictions: int  # Keys served by a prediction.
     waits: int  # Calls that waited for another thread's tune.
     fallbacks: int  # Launches that ran the fallback config in place of a tuned one.
     frozen_misses: int  # Launches after freeze() whose key was not loaded. They count as fallbacks too.
@@ -32,7 +33,6 @@ class Counters(TypedDict):
     misses_other_driver: int
     misses_other_device: int
     misses_other_source: int
-    misses_incomplete: int
     misses_refused: int
     workers_replaced: int
     tuning_seconds: float
@@ -45,7 +45,7 @@ class WarmedKey(TypedDict):
     kernel: "TunedKernel"
     key: str
     shapes: List[int]
-    state: Literal["tuned", "from_store", "ready", "fallback", "failed", "not_reached"]
+    state: Literal["tuned", "from_store", "predicted", "ready", "fallback", "failed", "not_reached"]
     complete: bool
     error: Optional[str]
 
@@ -111,11 +111,11 @@ class SearchOptions(TypedDict, total=False):
 class KernelOptions(SearchOptions, total=False):
     """Keywords of kernels: docs/options.md."""
     mode: Literal["tune_on_miss", "tune_deferred", "stored_only", "fallback_only"]
+    on_new_key: Literal["tune", "predict"]
     on_tune_error: Literal["use_fallback", "raise"]
     min_match: Literal["exact", "other_driver", "other_device"]
     selection_group: str
     tune_at_bucket_bound: bool
-    accept_incomplete: bool
     store_under_profiler: bool
     max_wait_ms: int
     retry_after_ms: int

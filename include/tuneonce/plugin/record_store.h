@@ -36,8 +36,7 @@ TUNEONCE_API Fingerprint KernelKey(const TuningKey& key);
 /// Returns the fingerprint that records of all sources of a kernel share: its name and key words.
 TUNEONCE_API Fingerprint ShapeKey(const TuningKey& key);
 
-/// Why no record serves a key directly. A policy may accept a record nevertheless (AutotunePolicy::min_match,
-/// accept_incomplete).
+/// Why no record serves a key directly. A policy may accept a record nevertheless (AutotunePolicy::min_match).
 enum class RecordMiss {
   kNone,         ///< A record serves the key.
   kNoRecord,     ///< No record has the key's kernel name and TuningKey::key_words.
@@ -46,7 +45,6 @@ enum class RecordMiss {
   /// A record with the key's kernel name and TuningKey::key_words exists, but for other sources, configs or another
   /// version of the kernel.
   kOtherSource,
-  kIncomplete,  ///< A record exists, but its search was cut short.
   /// Something exists that cannot be used, and RecordLookup::detail states why: a row that is damaged or has another
   /// format, a config that the kernel does not have, code that is missing, or an error of the store.
   kRefused,

@@ -17,6 +17,7 @@ const std::array<std::vector<const char*>, Crossing::kNumFactors>& Names() {
        "CorrectCodeBefore"},
       {"InProcess", "Isolated"},
       {"All", "Guided"},
+      {"Tune", "Predict"},
   }};
   return names;
 }

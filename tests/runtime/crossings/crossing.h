@@ -41,10 +41,12 @@ enum class RecordOrigin {
 enum class Isolated { kNo, kYes };
 /// Which configs the search tries. kGuided: those that a strategy proposes, for the space has more than MaxConfigs.
 enum class Searched { kAll, kGuided };
+/// AutotunePolicy::on_new_key.
+enum class NewKey { kTune, kPredict };
 
 /// One combination, as the index of each factor's value.
 struct Crossing {
-  static constexpr std::size_t kNumFactors = 7;
+  static constexpr std::size_t kNumFactors = 8;
   std::array<int, kNumFactors> values{};
 
   CrossedKey key() const { return static_cast<CrossedKey>(values[0]); }
@@ -54,8 +56,9 @@ struct Crossing {
   RecordOrigin origin() const { return static_cast<RecordOrigin>(values[4]); }
   Isolated isolated() const { return static_cast<Isolated>(values[5]); }
   Searched searched() const { return static_cast<Searched>(values[6]); }
+  NewKey new_key() const { return static_cast<NewKey>(values[7]); }
 
-  /// "NextPow2_RaggedTail_Source_Mixed_Nothing_InProcess_All".
+  /// "NextPow2_RaggedTail_Source_Mixed_Nothing_InProcess_All_Tune".
   std::string Name() const;
 };
 

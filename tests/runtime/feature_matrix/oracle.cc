@@ -1,6 +1,7 @@
 #include "runtime/feature_matrix/oracle.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tuneonce::testing {
 
@@ -117,28 +118,30 @@ Oracle::Answer Oracle::RunSelected(const MatrixCall& call, bool is_captured) {
   return Suits(selection, call) ? Answer{StatusCode::kOk, selection} : Fallback(call, is_captured);
 }
 
-bool Oracle::Serve(const MatrixCall& call, bool accepts_incomplete, bool may_compile) {
+bool Oracle::Serve(const MatrixCall& call, bool may_compile) {
   const Record* record = FindRecord(KeyOf(call));
-  if (record == nullptr || record->is_other_driver || (!record->is_complete && !accepts_incomplete)) return false;
+  if (record == nullptr || record->is_other_driver) return false;
   if (!record->has_artifacts) {
     if (!CanGetCode(record->selection, call.is_int, may_compile)) return false;
     GetCode(record->selection, call.is_int);
   }
   here().selections[record->key] = record->selection;
+  if (!record->is_complete && case_.mode() != Mode::kStoredOnly) here().cut_short.emplace(record->key, call);
   ++counters_.stored_hits;
   return true;
 }
 
 bool Oracle::Choose(const MatrixCall& call) {
+  if (Serve(call, /*may_compile=*/true) || Search(call)) return true;
+  ++counters_.failed_tunes;
+  here().failed.insert(KeyOf(call));
+  return false;
+}
+
+bool Oracle::Search(const MatrixCall& call) {
   const std::string key = KeyOf(call);
-  if (Serve(call, /*accepts_incomplete=*/false, /*may_compile=*/true)) return true;
   ++counters_.tunes;
-  if (!CanGetCode({1, false}, call.is_int, /*may_compile=*/true)) {
-    if (Serve(call, /*accepts_incomplete=*/true, /*may_compile=*/true)) return true;
-    ++counters_.failed_tunes;
-    here().failed.insert(key);
-    return false;
-  }
+  if (!CanGetCode({1, false}, call.is_int, /*may_compile=*/true)) return false;
   Record found = RecordOf(call);
   for (int work : {100, 50, 1}) {
     Ran candidate{work, found.selection.is_general};
@@ -183,7 +186,7 @@ Oracle::Answer Oracle::Launch(const MatrixCall& call, bool is_captured) {
   }
   if (here().failed.count(key) != 0) return Fallback(call, is_captured);
   if (mode == Mode::kTuneOnMiss) return Choose(call) ? RunSelected(call, is_captured) : Fallback(call, is_captured);
-  if (Serve(call, mode == Mode::kStoredOnly, /*may_compile=*/false)) return RunSelected(call, is_captured);
+  if (Serve(call, /*may_compile=*/false)) return RunSelected(call, is_captured);
   here().waiting.emplace(key, call);
   return Fallback(call, is_captured);
 }
@@ -194,7 +197,7 @@ StatusCode Oracle::Warmup(const MatrixCall& call) {
   bool is_tuned = true;
   if (!is_frozen_ && here().selections.count(key) == 0) {
     if (mode == Mode::kTuneOnMiss || mode == Mode::kTuneDeferred) is_tuned = Choose(call);
-    if (mode == Mode::kStoredOnly && !Serve(call, /*accepts_incomplete=*/true, /*may_compile=*/false)) {
+    if (mode == Mode::kStoredOnly && !Serve(call, /*may_compile=*/false)) {
       here().waiting.emplace(key, call);
     }
   }
@@ -205,7 +208,10 @@ StatusCode Oracle::Warmup(const MatrixCall& call) {
 }
 
 StatusCode Oracle::TunePending() {
-  if (case_.mode() != Mode::kTuneDeferred || is_frozen_) return StatusCode::kOk;
+  if (is_frozen_) return StatusCode::kOk;
+  const std::map<std::string, MatrixCall> cut_short = std::exchange(here().cut_short, {});
+  for (const auto& [key, call] : cut_short) Search(call);
+  if (case_.mode() != Mode::kTuneDeferred) return StatusCode::kOk;
   StatusCode code = StatusCode::kOk;
   const std::map<std::string, MatrixCall> waiting = here().waiting;
   for (const auto& [key, call] : waiting) {
@@ -221,7 +227,10 @@ StatusCode Oracle::TunePending() {
 
 void Oracle::Freeze() {
   is_frozen_ = true;
-  for (auto& [device, state] : on_device_) state.waiting.clear();
+  for (auto& [device, state] : on_device_) {
+    state.waiting.clear();
+    state.cut_short.clear();
+  }
 }
 
 void Oracle::Restart() {
@@ -244,7 +253,7 @@ std::vector<std::string> Oracle::Records() const {
 
 std::int64_t Oracle::num_pending() const {
   std::size_t waiting = 0;
-  for (const auto& [device, state] : on_device_) waiting += state.waiting.size();
+  for (const auto& [device, state] : on_device_) waiting += state.waiting.size() + state.cut_short.size();
   return static_cast<std::int64_t>(waiting);
 }
 

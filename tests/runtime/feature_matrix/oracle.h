@@ -77,6 +77,7 @@ class Oracle {
     std::map<std::string, Ran> selections;
     std::map<std::string, std::vector<Ran>> fallbacks;
     std::map<std::string, MatrixCall> waiting;
+    std::map<std::string, MatrixCall> cut_short;  // They run a stored config whose search TunePending continues.
     std::set<std::string> failed;
   };
 
@@ -98,7 +99,9 @@ class Oracle {
   bool StoredCodeOf(const Record& record, const Ran& ran) const;
 
   Answer Fallback(const MatrixCall& call, bool is_captured);
-  bool Serve(const MatrixCall& call, bool accepts_incomplete, bool may_compile);
+  bool Serve(const MatrixCall& call, bool may_compile);
+  /// A search's selection. False: it failed.
+  bool Search(const MatrixCall& call);
   /// The stored selection, else a search's. False: neither.
   bool Choose(const MatrixCall& call);
   Answer RunSelected(const MatrixCall& call, bool is_captured);

@@ -1,0 +1,261 @@
+#include "runtime/predicted_configs.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "search/candidate.h"
+#include "search/config_predictor.h"
+#include "search/extent_classes.h"
+#include "tuneonce/plugin/record_store.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// How many predicted configs are asked whether they are valid for the call.
+constexpr std::size_t kMostAsked = 32;
+
+/// Returns the words of a key without those of dims, which differ between the keys that a model is made of.
+std::vector<std::uint64_t> WordsWithoutDims(const KernelDefinition& definition, const TuningKey& key) {
+  std::vector<std::uint64_t> words = key.key_words;
+  for (std::size_t i = 0; i < definition.key().size() && i < words.size(); ++i) {
+    if (definition.key()[i].kind == KeyPart::Kind::kDim) words[i] = 0;
+  }
+  return words;
+}
+
+/// Returns the dims that a key was tuned at. Those that the key omits are the launch's.
+Dims DimsOf(const KernelDefinition& definition, const TuningKey& key, const Dims& launched) {
+  Dims dims = launched;
+  for (std::size_t i = 0; i < definition.key().size(); ++i) {
+    const KeyPart& part = definition.key()[i];
+    if (part.kind == KeyPart::Kind::kDim)
+      dims[definition.DimOf(part.name)] = static_cast<std::int64_t>(key.key_words[i]);
+  }
+  return dims;
+}
+
+}  // namespace
+
+/// What the records of a kernel's keys know.
+struct PredictedConfigs::Model {
+  /// Where a config's code was verified.
+  struct Verified {
+    Dims dims;
+    std::string variant;
+    Fingerprint artifact;
+  };
+
+  std::unique_ptr<const ConfigPredictor> predictor;
+  std::vector<std::vector<Verified>> verified;  // By config.
+  std::vector<std::string> keys;                // By shape.
+  std::int64_t num_tunes = 0;                   // Searches of this process before the model was made.
+
+  /// Returns the code of the config that was verified at extents like these. Null: none.
+  const Verified* FindVerified(std::size_t config, const Dims& dims, const ExtentClasses& classes) const;
+};
+
+const PredictedConfigs::Model::Verified* PredictedConfigs::Model::FindVerified(std::size_t config, const Dims& dims,
+                                                                               const ExtentClasses& classes) const {
+  for (const Verified& code : verified[config]) {
+    bool is_covered = code.artifact != Fingerprint();
+    for (int i = 0; i < dims.count() && is_covered; ++i) {
+      const Dim dim{i};
+      bool has_class = false;
+      std::int64_t largest = 0;
+      for (const Verified& each : verified[config]) {
+        if (each.artifact != code.artifact || each.variant != code.variant) continue;
+        has_class |= classes.ClassOf(each.dims[dim]) == classes.ClassOf(dims[dim]);
+        largest = std::max(largest, each.dims[dim]);
+      }
+      is_covered = has_class && dims[dim] <= largest;
+    }
+    if (is_covered) return &code;
+  }
+  return nullptr;
+}
+
+bool PredictedConfigs::IsServed(const TuningRecord& record, const TuningKey& here) const {
+  if (record.key.driver_version == here.driver_version || to_.policy.min_match >= RecordMatch::kOtherDriver)
+    return true;
+  Result<RecordLookup> lookup = to_.policy.store->Lookup(here);
+  return lookup.ok() && lookup->serves_any_driver;
+}
+
+std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const ConfigQuestion& question) const {
+  const KernelDefinition& definition = *to_.definition;
+  const KeyInStore& in_store = question.key;
+  const Problem& problem = question.request.call.call().problem;
+  auto model = std::make_shared<Model>();
+  model->num_tunes = to_.counters.tunes;
+  Result<std::vector<TuningRecord>> records = to_.policy.store->List();
+  if (!records.ok()) return model;  // The lookup of the key has logged a warning.
+  const std::vector<std::uint64_t> words = WordsWithoutDims(definition, in_store.key);
+  auto is_other = [&](const TuningRecord& record) {
+    return record.key.kernel_fingerprint != in_store.key.kernel_fingerprint || !record.key.SameDevice(in_store.key) ||
+           record.is_imported() || WordsWithoutDims(definition, record.key) != words;
+  };
+  records->erase(std::remove_if(records->begin(), records->end(), is_other), records->end());
+  std::map<std::string, std::size_t> place_of;
+  std::vector<Config> configs;
+  std::vector<ConfigPredictor::Shape> shapes;
+  auto place = [&](const Config& config) -> std::optional<std::size_t> {
+    auto [found, is_new] = place_of.emplace(config.Canonical(), configs.size());
+    if (!is_new) return found->second;
+    std::optional<Config> own = in_store.ConfigOf(config);
+    if (!own) {
+      place_of.erase(found);
+      return std::nullopt;
+    }
+    configs.push_back(*std::move(own));
+    model->verified.emplace_back();
+    return found->second;
+  };
+  for (const TuningRecord& record : *records) {
+    ConfigPredictor::Shape shape;
+    shape.dims = DimsOf(definition, record.key, problem.dims);
+    const bool is_trusted =
+        record.verification.Covers(in_store.demanded) && record.key.driver_version == in_store.key.driver_version;
+    auto add = [&](const CandidateOutcome& outcome, double time_us) {
+      const std::optional<std::size_t> config = place(outcome.config);
+      if (!config) return;
+      shape.times_us.resize(std::max(shape.times_us.size(), *config + 1), 0);
+      shape.times_us[*config] = time_us;
+      // Only these were verified with other scalars, addresses and strides than those of the search.
+      const bool is_finalist = outcome.config.IsSame(record.best.config) ||
+                               (record.baseline && outcome.config.IsSame(record.baseline->config));
+      if (outcome.kind != OutcomeKind::kMeasured || !is_trusted || !is_finalist) return;
+      model->verified[*config].push_back({shape.dims, outcome.variant, outcome.artifact});
+    };
+    std::map<std::string, double> times_us;
+    for (const CandidateOutcome& outcome : record.candidates) {
+      if (outcome.kind == OutcomeKind::kMeasured) times_us[outcome.config.Canonical()] = outcome.measurement.mean_us;
+    }
+    for (const CandidateOutcome& outcome : record.candidates) {
+      if (outcome.kind == OutcomeKind::kMeasured && outcome.measurement.mean_us > 0) {
+        add(outcome, outcome.measurement.mean_us);
+      } else if (outcome.kind == OutcomeKind::kDuplicate && outcome.same_as) {
+        add(outcome, times_us[outcome.same_as->Canonical()]);
+      } else if (outcome.failed() && !outcome.is_transient) {
+        add(outcome, std::numeric_limits<double>::infinity());
+      }
+    }
+    if (times_us.empty() || shape.times_us.empty()) continue;
+    shapes.push_back(std::move(shape));
+    model->keys.push_back(record.key.key_text);
+  }
+  if (shapes.empty()) return model;
+  for (ConfigPredictor::Shape& shape : shapes) shape.times_us.resize(configs.size(), 0);
+  Result<std::unique_ptr<const ConfigPredictor>> made =
+      CallUser("a geometry or work function of kernel '" + definition.name() + "'", [&] {
+        return std::make_unique<const ConfigPredictor>(definition, problem, std::move(configs), std::move(shapes));
+      });
+  if (made.ok()) model->predictor = *std::move(made);
+  return model;
+}
+
+std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::ModelFor(const ConfigQuestion& question) const {
+  std::vector<std::uint64_t> words = WordsWithoutDims(*to_.definition, question.key.key);
+  words.push_back(question.key.space);
+  MutexLock lock(mutex_);
+  std::shared_ptr<const Model>& model = models_[words];
+  // A search of this process knows more.
+  if (model == nullptr || model->num_tunes != to_.counters.tunes) model = MakeModel(question);
+  return model->predictor != nullptr ? model : nullptr;
+}
+
+std::optional<FoundConfig> PredictedConfigs::Propose(const ConfigQuestion& question, bool* is_verified,
+                                                     std::string* detail) const {
+  const bool is_wanted = to_.policy.on_new_key == AutotunePolicy::OnNewKey::kPredict &&
+                         to_.policy.selection_group.empty() && !to_.is_in_ranks();
+  if (!is_wanted) return std::nullopt;
+  const std::shared_ptr<const Model> model = ModelFor(question);
+  if (model == nullptr) return std::nullopt;
+  const KernelDefinition& definition = *to_.definition;
+  const BoundCall& call = question.request.call.call();
+  Result<ConfigPredictor::Prediction> made =
+      CallUser("a geometry or work function of kernel '" + definition.name() + "'",
+               [&] { return model->predictor->Predict(call.problem); });
+  if (!made.ok()) return std::nullopt;
+  const ExtentClasses classes(definition.space().StructuralNumbers());
+  const bool is_exact = definition.DimsUndecidedByKey().empty();
+  std::vector<std::size_t>& ranking = made->ranking;
+  ranking.resize(std::min(ranking.size(), kMostAsked));
+  for (std::size_t place : ranking) {
+    const Config& config = model->predictor->configs()[place];
+    if (!definition.space().CheckGuards(config, call.problem).ok()) continue;
+    if (!IsAcceptedByKey(definition, config, call, question.key.left_out)) continue;
+    const Model::Verified* code = is_exact ? model->FindVerified(place, call.problem.dims, classes) : nullptr;
+    if (code == nullptr && !question.may_compile) continue;
+    FoundConfig found;
+    found.config = config;
+    found.record = std::make_unique<TuningRecord>();
+    found.record->key = question.key.key;
+    found.record->reason = SelectionReason::kPredicted;
+    found.record->is_complete = false;
+    found.record->verification = question.key.demanded;
+    found.record->best.config = config;
+    found.record->best.kind = OutcomeKind::kPredicted;
+    if (code != nullptr) found.record->best.variant = code->variant;
+    if (code != nullptr) found.record->best.artifact = code->artifact;
+    found.selection = SelectionOf(*found.record, LaunchPlan::Origin::kPredicted);
+    *is_verified = code != nullptr;
+    *detail = made->is_by_model ? absl::StrCat("predicted by a model of ", model->keys.size(), " keys")
+                                : absl::StrCat("predicted by the nearest of ", model->keys.size(), " keys, ",
+                                               model->keys[made->nearest], ", which are too few for a model");
+    return found;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<FoundConfig>> PredictedConfigs::Find(const ConfigQuestion& question, StoreMiss*) {
+  bool is_verified = false;
+  std::string detail;
+  std::optional<FoundConfig> found = Propose(question, &is_verified, &detail);
+  if (!found) return found;
+  const BoundCall& call = question.request.call.call();
+  const std::string& key_text = question.key.key.key_text;
+  if (is_verified) {
+    const CandidateOutcome& best = found->record->best;
+    found->loaded = loader_.LoadStored(best.artifact, best.variant, found->config, call);
+    Fingerprint artifact = best.artifact;
+    if (found->loaded == nullptr) {
+      Result<std::shared_ptr<const LoadedKernel>> compiled =
+          loader_.Compile(found->config, call, question.key.left_out, best.variant, question.may_compile,
+                          question.request.stop(to_.policy.search), &artifact);
+      if (compiled.ok()) found->loaded = *std::move(compiled);
+    }
+    // Code that changed since, as by another compiler, was not verified.
+    is_verified = found->loaded != nullptr && artifact == best.artifact;
+  }
+  if (is_verified) {
+    to_.announcer.Inform(key_text, [&] { return "{" + found->config.ToString() + "} is " + detail; });
+    return found;
+  }
+  if (!question.may_compile) return std::optional<FoundConfig>();
+  Result<SearchOutcome> compared = searched_.Compare(question.request, question.key, found->config);
+  if (!compared.ok()) {
+    const Status& why = compared.status();
+    if (why.sticky() || why.code() == StatusCode::kCancelled) return why;
+    to_.announcer.Inform(key_text, [&] { return "no config was predicted: " + why.message(); });
+    return std::optional<FoundConfig>();
+  }
+  found->record = std::move(compared->record);
+  found->record->reason = SelectionReason::kPredicted;
+  found->record->is_complete = false;
+  found->config = found->record->best.config;
+  found->loaded = std::move(compared->best);
+  found->baseline = std::move(compared->baseline);
+  found->selection = SelectionOf(*found->record, LaunchPlan::Origin::kPredicted);
+  to_.announcer.Inform(key_text, [&] {
+    return "{" + found->config.ToString() + "} is " + detail + ", and was compared with the baseline";
+  });
+  return found;
+}
+
+}  // namespace v0
+}  // namespace tuneonce
