@@ -31,8 +31,8 @@ TEST(TuningRecordTest, ANewerFormatIsSaidToBeNewerAndAnOlderOneToBeOlder) {
   std::string of_format_1 = WithChecksum(Encoder().U64(0x74756e6572310001).Take());
   std::string of_format_9 = WithChecksum(Encoder().U64(0x74756e6572310009).Take());
   std::string of_nobody = WithChecksum(Encoder().U64(1).Take());
-  EXPECT_ERROR(DecodeRecord(of_format_1), StatusCode::kInvalidArgument, "format 1, but this tuneonce reads 6: tune");
-  EXPECT_ERROR(DecodeRecord(of_format_9), StatusCode::kInvalidArgument, "format 9, but this tuneonce reads 6: update");
+  EXPECT_ERROR(DecodeRecord(of_format_1), StatusCode::kInvalidArgument, "format 1, but this tuneonce reads 7: tune");
+  EXPECT_ERROR(DecodeRecord(of_format_9), StatusCode::kInvalidArgument, "format 9, but this tuneonce reads 7: update");
   EXPECT_ERROR(DecodeRecord(of_nobody), StatusCode::kInvalidArgument, "was not written by tuneonce");
 }
 

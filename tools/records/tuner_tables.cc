@@ -258,6 +258,11 @@ Result<SelectionsFile> ReadTunerTable(const std::string& tuner, const std::strin
     return InvalidArgumentError("--operation is for files of tilegym and flashinfer");
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+  return ParseTunerTable(tuner, text, path, operation);
+}
+
+Result<SelectionsFile> ParseTunerTable(const std::string& tuner, const std::string& text, const std::string& path,
+                                       const std::string& operation) {
   TUNEONCE_ASSIGN_OR_RETURN(auto root, ManifestNode::Parse(AsStrictJson(text), path));
   Result<SelectionsFile> file = tuner == "triton-cache" ? ReadTriton(*root)
                                 : tuner == "tilegym"    ? ReadTilegym(*root, operation)

@@ -23,6 +23,9 @@ const std::vector<std::string>& TunerNames();
 /// selects one of several operations of a file; empty: the only one. Errors: InvalidArgument, naming file, line and
 /// field.
 Result<SelectionsFile> ReadTunerTable(const std::string& tuner, const std::string& path, const std::string& operation);
+/// Reads the content of such a file, as ReadTunerTable does. `path` is its name.
+Result<SelectionsFile> ParseTunerTable(const std::string& tuner, const std::string& text, const std::string& path,
+                                       const std::string& operation);
 
 }  // namespace v0
 }  // namespace tuneonce
