@@ -215,6 +215,12 @@ if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
     "$here/../../docs/examples/ranks_torchrun.py" "$bundles" cuda
   step_with_tileiras "search over cuTile kernels" python3 "$here/../../benchmarks/cutile_search.py"
   step "tuneonce.triton.autotune" python3 "$here/triton_autotune.py"
+  step_with_tileiras "tuneonce.cutile.autotune" python3 "$here/cutile_autotune.py"
+  for framework in torch cupy jax; do
+    if python3 -c "import $framework" 2> /dev/null; then
+      step_with_tileiras "a call from $framework" python3 "$here/../../docs/examples/callers/${framework}_caller.py"
+    fi
+  done
 else
   skip "Python package" "python3 has not all of tuneonce, torch, triton and cuda-tile"
 fi

@@ -64,7 +64,7 @@ class LiveInstance:
         """Keeps the code, in the store too, or the exception that `make` raised: an error of the compiler, or Unsupported."""
         try:
             self._codes[name] = make()
-        except _tuneonce.UnavailableError:  # There is no compiler, which another call may find.
+        except _tuneonce.UnavailableError:  # The compiler is missing. A later call may find it.
             raise
         except Exception as error:
             self._failures[name] = error
