@@ -282,26 +282,6 @@ TEST_P(CrossingTest, TheFastestCorrectConfigIsSelected) {
   EXPECT_EQ(selected, may_be_faulty ? 2 : 1) << plan->config->ToString();
 }
 
-// In pairs, no case has this key, a fault at other extents, a timer that lets the faulty config win, and predictions.
-TEST_F(CrossingSuiteTest, APredictedConfigRunsOnlyAtExtentsOfClassesAtWhichItWasVerified) {
-  for (const Fault fault : {Fault::kRaggedTail, Fault::kOddExtents, Fault::kMultipleOf6}) {
-    Crossing c;
-    c.values = {static_cast<int>(CrossedKey::kExact),        static_cast<int>(fault),
-                static_cast<int>(CrossedVariant::kSource),   static_cast<int>(Data::kMixed),
-                static_cast<int>(RecordOrigin::kSameKernel), static_cast<int>(Isolated::kNo),
-                static_cast<int>(testing::Searched::kAll),   static_cast<int>(testing::NewKey::kPredict)};
-    for (const AutotunePolicy::Mode mode :
-         {AutotunePolicy::Mode::kTuneOnMiss, AutotunePolicy::Mode::kTuneDeferred, AutotunePolicy::Mode::kStoredOnly}) {
-      auto store = std::make_shared<MemoryStore>();
-      MakeRecords(c, store);
-      AutotunePolicy policy = PolicyOf(c, store);
-      policy.mode = mode;
-      TunedKernel kernel = Create(Define(c, Kernel{fault}), policy);
-      for (std::size_t n = 33; n <= 64; ++n) Launch(kernel, n, Data::kMixed, 2, 0, true);
-    }
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Crossings, CrossingTest,
                          ::testing::ValuesIn(testing::Crossings(std::getenv("TUNEONCE_CROSSINGS") != nullptr)),
                          [](const auto& param) { return param.param.Name(); });

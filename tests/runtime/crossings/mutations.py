@@ -79,13 +79,6 @@ MUTATIONS = [
     ),
     Mutation(
         2,
-        "A predicted config runs at extents of classes at which its code was not verified.",
-        "runtime/predicted_configs.cc",
-        "        has_class |= classes.ClassOf(each.dims[dim]) == classes.ClassOf(dims[dim]);\n",
-        "        has_class = true;\n",
-    ),
-    Mutation(
-        2,
         "Finalists are not verified at other dims of the bucket.",
         "search/extent_classes.cc",
         "if (std::find(all.begin(), all.end(), dims) == all.end()) all",
