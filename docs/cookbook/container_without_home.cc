@@ -34,13 +34,14 @@ to::Status Run(const char* file) {
   twice.Parameters({to::InOut("y", to::kFloat32, {"N"}), to::DimValue("N")});
   twice.Space(space).Grid(to::Grid::OneD({"N", tile}));
   twice.AddVariant(to::CudaCpp(kCudaSource, "twice").Block(128)).AddVariant(to::CpuCpp(kCpuSource, "twice"));
+  std::string warning;
   to::RuntimeOptions options;  // In such an environment the default store is in memory, which a warning states.
   options.environment = {{"HOME", ""}, {"XDG_CACHE_HOME", ""}, {"TUNEONCE_STORE", ""}};
-  options.log = [](to::LogLevel, const std::string& line) { std::printf("log: %s\n", line.c_str()); };
+  options.log = [&](to::LogLevel, const std::string& line) { warning = line; };
+  TUNEONCE_ASSIGN_OR_RETURN(const std::shared_ptr<to::Runtime> homeless, to::Runtime::Create(options));
+  if (homeless->store() != homeless->memory_store() || warning.empty()) return to::InternalError("no warning");
+  std::printf("without a home: %s\n", warning.c_str());
   to::AutotunePolicy policy;
-  TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, to::Runtime::Create(options));
-  std::printf("a store in memory for the process: %s\n", policy.search.runtime->store() != nullptr ? "yes" : "no");
-
   TUNEONCE_ASSIGN_OR_RETURN(policy.store, to::SqliteStore::Open({file}));  // A missing folder is created.
   for (int start = 0; start < 2; ++start) {  // Each pass stands for a start of the container.
     TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel kernel, to::TunedKernel::Create(twice, policy));

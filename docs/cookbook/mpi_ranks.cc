@@ -21,7 +21,10 @@ static void twice(const tuneonce_block& block, float* y, int n) {
 TUNEONCE_CPU_KERNEL(twice);)";
 
 to::Status Run() {
-  TUNEONCE_ASSIGN_OR_RETURN(to::Device device, to::OpenDevice(to::OpenDevice("cuda").ok() ? "cuda" : "cpu"));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::shared_ptr<to::RankGroup> group, to::MakeMpiRank());
+  TUNEONCE_ASSIGN_OR_RETURN(const to::Device first, to::OpenDevice(to::OpenDevice("cuda").ok() ? "cuda" : "cpu"));
+  TUNEONCE_ASSIGN_OR_RETURN(const int devices, to::Device::Count(first.api()));
+  TUNEONCE_ASSIGN_OR_RETURN(const to::Device device, to::Device::Get(first.api(), group->rank() % devices));
   TUNEONCE_ASSIGN_OR_RETURN(to::Context context, to::Context::RetainPrimary(device));
   const to::ScopedContext current(context.view());
   TUNEONCE_ASSIGN_OR_RETURN(to::Stream stream, to::Stream::Create(device.api()));
@@ -34,15 +37,14 @@ to::Status Run() {
   twice.AddVariant(to::CudaCpp(kCudaSource, "twice").Block(128)).AddVariant(to::CpuCpp(kCpuSource, "twice"));
   to::AutotunePolicy policy;
   policy.store = to::MakeMemoryStore();  // Each rank has its own, as on hosts that share no file.
-  TUNEONCE_ASSIGN_OR_RETURN(policy.ranks.group, to::MakeMpiRank());
+  policy.ranks.group = group;
   policy.ranks.exchange_code = true;  // A config is compiled by one rank.
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel kernel, to::TunedKernel::Create(twice, policy));
   const to::TunedKernel::Shape shape = {{"N", 1000}};
   TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(stream.get(), {shape}));  // All ranks call it, in the same order.
-
   TUNEONCE_ASSIGN_OR_RETURN(const to::LaunchPlan plan, kernel.Explain(stream.get(), shape));
   if (!plan.config) return to::InternalError("no config was agreed on");
-  std::printf("rank %d runs {%s}\n", policy.ranks.group->rank(), plan.config->ToString().c_str());
+  std::printf("rank %d runs {%s}\n", group->rank(), plan.config->ToString().c_str());
   const std::int64_t selected = (*plan.config)[tile];
   std::int64_t least = 0;
   MPI_Allreduce(&selected, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);

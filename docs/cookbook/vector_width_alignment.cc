@@ -36,7 +36,8 @@ to::Status Run() {
   const to::IntAxis block = space.AddAxis("BLOCK", {128, 256}), vec = space.AddAxis("VEC", {1, 2, 4});
   space.SetBaseline({{block, 128}, {vec, 1}});
   space.Where("no remainder", to::D("N") % vec == 0);
-  const to::Condition is_aligned = vec == 1 || to::Aligned("y", 4 * vec);
+  // Where y has rows, each must be aligned too: && to::StrideDivisibleBy("y", 0, vec).
+  const to::Condition is_aligned = vec == 1 || to::Aligned("y", 4 * vec);  // The address, in bytes.
   to::KernelDefinition definition("twice");
   definition.Parameters({to::InOut("y", to::kFloat32, {"N"}), to::DimValue("N")});
   definition.Space(space).Grid(to::Grid::OneD({"N", block * vec}));

@@ -380,9 +380,10 @@ class TUNEONCE_API KernelDefinition {
   /// Sets the minimum bytes and operations of one run. Either function may be null.
   KernelDefinition& Work(WorkFn bytes, WorkFn operations);
   /// Declares that the kernel is a matmul. If its space has more configs for a problem than SearchOptions::max_proposed
-  /// and nvMatmulHeuristics is installed, a search tries only the baseline and the configs that nvMatmulHeuristics
-  /// proposes. The library is found among PyPI's packages, by the loader, or by TUNEONCE_MATMUL_HEURISTICS. Errors
-  /// (Validate): `parts` names a tensor, dim or required axis that the kernel does not have.
+  /// and nvMatmulHeuristics is installed, a search tries only the baseline and the configs nearest to what
+  /// nvMatmulHeuristics proposes. A guided search tries some of these first, and then others. The library is found
+  /// among PyPI's packages, by the loader, or by TUNEONCE_MATMUL_HEURISTICS. Errors (Validate): `parts` names a tensor,
+  /// dim or required axis that the kernel does not have.
   KernelDefinition& Matmul(MatmulParts parts = {});
   const std::optional<MatmulParts>& matmul() const { return matmul_; }
   /// Sets the records that are shipped with the kernel. A precompiled bundle calls this with its records in encoded

@@ -173,7 +173,8 @@ class TUNEONCE_API SearchSpace {
 
   /// Returns those of `configs` whose guards hold for `problem`, or the fallback config if none remains. REQUIRES:
   /// Enumerate returned `configs` for `target`. Errors: as for Enumerate.
-  TUNEONCE_LOCAL Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Problem& problem) const;
+  TUNEONCE_LOCAL Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target,
+                                                     const Problem& problem) const;
 
   /// Returns the config with these values, one for each axis by name. A value need not be one of the axis's values, but
   /// must have their type. All conditions but the guards must hold. Errors: InvalidArgument, naming the axis or the
@@ -213,7 +214,7 @@ class TUNEONCE_API SearchSpace {
   TUNEONCE_LOCAL Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
   /// Returns the first baseline of BaselineFor that `accepts` returns true for, or nothing.
   TUNEONCE_LOCAL Result<std::optional<Config>> BaselineFor(const Problem& problem,
-                                            const std::function<bool(const Config&)>& accepts) const;
+                                                           const std::function<bool(const Config&)>& accepts) const;
   /// Returns the config of BaselineFor, or null. For the hot path; conditions must not throw.
   const Config* FittingBaseline(const Problem& problem) const {
     return FittingBaseline(problem, [](const Config&) { return true; });

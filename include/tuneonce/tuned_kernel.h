@@ -306,7 +306,7 @@ class TUNEONCE_API TunedKernel {
   /// mode. A launch whose key is not loaded runs the fallback config, and is counted (Counters::frozen_misses) and
   /// listed (frozen_misses()). Pending keys are forgotten. Call it after Warmup, before captures and steady operation.
   void Freeze();
-  /// Returns the keys that missed since Freeze, each once, at most 1000: "M=128, x:float16".
+  /// Returns the keys that missed since Freeze outside captures, each once, at most 1000: "M=128, x:float16".
   std::vector<std::string> frozen_misses() const;
 
   /// Unloads code that no key runs any more, because its keys were dropped (AutotunePolicy::max_ready_keys) or run

@@ -1,5 +1,6 @@
-// What meets what: launch paths, keys, variants, stores, modes, devices, shared memory, a missing compiler and tables
-// of pointers, in pairs. An Oracle, which was written from docs/internal/modes.md, computes what each case must do.
+// Pairwise tests of features that interact: launch paths, keys, variants, stores, modes, devices, shared memory, a
+// missing compiler and tables of pointers. An Oracle, which was written from docs/internal/modes.md, computes what each
+// case must do.
 #include <gtest/gtest.h>
 
 #include <algorithm>

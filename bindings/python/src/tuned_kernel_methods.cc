@@ -257,7 +257,7 @@ PyMethodDef tuned_kernel_methods[] = {
     {"freeze", Freeze, METH_NOARGS,
      "freeze($self, /)\n--\n\nEnds all tuning. Later misses run the fallback config and are counted."},
     {"frozen_misses", FrozenMisses, METH_NOARGS,
-     "frozen_misses($self, /)\n--\n\nReturns the keys that missed since freeze(), as a list of texts."},
+     "frozen_misses($self, /)\n--\n\nReturns the keys that missed since freeze() outside captures, as a list of texts."},
     {"counters", CountersOf, METH_NOARGS,
      "counters($self, /)\n--\n\nReturns the counters of events since the kernel was made, as a dict "
      "(tuneonce.Counters)."},
