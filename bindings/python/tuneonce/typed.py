@@ -23,7 +23,7 @@ class Counters(TypedDict):
     stored_hits: int  # Keys served from a stored record, without a search.
     waits: int  # Calls that waited for another thread's tune.
     fallbacks: int  # Launches that ran the fallback config in place of a tuned one.
-    frozen_misses: int  # Launches after freeze() whose key was not loaded. They count as fallbacks too.
+    frozen_misses: int  # Launches after freeze(), outside captures, whose key was not loaded. They count as fallbacks.
     failed_tunes: int
     capture_misses: int
     busy_elsewhere: int  # Calls that did not tune since another process tuned their key.
