@@ -83,7 +83,7 @@ struct Counters {
   std::int64_t predictions = 0;  ///< Keys served by a prediction (AutotunePolicy::on_new_key).
   std::int64_t waits = 0;        ///< Launches that waited for another thread's search.
   std::int64_t fallbacks = 0;    ///< Launches that ran the fallback config in place of a selected one.
-  /// Launches after Freeze whose key was not loaded. They also count in `fallbacks`.
+  /// Launches after Freeze, outside captures, whose key was not loaded. They also count in `fallbacks`.
   std::int64_t frozen_misses = 0;
   std::int64_t failed_tunes = 0;  ///< Failed attempts to tune a key. AutotunePolicy states when a key is tried again.
   double tuning_seconds = 0;      ///< Wall time of searches, in seconds.

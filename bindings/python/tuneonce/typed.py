@@ -24,7 +24,7 @@ class Counters(TypedDict):
     predictions: int  # Keys served by a prediction.
     waits: int  # Calls that waited for another thread's tune.
     fallbacks: int  # Launches that ran the fallback config in place of a tuned one.
-    frozen_misses: int  # Launches after freeze() whose key was not loaded. They count as fallbacks too.
+    frozen_misses: int  # Launches after freeze(), outside captures, whose key was not loaded. They count as fallbacks.
     failed_tunes: int
     capture_misses: int
     busy_elsewhere: int  # Calls that did not tune since another process tuned their key.
