@@ -39,7 +39,6 @@ to::Status Run() {
   policy.mode = to::AutotunePolicy::Mode::kTuneDeferred;  // No launch waits for a search.
   policy.search.budgets.wall = std::chrono::seconds(2);   // A search ends then with the best config so far,
   policy.search.budgets.trials = 100;                     // or after so many configs.
-  policy.accept_incomplete = true;                        // Such a result is used, and not searched again.
   TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel kernel, to::TunedKernel::Create(twice, policy));
   TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), y));  // This runs the baseline, and waits for its compile alone.
   if (kernel.counters().fallbacks != 1) return to::InternalError("the first call did not run the fallback config");
