@@ -25,6 +25,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/callback.h"
 #include "records/config_dispatch.h"
 #include "search/config_predictor.h"
 #include "tuneonce/bundle.h"
@@ -287,7 +288,9 @@ int main(int argc, char** argv) {
   auto run = [&]() -> Result<Json> {
     TUNEONCE_ASSIGN_OR_RETURN(const Bundle bundle, Bundle::Load(arguments.bundle));
     TUNEONCE_ASSIGN_OR_RETURN(Table table, ReadTable(arguments.table, bundle));
-    return Evaluation(bundle.definition(), std::move(table)).Run(absl::StrSplit(arguments.leave_out, ','));
+    return CallUser("a function of kernel '" + bundle.definition().name() + "', which has no scalars here,", [&] {
+      return Evaluation(bundle.definition(), std::move(table)).Run(absl::StrSplit(arguments.leave_out, ','));
+    });
   };
   const Result<Json> json = run();
   if (!json.ok()) {
