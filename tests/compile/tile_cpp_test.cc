@@ -492,8 +492,9 @@ TEST_F(TileCppTest, BadCandidatesFailOneByOneAndTheOthersAreCompiled) {
   Result<TemporaryFolder> folder = testing::MakeFolder();
   ASSERT_OK(folder);
   // It hangs where the kernel is scale<128>, and is the real one elsewhere.
-  const std::string script = absl::StrCat("#!/bin/sh\nif grep -aqs Li128E \"$3\"; then exec sleep 1000; fi\nexec ",
-                                          Environment::Read().tileiras, " \"$@\"\n");
+  const std::string script = absl::StrCat(
+      "#!/bin/sh\nfor word; do if grep -aqs -e Li128E -- \"$word\"; then exec sleep 1000; fi; done\nexec ",
+      Environment::Read().tileiras, " \"$@\"\n");
   Result<std::string> tileiras = folder->WriteFile("tileiras", script);
   ASSERT_OK(tileiras);
   chmod(tileiras->c_str(), 0700);
