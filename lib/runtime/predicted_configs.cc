@@ -19,6 +19,9 @@ namespace {
 /// How many predicted configs are asked whether they are valid for the call.
 constexpr std::size_t kMostAsked = 32;
 
+/// The selected config of a record counts as at least this much faster than the others, so that it is ranked first.
+constexpr double kSelectedOverOthers = 0.999;
+
 /// Returns the words of a key without those of dims, which differ between the keys that a model is made of.
 std::vector<std::uint64_t> WordsWithoutDims(const KernelDefinition& definition, const TuningKey& key) {
   std::vector<std::uint64_t> words = key.key_words;
@@ -135,9 +138,15 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
     for (const CandidateOutcome& outcome : record.candidates) {
       if (outcome.kind == OutcomeKind::kMeasured) times_us[outcome.config.Canonical()] = outcome.measurement.mean_us;
     }
+    // The race decided, also where the trials of another config were a little faster.
+    if (auto selected = times_us.find(record.best.config.Canonical()); selected != times_us.end()) {
+      for (const auto& [config, time_us] : times_us) {
+        if (config != selected->first) selected->second = std::min(selected->second, kSelectedOverOthers * time_us);
+      }
+    }
     for (const CandidateOutcome& outcome : record.candidates) {
       if (outcome.kind == OutcomeKind::kMeasured && outcome.measurement.mean_us > 0) {
-        add(outcome, outcome.measurement.mean_us);
+        add(outcome, times_us[outcome.config.Canonical()]);
       } else if (outcome.kind == OutcomeKind::kDuplicate && outcome.same_as) {
         add(outcome, times_us[outcome.same_as->Canonical()]);
       } else if (outcome.failed() && !outcome.is_transient) {
