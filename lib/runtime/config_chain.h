@@ -22,10 +22,10 @@ inline namespace v0 {
 
 /// Selects the config of a key by asking a chain of providers: the store's records, then, under a lease of the key, the
 /// records that are to be compared with the baseline, then a prediction, then a search. Where no search may follow, the
-/// store's records and a prediction are asked. Leasing, loading, publishing, storing and
-/// notifying happen here, each in one function. MissPolicy decides whether and when a key is asked for, and what runs
-/// meanwhile; AgreedConfigs is this chain in a group of ranks. REQUIRES: `kernel`'s parts outlive it. Thread-safe, but
-/// one thread at a time asks for one key.
+/// store's records and a prediction are asked. Leasing, loading, publishing, storing and notifying happen here, each in
+/// one function. MissPolicy decides whether and when a key is asked for, and what runs meanwhile; AgreedConfigs is this
+/// chain in a group of ranks. REQUIRES: `kernel`'s parts outlive it. Thread-safe, but one thread at a time asks for one
+/// key.
 class ConfigChain {
  public:
   explicit ConfigChain(const KernelParts& kernel)

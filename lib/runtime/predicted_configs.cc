@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,6 +40,21 @@ Dims DimsOf(const KernelDefinition& definition, const TuningKey& key, const Dims
       dims[definition.DimOf(part.name)] = static_cast<std::int64_t>(key.key_words[i]);
   }
   return dims;
+}
+
+/// Returns the times of a record's measured configs, in microseconds, by their canonical text. The selected one counts
+/// as the fastest, also where the trials of another were a little faster, because the race decided.
+std::map<std::string, double> TimesOf(const TuningRecord& record) {
+  std::map<std::string, double> times_us;
+  for (const CandidateOutcome& outcome : record.candidates) {
+    if (outcome.kind == OutcomeKind::kMeasured) times_us[outcome.config.Canonical()] = outcome.measurement.mean_us;
+  }
+  auto selected = times_us.find(record.best.config.Canonical());
+  if (selected == times_us.end()) return times_us;
+  for (const auto& [config, time_us] : times_us) {
+    if (config != selected->first) selected->second = std::min(selected->second, kSelectedOverOthers * time_us);
+  }
+  return times_us;
 }
 
 }  // namespace
@@ -80,13 +95,6 @@ const PredictedConfigs::Model::Verified* PredictedConfigs::Model::FindVerified(s
     if (is_covered) return &code;
   }
   return nullptr;
-}
-
-bool PredictedConfigs::IsServed(const TuningRecord& record, const TuningKey& here) const {
-  if (record.key.driver_version == here.driver_version || to_.policy.min_match >= RecordMatch::kOtherDriver)
-    return true;
-  Result<RecordLookup> lookup = to_.policy.store->Lookup(here);
-  return lookup.ok() && lookup->serves_any_driver;
 }
 
 std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const ConfigQuestion& question) const {
@@ -134,16 +142,7 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
       if (outcome.kind != OutcomeKind::kMeasured || !is_trusted || !is_finalist) return;
       model->verified[*config].push_back({shape.dims, outcome.variant, outcome.artifact});
     };
-    std::map<std::string, double> times_us;
-    for (const CandidateOutcome& outcome : record.candidates) {
-      if (outcome.kind == OutcomeKind::kMeasured) times_us[outcome.config.Canonical()] = outcome.measurement.mean_us;
-    }
-    // The race decided, also where the trials of another config were a little faster.
-    if (auto selected = times_us.find(record.best.config.Canonical()); selected != times_us.end()) {
-      for (const auto& [config, time_us] : times_us) {
-        if (config != selected->first) selected->second = std::min(selected->second, kSelectedOverOthers * time_us);
-      }
-    }
+    std::map<std::string, double> times_us = TimesOf(record);
     for (const CandidateOutcome& outcome : record.candidates) {
       if (outcome.kind == OutcomeKind::kMeasured && outcome.measurement.mean_us > 0) {
         add(outcome, times_us[outcome.config.Canonical()]);

@@ -20,7 +20,8 @@ inline namespace v0 {
 /// The configs that the records of other keys predict for a key that has none (ConfigPredictor), if
 /// AutotunePolicy::on_new_key asks for predictions.
 ///
-/// A prediction is not a measurement, and its record is not stored. It serves only if its code is verified for the launch:
+/// A prediction is not a measurement, and its record is not stored. It serves only if its code is verified for the
+/// launch:
 ///
 /// - by its other keys, where the key decides all dims: the same code was selected, or the baseline, for other keys, so
 ///   that it was verified there; each extent of the launch is of a class (ExtentClasses) of theirs, and none is above
@@ -46,8 +47,6 @@ class PredictedConfigs : public ConfigProvider {
   /// Returns the model of the question's kernel, device, dtypes and scalars. Null if no record can be used.
   std::shared_ptr<const Model> ModelFor(const ConfigQuestion& question) const;
   std::shared_ptr<const Model> MakeModel(const ConfigQuestion& question) const;
-  /// Returns whether a record would serve its key, `here` with this driver, whatever driver it was measured with.
-  bool IsServed(const TuningRecord& record, const TuningKey& here) const;
 
   const KernelParts to_;
   const CodeLoader loader_;
