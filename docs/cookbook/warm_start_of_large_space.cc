@@ -43,6 +43,7 @@ to::Status Run() {
   for (int process = 0; process < 2; ++process) {
     TUNEONCE_ASSIGN_OR_RETURN(to::TunedKernel kernel, to::TunedKernel::Create(twice, policy));
     TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(stream.get(), {{{"N", 100000}}}));
+    TUNEONCE_RETURN_IF_ERROR(kernel.TunePending(stream.get()));  // Continues a search that was cut short.
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<to::TuningRecord> records, policy.store->List());
     if (records.size() != 1) return to::InternalError("the search left no record");
     std::printf("%s: {%s}\n", records[0].SearchedText().c_str(), records[0].best.config.ToString().c_str());
