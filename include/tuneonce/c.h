@@ -70,7 +70,7 @@ typedef struct tuneonce_kernel tuneonce_kernel;
 typedef struct tuneonce_tensor {
   void* data;
   int dtype;              /* A tuneonce_dtype. */
-  int rank;               /* At most 8. */
+  int rank;               /* At most 8. 0 for memory without a shape. */
   const int64_t* shape;   /* `rank` extents, outermost first. Null for memory without a shape, of `bytes` bytes. */
   const int64_t* strides; /* `rank` strides in elements. Null: row-major without gaps. */
   size_t bytes;           /* Used for memory without a shape only. */

@@ -112,10 +112,10 @@ struct TUNEONCE_API Verification {
   };
   /// What was verified for one dim where launches of one key can differ in its extent, because the key rounds or omits
   /// the dim. Extents that divide into tiles alike form a class, and launches run the config only at extents of a class
-  /// in which it was verified. docs/verification.md defines the classes.
+  /// in which it was verified, and not far above those extents. docs/verification.md defines the classes.
   struct Extents {
     std::string dim;
-    std::vector<std::uint64_t> classes;  ///< Numbers that identify the verified classes; they are not extents.
+    std::vector<std::uint64_t> classes;  ///< Numbers of the verified classes and powers of two; they are not extents.
   };
 
   Level level = Level::kNone;

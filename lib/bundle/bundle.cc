@@ -139,7 +139,7 @@ class BundleReader {
     TUNEONCE_RETURN_IF_ERROR(ReadParameters(space_, root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadKey(space_, root, &definition));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array(kMostVariants));
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array(KernelDefinition::kMaxVariants));
     for (const ManifestNode& each : *list) {
       TUNEONCE_ASSIGN_OR_RETURN(BundleVariant variant, ReadVariant(space_, each, &files_));
       variant.artifacts->precompiled = precompiled_;
@@ -169,8 +169,6 @@ class BundleReader {
 
  private:
   static constexpr std::int64_t kFormat = 1;
-  // Beyond what a kernel has.
-  static constexpr std::size_t kMostVariants = 32;
 
   /// Each option axis means something to some variant's compiler: else it only multiplies the configs.
   Status CheckOptionAxes(const ManifestNode& root, const Config& config) const {

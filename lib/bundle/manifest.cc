@@ -101,9 +101,11 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   bool end_array() override { return end_object(); }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) override {
     // "[json.exception.parse_error.101] parse error at line 3, column 7: ...": the line is ours already.
-    std::string what = e.what();
-    std::size_t colon = what.find(": ");
-    return Fail("this is not JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)));
+    // For a number that double cannot hold it is "[json.exception.out_of_range.406] number overflow parsing '1e400'".
+    const std::string what = e.what();
+    const std::size_t colon = what.find(": "), bracket = what.find("] ");
+    const std::size_t start = colon != std::string::npos ? colon : bracket;
+    return Fail("this is not JSON: " + (start == std::string::npos ? what : what.substr(start + 2)));
   }
 
  private:

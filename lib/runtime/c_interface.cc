@@ -53,10 +53,10 @@ tuneonce_status Run(const Function& function) noexcept {
   try {
     return Ended(function());
   } catch (const std::bad_alloc&) {
-    last_error.clear();  // Its text may not fit.
+    last_error = "out of memory";  // Short enough to need none.
     return TUNEONCE_RESOURCE_EXHAUSTED;
   } catch (...) {
-    last_error.clear();
+    last_error = "an exception";
     return TUNEONCE_INTERNAL;
   }
 }
@@ -70,6 +70,10 @@ class GivenArguments {
  public:
   static Result<GivenArguments> Of(const tuneonce_argument* given, std::size_t count) {
     if (count > 0) TUNEONCE_RETURN_IF_ERROR(CheckNotNull(given, "arguments"));
+    if (count > static_cast<std::size_t>(kMaxParameters)) {
+      return InvalidArgumentError(
+          absl::StrCat("the call has ", count, " arguments; at most ", kMaxParameters, " are possible"));
+    }
     GivenArguments made;
     made.views_.reserve(count);
     for (std::size_t i = 0; i < count; ++i) TUNEONCE_RETURN_IF_ERROR(made.Add(given[i], i));
@@ -96,6 +100,10 @@ class GivenArguments {
     if (tensor.rank < 0 || tensor.rank > kMaxRank) {
       return InvalidArgumentError(
           absl::StrCat("argument ", index, " has ", tensor.rank, " dimensions; 0 to ", kMaxRank, " are possible"));
+    }
+    if (tensor.shape == nullptr && tensor.rank > 0) {
+      return InvalidArgumentError(absl::StrCat("argument ", index, " has rank ", tensor.rank,
+                                               ", but its shape is null: memory without a shape has rank 0"));
     }
     views_.push_back(
         tensor.shape == nullptr && tensor.rank == 0 && tensor.bytes > 0 ? TensorView::Raw(tensor.data, tensor.bytes)

@@ -17,6 +17,8 @@ bool CoverBucket(const KernelDefinition& definition, const std::string& dim, std
     return each.kind == KeyPart::Kind::kDim && each.name == dim;
   });
   if (part == definition.key().end()) return false;  // The key omits the dim, which may have any extent.
+  // The last bucket of Nearest has no upper end.
+  if (part->bucket == KeyPart::Bucket::kNearest && part->Round(extent) == part->values.back()) return false;
   const ExtentRange bucket = BucketOf(*part, extent);
   const std::vector<std::int64_t> extents = all.OneOfEach(bucket.first, bucket.last);
   return std::all_of(extents.begin(), extents.end(), [&](std::int64_t each) {
@@ -44,8 +46,9 @@ std::shared_ptr<const VerifiedExtents> VerifiedExtents::Of(const KernelDefinitio
 
 bool VerifiedExtents::Cover(const Dims& dims) const {
   return std::all_of(dims_.begin(), dims_.end(), [&](const OfDim& of_dim) {
-    return std::binary_search(of_dim.classes.begin(), of_dim.classes.end(),
-                              std::uint64_t{classes_.ClassOf(dims[of_dim.dim])});
+    const std::int64_t extent = dims[of_dim.dim];
+    return std::binary_search(of_dim.classes.begin(), of_dim.classes.end(), std::uint64_t{classes_.ClassOf(extent)}) &&
+           ExtentClasses::ReachOf(extent) <= of_dim.classes.back();
   });
 }
 

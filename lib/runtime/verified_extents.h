@@ -14,7 +14,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// The extents at which a key's selected config may run, if launches of the key differ in dims: those of the classes at
-/// which it was verified. An immutable value. Thread rule: any thread.
+/// which it was verified, up to the next power of two of the largest one. An immutable value. Thread rule: any thread.
 class VerifiedExtents {
  public:
   /// Returns null if the config may run at all extents that launches of the key of `dims` can have, because each class
@@ -34,7 +34,7 @@ class VerifiedExtents {
  private:
   struct OfDim {
     Dim dim;
-    std::vector<std::uint64_t> classes;  // Increasing.
+    std::vector<std::uint64_t> classes;  // Increasing; those of ReachOf are the last.
   };
 
   explicit VerifiedExtents(ExtentClasses classes) : classes_(std::move(classes)) {}

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/number_text.h"
 #include "base/short_list.h"
 #include "definition/constant_extent.h"
 #include "definition/fill_bytes.h"
@@ -25,8 +25,9 @@ using Value = TunedKernel::Shape::Value;
 std::string TextOf(const Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.what)) return absl::StrCat(*whole);
   if (const auto* number = std::get_if<double>(&value.what)) {
+    const std::string text = ShortestText(*number);
     // The fraction shows that the number was given as a floating-point number.
-    return absl::StrCat(*number, std::trunc(*number) == *number ? ".0" : "");
+    return text.find_first_not_of("-0123456789") == text.npos ? text + ".0" : text;
   }
   return std::string(DTypeName(std::get<DType>(value.what)));
 }

@@ -129,18 +129,31 @@ std::vector<Dims> VerificationDims(const KernelDefinition& definition, const Dim
                                    const ExtentClasses& classes, std::size_t most) {
   std::vector<std::pair<Dim, std::vector<std::int64_t>>> rounded;
   std::size_t longest = 0;
+  Dims bounds = launched;
   for (const KeyPart& part : definition.key()) {
     if (part.kind != KeyPart::Kind::kDim || part.bucket == KeyPart::Bucket::kExact) continue;
     const Dim dim = definition.DimOf(part.name);
-    const std::int64_t bound = part.Round(launched[dim]);
-    rounded.emplace_back(dim, ExtentsOf(BucketOf(part, launched[dim]), launched[dim], bound, classes));
+    bounds[dim] = part.Round(launched[dim]);
+    rounded.emplace_back(dim, ExtentsOf(BucketOf(part, launched[dim]), launched[dim], bounds[dim], classes));
     longest = std::max(longest, rounded.back().second.size());
   }
   std::vector<Dims> all;
-  for (std::size_t i = 0; i < longest && all.size() < most; ++i) {
+  auto add = [&](const Dims& dims) {
+    if (all.size() < most && std::find(all.begin(), all.end(), dims) == all.end()) all.push_back(dims);
+  };
+  if (!rounded.empty()) add(launched);
+  // A path for full tiles of one dim may be incorrect where another dim has a partial tile.
+  for (const auto& [dim, extents] : rounded) {
+    Dims dims = bounds;
+    dims[dim] = *std::min_element(extents.begin(), extents.end(), [](std::int64_t a, std::int64_t b) {
+      return (a & -a) < (b & -b);  // The lowest bit that is set: odd extents come first.
+    });
+    add(dims);
+  }
+  for (std::size_t i = 0; i < longest; ++i) {
     Dims dims = launched;
     for (const auto& [dim, extents] : rounded) dims[dim] = extents[i % extents.size()];
-    if (std::find(all.begin(), all.end(), dims) == all.end()) all.push_back(dims);
+    add(dims);
   }
   return all;
 }

@@ -28,6 +28,12 @@ class ExtentClasses {
   bool has_odd_factors() const { return !odd_factors_.empty(); }
   /// A number that is the same for extents of one class and differs for others.
   std::uint32_t ClassOf(std::int64_t extent) const;
+  /// Returns a number that grows with each power of two of the extent, and is above those of all classes. Verification
+  /// at small extents does not show what a grid or an index does at much larger ones.
+  static std::uint64_t ReachOf(std::int64_t extent) {
+    const int num_bits = extent > 1 ? 64 - __builtin_clzll(static_cast<unsigned long long>(extent - 1)) : 0;
+    return (std::uint64_t{1} << 32) + static_cast<std::uint64_t>(num_bits);
+  }
   /// Returns one extent from `first` to `last` of each class that occurs there. It is the least above half of `last`,
   /// where there is one: runs at such extents have several tiles, and cost least. Looks at no more than kMostLooked
   /// extents, which is several times the period in which classes recur.
@@ -49,8 +55,9 @@ ExtentRange BucketOf(const KeyPart& part, std::int64_t extent);
 
 /// The dims at which a config has to be verified that was measured at the bound of the key which a launch at `launched`
 /// has: the launch's own, the bound, the bound less one, the least of the bucket, a prime, and one of each class of
-/// extents. All dims that the key rounds change together; those that it omits stay the launch's. At most `most`,
-/// without repetitions. Empty where the key rounds no dim.
+/// extents. All dims that the key rounds change together, and each of them is ragged once while the others are at their
+/// bounds. Dims that the key omits stay the launch's. At most `most`, without repetitions. Empty where the key rounds
+/// no dim.
 std::vector<Dims> VerificationDims(const KernelDefinition& definition, const Dims& launched,
                                    const ExtentClasses& classes, std::size_t most);
 

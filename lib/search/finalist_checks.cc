@@ -349,9 +349,11 @@ void FinalistChecks::NoteClasses(const Dims& dims) {
   if (!scope_.classes) return;
   for (Dim dim : scope_.definition->DimsUndecidedByKey()) {
     std::vector<std::uint64_t>& classes = classes_[scope_.definition->dims()[static_cast<std::size_t>(dim.index)]];
-    const std::uint64_t added = scope_.classes->ClassOf(dims[dim]);
-    const auto place = std::lower_bound(classes.begin(), classes.end(), added);
-    if (place == classes.end() || *place != added) classes.insert(place, added);
+    for (const std::uint64_t added :
+         {std::uint64_t{scope_.classes->ClassOf(dims[dim])}, ExtentClasses::ReachOf(dims[dim])}) {
+      const auto place = std::lower_bound(classes.begin(), classes.end(), added);
+      if (place == classes.end() || *place != added) classes.insert(place, added);
+    }
   }
 }
 

@@ -38,7 +38,7 @@ DefaultStore OpenDefaultStore(const Environment& environment, std::shared_ptr<Re
   if (environment.store == "memory") return {std::move(memory), ""};
   Result<std::shared_ptr<SqliteStore>> opened = OpenFile(environment);
   if (opened.ok()) return {*std::move(opened), ""};
-  // Who built the library without SQLite knows.
+  // A build without SQLite has no file: no warning.
   if (opened.status().code() == StatusCode::kUnimplemented) return {std::move(memory), ""};
   return {std::move(memory), opened.status().message() + "; records are kept in memory only"};
 }

@@ -44,7 +44,7 @@ class FleetStore final : public RecordStore {
       return Better(near.ok() ? *std::move(near) : RecordLookup(), *std::move(far));
     }
     Say(far.status());
-    // Who asks is to know that the fleet may have it, unless there is something that may serve.
+    // The caller gets the fleet's error, because the fleet may have the record, unless another record may serve.
     return near.ok() && near->record ? near : Result<RecordLookup>(far.status());
   }
   Status Put(const TuningRecord& record) override {
@@ -171,7 +171,7 @@ class FleetStore final : public RecordStore {
   Status KeepCode(const Fingerprint& key, const Artifact& artifact) const {
     const Status near = machine_->PutArtifact(key, artifact);
     if (near.ok()) return near;
-    // A store that is for reading only does its part.
+    // A read-only store refuses every artifact, so that this needs no report.
     if (near.code() != StatusCode::kFailedPrecondition) Say(near);
     return kept_.PutArtifact(key, artifact);
   }

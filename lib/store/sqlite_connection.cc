@@ -114,8 +114,7 @@ Status SqliteConnection::Run(const char* what, bool writes, const std::function<
 Status SqliteConnection::Attempt(const char* what, bool writes, const std::function<int(sqlite3*)>& work,
                                  bool* must_repeat) {
   TUNEONCE_RETURN_IF_ERROR(Connect());
-  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-  sqlite3_busy_timeout(database_, static_cast<int>(std::max<std::int64_t>(left, 1)));
+  WaitUntilDeadline();
   error_.clear();
   int result = writes ? Transaction(work) : work(database_);
   if (IsCorrupt(result) && !options_.read_only && !in_memory_) {
@@ -133,6 +132,11 @@ Status SqliteConnection::Attempt(const char* what, bool writes, const std::funct
   *must_repeat = true;  // The rows were written to a file that later opens do not find.
   return UnavailableError(
       absl::StrCat("the store ", path_, ", ", what, ": the file was moved or replaced repeatedly during the call"));
+}
+
+void SqliteConnection::WaitUntilDeadline() {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
+  sqlite3_busy_timeout(database_, static_cast<int>(std::max<std::int64_t>(left, 1)));
 }
 
 int SqliteConnection::Transaction(const std::function<int(sqlite3*)>& work) {
@@ -199,7 +203,7 @@ Status SqliteConnection::ConnectForReading() {
   path_ = ResolveParents(options_.path);
   TUNEONCE_ASSIGN_OR_RETURN(StoreFile there, ReadMark(path_));
   if (there == StoreFile::kMissing) return NotFoundError("no store at " + options_.path);
-  // Immutable reads from folders that cannot be written, but passes over a log, which one that is in use has.
+  // With immutable=1 SQLite reads from a folder that cannot be written, but ignores the log of a store that is in use.
   struct stat log {};
   bool has_log = stat((path_ + "-wal").c_str(), &log) == 0 && log.st_size > 0;
   int result = has_log ? OpenFile(SQLITE_OPEN_READONLY, "") : SQLITE_CANTOPEN;
@@ -220,8 +224,7 @@ int SqliteConnection::OpenFile(int flags, const char* parameters) {
   int result = sqlite3_open_v2(uri.c_str(), &database_,
                                flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nullptr);
   if (result != SQLITE_OK) return result;
-  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-  sqlite3_busy_timeout(database_, static_cast<int>(std::max<std::int64_t>(left, 1)));
+  WaitUntilDeadline();
   struct stat info {};
   if (stat(path_.c_str(), &info) == 0) {
     inode_ = info.st_ino;
@@ -285,7 +288,7 @@ bool SqliteConnection::IsOfOlderVersion() {
 void SqliteConnection::Close() {
   // In a forked child nothing of the parent's is touched, not even to be closed.
   if (database_ != nullptr && getpid() == owner_) {
-    // The log of a file that was moved may have another file's index beside it by now: it is played into nothing.
+    // The log beside a file that was moved may belong to another file by now, so that nothing may be written from it.
     if (!in_memory_ && !IsCurrent()) sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     sqlite3_close(database_);
   }

@@ -27,7 +27,7 @@ class SqliteConnection {
   SqliteConnection(const SqliteConnection&) = delete;
   SqliteConnection& operator=(const SqliteConnection&) = delete;
 
-  /// OK also if others hold the file locked: it is tried again later.
+  /// Opens the store's file. Returns OK also while others lock it, and then later calls try again.
   Status Open();
   /// A database in memory that is a copy of these bytes.
   Status Deserialize(const void* bytes, std::size_t size);
@@ -47,7 +47,7 @@ class SqliteConnection {
   const SqliteStoreOptions& options() const { return options_; }
   /// FailedPrecondition in a forked child: the connection, its locks and its memory are the parent's.
   Status CheckOwner() const;
-  /// True as long as others hold the file locked, and it is not time to try again.
+  /// Returns whether others lock the file, and it is not yet time to try again.
   bool IsOut();
 
  private:
@@ -58,6 +58,8 @@ class SqliteConnection {
   Status Attempt(const char* what, bool writes, const std::function<int(sqlite3*)>& work, bool* must_repeat)
       TUNEONCE_REQUIRES(mutex_);
   int Transaction(const std::function<int(sqlite3*)>& work) TUNEONCE_REQUIRES(mutex_);
+  /// Lets statements wait for other processes until `deadline_`.
+  void WaitUntilDeadline() TUNEONCE_REQUIRES(mutex_);
 
   /// Opens the file with the store's name unless it is open.
   Status Connect() TUNEONCE_REQUIRES(mutex_);
@@ -89,12 +91,11 @@ class SqliteConnection {
   bool in_memory_ = false;                               // Set before it is shared.
   unsigned long inode_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Identifies the open file together with its device.
   unsigned long device_ TUNEONCE_GUARDED_BY(mutex_) = 0;
-  std::string error_
-      // SQLite's message about the first error of a transaction, from before its rollback.
-      TUNEONCE_GUARDED_BY(mutex_);
+  /// SQLite's message about the first error of a transaction, from before its rollback.
+  std::string error_ TUNEONCE_GUARDED_BY(mutex_);
   Clock::time_point deadline_ TUNEONCE_GUARDED_BY(mutex_);
-  std::chrono::milliseconds retry_after_ TUNEONCE_GUARDED_BY(mutex_){
-      0};  // Above 0: in an outage, for so long since its last attempt.
+  /// Above 0 in an outage: how long after its last attempt the next one is made.
+  std::chrono::milliseconds retry_after_ TUNEONCE_GUARDED_BY(mutex_){0};
   Clock::time_point retry_at_ TUNEONCE_GUARDED_BY(mutex_);
 };
 

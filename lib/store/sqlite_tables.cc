@@ -35,7 +35,7 @@ constexpr char kRecordsOfKernel[] = "SELECT body FROM records WHERE kernel_key =
 int LookForOtherSource(sqlite3* database, const TuningKey& key, const std::string& kernel_key, RecordLookup* lookup) {
   std::string shape_key = BytesOf(ShapeKey(key));
   Statement statement(database, "SELECT 1 FROM records WHERE shape_key = ? AND kernel_key <> ? LIMIT 1");
-  int result = statement.Bind(std::string_view(shape_key)).Bind(std::string_view(kernel_key)).Step();
+  int result = statement.Bind(shape_key).Bind(kernel_key).Step();
   if (result == SQLITE_ROW) lookup->NoteInstead(RecordMiss::kOtherSource);
   return result;
 }
@@ -49,7 +49,7 @@ Result<std::optional<Artifact>> ArtifactTable::Get(const Fingerprint& key) {
   std::int64_t used = 0;
   TUNEONCE_RETURN_IF_ERROR(connection_.Read("reading an artifact", [&](sqlite3* database) {
     Statement statement(database, "SELECT body, used FROM artifacts WHERE key = ?");
-    int result = statement.Bind(std::string_view(bytes)).Step();
+    int result = statement.Bind(bytes).Step();
     found = result == SQLITE_ROW;
     if (found) {
       body = statement.Blob(0);
@@ -65,7 +65,7 @@ Result<std::optional<Artifact>> ArtifactTable::Get(const Fingerprint& key) {
     (void)connection_.Write("marking an artifact", [&](sqlite3* database) {
       Statement statement(database, artifact.ok() ? "UPDATE artifacts SET used = ? WHERE key = ?"
                                                   : "DELETE FROM artifacts WHERE ? AND key = ?");
-      return statement.Bind(now).Bind(std::string_view(bytes)).Step();
+      return statement.Bind(now).Bind(bytes).Step();
     });
   }
   if (!artifact.ok()) return std::optional<Artifact>();
@@ -98,17 +98,17 @@ Status ArtifactTable::Put(const Fingerprint& key, const Artifact& artifact) {
   if (size > most) return ResourceExhaustedError("the artifact is larger than the store's size limit");
   return connection_.Write("writing an artifact", [&](sqlite3* database) {
     int result = Statement(database, "INSERT OR REPLACE INTO artifacts(key, used, size, body) VALUES(?, ?, ?, ?)")
-                     .Bind(std::string_view(bytes))
+                     .Bind(bytes)
                      .Bind(NowSeconds())
                      .Bind(size)
-                     .Bind(std::string_view(body))
+                     .Bind(body)
                      .Step();
     if (result != SQLITE_DONE) return result;
     while (TotalBytes(database) > most) {
       result = Statement(database,
                          "DELETE FROM artifacts WHERE id = (SELECT id FROM artifacts INDEXED BY "
                          "artifacts_by_use WHERE key <> ? ORDER BY used LIMIT 1)")
-                   .Bind(std::string_view(bytes))
+                   .Bind(bytes)
                    .Step();
       if (result != SQLITE_DONE || sqlite3_changes(database) == 0) break;
     }
@@ -146,7 +146,7 @@ Result<RecordLookup> RecordTable::Lookup(const TuningKey& key) const {
   TUNEONCE_RETURN_IF_ERROR(connection_.Read("reading a record", [&](sqlite3* database) {
     best = RecordLookup();
     Statement statement(database, kRecordsOfKernel);
-    statement.Bind(std::string_view(kernel_key));
+    statement.Bind(kernel_key);
     int result = statement.Step();
     for (; result == SQLITE_ROW; result = statement.Step()) {
       Result<TuningRecord> record = DecodeRecord(statement.Blob(0));
@@ -174,15 +174,15 @@ Status RecordTable::Put(const TuningRecord& record) {
   return connection_.Write("writing a record", [&](sqlite3* database) {
     int result =
         Statement(database, "INSERT OR REPLACE INTO records(key, kernel_key, shape_key, body) VALUES(?, ?, ?, ?)")
-            .Bind(std::string_view(key))
-            .Bind(std::string_view(kernel_key))
-            .Bind(std::string_view(shape_key))
-            .Bind(std::string_view(body))
+            .Bind(key)
+            .Bind(kernel_key)
+            .Bind(shape_key)
+            .Bind(body)
             .Step();
     if (result != SQLITE_DONE) return result;
     // Acknowledged means found: a damaged index takes rows that a Lookup then does not find, or stumbles over.
     Statement again(database, kRecordsOfKernel);
-    result = again.Bind(std::string_view(kernel_key)).Step();
+    result = again.Bind(kernel_key).Step();
     bool found = result == SQLITE_ROW && again.Blob(0) == body;
     while (result == SQLITE_ROW) result = again.Step();
     return result == SQLITE_DONE && !found ? SQLITE_CORRUPT : result;
@@ -208,7 +208,7 @@ Status RecordTable::Remove(const TuningKey& key) {
   std::string bytes = BytesOf(FullKey(key));
   return connection_.Write("removing a record", [&](sqlite3* database) {
     Statement statement(database, "DELETE FROM records WHERE key = ?");
-    return statement.Bind(std::string_view(bytes)).Step();
+    return statement.Bind(bytes).Step();
   });
 }
 

@@ -32,7 +32,8 @@ Result<StoreFile> ReadMark(const std::string& path);
 /// program. REQUIRES: LockPlace is held; FILE.lock exists.
 void WriteMark(const std::string& path);
 
-/// True if FILE-wal is the log of a file that was at `path` before this one: SQLite would play it into this one.
+/// Returns whether FILE-wal is the log of a file that was at `path` before this one: SQLite would play it into this
+/// one.
 bool HasLogOfAnother(const std::string& path);
 
 /// Renames a database that is not used any more, and what SQLite keeps with it, to FILE.WHY-TIME-PID[-N]: `why` is
@@ -62,8 +63,8 @@ bool IsNetworkFileSystem(unsigned long type);
 Result<std::shared_ptr<void>> LockPlace(const std::string& path, std::chrono::steady_clock::time_point deadline);
 
 /// Locks one byte that `key` selects. Errors: DeadlineExceeded if another process works on the key until
-/// `limits.timeout.count()`; Cancelled; Unavailable if FILE.lock cannot be used, or if another program locks all of it
-/// for longer than a launch may wait.
+/// `limits.timeout` has passed; Cancelled; Unavailable if FILE.lock cannot be used, or if another program locks all of
+/// it for longer than a launch may wait.
 Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint& key, const WaitLimits& limits);
 
 }  // namespace v0

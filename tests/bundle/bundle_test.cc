@@ -88,6 +88,7 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"version\": \"1\",", "\"version\": \"1\", \"verison\": 2,", "manifest.json:4: verison: unknown field"},
       {"\"version\": \"1\",", "\"version\": \"1\", \"name\": \"k\",", ":4: the key 'name' appears twice"},
       {"\"dims\": [\"N\"],", "\"dims\": [\"N\"", "this is not JSON"},
+      {"\"tuneonce_bundle\": 1", "\"tuneonce_bundle\": 1e400", ":2: this is not JSON: number overflow parsing '1e400'"},
       {"\"access\": \"in\"", "\"access\": \"read\"", ":7: parameters[0].access: expected in, out or inout, got 'read'"},
       {"\"dtype\": \"float32\"", "\"dtype\": \"float33\"", ":7: parameters[0].dtype: unknown dtype 'float33'"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"may_be_partial\": true",

@@ -44,6 +44,11 @@ static void CheckErrors(const char* bundle) {
   deep.tensor = &tensor;
   EXPECT(tuneonce_kernel_launch(kernel, NULL, &deep, 1) == TUNEONCE_INVALID_ARGUMENT);
   EXPECT(strcmp(tuneonce_last_error(), "argument 0 has 9 dimensions; 0 to 8 are possible") == 0);
+  tensor.rank = 1;
+  EXPECT(tuneonce_kernel_launch(kernel, NULL, &deep, 1) == TUNEONCE_INVALID_ARGUMENT);
+  EXPECT(strstr(tuneonce_last_error(), "argument 0 has rank 1, but its shape is null") != NULL);
+  EXPECT(tuneonce_kernel_launch(kernel, NULL, &deep, (size_t)-1) == TUNEONCE_INVALID_ARGUMENT);
+  EXPECT(strstr(tuneonce_last_error(), "arguments; at most") != NULL);
   EXPECT(tuneonce_kernel_launch(kernel, NULL, &unknown, 1) == TUNEONCE_INVALID_ARGUMENT);
   EXPECT(strcmp(tuneonce_last_error(), "argument 0 has the dtype 99, which does not exist") == 0);
   EXPECT(tuneonce_kernel_launch(kernel, NULL, NULL, 0) == TUNEONCE_INVALID_ARGUMENT);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -12,6 +13,7 @@
 #include "base/temporary_folder.h"
 #include "cli/run_cli.h"
 #include "testing/tools.h"
+#include "tuneonce/plugin/sqlite_store.h"
 
 namespace tuneonce {
 namespace {
@@ -48,6 +50,29 @@ class TuneCliTest : public ::testing::Test {
   TemporaryFolder folder_;
   std::string store_;
 };
+
+TEST_F(TuneCliTest, AKeyThatAnotherProcessTunesMeanwhileIsReportedAsStored) {
+  const std::string other = folder_.path() + "/other/store.db";
+  EXPECT_EQ(Json({"vector_add", "--shape", "N=4096", "--store", other})["from"], "search");
+  const auto open = [](const std::string& path) {
+    SqliteStoreOptions options;
+    options.path = path;
+    return *SqliteStore::Open(options);
+  };
+  const std::vector<TuningRecord> records = *open(other)->List();
+  ASSERT_EQ(records.size(), 1u);
+  const std::shared_ptr<SqliteStore> store = open(store_);
+  Result<TuningLease> lease = store->Lease(records[0].key, {});
+  ASSERT_TRUE(lease.ok()) << lease.status().ToString();
+  nlohmann::json waited;
+  std::thread waiting([&] { waited = Json({"vector_add", "--shape", "N=4096", "--store", store_}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // By then it waits; if not, it finds the record.
+  EXPECT_TRUE(store->Put(records[0]).ok());
+  lease = TuningLease();
+  waiting.join();
+  EXPECT_EQ(waited["from"], "store");
+  EXPECT_EQ(waited["records"][0]["tuned_at"], "N=4096");
+}
 
 TEST_F(TuneCliTest, AStoresRecordServesUnlessItIsToBeTunedAnew) {
   const std::vector<std::string> tune = {"vector_add", "--shape", "N=4096", "--store", store_};

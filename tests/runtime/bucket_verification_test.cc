@@ -116,6 +116,17 @@ TEST_F(BucketVerificationTest, AConfigThatIsIncorrectAnywhereInTheBucketIsNotSel
   }
 }
 
+TEST_F(BucketVerificationTest, AConfigWhosePathForFullTilesOfOneDimForgetsTheOtherIsNotSelected) {
+  for (const char* fault : {"n % 16 == 0 && m % 16 != 0", "m % 16 == 0 && n % 16 != 0"}) {
+    policy_.store = std::make_shared<MemoryStore>();
+    TunedKernel kernel = Create(Define(fault, {KeyOf("M").NextPow2(), KeyOf("N").NextPow2()}));
+    Launch(kernel, 32, 32);
+    Launch(kernel, 30, 32);
+    Launch(kernel, 32, 30);
+    EXPECT_EQ(Selected(kernel, 32, 32), 0) << fault;
+  }
+}
+
 TEST_F(BucketVerificationTest, TheDimAtWhichItIsIncorrectIsNamed) {
   TunedKernel kernel = Create(Define("m == 100", {KeyOf("M").NextPow2(), KeyOf("N")}));
   Launch(kernel, 100, 3);
@@ -201,8 +212,22 @@ TEST_F(BucketVerificationTest, WhatWasVerifiedForALaunchIsRememberedForTheNextPr
   TunedKernel restarted = Create(definition);
   Launch(restarted, 64, 4);
   EXPECT_EQ(restarted.counters().stored_hits, 1);
-  EXPECT_EQ(PlanOf(restarted, 64, 7).reason, LaunchPlan::Reason::kReady) << "7 is of the class of 3";
+  EXPECT_EQ(PlanOf(restarted, 64, 1).reason, LaunchPlan::Reason::kReady) << "1 is of the class of 3";
+  EXPECT_EQ(PlanOf(restarted, 64, 7).reason, LaunchPlan::Reason::kUnverified) << "7 is above 4";
   EXPECT_EQ(PlanOf(restarted, 64, 6).reason, LaunchPlan::Reason::kUnverified);
+}
+
+TEST_F(BucketVerificationTest, ALaunchFarAboveTheVerifiedExtentsIsVerifiedAtOnce) {
+  for (const std::vector<KeyPart>& key :
+       {std::vector<KeyPart>{KeyOf("M")}, {KeyOf("M"), KeyOf("N").Nearest({4, 16})}}) {
+    policy_.store = std::make_shared<MemoryStore>();
+    TunedKernel kernel = Create(Define("n > 100", key));
+    Launch(kernel, 2, 32);
+    EXPECT_EQ(Selected(kernel, 2, 32), 1) << "at N=32 it is correct";
+    EXPECT_EQ(PlanOf(kernel, 2, 1056).reason, LaunchPlan::Reason::kUnverified) << "1056 and 32 are of one class";
+    Launch(kernel, 2, 1056);
+    EXPECT_EQ(Selected(kernel, 2, 1056), 0) << "it is incorrect there, and not run";
+  }
 }
 
 TEST_F(BucketVerificationTest, AFrozenKernelRunsTheFallbackForAnUnverifiedClass) {

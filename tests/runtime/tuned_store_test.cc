@@ -399,6 +399,8 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
        "given twice; no value for the dim 'N'; 'M', 'w' are unknown"},
       {{{"N", -1}}, "dim N is -1"},
       {{{"N", 1.5}}, "dim N is 1.5"},
+      {{{"N", 2.0}}, "dim N is 2.0"},
+      {{{"N", 1e20}}, "dim N is 1e+20"},
       {{{"N", kFloat32}}, "dim N is float32"},
       {{{"N", 8}, {"x", kInt8}}, "parameter 'x' needs a dtype, which must be float32"},
   };

@@ -70,6 +70,15 @@ TEST(ExtentClassesTest, ABucketHasExactlyTheExtentsThatRoundToItsBound) {
   }
 }
 
+TEST(ExtentClassesTest, TheReachGrowsWithPowersOfTwoAndIsAboveAllClasses) {
+  const ExtentClasses classes(Tiles({64, 96, 80, 112}));
+  EXPECT_GT(ExtentClasses::ReachOf(0), classes.ClassOf(0));
+  EXPECT_EQ(ExtentClasses::ReachOf(0), ExtentClasses::ReachOf(1));
+  EXPECT_EQ(ExtentClasses::ReachOf(65), ExtentClasses::ReachOf(128));
+  EXPECT_LT(ExtentClasses::ReachOf(128), ExtentClasses::ReachOf(129));
+  EXPECT_LT(ExtentClasses::ReachOf(std::int64_t{1} << 62), ExtentClasses::ReachOf(INT64_MAX));
+}
+
 KernelDefinition Definition(std::vector<KeyPart> key) {
   KernelDefinition definition("d");
   definition.Parameters({In("x", kFloat32, {"M", "K"}), Out("y", kFloat32, {"M", "K"})}).Key(std::move(key));
@@ -110,7 +119,20 @@ TEST(VerificationDimsTest, DimsThatAreRoundedChangeTogetherAndNoMoreThanWantedAr
   const bool both_change =
       std::any_of(all.begin(), all.end(), [](const Dims& dims) { return dims[Dim{0}] != 1000 && dims[Dim{1}] != 100; });
   EXPECT_TRUE(both_change);
-  EXPECT_TRUE(VerificationDims(Definition({KeyOf("M"), KeyOf("K")}), Of(5, 5), classes, 14).size() <= 1);
+  EXPECT_TRUE(VerificationDims(Definition({KeyOf("M"), KeyOf("K")}), Of(5, 5), classes, 14).empty());
+}
+
+TEST(VerificationDimsTest, EachRoundedDimIsRaggedWhereTheOthersAreFull) {
+  const ExtentClasses classes(Tiles({64}));
+  for (const KeyPart& part : {KeyOf("M").NextPow2(), KeyOf("M").Buckets({1, 64}), KeyOf("M").Nearest({1, 64})}) {
+    const KernelDefinition definition = Definition({part, KeyOf("K").NextPow2()});
+    const std::vector<Dims> all = VerificationDims(definition, Of(64, 64), classes, 4);
+    for (const Dim full : {Dim{0}, Dim{1}}) {
+      EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Dims& dims) {
+        return dims[full] == 64 && dims[Dim{1 - full.index}] % 2 == 1;
+      })) << part.ToString(64);
+    }
+  }
 }
 
 }  // namespace

@@ -250,9 +250,14 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
   for (int i = 0; i < kHits; ++i) TUNEONCE_RETURN_IF_ERROR(launch());
   run.hit_host_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count() / kHits;
   TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
-  // A record that did not load is searched for after all.
-  run.is_from_store = kernel.counters().tunes == 0 && before.record != nullptr;
-  run.record = run.is_from_store ? *before.record : std::move(observer->record);
+  // A record that did not load is searched for after all, and another process may have tuned the key meanwhile.
+  std::shared_ptr<const TuningRecord> stored = before.record;
+  if (kernel.counters().tunes == 0 && stored == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(LaunchPlan after, kernel.Explain(stream.get(), shape));
+    stored = after.record;
+  }
+  run.is_from_store = kernel.counters().tunes == 0 && stored != nullptr;
+  run.record = run.is_from_store ? *stored : std::move(observer->record);
   return run;
 }
 

@@ -241,6 +241,29 @@ TEST_F(ContractTest, AnErrorAtTheFirstExtentIsFoundOnGeneratedData) {
   }
 }
 
+// Rule 2: dims that the key rounds are verified where only one of them has a partial tile.
+TEST_F(ContractTest, APathForFullTilesOfOneDimThatForgetsTheOtherIsFound) {
+  KernelDefinition definition("k");
+  definition.Parameters({In("x", kFloat32, {"M", "N"}), Out("y", kFloat32, {"M", "N"})})
+      .Space(Configs({0, 1}))
+      .Key(KeyOf("M").NextPow2(), KeyOf("N").NextPow2())
+      .Grid(Grid::Fixed(1))
+      .AddVariant(CpuCpp(Source("const float* x, float* y, int m, int n",
+                                "const int rows = CONFIG == 1 && n % 16 == 0 ? m / 16 * 16 : m;\n"
+                                "for (int i = 0; i < rows * n; ++i) y[i] = 2 * x[i];"),
+                         "k")
+                      .KernelArgs({"x", "y", "M", "N"}));
+  TunedKernel kernel = Create(definition);
+  for (const std::int64_t m : {32, 30}) {
+    const std::vector<float> values = Mixed(static_cast<std::size_t>(m * 32));
+    DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(values.size()));
+    ASSERT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(x.data(), kFloat32, {m, 32}),
+                            TensorView::Contiguous(y.data(), kFloat32, {m, 32})));
+    const std::vector<float> result = Read(y);
+    for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(result[i], 2 * values[i]) << "M=" << m << ", " << i;
+  }
+}
+
 // Rule 5: an error is measured against the elements around it.
 TEST_F(ContractTest, AnErrorInSmallElementsIsSeenNextToLargeOnes) {
   TunedKernel kernel = Create(

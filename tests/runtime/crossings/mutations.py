@@ -81,8 +81,15 @@ MUTATIONS = [
         2,
         "Finalists are not verified at other dims of the bucket.",
         "search/extent_classes.cc",
-        "if (std::find(all.begin(), all.end(), dims) == all.end()) all",
-        "if (all.size() > most) all",
+        "if (all.size() < most && std::find",
+        "if (all.size() < 1 && std::find",
+    ),
+    Mutation(
+        2,
+        "No dim of a bucket is ragged while the others are full.",
+        "search/extent_classes.cc",
+        "    Dims dims = bounds;\n",
+        "    Dims dims = launched;\n    break;\n",
     ),
     Mutation(
         2,
