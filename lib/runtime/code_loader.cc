@@ -68,6 +68,14 @@ std::shared_ptr<const LoadedKernel> CodeLoader::LoadStored(const Fingerprint& ar
   return loaded.ok() ? *std::move(loaded) : nullptr;
 }
 
+Result<Fingerprint> CodeLoader::IdentityOf(const Fingerprint& artifact, const std::string& variant,
+                                           const Config& config, const BoundCall& call, VariantSet left_out) const {
+  if (std::optional<Candidate> stored = Stored(artifact, variant, config, call)) return CandidateIdentity(*stored);
+  TUNEONCE_ASSIGN_OR_RETURN(Candidate built,
+                            Built(config, call, left_out, variant, /*may_compile=*/false, StopToken()));
+  return CandidateIdentity(built);
+}
+
 bool CodeLoader::HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config,
                          const BoundCall& call, VariantSet left_out) const {
   return Stored(artifact, variant, config, call) ||

@@ -38,6 +38,10 @@ class CodeLoader {
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
                                                  const Config& config, const BoundCall& call,
                                                  Fingerprint* identity = nullptr) const;
+  /// Returns the CandidateIdentity of the code that LoadStored or Compile would load for the call without a compiler.
+  /// Loads nothing.
+  Result<Fingerprint> IdentityOf(const Fingerprint& artifact, const std::string& variant, const Config& config,
+                                 const BoundCall& call, VariantSet left_out) const;
   /// Returns whether LoadStored or Compile would find the code without a compiler. Loads nothing.
   bool HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config, const BoundCall& call,
                VariantSet left_out) const;
