@@ -51,10 +51,12 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
 Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
                                                                 VariantSet left_out, const std::string& preferred,
                                                                 bool may_compile, const StopToken& stop,
-                                                                Fingerprint* artifact, Fingerprint* identity) const {
+                                                                Fingerprint* artifact, Fingerprint* identity,
+                                                                std::string* toolchain) const {
   TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, Built(config, call, left_out, preferred, may_compile, stop));
   if (artifact != nullptr) *artifact = candidate.artifact.key;
   if (identity != nullptr) *identity = CandidateIdentity(candidate);
+  if (toolchain != nullptr) *toolchain = candidate.artifact.toolchain;
   return LoadCandidate(api_, candidate);
 }
 
