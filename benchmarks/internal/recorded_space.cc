@@ -82,17 +82,20 @@ void AddAxes(const std::vector<Cells>& rows, std::size_t num_axes, RecordedSpace
 
 /// Adds what was measured of one config.
 void AddTimes(const Cells& row, std::size_t compile_column, std::size_t first_sample, RecordedSpace* recorded) {
-  double sum_ms = 0;
-  int num_samples = 0;
+  double sum_us = 0;
+  std::vector<double> samples_us;
   for (std::size_t column = first_sample; column < row.size(); ++column) {
-    std::optional<double> sample_ms = Number(row[column]);
-    sum_ms += sample_ms.value_or(0);
-    num_samples += sample_ms ? 1 : 0;
+    const std::optional<double> sample_ms = Number(row[column]);
+    if (!sample_ms) continue;
+    samples_us.push_back(*sample_ms * 1000);
+    sum_us += samples_us.back();
   }
+  const auto num_samples = static_cast<double>(samples_us.size());
+  recorded->samples_us.push_back(std::move(samples_us));
   recorded->compile_ms.push_back(Number(row[compile_column]).value_or(0));
   recorded->times_us.emplace_back();
   if (num_samples == 0) return;
-  recorded->times_us.back() = sum_ms / num_samples * 1000;
+  recorded->times_us.back() = sum_us / num_samples;
   recorded->best_us = std::min(recorded->best_us, *recorded->times_us.back());
 }
 

@@ -17,6 +17,7 @@ struct RecordedSpace {
   std::vector<std::string> configs;  ///< The values of each config as they are in the file, separated by commas.
   StrategySpace space;               ///< An axis whose values are all numbers is ordinal, any other categorical.
   std::vector<std::optional<double>> times_us;  ///< Mean of a config's samples. Empty: it failed.
+  std::vector<std::vector<double>> samples_us;
   std::vector<double> compile_ms;
   double best_us = 0;
 };

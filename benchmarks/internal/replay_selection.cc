@@ -29,17 +29,22 @@ struct Outcome {
   double within_1pct = 0;  ///< Share of searches whose selection is within 1 % of the long-run best.
   double gpu_ms = 0;       ///< Mean per search.
   double agreement = 0;    ///< Probability that two searches choose the same.
-  double coverage = 0;     ///< Share of searches whose interval for the selection holds that config's long-run mean.
+  /// By which fraction the slowest config that a search selected takes longer than the fastest one, in the long run.
+  double largest_difference = 0;
+  double coverage = 0;  ///< Share of searches whose interval for the selection holds that config's long-run mean.
 };
 
 Outcome Replay(const Rule& rule, const Trace& samples, const std::vector<double>& long_run, int searches) {
   double best = *std::min_element(long_run.begin(), long_run.end());
   std::vector<double> means = samples.Means();
   std::map<std::size_t, int> times_chosen;
+  double fastest_us = HUGE_VAL, slowest_us = 0;  // Of what was selected.
   Outcome outcome;
   for (int search = 0; search < searches; ++search) {
     Selection selection = rule.select(samples, static_cast<std::uint64_t>(search) + 1);
     ++times_chosen[selection.config];
+    fastest_us = std::min(fastest_us, long_run[selection.config]);
+    slowest_us = std::max(slowest_us, long_run[selection.config]);
     outcome.within_1pct += long_run[selection.config] <= best * 1.01 ? 1 : 0;
     outcome.gpu_ms += selection.gpu_us / 1000;
     const Measurement& m = selection.measurement;
@@ -49,6 +54,7 @@ Outcome Replay(const Rule& rule, const Trace& samples, const std::vector<double>
   outcome.within_1pct /= searches;
   outcome.gpu_ms /= searches;
   outcome.coverage /= searches;
+  outcome.largest_difference = slowest_us / fastest_us - 1;
   for (const auto& [config, times] : times_chosen) {
     // Of pairs of different searches.
     outcome.agreement += searches < 2 ? 1 : static_cast<double>(times) / searches * (times - 1) / (searches - 1);
@@ -83,7 +89,7 @@ int Run(const std::string& folder, int searches, bool json) {
   Trace truth = ReadTrace(folder + "/cupti_cold.csv", &error);
   nlohmann::ordered_json report = {{"trace", folder}, {"searches", searches}, {"rules", nlohmann::json::array()}};
   if (!json && error.empty())
-    std::printf("%-10s %12s %10s %10s %9s\n", "rule", "within 1 %", "GPU ms", "agreement", "coverage");
+    std::printf("%-10s %12s %10s %10s %9s %9s\n", "rule", "within 1 %", "GPU ms", "agreement", "differ by", "coverage");
   for (const Rule& rule : rules) {
     struct stat status {};
     bool has_file = stat((folder + "/" + rule.file).c_str(), &status) == 0;
@@ -100,10 +106,11 @@ int Run(const std::string& folder, int searches, bool json) {
                                {"within_1pct", outcome.within_1pct},
                                {"gpu_ms", outcome.gpu_ms},
                                {"agreement", outcome.agreement},
+                               {"largest_difference", outcome.largest_difference},
                                {"coverage", outcome.coverage}});
     if (!json) {
-      std::printf("%-10s %12.4f %10.2f %10.4f %9.4f\n", rule.name.c_str(), outcome.within_1pct, outcome.gpu_ms,
-                  outcome.agreement, outcome.coverage);
+      std::printf("%-10s %12.4f %10.2f %10.4f %9.4f %9.4f\n", rule.name.c_str(), outcome.within_1pct, outcome.gpu_ms,
+                  outcome.agreement, outcome.largest_difference, outcome.coverage);
     }
   }
   double different = DeclaredDifferent(truth, searches);

@@ -3,6 +3,10 @@
 // A strategy is told the mean of a config's samples as its time, or that it failed. The fraction of one search after so
 // many trials is the table's best mean time divided by the best mean time that the search found (0: it found none). The
 // tables name no baseline, so that searches have none; with --transfer-from they have a portfolio.
+//
+// With --repeat the searches are repeated tunes of one key: they have one seed, and differ by noise. A strategy is told
+// one of a config's samples, drawn at random, and a race over further random samples selects among the fastest configs.
+// Two searches differ by the mean times of the configs that they selected.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -14,9 +18,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "measure/race.h"
 #include "recorded_space.h"
 #include "search/exhaustive_strategy.h"
 #include "search/guided_strategy.h"
@@ -33,6 +40,7 @@ struct Options {
   int searches = 20;
   std::string strategy = "guided";
   bool stops = false;
+  bool repeats = false;
   bool json = false;
 };
 
@@ -41,6 +49,15 @@ struct Outcome {
   std::vector<std::vector<double>> fractions;  ///< By budget, then by search.
   std::vector<double> cpu_ms;                  ///< Of each proposal.
   std::vector<double> trials;                  ///< Of each search.
+  std::vector<double> selected_us;             ///< With --repeat, the mean time of what each search selected.
+};
+
+/// Shares of the pairs of repeated searches.
+struct Repeats {
+  double is_same_time = 0;  ///< The selected configs have the same mean time: mostly they are one config.
+  double is_within_1pct = 0;
+  double is_within_2pct = 0;
+  double largest_difference = 0;  ///< A fraction.
 };
 
 std::unique_ptr<SearchStrategy> MakeStrategy(const std::string& name, const StrategySpace& space) {
@@ -81,9 +98,39 @@ std::optional<std::vector<std::size_t>> PortfolioFor(const RecordedSpace& record
   return CoverElsewheres(speeds);
 }
 
+/// Returns one of the config's samples.
+double DrawSample(const RecordedSpace& recorded, std::size_t config, std::mt19937_64& random) {
+  const std::vector<double>& samples = recorded.samples_us[config];
+  return samples[random() % samples.size()];
+}
+
+/// Returns what a race selects among the configs that were tried, as SearchEngine::LimitRace admits them.
+std::size_t RaceOf(const RecordedSpace& recorded, const std::vector<StrategyTrial>& trials, std::mt19937_64& random) {
+  constexpr std::size_t kMostRacing = 30;
+  constexpr double kSlow = 1.3;
+  std::vector<std::pair<double, std::size_t>> fastest;
+  for (const StrategyTrial& trial : trials) {
+    if (trial.kind == OutcomeKind::kMeasured) fastest.emplace_back(trial.time_us, trial.config);
+  }
+  std::sort(fastest.begin(), fastest.end());
+  std::vector<std::size_t> entrants;
+  for (const auto& [time_us, config] : fastest) {
+    if (entrants.size() < kMostRacing && time_us <= kSlow * fastest.front().first) entrants.push_back(config);
+  }
+  std::sort(entrants.begin(), entrants.end());  // In the space's order.
+  Race race(entrants.size());
+  for (std::vector<std::size_t> round = race.NextRound(); !round.empty(); round = race.NextRound()) {
+    std::vector<double> samples_us;
+    for (std::size_t entrant : round) samples_us.push_back(DrawSample(recorded, entrants[entrant], random));
+    race.Record(samples_us);
+  }
+  return entrants[*race.Selected()];
+}
+
 /// Runs one search until it has `most` trials, has tried all configs, or, if `stops`, expects too little.
 void Search(const SearchStrategy& strategy, const RecordedSpace& recorded, const Options& options,
-            SearchHistory history, Outcome* outcome) {
+            SearchHistory history, std::uint64_t noise, Outcome* outcome) {
+  std::mt19937_64 random(noise);
   const std::size_t most = *std::max_element(options.budgets.begin(), options.budgets.end());
   std::vector<double> best_us;  // After each trial.
   while (best_us.size() < most) {
@@ -93,8 +140,9 @@ void Search(const SearchStrategy& strategy, const RecordedSpace& recorded, const
     if (proposal.configs.empty() || (options.stops && proposal.should_stop())) break;
     for (std::size_t config : proposal.configs) {
       const std::optional<double>& time_us = recorded.times_us[config];
-      history.trials.push_back({config, time_us ? OutcomeKind::kMeasured : OutcomeKind::kRun, time_us.value_or(0),
-                                recorded.compile_ms[config]});
+      const double told_us = time_us && options.repeats ? DrawSample(recorded, config, random) : time_us.value_or(0);
+      history.trials.push_back(
+          {config, time_us ? OutcomeKind::kMeasured : OutcomeKind::kRun, told_us, recorded.compile_ms[config]});
       double before_us = best_us.empty() ? std::numeric_limits<double>::infinity() : best_us.back();
       best_us.push_back(std::min(before_us, time_us.value_or(before_us)));
     }
@@ -104,6 +152,27 @@ void Search(const SearchStrategy& strategy, const RecordedSpace& recorded, const
     outcome->fractions[b].push_back(recorded.best_us / best_us[trials - 1]);
   }
   outcome->trials.push_back(static_cast<double>(std::min(most, best_us.size())));
+  if (options.repeats) {
+    outcome->selected_us.push_back(*recorded.times_us[RaceOf(recorded, history.trials, random)]);
+  }
+}
+
+Repeats RepeatsOf(const std::vector<double>& selected_us) {
+  Repeats repeats;
+  double num_pairs = 0;
+  for (std::size_t a = 0; a < selected_us.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b, ++num_pairs) {
+      const auto [low, high] = std::minmax(selected_us[a], selected_us[b]);
+      const double difference = high / low - 1;
+      repeats.is_same_time += difference == 0;
+      repeats.is_within_1pct += difference <= 0.01;
+      repeats.is_within_2pct += difference <= 0.02;
+      repeats.largest_difference = std::max(repeats.largest_difference, difference);
+    }
+  }
+  for (double* share : {&repeats.is_same_time, &repeats.is_within_1pct, &repeats.is_within_2pct})
+    *share /= std::max(num_pairs, 1.0);
+  return repeats;
 }
 
 double Mean(const std::vector<double>& values) {
@@ -127,14 +196,26 @@ void Print(const Options& options, const RecordedSpace& recorded, const Outcome&
     budgets.push_back({{"budget", options.budgets[b]}, {"fraction_mean", mean}, {"fraction_p10", low}});
     if (!options.json) std::printf("%6zu trials: mean %.4f, p10 %.4f\n", options.budgets[b], mean, low);
   }
+  const Repeats repeats = RepeatsOf(outcome.selected_us);
   if (options.json) {
     nlohmann::ordered_json report = {
         {"table", recorded.path}, {"configs", recorded.configs.size()}, {"budgets", budgets}};
+    if (options.repeats) {
+      report["repeats"] = {{"same_time", repeats.is_same_time},
+                           {"within_1pct", repeats.is_within_1pct},
+                           {"within_2pct", repeats.is_within_2pct},
+                           {"largest_difference", repeats.largest_difference},
+                           {"fraction_mean", recorded.best_us / Mean(outcome.selected_us)}};
+    }
     std::printf("%s\n", report.dump(2).c_str());
     return;
   }
   std::printf("CPU per batch: mean %.1f ms, most %.1f ms; trials per search: mean %.1f\n", Mean(outcome.cpu_ms),
               *std::max_element(outcome.cpu_ms.begin(), outcome.cpu_ms.end()), Mean(outcome.trials));
+  if (options.repeats) {
+    std::printf("pairs of searches: same time %.4f, within 1 %% %.4f, within 2 %% %.4f; largest difference %.4f\n",
+                repeats.is_same_time, repeats.is_within_1pct, repeats.is_within_2pct, repeats.largest_difference);
+  }
 }
 
 int Run(const Options& options) {
@@ -152,8 +233,9 @@ int Run(const Options& options) {
   for (int search = 0; search < options.searches; ++search) {
     SearchHistory history;
     history.portfolio = *portfolio;
-    history.seed = static_cast<std::uint64_t>(search) + 1;
-    Search(*strategy, *recorded, options, std::move(history), &outcome);
+    const std::uint64_t seed = static_cast<std::uint64_t>(search) + 1;
+    if (!options.repeats) history.seed = seed;
+    Search(*strategy, *recorded, options, std::move(history), seed, &outcome);
   }
   Print(options, *recorded, outcome);
   return 0;
@@ -177,6 +259,8 @@ int main(int argc, char** argv) {
   app.add_option("--strategy", options.strategy, "guided (default), random or exhaustive")
       ->check(CLI::IsMember({"guided", "random", "exhaustive"}));
   app.add_flag("--stop", options.stops, "End each search where the strategy expects less than 1 % more");
+  app.add_flag("--repeat", options.repeats,
+               "Repeat the search of one seed, with other samples of the configs each time");
   app.add_flag("--json", options.json, "JSON instead of a table");
   CLI11_PARSE(app, argc, argv);
   return tuneonce::Run(options);

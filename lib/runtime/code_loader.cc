@@ -51,10 +51,12 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
 Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
                                                                 VariantSet left_out, const std::string& preferred,
                                                                 bool may_compile, const StopToken& stop,
-                                                                Fingerprint* artifact, Fingerprint* identity) const {
+                                                                Fingerprint* artifact, Fingerprint* identity,
+                                                                std::string* toolchain) const {
   TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, Built(config, call, left_out, preferred, may_compile, stop));
   if (artifact != nullptr) *artifact = candidate.artifact.key;
   if (identity != nullptr) *identity = CandidateIdentity(candidate);
+  if (toolchain != nullptr) *toolchain = candidate.artifact.toolchain;
   return LoadCandidate(api_, candidate);
 }
 
@@ -66,6 +68,14 @@ std::shared_ptr<const LoadedKernel> CodeLoader::LoadStored(const Fingerprint& ar
   if (identity != nullptr) *identity = CandidateIdentity(*candidate);
   Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(api_, *candidate);
   return loaded.ok() ? *std::move(loaded) : nullptr;
+}
+
+Result<Fingerprint> CodeLoader::IdentityOf(const Fingerprint& artifact, const std::string& variant,
+                                           const Config& config, const BoundCall& call, VariantSet left_out) const {
+  if (std::optional<Candidate> stored = Stored(artifact, variant, config, call)) return CandidateIdentity(*stored);
+  TUNEONCE_ASSIGN_OR_RETURN(Candidate built,
+                            Built(config, call, left_out, variant, /*may_compile=*/false, StopToken()));
+  return CandidateIdentity(built);
 }
 
 bool CodeLoader::HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config,

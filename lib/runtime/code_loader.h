@@ -27,17 +27,23 @@ class CodeLoader {
 
   /// Loads the config's code, built by the variant `preferred` if that compiles, else by the first variant that does
   /// and is not in `left_out`. `stop` ends compiling. If they are not null, `*artifact` gets the
-  /// code's key in the cache (zero for a launcher), and `*identity` its CandidateIdentity. Errors: if compiling is not
-  /// allowed and no cache has the code, a message that states what to do.
+  /// code's key in the cache (zero for a launcher), `*identity` its CandidateIdentity, and `*toolchain` its
+  /// Artifact::toolchain. Errors: if compiling is not allowed and no cache has the code, a message that states what to
+  /// do.
   Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call, VariantSet left_out,
                                                       const std::string& preferred, bool may_compile,
                                                       const StopToken& stop, Fingerprint* artifact = nullptr,
-                                                      Fingerprint* identity = nullptr) const;
+                                                      Fingerprint* identity = nullptr,
+                                                      std::string* toolchain = nullptr) const;
   /// Loads stored code without a compiler. Returns null if the store does not have the artifact or it does not load. If
   /// `identity` is not null it gets the code's CandidateIdentity.
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
                                                  const Config& config, const BoundCall& call,
                                                  Fingerprint* identity = nullptr) const;
+  /// Returns the CandidateIdentity of the code that LoadStored or Compile would load for the call without a compiler.
+  /// Loads nothing.
+  Result<Fingerprint> IdentityOf(const Fingerprint& artifact, const std::string& variant, const Config& config,
+                                 const BoundCall& call, VariantSet left_out) const;
   /// Returns whether LoadStored or Compile would find the code without a compiler. Loads nothing.
   bool HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config, const BoundCall& call,
                VariantSet left_out) const;

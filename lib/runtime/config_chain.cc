@@ -157,10 +157,22 @@ Result<bool> ConfigChain::Ask(ConfigProvider& provider, const ConfigQuestion& qu
   if (Status loaded = Load(question, &*answer, &is_to_check); !loaded.ok()) {
     // A search finds out what does work, and says why if nothing does.
     *miss = {RecordMiss::kRefused, loaded.message(), is_to_check};
+    if (is_to_check) NoteToolchainUpdate(&*answer, miss);
     return false;
   }
   *found = *std::move(answer);
   return true;
+}
+
+void ConfigChain::NoteToolchainUpdate(FoundConfig* found, StoreMiss* miss) const {
+  const std::string& before = found->record->best.toolchain;
+  const std::string& now = found->toolchain;
+  const bool is_of_key = to_.policy.selection_group.empty() && found->selection.match <= RecordMatch::kOtherDriver;
+  if (!is_of_key || !found->record->is_complete || before.empty() || now.empty() || before == now) return;
+  miss->detail = "the config was compiled by '" + before + "' and is now by '" + now +
+                 "': what was fast is raced before all configs are searched";
+  miss->is_to_check = false;
+  miss->before_update = std::move(found->record);
 }
 
 ConfigQuestion ConfigChain::QuestionOf(const TuneRequest& request, const KeyInStore& in_store, bool may_compile) const {
@@ -179,8 +191,9 @@ Status ConfigChain::Load(const ConfigQuestion& question, FoundConfig* found, boo
   }
   if (found->loaded == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(
-        found->loaded, loader_.Compile(found->config, call, question.key.left_out, best.variant, question.may_compile,
-                                       question.request.stop(to_.policy.search), /*artifact=*/nullptr, &identity));
+        found->loaded,
+        loader_.Compile(found->config, call, question.key.left_out, best.variant, question.may_compile,
+                        question.request.stop(to_.policy.search), /*artifact=*/nullptr, &identity, &found->toolchain));
   }
   // A person's word, and what another system decided, needs no verification.
   *is_to_check = !found->record->is_pinned && !found->record->is_imported() && best.identity != identity;

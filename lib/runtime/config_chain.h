@@ -83,6 +83,9 @@ class ConfigChain {
   /// Asks a provider and loads what it finds. Returns false also where the code cannot be loaded or is not the verified
   /// code. Errors: those of the search.
   Result<bool> Ask(ConfigProvider& provider, const ConfigQuestion& question, FoundConfig* found, StoreMiss* miss);
+  /// Completes `*miss`, whose config's code is not the verified code, if that is because another toolchain compiles it
+  /// now: the record is one from before an update.
+  void NoteToolchainUpdate(FoundConfig* found, StoreMiss* miss) const;
   /// Acquires the right to tune the key. Errors: DeadlineExceeded if another process has it; those of the store.
   Result<TuningLease> LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const;
   /// FailedPrecondition if the key is pinned.

@@ -45,6 +45,9 @@ struct StoreMiss {
   /// Whether a record exists that may serve after its config was compared with the baseline: it was imported, or the
   /// code of its config is not the verified code.
   bool is_to_check = false;
+  /// The key's record from before an update: another version of the driver measured its configs, or another toolchain
+  /// compiled them. A search begins with its fast configs. May be null.
+  std::shared_ptr<const TuningRecord> before_update = nullptr;
 };
 
 /// The `StoreMiss::detail` of a config that was imported and is to be compared with the baseline.
@@ -60,6 +63,7 @@ struct FoundConfig {
   bool is_own = true;
   bool is_new = false;                         ///< The store does not have the record yet.
   std::shared_ptr<const LoadedKernel> loaded;  ///< Null until it is loaded.
+  std::string toolchain;  ///< The toolchain that made `loaded`, if the code of the record was not in the store.
   /// The code of the record's baseline. Null unless the search that found the config loaded it.
   std::shared_ptr<const LoadedKernel> baseline;
   TuningLease lease;  ///< The right to tune the key, held until the record is stored. May be null.

@@ -61,40 +61,37 @@ std::map<std::string, double> TimesOf(const TuningRecord& record) {
 
 /// What the records of a kernel's keys know.
 struct PredictedConfigs::Model {
-  /// Where a config's code was verified.
-  struct Verified {
-    Dims dims;
-    std::string variant;
-    Fingerprint artifact;
-  };
-
   std::unique_ptr<const ConfigPredictor> predictor;
   std::vector<std::vector<Verified>> verified;  // By config.
   std::vector<std::string> keys;                // By shape.
   std::int64_t num_tunes = 0;                   // Searches of this process before the model was made.
 
-  /// Returns the code of the config that was verified at extents like these. Null: none.
-  const Verified* FindVerified(std::size_t config, const Dims& dims, const ExtentClasses& classes) const;
+  /// Returns where one code of the config was verified at extents like these: for each dim, at one of the class and at
+  /// one that is as large. Empty: nowhere.
+  std::vector<Verified> FindVerified(std::size_t config, const Dims& dims, const ExtentClasses& classes) const;
 };
 
-const PredictedConfigs::Model::Verified* PredictedConfigs::Model::FindVerified(std::size_t config, const Dims& dims,
-                                                                               const ExtentClasses& classes) const {
+std::vector<PredictedConfigs::Verified> PredictedConfigs::Model::FindVerified(std::size_t config, const Dims& dims,
+                                                                              const ExtentClasses& classes) const {
   for (const Verified& code : verified[config]) {
     bool is_covered = code.artifact != Fingerprint();
+    std::vector<Verified> found;
     for (int i = 0; i < dims.count() && is_covered; ++i) {
       const Dim dim{i};
-      bool has_class = false;
-      std::int64_t largest = 0;
+      const Verified* of_class = nullptr;
+      const Verified* as_large = nullptr;
       for (const Verified& each : verified[config]) {
         if (each.artifact != code.artifact || each.variant != code.variant) continue;
-        has_class |= classes.ClassOf(each.dims[dim]) == classes.ClassOf(dims[dim]);
-        largest = std::max(largest, each.dims[dim]);
+        if (classes.ClassOf(each.dims[dim]) == classes.ClassOf(dims[dim])) of_class = &each;
+        if (each.dims[dim] >= dims[dim]) as_large = &each;
       }
-      is_covered = has_class && dims[dim] <= largest;
+      is_covered = of_class != nullptr && as_large != nullptr;
+      if (is_covered) found.push_back(*of_class);
+      if (is_covered && as_large != of_class) found.push_back(*as_large);
     }
-    if (is_covered) return &code;
+    if (is_covered) return found;
   }
-  return nullptr;
+  return {};
 }
 
 std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const ConfigQuestion& question) const {
@@ -140,7 +137,7 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
       const bool is_finalist = outcome.config.IsSame(record.best.config) ||
                                (record.baseline && outcome.config.IsSame(record.baseline->config));
       if (outcome.kind != OutcomeKind::kMeasured || !is_trusted || !is_finalist) return;
-      model->verified[*config].push_back({shape.dims, outcome.variant, outcome.artifact});
+      model->verified[*config].push_back({shape.dims, outcome.variant, outcome.artifact, outcome.identity});
     };
     std::map<std::string, double> times_us = TimesOf(record);
     for (const CandidateOutcome& outcome : record.candidates) {
@@ -178,6 +175,14 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::ModelFor(const 
 
 std::optional<FoundConfig> PredictedConfigs::Propose(const ConfigQuestion& question, bool* is_verified,
                                                      std::string* detail) const {
+  std::vector<Verified> verified;
+  std::optional<FoundConfig> found = Propose(question, &verified, detail);
+  *is_verified = found && IsVerifiedCode(question, found->config, verified);
+  return found;
+}
+
+std::optional<FoundConfig> PredictedConfigs::Propose(const ConfigQuestion& question, std::vector<Verified>* verified,
+                                                     std::string* detail) const {
   const bool is_wanted = to_.policy.on_new_key == AutotunePolicy::OnNewKey::kPredict &&
                          to_.policy.selection_group.empty() && !to_.is_in_ranks();
   if (!is_wanted) return std::nullopt;
@@ -197,8 +202,8 @@ std::optional<FoundConfig> PredictedConfigs::Propose(const ConfigQuestion& quest
     const Config& config = model->predictor->configs()[place];
     if (!definition.space().CheckGuards(config, call.problem).ok()) continue;
     if (!IsAcceptedByKey(definition, config, call, question.key.left_out)) continue;
-    const Model::Verified* code = is_exact ? model->FindVerified(place, call.problem.dims, classes) : nullptr;
-    if (code == nullptr && !question.may_compile) continue;
+    if (is_exact) *verified = model->FindVerified(place, call.problem.dims, classes);
+    if (verified->empty() && !question.may_compile) continue;
     FoundConfig found;
     found.config = config;
     found.record = std::make_unique<TuningRecord>();
@@ -208,16 +213,26 @@ std::optional<FoundConfig> PredictedConfigs::Propose(const ConfigQuestion& quest
     found.record->verification = question.key.demanded;
     found.record->best.config = config;
     found.record->best.kind = OutcomeKind::kPredicted;
-    if (code != nullptr) found.record->best.variant = code->variant;
-    if (code != nullptr) found.record->best.artifact = code->artifact;
+    if (!verified->empty()) found.record->best.variant = verified->front().variant;
+    if (!verified->empty()) found.record->best.artifact = verified->front().artifact;
     found.selection = SelectionOf(*found.record, LaunchPlan::Origin::kPredicted);
-    *is_verified = code != nullptr;
     *detail = made->is_by_model ? absl::StrCat("predicted by a model of ", model->keys.size(), " keys")
                                 : absl::StrCat("predicted by the nearest of ", model->keys.size(), " keys, ",
                                                model->keys[made->nearest], ", which are too few for a model");
     return found;
   }
   return std::nullopt;
+}
+
+bool PredictedConfigs::IsVerifiedCode(const ConfigQuestion& question, const Config& config,
+                                      const std::vector<Verified>& verified) const {
+  return !verified.empty() && std::all_of(verified.begin(), verified.end(), [&](const Verified& each) {
+    BoundCall there = question.request.call.call();
+    there.problem.dims = each.dims;
+    const Result<Fingerprint> identity =
+        loader_.IdentityOf(each.artifact, each.variant, config, there, question.key.left_out);
+    return identity.ok() && *identity == each.identity;
+  });
 }
 
 Result<std::optional<FoundConfig>> PredictedConfigs::Find(const ConfigQuestion& question, StoreMiss*) {
@@ -237,7 +252,7 @@ Result<std::optional<FoundConfig>> PredictedConfigs::Find(const ConfigQuestion& 
                           question.request.stop(to_.policy.search), &artifact);
       if (compiled.ok()) found->loaded = *std::move(compiled);
     }
-    // Code that changed since, as by another compiler, was not verified.
+    // Code of another compiler was not verified.
     is_verified = found->loaded != nullptr && artifact == best.artifact;
   }
   if (is_verified) {

@@ -43,6 +43,21 @@ class PredictedConfigs : public ConfigProvider {
 
  private:
   struct Model;
+  /// Where a config's code was verified.
+  struct Verified {
+    Dims dims;
+    std::string variant;
+    Fingerprint artifact;
+    Fingerprint identity;
+  };
+
+  /// As above. `*verified` gets what verified the code, unless a comparison is needed.
+  std::optional<FoundConfig> Propose(const ConfigQuestion& question, std::vector<Verified>* verified,
+                                     std::string* detail) const;
+  /// Returns whether the code that would be loaded for the config now is the one that was verified. An artifact's key
+  /// does not tell, because included headers are not part of it.
+  bool IsVerifiedCode(const ConfigQuestion& question, const Config& config,
+                      const std::vector<Verified>& verified) const;
 
   /// Returns the model of the question's kernel, device, dtypes and scalars. Null if no record can be used.
   std::shared_ptr<const Model> ModelFor(const ConfigQuestion& question) const;

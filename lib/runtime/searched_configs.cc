@@ -27,7 +27,7 @@ void Limit(const TuneLimits& limits, SearchOptions* options) {
 
 }  // namespace
 
-Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& question, StoreMiss*) {
+Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& question, StoreMiss* miss) {
   const std::string& kernel = to_.definition->name();
   const std::string& key_text = question.key.key.key_text;
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, question.key.Configs());
@@ -35,7 +35,10 @@ Result<std::optional<FoundConfig>> SearchedConfigs::Find(const ConfigQuestion& q
   Span span(&to_.policy.search.runtime->trace(), "tune", "tune " + kernel + " " + key_text);
   to_.announcer.Inform(key_text, [&] { return absl::StrCat("a search begins among ", configs->size(), " configs"); });
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<SearchOutcome> confirmed, Confirm(question.request, question.key));
+  std::optional<SearchOutcome> confirmed;
+  if (miss->before_update != nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(confirmed, Confirm(question.request, question.key, *miss->before_update));
+  }
   SearchOutcome searched;
   if (confirmed) {
     searched = *std::move(confirmed);
@@ -59,11 +62,9 @@ Result<SearchOutcome> SearchedConfigs::Compare(const TuneRequest& request, const
   return Search(request, in_store, &alone);
 }
 
-Result<std::optional<SearchOutcome>> SearchedConfigs::Confirm(const TuneRequest& request, const KeyInStore& in_store) {
+Result<std::optional<SearchOutcome>> SearchedConfigs::Confirm(const TuneRequest& request, const KeyInStore& in_store,
+                                                              const TuningRecord& old) {
   using Confirmed = std::optional<SearchOutcome>;
-  Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
-  if (!there.ok() || there->match != RecordMatch::kOtherDriver) return Confirmed();
-  const TuningRecord& old = *there->record;
   const bool is_search = old.is_complete && !old.is_pinned && !old.is_imported();
   if (!is_search || !in_store.HasConfigs(old.configs) || !old.verification.Covers(in_store.demanded))
     return Confirmed();
@@ -95,8 +96,11 @@ Result<std::optional<SearchOutcome>> SearchedConfigs::Confirm(const TuneRequest&
   record.is_complete = true;
   record.is_conclusive = false;  // Not among all configs.
   record.num_not_measured = static_cast<int>(all->size() - std::min(all->size(), record.candidates.size()));
-  record.notes.push_back(absl::StrCat("tried are only what was fast with driver ", old.key.driver_version,
-                                      " and for other keys, since they agree"));
+  const std::string before = old.key.driver_version != in_store.key.driver_version
+                                 ? absl::StrCat("driver ", old.key.driver_version)
+                                 : old.best.toolchain;
+  record.notes.push_back("tried are only the configs that were fast with " + before +
+                         " and for other keys, since they agree");
   return Confirmed(*std::move(raced));
 }
 

@@ -34,9 +34,11 @@ class SearchedConfigs : public ConfigProvider {
     std::optional<Config> incumbent;         ///< What that search selected.
   };
   using Configs = std::vector<Config>;
-  /// Races what was selected with another version of the driver, what tied with it and the portfolio. Returns nothing
-  /// if there is no such record, or one of the portfolio is faster by more than a tie: then all is searched.
-  Result<std::optional<SearchOutcome>> Confirm(const TuneRequest& request, const KeyInStore& in_store);
+  /// Races what `old`, a record from before an update (StoreMiss), selected, what tied with it and the portfolio.
+  /// Returns nothing if `old` is not of a search that covers this one, or one of the portfolio is faster by more than a
+  /// tie: then all is searched.
+  Result<std::optional<SearchOutcome>> Confirm(const TuneRequest& request, const KeyInStore& in_store,
+                                               const TuningRecord& old);
   /// `only`: null, or the configs that are tried beside the baseline.
   Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, const Configs* only);
   Result<SearchOutcome> SearchAtBound(const TuneRequest& request, const KeyInStore& in_store, const Configs* only,

@@ -85,7 +85,10 @@ std::optional<FoundConfig> StoredConfigs::FindOf(const TuningKey& key, const Con
   }
   const RecordLookup& best = lookup->BestFor(to_.policy.min_match);
   *miss = MissOf(best, question);
-  if (miss->reason != RecordMiss::kNone) return std::nullopt;
+  if (miss->reason != RecordMiss::kNone) {
+    if (best.match == RecordMatch::kOtherDriver) miss->before_update = std::make_shared<TuningRecord>(*best.record);
+    return std::nullopt;
+  }
   std::optional<Config> config = question.key.ConfigOf(best.record->best.config);
   if (!config) {
     *miss = {RecordMiss::kRefused,

@@ -1,6 +1,6 @@
 // Pairwise tests of features that interact: launch paths, keys, variants, stores, modes, devices, shared memory, a
-// missing compiler and tables of pointers. An Oracle, which was written from docs/internal/modes.md, computes what each
-// case must do.
+// missing compiler, tables of pointers, partial searches and predictions. An Oracle, which was written from
+// docs/internal/modes.md, computes what each case must do.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,6 +36,7 @@ class FeatureMatrixTest : public testing::MatrixTest {
     EXPECT_EQ(got.hits, wanted.hits);
     EXPECT_EQ(got.tunes, wanted.tunes);
     EXPECT_EQ(got.stored_hits, wanted.stored_hits);
+    EXPECT_EQ(got.predictions, wanted.predictions);
     EXPECT_EQ(got.fallbacks, wanted.fallbacks);
     EXPECT_EQ(got.frozen_misses, wanted.frozen_misses);
     EXPECT_EQ(got.capture_misses, wanted.capture_misses);

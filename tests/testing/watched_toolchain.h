@@ -18,7 +18,10 @@ namespace tuneonce::testing {
 class WatchedToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kCpuCpp; }
-  Result<std::string> Version() const override { return host_.Version(); }
+  Result<std::string> Version() const override {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string version, host_.Version());
+    return update > 0 ? version + ", update " + std::to_string(update) : version;
+  }
   std::string Description() const override { return "watched"; }
 
   std::vector<std::string> compiled() const {
@@ -28,6 +31,7 @@ class WatchedToolchain final : public Toolchain {
   int num_hung() const { return num_hung_; }
   int num_given_up() const { return num_given_up_; }  ///< Of those: by a limit shorter than that for one compile.
   std::string hangs_at;                               ///< A define's value: "TILE=256".
+  int update = 0;  ///< Another number is another version of the compiler, which makes other code.
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
@@ -47,7 +51,9 @@ class WatchedToolchain final : public Toolchain {
       if (std::chrono::steady_clock::now() >= end) return DeadlineExceededError("it hangs");
       std::this_thread::yield();
     }
-    return host_.Compile(source, hints, target, limits);
+    KernelSource updated = source;
+    if (update > 0) updated.content += "\nvolatile int tuneonce_update = " + std::to_string(update) + ";\n";
+    return host_.Compile(updated, hints, target, limits);
   }
 
   CommandToolchain host_{kHostCompiler, Tools()};

@@ -286,6 +286,30 @@ TEST_F(ContractTest, AHeaderThatBecomesIncorrectIsFound) {
   }
 }
 
+// Rule 6: what other keys verified is predicted without a comparison only if the code is still the same.
+TEST_F(ContractTest, AHeaderThatBecomesIncorrectIsNotPredicted) {
+  KernelDefinition definition = DoubledBy(CpuCpp(
+      Source("const float* x, float* y, int n", "for (int i = 0; i < n; ++i) y[i] = (CONFIG == 0 ? 2 : FACTOR) * x[i];",
+             "#include \"" + folder_ + "/factor.h\""),
+      "k"));
+  policy_.on_new_key = AutotunePolicy::OnNewKey::kPredict;
+  ASSERT_OK(WriteFile(folder_ + "/factor.h", "#define FACTOR 2\n"));
+  TunedKernel maker = Create(definition);
+  for (std::size_t n : {200, 264}) EXPECT_EQ(NumWrong(maker, Mixed(n)), 0u);
+  EXPECT_EQ(maker.counters().tunes, 1) << "264 is of the class of 200, but larger";
+  ASSERT_OK(WriteFile(folder_ + "/factor.h", "#define FACTOR 3\n"));
+  TunedKernel kernel = Create(definition);
+  EXPECT_EQ(NumWrong(kernel, Mixed(136)), 0u) << "the code is compiled again";
+  // From here on the store has the new code under the artifact's key.
+  EXPECT_EQ(NumWrong(kernel, Mixed(72)), 0u);
+  TunedKernel stored_only = [&] {
+    policy_.mode = AutotunePolicy::Mode::kStoredOnly;
+    return Create(definition);
+  }();
+  EXPECT_EQ(NumWrong(stored_only, Mixed(104)), 0u);
+  EXPECT_EQ(stored_only.counters().predictions, 0);
+}
+
 // Rule 7: a header that did not exist, and would have been read, invalidates what was compiled.
 TEST_F(ContractTest, AHeaderThatAppearsIsCompiled) {
   struct Case {

@@ -78,7 +78,7 @@ std::vector<Case> OnceBugs() {
   auto make = [](Path path, KeyKind key, VariantKind variant, StoreState store, Mode mode, Devices devices,
                  SharedMemory shared, Compiler compiler) {
     return Case{{Of(path), Of(key), Of(variant), Of(store), Of(mode), Of(devices), Of(shared), Of(compiler),
-                 Of(Tensors::kPlain), Of(Searched::kAll)}};
+                 Of(Tensors::kPlain), Of(Searched::kAll), Of(NewKey::kTune)}};
   };
   return {
       // A warm-up tuned, and stored, at the shape at hand what a launch tunes at the bucket's bound.
@@ -115,6 +115,7 @@ const std::array<Factor, Case::kNumFactors>& Factors() {
       {"compiler", {"Compiler", "NoCompiler"}},
       {"tensors", {"Plain", "ByPointers"}},
       {"search", {"All", "Guided"}},
+      {"new key", {"NewKeyTune", "NewKeyPredict"}},
   }};
   return *factors;
 }

@@ -53,10 +53,12 @@ enum class Tensors {
 
 /// Which configs a search tries. kGuided: those that a strategy proposes, for the space has more than MaxConfigs.
 enum class Searched { kAll, kGuided };
+/// AutotunePolicy::on_new_key.
+enum class NewKey { kTune, kPredict };
 
 /// One combination of features, as the index of each factor's value: kFactors has their names.
 struct Case {
-  static constexpr std::size_t kNumFactors = 10;
+  static constexpr std::size_t kNumFactors = 11;
   std::array<int, kNumFactors> values{};
 
   Path path() const { return static_cast<Path>(values[0]); }
@@ -69,6 +71,7 @@ struct Case {
   Compiler compiler() const { return static_cast<Compiler>(values[7]); }
   Tensors tensors() const { return static_cast<Tensors>(values[8]); }
   Searched searched() const { return static_cast<Searched>(values[9]); }
+  NewKey new_key() const { return static_cast<NewKey>(values[10]); }
 
   static constexpr int kGroups = 2;
 
@@ -79,7 +82,7 @@ struct Case {
   }
   /// Whether its code comes from a compiler.
   bool is_compiled() const { return variant() != VariantKind::kFiles && variant() != VariantKind::kCallable; }
-  /// "Launch_Exact_Source_EmptyStore_Tune_OneDevice_NoShared_Compiler_Plain_All".
+  /// "Launch_Exact_Source_EmptyStore_Tune_OneDevice_NoShared_Compiler_Plain_All_NewKeyTune".
   std::string Name() const;
 };
 

@@ -206,6 +206,7 @@ class MatrixTest : public ::testing::TestWithParam<Case> {
   void Start() {
     policy_ = PolicyWith(store_, case_.compiler() == Compiler::kPresent);
     policy_.mode = case_.mode();
+    if (case_.new_key() == NewKey::kPredict) policy_.on_new_key = AutotunePolicy::OnNewKey::kPredict;
     tuned_.emplace(*TunedKernel::Create(kernel_.Definition(), policy_));
   }
 

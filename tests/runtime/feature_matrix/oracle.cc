@@ -40,6 +40,7 @@ Oracle::Record Oracle::RecordOf(const MatrixCall& call) const {
   int n = TunedAt(call);
   Record record;
   record.key = KeyOf(call);
+  record.call = call;
   record.is_int = call.is_int;
   record.tuned_at = case_.tensors() == Tensors::kByPointers ? "G=" + std::to_string(Case::kGroups) + ", " : "";
   record.tuned_at += "N=" + std::to_string(n);
@@ -131,8 +132,28 @@ bool Oracle::Serve(const MatrixCall& call, bool may_compile) {
   return true;
 }
 
-bool Oracle::Choose(const MatrixCall& call) {
-  if (Serve(call, /*may_compile=*/true) || Search(call)) return true;
+bool Oracle::Predict(const MatrixCall& call) {
+  if (case_.new_key() != NewKey::kPredict) return false;
+  // Other calls have another key whatever their dims are.
+  const auto differs_in_dims = [&](const Record& record) {
+    return record.call.is_int == call.is_int && record.call.is_regular == call.is_regular &&
+           (case_.key() != KeyKind::kScalar || record.call.factor == call.factor);
+  };
+  const auto known = std::find_if(records_.begin(), records_.end(), differs_in_dims);
+  if (known == records_.end() || !CanGetCode(known->selection, call.is_int, /*may_compile=*/true)) return false;
+  // No case launches at an extent of a class at which an exact key was tuned, so each prediction is compared.
+  const Record compared = RecordOf(call);
+  GetCode(compared.selection, call.is_int);
+  GetCode(compared.baseline, call.is_int);
+  here().selections[compared.key] = compared.selection;
+  here().fallbacks[compared.key].push_back(compared.baseline);
+  here().predicted.emplace(compared.key, call);
+  ++counters_.predictions;
+  return true;
+}
+
+bool Oracle::Choose(const MatrixCall& call, bool is_idle) {
+  if (Serve(call, /*may_compile=*/true) || (!is_idle && Predict(call)) || Search(call)) return true;
   ++counters_.failed_tunes;
   here().failed.insert(KeyOf(call));
   return false;
@@ -211,12 +232,14 @@ StatusCode Oracle::TunePending() {
   if (is_frozen_) return StatusCode::kOk;
   const std::map<std::string, MatrixCall> cut_short = std::exchange(here().cut_short, {});
   for (const auto& [key, call] : cut_short) Search(call);
+  const std::map<std::string, MatrixCall> predicted = std::exchange(here().predicted, {});
+  for (const auto& [key, call] : predicted) Search(call);
   if (case_.mode() != Mode::kTuneDeferred) return StatusCode::kOk;
   StatusCode code = StatusCode::kOk;
   const std::map<std::string, MatrixCall> waiting = here().waiting;
   for (const auto& [key, call] : waiting) {
     if (here().failed.count(key) != 0) continue;
-    if (Choose(call)) {
+    if (Choose(call, /*is_idle=*/true)) {
       here().waiting.erase(key);
     } else {
       code = StatusCode::kUnavailable;
@@ -230,6 +253,7 @@ void Oracle::Freeze() {
   for (auto& [device, state] : on_device_) {
     state.waiting.clear();
     state.cut_short.clear();
+    state.predicted.clear();
   }
 }
 
@@ -253,7 +277,9 @@ std::vector<std::string> Oracle::Records() const {
 
 std::int64_t Oracle::num_pending() const {
   std::size_t waiting = 0;
-  for (const auto& [device, state] : on_device_) waiting += state.waiting.size() + state.cut_short.size();
+  for (const auto& [device, state] : on_device_) {
+    waiting += state.waiting.size() + state.cut_short.size() + state.predicted.size();
+  }
   return static_cast<std::int64_t>(waiting);
 }
 

@@ -66,6 +66,7 @@ class Oracle {
  private:
   struct Record {
     std::string key;
+    MatrixCall call;  // That it was tuned for.
     bool is_int = false;
     std::string tuned_at;
     Ran selection, baseline;
@@ -78,6 +79,7 @@ class Oracle {
     std::map<std::string, std::vector<Ran>> fallbacks;
     std::map<std::string, MatrixCall> waiting;
     std::map<std::string, MatrixCall> cut_short;  // They run a stored config whose search TunePending continues.
+    std::map<std::string, MatrixCall> predicted;  // They run a predicted config until TunePending searches.
     std::set<std::string> failed;
   };
 
@@ -102,8 +104,11 @@ class Oracle {
   bool Serve(const MatrixCall& call, bool may_compile);
   /// A search's selection. False: it failed.
   bool Search(const MatrixCall& call);
-  /// The stored selection, else a search's. False: neither.
-  bool Choose(const MatrixCall& call);
+  /// What the records of other keys, or of another driver, predict, after a comparison with the baseline. False: there
+  /// are none, or nothing can be compared.
+  bool Predict(const MatrixCall& call);
+  /// The stored selection, else a predicted one unless TunePending asks (`is_idle`), else a search's. False: none.
+  bool Choose(const MatrixCall& call, bool is_idle = false);
   Answer RunSelected(const MatrixCall& call, bool is_captured);
 
   const Case case_;
