@@ -21,6 +21,24 @@ bool IsQuantity(const StrategyAxis& axis) {
          std::all_of(axis.values.begin(), axis.values.end(), [](double value) { return value > 0; });
 }
 
+/// Returns by value the exponent of the largest power of two that divides it. Empty if a value is no integer, or if a
+/// larger value never has a smaller exponent: then, as for powers of two, the order of the values has the exponent's.
+std::vector<std::uint16_t> Alignments(const StrategyAxis& axis) {
+  constexpr double kMostExact = 0x1p53;  // Up to it a double holds every integer.
+  std::vector<std::uint16_t> exponents;
+  for (double value : axis.values) {
+    if (value != std::floor(value) || value > kMostExact) return {};
+    std::uint16_t exponent = 0;
+    while (std::fmod(value, 2) == 0) {
+      value /= 2;
+      ++exponent;
+    }
+    exponents.push_back(exponent);
+  }
+  if (std::is_sorted(exponents.begin(), exponents.end())) return {};
+  return exponents;
+}
+
 /// Replaces each number by the rank of its value. Numbers that differ by rounding alone have one rank.
 std::vector<std::uint16_t> Ranks(const std::vector<float>& numbers) {
   constexpr float kRounding = 1e-4F;  // For logarithms of values up to 2^32.
@@ -42,6 +60,7 @@ std::vector<std::uint16_t> Ranks(const std::vector<float>& numbers) {
 
 ConfigFeatures::ConfigFeatures(const StrategySpace& space) {
   std::vector<Column> columns = AxisColumns(space);
+  AddAlignments(space, &columns);
   AddPairs(space, &columns);
   columns.erase(std::remove_if(columns.begin(), columns.end(), IsConstant), columns.end());
   rows_.num_features = columns.size();
@@ -71,6 +90,17 @@ std::vector<ConfigFeatures::Column> ConfigFeatures::AxisColumns(const StrategySp
     }
   }
   return columns;
+}
+
+void ConfigFeatures::AddAlignments(const StrategySpace& space, std::vector<Column>* columns) {
+  for (std::size_t a = 0; a < space.axes.size(); ++a) {
+    if (!IsQuantity(space.axes[a])) continue;
+    const std::vector<std::uint16_t> alignments = Alignments(space.axes[a]);
+    if (alignments.empty()) continue;
+    Column column(space.num_configs());
+    for (std::size_t config = 0; config < column.size(); ++config) column[config] = alignments[space.config(config)[a]];
+    columns->push_back(std::move(column));
+  }
 }
 
 void ConfigFeatures::AddPairs(const StrategySpace& space, std::vector<Column>* columns) {

@@ -14,9 +14,11 @@ inline namespace v0 {
 /// What a model knows of each config of a space, as small integers.
 ///
 /// An ordinal axis is one feature, the index of its value. A categorical axis with more than two values is one feature
-/// per value, which is 1 if the config has it. Each pair of ordinal axes that have at least three values, all positive,
-/// adds the ranks of the values' product and of their quotient, because threads per block and work per thread are such
-/// products and quotients, and a tree would need many splits to find them. Thread rule: immutable.
+/// per value, which is 1 if the config has it. An ordinal axis of positive integers that are not all powers of two adds
+/// the largest power of two that divides the value, because a block of 96 threads is whole warps and one of 100 is not,
+/// and a tree would need a split for every such value. Each pair of ordinal axes that have at least three values, all
+/// positive, adds the ranks of the values' product and of their quotient, because threads per block and work per thread
+/// are such products and quotients, and a tree would need many splits to find them. Thread rule: immutable.
 class ConfigFeatures {
  public:
   explicit ConfigFeatures(const StrategySpace& space);
@@ -28,6 +30,7 @@ class ConfigFeatures {
   using Column = std::vector<std::uint16_t>;
 
   static std::vector<Column> AxisColumns(const StrategySpace& space);
+  static void AddAlignments(const StrategySpace& space, std::vector<Column>* columns);
   static void AddPairs(const StrategySpace& space, std::vector<Column>* columns);
 
   FeatureRows rows_;

@@ -260,6 +260,19 @@ TEST(StrategyTest, ProductsAndCategoriesAreFeatures) {
   }
 }
 
+TEST(StrategyTest, ThePowerOfTwoThatDividesAValueIsAFeatureUnlessTheOrderOfTheValuesHasIt) {
+  const StrategySpace blocks = WholeSpace({{Kind::kOrdinal, {16, 48, 64, 100}}});
+  const ConfigFeatures features(blocks);
+  ASSERT_EQ(features.rows().num_features, 2u);
+  const std::vector<int> exponents = {4, 4, 6, 2};
+  for (std::size_t config = 0; config < blocks.num_configs(); ++config) {
+    EXPECT_EQ(features.rows().of(config)[1], exponents[blocks.config(config)[0]]);
+  }
+  for (const std::vector<double>& values : {std::vector<double>{1, 2, 4}, {0, 3, 4}, {0.5, 4, 5}, {1, 3, 5}}) {
+    EXPECT_EQ(ConfigFeatures(WholeSpace({{Kind::kOrdinal, values}})).rows().num_features, 1u);
+  }
+}
+
 TEST(StrategyTest, TreesPredictWhatTheyDidNotSee) {
   const StrategySpace space = TiledSpace();
   const ConfigFeatures features(space);
