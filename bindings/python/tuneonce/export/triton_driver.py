@@ -40,6 +40,8 @@ def ensure_driver(capability: int) -> None:
         driver.active.get_current_target()
     except Exception:  # No active driver; or one that cannot be made: it compiles a module with this machine's compiler.
         driver.set_active(ExportDriver(capability))
+        if "nvidia" in backends:  # Packages ask the back ends, too, and replace Triton by a stub of theirs if none has a GPU.
+            backends["nvidia"].driver.is_active = staticmethod(lambda: True)
 
 
 @contextlib.contextmanager
