@@ -29,7 +29,8 @@ def is_asked_from(folders: Sequence[str]) -> bool:
     if frame is None or not _is_in(frame, folders):
         return False
     while frame is not None:
-        if _is_in(frame, folders) and any(frame.f_lineno in lines for lines in _guarded_lines(frame.f_code.co_filename)):
+        guarded = _guarded_lines(frame.f_code.co_filename) if _is_in(frame, folders) else []
+        if any(frame.f_lineno in lines for lines in guarded):
             return False
         frame = frame.f_back
     return True

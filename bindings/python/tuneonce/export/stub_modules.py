@@ -161,12 +161,15 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class _MissingFinder(_Finder):
-    """For what no other finder has, where the kernel's package asks for it, or its file and those beside it, and does not catch
-    the ImportError. Installed packages get no stubs: they expect some modules to be missing. The languages and the standard library are never replaced."""
+    """For what no other finder has, where the kernel's package asks for it, or its file and those in the same folder, and does
+    not catch the ImportError. Installed packages get no stubs: they expect some modules to be missing. The languages and the
+    standard library are never replaced."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
         top, _, rest = name.partition(".")
-        if top in LANGUAGES or top in sys.stdlib_module_names or (rest and not isinstance(sys.modules.get(top), _StubModule)):
+        if top in LANGUAGES or top in sys.stdlib_module_names:
+            return None
+        if rest and not isinstance(sys.modules.get(top), _StubModule):
             return None
         if not rest and not stub_log.is_asked_from(self.names):
             return None
@@ -212,18 +215,19 @@ def install(names: Sequence[str]) -> None:
 
 
 def add_folder(folder: str) -> None:
-    """The folder of a kernel's file, or of its package: what this code imports and is missing is replaced, if anything is."""
+    """Adds the folder of a kernel's file, or of its package, whose missing imports are replaced if any are."""
     for finder in sys.meta_path:
         if isinstance(finder, _MissingFinder):
             finder.add_folder(folder)
 
 
 def import_module(name: str) -> ModuleType:
-    """The module `name`. If whatever is missing is replaced, the `__init__` files of the packages that it lies in run only if it needs
-    a name of theirs: they start the package's runtime, which often needs a GPU and other packages."""
+    """The module `name`. If whatever is missing is replaced, the `__init__` files of the packages that it lies in run only if it
+    needs a name of theirs: they start the package's runtime, which often needs a GPU and other packages."""
     parts = name.split(".")
     package = importlib.machinery.PathFinder.find_spec(parts[0])
-    if package is None or not package.submodule_search_locations or not any(isinstance(f, _MissingFinder) for f in sys.meta_path):
+    is_replacing = any(isinstance(each, _MissingFinder) for each in sys.meta_path)
+    if package is None or not package.submodule_search_locations or not is_replacing:
         return importlib.import_module(name)
     for folder in package.submodule_search_locations:
         add_folder(folder)
