@@ -222,6 +222,21 @@ def test_heuristics_know_which_arguments_a_launch_passes():
     is_refused("told", "heuristic 'EVEN' of kernel 'told' depends on 'x'")
 
 
+def test_a_grid_may_name_a_heuristic_that_is_the_same_for_all_configs():
+    export = Export("settled")
+    assert export.error is None, export.error
+    assert export.variants["triton_sm90"]["grid"]["blocks"] == [{"ceil_div": ["N", 256]}]
+    is_refused("astray", "the grid names 'TILE', which is not a dim, a scalar or an axis; those are: N")
+
+
+def test_numbers_have_the_types_that_the_kernel_annotates():
+    export = Export("long_rows")
+    assert export.error is None, export.error
+    dtypes = {p.get("name", p.get("dim")): p.get("dtype") for p in export.manifest["parameters"]}
+    assert dtypes["stride_x"] == "int64" and dtypes["N"] == "int32", dtypes
+    assert ".param .u64 long_rows_param_2" in export.code("triton_sm90_any"), export.code("triton_sm90_any")
+
+
 def test_arguments_that_bundles_cannot_have_are_refused_before_anything_compiles():
     is_refused("tupled", "kernel 'tupled' takes 'xs' as a tuple")
     is_refused("pointed", "kernel 'pointed' makes pointers of numbers")
@@ -275,6 +290,39 @@ def test_whatever_is_not_installed_is_replaced_by_a_stub():
         run = subprocess.run([sys.executable, "-m", "tuneonce.export", "triton", f"{file}:copied", "-o", f"{folder}/other"],
                              capture_output=True, text=True)
         assert run.returncode != 0 and "needs the module 'no_such_one'" in run.stderr, run.stderr
+
+
+def run_in_a_package(folder, of_package, before, *options):
+    """Exports a kernel of a package whose __init__ has the text `of_package`, and whose file begins with `before`."""
+    package = pathlib.Path(folder, "needy", "ops", "copies")  # `ops` has no __init__ of its own.
+    package.mkdir(parents=True)
+    package.joinpath("__init__.py").write_text("")
+    pathlib.Path(folder, "needy", "__init__.py").write_text(of_package)
+    pathlib.Path(folder, "needy", "limits.py").write_text("LEAST = 1\n")
+    file = package / "copy_kernel.py"
+    file.write_text(before + KERNELS.read_text())
+    return subprocess.run([sys.executable, "-m", "tuneonce.export", "triton", f"{file}:copied", "-o", f"{folder}/out", *options],
+                          capture_output=True, text=True)
+
+
+def test_a_packages_init_does_not_run_unless_the_file_needs_it():
+    broken = "raise RuntimeError('no GPU')\n"
+    usual, asking = "from needy.limits import LEAST\n", "from needy import LIMIT\n"
+    for of_package, before, options, error in (
+            (broken, usual, ("--stub", "missing"), None), (broken, usual, (), "RuntimeError: no GPU"),
+            (broken, asking, ("--stub", "missing"), "RuntimeError: no GPU"), ("LIMIT = 1\n", asking, ("--stub", "missing"), None)):
+        with tempfile.TemporaryDirectory() as folder:
+            run = run_in_a_package(folder, of_package, before, *options)
+            assert (error is None) == (run.returncode == 0) and (error or "") in run.stderr, run.stderr
+
+
+def test_an_import_whose_failure_is_caught_fails_as_without_stubs():
+    before = ("try:\n    import no_such_backend\n    raise SystemExit('it was found')\nexcept ImportError:\n    pass\n"
+              "import no_such_framework\n")
+    with tempfile.TemporaryDirectory() as folder:
+        run = run_in_a_package(folder, "", before, "--stub", "missing")
+        assert run.returncode == 0 and "'no_such_framework', which is not installed" in run.stderr, run.stderr
+        assert "no_such_backend" not in run.stderr, run.stderr
 
 
 def test_extents_that_are_constants_are_known_to_heuristics():

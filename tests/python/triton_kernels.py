@@ -3,8 +3,8 @@ import triton
 import triton.language as tl
 from triton.experimental import gluon
 
-from tuneonce.export import (ConstantOf, Declaration, ceil_div, derived, descriptor, dim, product, scalar, stride, tensor, tensors,
-                             workspace)
+from tuneonce.export import (ConstantOf, Declaration, blocks, ceil_div, derived, descriptor, dim, product, scalar, stride, tensor,
+                             tensors, workspace)
 
 BY_ROWS = {"pattern": "tile_coverage", "tiles": [["M", 1]]}
 BY_BLOCK = {"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]}
@@ -162,6 +162,29 @@ def by_extent(x, y, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
 by_extent_bundle = vectors(axes={"BLOCK": [256]})
 known, known_bundle = by_extent, vectors(axes={"BLOCK": [256]}, constants={"n": ConstantOf("N", [1000, 4096])})
 uneven, uneven_bundle = by_extent, vectors(axes={"BLOCK": [256]}, constants={"EVEN": False})
+
+
+@triton.heuristics({"BLOCK": lambda args: 128 * args["WARPS"], "WARPS": lambda args: 2})
+@triton.jit
+def settled(x, y, n, WARPS: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+
+settled_bundle = vectors(constants={"WARPS": 2}, grid=blocks(ceil_div("N", "BLOCK")))
+astray, astray_bundle = settled, vectors(constants={"WARPS": 2}, grid=blocks(ceil_div("N", "TILE")))
+
+
+@triton.jit
+def long_rows(x, y, stride_x: tl.int64, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(y + tl.program_id(0) * BLOCK + at, tl.load(x + tl.program_id(0) * stride_x + at, mask=at < n, other=0.0))
+
+
+long_rows_bundle = Declaration(
+    dims=["M", "N", "P"], parameters=[tensor("x", "float32", ["M", "N"]), tensor("y", "float32", ["M", "P"], "out"),
+                                      stride("x", 0, name="stride_x"), dim("N")],
+    axes={"BLOCK": [256]}, grid=blocks("M"))
 
 
 def zero_first(arguments):

@@ -5,7 +5,7 @@ import json
 import pathlib
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
-from tuneonce.export import config_list, constants as constant_values, dtype_set, named_space
+from tuneonce.export import config_list, constants as constant_values, dtype_set, named_space, terms
 from tuneonce.export.declaration_check import check_axes, check_declaration, check_grid
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.kernel_names import declared_names
@@ -161,6 +161,16 @@ class Declaration:
         if [known.get(a) for a in arguments] != list(taken):
             raise DeclarationError(f"kernel '{kernel}' takes ({', '.join(arguments)}), but is declared with ({', '.join(taken)}): "
                                    "give the parameters the kernel's names, in its order")
+
+    def check_grid_names(self) -> None:
+        """Raises DeclarationError for a name in the blocks of a grid that is neither a dim, nor a scalar, nor an axis."""
+        scalars = [p["name"] for p in self.parameters if p["kind"] == "scalar"]
+        known = [*self.dims, *scalars, *self.axes, *self.hint_axes, *self.option_axes]
+        for grid in (self.grid, *self.grids.values()):
+            for name in terms.names_in(list(grid.get("blocks", ()))):
+                if name not in known:
+                    raise DeclarationError(f"the grid names '{name}', which is not a dim, a scalar or an axis; those are: "
+                                           f"{', '.join(known)}")
 
     def structural_configs(self, backend: Optional[str] = None) -> List[Dict[str, Any]]:
         """One dict per artifact. `backend`: only that variant's, without the axis `backend`."""

@@ -1,12 +1,12 @@
 """How a kernel and its declaration are found: FILE.py:kernel or package.module:kernel, and --declaration FILE.py."""
 import ast
-import importlib
 import importlib.util
 import pathlib
 import sys
 import traceback
 from typing import Any, Callable, Optional, Tuple
 
+from tuneonce.export import stub_modules
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 
@@ -22,7 +22,7 @@ def find(spec: str, declaration_file: Optional[pathlib.Path] = None) -> Tuple[An
         file = pathlib.Path(place)
         module = _imported_file(file)
     else:
-        module = _imported(place, lambda: importlib.import_module(place))
+        module = _imported(place, lambda: stub_modules.import_module(place))
         file = pathlib.Path(getattr(module, "__file__", None) or place)
     kernel = getattr(module, name, None)
     if kernel is None:
@@ -58,9 +58,10 @@ def _imported_file(file: pathlib.Path) -> Any:
         if str(root) not in sys.path:
             sys.path.insert(0, str(root))
         dotted = ".".join(file.relative_to(root).with_suffix("").parts)
-        return _imported(str(file), lambda: importlib.import_module(dotted))
+        return _imported(str(file), lambda: stub_modules.import_module(dotted))
     if str(file.parent) not in sys.path:
         sys.path.insert(0, str(file.parent))
+    stub_modules.add_folder(str(file.parent))
 
     def run() -> Any:
         name = file.stem if file.stem not in sys.modules else f"tuneonce_export_of_{file.stem}"
@@ -74,16 +75,21 @@ def _imported_file(file: pathlib.Path) -> Any:
 
 def _package_root(file: pathlib.Path) -> Optional[pathlib.Path]:
     """The folder from which `file` is imported by a dotted name; None for a file on its own."""
+    try:
+        imports = [n for n in ast.walk(ast.parse(file.read_bytes())) if isinstance(n, (ast.Import, ast.ImportFrom))]
+    except SyntaxError:
+        imports = []  # Its import says it.
+    absolute = {name.partition(".")[0] for n in imports if isinstance(n, ast.Import) for name in (a.name for a in n.names)}
+    absolute |= {(n.module or "").partition(".")[0] for n in imports if isinstance(n, ast.ImportFrom) and not n.level}
+    named = [folder for folder in file.parents if folder.name in absolute and (folder / "__init__.py").exists()]
+    if named:  # Folders between the package and the file may have no __init__.py.
+        return named[-1].parent
     root = file.parent
     while (root / "__init__.py").exists():
         root = root.parent
     if root != file.parent:
         return root
-    try:
-        tree = ast.parse(file.read_bytes())
-    except SyntaxError:
-        return None  # Its import says it.
-    levels = max((n.level for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)), default=0)
+    levels = max((n.level for n in imports if isinstance(n, ast.ImportFrom)), default=0)
     return file.parents[levels] if levels else None
 
 
@@ -100,5 +106,8 @@ def _imported(place: str, run: Callable[[], Any]) -> Any:
     except Exception as error:  # The file's own code.
         at: Any = error if isinstance(error, SyntaxError) else traceback.extract_tb(error.__traceback__)[-1]
         text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
+        torch = getattr(sys.modules.get("torch"), "__file__", None)
+        needs_gpu = torch is not None and pathlib.Path(at.filename).is_relative_to(pathlib.Path(torch).parent)
+        advice = "; where it asks torch for a GPU that is not there, --stub torch stands in for torch" if needs_gpu else ""
         raise DeclarationError(f"{place} cannot be imported: {type(error).__name__}: {text} "
-                               f"({at.filename}:{at.lineno})") from error
+                               f"({at.filename}:{at.lineno}){advice}") from error

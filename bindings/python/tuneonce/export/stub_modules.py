@@ -1,4 +1,5 @@
 """Stand-ins for modules that a kernel's file imports and that its kernel does not use: --stub torch."""
+import importlib
 import importlib.abc
 import importlib.machinery
 import reprlib
@@ -160,16 +161,43 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class _MissingFinder(_Finder):
-    """For what no other finder has. The languages and the standard library are never replaced, and neither is what they import, of
-    which they expect some to be missing."""
+    """For what no other finder has, where the kernel's package asks for it, or its file and those in the same folder, and does
+    not catch the ImportError. Installed packages get no stubs: they expect some modules to be missing. The languages and the
+    standard library are never replaced."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
         top, _, rest = name.partition(".")
-        if top in LANGUAGES or top in sys.stdlib_module_names or stub_log.is_asked_by_library() or (rest and not isinstance(sys.modules.get(top), _StubModule)):
+        if top in LANGUAGES or top in sys.stdlib_module_names:
+            return None
+        if rest and not isinstance(sys.modules.get(top), _StubModule):
+            return None
+        if not rest and not stub_log.is_asked_from(self.names):
             return None
         if not rest:
             stub_log.record(f"'{name}', which is not installed, was replaced by a stub")
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def add_folder(self, folder: str) -> None:
+        """The code of `folder` may ask from now on."""
+        self.names += (folder,)
+
+
+class _PackageFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the packages `names` where they are, and does not run their `__init__` files."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = tuple(names)
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
+        spec = importlib.machinery.PathFinder.find_spec(name, path) if name in self.names else None
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        bare = importlib.machinery.ModuleSpec(name, self, is_package=True)
+        bare.submodule_search_locations = list(spec.submodule_search_locations)
+        return bare
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The file's code is left out."""
 
 
 # Modules that are never replaced: without them nothing can be exported.
@@ -184,3 +212,35 @@ def install(names: Sequence[str]) -> None:
     sys.meta_path.insert(0, _Finder([name for name in names if name != MISSING]))
     if MISSING in names:
         sys.meta_path.append(_MissingFinder(()))
+
+
+def add_folder(folder: str) -> None:
+    """Adds the folder of a kernel's file, or of its package, whose missing imports are replaced if any are."""
+    for finder in sys.meta_path:
+        if isinstance(finder, _MissingFinder):
+            finder.add_folder(folder)
+
+
+def import_module(name: str) -> ModuleType:
+    """The module `name`. If whatever is missing is replaced, the `__init__` files of the packages that it lies in run only if it
+    needs a name of theirs: they start the package's runtime, which often needs a GPU and other packages."""
+    parts = name.split(".")
+    package = importlib.machinery.PathFinder.find_spec(parts[0])
+    is_replacing = any(isinstance(each, _MissingFinder) for each in sys.meta_path)
+    if package is None or not package.submodule_search_locations or not is_replacing:
+        return importlib.import_module(name)
+    for folder in package.submodule_search_locations:
+        add_folder(folder)
+    before = set(sys.modules)
+    finder = _PackageFinder(".".join(parts[:count]) for count in range(1, len(parts)))
+    sys.meta_path.insert(0, finder)
+    try:
+        return importlib.import_module(name)
+    except Exception:  # A name of an __init__ file is missing, or anything that follows from that.
+        for each in set(sys.modules) - before:
+            if each.partition(".")[0] == parts[0]:
+                del sys.modules[each]
+        stub_log.take()
+    finally:
+        sys.meta_path.remove(finder)
+    return importlib.import_module(name)

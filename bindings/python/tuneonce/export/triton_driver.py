@@ -1,6 +1,7 @@
 """What a kernel's file may ask Triton's driver for while it is imported, on a machine without a GPU."""
 import contextlib
-from typing import Any, Dict, Iterator, Optional
+import dataclasses
+from typing import Any, Dict, Iterator, Optional, Type
 
 from triton.backends import backends
 from triton.backends.compiler import GPUTarget
@@ -40,6 +41,21 @@ def ensure_driver(capability: int) -> None:
         driver.active.get_current_target()
     except Exception:  # No active driver; or one that cannot be made: it compiles a module with this machine's compiler.
         driver.set_active(ExportDriver(capability))
+        if "nvidia" in backends:  # Packages ask the back ends, too, and do without Triton if none has a GPU.
+            backends["nvidia"] = dataclasses.replace(backends["nvidia"], driver=_active_driver(capability))
+
+
+def _active_driver(capability: int) -> Type[ExportDriver]:
+    """The class of the back end's driver, as Triton makes one where there is a GPU."""
+    class ActiveDriver(ExportDriver):
+        def __init__(self) -> None:
+            super().__init__(capability)
+
+        @staticmethod
+        def is_active() -> bool:
+            return True
+
+    return ActiveDriver
 
 
 @contextlib.contextmanager

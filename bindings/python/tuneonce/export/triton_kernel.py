@@ -20,6 +20,8 @@ from tuneonce.export.triton_key import key_of
 CONFIG_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 # Further options of a triton.Config if Triton has a Tile IR back end, with their defaults.
 TILE_IR_OPTIONS = {"occupancy": 1, "opt_level": 3}
+# The manifest's names of the types that a kernel's whole numbers may be annotated with.
+ANNOTATIONS = {"i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64"}
 # The options of Triton's compiler, launch_pdl and launch_cooperative_grid among them, with their defaults.
 OPTIONS = {field.name: field.default for field in dataclasses.fields(CUDAOptions)}
 
@@ -91,7 +93,7 @@ class TritonKernel:
             kernel = kernel.fn
         self.function = kernel
         self.has_own_configs = False
-        self.declaration = self._with_fixed_numbers(declaration)
+        self.declaration = self._with_annotated_types(self._with_fixed_numbers(declaration))
         self._check_supported()
         self._declared = {*self.declaration.constants, *declaration.axes, *declaration.hint_axes}  # Not the kernel's own to say.
         self._check_names()
@@ -100,6 +102,8 @@ class TritonKernel:
             raise DeclarationError(f"kernel '{name}' is under @triton.autotune {len(tuners)} times: export the one within")
         for tuner in tuners:
             self._take_configs(tuner)
+        self._replace_constants(self._fixed_heuristics())
+        self.declaration.check_grid_names()
 
     def _with_fixed_numbers(self, declaration: Declaration) -> Declaration:
         """A derived parameter that is a number, derived("group_n", 128), is a constant of the kernel."""
@@ -109,6 +113,18 @@ class TritonKernel:
             return declaration
         return dataclasses.replace(declaration, constants={**fixed, **declaration.constants},
                                    parameters=[p for p in declaration.parameters if p.get("name") not in fixed])
+
+    def _with_annotated_types(self, declaration: Declaration) -> Declaration:
+        """Strides, dims and derived values have the types that the kernel annotates, as in Triton's own launches: a stride of type
+        tl.int64 is not cut to 32 bits."""
+        if declaration.cpu is not None:  # A C++ kernel takes them as they are declared.
+            return declaration
+        annotated = {p.name: ANNOTATIONS.get(p.annotation_type) for p in self.function.params}
+        by_argument = declaration.parameters_by_argument(self.function.arg_names)
+        dtypes = {id(by_argument[name]): dtype for name, dtype in annotated.items() if dtype and name in by_argument}
+        return dataclasses.replace(declaration, parameters=[
+            {**p, "dtype": dtypes[id(p)]} if id(p) in dtypes and p["kind"] in ("stride", "dim", "derived") else p
+            for p in declaration.parameters])
 
     def _check_supported(self) -> None:
         """Errors: DeclarationError for a kernel whose arguments bundles cannot have."""
@@ -222,9 +238,18 @@ class TritonKernel:
         if self.declaration.baseline is None and configs[0]:
             self.declaration = dataclasses.replace(self.declaration, baseline=configs[0])
 
-    def _replace_constants(self) -> None:
+    def _fixed_heuristics(self) -> Dict[str, int]:
+        """The heuristics that have one value, a whole number, for all configs and extents that are constants."""
+        if not self._heuristics:
+            return {}
+        rows = [self.values(config, extents) for config in self.declaration.all_configs("triton")
+                for extents in constants.extents(self.declaration.constants)]
+        return {n: rows[0][n] for n, _ in self._heuristics if type(rows[0][n]) is int and all(row[n] == rows[0][n] for row in rows)}
+
+    def _replace_constants(self, heuristics: Dict[str, int] = {}) -> None:  # Not changed here.
         """Grids and conditions may name what is the same in all configs, and hence no axis: they get its value."""
-        fixed = {n: v for n, v in self.declaration.constants.items() if type(v) is int and n not in self.declaration.dims}
+        fixed = {n: v for n, v in {**heuristics, **self.declaration.constants}.items()
+                 if type(v) is int and n not in self.declaration.dims}
 
         def replaced(value: Any) -> Any:
             if isinstance(value, dict):
