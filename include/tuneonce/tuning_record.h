@@ -324,6 +324,9 @@ struct TUNEONCE_API TuningRecord {
   /// ended because it expected no gain is complete, although it did not measure all candidates.
   bool is_complete = true;
   int num_not_measured = 0;  ///< Number of candidates that no search for this key tried.
+  /// Number of candidates that were tried, in a record without its candidates (LaunchPlan::record). Else 0. Stores do
+  /// not keep it.
+  int num_tried = 0;
   std::vector<FatalCandidate> fatal;
   /// Whether the result is conclusive: another round was not likely to change the selected config. False if the budget
   /// or the rounds were used up first, or if candidates were not measured at all. So it is never true of a space that
@@ -380,7 +383,8 @@ struct TUNEONCE_API TuningRecord {
   std::vector<CandidateOutcome> duplicates() const;
   std::vector<CandidateOutcome> not_measured() const;
 
-  /// Returns "searched 180 of 17,956" if some candidates were not measured, and otherwise "searched all 30".
+  /// Returns "searched 180 of 17,956" if some candidates were not measured, and otherwise "searched all 30". The counts
+  /// are of `candidates`, or `num_tried` in a record without them.
   std::string SearchedText() const;
 
   /// Returns whether the config was imported. An imported record whose TuningKey::driver_version is 0 has not run here

@@ -9,6 +9,10 @@ namespace {
 
 std::shared_ptr<const TuningRecord> Summary(const TuningRecord& record) {
   auto summary = std::make_shared<TuningRecord>(record);
+  const auto is_tried = [](const CandidateOutcome& each) { return each.kind != OutcomeKind::kNotMeasured; };
+  if (!record.candidates.empty()) {
+    summary->num_tried = static_cast<int>(std::count_if(record.candidates.begin(), record.candidates.end(), is_tried));
+  }
   summary->candidates.clear();
   summary->candidates.shrink_to_fit();
   return summary;

@@ -57,9 +57,9 @@ std::vector<CandidateOutcome> TuningRecord::not_measured() const {
 }
 
 std::string TuningRecord::SearchedText() const {
-  const auto tried = std::count_if(candidates.begin(), candidates.end(), [](const CandidateOutcome& candidate) {
-    return candidate.kind != OutcomeKind::kNotMeasured;
-  });
+  const auto is_tried = [](const CandidateOutcome& candidate) { return candidate.kind != OutcomeKind::kNotMeasured; };
+  const std::int64_t tried =
+      candidates.empty() ? num_tried : std::count_if(candidates.begin(), candidates.end(), is_tried);
   if (num_not_measured == 0) return absl::StrCat("searched all ", WithSeparators(tried));
   return absl::StrCat("searched ", WithSeparators(tried), " of ", WithSeparators(tried + num_not_measured));
 }

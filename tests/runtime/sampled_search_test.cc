@@ -228,6 +228,44 @@ TEST_F(SampledSearchTest, AfterADriverUpdateOnlyWhatWasFastIsRacedIfItAgrees) {
   }
 }
 
+TEST_F(SampledSearchTest, TheRecordOfALoadedKeyStatesWhatWasSearched) {
+  policy_.search.budgets.trials = 2;
+  TunedKernel searched = Create(Guided());
+  Launch(searched, 1000);
+  TunedKernel served = Create(Guided());
+  Launch(served, 1000);
+  for (TunedKernel* kernel : {&searched, &served}) {
+    Result<LaunchPlan> plan = kernel->Explain(stream_->get(), {{"N", 1000}, {"factor", 2.0}});
+    ASSERT_OK(plan);
+    ASSERT_NE(plan->record, nullptr);
+    EXPECT_TRUE(plan->record->candidates.empty());
+    EXPECT_EQ(plan->record->SearchedText(), "searched 2 of 4");
+  }
+}
+
+TEST_F(SampledSearchTest, ANoteStatesThatASpaceWasSampled) {
+  std::vector<std::int64_t> values(1100);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i + 1);
+  SearchSpace space;
+  const IntAxis tile = space.AddAxis("TILE", values);
+  const IntAxis work = space.AddAxis("WORK", values);
+  space.SetBaseline({{tile, 64}, {work, 1}});
+  KernelDefinition definition("scale");
+  definition
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .Space(space)
+      .Grid(Grid::OneD({"N", tile}))
+      .AddVariant(CpuCpp(testing::kScaleSource, "scale"));
+  policy_.search.budgets.trials = 1;
+  CompiledByLaunch(definition);
+  const std::vector<std::string> notes = OnlyRecord().notes;
+  const auto is_of_sample = [](const std::string& note) {
+    return note.find("the space has 1210000 configs, of which the search could try a random sample of 10000") == 0;
+  };
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), is_of_sample));
+}
+
 TEST_F(SampledSearchTest, AWarmUpDoesNotCompileConfigsThatTheSearchDoesNotTry) {
   policy_.search.budgets.trials = 2;
   TunedKernel kernel = Create(Guided());
