@@ -27,8 +27,8 @@ ALIGNMENT = 16
 MOST_MOVED = 64
 
 
-def labels_of(configs: Sequence[Any], parameters: Sequence[str]) -> List[str]:
-    """A different text for each config: what differs from Triton's defaults, and the kernel's constants."""
+def labels_of(configs: Sequence[Any]) -> List[str]:
+    """Returns a different text for each config: its constants, and the options that differ from the defaults."""
     labels: List[str] = []
     for config in configs:
         values = {n: v for n, v in config.all_kwargs().items() if n in config.kwargs or n in ("num_warps", "num_stages") or v != 1}
@@ -58,7 +58,7 @@ class Instance(LiveInstance):
         self._identity = fingerprint(
             tuner.compiler.identity(), [types.get(i, self._word(i, v)) for i, v in enumerate(values)],
             sorted((n, str(v)) for n, v in options.items()), [n for n, _ in tuner.heuristics], list(tuner.keys))
-        labels = labels_of(configs, self.parameters)
+        labels = labels_of(configs)
         facts = self._facts(fingerprint("facts", self._identity, labels), labels, lambda: self._compiled(values, labels))
         kept = [i for i, label in enumerate(labels) if label not in facts["failures"]]
         if not kept:
