@@ -1,0 +1,63 @@
+"""Evaluates nvMatmulHeuristics on a table of matmuls that record_table wrote.
+
+PYTHONPATH=FOLDER_WITH_nvMatmulHeuristics python benchmarks/internal/heuristics_on_table.py TABLE.csv
+
+No GPU is needed: the library describes an H200. Each proposal, in its order, stands for the nearest config of the table
+that runs at the shape and that no earlier proposal stands for. The distance is that of lib/search/matmul_heuristics.h.
+Prints the fraction of the best recorded speed that the first config and the best of the first eight reach. The library
+is used with the measurements that it contains. Calibrating it for the table's kernel needs times of its discovery set
+(pairs of a problem and a tile), which only a GPU can measure.
+"""
+import math
+import os
+import sys
+
+from nvMatmulHeuristics import nvMatmulHeuristics as library
+
+RANK_BY_MODEL = 1 << 3
+PROPOSALS = 16
+
+
+def read_table(path):
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split(",") for line in file.read().splitlines()[1:]]
+    num_axes = next(i for i, column in enumerate(lines[0]) if "=" in column)
+    shapes = [{dim: int(extent) for dim, extent in (each.split("=") for each in column.split(" "))}
+              for column in lines[0][num_axes:]]
+    configs = [dict(zip(lines[0], map(int, line[:num_axes]))) for line in lines[1:]]
+    return shapes, configs, [[float(cell or "inf") for cell in line[num_axes:]] for line in lines[1:]]
+
+
+def distance(config, proposal):
+    apart = lambda axis, proposed: abs(math.log2(config[axis] / max(proposed, 1)))
+    return (apart("TILE_M", proposal.cta_tile_m) + apart("TILE_N", proposal.cta_tile_n) +
+            apart("TILE_K", proposal.cta_tile_k) + apart("num_ctas", proposal.cluster_m * proposal.cluster_n) / 8)
+
+
+def main():
+    shapes, configs, times = read_table(sys.argv[1])
+    model = library.NvMatmulHeuristicsInterface(library.NvMatmulHeuristicsTarget.TRITON, "HSH",
+                                                flags=library.NvMatmulHeuristicsFlags(RANK_BY_MODEL))
+    hardware = model.createHardwareDescriptor()
+    model.setHardwarePredefinedGpu(hardware, library.NvMatmulHeuristicsNvidiaGpu.H200_SXM)
+    layout = library.NvMatmulHeuristicsMatmulLayout(0)  # Row-major, and neither a nor b is transposed.
+    model.loadInternalDiscoverySet(layout, hardware)
+    fractions = {1: [], 8: []}
+    for shape, extents in enumerate(shapes):
+        runs = {i: row[shape] for i, row in enumerate(times) if not math.isinf(row[shape])}
+        chosen = []
+        for proposal in model.get_with_mnk(extents["M"], extents["N"], extents["K"], layout, PROPOSALS, hardware):
+            free = [i for i in runs if i not in chosen]
+            if free:
+                chosen.append(min(free, key=lambda i: distance(configs[i], proposal["kernel"])))
+        for count, values in fractions.items():
+            values.append(min(runs.values()) / min(runs[i] for i in chosen[:count]))
+    for count, values in fractions.items():
+        values.sort()
+        print(f"{len(values)} shapes, best of {count}: mean {sum(values) / len(values):.4f}, "
+              f"tenth percentile {values[len(values) // 10]:.4f}, least {values[0]:.4f}")
+    sys.stdout.flush()
+    os._exit(0)  # The library's destructor crashes on a machine without a CUDA driver.
+
+
+main()
