@@ -99,6 +99,7 @@ TuneOutcome ConfigChain::Choose(const TuneRequest& request, const LaunchKey& key
             is_again ? ReadyKeys::Place::kInstead : ReadyKeys::Place::kIfFree);
   }
   Store(found);
+  if (found.is_new) predicted_.NoteNewRecord();
   Note(found, *in_store);
   return outcome;
 }

@@ -64,7 +64,7 @@ struct PredictedConfigs::Model {
   std::unique_ptr<const ConfigPredictor> predictor;
   std::vector<std::vector<Verified>> verified;  // By config.
   std::vector<std::string> keys;                // By shape.
-  std::int64_t num_tunes = 0;                   // Searches of this process before the model was made.
+  std::int64_t num_new_records = 0;             // NoteNewRecord's, before the store was read.
 
   /// Returns where one code of the config was verified at extents like these: for each dim, at one of the class and at
   /// one that is as large. Empty: nowhere.
@@ -99,7 +99,7 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
   const KeyInStore& in_store = question.key;
   const Problem& problem = question.request.call.call().problem;
   auto model = std::make_shared<Model>();
-  model->num_tunes = to_.counters.tunes;
+  model->num_new_records = num_new_records_;  // Before the store is read, which may get more meanwhile.
   Result<std::vector<TuningRecord>> records = to_.policy.store->List();
   if (!records.ok()) return model;  // The lookup of the key has logged a warning.
   const std::vector<std::uint64_t> words = WordsWithoutDims(definition, in_store.key);
@@ -166,10 +166,17 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
 std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::ModelFor(const ConfigQuestion& question) const {
   std::vector<std::uint64_t> words = WordsWithoutDims(*to_.definition, question.key.key);
   words.push_back(question.key.space);
-  MutexLock lock(mutex_);
-  std::shared_ptr<const Model>& model = models_[words];
-  // A search of this process knows more.
-  if (model == nullptr || model->num_tunes != to_.counters.tunes) model = MakeModel(question);
+  std::shared_ptr<const Model> model;
+  {
+    MutexLock lock(mutex_);
+    model = models_[words];
+  }
+  if (model == nullptr || model->num_new_records != num_new_records_) {
+    // Without the lock, so that no launch waits for another one's model. Two of them may make the same.
+    model = MakeModel(question);
+    MutexLock lock(mutex_);
+    models_[words] = model;
+  }
   return model->predictor != nullptr ? model : nullptr;
 }
 

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_RUNTIME_PREDICTED_CONFIGS_H_
 #define TUNEONCE_LIB_RUNTIME_PREDICTED_CONFIGS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -40,6 +41,8 @@ class PredictedConfigs : public ConfigProvider {
   /// Returns what Find would propose, without its code and without a comparison. `*is_verified`: no comparison is
   /// needed. `*detail` gets what the prediction is based on.
   std::optional<FoundConfig> Propose(const ConfigQuestion& question, bool* is_verified, std::string* detail) const;
+  /// The store has a new record of the kernel, which the next prediction takes into account.
+  void NoteNewRecord() { ++num_new_records_; }
 
  private:
   struct Model;
@@ -66,6 +69,7 @@ class PredictedConfigs : public ConfigProvider {
   const KernelParts to_;
   const CodeLoader loader_;
   SearchedConfigs& searched_;
+  std::atomic<std::int64_t> num_new_records_{0};
   mutable Mutex mutex_;
   /// By the words of a key without its dims, and the device's.
   mutable std::map<std::vector<std::uint64_t>, std::shared_ptr<const Model>> models_ TUNEONCE_GUARDED_BY(mutex_);

@@ -2,45 +2,48 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <variant>
-
-#include "search/random_numbers.h"
-#include "search/strategy_run.h"
 
 namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Slowdowns are logarithms to base 2. A config that is four times as slow as the best, or fails, is not to be told
+/// Slowdowns above this, in octaves, count as this: the difference between slow configs does not help to tell fast ones
 /// from slower ones.
 constexpr float kSlowdownCap = 2;
 constexpr float kNoSlowdown = -1;
-constexpr std::size_t kNoShape = std::numeric_limits<std::size_t>::max();
 
-constexpr int kModelTrees = 24;
-constexpr double kModelFeatures = 0.35;
-/// The most samples of all shapes, so that a model is made in milliseconds. Of a shape with more, the fastest half
-/// count and a random sample of the others.
-constexpr std::size_t kMostModelSamples = 4000;
-/// The fastest kFastestOfShape configs of the kNearShapes nearest shapes are ranked.
+/// The fastest kFastestOfShape configs of the nearest shapes are ranked, until there are kMostRanked.
 constexpr std::size_t kFastestOfShape = 16;
+constexpr std::size_t kMostRanked = 32;
 constexpr std::size_t kNearShapes = 16;
-/// A spread of the distance, in octaves, within which shapes are about as near as others.
-constexpr double kSpread = 0.25;
-/// Axes and dims have more pairs than this in kernels with many dims, of which the first ones count.
-constexpr std::size_t kMostTilings = 24;
+/// The most shapes that a prediction is made of. A prediction's time grows with the third power of this.
+constexpr std::size_t kMostPoints = 32;
 
-/// Puts the logarithm of a feature on a scale of integers, with steps of less than 0.3 %.
-std::uint16_t Scaled(double logarithm) {
-  constexpr double kStep = 1.0 / 256;
-  constexpr double kZero = 64;  // Logarithms from -64 to 192.
-  return static_cast<std::uint16_t>(std::clamp((logarithm + kZero) / kStep, 0.0, 65535.0));
-}
+/// The slowdown that is expected where nothing is known, and the standard deviation of measured ones.
+constexpr float kPriorSlowdown = 1;
+constexpr float kNoise = 0.1F;
 
-double Log2(double value) { return value > 0 ? std::log2(value) : -60; }
+// Inverse lengths of the kernel. They were chosen on benchmarks/results/tables. Logarithms are binary ones.
+constexpr double kOfExtents = 0.053;
+constexpr double kOfZeroBits = 0.106;
+constexpr double kOfBlocks = 0.106;
+constexpr double kOfWaves = 0.212;
+constexpr double kOfDoubleWaves = 0.141;
+constexpr double kOfPadding = 0.177;
+constexpr double kOfSteps = 0.424;
+constexpr double kOfStepPadding = 0.085;
+constexpr int kMostZeroBits = 4;  // Alignment by more than 16 elements makes no difference.
+
+double Log2(double value) { return value > 0 ? std::log2(value) : 0; }
+
+/// Returns by how much, as a logarithm, steps of an extent exceed the extent that they cover.
+double Excess(double extent, double step) { return Log2(std::ceil(extent / step) * step) - Log2(extent); }
 
 std::vector<float> SlowdownsOf(const ConfigPredictor::Shape& shape) {
   double best_us = std::numeric_limits<double>::infinity();
@@ -49,98 +52,82 @@ std::vector<float> SlowdownsOf(const ConfigPredictor::Shape& shape) {
   }
   std::vector<float> slowdowns;
   for (double time_us : shape.times_us) {
-    const auto slowdown = static_cast<float>(std::isinf(time_us) ? kSlowdownCap : std::log2(time_us / best_us));
-    slowdowns.push_back(time_us > 0 ? std::min(slowdown, kSlowdownCap) : kNoSlowdown);
+    const double slowdown = time_us > 0 ? std::log2(time_us / best_us) : static_cast<double>(kNoSlowdown);
+    slowdowns.push_back(std::min(kSlowdownCap, static_cast<float>(slowdown)));
   }
   return slowdowns;
 }
 
-/// Returns the value of each config's axis as a number, or nothing if one has another type.
-std::vector<double> NumbersOf(const std::vector<Config>& configs, std::size_t axis) {
-  std::vector<double> numbers;
-  for (const Config& config : configs) {
-    const auto* number = std::get_if<std::int64_t>(&config.values()[axis]);
-    if (number == nullptr) return {};
-    numbers.push_back(static_cast<double>(*number));
+/// Returns the sum of `term(i)` for all i below `count`. Eight sums, so that a compiler can use vectors.
+template <typename Term>
+float Sum(std::size_t count, const Term& term) {
+  constexpr std::size_t kLanes = 8;
+  float sums[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += term(i + lane);
   }
-  return numbers;
+  for (; i < count; ++i) sums[0] += term(i);
+  return std::accumulate(sums, sums + kLanes, 0.0F);
+}
+
+float Dot(const float* a, const float* b, std::size_t count) {
+  return Sum(count, [&](std::size_t i) { return a[i] * b[i]; });
+}
+
+float SquaredDistance(const std::vector<float>& a, const std::vector<float>& b) {
+  return Sum(a.size(), [&](std::size_t i) { return (a[i] - b[i]) * (a[i] - b[i]); });
+}
+
+/// Returns the covariance of slowdowns at two points: a part that all of a config's slowdowns share, and a part that
+/// falls with the distance.
+float Covariance(float squared_distance) { return 1 + 1 / (1 + squared_distance); }
+
+/// Replaces `*b` by the solution x of A x = b. `*a`: the lower triangle of the positive definite A, row by row, n by n,
+/// which becomes its Cholesky factor.
+void Solve(std::vector<float>* a, std::vector<float>* b) {
+  const std::size_t n = b->size();
+  float* const x = b->data();
+  for (std::size_t i = 0; i < n; ++i) {
+    float* const row = a->data() + i * n;
+    for (std::size_t j = 0; j <= i; ++j) {
+      const float* const other = a->data() + j * n;
+      const float rest = row[j] - Dot(row, other, j);
+      row[j] = i == j ? std::sqrt(std::max(rest, kNoise * kNoise / 4)) : rest / other[j];
+    }
+    x[i] = (x[i] - Dot(row, x, i)) / row[i];
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    const float* const row = a->data() + i * n;
+    x[i] /= row[i];
+    for (std::size_t j = 0; j < i; ++j) x[j] -= row[j] * x[i];
+  }
 }
 
 }  // namespace
 
 ConfigPredictor::ConfigPredictor(const KernelDefinition& definition, const Problem& like, std::vector<Config> configs,
                                  std::vector<Shape> shapes)
-    : definition_(definition),
-      configs_(std::move(configs)),
-      shapes_(std::move(shapes)),
-      features_(StrategySpaceOf(configs_)),
-      occupancies_(configs_.size(), 1) {
-  for (const Shape& shape : shapes_) slowdowns_.push_back(SlowdownsOf(shape));
-  FindTilings(like.dims.count());
-  const Result<std::vector<const Variant*>> variants = definition_.VariantsFor(*like.target);
+    : configs_(std::move(configs)), shapes_(std::move(shapes)) {
+  const Result<std::vector<const Variant*>> variants = definition.VariantsFor(*like.target);
   for (const Config& config : configs_) {
     variants_.push_back(nullptr);
     if (!variants.ok()) continue;
-    auto found = std::find_if(variants->begin(), variants->end(), [&](const Variant* variant) {
+    const auto found = std::find_if(variants->begin(), variants->end(), [&](const Variant* variant) {
       return !variant->launcher && variant->IsBackendOf(config);
     });
     if (found != variants->end()) variants_.back() = *found;
   }
-  if (shapes_.size() >= kFewestShapes) Fit(like);
-}
-
-void ConfigPredictor::FindTilings(int num_dims) {
-  const std::size_t num_axes = configs_.front().values().size();
-  for (std::size_t axis = 0; axis < num_axes; ++axis) {
-    std::vector<double> numbers = NumbersOf(configs_, axis);
-    if (numbers.empty()) continue;
-    if (configs_.front().AxisName(axis) == "occupancy") occupancies_ = numbers;
-    if (configs_.front().Kind(axis) != AxisKind::kStructural) continue;
-    if (*std::min_element(numbers.begin(), numbers.end()) < 1) continue;
-    for (int dim = 0; dim < num_dims && tilings_.size() < kMostTilings; ++dim) {
-      tilings_.push_back({Dim{dim}, numbers});
-    }
+  FindTiles(like);
+  FindSteps();
+  Problem problem = like;
+  for (const Shape& shape : shapes_) {
+    slowdowns_.push_back(SlowdownsOf(shape));
+    shared_.push_back(SharedNumbers(shape.dims));
+    problem.dims = shape.dims;
+    std::vector<Numbers>& numbers = numbers_.emplace_back();
+    for (std::size_t config = 0; config < configs_.size(); ++config) numbers.push_back(NumbersOf(config, problem));
   }
-}
-
-double ConfigPredictor::Distance(const Dims& a, const Dims& b) const {
-  double squares = 0;
-  for (int dim = 0; dim < a.count(); ++dim) {
-    const double difference = Log2(static_cast<double>(a[Dim{dim}])) - Log2(static_cast<double>(b[Dim{dim}]));
-    squares += difference * difference;
-  }
-  return std::sqrt(squares);
-}
-
-std::vector<std::size_t> ConfigPredictor::ByDistance(const Dims& dims, std::size_t left_out) const {
-  std::vector<double> distances;
-  for (const Shape& shape : shapes_) distances.push_back(Distance(shape.dims, dims));
-  std::vector<std::size_t> order(shapes_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  if (left_out != kNoShape) order.erase(order.begin() + static_cast<std::ptrdiff_t>(left_out));
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return distances[a] < distances[b]; });
-  return order;
-}
-
-std::vector<float> ConfigPredictor::SlowdownsNear(const Dims& dims, std::size_t left_out) const {
-  std::vector<double> sums(configs_.size(), 0);
-  std::vector<double> weights(configs_.size(), 0);
-  for (std::size_t s = 0; s < shapes_.size(); ++s) {
-    if (s == left_out) continue;
-    const double distance = Distance(shapes_[s].dims, dims);
-    const double weight = std::pow(kSpread * kSpread + distance * distance, -2);
-    for (std::size_t config = 0; config < configs_.size(); ++config) {
-      if (slowdowns_[s][config] == kNoSlowdown) continue;
-      sums[config] += weight * static_cast<double>(slowdowns_[s][config]);
-      weights[config] += weight;
-    }
-  }
-  std::vector<float> slowdowns;
-  for (std::size_t config = 0; config < configs_.size(); ++config) {
-    slowdowns.push_back(weights[config] > 0 ? static_cast<float>(sums[config] / weights[config]) : kSlowdownCap);
-  }
-  return slowdowns;
 }
 
 double ConfigPredictor::BlocksOf(std::size_t config, const Problem& problem) const {
@@ -149,95 +136,158 @@ double ConfigPredictor::BlocksOf(std::size_t config, const Problem& problem) con
   return static_cast<double>(grid.x) * static_cast<double>(grid.y) * static_cast<double>(grid.z);
 }
 
-void ConfigPredictor::AddFeatures(std::size_t config, const Problem& problem, float slowdown_near,
-                                  std::vector<std::uint16_t>* values) const {
-  const std::uint16_t* of_config = features_.rows().of(config);
-  values->insert(values->end(), of_config, of_config + features_.rows().num_features);
-  auto add = [&](double logarithm) { values->push_back(Scaled(logarithm)); };
-  for (int dim = 0; dim < problem.dims.count(); ++dim) add(Log2(static_cast<double>(problem.dims[Dim{dim}])));
-  const double operations = definition_.WorkOperations(problem);
-  const double bytes = definition_.WorkBytes(problem);
-  add(Log2(operations));
-  add(Log2(bytes));
-  add(Log2(operations) - Log2(bytes));
-  for (const Tiling& tiling : tilings_) {
-    const auto extent = static_cast<double>(problem.dims[tiling.dim]);
-    const double tiles = std::ceil(extent / tiling.extents[config]);
-    add(Log2(tiles));
-    add(Log2(tiles * tiling.extents[config]) - Log2(extent));
+void ConfigPredictor::FindTiles(const Problem& like) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 16;
+  for (std::size_t config = 0; config < configs_.size(); ++config) {
+    std::vector<double>& tiles = tiles_.emplace_back();
+    for (int dim = 0; dim < like.dims.count(); ++dim) {
+      Problem problem = like;
+      problem.dims[Dim{dim}] = 1;
+      const double fewest = BlocksOf(config, problem);
+      problem.dims[Dim{dim}] = kLarge;
+      const double most = BlocksOf(config, problem);
+      tiles.push_back(fewest > 0 && most > fewest ? static_cast<double>(kLarge) * fewest / most : 0);
+    }
   }
-  const double blocks = BlocksOf(config, problem);
-  const double at_a_time = std::max(1, problem.target->num_sms) * occupancies_[config];
-  const double waves = blocks / at_a_time;
-  add(Log2(blocks));
-  add(Log2(waves));
-  add(blocks > 0 ? Log2(waves / std::ceil(waves)) : 0);
-  add(Log2(operations) - Log2(blocks));
-  add(static_cast<double>(slowdown_near));
 }
 
-void ConfigPredictor::Fit(const Problem& like) {
-  RandomNumbers random(/*seed=*/1);
-  FeatureRows rows;
-  std::vector<RegressionTrees::Sample> samples;
-  const std::size_t most_of_shape = std::max(2 * kFastestOfShape, kMostModelSamples / shapes_.size());
-  for (std::size_t s = 0; s < shapes_.size(); ++s) {
-    std::vector<std::size_t> known;
+void ConfigPredictor::FindSteps() {
+  steps_.resize(configs_.size());
+  for (std::size_t axis = 0; axis < configs_.front().values().size(); ++axis) {
+    if (configs_.front().Kind(axis) != AxisKind::kStructural) continue;
+    std::vector<double> values;
+    bool is_of_grid = true;
     for (std::size_t config = 0; config < configs_.size(); ++config) {
-      if (slowdowns_[s][config] != kNoSlowdown) known.push_back(config);
+      const auto* number = std::get_if<std::int64_t>(&configs_[config].values()[axis]);
+      if (number == nullptr) break;
+      values.push_back(static_cast<double>(*number));
+      is_of_grid &= std::any_of(tiles_[config].begin(), tiles_[config].end(), [&](double tile) {
+        return std::abs(tile - values.back()) < 0.01 * tile;  // The last tile of FindTiles may not be full.
+      });
     }
-    std::stable_sort(known.begin(), known.end(),
-                     [&](std::size_t a, std::size_t b) { return slowdowns_[s][a] < slowdowns_[s][b]; });
-    for (std::size_t i = most_of_shape / 2; i < most_of_shape && known.size() > most_of_shape; ++i) {
-      std::swap(known[i], known[i + random.Below(known.size() - i)]);
-    }
-    known.resize(std::min(known.size(), most_of_shape));
-    const std::vector<float> near = SlowdownsNear(shapes_[s].dims, /*left_out=*/s);
-    Problem problem = like;
-    problem.dims = shapes_[s].dims;
-    for (std::size_t config : known) {
-      samples.push_back({samples.size(), slowdowns_[s][config]});
-      AddFeatures(config, problem, near[config], &rows.values);
-    }
+    if (values.size() < configs_.size() || is_of_grid) continue;
+    for (std::size_t config = 0; config < configs_.size(); ++config) steps_[config].push_back(values[config]);
   }
-  rows.num_features = rows.values.size() / samples.size();
-  trees_ = std::make_unique<const RegressionTrees>(rows, samples, kModelTrees, kModelFeatures, &random);
 }
 
-ConfigPredictor::Prediction ConfigPredictor::Predict(const Problem& problem) const {
-  Prediction prediction;
-  const std::vector<std::size_t> order = ByDistance(problem.dims, kNoShape);
-  prediction.nearest = order.front();
-  prediction.is_by_model = trees_ != nullptr;
-  std::vector<bool> is_ranked(configs_.size());
-  for (std::size_t i = 0; i < std::min(kNearShapes, order.size()); ++i) {
-    const std::vector<float>& slowdowns = slowdowns_[order[i]];
+ConfigPredictor::Numbers ConfigPredictor::SharedNumbers(const Dims& dims) {
+  Numbers numbers;
+  for (int dim = 0; dim < dims.count(); ++dim) {
+    const std::int64_t extent = dims[Dim{dim}];
+    int zero_bits = 0;
+    while (zero_bits < kMostZeroBits && (extent >> zero_bits) % 2 == 0) ++zero_bits;
+    numbers.push_back(static_cast<float>(kOfExtents * Log2(static_cast<double>(extent))));
+    numbers.push_back(static_cast<float>(kOfZeroBits * zero_bits));
+  }
+  return numbers;
+}
+
+ConfigPredictor::Numbers ConfigPredictor::NumbersOf(std::size_t config, const Problem& problem) const {
+  Numbers numbers;
+  auto add = [&](double number) { numbers.push_back(static_cast<float>(number)); };
+  const double blocks = BlocksOf(config, problem);
+  const double waves = blocks / std::max(1, problem.target->num_sms);
+  add(kOfBlocks * Log2(blocks));
+  add(kOfWaves * Log2(std::ceil(waves)));
+  add(kOfDoubleWaves * Log2(std::ceil(waves / 2)));
+  for (int dim = 0; dim < problem.dims.count(); ++dim) {
+    const double tile = tiles_[config][static_cast<std::size_t>(dim)];
+    const auto extent = static_cast<double>(problem.dims[Dim{dim}]);
+    add(tile > 0 ? kOfPadding * Excess(extent, tile) : 0);
+    for (double step : steps_[config]) {
+      const bool is_step = tile == 0 && step > 1;
+      add(is_step && extent > step ? kOfSteps : 0);
+      add(is_step ? kOfStepPadding * Excess(extent, step) : 0);
+    }
+  }
+  return numbers;
+}
+
+std::vector<std::size_t> ConfigPredictor::ByDistance(const Numbers& shared) const {
+  std::vector<float> distances;
+  for (const Numbers& of_shape : shared_) distances.push_back(SquaredDistance(of_shape, shared));
+  std::vector<std::size_t> order(shapes_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return distances[a] < distances[b]; });
+  return order;
+}
+
+std::vector<std::size_t> ConfigPredictor::FastAt(const std::vector<std::size_t>& near) const {
+  std::vector<std::size_t> found;
+  std::vector<bool> is_found(configs_.size());
+  for (std::size_t i = 0; i < std::min(kNearShapes, near.size()); ++i) {
+    const std::vector<float>& slowdowns = slowdowns_[near[i]];
     std::vector<std::size_t> fast;
     for (std::size_t config = 0; config < configs_.size(); ++config) {
       if (slowdowns[config] != kNoSlowdown && slowdowns[config] < kSlowdownCap) fast.push_back(config);
     }
     std::stable_sort(fast.begin(), fast.end(),
                      [&](std::size_t a, std::size_t b) { return slowdowns[a] < slowdowns[b]; });
-    fast.resize(std::min(fast.size(), kFastestOfShape));
-    // Without a model this is the ranking.
+    if (fast.size() > kFastestOfShape) fast.resize(kFastestOfShape);
     for (std::size_t config : fast) {
-      if (!is_ranked[config]) prediction.ranking.push_back(config);
-      is_ranked[config] = true;
+      if (is_found[config] || found.size() == kMostRanked) continue;
+      found.push_back(config);
+      is_found[config] = true;
     }
   }
-  if (trees_ == nullptr || prediction.ranking.empty()) return prediction;
-  const std::vector<float> near = SlowdownsNear(problem.dims, kNoShape);
-  std::vector<float> predicted(configs_.size(), kSlowdownCap);
-  for (std::size_t config : prediction.ranking) {
-    std::vector<std::uint16_t> features;
-    AddFeatures(config, problem, near[config], &features);
-    float sum = 0;
-    for (int tree = 0; tree < kModelTrees; ++tree) sum += trees_->Predict(tree, features.data());
-    predicted[config] = sum / kModelTrees;
+  return found;
+}
+
+std::vector<float> ConfigPredictor::SlowdownsAt(const Problem& problem, const Numbers& shared,
+                                                const std::vector<std::size_t>& near,
+                                                const std::vector<std::size_t>& configs) const {
+  // By near shape: the shared part of its squared distances to the shapes before it and to itself, then to `shared`.
+  std::vector<std::vector<float>> distances;
+  for (std::size_t shape : near) {
+    std::vector<float>& row = distances.emplace_back();
+    for (std::size_t i = 0; i < distances.size(); ++i) {
+      row.push_back(SquaredDistance(shared_[shape], shared_[near[i]]));
+    }
+    row.push_back(SquaredDistance(shared_[shape], shared));
   }
+  std::vector<float> slowdowns;
+  for (std::size_t config : configs) {
+    std::vector<std::size_t> known;  // Indices in `near`.
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      if (slowdowns_[near[i]][config] != kNoSlowdown) known.push_back(i);
+    }
+    auto numbers = [&](std::size_t i) -> const Numbers& { return numbers_[near[known[i]]][config]; };
+    const std::size_t n = known.size();
+    std::vector<float> covariances(n * n), weights(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        const float distance = distances[known[i]][known[j]] + SquaredDistance(numbers(i), numbers(j));
+        covariances[i * n + j] = Covariance(distance) + (i == j ? kNoise * kNoise : 0);
+      }
+      weights[i] = slowdowns_[near[known[i]]][config] - kPriorSlowdown;
+    }
+    Solve(&covariances, &weights);
+    const Numbers here = NumbersOf(config, problem);
+    float slowdown = kPriorSlowdown;
+    for (std::size_t i = 0; i < n; ++i) {
+      slowdown += weights[i] * Covariance(distances[known[i]].back() + SquaredDistance(numbers(i), here));
+    }
+    slowdowns.push_back(slowdown);
+  }
+  return slowdowns;
+}
+
+ConfigPredictor::Prediction ConfigPredictor::Predict(const Problem& problem) const {
+  const Numbers shared = SharedNumbers(problem.dims);
+  std::vector<std::size_t> near = ByDistance(shared);
+  Prediction prediction;
+  prediction.nearest = near.front();
+  prediction.ranking = FastAt(near);
+  prediction.is_by_model = shapes_.size() >= kFewestShapes;
+  if (!prediction.is_by_model || prediction.ranking.empty()) return prediction;
+  near.resize(std::min(near.size(), kMostPoints));
+  const std::vector<float> expected = SlowdownsAt(problem, shared, near, prediction.ranking);
+  std::vector<float> slowdowns(configs_.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) slowdowns[prediction.ranking[i]] = expected[i];
   std::stable_sort(prediction.ranking.begin(), prediction.ranking.end(),
-                   [&](std::size_t a, std::size_t b) { return predicted[a] < predicted[b]; });
-  prediction.slowdown = std::exp2(static_cast<double>(predicted[prediction.ranking.front()]));
+                   [&](std::size_t a, std::size_t b) { return slowdowns[a] < slowdowns[b]; });
+  prediction.slowdown = std::exp2(static_cast<double>(std::max(0.0F, slowdowns[prediction.ranking.front()])));
   return prediction;
 }
 

@@ -2,12 +2,8 @@
 #define TUNEONCE_LIB_SEARCH_CONFIG_PREDICTOR_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "search/config_features.h"
-#include "search/regression_trees.h"
 #include "tuneonce/config.h"
 #include "tuneonce/kernel_definition.h"
 
@@ -17,15 +13,20 @@ inline namespace v0 {
 /// Ranks a kernel's configs for dims at which none was measured, by the times of its configs at other dims.
 ///
 /// What is predicted is a config's slowdown, the logarithm of its time divided by the best time at the same dims, which
-/// does not depend on the size of the problem. Bagged regression trees (RegressionTrees) predict it from
+/// does not depend on the size of the problem. Each config has a Gaussian process of its own over the nearest measured
+/// dims, with a rational quadratic kernel (Rasmussen and Williams 2006, equation 4.19). Points are near to each other
+/// if these numbers are:
 ///
-/// - the config: its axes, and their products and quotients (ConfigFeatures);
-/// - the problem: its extents, its operations and bytes (KernelDefinition::Work), and their quotient;
-/// - both: for each dim and structural axis the number of tiles and how much the last tile exceeds the dim; the blocks
-///   of the grid, the waves in which multiprocessors run them, and how full the last wave is; and the config's slowdown
-///   at the measured dims nearest to these, by the distance of the extents' logarithms.
+/// - the logarithms of the extents, and their trailing zero bits, which decide alignment;
+/// - the logarithms of the blocks of the grid, and of the waves in which multiprocessors run them, one block or two at
+///   a time;
+/// - for each dim that the grid divides into tiles, how much the last tile exceeds the dim;
+/// - for each other dim and structural axis, whether one step of that extent covers the dim, and how much the last step
+///   exceeds it.
 ///
-/// With too few measured dims for a model, the configs are ranked as at the nearest ones. Thread rule: immutable.
+/// Far from what was measured, a config is expected to be slow. Nothing is fitted in advance, so that a predictor is
+/// made in milliseconds. With too few measured dims for a model, the configs are ranked as at the nearest ones. Thread
+/// rule: immutable.
 class ConfigPredictor {
  public:
   /// What was measured at some dims.
@@ -43,8 +44,8 @@ class ConfigPredictor {
   };
 
   /// `like`: a problem of the kernel, whose target, dtypes and scalars all shapes have. This and Predict call the
-  /// definition's geometry and work functions, whose exceptions they pass. REQUIRES: a shape; each has a time for some
-  /// config; `definition` outlives the object.
+  /// definition's geometry functions, whose exceptions they pass. REQUIRES: a shape; each has a time for some config;
+  /// `definition` outlives the object.
   ConfigPredictor(const KernelDefinition& definition, const Problem& like, std::vector<Config> configs,
                   std::vector<Shape> shapes);
 
@@ -57,33 +58,34 @@ class ConfigPredictor {
   static constexpr std::size_t kFewestShapes = 8;
 
  private:
-  /// A dim, and an axis whose values may be extents of its tiles.
-  struct Tiling {
-    Dim dim;
-    std::vector<double> extents;  // By config.
-  };
+  using Numbers = std::vector<float>;  // Coordinates of points.
 
-  void FindTilings(int num_dims);
-  double Distance(const Dims& a, const Dims& b) const;
-  /// Returns the indices of the shapes, the nearest one first. `left_out`: a shape that does not count.
-  std::vector<std::size_t> ByDistance(const Dims& dims, std::size_t left_out) const;
-  /// Returns the slowdown of each config by the shapes near to `dims`. `left_out`: a shape that does not count.
-  std::vector<float> SlowdownsNear(const Dims& dims, std::size_t left_out) const;
-  /// Appends the features of a config at some dims.
-  void AddFeatures(std::size_t config, const Problem& problem, float slowdown_near,
-                   std::vector<std::uint16_t>* values) const;
+  /// Sets tiles_ by how the grid grows with each dim.
+  void FindTiles(const Problem& like);
+  /// Sets steps_ by the axes whose values are not extents of the grid's tiles. REQUIRES: tiles_.
+  void FindSteps();
   double BlocksOf(std::size_t config, const Problem& problem) const;
-  void Fit(const Problem& like);
+  /// Returns the coordinates that are the same for all configs.
+  static Numbers SharedNumbers(const Dims& dims);
+  /// Returns the coordinates as a config sees the problem's dims.
+  Numbers NumbersOf(std::size_t config, const Problem& problem) const;
+  /// Returns the indices of the shapes, the nearest one first.
+  std::vector<std::size_t> ByDistance(const Numbers& shared) const;
+  /// Returns the configs that were among the fastest at the first of the shapes `near`, in the order in which they are
+  /// found.
+  std::vector<std::size_t> FastAt(const std::vector<std::size_t>& near) const;
+  /// Returns the expected slowdowns of `configs`, by the shapes `near`.
+  std::vector<float> SlowdownsAt(const Problem& problem, const Numbers& shared, const std::vector<std::size_t>& near,
+                                 const std::vector<std::size_t>& configs) const;
 
-  const KernelDefinition& definition_;
   const std::vector<Config> configs_;
   const std::vector<Shape> shapes_;
-  std::vector<std::vector<float>> slowdowns_;  // By shape, then by config. negative: it was not measured.
-  const ConfigFeatures features_;
-  std::vector<Tiling> tilings_;
-  std::vector<double> occupancies_;               // By config: blocks per multiprocessor, as its hint states.
-  std::vector<const Variant*> variants_;          // By config: whose geometry it has. May be null.
-  std::unique_ptr<const RegressionTrees> trees_;  // Null without a model.
+  std::vector<std::vector<float>> slowdowns_;  // By shape, then by config. Negative: it was not measured.
+  std::vector<const Variant*> variants_;       // By config: whose geometry it has. May be null.
+  std::vector<std::vector<double>> tiles_;     // By config, then by dim: the extent of a tile. 0: not tiled.
+  std::vector<std::vector<double>> steps_;     // By config: values of axes that may be extents of steps of a loop.
+  std::vector<Numbers> shared_;                // By shape: SharedNumbers.
+  std::vector<std::vector<Numbers>> numbers_;  // By shape, then by config: NumbersOf.
 };
 
 }  // namespace v0

@@ -149,6 +149,27 @@ TEST_F(ConfigPredictorTest, ConfigsThatFailedOrWereNotMeasuredAreNotPredicted) {
   for (std::size_t config : prediction.ranking) EXPECT_EQ(config % 3, 2u) << configs_[config].ToString();
 }
 
+TEST_F(ConfigPredictorTest, AlignmentOfAnExtentDecidesLikeItsSize) {
+  // With columns that are not aligned, the half of the configs that is the fastest else takes twice as long.
+  auto is_odd = [](const Dims& dims) { return dims[Dim{1}] % 2 != 0; };
+  auto is_wide = [&](std::size_t config) { return std::get<std::int64_t>(configs_[config].values()[2]) == 64; };
+  std::vector<ConfigPredictor::Shape> shapes = Shapes(40);
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    shapes[s].dims[Dim{1}] = shapes[s].dims[Dim{1}] / 16 * 16 + static_cast<std::int64_t>(s % 2);
+    shapes[s] = ShapeAt(shapes[s].dims);
+    for (std::size_t config = 0; config < configs_.size(); ++config) {
+      if (is_wide(config)) shapes[s].times_us[config] *= is_odd(shapes[s].dims) ? 2 : 0.5;
+    }
+  }
+  const ConfigPredictor predictor = Predictor(shapes);
+  for (std::int64_t columns : {1008, 1009, 4096, 4097}) {
+    const Dims dims = DimsOf(500, columns, 1000);
+    const ConfigPredictor::Prediction prediction = PredictionAt(predictor, dims);
+    ASSERT_FALSE(prediction.ranking.empty());
+    EXPECT_EQ(is_wide(prediction.ranking.front()), !is_odd(dims)) << columns;
+  }
+}
+
 TEST_F(ConfigPredictorTest, EqualMeasurementsGiveEqualPredictions) {
   const ConfigPredictor a = Predictor(Shapes(30)), b = Predictor(Shapes(30));
   RandomNumbers random(9);

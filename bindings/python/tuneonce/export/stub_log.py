@@ -1,16 +1,16 @@
 """What the code of a kernel's file asked of modules and drivers that are not there, and what it was answered, which may
 decide which configs the kernel has."""
 import ast
-import functools
 import pathlib
 import sys
 from types import FrameType
-from typing import List, Optional, Sequence
+from typing import Dict, List, Optional, Sequence
 
 _answers: List[str] = []
 # Packages whose own code compares and tests its arguments: the standard library and the kernels' languages.
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "triton", "cuda"}) - {"__main__"}
 _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+_guarded: Dict[str, List[range]] = {}  # By file.
 
 
 def record(answer: str) -> None:
@@ -40,9 +40,14 @@ def _is_in(frame: FrameType, folders: Sequence[str]) -> bool:
     return any(pathlib.Path(frame.f_code.co_filename).is_relative_to(folder) for folder in folders)
 
 
-@functools.lru_cache(maxsize=None)
 def _guarded_lines(file: str) -> List[range]:
     """The lines of a file's `try` blocks that catch an ImportError, by that name or a more general one."""
+    if file not in _guarded:
+        _guarded[file] = _parse_guarded_lines(file)
+    return _guarded[file]
+
+
+def _parse_guarded_lines(file: str) -> List[range]:
     try:
         tree = ast.parse(pathlib.Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
