@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <iterator>
 
 #include "base/file.h"
 #include "testing/device_test.h"
@@ -205,16 +206,19 @@ TEST(TileIrTest, EveryTruncationIsRefused) {
 TEST(TileIrTest, EveryFlippedByteIsRefusedOrYieldsAWellFormedFile) {
   int num_accepted = 0;
   int num_refused = 0;
+  // Each byte of each file in one way. Files that are alike have the ways in turn.
+  constexpr int kFlips[] = {0x01, 0x80, 0xff};
+  std::size_t turn = 0;
   for (const std::string& name : Fixtures()) {
     std::string file = Fixture(name);
+    ++turn;
     for (std::size_t i = 0; i < file.size(); ++i) {
-      for (int flip : {0x01, 0x80, 0xff}) {
-        std::string damaged = file;
-        damaged[i] = static_cast<char>(damaged[i] ^ flip);
-        bool accepted = false;
-        ASSERT_EQ(TileIrPropertyViolation(damaged, &accepted), "") << name << ", byte " << i << " ^ " << flip;
-        ++(accepted ? num_accepted : num_refused);
-      }
+      const int flip = kFlips[(turn + i) % std::size(kFlips)];
+      std::string damaged = file;
+      damaged[i] = static_cast<char>(damaged[i] ^ flip);
+      bool accepted = false;
+      ASSERT_EQ(TileIrPropertyViolation(damaged, &accepted), "") << name << ", byte " << i << " ^ " << flip;
+      ++(accepted ? num_accepted : num_refused);
     }
   }
   EXPECT_GT(num_accepted, 0);  // A flip in a function's body, say.
