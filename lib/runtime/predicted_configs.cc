@@ -156,7 +156,7 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
   if (shapes.empty()) return model;
   for (ConfigPredictor::Shape& shape : shapes) shape.times_us.resize(configs.size(), 0);
   Result<std::unique_ptr<const ConfigPredictor>> made =
-      CallUser("a geometry or work function of kernel '" + definition.name() + "'", [&] {
+      CallUser("a geometry function of kernel '" + definition.name() + "'", [&] {
         return std::make_unique<const ConfigPredictor>(definition, problem, std::move(configs), std::move(shapes));
       });
   if (made.ok()) model->predictor = *std::move(made);
@@ -197,9 +197,8 @@ std::optional<FoundConfig> PredictedConfigs::Propose(const ConfigQuestion& quest
   if (model == nullptr) return std::nullopt;
   const KernelDefinition& definition = *to_.definition;
   const BoundCall& call = question.request.call.call();
-  Result<ConfigPredictor::Prediction> made =
-      CallUser("a geometry or work function of kernel '" + definition.name() + "'",
-               [&] { return model->predictor->Predict(call.problem); });
+  Result<ConfigPredictor::Prediction> made = CallUser("a geometry function of kernel '" + definition.name() + "'",
+                                                      [&] { return model->predictor->Predict(call.problem); });
   if (!made.ok()) return std::nullopt;
   const ExtentClasses classes(definition.space().StructuralNumbers());
   const bool is_exact = definition.DimsUndecidedByKey().empty();

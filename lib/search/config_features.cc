@@ -21,8 +21,8 @@ bool IsQuantity(const StrategyAxis& axis) {
          std::all_of(axis.values.begin(), axis.values.end(), [](double value) { return value > 0; });
 }
 
-/// Returns by value the exponent of the largest power of two that divides it. Empty if some value has a fraction, or if a
-/// larger value never has a smaller exponent: then, as for powers of two, the order of the values has the exponent's.
+/// Returns by value the exponent of the largest power of two that divides it. Empty if some value has a fraction, or if
+/// a larger value never has a smaller exponent: then, as for powers of two, the order of the values decides.
 std::vector<std::uint16_t> Alignments(const StrategyAxis& axis) {
   constexpr double kMostExact = 0x1p53;  // Up to it a double holds every integer.
   std::vector<std::uint16_t> exponents;
