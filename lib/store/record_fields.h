@@ -10,7 +10,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// The number of the list of fields, in stored bytes and in files of records. A changed list is a new format, and other
-/// formats are refused: before the first release none is read but the current one.
+/// formats are refused. Version 0.1.0 wrote format 7, which each version 0.1.x has to read (docs/packages.md).
 inline constexpr std::uint32_t kRecordFormat = 7;
 
 // The list of a record's fields. All code that reads or writes a record as bytes or JSON uses it, by calling
