@@ -89,7 +89,7 @@ TEST_F(StoreBytesTest, AsAFileOfItsOwnersItIsAStoreLikeAnyOther) {
   EXPECT_EQ(NumSetAside(), 0);
 }
 
-/// Stores of older formats: before the first release no format is read but the current one.
+/// Stores of formats that no release wrote; they are not read.
 class OlderFormatTest : public testing::SqliteStoreTest, public ::testing::WithParamInterface<int> {
  protected:
   void SetUp() override {
