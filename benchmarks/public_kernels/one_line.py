@@ -3,10 +3,12 @@
 
     one_line.py --packages FOLDER --results FOLDER [--only PART ...] [--stop-after SECONDS]
 
---packages: a folder of unpacked packages (README.md says how to make one). Each operator runs forward and backward with ours in one
+Kernels of vLLM, SGLang and unsloth, whose packages need more than these to be imported, are cut out of their files and get the
+decorator above them. --packages: a folder of unpacked packages (README.md says how to make one). Each operator runs forward and backward with ours in one
 process, and in another one by Triton's own autotuner, which is given the configs that ours selected, so that the bits must be equal.
 What was run before is in --results and is not run again. Needs torch with CUDA, triton and tuneonce on PYTHONPATH."""
 import argparse
+import ast
 import importlib
 import importlib.metadata
 import json
@@ -14,6 +16,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 import types
 import warnings
@@ -61,6 +64,68 @@ def of_fla(module: str, name: str, **options: Any) -> Callable[..., Any]:
     def call(**inputs: Any) -> Any:
         return getattr(importlib.import_module(f"fla.{module}"), name)(**inputs, **options)
     return call
+
+
+CUT_OUTS = tempfile.TemporaryDirectory()
+
+
+def cut_out(path: str, kernel: str, blocks: Sequence[int] = ()) -> Any:
+    """The kernel `kernel` of the file packages/`path` without what else it has, with all numbers of warps, and with all of
+    BLOCK_SIZE, if `blocks` has any, to tune."""
+    name = f"cut_{kernel.strip('_')}"
+    if name not in sys.modules:
+        source = next(pathlib.Path(folder, path) for folder in sys.path if pathlib.Path(folder, path).is_file()).read_text()
+        function = next(n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == kernel)
+        configs = [f"triton.Config({{'BLOCK_SIZE': {block}}}, num_warps={warps})" if block else f"triton.Config({{}}, num_warps={warps})"
+                   for block in blocks or [0] for warps in (1, 2, 4, 8)]
+        text = ["import torch", "import triton", "import triton.language as tl", "float8_info = torch.finfo(torch.float8_e4m3fn)",
+                f"@triton.autotune(configs=[{', '.join(configs)}], key=[])", ast.unparse(function)]
+        pathlib.Path(CUT_OUTS.name, f"{name}.py").write_text("\n".join(text) + "\n")
+        if CUT_OUTS.name not in sys.path:
+            sys.path.append(CUT_OUTS.name)
+    return getattr(importlib.import_module(name), kernel)
+
+
+def unsloth_rms_norm(x: Any, weight: Any) -> Any:
+    import torch
+    y, r = torch.empty_like(x), torch.empty(x.shape[0], device=x.device)
+    kernel = cut_out("unsloth/kernels/rms_layernorm.py", "_rms_layernorm_forward")
+    kernel[(x.shape[0],)](y, x, weight, r, y.stride(0), x.stride(0), 1, 1, x.shape[1], 1e-6, 0, 512)
+    return y, r
+
+
+def unsloth_swiglu(e: Any, g: Any) -> Any:
+    import torch
+    h, n = torch.empty_like(e), e.numel()
+    kernel = cut_out("unsloth/kernels/swiglu.py", "_fg_kernel", (512, 1024, 2048))
+    kernel[lambda meta: (-(-n // meta["BLOCK_SIZE"]),)](e, g, h, n, LONG_INDEXING=0)
+    return h
+
+
+def sglang_rms_norm(x: Any, weight: Any) -> Any:
+    import torch
+    y = torch.empty_like(x)
+    cut_out("sglang/srt/layers/elementwise.py", "fused_rmsnorm_kernel")[(x.shape[0],)](y, x, weight, 1e-6, x.shape[1], 512)
+    return y
+
+
+def sglang_softcap(x: Any) -> Any:
+    import torch
+    y, n = torch.empty_like(x, dtype=torch.float32), x.numel()
+    kernel = cut_out("sglang/srt/layers/elementwise.py", "fused_softcap_kernel", (128, 256, 1024, 4096))
+    kernel[lambda meta: (-(-n // meta["BLOCK_SIZE"]),)](y, x, n, 30.0)
+    return y
+
+
+def vllm_merge_attention(prefix: Any, prefix_lse: Any, suffix: Any, suffix_lse: Any) -> Any:
+    import torch
+    tokens, heads, size = prefix.shape
+    output, lse = torch.empty_like(prefix), torch.empty_like(prefix_lse)
+    kernel = cut_out("vllm/v1/attention/ops/triton_merge_attn_states.py", "merge_attn_states_kernel")
+    strides = [value for each in (prefix_lse, suffix_lse, lse) for value in each.stride()]
+    kernel[(tokens, heads)](output, lse, prefix, prefix_lse, suffix, suffix_lse, prefix.stride(1), output.stride(1), *strides, None,
+                            tokens - 5, size, size, True, False)
+    return output, lse
 
 
 def cross_entropy(e: Any, c: Any, targets: Any) -> Any:
@@ -124,6 +189,13 @@ OPERATORS: Dict[str, Operator] = {
                        lambda x, y: importlib.import_module("fla.modules.activations.ops").SwiGLUFunction.apply(x, y)),
     "cross_entropy": Operator(lambda: {"e": normal(B * T, 512), "c": normal(4096, 512), "targets": fla_targets()},
                               cross_entropy),
+    "unsloth_rms_norm": Operator(lambda: {"x": normal(B * T, 500), "weight": normal(500)}, unsloth_rms_norm),
+    "unsloth_swiglu": Operator(lambda: {"e": normal(B, T, 500), "g": normal(B, T, 500)}, unsloth_swiglu),
+    "sglang_rms_norm": Operator(lambda: {"x": normal(B * T, 500), "weight": normal(500)}, sglang_rms_norm),
+    "sglang_softcap": Operator(lambda: {"x": normal(B * T, 500)}, sglang_softcap),
+    "vllm_merge_attention": Operator(lambda: {"prefix": normal(T, H, K), "prefix_lse": normal(H, T, dtype="float32"),
+                                              "suffix": normal(T, H, K), "suffix_lse": normal(H, T, dtype="float32")},
+                                     vllm_merge_attention),
 }
 
 
