@@ -1,8 +1,9 @@
 // What a new process pays until its first tuned launch is done, with a warm store, beside loading the same code by
-// hand. restart_cost --device=cpu|cuda --store=PATH [--by-hand] [--trace=FILE]: prints JSON. Run it once to tune
-// (tunes: 1), then again (tunes: 0), and with --by-hand. Making the context and the stream is not counted: a host has
-// them. The kernel is the matmul bundle's CUDA C++, or its C++ for the CPU device, whose parameters are plain; reading
-// the bundle is counted by itself.
+// hand. restart_cost --device=cpu|cuda --store=PATH [--bundle=BUNDLE] [--by-hand] [--trace=FILE]: prints JSON. Run it
+// once to tune (tunes: 1), then again (tunes: 0), and with --by-hand. Making the context and the stream is not counted:
+// a host has them. The kernel is the matmul bundle's CUDA C++, or its C++ for the CPU device, whose parameters are
+// plain; reading the bundle is counted by itself. BUNDLE is a folder or a name, such as that of a precompiled matmul
+// bundle, which is read in place of the embedded one.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -74,7 +75,8 @@ Result<Json> LaunchByHand(const Device& device, StreamView stream, const SqliteS
   return Json{{"by_hand_ms", MillisecondsSince(start)}, {"image_bytes", artifact->image.size()}};
 }
 
-Result<Json> Run(const std::string& device_name, const std::string& path, bool by_hand, const std::string& trace) {
+Result<Json> Run(const std::string& device_name, const std::string& path, const std::string& bundle, bool by_hand,
+                 const std::string& trace) {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(device_name));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
@@ -94,7 +96,7 @@ Result<Json> Run(const std::string& device_name, const std::string& path, bool b
   RuntimeOptions of_runtime;
   of_runtime.environment = {{"ENABLE_TILE", "0"}};
   auto start = std::chrono::steady_clock::now();
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle matmul, Bundle::Load(matmul_bundle));
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle matmul, bundle.empty() ? Bundle::Load(matmul_bundle) : Bundle::Load(bundle));
   json["read_bundle_ms"] = MillisecondsSince(start);
   start = std::chrono::steady_clock::now();
   AutotunePolicy policy;
@@ -120,14 +122,16 @@ int main(int argc, char** argv) {
   CLI::App app("What a new process pays until its first tuned launch is done");
   std::string device = "cpu";
   std::string store;
+  std::string bundle;
   bool by_hand = false;
   std::string trace;
   app.add_option("--device", device, "cpu or cuda");
   app.add_option("--store", store, "The store's file")->required();
+  app.add_option("--bundle", bundle, "The folder or the name of a matmul bundle; default: the embedded one");
   app.add_flag("--by-hand", by_hand, "Load and launch the stored code without TunedKernel");
   app.add_option("--trace", trace, "Where a trace of the first launch is written");
   CLI11_PARSE(app, argc, argv);
-  tuneonce::Result<tuneonce::Json> json = tuneonce::Run(device, store, by_hand, trace);
+  tuneonce::Result<tuneonce::Json> json = tuneonce::Run(device, store, bundle, by_hand, trace);
   if (!json.ok()) {
     std::fprintf(stderr, "restart_cost: %s\n", json.status().message().c_str());
     return 1;

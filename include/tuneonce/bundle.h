@@ -48,7 +48,7 @@ class TUNEONCE_API Bundle {
   /// manifest, and for a name that stands for one bundle in the working directory and another one elsewhere; NotFound
   /// for a missing bundle or artifact; Unimplemented in a build without JSON.
   static Result<Bundle> Load(const std::string& folder_or_name, const std::shared_ptr<Runtime>& runtime = nullptr);
-  /// Loads an embedded bundle. REQUIRES: if the bundle is precompiled, its files outlive all kernels made from it.
+  /// Loads an embedded bundle. REQUIRES: its files outlive all kernels made from it, since they are not copied.
   /// Errors: InvalidArgument for a mistake in the manifest, Unimplemented in a build without JSON.
   static Result<Bundle> Load(const EmbeddedBundle& embedded);
 

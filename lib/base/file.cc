@@ -117,15 +117,21 @@ Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes) {
   // Asked before opening too, since to open a device can mean something to it.
   if (stat(path.c_str(), &info) != 0) return FileError("read", path, errno);
   TUNEONCE_RETURN_IF_ERROR(CheckReadable(info, path, most_bytes));
+  return ReadRegularFile(path, most_bytes);
+}
+
+Result<std::string> ReadRegularFile(const std::string& path, std::size_t most_bytes) {
   // O_NONBLOCK: what became a pipe meanwhile must not block.
   FileDescriptor file(Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); }));
   if (!file.is_open()) return FileError("read", path, errno);
+  struct stat info {};
   if (fstat(file.get(), &info) != 0) return FileError("read", path, errno);
   TUNEONCE_RETURN_IF_ERROR(CheckReadable(info, path, most_bytes));
 
   constexpr std::size_t kStep = std::size_t{64} << 10;
   // The size that the system gives is a hint: it is 0 under /proc, and files grow. Most are small, and are kept.
-  std::string content(std::min(static_cast<std::size_t>(info.st_size), most_bytes) + 1, '\0');
+  const auto expected = static_cast<std::size_t>(info.st_size);
+  std::string content(std::min(expected, most_bytes) + 1, '\0');
   std::size_t size = 0;
   for (;;) {
     if (size == content.size()) content.resize(size + kStep);
@@ -136,7 +142,7 @@ Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes) {
       return InvalidArgumentError(
           absl::StrCat(path, ": the file has more than ", most_bytes, " bytes, which is the limit"));
     }
-    if (got == 0) break;
+    if (got == 0 || (size == expected && size < content.size())) break;  // The end, at which nothing more was read.
   }
   content.resize(size);
   return content;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
@@ -98,9 +99,9 @@ Result<MatmulParts> ReadMatmul(const ManifestNode& node) {
                                                              {"num_warps", &parts.num_warps},
                                                              {"split_k", &parts.split_k},
                                                              {"num_ctas", &parts.num_ctas}};
-  std::vector<std::string_view> fields = {"a_is_transposed", "b_is_transposed"};
+  std::vector<FieldName> fields = {"a_is_transposed", "b_is_transposed"};
   for (const auto& [field, value] : names) {
-    fields.push_back(field);
+    fields.emplace_back(field);
     TUNEONCE_RETURN_IF_ERROR(node.ReadOptional(field, value));
   }
   TUNEONCE_RETURN_IF_ERROR(node.CheckFields(fields));
@@ -134,16 +135,16 @@ class BundleReader {
     KernelDefinition definition = KernelDefinition(kernel).Version(version_text);
     TUNEONCE_ASSIGN_OR_RETURN(space_, BundleSpace::Read(root));
     SearchSpace unfiltered = space_.space();
-    TUNEONCE_RETURN_IF_ERROR(space_.ReadConditions(root, /*of_target=*/false, &unfiltered));
+    TUNEONCE_RETURN_IF_ERROR(space_.AddConditions(/*of_target=*/false, &unfiltered));
     definition.DimsInOrder(space_.dims()).Space(std::move(unfiltered));
     TUNEONCE_RETURN_IF_ERROR(ReadParameters(space_, root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadKey(space_, root, &definition));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array(KernelDefinition::kMaxVariants));
-    for (const ManifestNode& each : *list) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, variants->Array(KernelDefinition::kMaxVariants));
+    for (const ManifestNode& each : list) {
       TUNEONCE_ASSIGN_OR_RETURN(BundleVariant variant, ReadVariant(space_, each, &files_));
       variant.artifacts->precompiled = precompiled_;
-      definition.AddVariant(variant.variant);
+      definition.AddVariant(std::move(variant.variant));
       variants_.push_back(std::move(variant));
     }
     TUNEONCE_RETURN_IF_ERROR(ReadVerification(root, &definition));
@@ -155,7 +156,7 @@ class BundleReader {
     if (Status valid = ValidateForLaunch(definition); !valid.ok()) return root.Error(valid.message());
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(root, definition));
     SearchSpace space = definition.space();  // What Validate resolved in it stays.
-    TUNEONCE_RETURN_IF_ERROR(space_.ReadConditions(root, /*of_target=*/true, &space));
+    TUNEONCE_RETURN_IF_ERROR(space_.AddConditions(/*of_target=*/true, &space));
     definition.Space(std::move(space));  // Only now: the artifacts of all targets were looked for.
     if (precompiled_ != nullptr) {
       TUNEONCE_ASSIGN_OR_RETURN(std::string selections, precompiled_->ReadSelections());
@@ -186,29 +187,36 @@ class BundleReader {
 
   /// Each config has hints that some target takes, and exactly one artifact in each variant that may build it.
   Status CheckArtifacts(const ManifestNode& root, const KernelDefinition& definition) {
+    std::set<std::pair<std::string_view, AxisValue>> defined;  // The macros that were checked.
+    std::set<const Config*> checked;  // Those of `everywhere` whose hints some variant's check accepted.
     // Without the conditions that read the target: every config that there is anywhere.
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> everywhere, space_.ConfigsWhere(Condition(), definition.space()));
     TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes(root, everywhere.front()));
-    for (const BundleVariant& variant : variants_) {
+    for (std::size_t i = 0; i < variants_.size(); ++i) {
+      const BundleVariant& read = variants_[i];
+      const Variant& variant = definition.variants()[i];
       std::vector<Config> its;
       if (space_.is_named()) {
-        TUNEONCE_ASSIGN_OR_RETURN(its, space_.ConfigsWhere(variant.variant.runs_on, definition.space()));
+        TUNEONCE_ASSIGN_OR_RETURN(its, space_.ConfigsWhere(variant.runs_on, definition.space()));
       }
       for (const Config& config : space_.is_named() ? its : everywhere) {
         const AxisValue* backend = config.Find("backend");
         const std::string* named = backend == nullptr ? nullptr : std::get_if<std::string>(backend);
-        if (named != nullptr && *named != variant.variant.BackendName()) continue;
-        if (IsTile(variant.artifacts->kind)) {
+        if (named != nullptr && *named != variant.BackendName()) continue;
+        if (IsTile(read.artifacts->kind) && (space_.is_named() || checked.insert(&config).second)) {
           Status hints = Hints::OfConfig(config).Check();
           if (!hints.ok()) {
-            return variant.node->Error(absl::StrCat("the config {", config.ToString(), "}: ", hints.message()));
+            return read.node->Error(absl::StrCat("the config {", config.ToString(), "}: ", hints.message()));
           }
         }
-        KernelSource macros = variant.artifacts->WithDefines(KernelSource(), config);
-        if (!macros.Check().ok()) return variant.node->Error(macros.Check().message());
-        std::size_t matching = variant.artifacts->Count(config);
+        for (const auto& [name, axis] : read.artifacts->defines) {
+          if (!defined.emplace(name, config.values()[axis]).second) continue;
+          Status macro = KernelSource().Define(name, config.values()[axis]).Check();
+          if (!macro.ok()) return read.node->Error(macro.message());
+        }
+        std::size_t matching = read.artifacts->Count(config);
         if (matching != 1) {
-          return variant.node->Error(
+          return read.node->Error(
               absl::StrCat("the config {", config.ToString(), "} has ", matching, " artifacts; it needs exactly one"));
         }
       }
@@ -280,7 +288,8 @@ class BundleReader {
   }
 
   Status ReadExample(const ManifestNode& root, const KernelDefinition& definition, Bundle::Example* example) const {
-    auto check_parameter = [&](const ManifestNode& value, const std::string& name) -> Status {
+    auto check_parameter = [&](const ManifestNode& value) -> Status {
+      const std::string name(value.name());
       return definition.FindParameter(name) ? Status() : value.Error("the bundle has no parameter '" + name + "'");
     };
     const ManifestNode* node = root.Find("example");
@@ -289,24 +298,24 @@ class BundleReader {
     for (auto [field, values] : {std::pair("dims", &example->dims), std::pair("cpu_dims", &example->cpu_dims)}) {
       const ManifestNode* dims = node->Find(field);
       if (dims == nullptr) continue;
-      TUNEONCE_ASSIGN_OR_RETURN(auto members, dims->Object());
-      for (const auto& [name, value] : *members) {
-        TUNEONCE_RETURN_IF_ERROR(space_.FindDim(value, name).status());
-        TUNEONCE_ASSIGN_OR_RETURN((*values)[name], value.Int());
+      TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, dims->Object());
+      for (const ManifestNode& value : members) {
+        TUNEONCE_RETURN_IF_ERROR(space_.FindDim(value, value.name()).status());
+        TUNEONCE_ASSIGN_OR_RETURN((*values)[std::string(value.name())], value.Int());
       }
     }
     if (const ManifestNode* dtypes = node->Find("dtypes")) {
-      TUNEONCE_ASSIGN_OR_RETURN(auto members, dtypes->Object());
-      for (const auto& [name, value] : *members) {
-        TUNEONCE_RETURN_IF_ERROR(check_parameter(value, name));
-        TUNEONCE_ASSIGN_OR_RETURN(example->dtypes[name], ReadDType(value));
+      TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, dtypes->Object());
+      for (const ManifestNode& value : members) {
+        TUNEONCE_RETURN_IF_ERROR(check_parameter(value));
+        TUNEONCE_ASSIGN_OR_RETURN(example->dtypes[std::string(value.name())], ReadDType(value));
       }
     }
     if (const ManifestNode* scalars = node->Find("scalars")) {
-      TUNEONCE_ASSIGN_OR_RETURN(auto members, scalars->Object());
-      for (const auto& [name, value] : *members) {
-        TUNEONCE_RETURN_IF_ERROR(check_parameter(value, name));
-        TUNEONCE_ASSIGN_OR_RETURN(example->scalars[name], value.Number());
+      TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, scalars->Object());
+      for (const ManifestNode& value : members) {
+        TUNEONCE_RETURN_IF_ERROR(check_parameter(value));
+        TUNEONCE_ASSIGN_OR_RETURN(example->scalars[std::string(value.name())], value.Number());
       }
     }
     return Status();
@@ -324,26 +333,26 @@ Result<Bundle> LoadBundle(const Environment& environment, const std::string& fol
   TUNEONCE_ASSIGN_OR_RETURN(std::string folder, BundleFolders::Of(environment).Find(folder_or_name));
   std::string manifest = folder + "/manifest.json";
   TUNEONCE_ASSIGN_OR_RETURN(BundleFiles files, BundleFiles::Open(folder));
-  Result<std::string> text = ReadFile(manifest, ManifestNode::kMostBytes);
+  Result<std::string> text = ReadFile(manifest, ManifestDocument::kMostBytes);
   if (text.status().code() == StatusCode::kNotFound) {
     return NotFoundError("'" + folder + "' is not a bundle: it has no manifest.json");
   }
   TUNEONCE_RETURN_IF_ERROR(text.status());
-  TUNEONCE_ASSIGN_OR_RETURN(auto node, ManifestNode::Parse(*text, manifest));
+  TUNEONCE_ASSIGN_OR_RETURN(auto document, ManifestDocument::Parse(*text, manifest));
   TUNEONCE_ASSIGN_OR_RETURN(auto precompiled, PrecompiledBundle::Read(files));
-  return BundleReader(std::move(files), std::move(precompiled)).Read(*node);
+  return BundleReader(std::move(files), std::move(precompiled)).Read(document->root());
 }
 
 Result<Bundle> LoadBundle(const EmbeddedBundle& embedded) {
   BundleFiles files(embedded);
   std::string where = std::string("(embedded ") + embedded.name + ")/manifest.json";
-  auto text = files.Read("manifest.json", ManifestNode::kMostBytes);
+  Result<std::string> text = files.ReadNow("manifest.json", ManifestDocument::kMostBytes);
   if (text.status().code() == StatusCode::kNotFound)
     return NotFoundError(where + ": the manifest was not embedded into this program");
   TUNEONCE_RETURN_IF_ERROR(text.status().WithPrefix(where));
-  TUNEONCE_ASSIGN_OR_RETURN(auto node, ManifestNode::Parse(**text, where));
+  TUNEONCE_ASSIGN_OR_RETURN(auto document, ManifestDocument::Parse(*text, where));
   TUNEONCE_ASSIGN_OR_RETURN(auto precompiled, PrecompiledBundle::Read(files));
-  return BundleReader(std::move(files), std::move(precompiled)).Read(*node);
+  return BundleReader(std::move(files), std::move(precompiled)).Read(document->root());
 }
 
 }  // namespace v0

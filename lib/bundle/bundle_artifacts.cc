@@ -15,6 +15,7 @@ constexpr std::size_t kMostAxisSets = 64;
 
 std::vector<AxisValue> ValuesAt(const Config& config, const std::vector<std::size_t>& axes) {
   std::vector<AxisValue> values;
+  values.reserve(axes.size());
   for (std::size_t axis : axes) values.push_back(config.values()[axis]);
   return values;
 }
@@ -22,30 +23,34 @@ std::vector<AxisValue> ValuesAt(const Config& config, const std::vector<std::siz
 }  // namespace
 
 Status BundleArtifacts::Add(BundleArtifact artifact) {
-  by_axes_[artifact.pattern.Axes()][artifact.pattern.Values()].push_back(list_.size());
-  if (by_axes_.size() > kMostAxisSets) {
-    return InvalidArgumentError(
-        absl::StrCat("the artifacts use more than ", kMostAxisSets,
-                     " different sets of axes in \"config\": name the same axes in every artifact"));
+  const std::vector<std::size_t> axes = artifact.pattern.Axes();
+  // From the end, since artifacts of one group mostly follow each other.
+  auto group = std::find_if(groups_.rbegin(), groups_.rend(), [&](const Group& each) { return each.axes == axes; });
+  if (group == groups_.rend()) {
+    if (groups_.size() == kMostAxisSets) {
+      return InvalidArgumentError(
+          absl::StrCat("the artifacts use more than ", kMostAxisSets,
+                       " different sets of axes in \"config\": name the same axes in every artifact"));
+    }
+    groups_.push_back(Group{axes, {}});
+    group = groups_.rbegin();
   }
+  group->by_values.emplace(artifact.pattern.Values(), list_.size());
   list_.push_back(std::move(artifact));
   return Status();
 }
 
 const BundleArtifact* BundleArtifacts::Find(const Config& config) const {
-  for (const auto& [axes, by_values] : by_axes_) {
-    auto it = by_values.find(ValuesAt(config, axes));
-    if (it != by_values.end()) return &list_[it->second.front()];
+  for (const Group& group : groups_) {
+    auto it = group.by_values.find(ValuesAt(config, group.axes));
+    if (it != group.by_values.end()) return &list_[it->second];
   }
   return nullptr;
 }
 
 std::size_t BundleArtifacts::Count(const Config& config) const {
   std::size_t count = 0;
-  for (const auto& [axes, by_values] : by_axes_) {
-    auto it = by_values.find(ValuesAt(config, axes));
-    if (it != by_values.end()) count += it->second.size();
-  }
+  for (const Group& group : groups_) count += group.by_values.count(ValuesAt(config, group.axes));
   return count;
 }
 
@@ -59,13 +64,13 @@ bool BundleArtifacts::HasLaunchFields() const {
 KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
   KernelSource source;
   source.kind = kind;
-  source.content = *artifact.content;
+  source.content = artifact.content.text;
   source.symbol = artifact.symbol;
   source.options = options;
   source.file = artifact.file;
   source.precompiled = precompiled;
   source.withheld = artifact.withheld;
-  for (const auto& [name, text] : headers) source.Header(name, *text);
+  for (const auto& [name, content] : headers) source.Header(name, std::string(content.text));
   return source;
 }
 
@@ -83,7 +88,7 @@ Fingerprint BundleArtifacts::FindIdentity() const {
   fingerprinter.Add(defines.size());
   for (const auto& [name, axis] : defines) fingerprinter.Add(name).Add(axis);
   std::vector<std::pair<std::string_view, std::string_view>> of_headers;
-  for (const auto& [name, text] : headers) of_headers.emplace_back(name, *text);
+  for (const auto& [name, content] : headers) of_headers.emplace_back(name, content.text);
   fingerprinter.Add(list_.size());
   for (const BundleArtifact& artifact : list_) {
     fingerprinter.Add(artifact.pattern.values.size());
@@ -92,7 +97,7 @@ Fingerprint BundleArtifacts::FindIdentity() const {
     }
     fingerprinter.Add(artifact.symbol);
     fingerprinter.Add(artifact.withheld != nullptr ? *artifact.withheld
-                                                   : TextFingerprint(*artifact.content, of_headers));
+                                                   : TextFingerprint(artifact.content.text, of_headers));
   }
   return fingerprinter.Finish();
 }

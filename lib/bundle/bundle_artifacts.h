@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bundle/bundle_files.h"
 #include "bundle/bundle_space.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/plugin/fingerprint.h"
@@ -23,7 +24,7 @@ struct BundleArtifact {
   std::string symbol;
   std::string file;     ///< As the manifest names it: messages say it.
   CodeGeometry launch;  ///< Instead of the variant's.
-  std::shared_ptr<const std::string> content;
+  BundleText content;
   std::shared_ptr<const Fingerprint> withheld;  ///< KernelSource::withheld: `content` is empty then.
 };
 
@@ -33,9 +34,11 @@ class BundleArtifacts {
   SourceKind kind = SourceKind::kTileIr;
   std::vector<std::pair<std::string, std::size_t>> defines;  ///< Name and index of an axis.
   std::vector<std::string> options;
-  std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> headers;  ///< By the names of `#include`.
-  std::shared_ptr<const PrecompiledCode> precompiled;                               ///< KernelSource::precompiled.
+  std::vector<std::pair<std::string, BundleText>> headers;  ///< By the names of `#include`.
+  std::shared_ptr<const PrecompiledCode> precompiled;       ///< KernelSource::precompiled.
 
+  /// Prepares for `count` artifacts.
+  void Reserve(std::size_t count) { list_.reserve(count); }
   /// Errors: InvalidArgument for an artifact that is for other axes than too many before it.
   Status Add(BundleArtifact artifact);
   const std::vector<BundleArtifact>& list() const { return list_; }
@@ -55,14 +58,17 @@ class BundleArtifacts {
   KernelSource WithDefines(KernelSource source, const Config& config) const;
 
  private:
-  /// Artifacts by the axes that their patterns name, then by the values there: a config is looked up once per set of
-  /// axes, not compared with each artifact.
-  using ByValues = std::map<std::vector<AxisValue>, std::vector<std::size_t>, AxisValueOrder>;
+  /// The artifacts whose patterns name the same axes, as indices by the values there: a config is looked up once per
+  /// set of axes, not compared with each artifact.
+  struct Group {
+    std::vector<std::size_t> axes;
+    std::multimap<std::vector<AxisValue>, std::size_t, AxisValueOrder> by_values;
+  };
 
   Fingerprint FindIdentity() const;
 
   std::vector<BundleArtifact> list_;
-  std::map<std::vector<std::size_t>, ByValues> by_axes_;
+  std::vector<Group> groups_;
   mutable std::once_flag identity_once_;
   mutable Fingerprint identity_;
 };

@@ -107,8 +107,8 @@ Result<std::vector<Assumption>> ReadAssumptions(const ManifestNode& variant) {
   std::vector<Assumption> read;
   const ManifestNode* assumptions = variant.Find("assumptions");
   if (assumptions == nullptr) return read;
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, assumptions->Array(kMostAssumptions));
-  for (const ManifestNode& each : *list) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, assumptions->Array(kMostAssumptions));
+  for (const ManifestNode& each : list) {
     const bool is_of_scalar = each.Find("scalar") != nullptr;
     TUNEONCE_RETURN_IF_ERROR(is_of_scalar ? ReadScalarAssumption(each, &read) : ReadTensorAssumption(each, &read));
   }

@@ -45,8 +45,9 @@ Result<std::map<std::string, std::string>> BundleSpace::ReadFamilyDims(const Man
   std::map<std::string, std::string> names;
   const ManifestNode* given = space.kind() == ManifestNode::Kind::kObject ? space.Find("dims") : nullptr;
   if (given != nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(auto members, given->Object());
-    for (const auto& [dim, value] : *members) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, given->Object());
+    for (const ManifestNode& value : members) {
+      const std::string dim(value.name());
       if (std::find(guarded.begin(), guarded.end(), dim) == guarded.end()) {
         return value.Error(
             absl::StrCat("the space ", family_->name, " has no dim '", dim, "'; it has: ", ShortList(guarded, dim)));

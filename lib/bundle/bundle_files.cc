@@ -51,19 +51,24 @@ BundleFiles::BundleFiles(const EmbeddedBundle& embedded) : embedded_(embedded) {
   }
 }
 
-Result<std::string> BundleFiles::PathOf(const std::string& name) const {
+Result<std::string> BundleFiles::PathOf(const std::string& name, bool* is_file) const {
   auto outside = [&] {
     return InvalidArgumentError("'" + name + "' lies outside the bundle: use a path relative to the bundle's folder");
   };
+  const bool may_lead_up = name.find("..") != std::string::npos;
   if (name.empty() || name.front() == '/' || name.find('\\') != std::string::npos ||
-      name.find('\0') != std::string::npos || absl::StrCat("/", name, "/").find("/../") != std::string::npos) {
+      name.find('\0') != std::string::npos ||
+      (may_lead_up && absl::StrCat("/", name, "/").find("/../") != std::string::npos)) {
     return outside();
   }
   if (embedded_) return name;
   std::string path = absl::StrCat(root_, "/", name);
   // A bundle may have hundreds of files, all of them directly in its folder: one call for each, not one per folder.
   struct stat info {};
-  if (name.find('/') == std::string::npos && lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) return path;
+  if (name.find('/') == std::string::npos && lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+    if (is_file != nullptr) *is_file = true;
+    return path;
+  }
   path = RealPath(path);
   if (path.empty()) return NotFoundError("'" + name + "' does not exist");
   if (path != root_ && path.compare(0, root_.size() + 1, root_ + "/") != 0) return outside();  // By a symbolic link.
@@ -78,8 +83,17 @@ Result<std::string> BundleFiles::FolderPath(const std::string& name) const {
 }
 
 Result<std::string> BundleFiles::ReadNow(const std::string& name, std::size_t most_bytes) const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string path, PathOf(name));
-  if (!embedded_) return ReadFile(path, most_bytes);
+  if (embedded_) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string_view bytes, Embedded(name, most_bytes));
+    return std::string(bytes);
+  }
+  bool is_file = false;
+  TUNEONCE_ASSIGN_OR_RETURN(std::string path, PathOf(name, &is_file));
+  return is_file ? ReadRegularFile(path, most_bytes) : ReadFile(path, most_bytes);
+}
+
+Result<std::string_view> BundleFiles::Embedded(const std::string& name, std::size_t most_bytes) const {
+  TUNEONCE_RETURN_IF_ERROR(PathOf(name).status());
   auto found = embedded_by_name_.find(name);
   if (found == embedded_by_name_.end()) return NotFoundError("'" + name + "' does not exist");
   const EmbeddedFile* file = found->second;
@@ -87,20 +101,27 @@ Result<std::string> BundleFiles::ReadNow(const std::string& name, std::size_t mo
     return InvalidArgumentError(
         absl::StrCat("'", name, "' has ", file->size, " bytes; at most ", most_bytes, " are possible"));
   }
-  return std::string(reinterpret_cast<const char*>(file->bytes), file->size);
+  return std::string_view(reinterpret_cast<const char*>(file->bytes), file->size);
 }
 
-Result<std::shared_ptr<const std::string>> BundleFiles::Read(const std::string& name, std::size_t most_bytes) {
-  std::shared_ptr<const std::string>& content = read_[name];
-  if (content == nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string now, ReadNow(name, std::min(most_bytes, kMostBytes - bytes_)));
-    content = std::make_shared<const std::string>(std::move(now));
+Result<BundleText> BundleFiles::Read(const std::string& name, std::size_t most_bytes) {
+  most_bytes = std::min(most_bytes, kMostBytes - bytes_);
+  BundleText content;
+  if (embedded_) {
+    TUNEONCE_ASSIGN_OR_RETURN(content.text, Embedded(name, most_bytes));
+  } else {
+    std::shared_ptr<const std::string>& read = read_[name];
+    if (read == nullptr) {
+      TUNEONCE_ASSIGN_OR_RETURN(std::string now, ReadNow(name, most_bytes));
+      read = std::make_shared<const std::string>(std::move(now));
+    }
+    content = BundleText{*read, read};
   }
-  if (content->size() > kMostBytes - bytes_) {
+  if (content.text.size() > kMostBytes - bytes_) {
     return InvalidArgumentError(
         absl::StrCat("with '", name, "' the bundle's artifacts have more than ", kMostBytes, " bytes"));
   }
-  bytes_ += content->size();
+  bytes_ += content.text.size();
   return content;
 }
 

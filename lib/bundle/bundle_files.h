@@ -18,6 +18,12 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// The content of one file of a bundle.
+struct BundleText {
+  std::string_view text;
+  std::shared_ptr<const std::string> owner;  ///< Null for an embedded bundle: its program owns the bytes.
+};
+
 /// The files of one bundle while it is read: of a folder, and only of what lies in it, or of a program. Each is read
 /// once. Thread rule: one thread.
 class BundleFiles {
@@ -41,6 +47,7 @@ class BundleFiles {
   /// Returns the fingerprint of the withheld text of the artifact `file` of `variant`, or null if the text is in the
   /// bundle, which is the usual case.
   std::shared_ptr<const Fingerprint> Withheld(const std::string& variant, const std::string& file) const {
+    if (withheld_.empty()) return nullptr;
     auto it = withheld_.find({variant, file});
     return it == withheld_.end() ? nullptr : it->second;
   }
@@ -52,7 +59,7 @@ class BundleFiles {
   /// Reads the file `name`, a path relative to the bundle's folder, and keeps its content. Errors: NotFound;
   /// InvalidArgument if the name leads out of the folder (by ".." or a symbolic link), if it does not name a regular
   /// file, or if the file has too many bytes.
-  Result<std::shared_ptr<const std::string>> Read(const std::string& name, std::size_t most_bytes = kMostFileBytes);
+  Result<BundleText> Read(const std::string& name, std::size_t most_bytes = kMostFileBytes);
   /// Reads the file `name` as Read does, but does not keep its content. Errors: as Read. Thread rule: any thread may
   /// call it, also after the bundle was read. REQUIRES: the bytes of an embedded bundle still exist.
   Result<std::string> ReadNow(const std::string& name, std::size_t most_bytes = kMostFileBytes) const;
@@ -62,8 +69,11 @@ class BundleFiles {
 
  private:
   BundleFiles() = default;
-  /// The full path without links. Errors: InvalidArgument if it is not in the folder, NotFound.
-  Result<std::string> PathOf(const std::string& name) const;
+  /// The full path without links. `*is_file`: whether it is known to be a regular file. Errors: InvalidArgument if it
+  /// is not in the folder, NotFound.
+  Result<std::string> PathOf(const std::string& name, bool* is_file = nullptr) const;
+  /// The bytes of a file of an embedded bundle. Errors: as Read.
+  Result<std::string_view> Embedded(const std::string& name, std::size_t most_bytes) const;
 
   std::string root_;  // Without links; empty for an embedded one.
   std::optional<EmbeddedBundle> embedded_;

@@ -28,10 +28,10 @@ Result<FillNumber> ReadFillNumber(const BundleSpace& space, const ManifestNode& 
 
 /// `node`: [first, second].
 Result<std::pair<FillNumber, FillNumber>> ReadPair(const BundleSpace& space, const ManifestNode& node) {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array());
-  if (list->size() != 2) return node.Error("expected a list of two entries, each a number or the name of a dim");
-  TUNEONCE_ASSIGN_OR_RETURN(FillNumber first, ReadFillNumber(space, (*list)[0]));
-  TUNEONCE_ASSIGN_OR_RETURN(FillNumber second, ReadFillNumber(space, (*list)[1]));
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, node.Array());
+  if (list.size() != 2) return node.Error("expected a list of two entries, each a number or the name of a dim");
+  TUNEONCE_ASSIGN_OR_RETURN(FillNumber first, ReadFillNumber(space, list[0]));
+  TUNEONCE_ASSIGN_OR_RETURN(FillNumber second, ReadFillNumber(space, list[1]));
   return std::pair<FillNumber, FillNumber>(std::move(first), std::move(second));
 }
 
@@ -56,13 +56,13 @@ Result<WarmupFill> ReadWarmupFill(const BundleSpace& space, const ManifestNode& 
   for (const Sequence& each : kSequences) {
     if (node.Find(each.field) != nullptr && found == nullptr) found = &each;
   }
-  TUNEONCE_ASSIGN_OR_RETURN(auto members, node.Object());
-  if (found == nullptr && !members->empty()) {  // A term.
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, node.Object());
+  if (found == nullptr && !members.empty()) {  // A term.
     TUNEONCE_ASSIGN_OR_RETURN(FillNumber number, ReadFillNumber(space, node));
     return WarmupFill::Constant(std::move(number));
   }
   TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"iota", "uniform", "offsets"}));
-  if (members->size() != 1) return node.Error("expected one of the fields iota, uniform and offsets");
+  if (members.size() != 1) return node.Error("expected one of the fields iota, uniform and offsets");
   TUNEONCE_ASSIGN_OR_RETURN(auto numbers, ReadPair(space, *node.Find(found->field)));
   return found->make(std::move(numbers.first), std::move(numbers.second));
 }
@@ -147,10 +147,10 @@ Status ReadPointers(const ManifestNode& node, Parameter* tensor) {
 
 /// ["N", 4]: a dim's name or a constant for each dimension.
 Result<std::vector<std::string>> ReadShape(const BundleSpace& space, const ManifestNode& node) {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(kMaxRank));
-  if (list->empty()) return node.Error("a tensor needs at least one dim");
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, node.Array(kMaxRank));
+  if (list.empty()) return node.Error("a tensor needs at least one dim");
   std::vector<std::string> shape;
-  for (const ManifestNode& each : *list) {
+  for (const ManifestNode& each : list) {
     if (each.kind() == ManifestNode::Kind::kInt) {
       TUNEONCE_ASSIGN_OR_RETURN(std::int64_t constant, each.Int());
       if (constant < 1) return each.Error("a constant extent must be a whole number of at least 1");

@@ -52,13 +52,14 @@ Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
     space.space_.MaxConfigs(static_cast<int>(value));
   }
   if (const ManifestNode* axes = root.Find("axes")) {
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, axes->Array(kMostAxes));
-    for (const ManifestNode& axis : *list) TUNEONCE_RETURN_IF_ERROR(space.ReadAxis(axis));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, axes->Array(kMostAxes));
+    for (const ManifestNode& axis : list) TUNEONCE_RETURN_IF_ERROR(space.ReadAxis(axis));
   }
   TUNEONCE_RETURN_IF_ERROR(space.ReadConfigs(root));
   TUNEONCE_RETURN_IF_ERROR(space.ReadBaseline(root));
   TUNEONCE_RETURN_IF_ERROR(space.ReadFallback(root));
   TUNEONCE_RETURN_IF_ERROR(space.ReadScalars(root));
+  TUNEONCE_RETURN_IF_ERROR(space.ReadConditions(root));
   return space;
 }
 
@@ -73,14 +74,14 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* values_node, node.Get("values"));
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* values, values_node->Array());
-  if (values->empty()) return values_node->Error("an axis needs at least one value");
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren values, values_node->Array());
+  if (values.empty()) return values_node->Error("an axis needs at least one value");
   auto each = [&](auto get) {
-    return ReadList(*values_node, ManifestNode::kMostValues,
+    return ReadList(*values_node, ManifestDocument::kMostValues,
                     [get](const ManifestNode& value) { return (value.*get)(); });
   };
   AxisHandle handle;
-  switch (values->front().kind()) {
+  switch (values.front().kind()) {
     case ManifestNode::Kind::kInt: {
       TUNEONCE_ASSIGN_OR_RETURN(auto ints, each(&ManifestNode::Int));
       handle = kind == "hint"     ? space_.AddHintAxis(name, std::move(ints))
@@ -117,22 +118,21 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
     return values_node->Error("the values of a hint must be whole numbers");
   }
   if (!space_.status().ok()) return node.Error(space_.status().message());
-  axes_.push_back(NamedAxis{std::move(name), handle, values->size() == 1});
+  axes_.push_back(NamedAxis{std::move(name), handle, values.size() == 1});
   return Status();
 }
 
 Status BundleSpace::ReadConfigs(const ManifestNode& root) {
   const ManifestNode* configs = root.Find("configs");
   if (configs == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, configs->Array());
-  if (list->empty()) return configs->Error("expected at least one config");
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, configs->Array());
+  if (list.empty()) return configs->Error("expected at least one config");
   std::set<std::vector<AxisValue>, AxisValueOrder> seen;
   std::vector<std::vector<AxisAssignment>> listed;
-  for (const ManifestNode& config : *list) {
+  for (const ManifestNode& config : list) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(config, /*whole=*/true));
     if (!seen.insert(pattern.Values()).second) return config.Error("the config is listed twice");
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> values, ReadConfig(config));
-    listed.push_back(std::move(values));
+    listed.push_back(Assignments(pattern));
   }
   space_.SetConfigs(listed);
   return Status();
@@ -140,7 +140,12 @@ Status BundleSpace::ReadConfigs(const ManifestNode& root) {
 
 Result<std::vector<AxisAssignment>> BundleSpace::ReadConfig(const ManifestNode& node) const {
   TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(node, /*whole=*/true));
+  return Assignments(pattern);
+}
+
+std::vector<AxisAssignment> BundleSpace::Assignments(const ConfigPattern& pattern) const {
   std::vector<AxisAssignment> assignments;
+  assignments.reserve(pattern.values.size());
   for (const auto& [index, value] : pattern.values) {
     std::visit(
         [&, &axis_value = value](const auto& axis) {
@@ -178,10 +183,10 @@ Status BundleSpace::ReadBaseline(const ManifestNode& root) {
     space_.SetBaseline(std::move(config));
     return Status();
   }
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, baseline->Array(kMostBaselines));
-  if (list->empty()) return baseline->Error("expected at least one baseline");
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, baseline->Array(kMostBaselines));
+  if (list.empty()) return baseline->Error("expected at least one baseline");
   std::vector<SearchSpace::Baseline> baselines;
-  for (const ManifestNode& each : *list) {
+  for (const ManifestNode& each : list) {
     TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"config", "where"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* config, each.Get("config"));
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> values, ReadConfig(*config));
@@ -204,27 +209,34 @@ Status BundleSpace::ReadFallback(const ManifestNode& root) {
   return Status();
 }
 
-Status BundleSpace::ReadConditions(const ManifestNode& root, bool of_target, SearchSpace* space) const {
-  if (family_ != nullptr && of_target) family_->AddTargetConditions(std::nullopt, space);
+Status BundleSpace::ReadConditions(const ManifestNode& root) {
   const ManifestNode* where = root.Find("where");
   if (where == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, where->Array(kMostConditions));
-  for (const ManifestNode& each : *list) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, where->Array(kMostConditions));
+  for (const ManifestNode& each : list) {
     TUNEONCE_ASSIGN_OR_RETURN(NamedCondition named, ReadCondition(each));
+    conditions_.emplace_back(&each, std::move(named));
+  }
+  return Status();
+}
+
+Status BundleSpace::AddConditions(bool of_target, SearchSpace* space) const {
+  if (family_ != nullptr && of_target) family_->AddTargetConditions(std::nullopt, space);
+  for (const auto& [node, named] : conditions_) {
     if (named.condition.reads().target != of_target) continue;
-    space->Where(named.name, std::move(named.condition));
+    space->Where(named.name, named.condition);
     Status status = space->status();
     if (status.ok()) status = space->Resolve(names_);
-    if (!status.ok()) return each.Error(status.message());
+    if (!status.ok()) return node->Error(status.message());
   }
   return Status();
 }
 
 Status BundleSpace::ReadScalars(const ManifestNode& root) {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* parameters, root.Get("parameters"));
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, parameters->Array(kMaxParameters));
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const ManifestNode& node = (*list)[i];
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, parameters->Array(kMaxParameters));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const ManifestNode& node = list[i];
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kind, node.Get("kind"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string text, kind->String());
     if (text != "scalar") continue;
@@ -271,25 +283,27 @@ Status BundleSpace::FindScalar(const ManifestNode& node) const {
 }
 
 Result<Dim> BundleSpace::FindDim(const ManifestNode& node) const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view name, node.Text());
   return FindDim(node, name);
 }
 
-Result<Dim> BundleSpace::FindDim(const ManifestNode& node, const std::string& name) const {
+Result<Dim> BundleSpace::FindDim(const ManifestNode& node, std::string_view name) const {
   auto it = std::find(dims().begin(), dims().end(), name);
   if (it != dims().end()) return Dim{static_cast<int>(it - dims().begin())};
-  return node.Error(absl::StrCat("unknown dim '", name, "'; the bundle has: ", ShortList(dims(), name)));
+  return node.Error(absl::StrCat("unknown dim '", std::string(name), "'; the bundle has: ", ShortList(dims(), name)));
 }
 
-Result<std::size_t> BundleSpace::FindAxis(const ManifestNode& node, const std::string& name) const {
-  auto it = std::find_if(axes_.begin(), axes_.end(), [&](const NamedAxis& axis) { return axis.name == name; });
-  if (it != axes_.end()) return static_cast<std::size_t>(it - axes_.begin());
-  return node.Error(
-      absl::StrCat("unknown axis '", name, "'; the bundle has: ", ShortListOf(axes_, &NamedAxis::name, name)));
+Result<std::size_t> BundleSpace::FindAxis(const ManifestNode& node, std::string_view name, std::size_t likely) const {
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    const std::size_t index = (likely + i) % axes_.size();
+    if (axes_[index].name == name) return index;
+  }
+  return node.Error(absl::StrCat("unknown axis '", std::string(name),
+                                 "'; the bundle has: ", ShortListOf(axes_, &NamedAxis::name, name)));
 }
 
 Result<std::size_t> BundleSpace::FindAxis(const ManifestNode& node) const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view name, node.Text());
   return FindAxis(node, name);
 }
 
@@ -306,10 +320,13 @@ Result<Axis<std::string>> BundleSpace::FindStringAxis(const ManifestNode& node) 
 }
 
 Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool whole) const {
-  TUNEONCE_ASSIGN_OR_RETURN(auto members, node.Object());
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, node.Object());
   ConfigPattern pattern;
-  for (const auto& [name, value] : *members) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::size_t index, FindAxis(value, name));
+  pattern.values.reserve(members.size());
+  std::size_t next = 0;  // Patterns mostly name axes in their order.
+  for (const ManifestNode& value : members) {
+    TUNEONCE_ASSIGN_OR_RETURN(const std::size_t index, FindAxis(value, value.name(), next));
+    next = index + 1;
     AxisValue of_axis;
     if (std::holds_alternative<IntAxis>(axes_[index].handle)) {
       TUNEONCE_ASSIGN_OR_RETURN(of_axis, value.Int());
@@ -322,14 +339,17 @@ Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool wh
     }
     pattern.values.emplace_back(index, std::move(of_axis));
   }
-  std::sort(pattern.values.begin(), pattern.values.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  auto is_before = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (!std::is_sorted(pattern.values.begin(), pattern.values.end(), is_before)) {
+    std::sort(pattern.values.begin(), pattern.values.end(), is_before);
+  }
+  if (!whole) return pattern;
   const std::vector<std::size_t> set = pattern.Axes();
   const bool is_whole = std::all_of(axes_.begin(), axes_.end(), [&](const NamedAxis& axis) {
     return axis.is_constant ||
            std::binary_search(set.begin(), set.end(), static_cast<std::size_t>(&axis - axes_.data()));
   });
-  if (whole && !is_whole) {
+  if (!is_whole) {
     return node.Error(absl::StrCat("the config sets only ", pattern.values.size(), " of the bundle's ", axes_.size(),
                                    " axes: set all that have more than one value"));
   }

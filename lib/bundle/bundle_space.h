@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -25,11 +26,13 @@ struct ConfigPattern {
 
   std::vector<std::size_t> Axes() const {
     std::vector<std::size_t> axes;
+    axes.reserve(values.size());
     for (const auto& [index, value] : values) axes.push_back(index);
     return axes;
   }
   std::vector<AxisValue> Values() const {
     std::vector<AxisValue> list;
+    list.reserve(values.size());
     for (const auto& [index, value] : values) list.push_back(value);
     return list;
   }
@@ -43,7 +46,8 @@ Result<std::optional<Condition>> ReadTargets(const ManifestNode& node);
 /// What a manifest's other parts refer to by name, dims, scalars and axes, and the space that they span. A value.
 class BundleSpace {
  public:
-  /// Reads the fields dims, space, axes, configs, max_configs, baseline and fallback, and the names of the scalars.
+  /// Reads the fields dims, space, axes, configs, max_configs, baseline, fallback and where, and the names of the
+  /// scalars. REQUIRES: the document of `root` outlives the result.
   static Result<BundleSpace> Read(const ManifestNode& root);
 
   const std::vector<std::string>& dims() const { return names_.dims; }
@@ -55,7 +59,7 @@ class BundleSpace {
 
   /// The dim that is named by the string `node`, or by `name`, which stands at `node`.
   Result<Dim> FindDim(const ManifestNode& node) const;
-  Result<Dim> FindDim(const ManifestNode& node, const std::string& name) const;
+  Result<Dim> FindDim(const ManifestNode& node, std::string_view name) const;
   /// The index of the axis that is named by the string `node`.
   Result<std::size_t> FindAxis(const ManifestNode& node) const;
   /// The axis of whole numbers that is named by the string `node`.
@@ -66,9 +70,9 @@ class BundleSpace {
   Result<ConfigPattern> ReadPattern(const ManifestNode& node, bool whole) const;
   /// A config of all axes.
   Result<std::vector<AxisAssignment>> ReadConfig(const ManifestNode& node) const;
-  /// Reads conditions of the field `where` into the space: those that read the target and those of a named space if
+  /// Adds conditions of the field `where` to the space: those that read the target and those of a named space if
   /// `of_target` is true, else the others.
-  Status ReadConditions(const ManifestNode& root, bool of_target, SearchSpace* space) const;
+  Status AddConditions(bool of_target, SearchSpace* space) const;
   /// The configs of `space` that a variant must have an artifact for, wherever it runs. Of a space that the manifest
   /// lists: all, whatever conditions that read the target state; of a named one those of its targets.
   Result<std::vector<Config>> ConfigsWhere(const Condition& runs_on, const SearchSpace& space) const;
@@ -93,11 +97,15 @@ class BundleSpace {
   Status ReadBaseline(const ManifestNode& root);
   Status ReadFallback(const ManifestNode& root);
   Status ReadScalars(const ManifestNode& root);
-  Result<std::size_t> FindAxis(const ManifestNode& node, const std::string& name) const;
+  Status ReadConditions(const ManifestNode& root);
+  std::vector<AxisAssignment> Assignments(const ConfigPattern& pattern) const;
+  /// The index of the axis `name`, which stands at `node`. The search starts at the axis `likely`.
+  Result<std::size_t> FindAxis(const ManifestNode& node, std::string_view name, std::size_t likely = 0) const;
 
   TermNames names_;
   SearchSpace space_;
   std::vector<NamedAxis> axes_;
+  std::vector<std::pair<const ManifestNode*, NamedCondition>> conditions_;  // From the field `where`.
   const Family* family_ = nullptr;  // Whose space it is; null: the manifest lists it.
 };
 

@@ -44,14 +44,14 @@ Result<Term> ReadName(const BundleSpace& space, const ManifestNode& node) {
 }
 
 Result<Term> ReadOperation(const BundleSpace& space, const Operation& operation, const ManifestNode& node) {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array());
-  if (list->size() < 2 || list->size() > operation.most) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, node.Array());
+  if (list.size() < 2 || list.size() > operation.most) {
     return node.Error(operation.most == 2 ? "expected [dividend, divisor]"
                                           : absl::StrCat("expected two to ", operation.most, " terms"));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(Term result, ReadUnresolved(space, list->front()));
-  for (std::size_t i = 1; i < list->size(); ++i) {
-    TUNEONCE_ASSIGN_OR_RETURN(Term next, ReadUnresolved(space, (*list)[i]));
+  TUNEONCE_ASSIGN_OR_RETURN(Term result, ReadUnresolved(space, list.front()));
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    TUNEONCE_ASSIGN_OR_RETURN(Term next, ReadUnresolved(space, list[i]));
     result = operation.combine(std::move(result), std::move(next));
   }
   return result;
@@ -59,17 +59,17 @@ Result<Term> ReadOperation(const BundleSpace& space, const Operation& operation,
 
 /// [[4, "M", "N"], [2, "N"]] is 4 M N + 2 N.
 Result<Term> ReadSumOfProducts(const BundleSpace& space, const ManifestNode& node) {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* products, node.Array(kMostProducts));
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren products, node.Array(kMostProducts));
   Term sum(0);
-  for (const ManifestNode& each : *products) {
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* factors, each.Array(kMostOperands));
-    if (factors->empty()) return each.Error("expected a list that begins with a number, [number, dim, ...]");
-    TUNEONCE_ASSIGN_OR_RETURN(Term product, ReadNumber(factors->front()));
-    for (std::size_t i = 1; i < factors->size(); ++i) {
-      TUNEONCE_ASSIGN_OR_RETURN(Term factor, ReadName(space, (*factors)[i]));
+  for (const ManifestNode& each : products) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren factors, each.Array(kMostOperands));
+    if (factors.empty()) return each.Error("expected a list that begins with a number, [number, dim, ...]");
+    TUNEONCE_ASSIGN_OR_RETURN(Term product, ReadNumber(factors.front()));
+    for (std::size_t i = 1; i < factors.size(); ++i) {
+      TUNEONCE_ASSIGN_OR_RETURN(Term factor, ReadName(space, factors[i]));
       product = std::move(product) * std::move(factor);
     }
-    sum = &each == &products->front() ? std::move(product) : std::move(sum) + std::move(product);
+    sum = &each == &products.front() ? std::move(product) : std::move(sum) + std::move(product);
   }
   return sum;
 }
@@ -82,11 +82,12 @@ std::string FieldsOfTerms(std::string_view wanted) {
 }
 
 Result<Term> ReadObject(const BundleSpace& space, const ManifestNode& node) {
-  TUNEONCE_ASSIGN_OR_RETURN(auto members, node.Object());
-  if (members->size() != 1)
-    return node.Error(absl::StrCat("a term must have exactly one field, but this one has ", members->size(),
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, node.Object());
+  if (members.size() != 1)
+    return node.Error(absl::StrCat("a term must have exactly one field, but this one has ", members.size(),
                                    "; the fields are: ", FieldsOfTerms("")));
-  const auto& [field, value] = members->front();
+  const ManifestNode& value = members.front();
+  const std::string field(value.name());
   if (field == "axis") {
     TUNEONCE_ASSIGN_OR_RETURN(IntAxis axis, space.FindIntAxis(value));
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, value.String());

@@ -20,8 +20,8 @@ constexpr std::int64_t kMostClusterBlocks = 16;
 Result<std::vector<Term>> ReadTerms(const BundleSpace& space, const ManifestNode& node, std::string_view field) {
   std::vector<Term> terms;
   if (const ManifestNode* list_node = node.Find(field)) {
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, list_node->Array());
-    if (list->empty() || list->size() > 3) return list_node->Error("expected one to three values");
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, list_node->Array());
+    if (list.empty() || list.size() > 3) return list_node->Error("expected one to three values");
     TUNEONCE_ASSIGN_OR_RETURN(terms,
                               ReadList(*list_node, 3, [&](const ManifestNode& each) { return ReadTerm(space, each); }));
   }
@@ -31,11 +31,11 @@ Result<std::vector<Term>> ReadTerms(const BundleSpace& space, const ManifestNode
 
 /// [["M", {"axis": "TILE_M"}], ...]: extents over tiles.
 Result<std::vector<Tiles>> ReadTiles(const BundleSpace& space, const ManifestNode& node) {
-  return ReadList(node, ManifestNode::kMostValues, [&](const ManifestNode& each) -> Result<Tiles> {
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* pair, each.Array());
-    if (pair->size() != 2) return each.Error("expected a list of two entries, [extent, tile]");
-    TUNEONCE_ASSIGN_OR_RETURN(Term extent, ReadTerm(space, (*pair)[0]));
-    TUNEONCE_ASSIGN_OR_RETURN(Term tile, ReadTerm(space, (*pair)[1]));
+  return ReadList(node, ManifestDocument::kMostValues, [&](const ManifestNode& each) -> Result<Tiles> {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren pair, each.Array());
+    if (pair.size() != 2) return each.Error("expected a list of two entries, [extent, tile]");
+    TUNEONCE_ASSIGN_OR_RETURN(Term extent, ReadTerm(space, pair[0]));
+    TUNEONCE_ASSIGN_OR_RETURN(Term tile, ReadTerm(space, pair[1]));
     return Tiles{std::move(extent), std::move(tile)};
   });
 }
@@ -46,15 +46,15 @@ Result<Grid> ReadGrid(const BundleSpace& space, const ManifestNode& variant) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string name, pattern_node->String());
   Result<const GridFields*> pattern = GridFields::Of(name);
   if (!pattern.ok()) return pattern_node->Error(pattern.status().message());
-  TUNEONCE_ASSIGN_OR_RETURN(auto members, node->Object());
-  for (const auto& [field, value] : *members) {
-    if (Status used = (*pattern)->CheckField(field); !used.ok()) return value.Error(used.message());
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, node->Object());
+  for (const ManifestNode& value : members) {
+    if (Status used = (*pattern)->CheckField(value.name()); !used.ok()) return value.Error(used.message());
   }
   std::vector<Tiles> tiles;
   if ((*pattern)->most_tiles > 0) {
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tiles_node, node->Get("tiles"));
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, tiles_node->Array());
-    if (Status fits = (*pattern)->CheckTiles(list->size()); !fits.ok()) return tiles_node->Error(fits.message());
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, tiles_node->Array());
+    if (Status fits = (*pattern)->CheckTiles(list.size()); !fits.ok()) return tiles_node->Error(fits.message());
     TUNEONCE_ASSIGN_OR_RETURN(tiles, ReadTiles(space, *tiles_node));
   }
   std::vector<Term> terms;
@@ -138,8 +138,9 @@ Result<std::string> ReadCudaSymbol(const ManifestNode& node) {
   return node.Error("'" + symbol + "' is not a kernel's name: write name or ns::name<ARGUMENTS>");
 }
 
-Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode& variant, const ManifestNode& node,
-                                    SourceKind kind, BundleFiles* files) {
+Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode& variant,
+                                    const std::string& variant_name, const ManifestNode& node, SourceKind kind,
+                                    BundleFiles* files) {
   TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"config", "file", "symbol", "block", "shared_memory", "cluster"}));
   BundleArtifact artifact;
   if (const ManifestNode* config = node.Find("config")) {
@@ -164,13 +165,9 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* file_node, node.Get("file"));
   TUNEONCE_ASSIGN_OR_RETURN(artifact.file, file_node->String());
-  TUNEONCE_ASSIGN_OR_RETURN(std::string variant_name, variant.Find("name")->String());
   artifact.withheld = files->Withheld(variant_name, artifact.file);
-  if (artifact.withheld != nullptr) {
-    artifact.content = std::make_shared<const std::string>();
-    return artifact;
-  }
-  Result<std::shared_ptr<const std::string>> content = files->Read(artifact.file);
+  if (artifact.withheld != nullptr) return artifact;
+  Result<BundleText> content = files->Read(artifact.file);
   if (!content.ok()) {
     return Status(content.status().code(), file_node->Error("the artifact " + content.status().message()).message());
   }
@@ -178,13 +175,15 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
   return artifact;
 }
 
-Status ReadArtifacts(const BundleSpace& space, const ManifestNode& node, BundleFiles* files,
-                     BundleArtifacts* artifacts) {
+Status ReadArtifacts(const BundleSpace& space, const ManifestNode& node, const std::string& variant_name,
+                     BundleFiles* files, BundleArtifacts* artifacts) {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* list_node, node.Get("artifacts"));
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, list_node->Array());
-  if (list->empty()) return list_node->Error("a variant needs at least one artifact");
-  for (const ManifestNode& each : *list) {
-    TUNEONCE_ASSIGN_OR_RETURN(BundleArtifact artifact, ReadArtifact(space, node, each, artifacts->kind, files));
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, list_node->Array());
+  if (list.empty()) return list_node->Error("a variant needs at least one artifact");
+  artifacts->Reserve(list.size());
+  for (const ManifestNode& each : list) {
+    TUNEONCE_ASSIGN_OR_RETURN(BundleArtifact artifact,
+                              ReadArtifact(space, node, variant_name, each, artifacts->kind, files));
     if (Status added = artifacts->Add(std::move(artifact)); !added.ok()) return each.Error(added.message());
   }
   return Status();
@@ -193,8 +192,8 @@ Status ReadArtifacts(const BundleSpace& space, const ManifestNode& node, BundleF
 Status ReadOptions(const ManifestNode& node, const BundleFiles& files, BundleArtifacts* artifacts) {
   const ManifestNode* options = node.Find("options");
   if (options == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, options->Array(kMostOptions));
-  for (const ManifestNode& each : *list) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, options->Array(kMostOptions));
+  for (const ManifestNode& each : list) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string text, each.String());
     Result<std::string> option = BundleOption(artifacts->kind, text, files);
     if (!option.ok()) return Status(option.status().code(), each.Error(option.status().message()).message());
@@ -206,8 +205,8 @@ Status ReadOptions(const ManifestNode& node, const BundleFiles& files, BundleArt
 Status ReadDefines(const BundleSpace& space, const ManifestNode& node, BundleArtifacts* artifacts) {
   const ManifestNode* defines = node.Find("defines");
   if (defines == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, defines->Array(kMostOptions));
-  for (const ManifestNode& each : *list) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, defines->Array(kMostOptions));
+  for (const ManifestNode& each : list) {
     TUNEONCE_ASSIGN_OR_RETURN(std::size_t axis, space.FindAxis(each));
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, each.String());
     artifacts->defines.emplace_back(std::move(name), axis);
@@ -216,21 +215,23 @@ Status ReadDefines(const BundleSpace& space, const ManifestNode& node, BundleArt
 }
 
 /// {"my/tile.h": FILE, ...}: what CUDA C++ and CUDA Tile C++ include by these names, of files in the bundle.
-Status ReadHeaders(const ManifestNode& node, BundleFiles* files, BundleArtifacts* artifacts) {
+Status ReadHeaders(const ManifestNode& node, const std::string& variant_name, BundleFiles* files,
+                   BundleArtifacts* artifacts) {
   const ManifestNode* headers = node.Find("headers");
   if (headers == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(std::string variant_name, node.Find("name")->String());
   if (files->IsWithheld(variant_name)) return Status();  // Its texts are one with the artifacts'.
   if (!IsForNvrtc(artifacts->kind)) return headers->Error("\"headers\" is only for cuda_cpp and tile_cpp sources");
-  TUNEONCE_ASSIGN_OR_RETURN(auto members, headers->Object());
-  if (members->size() > kMostOptions)
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, headers->Object());
+  if (members.size() > kMostOptions)
     return headers->Error(absl::StrCat("at most ", kMostOptions, " headers are possible"));
   KernelSource check;
-  for (const auto& [name, value] : *members) {
+  for (const ManifestNode& value : members) {
+    const std::string name(value.name());
     TUNEONCE_ASSIGN_OR_RETURN(std::string file, value.String());
-    Result<std::shared_ptr<const std::string>> text = files->Read(file);
+    Result<BundleText> text = files->Read(file);
     if (!text.ok()) return Status(text.status().code(), value.Error("the header " + text.status().message()).message());
-    if (Status fits = check.Header(name, **text).Check(); !fits.ok()) return value.Error(fits.message());
+    if (Status fits = check.Header(name, std::string(text->text)).Check(); !fits.ok())
+      return value.Error(fits.message());
     artifacts->headers.emplace_back(name, *std::move(text));
   }
   return Status();
@@ -244,12 +245,12 @@ Status ReadTypes(const BundleSpace& space, const ManifestNode& node, const Bundl
   if (!IsCpp(artifacts.kind)) {
     return types->Error("\"types\" is only for C++ sources, which receive them as macros");
   }
-  TUNEONCE_ASSIGN_OR_RETURN(auto members, types->Object());
-  if (members->size() > kMostOptions)
-    return types->Error(absl::StrCat("at most ", kMostOptions, " types are possible"));
-  for (const auto& [macro, value] : *members) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, types->Object());
+  if (members.size() > kMostOptions) return types->Error(absl::StrCat("at most ", kMostOptions, " types are possible"));
+  for (const ManifestNode& value : members) {
+    const std::string macro(value.name());
     if (Status fits = KernelSource().Define(macro, 1).Check(); !fits.ok()) return value.Error(fits.message());
-    auto is_it = [&, &name = macro](const auto& define) { return define.first == name; };
+    auto is_it = [&](const auto& define) { return define.first == macro; };
     if (std::any_of(artifacts.defines.begin(), artifacts.defines.end(), is_it)) {
       return value.Error("'" + macro + "' is also given in \"defines\": give the macro once");
     }
@@ -299,9 +300,9 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   }
   TUNEONCE_RETURN_IF_ERROR(ReadDefines(space, node, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadOptions(node, *files, artifacts.get()));
-  TUNEONCE_RETURN_IF_ERROR(ReadHeaders(node, files, artifacts.get()));
+  TUNEONCE_RETURN_IF_ERROR(ReadHeaders(node, variant.name, files, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadTypes(space, node, *artifacts, &variant));
-  TUNEONCE_RETURN_IF_ERROR(ReadArtifacts(space, node, files, artifacts.get()));
+  TUNEONCE_RETURN_IF_ERROR(ReadArtifacts(space, node, variant.name, files, artifacts.get()));
   TUNEONCE_ASSIGN_OR_RETURN(GeometryFn geometry, ReadGeometry(space, node));
   if (artifacts->HasLaunchFields()) {
     geometry.ByCode([artifacts](const Config& config) {

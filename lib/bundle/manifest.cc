@@ -33,11 +33,10 @@ class CountingIterator {
   using pointer = const char*;
   using reference = const char&;
 
-  CountingIterator(const char* at, std::size_t* count) : at_(at), count_(count) {}
+  CountingIterator(const char* at, const char** read) : at_(at), read_(read) {}
   reference operator*() const { return *at_; }
   CountingIterator& operator++() {
-    ++at_;
-    ++*count_;
+    *read_ = ++at_;
     return *this;
   }
   bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
@@ -45,34 +44,39 @@ class CountingIterator {
 
  private:
   const char* at_;
-  std::size_t* count_;
+  const char** read_;
 };
 
 }  // namespace
 
-/// Builds nodes from the parser's events.
+/// Appends the values of a text to a document, from the parser's events.
 class ManifestReader : public nlohmann::json::json_sax_t {
  public:
-  ManifestReader(std::string_view text, const std::string& file)
-      : text_(text), root_(std::make_unique<ManifestNode>()) {
-    root_->file_ = file;
+  ManifestReader(ManifestDocument* document, std::string_view text)
+      : document_(document), text_(text), read_(text.data()), counted_(text.data()) {
+    constexpr std::size_t kBytesPerValue = 16;  // In manifests as the exporters write them.
+    document_->nodes_.reserve(std::min(text.size() / kBytesPerValue + 1, ManifestDocument::kMostValues));
+    document_->strings_.reserve(text.size());  // No string is longer than it is in the text, so that none moves.
   }
 
-  std::size_t* count() { return &count_; }
-  const Status& status() const { return status_; }
-  std::unique_ptr<const ManifestNode> Take() {
-    root_->PlaceChildren();
-    return std::move(root_);
+  Status Read() {
+    // The parser throws nothing with its own handler; running out of memory apart, which is an exception everywhere.
+    const bool is_whole = nlohmann::json::sax_parse(CountingIterator(text_.data(), &read_),
+                                                    CountingIterator(text_.data() + text_.size(), &read_), this);
+    if (status_.ok() && !is_whole) Fail("this is not JSON");
+    return status_;
   }
 
-  bool null() override {
-    return Scalar(ManifestNode::Kind::kNull, [](ManifestNode&) {});
-  }
+  bool null() override { return Add(ManifestNode::Kind::kNull) != nullptr; }
   bool boolean(bool value) override {
-    return Scalar(ManifestNode::Kind::kTruth, [&](ManifestNode& node) { node.bool_ = value; });
+    ManifestNode* node = Add(ManifestNode::Kind::kTruth);
+    if (node != nullptr) node->truth_ = value;
+    return node != nullptr;
   }
   bool number_integer(number_integer_t value) override {
-    return Scalar(ManifestNode::Kind::kInt, [&](ManifestNode& node) { node.int_ = value; });
+    ManifestNode* node = Add(ManifestNode::Kind::kInt);
+    if (node != nullptr) node->int_ = value;
+    return node != nullptr;
   }
   bool number_unsigned(number_unsigned_t value) override {
     if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) {
@@ -81,23 +85,31 @@ class ManifestReader : public nlohmann::json::json_sax_t {
     return number_integer(static_cast<number_integer_t>(value));
   }
   bool number_float(number_float_t value, const string_t&) override {
-    return Scalar(ManifestNode::Kind::kDouble, [&](ManifestNode& node) { node.double_ = value; });
+    ManifestNode* node = Add(ManifestNode::Kind::kDouble);
+    if (node != nullptr) node->double_ = value;
+    return node != nullptr;
   }
   bool string(string_t& value) override {
-    return Scalar(ManifestNode::Kind::kString, [&](ManifestNode& node) { node.string_ = std::move(value); });
+    ManifestNode* node = Add(ManifestNode::Kind::kString);
+    if (node == nullptr) return false;
+    const std::string_view kept = Keep(value);
+    node->text_ = kept.data();
+    node->size_ = static_cast<std::uint32_t>(kept.size());
+    return true;
   }
   bool binary(binary_t&) override { return Fail("the manifest has a binary value, which JSON has not"); }
   bool start_object(std::size_t) override { return Open(ManifestNode::Kind::kObject); }
+  bool start_array(std::size_t) override { return Open(ManifestNode::Kind::kArray); }
   bool key(string_t& name) override {
-    if (!open_.back().IsNew(name)) return Fail("the key '" + name + "' appears twice in one object");
-    open_.back().node->members_.emplace_back(std::move(name), ManifestNode());
-    return true;
+    name_ = Keep(name);
+    return IsNew(name_) || Fail("the key '" + name + "' appears twice in one object");
   }
   bool end_object() override {
+    ManifestNode& node = document_->nodes_[open_.back().index];
+    node.num_nodes_ = static_cast<std::uint32_t>(document_->nodes_.size() - open_.back().index);
     open_.pop_back();
     return true;
   }
-  bool start_array(std::size_t) override { return Open(ManifestNode::Kind::kArray); }
   bool end_array() override { return end_object(); }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) override {
     // "[json.exception.parse_error.101] parse error at line 3, column 7: ...": the line is ours already.
@@ -109,118 +121,101 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   }
 
  private:
-  /// Where the parser is. The lines passed since the last call are counted: all calls together read the text once.
-  int Line() {
+  /// A list or an object that has not ended.
+  struct OpenNode {
+    std::size_t index;
+    std::unordered_set<std::string_view> names;  // Of an object with many members.
+  };
+
+  /// The line of what was read last. All calls together read the text once.
+  std::int32_t Line() {
     // The last character read may be one that only ended a number.
-    std::size_t read = std::min(text_.size(), count_ == 0 ? 0 : count_ - 1);
-    for (; counted_ < read; ++counted_) line_ += text_[counted_] == '\n' ? 1 : 0;
+    for (; counted_ + 1 < read_; ++counted_) line_ += *counted_ == '\n' ? 1 : 0;
     return line_;
   }
   bool Fail(const std::string& what) {
-    if (status_.ok()) status_ = InvalidArgumentError(OneLine(absl::StrCat(root_->file_, ":", Line(), ": ", what)));
+    if (status_.ok()) status_ = InvalidArgumentError(OneLine(absl::StrCat(document_->file_, ":", Line(), ": ", what)));
     return false;
   }
-  /// Room for the value that comes now; null if there were too many.
-  ManifestNode* Next() {
-    if (++num_values_ > ManifestNode::kMostValues) {
-      Fail(absl::StrCat("the file has more than ", ManifestNode::kMostValues, " values"));
+  std::string_view Keep(const std::string& text) {
+    const std::size_t begin = document_->strings_.size();
+    document_->strings_ += text;
+    return std::string_view(document_->strings_).substr(begin);
+  }
+  /// Returns the value that comes now, or null if there were too many. It stays where it is until the next one comes.
+  ManifestNode* Add(ManifestNode::Kind kind) {
+    std::vector<ManifestNode>& nodes = document_->nodes_;
+    if (nodes.size() == ManifestDocument::kMostValues) {
+      Fail(absl::StrCat("the file has more than ", ManifestDocument::kMostValues, " values"));
       return nullptr;
     }
-    ManifestNode* node = root_.get();
+    ManifestNode node(document_);
+    node.kind_ = kind;
+    node.line_ = Line();
     if (!open_.empty()) {
-      ManifestNode& parent = *open_.back().node;
-      bool is_array = parent.kind_ == ManifestNode::Kind::kArray;
-      node = is_array ? &parent.elements_.emplace_back() : &parent.members_.back().second;
+      const std::size_t parent = open_.back().index;
+      ++nodes[parent].size_;
+      node.to_parent_ = static_cast<std::uint32_t>(nodes.size() - parent);
+      if (nodes[parent].kind_ == ManifestNode::Kind::kObject) node.name_ = name_;
     }
-    node->line_ = Line();
-    return node;
-  }
-  template <typename Set>
-  bool Scalar(ManifestNode::Kind kind, Set set) {
-    ManifestNode* node = Next();
-    if (node == nullptr) return false;
-    node->kind_ = kind;
-    set(*node);
-    return true;
+    nodes.push_back(std::move(node));
+    return &nodes.back();
   }
   bool Open(ManifestNode::Kind kind) {
     if (open_.size() == kMaxDepth) return Fail("the values are nested too deep");
-    ManifestNode* node = Next();
-    if (node == nullptr) return false;
-    node->kind_ = kind;
-    open_.push_back(OpenNode{node, {}});
+    if (Add(kind) == nullptr) return false;
+    open_.push_back(OpenNode{document_->nodes_.size() - 1, {}});
     return true;
   }
-
-  struct OpenNode {
-    /// Whether the object has no member `name`: few are compared, many are hashed.
-    bool IsNew(const std::string& name) {
-      constexpr std::size_t kFew = 32;
-      const auto& members = node->members_;
-      if (members.size() < kFew) {
-        return std::none_of(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
-      }
-      if (keys.empty()) {
-        for (const auto& member : members) keys.insert(member.first);
-      }
-      return keys.insert(name).second;
+  /// Whether the open object has no member `name`: few are compared, many are hashed.
+  bool IsNew(std::string_view name) {
+    constexpr std::uint32_t kFew = 32;
+    const ManifestNode& object = document_->nodes_[open_.back().index];
+    const ManifestNode* end = document_->nodes_.data() + document_->nodes_.size();
+    const ManifestChildren members(&object + 1, end, object.size_);
+    std::unordered_set<std::string_view>& names = open_.back().names;
+    if (object.size_ < kFew) {
+      return std::none_of(members.begin(), members.end(), [&](const auto& each) { return each.name() == name; });
     }
+    if (names.empty()) {
+      for (const ManifestNode& each : members) names.insert(each.name());
+    }
+    return names.insert(name).second;
+  }
 
-    ManifestNode* node;  // Stays where it is: its parent grows no further while it is open.
-    std::unordered_set<std::string> keys;
-  };
-
+  ManifestDocument* document_;
   std::string_view text_;
-  std::size_t count_ = 0;
-  std::size_t counted_ = 0;  // Of `text_`, for Line.
-  int line_ = 1;
-  std::size_t num_values_ = 0;
+  const char* read_;     // The end of what the parser read.
+  const char* counted_;  // The end of what is in `line_`.
+  std::int32_t line_ = 1;
+  std::string_view name_;  // Of the member that comes next.
   Status status_;
-  std::unique_ptr<ManifestNode> root_;
   std::vector<OpenNode> open_;
 };
 
-Result<std::unique_ptr<const ManifestNode>> ManifestNode::Parse(std::string_view text, const std::string& file) {
+Result<std::unique_ptr<const ManifestDocument>> ManifestDocument::Parse(std::string_view text, std::string file) {
   if (text.size() > kMostBytes) {
     return InvalidArgumentError(
         absl::StrCat(file, ": the file has ", text.size(), " bytes; at most ", kMostBytes, " are possible"));
   }
-  ManifestReader reader(text, file);
-  // The parser throws nothing with its own handler; running out of memory apart, which is an exception everywhere.
-  bool whole = nlohmann::json::sax_parse(CountingIterator(text.data(), reader.count()),
-                                         CountingIterator(text.data() + text.size(), reader.count()), &reader);
-  if (!reader.status().ok()) return reader.status();
-  if (!whole) return InvalidArgumentError(file + ": the file is not JSON");
-  return reader.Take();
+  std::unique_ptr<ManifestDocument> document(new ManifestDocument(std::move(file)));
+  TUNEONCE_RETURN_IF_ERROR(ManifestReader(document.get(), text).Read());
+  return std::unique_ptr<const ManifestDocument>(std::move(document));
 }
 
-void ManifestNode::PlaceChildren() {
-  for (ManifestNode& element : elements_) {
-    element.parent_ = this;
-    element.PlaceChildren();
-  }
-  for (auto& [name, member] : members_) {
-    member.parent_ = this;
-    member.name_ = &name;
-    member.PlaceChildren();
-  }
-}
-
-std::string ManifestNode::FileAndLine() const {
-  const ManifestNode* root = this;
-  while (root->parent_ != nullptr) root = root->parent_;
-  return absl::StrCat(root->file_, ":", line_);
-}
+std::string ManifestNode::FileAndLine() const { return absl::StrCat(document_->file(), ":", line_); }
 
 std::string ManifestNode::Path() const {
   std::vector<const ManifestNode*> way;  // From below.
-  for (const ManifestNode* node = this; node->parent_ != nullptr; node = node->parent_) way.push_back(node);
+  for (const ManifestNode* node = this; node->Parent() != nullptr; node = node->Parent()) way.push_back(node);
   std::string path;
   for (auto node = way.rbegin(); node != way.rend(); ++node) {
-    if ((*node)->name_ != nullptr) {
-      absl::StrAppend(&path, path.empty() ? "" : ".", *(*node)->name_);
+    const ManifestNode& parent = *(*node)->Parent();
+    if (parent.kind_ == Kind::kObject) {
+      absl::StrAppend(&path, path.empty() ? "" : ".", std::string((*node)->name_));
     } else {
-      absl::StrAppend(&path, "[", *node - (*node)->parent_->elements_.data(), "]");
+      const ManifestChildren elements = parent.Children();
+      absl::StrAppend(&path, "[", std::distance(elements.begin(), ManifestChildren::Iterator(*node)), "]");
     }
     if (path.size() > kMaxPathBytes) return path.substr(0, kMaxPathBytes) + "...";
   }
@@ -257,57 +252,63 @@ Result<double> ManifestNode::Number() const {
 
 Result<bool> ManifestNode::Bool() const {
   if (kind_ != Kind::kTruth) return Error("expected true or false");
-  return bool_;
+  return truth_;
+}
+
+Result<std::string_view> ManifestNode::Text() const {
+  if (kind_ != Kind::kString) return Error("expected a string");
+  return std::string_view(text_, size_);
 }
 
 Result<std::string> ManifestNode::String() const {
-  if (kind_ != Kind::kString) return Error("expected a string");
-  return string_;
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view text, Text());
+  return std::string(text);
 }
 
-Result<const std::vector<ManifestNode>*> ManifestNode::Array(std::size_t most) const {
+Result<ManifestChildren> ManifestNode::Array(std::size_t most) const {
   if (kind_ != Kind::kArray) return Error("expected a list");
-  if (elements_.size() > most) {
-    return Error(absl::StrCat("the list has ", elements_.size(), " values; at most ", most, " are possible"));
+  if (size_ > most) {
+    return Error(absl::StrCat("the list has ", size_, " values; at most ", most, " are possible"));
   }
-  return &elements_;
+  return Children();
 }
 
 Result<std::vector<std::string>> ManifestNode::Strings(std::size_t most) const {
   return ReadList(*this, most, [](const ManifestNode& each) { return each.String(); });
 }
 
-Result<const std::vector<std::pair<std::string, ManifestNode>>*> ManifestNode::Object() const {
+Result<ManifestChildren> ManifestNode::Object() const {
   if (kind_ != Kind::kObject) return Error("expected an object");
-  return &members_;
+  return Children();
 }
 
-const ManifestNode* ManifestNode::Find(std::string_view name) const {
-  for (const auto& [key, value] : members_) {
-    if (key == name) return &value;
+const ManifestNode* ManifestNode::Find(FieldName name) const {
+  if (kind_ != Kind::kObject) return nullptr;
+  for (const ManifestNode& member : Children()) {
+    if (member.name_ == name.text()) return &member;
   }
   return nullptr;
 }
 
-Result<const ManifestNode*> ManifestNode::Get(std::string_view name) const {
+Result<const ManifestNode*> ManifestNode::Get(FieldName name) const {
   if (kind_ != Kind::kObject) return Error("expected an object");
   if (const ManifestNode* found = Find(name)) return found;
-  return Error(absl::StrCat("the field '", std::string(name), "' is missing"));
+  return Error(absl::StrCat("the field '", std::string(name.text()), "' is missing"));
 }
 
-Result<std::string> ManifestNode::GetString(std::string_view name) const {
+Result<std::string> ManifestNode::GetString(FieldName name) const {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* member, Get(name));
   return member->String();
 }
 
-Status ManifestNode::CheckFields(const std::vector<std::string_view>& known) const {
+Status ManifestNode::CheckFields(const FieldName* known, const FieldName* end) const {
   if (kind_ != Kind::kObject) return Error("expected an object");
-  for (const auto& [name, value] : members_) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return value.Error(absl::StrCat("unknown field; the fields are: ",
-                                      ShortListOf(
-                                          known, [](std::string_view field) { return std::string(field); }, name)));
-    }
+  for (const ManifestNode& member : Children()) {
+    auto is_it = [&](const FieldName& field) { return field.text() == member.name_; };
+    if (std::any_of(known, end, is_it)) continue;
+    std::vector<std::string> fields;
+    for (const FieldName* field = known; field != end; ++field) fields.emplace_back(field->text());
+    return member.Error(absl::StrCat("unknown field; the fields are: ", ShortList(std::move(fields), member.name_)));
   }
   return Status();
 }

@@ -45,7 +45,7 @@ Result<std::string> BundleOption(SourceKind kind, const std::string& option, con
 /// One element of a manifest's variants.
 struct BundleVariant {
   const ManifestNode* node;
-  Variant variant;
+  Variant variant;                             ///< Moved into the definition.
   std::shared_ptr<BundleArtifacts> artifacts;  ///< Which the variant's functions share.
 };
 /// Reads one variant, and its artifacts from `files`.

@@ -37,13 +37,13 @@ Result<Fingerprint> ReadFingerprint(const ManifestNode& node, std::string_view f
 }  // namespace
 
 Result<std::shared_ptr<const PrecompiledBundle>> PrecompiledBundle::Read(const BundleFiles& files) {
-  Result<std::string> text = files.ReadNow(kFile, ManifestNode::kMostBytes);
+  Result<std::string> text = files.ReadNow(kFile, ManifestDocument::kMostBytes);
   if (text.status().code() == StatusCode::kNotFound) return std::shared_ptr<const PrecompiledBundle>();
   const std::string where = absl::StrCat(files.Where(), "/", kFile);
   TUNEONCE_RETURN_IF_ERROR(text.status().WithPrefix(where));
-  TUNEONCE_ASSIGN_OR_RETURN(auto root, ManifestNode::Parse(*text, where));
+  TUNEONCE_ASSIGN_OR_RETURN(auto document, ManifestDocument::Parse(*text, where));
   std::shared_ptr<PrecompiledBundle> bundle(new PrecompiledBundle(files));
-  TUNEONCE_RETURN_IF_ERROR(bundle->ReadFrom(*root));
+  TUNEONCE_RETURN_IF_ERROR(bundle->ReadFrom(document->root()));
   return std::shared_ptr<const PrecompiledBundle>(std::move(bundle));
 }
 
@@ -57,16 +57,16 @@ Status PrecompiledBundle::ReadFrom(const ManifestNode& root) {
   }
   TUNEONCE_RETURN_IF_ERROR(ReadTargets(root));
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* code, root.Get("code"));
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, code->Array(kMostCode));
-  for (const ManifestNode& each : *list) TUNEONCE_RETURN_IF_ERROR(ReadCode(each));
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, code->Array(kMostCode));
+  for (const ManifestNode& each : list) TUNEONCE_RETURN_IF_ERROR(ReadCode(each));
   TUNEONCE_RETURN_IF_ERROR(ReadWithheld(root));
   return ReadSelectionsField(root);
 }
 
 Status PrecompiledBundle::ReadTargets(const ManifestNode& root) {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* targets, root.Get("targets"));
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, targets->Array(kMostTargets));
-  for (const ManifestNode& each : *list) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, targets->Array(kMostTargets));
+  for (const ManifestNode& each : list) {
     TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"name", "cpu"}));
     TargetCode target;
     TUNEONCE_ASSIGN_OR_RETURN(target.name, ReadText(each, "name"));
@@ -108,16 +108,16 @@ Status PrecompiledBundle::ReadCode(const ManifestNode& node) {
 
 Status PrecompiledBundle::ReadParameters(const ManifestNode& node, Code* code) {
   if (const ManifestNode* types = node.Find("parameters")) {
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, types->Array(kMostKernelParameters));
-    for (const ManifestNode& each : *list) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, types->Array(kMostKernelParameters));
+    for (const ManifestNode& each : list) {
       TUNEONCE_ASSIGN_OR_RETURN(std::string type, each.String());
       code->parameters.push_back(std::move(type));
     }
   }
   const ManifestNode* assumptions = node.Find("assumptions");
   if (assumptions == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, assumptions->Array(kMostCode));
-  for (const ManifestNode& each : *list) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, assumptions->Array(kMostCode));
+  for (const ManifestNode& each : list) {
     TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"parameter", "divisible_by", "at_least", "at_most"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* parameter, each.Get("parameter"));
     TUNEONCE_ASSIGN_OR_RETURN(const std::int64_t index, parameter->Int());
@@ -140,8 +140,8 @@ Status PrecompiledBundle::ReadParameters(const ManifestNode& node, Code* code) {
 Status PrecompiledBundle::ReadWithheld(const ManifestNode& root) {
   const ManifestNode* withheld = root.Find("withheld");
   if (withheld == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, withheld->Array(kMostCode));
-  for (const ManifestNode& each : *list) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, withheld->Array(kMostCode));
+  for (const ManifestNode& each : list) {
     TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"variant", "source", "text"}));
     TUNEONCE_ASSIGN_OR_RETURN(std::string variant, ReadText(each, "variant"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string source, ReadText(each, "source"));

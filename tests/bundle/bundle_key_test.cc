@@ -1,6 +1,7 @@
 // What a manifest's "key" says of buckets.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include "testing/device_test.h"
 #include "testing/tools.h"
 #include "tuneonce/bundle.h"
+#include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -112,6 +114,42 @@ TEST_F(BundleKeyTest, AnEmbeddedBundleIsTunedAtItsBounds) {
   }
   EXPECT_EQ(kernel->counters().tunes, 1);
   EXPECT_EQ(kernel->counters().hits, 2);
+}
+
+/// What a store holds for a bundle's code never serves code, or a manifest, that was edited since, even if the size of
+/// the file is as before.
+TEST_F(BundleKeyTest, AFileThatWasEditedIsTunedAgain) {
+  const std::string key = R"({"dim": "N"})";
+  ASSERT_OK(Load(key));
+  const auto launch = [&](float expected) {
+    SqliteStoreOptions options;
+    options.path = folder_.path() + "/store.db";
+    AutotunePolicy policy;
+    policy.search.max_rounds = 1;
+    policy.store = *SqliteStore::Open(options);
+    Result<TunedKernel> kernel = TunedKernel::FromBundle(folder_.path(), policy);
+    EXPECT_OK(kernel);
+    if (!kernel.ok()) return -1;
+    DeviceBuffer x = Floats(std::vector<float>(100, 3)), y = Floats(std::vector<float>(100, 0));
+    EXPECT_OK(kernel->Launch(stream_->get(), View(x), View(y)));
+    EXPECT_EQ(Read(y), std::vector<float>(100, expected));
+    return static_cast<int>(kernel->counters().tunes);
+  };
+  EXPECT_EQ(launch(6), 1);
+  EXPECT_EQ(launch(6), 0);
+  const std::string source = kSource;
+  std::string edited = source;
+  edited.replace(edited.find("2 * x"), 5, "4 * x");
+  std::ofstream(folder_.path() + "/doubled.cc") << edited;
+  EXPECT_EQ(launch(12), 1);
+  std::ofstream(folder_.path() + "/doubled.cc") << source;
+  EXPECT_EQ(launch(6), 0);
+  std::string manifest = Manifest(key);
+  manifest.replace(manifest.find("\"version\": \"1\""), 14, "\"version\": \"2\"");
+  std::ofstream(folder_.path() + "/manifest.json") << manifest;
+  EXPECT_EQ(launch(6), 1);
+  std::filesystem::remove(folder_.path() + "/doubled.cc");
+  EXPECT_ERROR(TunedKernel::FromBundle(folder_.path()), StatusCode::kNotFound, "'doubled.cc' does not exist");
 }
 
 }  // namespace

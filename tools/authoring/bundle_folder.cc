@@ -36,10 +36,10 @@ Result<BundleFolder> OpenBundleFolder(const std::string& folder_or_name) {
                             BundleFolders::Of(Runtime::Default()->environment()).Find(folder_or_name));
   TUNEONCE_ASSIGN_OR_RETURN(BundleFiles files, BundleFiles::Open(path));
   TUNEONCE_ASSIGN_OR_RETURN(auto precompiled, PrecompiledBundle::Read(files));
-  TUNEONCE_ASSIGN_OR_RETURN(auto text, files.Read("manifest.json"));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string text, files.ReadNow("manifest.json"));
   KernelDefinition definition = bundle.definition();
   TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(definition));
-  auto manifest = nlohmann::ordered_json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  auto manifest = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (manifest.is_discarded())
     return UnavailableError(path + "/manifest.json was changed while it was read: run the command again");
   return BundleFolder{files.Where(),    std::move(bundle),      std::move(definition),

@@ -35,20 +35,20 @@ Result<AxisValue> ReadAxisValue(const ManifestNode& node) {
 namespace {
 
 Status ReadConfig(const ManifestNode& node, SelectionsFile::Selection* selection) {
-  TUNEONCE_ASSIGN_OR_RETURN(const auto* members, node.Object());
-  for (const auto& [name, member] : *members) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, node.Object());
+  for (const ManifestNode& member : members) {
     TUNEONCE_ASSIGN_OR_RETURN(AxisValue value, ReadAxisValue(member));
-    selection->config.emplace_back(name, std::move(value));
+    selection->config.emplace_back(member.name(), std::move(value));
   }
   return Status();
 }
 
 Status ReadExtents(const ManifestNode& node, SelectionsFile::Selection* selection) {
-  TUNEONCE_ASSIGN_OR_RETURN(const auto* members, node.Object());
-  for (const auto& [name, member] : *members) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, node.Object());
+  for (const ManifestNode& member : members) {
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t extent, member.Int());
     if (extent < 1) return member.Error("expected a whole number of at least 1");
-    selection->extents[name] = extent;
+    selection->extents[std::string(member.name())] = extent;
   }
   return Status();
 }
@@ -65,9 +65,9 @@ Result<SelectionsFile> ReadOwn(const ManifestNode& root) {
     TUNEONCE_ASSIGN_OR_RETURN(*text, node->String());
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* list, root.Get("selections"));
-  TUNEONCE_ASSIGN_OR_RETURN(const auto* elements, list->Array());
-  if (elements->empty()) return list->Error("expected at least one selection");
-  for (const ManifestNode& element : *elements) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren elements, list->Array());
+  if (elements.empty()) return list->Error("expected at least one selection");
+  for (const ManifestNode& element : elements) {
     TUNEONCE_RETURN_IF_ERROR(element.CheckFields({"key", "config"}));
     SelectionsFile::Selection selection;
     selection.where = element.Place();
@@ -116,8 +116,9 @@ Result<SelectionsFile> ReadRowTable(const ManifestNode& root, const std::string&
       file.about[name] = value;
     }
   }
-  TUNEONCE_ASSIGN_OR_RETURN(const auto* members, root.Object());
-  for (const auto& [name, member] : *members) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, root.Object());
+  for (const ManifestNode& member : members) {
+    const std::string name(member.name());
     if (name == "triton_version") {
       TUNEONCE_ASSIGN_OR_RETURN(std::string version, member.String());
       file.toolchain = "triton " + version;
@@ -142,8 +143,9 @@ Result<SelectionsFile> ReadRowTable(const ManifestNode& root, const std::string&
 
 Result<SelectionsFile> ReadSelections(const std::string& path) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
-  TUNEONCE_ASSIGN_OR_RETURN(auto root, ManifestNode::Parse(text, path));
-  return root->Find("tuneonce_selections") != nullptr ? ReadOwn(*root) : ReadRowTable(*root, path);
+  TUNEONCE_ASSIGN_OR_RETURN(auto document, ManifestDocument::Parse(text, path));
+  const ManifestNode& root = document->root();
+  return root.Find("tuneonce_selections") != nullptr ? ReadOwn(root) : ReadRowTable(root, path);
 }
 
 }  // namespace v0

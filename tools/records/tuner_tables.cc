@@ -84,14 +84,15 @@ Status AddValue(const std::string& name, const ManifestNode& node, NamedValues* 
 /// The time by which Triton orders configs: the first of its quantiles.
 Result<double> TimeOf(const ManifestNode& node) {
   if (node.kind() != ManifestNode::Kind::kArray) return node.Number();
-  TUNEONCE_ASSIGN_OR_RETURN(const auto* quantiles, node.Array());
-  if (quantiles->empty()) return node.Error("expected at least one time");
-  return quantiles->front().Number();
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren quantiles, node.Array());
+  if (quantiles.empty()) return node.Error("expected at least one time");
+  return quantiles.front().Number();
 }
 
 Status ReadTritonConfig(const ManifestNode& node, NamedValues* config) {
-  TUNEONCE_ASSIGN_OR_RETURN(const auto* members, node.Object());
-  for (const auto& [name, member] : *members) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, node.Object());
+  for (const ManifestNode& member : members) {
+    const std::string name(member.name());
     if (name == "kwargs") {
       TUNEONCE_RETURN_IF_ERROR(ReadTritonConfig(member, config));
       continue;
@@ -107,25 +108,25 @@ Result<SelectionsFile> ReadTriton(const ManifestNode& root) {
   SelectionsFile::Selection selection;
   selection.where = root.Place();
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* key, root.Get("key"));
-  TUNEONCE_ASSIGN_OR_RETURN(const auto* parts, key->Array());
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren parts, key->Array());
   std::vector<std::int64_t> numbers;
-  for (const ManifestNode& part : *parts) {
+  for (const ManifestNode& part : parts) {
     if (part.kind() != ManifestNode::Kind::kInt) continue;  // A dtype.
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t number, part.Int());
     if (number >= 1) numbers.push_back(number);
   }
   AddExtents(numbers, &selection);
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* timings, root.Get("configs_timings"));
-  TUNEONCE_ASSIGN_OR_RETURN(const auto* list, timings->Array());
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren list, timings->Array());
   const ManifestNode* fastest = nullptr;
   double least = 1e300;  // What AsStrictJson made of an infinity.
-  for (const ManifestNode& each : *list) {
-    TUNEONCE_ASSIGN_OR_RETURN(const auto* pair, each.Array());
-    if (pair->size() != 2) return each.Error("expected a config and its times");
-    TUNEONCE_ASSIGN_OR_RETURN(double time, TimeOf((*pair)[1]));
+  for (const ManifestNode& each : list) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren pair, each.Array());
+    if (pair.size() != 2) return each.Error("expected a config and its times");
+    TUNEONCE_ASSIGN_OR_RETURN(double time, TimeOf(pair[1]));
     if (time >= least) continue;
     least = time;
-    fastest = &(*pair)[0];
+    fastest = &pair[0];
   }
   if (fastest == nullptr) return timings->Error("no config has a time");
   TUNEONCE_RETURN_IF_ERROR(ReadTritonConfig(*fastest, &selection.config));
@@ -185,9 +186,9 @@ NamedValues ReadNamespace(const std::string& text) {
 Result<SelectionsFile> ReadTilegym(const ManifestNode& root, const std::string& operation) {
   SelectionsFile file;
   std::set<std::string> operations;
-  TUNEONCE_ASSIGN_OR_RETURN(const auto* members, root.Object());
-  for (const auto& [name, member] : *members) {
-    const TupleText key(name);
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, root.Object());
+  for (const ManifestNode& member : members) {
+    const TupleText key{std::string(member.name())};
     if (!IsOfOperation(key, operation, &operations)) continue;
     SelectionsFile::Selection selection;
     selection.where = member.Place();
@@ -204,8 +205,8 @@ Result<SelectionsFile> ReadTilegym(const ManifestNode& root, const std::string& 
 /// Adds a tactic's numbers, which may be nested, as `tactic0`, `tactic1` and so on; a single one as `tactic`.
 Status ReadTactic(const ManifestNode& node, std::size_t* count, NamedValues* config) {
   if (node.kind() == ManifestNode::Kind::kArray) {
-    TUNEONCE_ASSIGN_OR_RETURN(const auto* parts, node.Array());
-    for (const ManifestNode& part : *parts) TUNEONCE_RETURN_IF_ERROR(ReadTactic(part, count, config));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren parts, node.Array());
+    for (const ManifestNode& part : parts) TUNEONCE_RETURN_IF_ERROR(ReadTactic(part, count, config));
     return Status();
   }
   return AddValue("tactic" + std::to_string((*count)++), node, config);
@@ -214,8 +215,9 @@ Status ReadTactic(const ManifestNode& node, std::size_t* count, NamedValues* con
 Result<SelectionsFile> ReadFlashinfer(const ManifestNode& root, const std::string& operation) {
   SelectionsFile file;
   std::set<std::string> operations;
-  TUNEONCE_ASSIGN_OR_RETURN(const auto* members, root.Object());
-  for (const auto& [name, member] : *members) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren members, root.Object());
+  for (const ManifestNode& member : members) {
+    const std::string name(member.name());
     if (name == "_metadata") {
       TUNEONCE_RETURN_IF_ERROR(member.ReadOptional("gpu_name", &file.device));
       TUNEONCE_RETURN_IF_ERROR(member.ReadOptional("gpu", &file.device));
@@ -223,9 +225,9 @@ Result<SelectionsFile> ReadFlashinfer(const ManifestNode& root, const std::strin
     if (name.rfind('_', 0) == 0) continue;
     const TupleText key(name);
     if (!IsOfOperation(key, operation, &operations)) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(const auto* value, member.Array());
-    if (value->size() != 2) return member.Error("expected a runner and its tactic");
-    const ManifestNode& tactic = (*value)[1];
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestChildren value, member.Array());
+    if (value.size() != 2) return member.Error("expected a runner and its tactic");
+    const ManifestNode& tactic = value[1];
     SelectionsFile::Selection selection;
     selection.where = member.Place();
     AddExtents(key.numbers, &selection);
@@ -263,13 +265,14 @@ Result<SelectionsFile> ReadTunerTable(const std::string& tuner, const std::strin
 
 Result<SelectionsFile> ParseTunerTable(const std::string& tuner, const std::string& text, const std::string& path,
                                        const std::string& operation) {
-  TUNEONCE_ASSIGN_OR_RETURN(auto root, ManifestNode::Parse(AsStrictJson(text), path));
-  Result<SelectionsFile> file = tuner == "triton-cache" ? ReadTriton(*root)
-                                : tuner == "tilegym"    ? ReadTilegym(*root, operation)
-                                : tuner == "flashinfer" ? ReadFlashinfer(*root, operation)
-                                                        : ReadRowTable(*root, path);
+  TUNEONCE_ASSIGN_OR_RETURN(auto document, ManifestDocument::Parse(AsStrictJson(text), path));
+  const ManifestNode& root = document->root();
+  Result<SelectionsFile> file = tuner == "triton-cache" ? ReadTriton(root)
+                                : tuner == "tilegym"    ? ReadTilegym(root, operation)
+                                : tuner == "flashinfer" ? ReadFlashinfer(root, operation)
+                                                        : ReadRowTable(root, path);
   TUNEONCE_RETURN_IF_ERROR(file.status());
-  if (file->selections.empty()) return root->Error("the file contains no selection");
+  if (file->selections.empty()) return root.Error("the file contains no selection");
   file->is_of_tuner = true;
   return file;
 }
