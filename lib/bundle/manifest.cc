@@ -124,7 +124,7 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   /// A list or an object that has not ended.
   struct OpenNode {
     std::size_t index;
-    std::unordered_set<std::string_view> names;  // Of an object with many members.
+    std::unordered_set<std::string_view> names;  // The names in an object with many members.
   };
 
   /// The line of what was read last. All calls together read the text once.
@@ -188,7 +188,7 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   const char* read_;     // The end of what the parser read.
   const char* counted_;  // The end of what is in `line_`.
   std::int32_t line_ = 1;
-  std::string_view name_;  // Of the member that comes next.
+  std::string_view name_;  // The name of the member that comes next.
   Status status_;
   std::vector<OpenNode> open_;
 };
