@@ -222,10 +222,8 @@ PyObject* KernelCaller::Call(PyObject* const* arguments, Py_ssize_t count, std::
 }
 
 PyObject* KernelCaller::CallRead(Arguments& read, std::optional<CUstream> stream, bool* missed) {
-  for (std::size_t i = 0, tensor = 0; i < expected_.size(); ++i) {
-    if (!expected_[i].is_tensor) continue;
-    const TensorRef& given = read.tensor(tensor++);
-    if (!IsWhereItRuns(given, *expected_[i].parameter) || !IsWritable(given, *expected_[i].parameter)) return nullptr;
+  for (std::size_t i = 0; i < read.num_tensors; ++i) {  // The definition's tensors come first.
+    if (read.tensor(i).read_only() != nullptr && !IsWritable(read.tensor(i), *expected_[i].parameter)) return nullptr;
   }
   if (is_cpu_ && missed != nullptr) {
     ScopedContext current(primary_.view());

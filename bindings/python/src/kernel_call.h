@@ -32,8 +32,9 @@ class KernelCaller {
   /// Launches once. `stream` is the caller's, or empty for the framework's current one. Returns a new reference to
   /// None, or null with a Python exception set.
   PyObject* Call(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
-  /// Launches once on arguments that were read already: the definition's tensors and scalars, in order. `missed`: null,
-  /// or where a launch whose code is not loaded sets true, having launched nothing (TunedKernel::Launch). As Call.
+  /// Launches once on arguments that were read already: the definition's tensors, which are in memory of its device,
+  /// then its scalars. `missed`: null, or where a launch whose code is not loaded sets true, having launched nothing
+  /// (TunedKernel::Launch). As Call.
   PyObject* CallRead(Arguments& read, std::optional<CUstream> stream, bool* missed);
   /// Sets `*read.plan` to what such a launch would run (TunedKernel::Explain). False with an exception set.
   bool ExplainRead(Arguments& read, std::optional<CUstream> stream = std::nullopt);

@@ -29,33 +29,23 @@ constexpr std::size_t kMostEntries = 65536;   // Extents may change at each call
 constexpr std::size_t kMostWords = 1024;
 constexpr std::size_t kMostWordsOfParameter = 2 + 2 * kMaxRank;
 
-/// The kind of an int as the JITs of Triton and cuTile type it, or nothing beyond 64 bits.
-std::optional<WordKind> KindOfInt(PyObject* value) {
-  int overflow = 0;
-  const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-  if (overflow == 0) return number >= INT32_MIN && number <= INT32_MAX ? kInt32 : kInt64;
-  if (overflow < 0) return std::nullopt;
-  PyLong_AsUnsignedLongLong(value);
-  if (PyErr_Occurred() == nullptr) return kUInt64;
-  PyErr_Clear();
-  return std::nullopt;
-}
-
 }  // namespace
 
 struct LiveCaller::BoundArguments {
-  PyObject* values[kMaxParameters] = {};
+  PyObject* values[kMaxParameters];  // By parameter. Null: the config or a heuristic gives it.
+  ArgumentWords passed;              // The same.
   std::size_t num_positional = 0;
   py::object options;  // A dict, or null.
   std::optional<CUstream> stream;
-  std::uint64_t words[kMostWords];
   std::size_t num_words = 0;
-  std::uint64_t hash = 0x9e3779b97f4a7c15;
+  std::uint64_t words[kMostWords];
   std::size_t tensor_parameters[kMaxParameters];
 
-  void Add(std::uint64_t word) {
-    words[num_words++] = word;
-    hash = (hash ^ word) * 0x100000001b3;
+  void Add(std::uint64_t word) { words[num_words++] = word; }
+  std::uint64_t Hash() const {
+    std::uint64_t hash = 0x9e3779b97f4a7c15;
+    for (std::size_t i = 0; i < num_words; ++i) hash = (hash ^ words[i]) * 0x100000001b3;
+    return hash;
   }
 };
 
@@ -86,6 +76,7 @@ bool LiveCaller::is_disabled() const { return IsTuningDisabled(keywords_.policy)
 bool LiveCaller::Bind(PyObject* const* arguments, Py_ssize_t count, PyObject* keywords, BoundArguments* bound) const {
   if (static_cast<std::size_t>(count) > parameters_.size()) return false;
   std::copy(arguments, arguments + count, bound->values);
+  std::fill(bound->values + count, bound->values + parameters_.size(), nullptr);
   bound->num_positional = static_cast<std::size_t>(count);
   const Py_ssize_t num_keywords = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
   for (Py_ssize_t k = 0; k < num_keywords; ++k) {
@@ -110,7 +101,7 @@ bool LiveCaller::Bind(PyObject* const* arguments, Py_ssize_t count, PyObject* ke
     if (value != nullptr) return false;
     value = arguments[count + k];
   }
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  for (std::size_t i = bound->num_positional; i < parameters_.size(); ++i) {
     if (bound->values[i] == nullptr) bound->values[i] = parameters_[i].default_value.ptr();
   }
   return true;
@@ -135,55 +126,78 @@ std::optional<std::uint64_t> LiveCaller::IndexIn(std::vector<py::object>& values
   return values.size() - 1;
 }
 
-std::optional<std::uint64_t> LiveCaller::WordOf(Parameter& parameter, PyObject* value, KernelCaller::Arguments& read) {
-  if (value == nullptr) return kMissing;
-  if (parameter.is_constant) {
-    const std::optional<std::uint64_t> index = IndexIn(parameter.constants, value);
-    return index ? std::optional<std::uint64_t>(kConstant | *index << 8) : std::nullopt;
-  }
-  if (value == Py_None) return kNone;
-  if (PyBool_Check(value) != 0) return kBool;
-  if (PyLong_CheckExact(value) != 0) return KindOfInt(value);
-  if (PyFloat_CheckExact(value) != 0) return kFloat;
-  if (PyTuple_Check(value) != 0 || PyUnicode_Check(value) != 0) return std::nullopt;
+bool LiveCaller::IdentifyTensor(std::size_t parameter, KernelCaller::Arguments& read, BoundArguments* bound) const {
+  PyObject* value = bound->values[parameter];
+  if (PyTuple_Check(value) != 0 || PyUnicode_Check(value) != 0) return false;
+  bound->tensor_parameters[read.num_tensors] = parameter;
   TensorRef& tensor = read.AddTensor();
   if (!tensor.Read(value)) {
     PyErr_Clear();
-    return std::nullopt;
+    return false;
   }
+  const TensorView& view = tensor.view();
   // Triton's launches accept pinned memory of the host, and report other memory.
   const bool is_where_it_runs = is_cpu_device_ ? tensor.on_host() : tensor.on_cuda();
-  if (tensor.view().dtype == DType::kAny || !is_where_it_runs) return std::nullopt;
-  read.Add(Argument(tensor.view()));
-  return kTensor | static_cast<std::uint64_t>(tensor.view().dtype) << 8;
+  if (view.dtype == DType::kAny || !is_where_it_runs) return false;
+  read.Add(Argument(view));
+  bound->passed.SetAddress(parameter, view.data);
+  bound->Add(kTensor | static_cast<std::uint64_t>(view.dtype) << 8);
+  if (parameters_[parameter].identified_by == IdentifiedBy::kType) return true;
+  bound->Add(static_cast<std::uint64_t>(view.rank));
+  for (std::size_t d = 0; d < static_cast<std::size_t>(view.rank); ++d) {
+    bound->Add(static_cast<std::uint64_t>(view.shape[d]));
+    bound->Add(static_cast<std::uint64_t>(view.strides[d]));
+  }
+  return true;
+}
+
+bool LiveCaller::IdentifyInt(const Parameter& parameter, std::size_t index, BoundArguments* bound) {
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(bound->values[index], &overflow);
+  auto word = static_cast<std::uint64_t>(number);
+  if (overflow == 0) {  // As the JITs of Triton and cuTile type it.
+    bound->Add(number >= INT32_MIN && number <= INT32_MAX ? kInt32 : kInt64);
+  } else {
+    if (overflow > 0) word = PyLong_AsUnsignedLongLong(bound->values[index]);
+    if (overflow < 0 || PyErr_Occurred() != nullptr) {  // Beyond 64 bits.
+      PyErr_Clear();
+      return false;
+    }
+    bound->Add(kUInt64);
+  }
+  bound->passed.SetInt(index, word);
+  if (parameter.identified_by != IdentifiedBy::kType) bound->Add(word);
+  return true;
 }
 
 bool LiveCaller::Identify(KernelCaller::Arguments& read, BoundArguments* bound) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (bound->num_words + kMostWordsOfParameter > kMostWords) return false;
-    const std::size_t num_tensors = read.num_tensors;
-    const std::optional<std::uint64_t> word = WordOf(parameters_[i], bound->values[i], read);
-    if (!word) return false;
-    bound->Add(*word);
-    if (read.num_tensors > num_tensors) bound->tensor_parameters[num_tensors] = i;
-    const IdentifiedBy identified_by = parameters_[i].identified_by;
-    if (identified_by == IdentifiedBy::kType || parameters_[i].is_constant) continue;
-    if (read.num_tensors > num_tensors) {
-      const TensorView& tensor = read.tensor(num_tensors).view();
-      bound->Add(static_cast<std::uint64_t>(tensor.rank));
-      for (int d = 0; d < tensor.rank; ++d) {
-        bound->Add(static_cast<std::uint64_t>(tensor.shape[d]));
-        bound->Add(static_cast<std::uint64_t>(tensor.strides[d]));
-      }
-      continue;
-    }
+    Parameter& parameter = parameters_[i];
     PyObject* value = bound->values[i];
-    if (value != nullptr && PyLong_Check(value) != 0) bound->Add(PyLong_AsUnsignedLongLongMask(value));
-    if (value != nullptr && PyFloat_CheckExact(value) != 0 && identified_by == IdentifiedBy::kAnyValue) {
+    if (value == nullptr) {
+      bound->Add(kMissing);
+    } else if (parameter.is_constant) {
+      const std::optional<std::uint64_t> index = IndexIn(parameter.constants, value);
+      if (!index) return false;
+      bound->Add(kConstant | *index << 8);
+    } else if (PyLong_CheckExact(value) != 0) {
+      if (!IdentifyInt(parameter, i, bound)) return false;
+    } else if (PyFloat_CheckExact(value) != 0) {
+      bound->Add(kFloat);
+      if (parameter.identified_by != IdentifiedBy::kAnyValue) continue;
       const double real = PyFloat_AS_DOUBLE(value);
-      std::uint64_t word_of = 0;
-      std::memcpy(&word_of, &real, sizeof(real));
-      bound->Add(word_of);
+      std::uint64_t word = 0;
+      std::memcpy(&word, &real, sizeof(real));
+      bound->Add(word);
+    } else if (PyBool_Check(value) != 0) {
+      bound->Add(kBool);
+      bound->passed.values[i] = value == Py_True ? 1 : 0;
+      if (parameter.identified_by != IdentifiedBy::kType) bound->Add(bound->passed.values[i]);
+    } else if (value == Py_None) {
+      bound->Add(kNone);
+    } else if (!IdentifyTensor(i, read, bound)) {
+      return false;
     }
   }
   if (!bound->options) return true;
@@ -195,18 +209,21 @@ bool LiveCaller::Identify(KernelCaller::Arguments& read, BoundArguments* bound) 
   return true;
 }
 
-std::shared_ptr<LiveCaller::Entry> LiveCaller::Find(const BoundArguments& bound) const {
-  const auto [begin, end] = entries_.equal_range(bound.hash);
-  for (auto it = begin; it != end; ++it) {
-    const std::vector<std::uint64_t>& words = it->second->words;
-    if (std::equal(words.begin(), words.end(), bound.words, bound.words + bound.num_words)) return it->second;
-  }
-  return nullptr;
+LiveCaller::Entry* LiveCaller::Find(const BoundArguments& bound) {
+  auto is_of_call = [&](const Entry& entry) {
+    return std::equal(entry.words.begin(), entry.words.end(), bound.words, bound.words + bound.num_words);
+  };
+  if (last_entry_ != nullptr && is_of_call(*last_entry_)) return last_entry_;
+  const auto [begin, end] = entries_.equal_range(bound.Hash());
+  const auto found = std::find_if(begin, end, [&](const auto& each) { return is_of_call(*each.second); });
+  if (found == end) return nullptr;
+  last_entry_ = found->second.get();
+  return last_entry_;
 }
 
-std::shared_ptr<LiveInstance> LiveCaller::InstanceOf(const py::object& description) {
+LiveInstance* LiveCaller::InstanceOf(const py::object& description) {
   for (const auto& each : instances_) {
-    if (each->description().is(description)) return each;
+    if (each->description().is(description)) return each.get();
   }
   AutotunePolicy policy = keywords_.policy;
   policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
@@ -215,11 +232,10 @@ std::shared_ptr<LiveInstance> LiveCaller::InstanceOf(const py::object& descripti
     policy.search.timer = clock;
   }
   instances_.push_back(ValueOrThrow(LiveInstance::Create(description, ValueOrThrow(OpenDevice(device_name_)), policy)));
-  return instances_.back();
+  return instances_.back().get();
 }
 
-std::shared_ptr<LiveCaller::Entry> LiveCaller::Describe(const BoundArguments& bound,
-                                                        const KernelCaller::Arguments& read) {
+LiveCaller::Entry* LiveCaller::Describe(const BoundArguments& bound, const KernelCaller::Arguments& read) {
   py::list values;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     values.append(bound.values[i] == nullptr ? py::ellipsis() : py::reinterpret_borrow<py::object>(bound.values[i]));
@@ -232,25 +248,29 @@ std::shared_ptr<LiveCaller::Entry> LiveCaller::Describe(const BoundArguments& bo
   py::object owner = py::reinterpret_borrow<py::object>(owner_);
   py::object description = owner.attr("_describe")(values, bound.options ? bound.options : py::object(py::dict()),
                                                    tensors, bound.num_positional);
-  auto entry = std::make_shared<Entry>();
+  auto entry = std::make_unique<Entry>();
   entry->words.assign(bound.words, bound.words + bound.num_words);
   if (!description.is_none()) {
     entry->instance = InstanceOf(description);
     entry->signature = entry->instance->SignatureOf(values);
   }
-  if (std::shared_ptr<Entry> of_another_thread = Find(bound)) return of_another_thread;
-  if (entries_.size() == kMostEntries) entries_.clear();
-  return entries_.emplace(bound.hash, std::move(entry))->second;
+  if (Entry* of_another_thread = Find(bound)) return of_another_thread;
+  if (entries_.size() == kMostEntries) {
+    last_entry_ = nullptr;
+    dropped_.push_back(std::exchange(entries_, Entries()));
+  }
+  last_entry_ = entries_.emplace(bound.Hash(), std::move(entry))->second.get();
+  return last_entry_;
 }
 
 PyObject* LiveCaller::Launch(PyObject* grid, const BoundArguments& bound, KernelCaller::Arguments& read, Entry& entry,
                              bool* is_refused) {
   LiveInstance& instance = *entry.instance;
   const int device = read.num_tensors > 0 ? read.tensor(0).device_id() : 0;
-  LiveCall call(grid, bound.values, parameters_.size(), device, entry.signature);
+  LiveCall call(grid, bound.values, bound.passed, parameters_.size(), device, entry.signature);
   bool missed = false;
   PyObject* done = instance.Call(call, read, bound.stream, &missed);
-  if (last_ != entry.instance) last_ = entry.instance;
+  last_ = &instance;
   if (!missed) return done;
   py::object owner = py::reinterpret_borrow<py::object>(owner_);
   if (done != nullptr) {
@@ -267,12 +287,13 @@ PyObject* LiveCaller::Launch(PyObject* grid, const BoundArguments& bound, Kernel
 
 PyObject* LiveCaller::Call(PyObject* grid, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
   return Guarded([&]() -> py::object {
+    const Running running(*this);
     BoundArguments bound;
     KernelCaller::Arguments read;
     if (!Bind(arguments, count, keywords, &bound) || !Identify(read, &bound) || read.num_tensors == 0) {
       return CallOwner(grid, arguments, count, keywords);
     }
-    std::shared_ptr<Entry> entry = Find(bound);
+    Entry* entry = Find(bound);
     if (entry == nullptr) entry = Describe(bound, read);
     if (entry->instance != nullptr) {
       bool is_refused = false;

@@ -37,7 +37,7 @@ class LiveCaller {
   std::shared_ptr<RecordStore> store() const;
   bool is_disabled() const;
   /// The instance of the last call; null before the first one.
-  const LiveInstance* last() const { return last_.get(); }
+  const LiveInstance* last() const { return last_; }
   /// Visits what Python's collector of cycles must know (tp_traverse).
   int Traverse(visitproc visit, void* arg) const;
 
@@ -56,17 +56,32 @@ class LiveCaller {
   struct BoundArguments;
   struct Entry {
     std::vector<std::uint64_t> words;
-    std::shared_ptr<LiveInstance> instance;  // Null: the owner runs such calls.
+    LiveInstance* instance = nullptr;  // Null: the owner runs such calls.
     LiveSignature signature;
+  };
+  using Entries = std::unordered_multimap<std::uint64_t, std::unique_ptr<Entry>>;
+  /// A call that runs, which may use any entry: code of Python's may run in it, and let other calls drop them.
+  class Running {
+   public:
+    explicit Running(LiveCaller& caller) : caller_(caller) { ++caller_.num_running_; }
+    ~Running() {
+      if (--caller_.num_running_ == 0 && !caller_.dropped_.empty()) caller_.dropped_.clear();
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    LiveCaller& caller_;
   };
 
   bool Bind(PyObject* const* arguments, Py_ssize_t count, PyObject* keywords, BoundArguments* bound) const;
   bool Identify(KernelCaller::Arguments& read, BoundArguments* bound);
-  std::optional<std::uint64_t> WordOf(Parameter& parameter, PyObject* value, KernelCaller::Arguments& read);
+  bool IdentifyTensor(std::size_t parameter, KernelCaller::Arguments& read, BoundArguments* bound) const;
+  static bool IdentifyInt(const Parameter& parameter, std::size_t index, BoundArguments* bound);
   static std::optional<std::uint64_t> IndexIn(std::vector<pybind11::object>& values, PyObject* value);
-  std::shared_ptr<Entry> Find(const BoundArguments& bound) const;
-  std::shared_ptr<Entry> Describe(const BoundArguments& bound, const KernelCaller::Arguments& read);
-  std::shared_ptr<LiveInstance> InstanceOf(const pybind11::object& description);
+  Entry* Find(const BoundArguments& bound);
+  Entry* Describe(const BoundArguments& bound, const KernelCaller::Arguments& read);
+  LiveInstance* InstanceOf(const pybind11::object& description);
   PyObject* Launch(PyObject* grid, const BoundArguments& bound, KernelCaller::Arguments& read, Entry& entry,
                    bool* is_refused);
   pybind11::object CallOwner(PyObject* grid, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) const;
@@ -78,9 +93,12 @@ class LiveCaller {
   KernelKeywords keywords_;
   std::vector<Parameter> parameters_;
   std::vector<pybind11::object> options_;  // Pairs of a name and a value of compiler options so far.
-  std::unordered_multimap<std::uint64_t, std::shared_ptr<Entry>> entries_;
-  std::vector<std::shared_ptr<LiveInstance>> instances_;  // Those that were given up, too: their code may still run.
-  std::shared_ptr<LiveInstance> last_;
+  Entries entries_;
+  std::vector<Entries> dropped_;  // Freed when no call runs.
+  Entry* last_entry_ = nullptr;   // Of the last call. In entries_.
+  int num_running_ = 0;
+  std::vector<std::unique_ptr<LiveInstance>> instances_;  // Those that were given up, too: their code may still run.
+  LiveInstance* last_ = nullptr;
 };
 
 }  // namespace tuneonce::python

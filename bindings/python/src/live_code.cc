@@ -37,7 +37,8 @@ Result<CompiledKernel> LiveCode::Load(const Device& device, const py::tuple& par
   return CompiledKernel::Create(device, source, Hints(), geometry);
 }
 
-Result<std::unique_ptr<const LiveCode>> LiveCode::Create(CompiledKernel kernel, const py::tuple& parts) {
+Result<std::unique_ptr<const LiveCode>> LiveCode::Create(CompiledKernel kernel, const py::tuple& parts,
+                                                         PyObject* const* values) {
   std::unique_ptr<LiveCode> code(new LiveCode(std::move(kernel)));
   code->blocks_per_program_ = parts[5].cast<std::uint32_t>();
   code->scratch_bytes_ = parts[7].cast<std::uint64_t>();
@@ -47,8 +48,11 @@ Result<std::unique_ptr<const LiveCode>> LiveCode::Create(CompiledKernel kernel, 
     const auto found = std::find(kFormNames.begin(), kFormNames.end(), form);
     if (found == kFormNames.end()) return InvalidArgumentError("a kernel's parameter is passed in an unknown form");
     const Passed passed = {PyLong_AsUnsignedLongLongMask(value.ptr()), static_cast<Form>(found - kFormNames.begin())};
-    if (passed.form <= Form::kFloat64 && passed.value >= kMaxParameters) {
-      return InvalidArgumentError("a kernel has too many parameters");
+    if (passed.form <= Form::kFloat64) {
+      if (passed.value >= kMaxParameters) return InvalidArgumentError("a kernel has too many parameters");
+      PyObject* value_of_call = values[passed.value];
+      const bool is_number = value_of_call != nullptr && (passed.form != Form::kInteger || PyLong_Check(value_of_call));
+      if (!is_number) return InvalidArgumentError("an argument cannot be passed to the kernel");
     }
     code->passed_.push_back(passed);
   }
@@ -57,20 +61,17 @@ Result<std::unique_ptr<const LiveCode>> LiveCode::Create(CompiledKernel kernel, 
   return std::unique_ptr<const LiveCode>(std::move(code));
 }
 
-bool LiveCode::Read(Form form, PyObject* value, std::uint64_t* word) {
+bool LiveCode::ReadFloat(Form form, PyObject* value, std::uint64_t* word) {
+  const double real = PyFloat_AsDouble(value);  // Of an int, too.
+  if (real == -1 && PyErr_Occurred() != nullptr) return false;
+  const auto narrow = static_cast<float>(real);
   *word = 0;
-  if (form == Form::kInteger) {
-    *word = PyLong_AsUnsignedLongLongMask(value);  // Little endian: a narrower parameter has its lowest bytes.
+  if (form == Form::kFloat32) {
+    std::memcpy(word, &narrow, sizeof(narrow));
   } else {
-    const double real = PyFloat_AsDouble(value);
-    const auto narrow = static_cast<float>(real);
-    if (form == Form::kFloat32) {
-      std::memcpy(word, &narrow, sizeof(narrow));
-    } else {
-      std::memcpy(word, &real, sizeof(real));
-    }
+    std::memcpy(word, &real, sizeof(real));
   }
-  return PyErr_Occurred() == nullptr;
+  return true;
 }
 
 py::object LiveCode::AllocateScratch(std::uint64_t num_programs, CUstream stream) const {
@@ -87,32 +88,41 @@ py::object LiveCode::AllocateScratch(std::uint64_t num_programs, CUstream stream
 }
 
 Status LiveCode::Launch(const std::uint32_t (&grid)[3], CUstream stream, PyObject* const* values,
-                        const CUdeviceptr* data) const {
+                        const ArgumentWords& words) const {
   const std::uint64_t num_programs = std::uint64_t{grid[0]} * grid[1] * grid[2];
   if (num_programs == 0) return Status();
-  std::uint64_t words[kMostPassed];
-  void* parameters[kMostPassed];
+  std::uint64_t floats[kMaxParameters];
+  const void* parameters[kMostPassed];  // Little endian: a narrower parameter has the lowest bytes of a word.
   std::size_t count = 0;
   py::object memory;
+  std::uint64_t scratch = 0;
   for (const Passed& each : passed_) {
-    std::uint64_t* word = &words[count];
-    *word = each.value;
-    if (each.form == Form::kPointer) {
-      *word = data[each.value];
-    } else if (each.form == Form::kScratch) {
-      *word = 0;
-      if (scratch_bytes_ > 0) {
+    const void*& parameter = parameters[count++];
+    switch (each.form) {
+      case Form::kPointer:
+      case Form::kInteger:
+        parameter = &words.values[each.value];
+        break;
+      case Form::kFloat32:
+      case Form::kFloat64:
+        parameter = &floats[each.value];
+        if (!ReadFloat(each.form, values[each.value], &floats[each.value])) {
+          return InvalidArgumentError("an argument cannot be passed to the kernel");
+        }
+        break;
+      case Form::kWord:
+        parameter = &each.value;
+        break;
+      case Form::kScratch:
+        parameter = &scratch;
+        if (scratch_bytes_ == 0) break;
         memory = AllocateScratch(num_programs, stream);
         if (!memory) return ResourceExhaustedError("the kernel's global scratch memory cannot be allocated");
-        *word = memory.attr("data_ptr")().cast<CUdeviceptr>();
-      }
-    } else if (each.form != Form::kWord && !Read(each.form, values[each.value], word)) {
-      return InvalidArgumentError("an argument cannot be passed to the kernel");
+        scratch = memory.attr("data_ptr")().cast<CUdeviceptr>();
     }
-    parameters[count++] = word;
   }
   const std::uint32_t blocks[3] = {grid[0] * blocks_per_program_, grid[1], grid[2]};
-  return kernel_.Launch(stream, blocks, parameters);
+  return kernel_.Launch(stream, blocks, const_cast<void**>(parameters));
 }
 
 }  // namespace tuneonce::python

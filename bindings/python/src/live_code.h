@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "live_call.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/toolchain.h"
 #include "tuneonce/result.h"
@@ -26,17 +27,18 @@ class LiveCode {
   /// Loads the code of what tuneonce.live.code.Code.parts returned, on the device of the current context. Throws for
   /// parts of other types. Errors: those of CompiledKernel::Create.
   static Result<CompiledKernel> Load(const Device& device, const pybind11::tuple& parts);
-  /// Makes one of loaded code. Throws likewise.
-  static Result<std::unique_ptr<const LiveCode>> Create(CompiledKernel kernel, const pybind11::tuple& parts);
+  /// Makes one of loaded code for calls with arguments of the types that `values` has. Throws likewise.
+  static Result<std::unique_ptr<const LiveCode>> Create(CompiledKernel kernel, const pybind11::tuple& parts,
+                                                        PyObject* const* values);
 
   /// The grid in blocks, which launches of this code have; empty: the call has one.
   const std::optional<std::array<std::uint32_t, 3>>& grid() const { return grid_; }
 
   /// Launches the code. `grid` has the grid in programs, which may be 0. `values` has the call's arguments by
-  /// parameter, `data` the addresses of those that are tensors. Errors: the driver's; an exception of Python's is set
-  /// for an argument that cannot be passed, and for scratch memory that cannot be allocated.
+  /// parameter, `words` what is passed. Errors: the driver's; an exception of Python's is set for an argument that
+  /// cannot be passed, and for scratch memory that cannot be allocated.
   Status Launch(const std::uint32_t (&grid)[3], CUstream stream, PyObject* const* values,
-                const CUdeviceptr* data) const;
+                const ArgumentWords& words) const;
 
  private:
   /// How a parameter of the compiled kernel is passed.
@@ -49,7 +51,7 @@ class LiveCode {
   explicit LiveCode(CompiledKernel kernel) : kernel_(std::move(kernel)) {}
   /// Returns memory of Triton's allocator (triton.set_allocator) for `num_programs`, or null with an exception set.
   pybind11::object AllocateScratch(std::uint64_t num_programs, CUstream stream) const;
-  static bool Read(Form form, PyObject* value, std::uint64_t* word);
+  static bool ReadFloat(Form form, PyObject* value, std::uint64_t* word);
 
   CompiledKernel kernel_;
   std::vector<Passed> passed_;

@@ -22,7 +22,6 @@ namespace py = pybind11;
 namespace {
 
 constexpr char kCallName[] = "tuneonce_call";
-constexpr std::uint64_t kDivisor = 16;  // The only divisor of an address for which code of its own is compiled.
 
 /// Holds the GIL, which a hit's thread has already and a search's thread has not.
 class GilHold {
@@ -60,12 +59,20 @@ DType ScalarDTypeNamed(const std::string& name) {
 /// One launch, of a call or of a trial of it.
 struct LiveInstance::Launching {
   const LiveCall& call;
+  const ArgumentWords& words;  ///< Those of the call. A trial's have the addresses of its own tensors.
   CUstream stream;
   std::size_t label;
   bool is_grid_called;  ///< The grid is a function.
-  CUdeviceptr data[kMaxParameters];
-  py::object meta;  ///< The arguments by name, for the grid, heuristics and hooks. Null where nothing asks for them.
+  py::object meta;      ///< The arguments by name, for the grid, heuristics and hooks. Null where nothing asks for them.
   LiveSignature::Specialization specialization;
+
+  Launching(const LiveCall& of, const ArgumentWords& passed, CUstream launch_stream, std::size_t config)
+      : call(of), words(passed), stream(launch_stream), label(config), is_grid_called(PyCallable_Check(of.grid) != 0) {
+    specialization.device = of.device;
+    for (std::size_t i = 0; i < LiveSignature::kNumBits; ++i) {
+      specialization.bits[i] = words.bits[i] & of.signature.specialized[i];
+    }
+  }
 };
 
 Result<std::unique_ptr<LiveInstance>> LiveInstance::Create(const py::object& description, const Device& device,
@@ -139,24 +146,15 @@ Result<KernelDefinition> LiveInstance::Define() {
 
 void LiveInstance::AddScalars(const LiveCall& call, KernelCaller::Arguments& read) const {
   for (const Scalar& scalar : key_scalars_) {
-    std::uint64_t& word = read.words[read.count];
-    PyObject* value = call.values[scalar.parameter];
-    word = 0;
+    const std::uint64_t* word = &call.words.values[scalar.parameter];
     if (scalar.dtype == DType::kFloat64) {
-      const double real = PyFloat_AS_DOUBLE(value);
-      std::memcpy(&word, &real, sizeof(real));
-    } else if (scalar.dtype == DType::kBool) {
-      word = value == Py_True ? 1 : 0;
-    } else {
-      word = PyLong_AsUnsignedLongLongMask(value);
+      const double real = PyFloat_AS_DOUBLE(call.values[scalar.parameter]);
+      std::memcpy(&read.words[read.count], &real, sizeof(real));
+      word = &read.words[read.count];
     }
-    read.Add(Argument::Scalar(scalar.dtype, &word));
+    read.Add(Argument::Scalar(scalar.dtype, word));
   }
-  for (const std::int64_t value : call.signature.key) {
-    std::uint64_t& word = read.words[read.count];
-    word = static_cast<std::uint64_t>(value);
-    read.Add(Argument::Scalar(DType::kInt64, &word));
-  }
+  for (const std::int64_t& value : call.signature.key) read.Add(Argument::Scalar(DType::kInt64, &value));
   std::uint64_t& address = read.words[read.count];
   address = reinterpret_cast<std::uintptr_t>(&call);
   read.Add(Argument::Scalar(DType::kUInt64, &address));
@@ -166,6 +164,14 @@ LiveSignature LiveInstance::SignatureOf(const py::list& values) const {
   LiveSignature signature;
   signature.key = description_.attr("key_of")(values).cast<std::vector<std::int64_t>>();
   signature.codes.resize(labels_.size());
+  auto may_decide = [&](std::size_t parameter) {
+    constexpr std::size_t kPerWord = ArgumentWords::kPerWord;
+    signature.specialized[parameter / kPerWord] |= std::uint64_t{3} << parameter % kPerWord * 2;
+  };
+  for (std::size_t i = 0; i < is_specialized_.size(); ++i) {
+    if (is_specialized_[i]) may_decide(i);
+  }
+  for (const Tensor& tensor : tensors_) may_decide(tensor.parameter);
   return signature;
 }
 
@@ -173,7 +179,13 @@ PyObject* LiveInstance::Call(const LiveCall& call, KernelCaller::Arguments& read
                              bool* missed) {
   AddScalars(call, read);
   *missed = false;
-  PyObject* done = caller_->CallRead(read, stream, missed);
+  PyObject* done;
+  if (device_.is_cpu_device()) {
+    done = caller_->CallRead(read, stream, missed);
+  } else {
+    const LiveCall::Hit hit(call);
+    done = caller_->CallRead(read, stream, missed);
+  }
   if (done == nullptr && !*missed && call.exception) call.exception->restore();
   if (done == nullptr || !*missed) return done;
   Py_DECREF(done);
@@ -196,10 +208,7 @@ PyObject* LiveInstance::LaunchInCapture(const LiveCall& call, KernelCaller::Argu
                                         std::optional<CUstream> given) {
   void* stream = given.value_or(nullptr);
   if (!given && !read.tensor(0).CurrentStream(&stream) && PyErr_Occurred() != nullptr) return nullptr;
-  Launching launch{call, static_cast<CUstream>(stream), 0, false, {}, {}, {}};
-  for (const Tensor& each : tensors_) {
-    launch.data[each.parameter] = reinterpret_cast<CUdeviceptr>(read.list()[each.index].tensor().data);
-  }
+  Launching launch(call, call.words, static_cast<CUstream>(stream), 0);
   return Ended(LaunchIn(launch));
 }
 
@@ -241,15 +250,22 @@ Result<std::size_t> LiveInstance::IndexOf(const Config& config) {
 
 Status LiveInstance::Launch(CUstream stream, const Config& config, const CallArguments& arguments) {
   const auto address = arguments.scalar<std::uint64_t>(call_parameter_);
+  if (const LiveCall* hit = LiveCall::FindHit(address)) return LaunchConfig(*hit, hit->words, stream, config);
   GilHold gil;
   if (PyErr_Occurred() != nullptr) return CancelledError("interrupted");
   const LiveCall* call = LiveCall::Find(address);
   if (call == nullptr) return FailedPreconditionError("the call that the launch is for has ended");
+  ArgumentWords words = call->words;
+  for (const Tensor& tensor : tensors_) words.SetAddress(tensor.parameter, arguments.tensor(tensor.index).data);
+  const Status status = LaunchConfig(*call, words, stream, config);
+  // An exception in a search is the config's failure. A hit raises it.
+  return status.ok() || gil.was_held() || PyErr_Occurred() == nullptr ? status : TakeException(*call);
+}
+
+Status LiveInstance::LaunchConfig(const LiveCall& call, const ArgumentWords& words, CUstream stream,
+                                  const Config& config) {
   TUNEONCE_ASSIGN_OR_RETURN(std::size_t label, IndexOf(config));
-  Launching launch{*call, stream, label, false, {}, {}, {}};
-  for (const Tensor& tensor : tensors_) {
-    launch.data[tensor.parameter] = reinterpret_cast<CUdeviceptr>(arguments.tensor(tensor.index).data);
-  }
+  Launching launch(call, words, stream, label);
   Status status;
   try {
     status = LaunchIn(launch);
@@ -258,23 +274,7 @@ Status LiveInstance::Launch(CUstream stream, const Config& config, const CallArg
     status = InternalError("Python raised an exception");
   }
   if (status.ok()) last_config_ = config_indices_[label];
-  // An exception in a search is the config's failure. A hit raises it.
-  return status.ok() || gil.was_held() || PyErr_Occurred() == nullptr ? status : TakeException(*call);
-}
-
-void LiveInstance::Specialize(Launching& launch) const {
-  std::uint64_t* bits = launch.specialization.bits;
-  auto set = [&](std::size_t parameter, std::uint64_t value) { bits[parameter / 32] |= value << (parameter % 32 * 2); };
-  for (const Tensor& tensor : tensors_) {
-    if (launch.data[tensor.parameter] % kDivisor == 0) set(tensor.parameter, 1);
-  }
-  for (std::size_t i = 0; i < launch.call.count; ++i) {
-    PyObject* value = launch.call.values[i];
-    if (value == nullptr || !is_specialized_[i] || PyLong_CheckExact(value) == 0) continue;
-    const std::uint64_t word = PyLong_AsUnsignedLongLongMask(value);
-    set(i, (word % kDivisor == 0 ? 1 : 0) | (word == 1 ? 2 : 0));
-  }
-  launch.specialization.device = launch.call.device;
+  return status;
 }
 
 py::object LiveInstance::ArgumentsByName(const Launching& launch) const {
@@ -322,7 +322,8 @@ Result<const LiveCode*> LiveInstance::CodeFor(const Launching& launch) {
     TUNEONCE_ASSIGN_OR_RETURN(CompiledKernel made, LiveCode::Load(device_, parts));
     kernel = kernels_.emplace(name, std::move(made)).first;
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<const LiveCode> code, LiveCode::Create(kernel->second, parts));
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<const LiveCode> code,
+                            LiveCode::Create(kernel->second, parts, launch.call.values));
   loaded.push_back({launch.specialization, std::move(code)});
   return loaded.back().code.get();
 }
@@ -360,13 +361,11 @@ Status LiveInstance::FinishOnCpuDevice(CUstream stream) const {
 }
 
 Status LiveInstance::LaunchIn(Launching& launch) {
-  Specialize(launch);
-  launch.is_grid_called = PyCallable_Check(launch.call.grid) != 0;
   if (launch.is_grid_called || has_heuristics_ || has_hooks_) launch.meta = ArgumentsByName(launch);
   if (has_hooks_) {
     TUNEONCE_RETURN_IF_ERROR(FinishOnCpuDevice(launch.stream));
     py::dict addresses;
-    for (const Tensor& tensor : tensors_) addresses[py::int_(tensor.parameter)] = launch.data[tensor.parameter];
+    for (const Tensor& tensor : tensors_) addresses[py::int_(tensor.parameter)] = launch.words.values[tensor.parameter];
     description_.attr("run_hooks")(launch.label, launch.meta, addresses,
                                    reinterpret_cast<std::uintptr_t>(launch.stream));
   }
@@ -378,7 +377,7 @@ Status LiveInstance::LaunchIn(Launching& launch) {
   } else if (!ReadGrid(launch, grid)) {
     return InvalidArgumentError("the grid cannot be read");
   }
-  return code->Launch(grid, launch.stream, launch.call.values, launch.data);
+  return code->Launch(grid, launch.stream, launch.call.values, launch.words);
 }
 
 }  // namespace tuneonce::python

@@ -5,9 +5,9 @@
 #include <cuda.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,14 +26,15 @@ class LiveInstance;
 
 /// What calls of one entry of a LiveCaller have in common.
 struct LiveSignature {
-  /// A call's specialization: two bits for each parameter, whether it is divisible by 16 and whether it is 1; the
-  /// device; and the values of heuristics as indices.
+  static constexpr std::size_t kNumBits = kMaxParameters / ArgumentWords::kPerWord;
+  /// A call's specialization: the bits of its ArgumentWords, as far as code depends on them; the device; and the values
+  /// of heuristics as indices.
   struct Specialization {
-    std::uint64_t bits[kMaxParameters / 32] = {};
+    std::uint64_t bits[kNumBits];
     int device = 0;
     std::vector<std::size_t> heuristics;
     friend bool operator==(const Specialization& a, const Specialization& b) {
-      return std::memcmp(a.bits, b.bits, sizeof(a.bits)) == 0 && a.device == b.device && a.heuristics == b.heuristics;
+      return std::equal(a.bits, a.bits + kNumBits, b.bits) && a.device == b.device && a.heuristics == b.heuristics;
     }
   };
   struct LoadedCode {
@@ -42,6 +43,7 @@ struct LiveSignature {
   };
 
   std::vector<std::int64_t> key;               ///< The values of the instance's key_names.
+  std::uint64_t specialized[kNumBits] = {};    ///< The bits of ArgumentWords on which code may depend.
   std::vector<std::vector<LoadedCode>> codes;  ///< By config that may run.
 };
 
@@ -93,11 +95,12 @@ class LiveInstance {
   /// Launches the first config on the call's stream.
   PyObject* LaunchInCapture(const LiveCall& call, KernelCaller::Arguments& read, std::optional<CUstream> stream);
   Status Launch(CUstream stream, const Config& config, const CallArguments& arguments);
+  /// Launches a config for a call on tensors at the addresses that `words` has.
+  Status LaunchConfig(const LiveCall& call, const ArgumentWords& words, CUstream stream, const Config& config);
   Status LaunchIn(Launching& launch);
   /// Waits for the stream on the CPU device, where a hook computes on this thread and not in the stream.
   Status FinishOnCpuDevice(CUstream stream) const;
   Result<std::size_t> IndexOf(const Config& config);
-  void Specialize(Launching& launch) const;
   Result<const LiveCode*> CodeFor(const Launching& launch);
   void AddHeuristics(Launching& launch);
   /// Returns a new dict of the config's constants and the call's arguments by name.

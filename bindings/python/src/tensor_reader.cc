@@ -137,12 +137,6 @@ bool TypeError(const std::string& message) {
 
 }  // namespace
 
-void TensorRef::Release() {
-  Py_XDECREF(capsule_);
-  capsule_ = nullptr;
-  if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
-}
-
 std::string TensorRef::MemoryName() const {
   if (on_cuda()) return "CUDA";
   if (on_host()) return "host";
@@ -160,17 +154,19 @@ std::string TensorRef::MemoryName() const {
   }
 }
 
-bool TensorRef::FromDl(const DlTensor& tensor) {
+bool TensorRef::RefuseDl(const DlTensor& tensor) {
   if (tensor.ndim > kMaxRank) {
     return TypeError("a tensor of rank " + std::to_string(tensor.ndim) + "; at most " + std::to_string(kMaxRank) +
                      " is possible");
   }
+  return TypeError("a tensor of a dtype that kernels do not take (DLPack code " + std::to_string(tensor.dtype.code) +
+                   ", " + std::to_string(tensor.dtype.bits) + " bits)");
+}
+
+bool TensorRef::FromDl(const DlTensor& tensor) {
   view_.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   view_.dtype = DTypeOfDl(tensor.dtype);
-  if (view_.dtype == DType::kAny) {
-    return TypeError("a tensor of a dtype that kernels do not take (DLPack code " + std::to_string(tensor.dtype.code) +
-                     ", " + std::to_string(tensor.dtype.bits) + " bits)");
-  }
+  if (tensor.ndim > kMaxRank || view_.dtype == DType::kAny) return RefuseDl(tensor);
   view_.rank = tensor.ndim;
   std::int64_t row_major = 1;
   for (int d = tensor.ndim; d-- > 0;) {
@@ -185,6 +181,18 @@ bool TensorRef::FromDl(const DlTensor& tensor) {
 
 bool TensorRef::SetBytes(std::size_t element) {
   std::int64_t last = 0;
+  std::int64_t signs = 0;  // Negative if an extent or stride is.
+  bool empty = false;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(view_.rank); ++d) {
+    last += (view_.shape[d] - 1) * view_.strides[d];
+    empty |= view_.shape[d] == 0;
+    signs |= view_.shape[d] | view_.strides[d];
+  }
+  view_.bytes = empty ? 0 : static_cast<std::size_t>(last + 1) * element;
+  return signs >= 0 || CheckLayout();
+}
+
+bool TensorRef::CheckLayout() {
   bool empty = false;
   int backwards = -1;  // A dimension in which the view goes back from its first element.
   for (int d = 0; d < view_.rank; ++d) {
@@ -192,11 +200,9 @@ bool TensorRef::SetBytes(std::size_t element) {
     if (view_.shape[i] < 0) {
       return TypeError("dimension " + std::to_string(d) + " has the negative extent " + std::to_string(view_.shape[i]));
     }
-    last += (view_.shape[i] - 1) * view_.strides[i];
     empty |= view_.shape[i] == 0;
     if (view_.strides[i] < 0 && view_.shape[i] > 1) backwards = d;
   }
-  view_.bytes = empty ? 0 : static_cast<std::size_t>(last + 1) * element;
   if (backwards < 0 || empty) return true;
   return TypeError("dimension " + std::to_string(backwards) + " has the negative stride " +
                    std::to_string(view_.strides[static_cast<std::size_t>(backwards)]) + ": pass a copy");

@@ -14,7 +14,7 @@ namespace tuneonce::python {
 /// A tensor of some framework, as our view of it, for the duration of a call.
 class TensorRef {
  public:
-  TensorRef() = default;
+  TensorRef() { buffer_.obj = nullptr; }
   ~TensorRef() { Release(); }
   TensorRef(const TensorRef&) = delete;
   TensorRef& operator=(const TensorRef&) = delete;
@@ -42,8 +42,13 @@ class TensorRef {
   const char* read_only() const { return read_only_; }
 
  private:
-  void Release();
+  void Release() {
+    if (capsule_ != nullptr) Py_CLEAR(capsule_);
+    if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
+  }
   bool FromDl(const DlTensor& tensor);
+  /// Sets the TypeError of FromDl.
+  bool RefuseDl(const DlTensor& tensor);
   bool FromCudaArrayInterface(PyObject* interface);
   bool FromBuffer(PyObject* object);
   bool FromDlpack(PyObject* object);
@@ -55,6 +60,8 @@ class TensorRef {
   /// From extents and strides. TypeError for a negative extent, and for a negative stride along several elements:
   /// kernels get memory from the first element on.
   bool SetBytes(std::size_t element);
+  /// Sets the TypeError of SetBytes, if there is one.
+  bool CheckLayout();
   /// `row_major`: in bytes, for a dimension of at most one element, whose stride has no meaning. TypeError for a stride
   /// that no number of elements makes (a field of records).
   bool SetStride(int dimension, std::int64_t bytes, std::int64_t row_major, std::int64_t element);
@@ -65,7 +72,7 @@ class TensorRef {
   CUstream producer_stream_ = nullptr;
   const char* read_only_ = nullptr;
   PyObject* capsule_ = nullptr;  // Keeps the memory during the call.
-  Py_buffer buffer_{};
+  Py_buffer buffer_;             // Without an `obj`: unused.
 };
 
 }  // namespace tuneonce::python
