@@ -63,15 +63,17 @@ class RawLaunch:
         return elapsed
 
 
-def microseconds(launch: Callable[[int], float], batches: int = 200, size: int = 100) -> float:
-    """Of one launch, the median of batches that the device's queue holds. `launch` returns that of a batch of its argument's size."""
-    launch(1)
-    torch.cuda.synchronize()
-    times = []
-    for _ in range(batches):
-        times.append(launch(size))
-        torch.cuda.synchronize()
-    return sorted(times)[batches // 2]
+def microseconds(launches: Sequence[Callable[[int], float]], batches: int = 200, size: int = 100) -> List[float]:
+    """Of one launch each, the median of batches that the device's queue holds. They take turns batch by batch, so that the machine's
+    state is the same for all. A launch returns that of a batch of its argument's size."""
+    times: List[List[float]] = [[] for _ in launches]
+    for batch in range(batches + 1):
+        for launch, of_launch in zip(launches, times):
+            elapsed = launch(size)
+            torch.cuda.synchronize()
+            if batch > 0:  # The first one warms up.
+                of_launch.append(elapsed)
+    return [sorted(of_launch)[batches // 2] for of_launch in times]
 
 
 def called(call: Callable[[], Any]) -> Callable[[int], float]:
@@ -86,8 +88,7 @@ def called(call: Callable[[], Any]) -> Callable[[int], float]:
 
 def print_costs(raw: RawLaunch, calls: Sequence[Tuple[str, Callable[[], Any]]]) -> None:
     """What each call costs, and adds to a launch of the same kernel in C++."""
-    of_raw = microseconds(raw.launch)
+    of_raw, *of_calls = microseconds([raw.launch, *(called(call) for _, call in calls)])
     print(f"{of_raw:8.2f} us  raw cuLaunchKernelEx from C++")
-    for name, call in calls:
-        of_call = microseconds(called(call))
+    for (name, _), of_call in zip(calls, of_calls):
         print(f"{of_call:8.2f} us  {of_call - of_raw:+6.2f} us  {name}")

@@ -95,7 +95,7 @@ class LiveCall {
   /// A tuple of ints, or a function of the arguments by name that returns one. Null: the code has its grid.
   PyObject* const grid;
   PyObject* const* const values;  ///< The arguments, in the order of the kernel's parameters.
-  const ArgumentWords& words;     ///< The same.
+  const ArgumentWords& words;     ///< What launches pass for them.
   const std::size_t count;        ///< Number of the kernel's parameters.
   /// The last exception that Python raised in a launch of the call.
   mutable std::optional<pybind11::error_already_set> exception;

@@ -33,7 +33,7 @@ constexpr std::size_t kMostWordsOfParameter = 2 + 2 * kMaxRank;
 
 struct LiveCaller::BoundArguments {
   PyObject* values[kMaxParameters];  // By parameter. Null: the config or a heuristic gives it.
-  ArgumentWords passed;              // The same.
+  ArgumentWords passed;              // What launches pass for them.
   std::size_t num_positional = 0;
   py::object options;  // A dict, or null.
   std::optional<CUstream> stream;

@@ -95,7 +95,7 @@ class LiveCaller {
   std::vector<pybind11::object> options_;  // Pairs of a name and a value of compiler options so far.
   Entries entries_;
   std::vector<Entries> dropped_;  // Freed when no call runs.
-  Entry* last_entry_ = nullptr;   // Of the last call. In entries_.
+  Entry* last_entry_ = nullptr;   // The last call has it. In entries_.
   int num_running_ = 0;
   std::vector<std::unique_ptr<LiveInstance>> instances_;  // Those that were given up, too: their code may still run.
   LiveInstance* last_ = nullptr;

@@ -62,7 +62,7 @@ Result<std::unique_ptr<const LiveCode>> LiveCode::Create(CompiledKernel kernel, 
 }
 
 bool LiveCode::ReadFloat(Form form, PyObject* value, std::uint64_t* word) {
-  const double real = PyFloat_AsDouble(value);  // Of an int, too.
+  const double real = PyFloat_AsDouble(value);  // Converts an int, too.
   if (real == -1 && PyErr_Occurred() != nullptr) return false;
   const auto narrow = static_cast<float>(real);
   *word = 0;

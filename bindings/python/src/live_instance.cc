@@ -63,7 +63,7 @@ struct LiveInstance::Launching {
   CUstream stream;
   std::size_t label;
   bool is_grid_called;  ///< The grid is a function.
-  py::object meta;      ///< The arguments by name, for the grid, heuristics and hooks. Null where nothing asks for them.
+  py::object meta;  ///< The arguments by name, for the grid, heuristics and hooks. Null where nothing asks for them.
   LiveSignature::Specialization specialization;
 
   Launching(const LiveCall& of, const ArgumentWords& passed, CUstream launch_stream, std::size_t config)
@@ -164,6 +164,7 @@ LiveSignature LiveInstance::SignatureOf(const py::list& values) const {
   LiveSignature signature;
   signature.key = description_.attr("key_of")(values).cast<std::vector<std::int64_t>>();
   signature.codes.resize(labels_.size());
+  signature.named.resize(labels_.size());
   auto may_decide = [&](std::size_t parameter) {
     constexpr std::size_t kPerWord = ArgumentWords::kPerWord;
     signature.specialized[parameter / kPerWord] |= std::uint64_t{3} << parameter % kPerWord * 2;
@@ -278,14 +279,24 @@ Status LiveInstance::LaunchConfig(const LiveCall& call, const ArgumentWords& wor
 }
 
 py::object LiveInstance::ArgumentsByName(const Launching& launch) const {
-  py::object meta = py::reinterpret_steal<py::object>(PyDict_Copy(constants_[launch.label].ptr()));
-  for (std::size_t i = 0; i < launch.call.count; ++i) {
-    PyObject* value = launch.call.values[i];
-    if (value == nullptr) continue;
-    // A config's value replaces a parameter's default.
-    if (PyDict_SetDefault(meta.ptr(), names_[i].ptr(), value) == nullptr) throw py::error_already_set();
+  LiveSignature::NamedArguments& named = launch.call.signature.named[launch.label];
+  if (!named.dict) {
+    py::dict made = constants_[launch.label].attr("copy")();
+    named.of_call.clear();
+    for (std::size_t i = 0; i < launch.call.count; ++i) {
+      // A config's value replaces a parameter's default.
+      if (launch.call.values[i] == nullptr || made.contains(names_[i])) continue;
+      made[names_[i]] = py::none();
+      named.of_call.push_back(i);
+    }
+    named.dict = std::move(made);
   }
-  return meta;
+  py::object arguments = py::reinterpret_steal<py::object>(PyDict_Copy(named.dict.ptr()));
+  if (!arguments) throw py::error_already_set();
+  for (const std::size_t i : named.of_call) {
+    if (PyDict_SetItem(arguments.ptr(), names_[i].ptr(), launch.call.values[i]) != 0) throw py::error_already_set();
+  }
+  return arguments;
 }
 
 void LiveInstance::AddHeuristics(Launching& launch) {

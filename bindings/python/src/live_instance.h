@@ -41,10 +41,17 @@ struct LiveSignature {
     Specialization of;
     std::unique_ptr<const LiveCode> code;
   };
+  /// A dict of the config's constants, with None for each argument that the call gives, and the indices of these
+  /// arguments: a launch copies the dict, which is faster than making one. Null until a launch needs it.
+  struct NamedArguments {
+    pybind11::object dict;
+    std::vector<std::size_t> of_call;
+  };
 
   std::vector<std::int64_t> key;               ///< The values of the instance's key_names.
   std::uint64_t specialized[kNumBits] = {};    ///< The bits of ArgumentWords on which code may depend.
   std::vector<std::vector<LoadedCode>> codes;  ///< By config that may run.
+  std::vector<NamedArguments> named;           ///< By config that may run.
 };
 
 /// A decorated kernel for arguments of certain types and for certain constants: a TunedKernel whose configs are
