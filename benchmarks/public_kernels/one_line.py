@@ -167,7 +167,7 @@ OPERATORS: Dict[str, Operator] = {
                      of_fla("ops.hgrn", "fused_recurrent_hgrn")),
     "attn": Operator(qkv, of_fla("ops.attn", "parallel_attn")),
     "forgetting_attn": Operator(lambda: qkv(g=log_decay(B, T, H)), of_fla("ops.forgetting_attn", "parallel_forgetting_attn")),
-    "path_attn": Operator(lambda: qkv(w=unit(B, T, H, K), beta=gate(B, T, H), g=log_decay(B, T, H)),
+    "path_attn": Operator(lambda: qkv(w=unit(B, T, H, K).float(), beta=gate(B, T, H, dtype="float32"), g=log_decay(B, T, H)),
                           of_fla("ops.path_attn", "parallel_path_attn")),
     "global_cumsum": Operator(lambda: {"s": normal(B, T, H, K, dtype="float32")},
                               of_fla("ops.utils.cumsum", "chunk_global_cumsum_vector")),
