@@ -105,7 +105,7 @@ class BundleSpace {
   TermNames names_;
   SearchSpace space_;
   std::vector<NamedAxis> axes_;
-  std::vector<std::pair<const ManifestNode*, NamedCondition>> conditions_;  // From the field `where`.
+  std::vector<std::pair<const ManifestNode*, NamedCondition>> conditions_;  // From `where`. The document outlives them.
   const Family* family_ = nullptr;  // Whose space it is; null: the manifest lists it.
 };
 
