@@ -99,7 +99,7 @@ Result<MatmulParts> ReadMatmul(const ManifestNode& node) {
                                                              {"num_warps", &parts.num_warps},
                                                              {"split_k", &parts.split_k},
                                                              {"num_ctas", &parts.num_ctas}};
-  std::vector<FieldName> fields = {"a_is_transposed", "b_is_transposed"};
+  std::vector<std::string_view> fields = {"a_is_transposed", "b_is_transposed"};
   for (const auto& [field, value] : names) {
     fields.emplace_back(field);
     TUNEONCE_RETURN_IF_ERROR(node.ReadOptional(field, value));

@@ -282,33 +282,31 @@ Result<ManifestChildren> ManifestNode::Object() const {
   return Children();
 }
 
-const ManifestNode* ManifestNode::Find(FieldName name) const {
+const ManifestNode* ManifestNode::Find(std::string_view name) const {
   if (kind_ != Kind::kObject) return nullptr;
   for (const ManifestNode& member : Children()) {
-    if (member.name_ == name.text()) return &member;
+    if (member.name_ == name) return &member;
   }
   return nullptr;
 }
 
-Result<const ManifestNode*> ManifestNode::Get(FieldName name) const {
+Result<const ManifestNode*> ManifestNode::Get(std::string_view name) const {
   if (kind_ != Kind::kObject) return Error("expected an object");
   if (const ManifestNode* found = Find(name)) return found;
-  return Error(absl::StrCat("the field '", std::string(name.text()), "' is missing"));
+  return Error(absl::StrCat("the field '", std::string(name), "' is missing"));
 }
 
-Result<std::string> ManifestNode::GetString(FieldName name) const {
+Result<std::string> ManifestNode::GetString(std::string_view name) const {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* member, Get(name));
   return member->String();
 }
 
-Status ManifestNode::CheckFields(const FieldName* known, const FieldName* end) const {
+Status ManifestNode::CheckFields(const std::string_view* known, const std::string_view* end) const {
   if (kind_ != Kind::kObject) return Error("expected an object");
   for (const ManifestNode& member : Children()) {
-    auto is_it = [&](const FieldName& field) { return field.text() == member.name_; };
-    if (std::any_of(known, end, is_it)) continue;
-    std::vector<std::string> fields;
-    for (const FieldName* field = known; field != end; ++field) fields.emplace_back(field->text());
-    return member.Error(absl::StrCat("unknown field; the fields are: ", ShortList(std::move(fields), member.name_)));
+    if (std::find(known, end, member.name_) != end) continue;
+    return member.Error(
+        absl::StrCat("unknown field; the fields are: ", ShortList(std::vector<std::string>(known, end), member.name_)));
   }
   return Status();
 }

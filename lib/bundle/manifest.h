@@ -20,22 +20,6 @@ inline namespace v0 {
 class ManifestDocument;
 class ManifestNode;
 
-/// The name of a field: a literal, whose length the compiler knows, or another text.
-class FieldName {
- public:
-  // NOLINTBEGIN(google-explicit-constructor)
-  template <std::size_t kSize>
-  constexpr FieldName(const char (&literal)[kSize]) : text_(literal, kSize - 1) {}
-  template <typename Pointer, typename = std::enable_if_t<std::is_same_v<Pointer, const char*>>>
-  constexpr FieldName(const Pointer& text) : text_(text) {}
-  constexpr FieldName(std::string_view text) : text_(text) {}
-  // NOLINTEND(google-explicit-constructor)
-  constexpr std::string_view text() const { return text_; }
-
- private:
-  std::string_view text_;
-};
-
 /// The values of a list or of an object, in the file's order: a view of a document. Thread rule: immutable; any thread.
 class ManifestChildren {
  public:
@@ -117,18 +101,24 @@ class ManifestNode {
   Result<ManifestChildren> Object() const;
 
   /// The member `name`, or null.
-  const ManifestNode* Find(FieldName name) const;
+  const ManifestNode* Find(std::string_view name) const;
   /// The member `name`. Error: it is missing.
-  Result<const ManifestNode*> Get(FieldName name) const;
+  Result<const ManifestNode*> Get(std::string_view name) const;
   /// The member `name`, which must be a string.
-  Result<std::string> GetString(FieldName name) const;
+  Result<std::string> GetString(std::string_view name) const;
   /// Reads the member `name`, if there is one, into `*value`.
-  Status ReadOptional(FieldName name, bool* value) const { return Take(name, &ManifestNode::Bool, value); }
-  Status ReadOptional(FieldName name, std::int64_t* value) const { return Take(name, &ManifestNode::Int, value); }
-  Status ReadOptional(FieldName name, std::string* value) const { return Take(name, &ManifestNode::String, value); }
+  Status ReadOptional(std::string_view name, bool* value) const { return Take(name, &ManifestNode::Bool, value); }
+  Status ReadOptional(std::string_view name, std::int64_t* value) const {
+    return Take(name, &ManifestNode::Int, value);
+  }
+  Status ReadOptional(std::string_view name, std::string* value) const {
+    return Take(name, &ManifestNode::String, value);
+  }
   /// Returns an error for a member that is not in `known`, because a misspelt field must not be ignored.
-  Status CheckFields(std::initializer_list<FieldName> known) const { return CheckFields(known.begin(), known.end()); }
-  Status CheckFields(const std::vector<FieldName>& known) const {
+  Status CheckFields(std::initializer_list<std::string_view> known) const {
+    return CheckFields(known.begin(), known.end());
+  }
+  Status CheckFields(const std::vector<std::string_view>& known) const {
     return CheckFields(known.data(), known.data() + known.size());
   }
 
@@ -142,13 +132,13 @@ class ManifestNode {
   explicit ManifestNode(const ManifestDocument* document) : document_(document) {}
 
   template <typename Value>
-  Status Take(FieldName name, Result<Value> (ManifestNode::*get)() const, Value* value) const {
+  Status Take(std::string_view name, Result<Value> (ManifestNode::*get)() const, Value* value) const {
     const ManifestNode* member = Find(name);
     if (member == nullptr) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(*value, (member->*get)());
     return Status();
   }
-  Status CheckFields(const FieldName* known, const FieldName* end) const;
+  Status CheckFields(const std::string_view* known, const std::string_view* end) const;
   /// The values below this one that are not below another one.
   ManifestChildren Children() const { return ManifestChildren(this + 1, this + num_nodes_, size_); }
   /// The value that this one is in, or null for the root.
