@@ -41,9 +41,10 @@ Agreement::Want Agreement::want() const {
       return is_posted_ ? Want::kHear : Want::kPost;
     case Stage::kDecision:
       if (ToPost() != nullptr) return Want::kPost;
-      return wanted().empty() ? Want::kHear : Want::kFind;
+      if (!ToFind().empty()) return Want::kFind;
+      return awaited().empty() || ToMakeReady().empty() ? Want::kHear : Want::kMakeReady;
     case Stage::kCheck:
-      if (!wanted().empty()) return Want::kMakeReady;
+      if (!ToMakeReady().empty()) return Want::kMakeReady;
       return is_posted_ ? Want::kHear : Want::kPost;
     case Stage::kOver:
       break;
@@ -59,7 +60,7 @@ const Agreement::Share* Agreement::ToPost() const {
                                                           [&](std::size_t key) { return IsToFind(key); });
     if (is_found && found == nullptr) found = &share;
   }
-  return found != nullptr || !wanted().empty() ? found : ToClaim();
+  return found != nullptr || !ToFind().empty() ? found : ToClaim();
 }
 
 const Agreement::Share* Agreement::ToClaim() const {
@@ -399,16 +400,25 @@ std::vector<int> Agreement::SearchersOf(const std::vector<std::size_t>& keys) co
 }
 
 std::vector<std::size_t> Agreement::wanted() const {
+  const std::vector<std::size_t> to_find = ToFind();
+  return to_find.empty() ? ToMakeReady() : to_find;
+}
+
+std::vector<std::size_t> Agreement::ToFind() const {
   std::vector<std::size_t> keys;
-  if (stage_ == Stage::kCheck) {
-    for (std::size_t key = 0; key < plans_.size(); ++key) {
-      if (plans_[key].status.ok() && !plans_[key].is_ready) keys.push_back(key);
-    }
-  }
   for (const Share& share : shares_) {
     if (stage_ != Stage::kDecision || !FindsNow(share)) continue;
     std::copy_if(share.keys.begin(), share.keys.end(), std::back_inserter(keys),
                  [&](std::size_t key) { return IsToFind(key); });
+  }
+  return keys;
+}
+
+std::vector<std::size_t> Agreement::ToMakeReady() const {
+  std::vector<std::size_t> keys;
+  for (std::size_t key = 0; key < plans_.size(); ++key) {
+    const Plan& plan = plans_[key];
+    if (plan.status.ok() && !plan.is_ready && (plan.is_decided || stage_ == Stage::kCheck)) keys.push_back(key);
   }
   return keys;
 }
@@ -449,6 +459,7 @@ Status Agreement::Read(Share* share, const std::string& bytes) {
       plan.decision = **decided;
     }
   }
+  for (std::size_t key : share->keys) plans_[key].is_decided = true;
   share->is_settled = true;
   return Status();
 }

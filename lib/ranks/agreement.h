@@ -32,7 +32,8 @@ inline namespace v0 {
 ///    search that a rank was dealt counts as claimed. A claim that gives a reason states that the owner before it is
 ///    lost, because it fell silent. A lost owner that finds such a claim serves nothing.
 /// 3. *Check*: each rank makes the configs ready to run, and sends for each key a digest of what it would run, or why
-///    it cannot. A key is served if all digests are received and equal.
+///    it cannot. A rank that waits for searches of others makes ready what is decided already. A key is served if all
+///    digests are received and equal.
 ///
 /// So two ranks that serve a key have each received the other's digest, which equals their own. A rank that gives up
 /// states that in its check, and serves no key without all checks. Only with RankPolicy::may_differ do the others serve
@@ -55,7 +56,7 @@ class Agreement {
     kPost,       ///< That `bytes()` be put once into `cell()`: then Posted.
     kHear,       ///< The cells of `awaited()`, each by CellOf: then Heard or Silent.
     kFind,       ///< The records of `wanted()`: then Found.
-    kMakeReady,  ///< The selections of `wanted()`: then Ready.
+    kMakeReady,  ///< The selections of `wanted()`: then Ready. Also while other ranks still search.
     kNothing,    ///< It is over.
   };
   Want want() const;
@@ -122,6 +123,7 @@ class Agreement {
     int voter = -1;                     // The rank whose vote is followed; -1: the fallbacks run.
     std::vector<int> takers;            // The ranks that need a decision.
     std::string decision;               // A record's bytes; empty: this rank's own.
+    bool is_decided = false;            // By the share that it is in.
     bool is_found = false;              // Whether this rank found that config, or failed to.
     std::optional<Fingerprint> digest;  // The digest of what this rank would run.
     bool is_ready = false;              // Or it failed.
@@ -165,6 +167,9 @@ class Agreement {
   /// Whether this rank has claimed the share and not yet sent its decisions.
   bool FindsNow(const Share& share) const;
   bool IsToFind(std::size_t key) const;
+  /// The keys that this rank searches for, or looks up, now; and those that are decided and not ready to run.
+  std::vector<std::size_t> ToFind() const;
+  std::vector<std::size_t> ToMakeReady() const;
   bool IsSearch(std::size_t key) const;
   bool Takes(std::size_t key) const;
   Status LostError(int rank, const std::string& why) const;

@@ -11,9 +11,11 @@ namespace {
 
 /// How often a working rank reports in the time after which a silent rank is given up.
 constexpr int kBeatsPerSilence = 8;
-/// The longest time between two calls of the engine by a rank that works: some engines (MPI) answer the claims of other
-/// ranks only inside such a call.
-constexpr std::chrono::milliseconds kLongestAbsence(20);
+/// The time between two calls of the engine by a rank that works: so many times as long as the last call took, within
+/// these limits. Some engines (MPI) answer the claims of other ranks only inside such a call, which there takes
+/// microseconds; others send and wait in it.
+constexpr int kAbsencePerCall = 50;
+constexpr std::chrono::milliseconds kLeastAbsence(1), kLongestAbsence(20);
 
 }  // namespace
 
@@ -36,22 +38,25 @@ RankBeat::RankBeat(RankGroup& group, int silence_ms, const Agreement& agreement,
 
 void RankBeat::Step() {
   (void)Look();  // Who waits for them learns of an engine that is gone.
-  const auto now = std::chrono::steady_clock::now();
-  const bool is_absent = now - last_call_ >= kLongestAbsence;
-  if (is_absent) last_call_ = now;
-  if (beat_.steps > 0 && now - last_ < pause_) {
-    if (is_absent) (void)GetFrom(group_, Beat::NameOf(group_.rank()), 0);
-    return;
+  const auto now = RankWatch::Clock::now();
+  const bool is_beat = beat_.steps == 0 || now - last_ >= pause_;
+  if (!is_beat && now < next_call_) return;
+  if (is_beat) {
+    last_ = now;
+    ++beat_.steps;
+    beat_.num_said = static_cast<std::uint64_t>(agreement_.num_said());
+    // That it does not get through, the others notice.
+    (void)PutInto(group_, Beat::NameOf(group_.rank()), beat_.Encode());
+  } else {
+    (void)GetFrom(group_, Beat::NameOf(group_.rank()), 0);
   }
-  last_ = now;
-  ++beat_.steps;
-  beat_.num_said = static_cast<std::uint64_t>(agreement_.num_said());
-  // That it does not get through, the others notice.
-  (void)PutInto(group_, Beat::NameOf(group_.rank()), beat_.Encode());
+  const auto end = RankWatch::Clock::now();
+  next_call_ =
+      end + std::clamp<RankWatch::Clock::duration>(kAbsencePerCall * (end - now), kLeastAbsence, kLongestAbsence);
 }
 
 Status RankBeat::Look() {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = RankWatch::Clock::now();
   if (now < next_look_) return Status();
   next_look_ = now + pause_ / 2;
   const std::vector<int> awaited =

@@ -39,7 +39,7 @@ class RankBeat {
   const std::chrono::milliseconds pause_;
   Beat beat_;
   std::map<int, RankWatch> watches_;  // The watches of the other ranks.
-  std::chrono::steady_clock::time_point last_, last_call_, next_look_;
+  RankWatch::Clock::time_point last_, next_call_, next_look_;
 };
 
 }  // namespace v0

@@ -1,16 +1,21 @@
-"""key_sharing.py [--ranks N] [--keys N] [--device cuda|cpu]: ranks that are processes with a GPU each agree over torch's
-TCPStore, and share the keys of a warm-up.
+"""key_sharing.py [--ranks N] [--keys N] [--device cuda|cpu] [--tuneonce PROGRAM]: ranks that are processes with a GPU each
+agree over torch's TCPStore, and share the keys of a warm-up.
 
 Checks that all ranks run the same config of each key (by a digest), that a CUDA graph captured on each rank after
 freeze() computes the right result with the agreed configs and tunes nothing, and that the keys of a rank that is killed
-are taken over. Prints one line of JSON per part, with the seconds of the warm-up. Needs torch; 77 without."""
+are taken over. Prints one line of JSON per part, with the seconds of the warm-up: with nothing compiled ("cold"), and,
+where the command `tuneonce` is there to remove the records, with the compiled code in each rank's store ("stored").
+Needs torch; 77 without."""
 import argparse
 import hashlib
 import json
 import multiprocessing
 import os
+import shutil
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 from typing import Any, Dict, List
 
@@ -41,21 +46,32 @@ def replays_right(kernel: Any, shape: Dict[str, int]) -> bool:
     return bool(((c.float() - reference).abs().max() / reference.abs().max()) < 0.01)
 
 
-def rank_of(rank: int, size: int, port: int, device: str, shapes: List[Dict[str, int]], killed: int, results: Any) -> None:
+def rank_of(rank: int, size: int, port: int, device: str, shapes: List[Dict[str, int]], killed: int, program: str,
+            folder: str, results: Any) -> None:
     import datetime
     import torch
     import torch.distributed as dist
     if device == "cuda":
         torch.cuda.set_device(rank)
         torch.zeros(1, device="cuda")
-    import tuneonce
     store = dist.TCPStore("127.0.0.1", port, size, is_master=False, timeout=datetime.timedelta(seconds=600))
-    group = group_of(rank, size, f"killed{killed}", store)
-    kernel = tuneonce.load("matmul", device=f"cuda:{rank}" if device == "cuda" else "cpu", ranks=group, store="memory",
-                           ranks_silence_ms=5000, ranks_may_differ=killed >= 0, ranks_exchange_code=True,
+    records = os.path.join(folder, f"rank{rank}.db")
+    for code in ["cold", "stored"] if program and killed < 0 else ["cold"]:
+        if code == "stored":
+            subprocess.run([program, "records", "prune", "--store", records, "--kernel", "matmul"], check=True,
+                           stdout=subprocess.DEVNULL)
+        results.put({"rank": rank, "code": code, **warm_up(rank, size, store, device, shapes, killed, code, records)})
+
+
+def warm_up(rank: int, size: int, store: Any, device: str, shapes: List[Dict[str, int]], killed: int, code: str,
+            records: str) -> Dict[str, Any]:
+    import tuneonce
+    group = group_of(rank, size, f"{code}{killed}", store)
+    kernel = tuneonce.load("matmul", device=f"cuda:{rank}" if device == "cuda" else "cpu", ranks=group, store=records,
+                           ranks_silence_ms=5000, ranks_may_differ=killed >= 0, ranks_exchange_code=code == "cold",
                            compile_workers=max(1, (os.cpu_count() or 1) // size))
-    store.set(f"ready{rank}", "1")
-    store.wait([f"ready{other}" for other in range(size)])
+    store.set(f"{code}_ready{rank}", "1")
+    store.wait([f"{code}_ready{other}" for other in range(size)])
     begin = time.monotonic()
     error = ""
     if rank == killed:  # After its vote, while it searches.
@@ -78,37 +94,44 @@ def rank_of(rank: int, size: int, port: int, device: str, shapes: List[Dict[str,
         selected += plan.action == "selected"
         digest.update(repr((sorted(shape.items()), plan.config, plan.variant, plan.action)).encode())
     graphs = [replays_right(kernel, shape) for shape in (shapes[0], shapes[-1])] if device == "cuda" else []
-    results.put({"rank": rank, "seconds": seconds, "tunes": kernel.counters()["tunes"],
-                 "selected": selected, "digest": digest.hexdigest(),
-                 "graphs": graphs, "frozen_misses": len(kernel.frozen_misses()), "error": error})
+    return {"seconds": seconds, "tunes": kernel.counters()["tunes"], "selected": selected,
+            "digest": digest.hexdigest(), "graphs": graphs, "frozen_misses": len(kernel.frozen_misses()), "error": error}
 
 
-def run(size: int, device: str, shapes: List[Dict[str, int]], killed: int) -> bool:
+def run(size: int, device: str, shapes: List[Dict[str, int]], killed: int, program: str) -> bool:
     import torch.distributed as dist
     port = free_port()
     server = dist.TCPStore("127.0.0.1", port, size, is_master=True, wait_for_workers=False)
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
-    ranks = [context.Process(target=rank_of, args=(rank, size, port, device, shapes, killed, results))
-             for rank in range(size)]
-    for rank in ranks:
-        rank.start()
-    well = size - (1 if killed >= 0 else 0)
-    all_ranks = sorted((results.get(timeout=500) for _ in range(well)), key=lambda each: each["rank"])
-    for rank in ranks:
-        rank.join()
+    with tempfile.TemporaryDirectory() as folder:
+        ranks = [context.Process(target=rank_of, args=(rank, size, port, device, shapes, killed, program, folder, results))
+                 for rank in range(size)]
+        for rank in ranks:
+            rank.start()
+        parts = 2 if program and killed < 0 else 1
+        well = (size - (1 if killed >= 0 else 0)) * parts
+        outcomes = sorted((results.get(timeout=500) for _ in range(well)), key=lambda each: each["rank"])
+        for rank in ranks:
+            rank.join()
     del server
-    right = (len({each["digest"] for each in all_ranks}) == 1
-             and all(each["selected"] == len(shapes) for each in all_ranks)
+    return all([is_right([each for each in outcomes if each["code"] == code], size, shapes, killed)
+                for code in ["cold", "stored"][:parts]])
+
+
+def is_right(ranks: List[Dict[str, Any]], size: int, shapes: List[Dict[str, int]], killed: int) -> bool:
+    """Prints what came of one warm-up, and returns whether it is right."""
+    right = (len({each["digest"] for each in ranks}) == 1
+             and all(each["selected"] == len(shapes) for each in ranks)
              # What a killed rank had decided is not searched for again.
-             and (killed >= 0 or sum(each["tunes"] for each in all_ranks) == len(shapes))
-             and all(all(each["graphs"]) and each["frozen_misses"] == 0 and not each["error"] for each in all_ranks))
-    print(json.dumps({"ranks": size, "killed": killed, "keys": len(shapes), "right": right,
-                      "seconds": max(each["seconds"] for each in all_ranks),
-                      "tunes": {each["rank"]: each["tunes"] for each in all_ranks},
-                      "digests": sorted({each["digest"][:16] for each in all_ranks}),
-                      "graphs": [each["graphs"] for each in all_ranks],
-                      "errors": sorted({each["error"] for each in all_ranks})}), flush=True)
+             and (killed >= 0 or sum(each["tunes"] for each in ranks) == len(shapes))
+             and all(all(each["graphs"]) and each["frozen_misses"] == 0 and not each["error"] for each in ranks))
+    print(json.dumps({"ranks": size, "code": ranks[0]["code"], "killed": killed, "keys": len(shapes), "right": right,
+                      "seconds": max(each["seconds"] for each in ranks),
+                      "tunes": {each["rank"]: each["tunes"] for each in ranks},
+                      "digests": sorted({each["digest"][:16] for each in ranks}),
+                      "graphs": [each["graphs"] for each in ranks],
+                      "errors": sorted({each["error"] for each in ranks})}), flush=True)
     return right
 
 
@@ -122,14 +145,15 @@ def main() -> int:
     parser.add_argument("--ranks", type=int, default=0)
     parser.add_argument("--keys", type=int, default=len(SHAPES))
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--tuneonce", default=shutil.which("tuneonce") or "")
     wanted = parser.parse_args()
     most = wanted.ranks or (torch.cuda.device_count() if wanted.device == "cuda" else 3)
     shapes = SHAPES[:wanted.keys]
     if wanted.device == "cpu":
-        shapes = [{"M": 16 * (i + 1), "N": 64, "K": 64} for i in range(wanted.keys)]
-    right = all([run(size, wanted.device, shapes, -1) for size in (1, 2, 4) if size <= most])
+        shapes = [{"M": 16, "N": 64 * (i + 1), "K": 64} for i in range(wanted.keys)]
+    right = all([run(size, wanted.device, shapes, -1, wanted.tuneonce) for size in (1, 2, 4) if size <= most])
     if most > 1:
-        right = run(most, wanted.device, shapes, most - 1) and right
+        right = run(most, wanted.device, shapes, most - 1, wanted.tuneonce) and right
     return 0 if right else 1
 
 

@@ -500,6 +500,17 @@ class ClaimTest : public DistributionTest {
     EXPECT_EQ(Find(rank), cost);
     Post(rank);
   }
+  /// Makes ready what a rank wants to have ready, until it waits for others, and returns the costs of these keys.
+  std::multiset<std::uint64_t> MakeReadyAndWait(Agreement& rank) {
+    std::multiset<std::uint64_t> costs;
+    while (rank.want() == Want::kMakeReady) {
+      const std::size_t key = rank.wanted().front();
+      costs.insert(kMostExpensive - key);
+      rank.Ready(key, Fingerprinter().Add(rank.DecisionOf(key)).Finish());
+    }
+    EXPECT_EQ(rank.want(), Want::kHear);
+    return costs;
+  }
 
   static constexpr std::uint64_t kMostExpensive = 4;
   std::vector<Agreement> ranks_;
@@ -513,12 +524,26 @@ TEST_F(ClaimTest, ARankThatIsDoneTakesWhatAnotherHasNotStarted) {
   EXPECT_EQ(ranks_[1].ToTake(), std::size_t{2});
   Post(ranks_[1]);
   Search(ranks_[1], 2);
-  EXPECT_EQ(ranks_[1].want(), Want::kHear) << "its owner has started on the first one";
-  EXPECT_EQ(ranks_[1].awaited(), std::vector<int>{0});
+  MakeReadyAndWait(ranks_[1]);
+  EXPECT_EQ(ranks_[1].awaited(), std::vector<int>{0}) << "its owner has started on the first one";
   Search(ranks_[0], 4);
   for (int i = 0; i < 2; ++i) Post(ranks_[0]);  // It finds that its second one was taken, and those of the other one.
-  EXPECT_EQ(ranks_[0].want(), Want::kHear);
+  MakeReadyAndWait(ranks_[0]);
   EXPECT_EQ(ranks_[0].awaited(), std::vector<int>{1});
+}
+
+TEST_F(ClaimTest, ARankThatWaitsForASearchMakesReadyWhatIsDecided) {
+  Search(ranks_[1], 3);
+  Post(ranks_[1]);
+  EXPECT_EQ(ranks_[1].want(), Want::kFind) << "its searches come first";
+  Search(ranks_[1], 1);
+  Post(ranks_[1]);
+  Search(ranks_[1], 2);
+  EXPECT_EQ(MakeReadyAndWait(ranks_[1]), (std::multiset<std::uint64_t>{1, 2, 3}));
+  Search(ranks_[0], 4);
+  ASSERT_OK(ranks_[1].Heard(0, cells_.at(ranks_[1].CellOf(0))));
+  EXPECT_EQ(ranks_[1].want(), Want::kMakeReady);
+  EXPECT_EQ(ranks_[1].wanted(), std::vector<std::size_t>{0}) << "what was made ready stays so";
 }
 
 TEST_F(ClaimTest, OneOfTwoRanksThatClaimAtOnceSearches) {
@@ -530,7 +555,7 @@ TEST_F(ClaimTest, OneOfTwoRanksThatClaimAtOnceSearches) {
   EXPECT_EQ(ranks_[0].cell(), ranks_[1].cell());
   Post(ranks_[1]);
   Post(ranks_[0]);
-  EXPECT_EQ(ranks_[0].wanted().size(), 0u);
+  EXPECT_NE(ranks_[0].want(), Want::kFind);
   Search(ranks_[1], 2);
 }
 
@@ -539,7 +564,7 @@ TEST_F(ClaimTest, ARankWhoseSearchFailedLeavesOtherSearchesToOthers) {
   Post(ranks_[1]);
   Post(ranks_[1]);
   Search(ranks_[1], 1);
-  EXPECT_EQ(ranks_[1].want(), Want::kHear) << "it does not take the search of cost 2";
+  EXPECT_EQ(MakeReadyAndWait(ranks_[1]), (std::multiset<std::uint64_t>{1})) << "it does not take the search of cost 2";
   Search(ranks_[0], 4);
   Post(ranks_[0]);
   Search(ranks_[0], 2);
@@ -550,7 +575,7 @@ TEST_F(ClaimTest, ARankThatMayNotSearchAnyMoreStillTakesOverFromALostRank) {
   Post(ranks_[1]);
   Search(ranks_[1], 1);
   ranks_[1].TakeNoMore();
-  EXPECT_EQ(ranks_[1].want(), Want::kHear);
+  MakeReadyAndWait(ranks_[1]);
   ranks_[1].Silent(0, "was silent");
   EXPECT_EQ(ranks_[1].ToTake(), std::nullopt);
   Post(ranks_[1]);
