@@ -3,8 +3,8 @@
     torchrun --nproc-per-node 2 ranks_torchrun.py [--device cuda|cpu]
 
 All ranks share one search, and run the same config: they agree through a TCPStore of their own, so that nothing of it
-waits for NCCL. Then op and all-reduce are served from a CUDA graph (on the CPU, by gloo and without a graph). Prints one
-JSON line a rank; exit code 1 if a rank computes something else, or runs another config than the others.
+waits for NCCL. Then op and all-reduce are served from a CUDA graph (on the CPU, by gloo and without a graph). Rank 0
+prints a JSON line for each rank; exit code 1 if a rank computes something else, or runs another config than the others.
 """
 import argparse
 import json
@@ -85,7 +85,8 @@ def main() -> int:
     line = {"rank": rank, "config": str(plan.config), "variant": plan.variant, "from_graph": from_graph, "error": error}
     lines = [None] * size
     dist.all_gather_object(lines, line)
-    print(json.dumps(line), flush=True)
+    if rank == 0:  # One process prints, because the lines of several may mix.
+        print("\n".join(json.dumps(each) for each in lines), flush=True)
     dist.barrier()  # The store's server is rank 0's.
     dist.destroy_process_group()
     is_right = error < 1.0  # Sums of K products of halves, of which the largest are about 200.
