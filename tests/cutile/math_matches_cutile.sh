@@ -19,8 +19,9 @@ count=0
 check() {  # VERSION "MATH ..." KERNEL.CONFIG...
   local version=$1 out=$work/$1 maths=$2 each math options
   shift 2
+  # shellcheck disable=SC2086
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tile python3 "$source/tests/cutile/export.py" "$out" --bytecode-version "$version" \
-    --math ftz --math approx --math ftz,approx --only "${@%%.*}"
+    ${maths:+--math ${maths// / --math }} --only "$@"
   for each in "$@"; do
     for math in $maths; do
       options="--option ${math//,/=true --option }=true"
