@@ -1,0 +1,24 @@
+#ifndef TUNEONCE_TESTS_TESTING_SAMPLING_H_
+#define TUNEONCE_TESTS_TESTING_SAMPLING_H_
+
+#include <cstddef>
+#include <cstdlib>
+#include <string_view>
+
+namespace tuneonce::testing {
+
+/// Returns the step in which a test goes through a sweep: 1 in plain builds and with TUNEONCE_TESTS=whole
+/// (`scripts/test whole`), otherwise `sanitized`.
+inline std::size_t StepUnlessWhole(std::size_t sanitized) {
+#if defined(TUNEONCE_TEST_SANITIZED)
+  const char* tests = std::getenv("TUNEONCE_TESTS");
+  return tests != nullptr && std::string_view(tests) == "whole" ? 1 : sanitized;
+#else
+  static_cast<void>(sanitized);
+  return 1;
+#endif
+}
+
+}  // namespace tuneonce::testing
+
+#endif  // TUNEONCE_TESTS_TESTING_SAMPLING_H_
