@@ -20,6 +20,8 @@ configure() {  # WHAT PRESET ARGUMENT...: passes, or fails with the words
 named=$(tr '\n' ' ' < CONTRIBUTING.md | grep -oE 'cmake --preset [a-z]+|The others are [^.]*' |
         grep -oE 'preset [a-z]+|`[a-z]+`' | sed 's/preset //' | tr -d '`' | sort -u)
 [ "$(wc -w <<< "$named")" = 5 ] || { echo "CONTRIBUTING.md names 5 presets, not: $named"; failed=1; }
+# The sanitizer presets take as long as release, and need the same packages.
+[ "${TUNEONCE_TESTS:-}" = whole ] || named=$(grep -vE '^(asan|tsan)$' <<< "$named")
 for preset in $named; do
   configure "preset $preset" "$preset"
 done

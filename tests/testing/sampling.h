@@ -7,12 +7,17 @@
 
 namespace tuneonce::testing {
 
-/// Returns the step in which a test goes through a sweep: 1 in plain builds and with TUNEONCE_TESTS=whole
-/// (`scripts/test whole`), otherwise `sanitized`.
+/// Returns whether tests sample nothing: TUNEONCE_TESTS=whole, which `scripts/test whole` sets.
+inline bool AreTestsWhole() {
+  const char* tests = std::getenv("TUNEONCE_TESTS");
+  return tests != nullptr && std::string_view(tests) == "whole";
+}
+
+/// Returns the step in which a test goes through a sweep: 1 in plain builds and if AreTestsWhole, otherwise
+/// `sanitized`.
 inline std::size_t StepUnlessWhole(std::size_t sanitized) {
 #if defined(TUNEONCE_TEST_SANITIZED)
-  const char* tests = std::getenv("TUNEONCE_TESTS");
-  return tests != nullptr && std::string_view(tests) == "whole" ? 1 : sanitized;
+  return AreTestsWhole() ? 1 : sanitized;
 #else
   static_cast<void>(sanitized);
   return 1;
