@@ -256,7 +256,7 @@ void ExitWhileStreamsRun() {
   static ScopedContext current(context.view());
   static Stream stream = *Stream::Create(device->api());
   static DeviceBuffer buffer = *DeviceBuffer::Allocate(stream.view(), 1 << 24);
-  for (int i = 0; i < 50; ++i) static_cast<void>(buffer.Fill(1));
+  for (int i = 0; i < 8; ++i) static_cast<void>(buffer.Fill(1));
   std::exit(0);
 }
 

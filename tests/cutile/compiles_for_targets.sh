@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# compiles_for_targets.sh TUNEONCE SOURCE_FOLDER: one config of every bundle: its Tile IR compiles for sm_80 (of 8-bit
-# floats sm_89), sm_90, sm_100 and sm_120, and its CUDA C++ for sm_80 and sm_90, of bfloat16 for sm_80. All configs by
-# CUDA C++ for sm_90, once where they differ in occupancy alone: it stands behind the Tile IR, and has other limits.
-# Nothing runs. Needs nvidia-cuda-tileiras in .deps/tile (scripts/test), and NVRTC.
+# compiles_for_targets.sh TUNEONCE SOURCE_FOLDER: one config of every bundle: its Tile IR compiles for one of sm_80 (of
+# 8-bit floats sm_89), sm_90, sm_100 and sm_120 in turn, and its CUDA C++ for sm_80 or sm_90, of bfloat16 for sm_80. By
+# CUDA C++ for sm_90, which stands behind the Tile IR and has other limits, configs that have every value of each axis,
+# the largest first. TUNEONCE_TESTS=whole: for each of these targets, and all configs. Nothing runs. Needs
+# nvidia-cuda-tileiras in .deps/tile (scripts/test), and NVRTC.
 set -euo pipefail
 tuneonce=$1 bundles=$2/bundles
 export TUNEONCE_TILEIRAS=$2/.deps/tile/nvidia/cu13/bin/tileiras
@@ -16,25 +17,33 @@ if ! "$tuneonce" doctor | grep -q '^\[ok\] *NVRTC'; then
 fi
 
 declare -A has_tile_ir has_cuda
+num_compiled=0
+for_targets() {  # FILE TARGET... -- OPTION...: for all of them, or for one of them in turn
+  local file=$1 target
+  local -a targets=()
+  shift
+  while [ "$1" != -- ]; do targets+=("$1"); shift; done
+  shift
+  [ "${TUNEONCE_TESTS:-}" = whole ] || targets=("${targets[num_compiled++ % ${#targets[@]}]}")
+  for target in "${targets[@]}"; do "$tuneonce" compile "$file" --target "$target" "$@"; done
+}
 of_cuda() { # NAME MACRO...
-  local name=$1 target macro
+  local name=$1 macro
   local -a macros=()
   shift
   has_cuda[$name]=1
   for macro in "$@"; do macros+=(-D "$macro"); done
-  for target in sm_80 sm_90; do "$tuneonce" compile "$bundles/$name/$name.cu" --target "$target" "${macros[@]}"; done
+  for_targets "$bundles/$name/$name.cu" sm_80 sm_90 -- "${macros[@]}"
   if grep -q BFLOAT16 "$bundles/$name/$name.cu"; then
     "$tuneonce" compile "$bundles/$name/$name.cu" --target sm_80 "${macros[@]}" -D BFLOAT16=1
   fi
 }
 of_tile_ir() { # OLDEST_TARGET FILE...
-  local oldest=$1 file target
+  local oldest=$1 file
   shift
   for file in "$@"; do
     has_tile_ir[${file%%.*}]=1
-    for target in "$oldest" sm_90 sm_100 sm_120; do
-      "$tuneonce" compile "$bundles/${file%%.*}/$file.tileir" --target "$target"
-    done
+    for_targets "$bundles/${file%%.*}/$file.tileir" "$oldest" sm_90 sm_100 sm_120 --
   done
 }
 
@@ -71,6 +80,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 python3 - "$bundles" "$scratch" << 'EOF'
 import json
+import math
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -80,14 +91,21 @@ for manifest in Path(sys.argv[1]).glob("*/manifest.json"):
     of = json.loads(copy.read_text())
     of["variants"] = [each for each in of["variants"]
                       if each["source"] in ("cuda_cpp", "cpu_cpp") and "bfloat16" not in each["name"]]
+    def code_of(config):
+        return tuple((name, value) for name, value in config.items() if name not in ("backend", "occupancy"))
+
+    def size_of(config):
+        return math.prod(value for _, value in code_of(config) if isinstance(value, int) and value > 0)
+
     text = json.dumps(of["baseline"])
+    is_whole = os.environ.get("TUNEONCE_TESTS") == "whole"
     seen = set()
     kept = []
-    for config in of["configs"]:
-        code = tuple(value for name, value in config.items() if name not in ("backend", "occupancy"))
-        if code not in seen or json.dumps(config) in text:
+    for config in of["configs"] if is_whole else sorted(of["configs"], key=size_of, reverse=True):
+        parts = {code_of(config)} if is_whole else {*code_of(config)}
+        if not parts <= seen or json.dumps(config) in text:
             kept.append(config)
-        seen.add(code)
+        seen |= parts
     of["configs"] = kept
     copy.write_text(json.dumps(of))
 EOF

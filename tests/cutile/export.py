@@ -2,11 +2,13 @@
 """Exports the bytecode of the kernels of bundles/, each for its structural configs, and with hints baked in as
 cuTile does it: what tests and benchmarks compare our patched hints with. Needs PyPI's cuda-tile, no GPU.
 
-export.py OUT [--hints occupancy=2,num_ctas=1 ...] [--math ftz,approx ...] [--bytecode-version 13.3] [--only NAME ...]
+export.py OUT [--hints occupancy=2,num_ctas=1 ...] [--math ftz,approx ...] [--bytecode-version 13.3]
+          [--only NAME[.CONFIG] ...] [--every N]
 
 Writes OUT/NAME.CONFIG.tileir, and for each --hints also OUT/NAME.CONFIG@HINTS.tileir, exported by cuTile with those
 hints, and for each --math OUT/NAME.CONFIG@MATH.tileir, where every operation of the source that can has flush_to_zero=True
-(ftz) or rounding_mode=APPROX (approx). CONFIG names the structural values: matmul.64x64x32.
+(ftz) or rounding_mode=APPROX (approx). CONFIG names the structural values: matmul.64x64x32. With --every N, each Nth
+config of a kernel is exported.
 """
 import argparse
 import contextlib
@@ -48,6 +50,10 @@ def declared(name):
 
 
 KERNELS = {name: declared(name) for name in NAMES}
+
+
+def stem_of(name, config):
+    return f"{name}.{'x'.join(map(str, config))}"
 
 
 def parse_hints(text):
@@ -92,15 +98,20 @@ def main():
     parser.add_argument("--hints", action="append", default=[], metavar="NAME=VALUE,...")
     parser.add_argument("--math", action="append", default=[], metavar="ftz,approx")
     parser.add_argument("--bytecode-version", default="13.3")
-    parser.add_argument("--only", nargs="*", choices=KERNELS, default=list(KERNELS))
+    parser.add_argument("--only", nargs="*", default=list(KERNELS), metavar="NAME[.CONFIG]")
+    parser.add_argument("--every", type=int, default=1, metavar="N")
     arguments = parser.parse_args()
+    there_are = {*KERNELS, *(stem_of(name, config) for name, of in KERNELS.items() for config in of[2])}
+    if unknown := [each for each in arguments.only if each not in there_are]:
+        parser.error(f"no kernel or config is named {', '.join(unknown)}")
     arguments.out.mkdir(parents=True, exist_ok=True)
-    for name in arguments.only:
-        kernel, parameters, configs = KERNELS[name]
-        for config in configs:
+    for name, (kernel, parameters, configs) in KERNELS.items():
+        for i, config in enumerate(configs):
+            stem = stem_of(name, config)
+            if i % arguments.every != 0 or not {name, stem} & {*arguments.only}:
+                continue
             signature = KernelSignature([*parameters, *map(ConstantConstraint, config)],
                                         CallingConvention.cutile_python_v1(), symbol=name)
-            stem = f"{name}.{'x'.join(map(str, config))}"
             with_hints = [(hints, kernel.replace_hints(**parse_hints(hints)), "") for hints in arguments.hints]
             for suffix, variant, math in [("", kernel, ""), *with_hints, *((m, kernel, m) for m in arguments.math)]:
                 with math_flags(math.split(",")):

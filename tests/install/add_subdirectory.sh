@@ -11,6 +11,10 @@ trap 'rm -rf "$work"' EXIT
 unset TUNEONCE_CPU_DRIVER TUNEONCE_BUNDLES
 options=(-DCMAKE_CXX_STANDARD=20 -DCMAKE_CXX_EXTENSIONS=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DTUNEONCE_SOURCE="$source" -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON)
 minimal=(-DBUILD_SHARED_LIBS=ON -DTUNEONCE_WITH_JSON=OFF -DTUNEONCE_WITH_SQLITE=OFF)
+# What did not change since the last run comes from ccache where there is one. By relative paths it is found although the
+# folder has another name each time.
+export CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1
+if command -v ccache > /dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 arguments=()
 case $mode in
   minimal) options+=("${minimal[@]}") ;;

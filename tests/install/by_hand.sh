@@ -17,13 +17,19 @@ configure() {  # WHAT PRESET ARGUMENT...: passes, or fails with the words
   failed=1
 }
 # Every preset that CONTRIBUTING.md names: in `cmake --preset X`, or in the list of the others.
-named=$(tr '\n' ' ' < CONTRIBUTING.md | grep -oE 'cmake --preset [a-z]+|other presets are[^.]*' | grep -oE 'preset [a-z]+|`[a-z]+`' |
-        sed 's/preset //' | tr -d '`' | grep -v '^s$' | sort -u)
+named=$(tr '\n' ' ' < CONTRIBUTING.md | grep -oE 'cmake --preset [a-z]+|The others are [^.]*' |
+        grep -oE 'preset [a-z]+|`[a-z]+`' | sed 's/preset //' | tr -d '`' | sort -u)
+[ "$(wc -w <<< "$named")" = 5 ] || { echo "CONTRIBUTING.md names 5 presets, not: $named"; failed=1; }
+# The sanitizer presets take as long as release, and need the same packages.
+[ "${TUNEONCE_TESTS:-}" = whole ] || named=$(grep -vE '^(asan|tsan)$' <<< "$named")
 for preset in $named; do
   configure "preset $preset" "$preset"
 done
 for package in nlohmann_json SQLite3 GTest benchmark CLI11 pybind11 Python; do
-  configure "without $package" release -DCMAKE_DISABLE_FIND_PACKAGE_$package=ON
+  parts=(-DTUNEONCE_WITH_MPI=OFF -DTUNEONCE_WITH_REDIS=OFF)  # What does not need it, and takes most of the time.
+  [ $package = GTest ] || parts+=(-DTUNEONCE_BUILD_TESTS=OFF)
+  [ $package = benchmark ] || parts+=(-DTUNEONCE_BUILD_BENCHMARKS=OFF)
+  configure "without $package" release -DCMAKE_DISABLE_FIND_PACKAGE_$package=ON "${parts[@]}"
   if [ -e build/release/build.ninja ]; then echo "$package is found nevertheless: this tests nothing"; failed=1; fi
 done
 for path in /root/ /home/ pyenv; do  # What only one machine has.

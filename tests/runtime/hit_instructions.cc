@@ -1,9 +1,11 @@
-// Hits to count the instructions of, with the driver's launch replaced by nothing: `hit_instructions FEATURE`. What
-// hit_instructions.sh runs under callgrind, which collects inside CountHits alone. Without FEATURE: their names.
+// Hits to count the instructions of, with the driver's launch replaced by nothing: `hit_instructions FEATURE...`. What
+// hit_instructions.sh runs under callgrind, which collects inside CountHits alone and writes what it collected before
+// EndOfHits. Without FEATURE: their names.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -460,15 +462,23 @@ constexpr Feature kFeatures[] = {
 }  // namespace
 }  // namespace tuneonce
 
+/// Named on callgrind's command line.
+extern "C" __attribute__((noinline)) void EndOfHits() { asm volatile(""); }
+
 int main(int argc, char** argv) {
-  for (const tuneonce::Feature& feature : tuneonce::kFeatures) {
-    if (argc < 2) {
-      std::printf("%s\n", feature.name);
-    } else if (std::strcmp(argv[1], feature.name) == 0) {
-      tuneonce::Bench bench;
-      feature.run(bench);
-      return 0;
-    }
+  if (argc < 2) {
+    for (const tuneonce::Feature& feature : tuneonce::kFeatures) std::printf("%s\n", feature.name);
+    return 0;
   }
-  return argc < 2 ? 0 : 1;
+  const auto* const end = std::end(tuneonce::kFeatures);
+  for (int i = 1; i < argc; ++i) {
+    const auto* const feature = std::find_if(std::begin(tuneonce::kFeatures), end, [&](const tuneonce::Feature& each) {
+      return std::strcmp(argv[i], each.name) == 0;
+    });
+    if (feature == end) return 1;
+    tuneonce::Bench bench;
+    feature->run(bench);
+    EndOfHits();
+  }
+  return 0;
 }

@@ -22,9 +22,17 @@ fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-count() {  # FEATURE: the instructions of its hits in the program itself
-  TUNEONCE_STORE=memory valgrind --tool=callgrind --callgrind-out-file="$folder/costs" --toggle-collect='*CountHits*' \
-      "$program" "$1" > "$folder/log" 2>&1 || return 1
+features=$("$program")
+# One process for all features, most of whose time is valgrind's start: callgrind writes a file at the end of each.
+# shellcheck disable=SC2086
+if ! TUNEONCE_STORE=memory valgrind --tool=callgrind --callgrind-out-file="$folder/costs" \
+    --toggle-collect='*CountHits*' --dump-before='*EndOfHits*' "$program" $features > "$folder/log" 2>&1; then
+  echo "FAILED: the hits could not be counted:"
+  cat "$folder/log"
+  exit 1
+fi
+
+count() {  # FILE: the instructions of its hits in the program itself
   # Lines of cost are "LINE COST"; that behind "calls=" is the callee's, which has lines of its own. A name stands once,
   # behind its number.
   awk -v program="$(basename "$program")" '
@@ -32,7 +40,7 @@ count() {  # FEATURE: the instructions of its hits in the program itself
     /^ob=/ { own = name[id] ~ "/" program "$" }
     /^calls=/ { getline; next }
     /^[0-9+*-]/ && own { cost += $2 }
-    END { print cost + 0 }' "$folder/costs"
+    END { print cost + 0 }' "$1"
 }
 
 of=$compiler
@@ -40,16 +48,12 @@ if [ -z "$update" ] && ! grep -q "^$compiler " "$baseline"; then
   echo "No figures of $compiler in $baseline: compared with those of GNU 12; vector_add and matmul may take 10 % more."
   of="GNU 12"
 fi
-failed=0 features=$("$program")
+failed=0 part=0
 exec > >(tee hit_instructions.log)
 printf '%-14s %12s %10s %6s\n' feature instructions before more
 for feature in $features; do
-  if ! total=$(count "$feature"); then
-    echo "FAILED: $feature could not be counted:"
-    cat "$folder/log"
-    exit 1
-  fi
-  now=$((total / hits))
+  part=$((part + 1))
+  now=$(($(count "$folder/costs.$part") / hits))
   if [ "$now" = 0 ]; then
     echo "FAILED: valgrind saw no CountHits in $program"
     exit 1

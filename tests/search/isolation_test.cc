@@ -22,6 +22,7 @@
 #include "cuda/driver_api.h"
 #include "testing/kinds_test.h"
 #include "testing/runtimes.h"
+#include "testing/sampling.h"
 #include "testing/scale_tactics.h"
 #include "testing/tools.h"
 #include "testing/work_timer.h"
@@ -275,7 +276,8 @@ TEST_F(IsolationTest, AWorkerThatOthersEndIsReplacedAndNoCandidateIsBlamed) {
   const KernelDefinition definition = Kinds("twice();", {0, 1, 2});
   ASSERT_OK(Search(definition));
   int replaced = 0;
-  for (int point = 0; point < kPoints; ++point) {
+  const auto step = static_cast<int>(testing::StepUnlessWhole(3));
+  for (int point = 0; point < kPoints; point += step) {
     std::thread killer([point] {
       std::this_thread::sleep_for(std::chrono::milliseconds(4 * point));
       for (pid_t worker : Workers()) kill(worker, SIGKILL);

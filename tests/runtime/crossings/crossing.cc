@@ -1,7 +1,7 @@
 #include "runtime/crossings/crossing.h"
 
-#include <set>
-#include <tuple>
+#include <cstddef>
+#include <utility>
 
 namespace tuneonce::testing {
 namespace {
@@ -30,17 +30,23 @@ bool IsPossible(const Crossing& crossing) {
   return !(is_callable && crossing.fault() == Fault::kDerivedValue);
 }
 
-/// Two factors with a value of each.
-using Pair = std::tuple<std::size_t, int, std::size_t, int>;
+/// An upper bound of the number of values of a factor.
+constexpr std::size_t kMaxValues = 64;
+constexpr std::size_t kNumPairs = Crossing::kNumFactors * (Crossing::kNumFactors - 1) / 2;
+constexpr std::size_t kNumPairIds = Crossing::kNumFactors * Crossing::kNumFactors * kMaxValues * kMaxValues;
 
-std::vector<Pair> PairsOf(const Crossing& crossing) {
-  std::vector<Pair> pairs;
+/// A number for each pair of factors with a value of each.
+std::array<std::size_t, kNumPairs> PairIdsOf(const Crossing& crossing) {
+  std::array<std::size_t, kNumPairs> ids{};
+  std::size_t next = 0;
   for (std::size_t a = 0; a < Crossing::kNumFactors; ++a) {
     for (std::size_t b = a + 1; b < Crossing::kNumFactors; ++b) {
-      pairs.emplace_back(a, crossing.values[a], b, crossing.values[b]);
+      const auto values =
+          static_cast<std::size_t>(crossing.values[a]) * kMaxValues + static_cast<std::size_t>(crossing.values[b]);
+      ids[next++] = (a * Crossing::kNumFactors + b) * kMaxValues * kMaxValues + values;
     }
   }
-  return pairs;
+  return ids;
 }
 
 std::vector<Crossing> EveryCrossing() {
@@ -75,21 +81,25 @@ std::string Crossing::Name() const {
 std::vector<Crossing> Crossings(bool all) {
   std::vector<Crossing> every = EveryCrossing();
   if (all) return every;
-  std::set<Pair> missing;
+  // Greedy: each time the first of the crossings that add the most missing pairs. What one adds only shrinks, so that
+  // it is counted again only if it added more than the best so far when it was last counted.
+  std::vector<char> is_missing(kNumPairIds, 0);
   for (const Crossing& crossing : every) {
-    for (const Pair& pair : PairsOf(crossing)) missing.insert(pair);
+    for (const std::size_t id : PairIdsOf(crossing)) is_missing[id] = 1;
   }
   std::vector<Crossing> chosen;
-  while (!missing.empty()) {
-    const Crossing* best = nullptr;
-    std::size_t most = 0;
-    for (const Crossing& crossing : every) {
-      std::size_t adds = 0;
-      for (const Pair& pair : PairsOf(crossing)) adds += missing.count(pair);
-      if (adds > most) best = &crossing, most = adds;
+  std::vector<std::size_t> adds(every.size(), kNumPairs);
+  for (;;) {
+    std::size_t best = 0, most = 0;
+    for (std::size_t i = 0; i < every.size(); ++i) {
+      if (adds[i] <= most) continue;
+      adds[i] = 0;
+      for (const std::size_t id : PairIdsOf(every[i])) adds[i] += static_cast<std::size_t>(is_missing[id]);
+      if (adds[i] > most) best = i, most = adds[i];
     }
-    chosen.push_back(*best);
-    for (const Pair& pair : PairsOf(*best)) missing.erase(pair);
+    if (most == 0) break;
+    chosen.push_back(every[best]);
+    for (const std::size_t id : PairIdsOf(every[best])) is_missing[id] = 0;
   }
   return chosen;
 }
