@@ -109,6 +109,9 @@ class CuptiClaim {
   ~CuptiClaim();
 
   const CuptiApi& cupti() const { return cupti_; }
+  /// Brings the records of all completed kernels. One thread at a time: a second flush would find nothing and return
+  /// while the first one, of another search, is still handing over its caller's records.
+  Status Flush();
 
  private:
   CuptiClaim(const CuptiApi& cupti, const DriverApi& driver) : cupti_(cupti), driver_(driver) {}
@@ -119,7 +122,14 @@ class CuptiClaim {
   const CuptiApi& cupti_;
   const DriverApi& driver_;
   CuptiApi::Subscriber subscriber_ = nullptr;
+  Mutex flushing_;
 };
+
+Status CuptiClaim::Flush() {
+  RelaxedDriver driver(driver_);
+  MutexLock lock(flushing_);
+  return CheckCupti(cupti_, cupti_.ActivityFlushAll(0), "cuptiActivityFlushAll");
+}
 
 Result<std::shared_ptr<CuptiClaim>> CuptiClaim::Get(const CuptiApi& cupti, const DriverApi& driver) {
   // One per process, like CUPTI itself, so that two Runtimes share it.
@@ -211,10 +221,7 @@ void CuptiSession::Unwatch(StreamId stream) {
 }
 
 Result<std::vector<double>> CuptiSession::Take(StreamId stream) {
-  {
-    RelaxedDriver driver(driver_);
-    TUNEONCE_RETURN_IF_ERROR(CheckCupti(claim_->cupti(), claim_->cupti().ActivityFlushAll(0), "cuptiActivityFlushAll"));
-  }
+  TUNEONCE_RETURN_IF_ERROR(claim_->Flush());
   std::vector<KernelTime> kernels;
   {
     Records& records = TheRecords();

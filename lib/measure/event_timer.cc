@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
@@ -21,32 +23,32 @@ constexpr int kBatch = 10;
 /// A launch is never said to take no time: the driver's events tell 32 ns apart at best.
 constexpr double kLeastUs = 0.01;
 
-/// Two events around `launches` launches, as a graph.
+/// Two events around `launches` launches.
 struct EventRun final : PreparedRun {
-  EventRun(TimedRun timed_run, Event begin_event, Event end_event, GraphExec exec, int num_launches)
+  EventRun(TimedRun timed_run, Event begin_event, Event end_event, int num_launches)
       : run(std::move(timed_run)),
         before(std::move(begin_event)),
         after(std::move(end_event)),
-        graph(std::move(exec)),
         launches(num_launches) {}
 
   TimedRun run;
   Event before;
   Event after;
-  GraphExec graph;
   int launches;
+  std::optional<GraphExec> graph;  // Empty: it is repeated by its calls.
 };
 
 class EventTimingSession final : public TimingSession {
  public:
-  EventTimingSession(StreamView stream, CacheFlush flush) : stream_(stream), flush_(std::move(flush)) {}
+  EventTimingSession(StreamView stream, CacheFlush flush, EventTimer::Replay replay)
+      : stream_(stream), flush_(std::move(flush)), replay_(replay) {}
 
   /// Measures what the events add, and counts how much is captured around a launch.
   Status Calibrate() {
     TimedRun nothing;
     nothing.launch = [](CUstream) { return Status(); };
-    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> around, Capture(nothing, 1));
-    num_nodes_around_ = around->graph.num_nodes();
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> around, Make(nothing, 1));
+    if (around->graph) num_nodes_around_ = around->graph->num_nodes();
     if (stream_.api().is_cpu_device()) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(DeviceKernels kernels, DeviceKernels::Load(stream_.api()));
     TimedRun empty;
@@ -64,8 +66,8 @@ class EventTimingSession final : public TimingSession {
   }
 
   Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
-    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, 1));
-    if (prepared->graph.num_nodes() == num_nodes_around_) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Make(run, 1));
+    if (prepared->graph && prepared->graph->num_nodes() == num_nodes_around_) {
       return FailedPreconditionError("the function that is timed launched nothing on the stream it was given");
     }
     // Launches that overlap cannot be timed together.
@@ -73,7 +75,7 @@ class EventTimingSession final : public TimingSession {
     if (!flush_.is_cold() && !is_alone && !stream_.api().is_cpu_device()) {
       TUNEONCE_ASSIGN_OR_RETURN(double once_us, SampleOne(*prepared));
       if (once_us < kShortUs) {
-        TUNEONCE_ASSIGN_OR_RETURN(prepared, Capture(run, kBatch));
+        TUNEONCE_ASSIGN_OR_RETURN(prepared, Make(run, kBatch));
       }
     }
     return std::unique_ptr<PreparedRun>(std::move(prepared));
@@ -94,22 +96,28 @@ class EventTimingSession final : public TimingSession {
   std::size_t memory_bytes() const override { return flush_.memory_bytes(); }
 
  private:
-  Result<std::unique_ptr<EventRun>> Capture(const TimedRun& run, int launches) {
+  Result<std::unique_ptr<EventRun>> Make(const TimedRun& run, int launches) {
     TUNEONCE_ASSIGN_OR_RETURN(Event before, Event::Create(stream_.api(), Event::Timing::kEnabled));
     TUNEONCE_ASSIGN_OR_RETURN(Event after, Event::Create(stream_.api(), Event::Timing::kEnabled));
-    TUNEONCE_ASSIGN_OR_RETURN(GraphExec graph, GraphExec::Capture(stream_, [&](CUstream stream) -> Status {
-                                if (run.prepare) TUNEONCE_RETURN_IF_ERROR(run.prepare(stream));
-                                TUNEONCE_RETURN_IF_ERROR(flush_.Run(stream));
-                                TUNEONCE_RETURN_IF_ERROR(before.RecordInGraph(stream));
-                                for (int i = 0; i < launches; ++i) TUNEONCE_RETURN_IF_ERROR(run.launch(stream));
-                                return after.RecordInGraph(stream);
+    auto made = std::make_unique<EventRun>(run, std::move(before), std::move(after), launches);
+    if (replay_ == EventTimer::Replay::kCalls) return made;
+    TUNEONCE_ASSIGN_OR_RETURN(made->graph, GraphExec::Capture(stream_, [&](CUstream stream) {
+                                return Enqueue(*made, &Event::RecordInGraph, stream);
                               }));
-    return std::make_unique<EventRun>(run, std::move(before), std::move(after), std::move(graph), launches);
+    return made;
+  }
+
+  Status Enqueue(const EventRun& timed, Status (Event::*record)(CUstream) const, CUstream stream) const {
+    if (timed.run.prepare) TUNEONCE_RETURN_IF_ERROR(timed.run.prepare(stream));
+    TUNEONCE_RETURN_IF_ERROR(flush_.Run(stream));
+    TUNEONCE_RETURN_IF_ERROR((timed.before.*record)(stream));
+    for (int i = 0; i < timed.launches; ++i) TUNEONCE_RETURN_IF_ERROR(timed.run.launch(stream));
+    return (timed.after.*record)(stream);
   }
 
   Status Launch(const EventRun& run) {
     num_launches_ += run.launches;
-    return run.graph.Launch(stream_.get());
+    return run.graph ? run.graph->Launch(stream_.get()) : Enqueue(run, &Event::Record, stream_.get());
   }
 
   Result<double> Elapsed(const EventRun& run) const {
@@ -128,7 +136,7 @@ class EventTimingSession final : public TimingSession {
   Result<double> MedianOf(const TimedRun& run, int launches) {
     constexpr int kWarmups = 10;  // A device that was idle is slow at first.
     constexpr std::size_t kSamples = 31;
-    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, launches));
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Make(run, launches));
     std::vector<double> samples;
     for (int i = 0; i < kWarmups; ++i) TUNEONCE_RETURN_IF_ERROR(SampleOne(*prepared).status());
     while (samples.size() < kSamples) {
@@ -141,6 +149,7 @@ class EventTimingSession final : public TimingSession {
 
   StreamView stream_;
   CacheFlush flush_;
+  const EventTimer::Replay replay_;
   double offset_us_ = 0;
   std::size_t num_nodes_around_ = 0;
   std::int64_t num_launches_ = 0;
@@ -167,7 +176,7 @@ Status CacheFlush::Run(CUstream stream) const {
 
 Result<std::unique_ptr<TimingSession>> EventTimer::Open(StreamView stream, CacheState cache) {
   TUNEONCE_ASSIGN_OR_RETURN(CacheFlush flush, CacheFlush::Create(stream, cache));
-  auto session = std::make_unique<EventTimingSession>(stream, std::move(flush));
+  auto session = std::make_unique<EventTimingSession>(stream, std::move(flush), replay_);
   TUNEONCE_RETURN_IF_ERROR(session->Calibrate());
   return std::unique_ptr<TimingSession>(std::move(session));
 }

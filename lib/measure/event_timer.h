@@ -32,8 +32,16 @@ class CacheFlush {
 /// the noise, and nothing is subtracted.
 class EventTimer final : public Timer {
  public:
+  /// How a run is repeated: by its graph, or by its calls. Calls are for where no graph may be launched; the time of a
+  /// kernel that is shorter than the calls is then too long unless a flush precedes it.
+  enum class Replay { kGraph, kCalls };
+  explicit EventTimer(Replay replay = Replay::kGraph) : replay_(replay) {}
+
   std::string_view name() const override { return "events"; }
   Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) override;
+
+ private:
+  const Replay replay_;
 };
 
 }  // namespace v0

@@ -40,7 +40,9 @@ bool TrialTimer::UseEvents() {
   num_in_closed_sessions_ += session_->num_launches();
   session_ = nullptr;
   flush_ = TrialMemory::Charge();
-  own_timer_ = std::make_unique<EventTimer>();
+  // Another search may hold CUPTI still, and a graph that is launched under a CUPTI that was claimed before can end the
+  // process within the driver (CUDA 13.0).
+  own_timer_ = std::make_unique<EventTimer>(EventTimer::Replay::kCalls);
   timer_ = own_timer_.get();
   if (!OpenSession().ok()) return false;
   note_ = "timed by events: CUPTI lost records";

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstring>
 #include <thread>
+#include <vector>
 
+#include "absl/strings/str_join.h"
 #include "cuda/driver_api.h"
 #include "cuda/library.h"
 #include "launch/launch.h"
@@ -107,13 +109,14 @@ class TimerGpuTest : public testing::GpuTest {
                     }).Grid(GeometryFn(Grid::Fixed(kN / 256)).Block(256)));
     return definition;
   }
-  Result<TuningRecord> Search() {
+  Result<TuningRecord> Search() { return Search(stream_->view(), *y_); }
+  Result<TuningRecord> Search(StreamView stream, const DeviceBuffer& output) {
     SearchOptions options;
     options.quiet = true;
-    TensorView y = TensorView::Raw(y_->data(), y_->bytes());
+    TensorView y = TensorView::Raw(output.data(), output.bytes());
     int work = 1000;
     int n = kN;
-    return exhaustive_search(Definition(), stream_->get(), {y, work, n}, options);
+    return exhaustive_search(Definition(), stream.get(), {y, work, n}, options);
   }
 
   std::optional<DeviceBuffer> y_;
@@ -182,6 +185,27 @@ TEST_F(TimerGpuTest, ASearchDoesNotSpoilAnotherThreadsCapture) {
   CUgraph graph = nullptr;
   EXPECT_EQ(driver.StreamEndCapture(capturing->get(), &graph), CUDA_SUCCESS);
   if (graph != nullptr) driver.GraphDestroy(graph);
+}
+
+// Each search fetches the records of its own device from the one CUPTI of the process.
+TEST_F(TimerGpuTest, SearchesOnTwoDevicesAtOnceAreTimedByCupti) {
+  if (*Device::Count(device_->api()) < 2) GTEST_SKIP() << "needs two GPUs";
+  std::vector<std::thread> threads;
+  for (int index = 0; index < 2; ++index) {
+    threads.emplace_back([&, index] {
+      Device device = *Device::Get(device_->api(), index);
+      Context context = *Context::RetainPrimary(device);
+      const ScopedContext current(context.view());
+      Stream stream = *Stream::Create(device.api());
+      DeviceBuffer y = *DeviceBuffer::Allocate(stream.view(), kN * sizeof(float));
+      for (int i = 0; i < 20; ++i) {
+        Result<TuningRecord> result = Search(stream.view(), y);
+        ASSERT_OK(result);
+        EXPECT_EQ(result->timer, "cupti") << absl::StrJoin(result->notes, "; ");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(TimerGpuTest, AnotherOwnerOfCuptiMeansEvents) {

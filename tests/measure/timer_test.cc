@@ -1,8 +1,12 @@
 // Both timers: events on the CPU device, CUPTI as a script (the CPU device has none).
 #include "tuneonce/plugin/timer.h"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
+#include <thread>
 
 #include "base/environment.h"
 #include "cuda/event.h"
@@ -67,6 +71,23 @@ TEST_F(TimerTest, EventsTimeReplaysOfOneGraph) {
   }
 }
 
+TEST_F(TimerTest, EventsTimeRepeatedCalls) {
+  EventTimer timer(EventTimer::Replay::kCalls);
+  auto session = timer.Open(stream_->view(), CacheState::kCold);
+  ASSERT_OK(session);
+  auto run = (*session)->Prepare(Fill());
+  ASSERT_OK(run);
+  for (int round = 0; round < 3; ++round) {
+    Result<std::vector<double>> times = (*session)->Sample({run->get(), run->get()});
+    ASSERT_OK(times);
+    ASSERT_EQ(times->size(), 2u);
+    for (double us : *times) EXPECT_GT(us, 0);
+  }
+  EXPECT_EQ(prepared_, 6);
+  EXPECT_EQ(launched_, 6);
+  EXPECT_EQ((*session)->num_launches(), 6);
+}
+
 TEST_F(TimerTest, ErrorsOfTheRunComeBack) {
   EventTimer timer;
   auto session = timer.Open(stream_->view(), CacheState::kDefault);
@@ -105,7 +126,13 @@ class FakeCupti {
       EXPECT_EQ(kind, CuptiApi::kConcurrentKernel);
       return instance->enable_result;
     };
-    api.ActivityFlushAll = [](std::uint32_t) { return instance->Flush(), 0; };
+    api.ActivityFlushAll = [](std::uint32_t) {
+      instance->most_flushes_at_once = std::max<int>(instance->most_flushes_at_once, ++instance->num_flushes_now);
+      if (instance->flush_takes_a_while) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      instance->Flush();
+      --instance->num_flushes_now;
+      return 0;
+    };
     api.ActivityGetNextRecord = [](std::uint8_t* buffer, std::size_t valid, void** record) {
       std::uint8_t* next = *record == nullptr ? buffer : static_cast<std::uint8_t*>(*record) + kRecordBytes;
       if (next + kRecordBytes > buffer + valid) return 12;
@@ -143,6 +170,8 @@ class FakeCupti {
   int enable_result = 0;
   int lose_next = 0;
   bool garbage = false;
+  bool flush_takes_a_while = false;
+  std::atomic<int> num_flushes_now{0}, most_flushes_at_once{0};
 
  private:
   static constexpr std::size_t kRecordBytes = 208;
@@ -238,6 +267,19 @@ TEST_F(CuptiTimerTest, AHalfStartedCuptiIsFinalized) {
 TEST_F(CuptiTimerTest, RecordsThatMakeNoSenseAreRefused) {
   cupti_.garbage = true;
   EXPECT_ERROR(Sample({1}), StatusCode::kUnavailable, "returned invalid kernel records");
+}
+
+TEST_F(CuptiTimerTest, OneOfTwoSearchesAtATimeFetchesRecords) {
+  cupti_.flush_takes_a_while = true;
+  Result<std::shared_ptr<CuptiSession>> session = Cupti(cupti_.api).Claim(api());
+  ASSERT_OK(session);
+  auto fetch = [&](std::uint32_t stream) {
+    for (int i = 0; i < 5; ++i) EXPECT_OK((*session)->Take({7, stream}));
+  };
+  std::thread other(fetch, 99);
+  fetch(13);
+  other.join();
+  EXPECT_EQ(cupti_.most_flushes_at_once, 1);
 }
 
 TEST_F(CuptiTimerTest, OneClaimForABurst) {
