@@ -16,7 +16,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import time
 import types
 import warnings
@@ -66,7 +65,7 @@ def of_fla(module: str, name: str, **options: Any) -> Callable[..., Any]:
     return call
 
 
-CUT_OUTS = tempfile.TemporaryDirectory()
+CUT_OUTS = pathlib.Path()  # The modules of cut_out, which both processes import. Set by main.
 
 
 def cut_out(path: str, kernel: str, blocks: Sequence[int] = ()) -> Any:
@@ -80,9 +79,7 @@ def cut_out(path: str, kernel: str, blocks: Sequence[int] = ()) -> Any:
                    for block in blocks or [0] for warps in (1, 2, 4, 8)]
         text = ["import torch", "import triton", "import triton.language as tl", "float8_info = torch.finfo(torch.float8_e4m3fn)",
                 f"@triton.autotune(configs=[{', '.join(configs)}], key=[])", ast.unparse(function)]
-        pathlib.Path(CUT_OUTS.name, f"{name}.py").write_text("\n".join(text) + "\n")
-        if CUT_OUTS.name not in sys.path:
-            sys.path.append(CUT_OUTS.name)
+        (CUT_OUTS / f"{name}.py").write_text("\n".join(text) + "\n")
     return getattr(importlib.import_module(name), kernel)
 
 
@@ -371,6 +368,7 @@ def print_summary(folder: pathlib.Path, packages: pathlib.Path) -> None:
 
 
 def main() -> None:
+    global CUT_OUTS
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packages", type=pathlib.Path, required=True)
     parser.add_argument("--results", type=pathlib.Path, required=True)
@@ -383,7 +381,9 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     wanted = [n for n in OPERATORS if not arguments.only or any(part in n for part in arguments.only)]
     if arguments.child:
-        sys.path.insert(0, str(arguments.packages))
+        CUT_OUTS = folder / "cut_outs"
+        CUT_OUTS.mkdir(exist_ok=True)
+        sys.path[:0] = [str(arguments.packages), str(CUT_OUTS)]
         if arguments.child == "ours":
             run_ours([n for n in wanted if not (folder / f"{n}.ours.json").exists()], folder, arguments.stop_at)
         else:

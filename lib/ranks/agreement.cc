@@ -369,17 +369,39 @@ void Agreement::ShareSearches() {
               [&](std::size_t a, std::size_t b) { return vote_.keys[a].key < vote_.keys[b].key; });
   }
   auto cost = [&](const std::vector<std::size_t>& keys) {
-    return VoteOf(plans_[keys.front()].voter, keys.front())->cost;
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // Twelve days. No sum of costs overflows.
+    return std::clamp<std::uint64_t>(VoteOf(plans_[keys.front()].voter, keys.front())->cost, 1, kMost);
   };
+  auto kernel = [&](const std::vector<std::size_t>& keys) { return vote_.keys[keys.front()].definition; };
   std::vector<std::vector<std::size_t>> by_cost;
   for (auto& [search, keys] : searches) by_cost.push_back(std::move(keys));
   std::stable_sort(by_cost.begin(), by_cost.end(), [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
-  std::map<int, int> dealt;  // How many searches each rank was dealt.
-  for (std::size_t i = 0; i < by_cost.size(); ++i) {
-    std::vector<int> ranks = SearchersOf(by_cost[i]);
-    std::rotate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(i % ranks.size()), ranks.end());
+  // The kernels in a row, each as long as its searches cost. The row is divided evenly among the ranks, and each kernel
+  // is searched for by the ranks on whose parts it lies, so that few ranks compile the same code.
+  struct Part {
+    std::uint64_t begin = 0, end = 0;
+  };
+  std::map<Fingerprint, Part> row;
+  for (const auto& keys : by_cost) row[kernel(keys)].end += cost(keys);
+  std::uint64_t total = 0;
+  for (auto& [definition, part] : row) {
+    part.begin = total;
+    total += part.end;
+    part.end = total;
+  }
+  std::map<int, int> dealt;           // How many searches each rank was dealt.
+  std::map<int, std::uint64_t> load;  // Their costs.
+  for (auto& keys : by_cost) {
+    std::vector<int> ranks = SearchersOf(keys);
+    const Part& part = row[kernel(keys)];
+    const auto first = static_cast<std::ptrdiff_t>(part.begin * ranks.size() / total);
+    const auto last = static_cast<std::ptrdiff_t>((part.end * ranks.size() - 1) / total);
+    const auto owner = std::min_element(ranks.begin() + first, ranks.begin() + last + 1,
+                                        [&](int a, int b) { return load[a] < load[b]; });
+    load[*owner] += cost(keys);
+    std::rotate(ranks.begin(), owner, ranks.end());
     const int index = dealt[ranks.front()]++;
-    Share share{absl::StrCat(ranks.front(), "/", index), std::move(by_cost[i]), std::move(ranks)};
+    Share share{absl::StrCat(ranks.front(), "/", index), std::move(keys), std::move(ranks)};
     share.is_claimed = index == 0 || share.ranks.size() == 1;
     shares_.push_back(std::move(share));
   }

@@ -24,8 +24,9 @@ inline namespace v0 {
 ///    votes where each key's config comes from: the config of all ranks, if it is the same; else the one that is
 ///    already served; else the record of the lowest rank that has one; else a search. If no rank may search, all run
 ///    their fallback configs. A key that is missing in a vote is not agreed on.
-/// 2. *Decision*: keys whose configs one rank finds for all are a share. Searches are dealt in turn to the ranks that
-///    may search with the same variants, the most expensive first, and each rank owns the shares that it was dealt. A
+/// 2. *Decision*: keys whose configs one rank finds for all are a share. Searches are dealt to the ranks that may
+///    search with the same variants, the most expensive first, each to the rank with the least cost so far among those
+///    of its kernel: as many ranks as the kernel's part of all cost. Each rank owns the shares that it was dealt. A
 ///    share has a chain of cells. The first rank to write a cell decides what is in it, so that all ranks read the same
 ///    chain: claims, each of which makes a rank the owner, and then the owner's decisions. A rank claims a share before
 ///    it searches: its own shares first, then shares that nobody has started, from the end of the list. The first

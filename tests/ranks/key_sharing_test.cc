@@ -433,7 +433,39 @@ class DistributionTest : public ::testing::Test {
 
 TEST_F(DistributionTest, SearchesAreDealtTheMostExpensiveFirst) {
   const Vote vote = VoteForCosts({1, 6, 5, 4, 3, 2, 7});
-  EXPECT_EQ(Distribute({vote, vote}), (std::vector<std::multiset<std::uint64_t>>{{7, 5, 3, 1}, {6, 4, 2}}));
+  EXPECT_EQ(Distribute({vote, vote}), (std::vector<std::multiset<std::uint64_t>>{{7, 4, 3}, {6, 5, 2, 1}}));
+}
+
+TEST_F(DistributionTest, SearchesOfAKernelAreDealtToFewRanks) {
+  Vote vote;
+  vote.kind = "a";
+  const std::vector<std::string> kernels = {"attention", "matmul", "norm", "rope"};
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    vote.keys.push_back(VoteFor("key" + std::to_string(i), 10 + i));
+    // Half of the cost is the first kernel's.
+    vote.keys.back().definition = Fingerprinter().Add(kernels[i % 2 == 0 ? 0 : 1 + i / 2 % 3]).Finish();
+  }
+  const std::vector<Vote> votes(4, vote);
+  std::map<Fingerprint, std::set<int>> ranks_of;
+  std::vector<std::uint64_t> load(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    const Agreement agreement = Voted(rank, votes);
+    for (std::size_t key : agreement.OwnSearches()) {
+      ranks_of[vote.keys[key].definition].insert(rank);
+      load[static_cast<std::size_t>(rank)] += vote.keys[key].cost;
+    }
+  }
+  std::size_t pairs = 0;
+  for (const auto& [kernel, ranks] : ranks_of) pairs += ranks.size();
+  EXPECT_LE(pairs, 4u + 3) << "kernels and the limits between four ranks; 16 if each rank had each kernel";
+  EXPECT_LE(*std::max_element(load.begin(), load.end()), 1.25 * *std::min_element(load.begin(), load.end()));
+}
+
+TEST_F(DistributionTest, CostsMayBeNothingOrAnything) {
+  const Vote vote = VoteForCosts({0, 1, ~std::uint64_t{0}, ~std::uint64_t{0} - 1});
+  const auto costs = Distribute({vote, vote});
+  EXPECT_EQ(costs[0].size() + costs[1].size(), 4u);
+  EXPECT_EQ(costs[0].count(~std::uint64_t{0}) + costs[1].count(~std::uint64_t{0}), 1u);
 }
 
 TEST_F(DistributionTest, TheOrderOfAListChangesNothing) {
@@ -474,7 +506,7 @@ TEST_F(DistributionTest, ARankThatMayNotSearchHasNoShare) {
 }
 
 /// Who takes which search, over a table of cells that are written once. Four searches of the costs 4 to 1 are dealt to
-/// two ranks: 4 and 2, and 3 and 1.
+/// two ranks: 4 and 1, and 3 and 2.
 class ClaimTest : public DistributionTest {
  protected:
   using Want = Agreement::Want;
@@ -520,10 +552,10 @@ class ClaimTest : public DistributionTest {
 TEST_F(ClaimTest, ARankThatIsDoneTakesWhatAnotherHasNotStarted) {
   Search(ranks_[1], 3);
   Post(ranks_[1]);  // Its claim.
-  Search(ranks_[1], 1);
-  EXPECT_EQ(ranks_[1].ToTake(), std::size_t{2});
-  Post(ranks_[1]);
   Search(ranks_[1], 2);
+  EXPECT_EQ(ranks_[1].ToTake(), std::size_t{3});
+  Post(ranks_[1]);
+  Search(ranks_[1], 1);
   MakeReadyAndWait(ranks_[1]);
   EXPECT_EQ(ranks_[1].awaited(), std::vector<int>{0}) << "its owner has started on the first one";
   Search(ranks_[0], 4);
@@ -536,9 +568,9 @@ TEST_F(ClaimTest, ARankThatWaitsForASearchMakesReadyWhatIsDecided) {
   Search(ranks_[1], 3);
   Post(ranks_[1]);
   EXPECT_EQ(ranks_[1].want(), Want::kFind) << "its searches come first";
-  Search(ranks_[1], 1);
-  Post(ranks_[1]);
   Search(ranks_[1], 2);
+  Post(ranks_[1]);
+  Search(ranks_[1], 1);
   EXPECT_EQ(MakeReadyAndWait(ranks_[1]), (std::multiset<std::uint64_t>{1, 2, 3}));
   Search(ranks_[0], 4);
   ASSERT_OK(ranks_[1].Heard(0, cells_.at(ranks_[1].CellOf(0))));
@@ -550,30 +582,30 @@ TEST_F(ClaimTest, OneOfTwoRanksThatClaimAtOnceSearches) {
   Search(ranks_[0], 4);
   Search(ranks_[1], 3);
   Post(ranks_[1]);
-  Search(ranks_[1], 1);
+  Search(ranks_[1], 2);
   // Both want to claim the last one.
   EXPECT_EQ(ranks_[0].cell(), ranks_[1].cell());
   Post(ranks_[1]);
   Post(ranks_[0]);
   EXPECT_NE(ranks_[0].want(), Want::kFind);
-  Search(ranks_[1], 2);
+  Search(ranks_[1], 1);
 }
 
 TEST_F(ClaimTest, ARankWhoseSearchFailedLeavesOtherSearchesToOthers) {
   EXPECT_EQ(Find(ranks_[1], InternalError("no config is correct")), 3u);
   Post(ranks_[1]);
   Post(ranks_[1]);
-  Search(ranks_[1], 1);
-  EXPECT_EQ(MakeReadyAndWait(ranks_[1]), (std::multiset<std::uint64_t>{1})) << "it does not take the search of cost 2";
+  Search(ranks_[1], 2);
+  EXPECT_EQ(MakeReadyAndWait(ranks_[1]), (std::multiset<std::uint64_t>{2})) << "it does not take the search of cost 1";
   Search(ranks_[0], 4);
   Post(ranks_[0]);
-  Search(ranks_[0], 2);
+  Search(ranks_[0], 1);
 }
 
 TEST_F(ClaimTest, ARankThatMayNotSearchAnyMoreStillTakesOverFromALostRank) {
   Search(ranks_[1], 3);
   Post(ranks_[1]);
-  Search(ranks_[1], 1);
+  Search(ranks_[1], 2);
   ranks_[1].TakeNoMore();
   MakeReadyAndWait(ranks_[1]);
   ranks_[1].Silent(0, "was silent");
@@ -620,7 +652,7 @@ TEST_F(ClaimTest, ARankIsAskedWhetherItMayTakeASearch) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(is_asked);
-  EXPECT_EQ(found, (std::vector<std::vector<std::size_t>>{{0, 2}, {1, 3}}));
+  EXPECT_EQ(found, (std::vector<std::vector<std::size_t>>{{0, 3}, {1, 2}}));
 }
 
 }  // namespace
