@@ -6,9 +6,9 @@ from tuneonce.export import Declaration, dim, tensor, tensors
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
 
-def config(backend, tiles, occupancy=1, num_ctas=1, num_warps=0, num_stages=0):
+def config(backend, tiles, occupancy=1, num_ctas=1, num_warps=0, num_stages=0, num_worker_warps=None):
     return {"backend": backend, "TILE_M": tiles[0], "TILE_N": tiles[1], "TILE_K": tiles[2], "occupancy": occupancy,
-            "num_ctas": num_ctas, "num_warps": num_warps, "num_stages": num_stages}
+            "num_ctas": num_ctas, "num_worker_warps": num_worker_warps, "num_warps": num_warps, "num_stages": num_stages}
 
 
 dual_gemm_bundle = Declaration(
@@ -20,6 +20,7 @@ dual_gemm_bundle = Declaration(
         *(config("tile", (m, n, k), occupancy) for m, n in ((64, 64), (64, 128), (128, 64)) for k in (32, 64)
           for occupancy in (1, 2)),
         config("tile", (128, 128, 32)), config("tile", (128, 128, 64)),
+        config("tile", (128, 128, 64), num_worker_warps=8),
         *(config("tile", (128, 128, 64), occupancy, num_ctas=2) for occupancy in (1, 2)),
         config("tile", (256, 64, 64), num_ctas=2),
         config("tile", (16, 64, 128)), config("tile", (16, 128, 64)), config("tile", (16, 128, 64), 2, num_ctas=2),

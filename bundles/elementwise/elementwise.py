@@ -17,8 +17,9 @@ def elementwise(x, z, y, BLOCK: ct.Constant[int]):
     ct.store(y, index=(block,), tile=ct.astype(gelu * factor, y.dtype))
 
 
-def config(backend, BLOCK, occupancy=1, num_ctas=1):
-    return {"backend": backend, "BLOCK": BLOCK, "occupancy": occupancy, "num_ctas": num_ctas}
+def config(backend, BLOCK, occupancy=1, num_ctas=1, num_worker_warps=None):
+    return {"backend": backend, "BLOCK": BLOCK, "occupancy": occupancy, "num_ctas": num_ctas,
+            "num_worker_warps": num_worker_warps}
 
 
 elementwise_bundle = Declaration(
@@ -28,6 +29,7 @@ elementwise_bundle = Declaration(
     configs=[*(config("tile", block) for block in (512, 1024, 2048, 4096, 8192)),
              # Occupancy changes nothing in the code of one block. A cluster of two has fewer threads, with more elements each.
              *(config("tile", block, 1, 2) for block in (1024, 2048, 4096, 8192)),
+             config("tile", 2048, 1, 2, 8), config("tile", 4096, 1, 2, 8),
              config("tile", 4096, 16, 2), config("tile", 8192, 16, 2),
              *(config("cuda", block) for block in (2048, 8192, 32768))],
     baseline=config("tile", 1024),

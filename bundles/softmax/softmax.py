@@ -39,8 +39,9 @@ def softmax(x, y, TILE_N: ct.Constant[int], LOOP: ct.Constant[int], ONE_ROW: ct.
             softmax_of(x, y, row, TILE_N, LOOP)
 
 
-def config(backend, TILE_N, LOOP, ONE_ROW, occupancy):
-    return {"backend": backend, "TILE_N": TILE_N, "LOOP": LOOP, "ONE_ROW": ONE_ROW, "occupancy": occupancy}
+def config(backend, TILE_N, LOOP, ONE_ROW, occupancy, num_worker_warps=None):
+    return {"backend": backend, "TILE_N": TILE_N, "LOOP": LOOP, "ONE_ROW": ONE_ROW, "occupancy": occupancy,
+            "num_worker_warps": num_worker_warps}
 
 
 def tile(occupancies, LOOP, ONE_ROW):
@@ -54,6 +55,8 @@ softmax_bundle = Declaration(
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}],
     configs=[*tile({1024: [2, 4], 2048: [2, 4], 4096: [1, 2, 4], 8192: [1, 2, 4], 16384: [2]}, LOOP=0, ONE_ROW=1),
              *tile({1024: [4], 2048: [4], 4096: [2, 4], 8192: [1, 2]}, LOOP=0, ONE_ROW=0),
+             # The warps that the compiler chooses have many elements of such a row for each thread.
+             config("tile", 16384, 0, 1, 2, 16),
              *tile({1024: [2, 4], 2048: [2, 4], 4096: [1, 2, 4]}, LOOP=1, ONE_ROW=1),
              *(config("cuda", n, 1, 1, 1) for n in (1024, 2048, 4096, 8192)), config("cuda", 4096, 1, 0, 2)],
     baseline=[{"config": config("tile", 4096, 0, 1, 4)}, {"config": config("tile", 1024, 1, 1, 4)}],

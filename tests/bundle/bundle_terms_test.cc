@@ -190,7 +190,7 @@ TEST_F(BundleTermsTest, AHintThatNoTargetTakesIsAnErrorAtLoad) {
                         {"occupnacy", "2", "hints for default: unknown hint 'occupnacy'; known are occupancy"},
                         {"num_ctas", "3", "hints for default: "},
                         {"num_worker_warps", "-1", "hints for default: "}};
-  const std::string folder = TUNEONCE_BUNDLE_FOLDER "/softmax";
+  const std::string folder = TUNEONCE_BUNDLE_FOLDER "/rms_norm";
   std::filesystem::copy(folder, folder_.path(),
                         std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
   std::ifstream file(folder + "/manifest.json");
