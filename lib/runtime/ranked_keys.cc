@@ -152,12 +152,6 @@ void RankedKeys::FetchCodeOf(const Entry& entry) {
   if (record.baseline) (void)FetchCode(*policy_.group, cache, record.baseline->artifact);
 }
 
-void RankedKeys::ClaimTimer(const TunedKernel::Impl& impl) {
-  if (burst_ || impl.policy.search.timer != nullptr) return;
-  Span span(&impl.policy.search.runtime->trace(), "measure", "claim CUPTI");
-  burst_.emplace(impl.policy.search.runtime->cupti(), impl.api);  // One acquisition of CUPTI serves all searches.
-}
-
 void RankedKeys::CompileAhead(const Agreement& agreement, RankBeat& beat) {
   std::vector<std::size_t> searched;
   for (std::size_t place : agreement.OwnSearches()) searched.push_back(voted_[place]->added);
@@ -168,7 +162,7 @@ void RankedKeys::CompileAhead(const Agreement& agreement, RankBeat& beat) {
 Status RankedKeys::Search(Entry& entry, RankBeat& beat) {
   TunedKernel::Impl& impl = *entry.key.impl;
   const TuneLimits limits = LimitsOf(entry, beat);
-  ClaimTimer(impl);
+  impl.HoldCupti(&burst_);
   return impl.Guarded([&] {
     return entry.key.on_inputs([&](TuningCall& call) -> Status {
       TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call));

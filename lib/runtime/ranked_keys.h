@@ -93,7 +93,6 @@ class RankedKeys {
   Status Search(Entry& entry, RankBeat& beat);
   /// Fetches the code of the record that another rank decided on. Code that is not found is compiled here.
   void FetchCodeOf(const Entry& entry);
-  void ClaimTimer(const TunedKernel::Impl& impl);
   Result<Fingerprint> MakeReady(Entry& entry, std::size_t place, const Agreement& agreement, RankBeat& beat);
   Status LoadFallbacks(Entry& entry, const TuneLimits* limits);
   void Finish(Entry& entry, Status agreed, bool runs_fallback);

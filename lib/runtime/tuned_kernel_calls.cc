@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
-#include "measure/cupti_timer.h"
+#include "base/span.h"
 #include "runtime/context_status.h"
 #include "runtime/kernel_in_ranks.h"
 #include "runtime/launch_explainer.h"
@@ -34,6 +34,13 @@ Result<std::optional<TuningCall>> TunedKernel::Impl::CallOfShape(CUstream stream
   TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
                             TuningCall::OnFills(*definition, binder, *inputs, StreamView(api, stream), use));
   return std::optional<TuningCall>(std::move(call));
+}
+
+void TunedKernel::Impl::HoldCupti(std::optional<TimingBurst>* burst) const {
+  const SearchOptions& search = policy.search;
+  if (*burst || search.timer != nullptr || search.isolation != Isolation::kOff) return;
+  Span span(&search.runtime->trace(), "measure", "claim CUPTI");
+  burst->emplace(search.runtime->cupti(), api);
 }
 
 Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
@@ -76,7 +83,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
   if (ranks().group != nullptr) return KernelInRanks::Warmup(this, stream, shapes, on_done);
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   Status first_failure;
-  // If one shape needs a search, others will too, and one acquisition of CUPTI serves all of them.
+  // If one shape needs a search, others will too.
   std::optional<TimingBurst> burst;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     Status outcome = impl->Guarded([&] { return impl->WarmShape(stream, shapes[i]); });
@@ -84,8 +91,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
     TellProgress(on_done, i + 1, outcome);
     if (outcome.sticky() || impl->policy.search.stop.stop_requested()) return first_failure;
     bool will_search = impl->counters.tunes > 0 && i + 1 < shapes.size();
-    if (will_search && !burst && impl->policy.search.timer == nullptr)
-      burst.emplace(impl->policy.search.runtime->cupti(), impl->api);
+    if (will_search) impl->HoldCupti(&burst);
   }
   Status rest = impl->TunePending(stream, /*continues=*/false);
   return first_failure.ok() ? rest : first_failure;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cuda/driver_api.h"
+#include "measure/cupti_timer.h"
 #include "runtime/agreed_configs.h"
 #include "runtime/agreed_keys.h"
 #include "runtime/announcer.h"
@@ -61,6 +62,9 @@ struct TunedKernel::Impl {
   Status WarmShape(CUstream stream, const Shape& shape);
   Status TunePending(CUstream stream, bool continues);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
+  /// Claims CUPTI for several searches, which otherwise each claim it, unless `burst` holds it or they time by another
+  /// timer or in a worker process.
+  void HoldCupti(std::optional<TimingBurst>* burst) const;
   /// Makes a call of a shape. Returns nothing if a launch would do nothing. Errors: those of the shape. `what` names
   /// the operation that needs it.
   Result<std::optional<TuningCall>> CallOfShape(CUstream stream, const Shape& shape, WarmupInputs::Use use,

@@ -229,9 +229,7 @@ void WarmupRun::Tune(Entry& entry, bool may_wait) {
 void WarmupRun::TuneTheRest(bool may_wait) {
   for (Entry& entry : entries_) {
     if (entry.is_done || IsOverFor(*entry.impl)) continue;
-    if (!burst_ && entry.impl->policy.search.timer == nullptr) {  // One acquisition of CUPTI serves all searches.
-      burst_.emplace(entry.impl->policy.search.runtime->cupti(), entry.impl->api);
-    }
+    entry.impl->HoldCupti(&burst_);
     Tune(entry, may_wait);
     if (entry.is_done) Finish(entry);
   }
