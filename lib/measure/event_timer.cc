@@ -101,23 +101,26 @@ class EventTimingSession final : public TimingSession {
     TUNEONCE_ASSIGN_OR_RETURN(Event after, Event::Create(stream_.api(), Event::Timing::kEnabled));
     auto made = std::make_unique<EventRun>(run, std::move(before), std::move(after), launches);
     if (replay_ == EventTimer::Replay::kCalls) return made;
-    TUNEONCE_ASSIGN_OR_RETURN(made->graph, GraphExec::Capture(stream_, [&](CUstream stream) {
-                                return Enqueue(*made, &Event::RecordInGraph, stream);
-                              }));
+    TUNEONCE_ASSIGN_OR_RETURN(made->graph,
+                              GraphExec::Capture(stream_, [&](CUstream stream) { return Enqueue(*made, stream); }));
     return made;
   }
 
-  Status Enqueue(const EventRun& timed, Status (Event::*record)(CUstream) const, CUstream stream) const {
+  Status Enqueue(const EventRun& timed, CUstream stream) const {
+    const bool is_captured = replay_ == EventTimer::Replay::kGraph;
+    auto record = [&](const Event& event) { return is_captured ? event.RecordInGraph(stream) : event.Record(stream); };
     if (timed.run.prepare) TUNEONCE_RETURN_IF_ERROR(timed.run.prepare(stream));
     TUNEONCE_RETURN_IF_ERROR(flush_.Run(stream));
-    TUNEONCE_RETURN_IF_ERROR((timed.before.*record)(stream));
+    TUNEONCE_RETURN_IF_ERROR(record(timed.before));
+    // As in a graph, a kernel launched with programmatic serialization must not begin within the flush.
+    if (!is_captured) TUNEONCE_RETURN_IF_ERROR(timed.before.BlockStream(stream));
     for (int i = 0; i < timed.launches; ++i) TUNEONCE_RETURN_IF_ERROR(timed.run.launch(stream));
-    return (timed.after.*record)(stream);
+    return record(timed.after);
   }
 
   Status Launch(const EventRun& run) {
     num_launches_ += run.launches;
-    return run.graph ? run.graph->Launch(stream_.get()) : Enqueue(run, &Event::Record, stream_.get());
+    return run.graph ? run.graph->Launch(stream_.get()) : Enqueue(run, stream_.get());
   }
 
   Result<double> Elapsed(const EventRun& run) const {

@@ -438,9 +438,12 @@ std::vector<std::size_t> Agreement::ToFind() const {
 
 std::vector<std::size_t> Agreement::ToMakeReady() const {
   std::vector<std::size_t> keys;
-  for (std::size_t key = 0; key < plans_.size(); ++key) {
-    const Plan& plan = plans_[key];
-    if (plan.status.ok() && !plan.is_ready && (plan.is_decided || stage_ == Stage::kCheck)) keys.push_back(key);
+  auto add = [&](std::size_t key) {
+    if (plans_[key].status.ok() && !plans_[key].is_ready) keys.push_back(key);
+  };
+  for (std::size_t key = 0; stage_ == Stage::kCheck && key < plans_.size(); ++key) add(key);
+  for (const Share& share : shares_) {
+    if (stage_ == Stage::kDecision && share.is_settled) std::for_each(share.keys.begin(), share.keys.end(), add);
   }
   return keys;
 }
@@ -481,7 +484,6 @@ Status Agreement::Read(Share* share, const std::string& bytes) {
       plan.decision = **decided;
     }
   }
-  for (std::size_t key : share->keys) plans_[key].is_decided = true;
   share->is_settled = true;
   return Status();
 }

@@ -124,7 +124,6 @@ class Agreement {
     int voter = -1;                     // The rank whose vote is followed; -1: the fallbacks run.
     std::vector<int> takers;            // The ranks that need a decision.
     std::string decision;               // A record's bytes; empty: this rank's own.
-    bool is_decided = false;            // By the share that it is in.
     bool is_found = false;              // Whether this rank found that config, or failed to.
     std::optional<Fingerprint> digest;  // The digest of what this rank would run.
     bool is_ready = false;              // Or it failed.
@@ -168,8 +167,9 @@ class Agreement {
   /// Whether this rank has claimed the share and not yet sent its decisions.
   bool FindsNow(const Share& share) const;
   bool IsToFind(std::size_t key) const;
-  /// The keys that this rank searches for, or looks up, now; and those that are decided and not ready to run.
+  /// The keys that this rank searches for, or looks up, now.
   std::vector<std::size_t> ToFind() const;
+  /// The keys that are decided and not ready to run: of settled shares, or, in the check, all.
   std::vector<std::size_t> ToMakeReady() const;
   bool IsSearch(std::size_t key) const;
   bool Takes(std::size_t key) const;

@@ -11,6 +11,7 @@
 #include "launch/launch.h"
 #include "search/candidate.h"
 #include "testing/device_test.h"
+#include "testing/sampling.h"
 #include "testing/tools.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/toolchain.h"
@@ -256,7 +257,7 @@ void ExitWhileStreamsRun() {
   static ScopedContext current(context.view());
   static Stream stream = *Stream::Create(device->api());
   static DeviceBuffer buffer = *DeviceBuffer::Allocate(stream.view(), 1 << 24);
-  for (int i = 0; i < 8; ++i) static_cast<void>(buffer.Fill(1));
+  for (std::size_t i = 0; i < 50; i += testing::StepUnlessWhole(6)) static_cast<void>(buffer.Fill(1));
   std::exit(0);
 }
 

@@ -37,6 +37,14 @@ class TimerTest : public testing::CpuDeviceTest {
                          : InternalError("memset");
             }};
   }
+  static void SampleThreeTimes(TimingSession& session, const std::vector<PreparedRun*>& runs) {
+    for (int round = 0; round < 3; ++round) {
+      Result<std::vector<double>> times = session.Sample(runs);
+      ASSERT_OK(times);
+      ASSERT_EQ(times->size(), runs.size());
+      for (double us : *times) EXPECT_GT(us, 0);
+    }
+  }
   void SetUp() override {
     CpuDeviceTest::SetUp();
     buffer_.emplace(Floats(std::vector<float>(100000, 0)));
@@ -57,12 +65,7 @@ TEST_F(TimerTest, EventsTimeReplaysOfOneGraph) {
     auto b = (*session)->Prepare(Fill());
     ASSERT_OK(a);
     ASSERT_OK(b);
-    for (int round = 0; round < 3; ++round) {
-      Result<std::vector<double>> times = (*session)->Sample({b->get(), a->get()});
-      ASSERT_OK(times);
-      ASSERT_EQ(times->size(), 2u);
-      for (double us : *times) EXPECT_GT(us, 0);
-    }
+    SampleThreeTimes(**session, {b->get(), a->get()});
     EXPECT_EQ(prepared_, 2) << "captured once, replayed";
     EXPECT_EQ(launched_, 2);
     EXPECT_EQ((*session)->num_launches(), 6);
@@ -77,12 +80,7 @@ TEST_F(TimerTest, EventsTimeRepeatedCalls) {
   ASSERT_OK(session);
   auto run = (*session)->Prepare(Fill());
   ASSERT_OK(run);
-  for (int round = 0; round < 3; ++round) {
-    Result<std::vector<double>> times = (*session)->Sample({run->get(), run->get()});
-    ASSERT_OK(times);
-    ASSERT_EQ(times->size(), 2u);
-    for (double us : *times) EXPECT_GT(us, 0);
-  }
+  SampleThreeTimes(**session, {run->get(), run->get()});
   EXPECT_EQ(prepared_, 6);
   EXPECT_EQ(launched_, 6);
   EXPECT_EQ((*session)->num_launches(), 6);

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "testing/in_child.h"
+
 namespace tuneonce::testing {
 
 /// Returns whether tests sample nothing: TUNEONCE_TESTS=whole, which `scripts/test whole` sets.
@@ -15,14 +17,7 @@ inline bool AreTestsWhole() {
 
 /// Returns the step in which a test goes through a sweep: 1 in plain builds and if AreTestsWhole, otherwise
 /// `sanitized`.
-inline std::size_t StepUnlessWhole(std::size_t sanitized) {
-#if defined(TUNEONCE_TEST_SANITIZED)
-  return AreTestsWhole() ? 1 : sanitized;
-#else
-  static_cast<void>(sanitized);
-  return 1;
-#endif
-}
+inline std::size_t StepUnlessWhole(std::size_t sanitized) { return kIsSanitized && !AreTestsWhole() ? sanitized : 1; }
 
 }  // namespace tuneonce::testing
 
