@@ -24,6 +24,43 @@ bool IsOneOf(const std::vector<int>& ranks, int rank) {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
+/// One search that a rank is to be dealt.
+struct Search {
+  Fingerprint kernel;
+  std::uint64_t cost = 0;
+  std::vector<int> ranks;  ///< That may search, rising. Deal moves the one that it is dealt to the front.
+  std::vector<std::size_t> keys;
+};
+
+/// Deals searches to their ranks, the most expensive first, each to the rank with the least cost among those that
+/// compile its kernel. For the latter, the kernels lie in a row, each as long as its searches cost, and the row is
+/// divided evenly among the ranks: few ranks then compile the same code.
+void Deal(std::vector<Search>* searches) {
+  struct Part {
+    std::uint64_t begin = 0, end = 0;
+  };
+  std::stable_sort(searches->begin(), searches->end(),
+                   [](const Search& a, const Search& b) { return a.cost > b.cost; });
+  std::map<Fingerprint, Part> row;
+  for (const Search& search : *searches) row[search.kernel].end += search.cost;
+  std::uint64_t total = 0;
+  for (auto& [kernel, part] : row) {
+    part.begin = total;
+    total += part.end;
+    part.end = total;
+  }
+  std::map<int, std::uint64_t> load;
+  for (Search& search : *searches) {
+    const Part& part = row[search.kernel];
+    const auto first = static_cast<std::ptrdiff_t>(part.begin * search.ranks.size() / total);
+    const auto last = static_cast<std::ptrdiff_t>((part.end * search.ranks.size() - 1) / total);
+    const auto owner = std::min_element(search.ranks.begin() + first, search.ranks.begin() + last + 1,
+                                        [&](int a, int b) { return load[a] < load[b]; });
+    load[*owner] += search.cost;
+    std::rotate(search.ranks.begin(), owner, search.ranks.end());
+  }
+}
+
 }  // namespace
 
 Agreement::Agreement(const Options& options, Vote vote)
@@ -363,45 +400,22 @@ void Agreement::ShareSearches() {
   for (std::size_t key = 0; key < plans_.size(); ++key) {
     if (IsSearch(key) && plans_[key].status.ok()) searches[VoteOf(plans_[key].voter, key)->search].push_back(key);
   }
-  // All ranks compute with the same vote of the same rank, whatever the order of their lists.
-  for (auto& [search, keys] : searches) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // Twelve days. No sum of costs overflows.
+  std::vector<Search> to_deal;
+  for (auto& [fingerprint, keys] : searches) {
+    // All ranks compute with the same vote of the same rank, whatever the order of their lists.
     std::sort(keys.begin(), keys.end(),
               [&](std::size_t a, std::size_t b) { return vote_.keys[a].key < vote_.keys[b].key; });
+    const std::uint64_t cost = VoteOf(plans_[keys.front()].voter, keys.front())->cost;
+    to_deal.push_back({vote_.keys[keys.front()].definition, std::clamp<std::uint64_t>(cost, 1, kMost),
+                       SearchersOf(keys), std::move(keys)});
   }
-  auto cost = [&](const std::vector<std::size_t>& keys) {
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // Twelve days. No sum of costs overflows.
-    return std::clamp<std::uint64_t>(VoteOf(plans_[keys.front()].voter, keys.front())->cost, 1, kMost);
-  };
-  auto kernel = [&](const std::vector<std::size_t>& keys) { return vote_.keys[keys.front()].definition; };
-  std::vector<std::vector<std::size_t>> by_cost;
-  for (auto& [search, keys] : searches) by_cost.push_back(std::move(keys));
-  std::stable_sort(by_cost.begin(), by_cost.end(), [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
-  // The kernels in a row, each as long as its searches cost. The row is divided evenly among the ranks, and each kernel
-  // is searched for by the ranks on whose parts it lies, so that few ranks compile the same code.
-  struct Part {
-    std::uint64_t begin = 0, end = 0;
-  };
-  std::map<Fingerprint, Part> row;
-  for (const auto& keys : by_cost) row[kernel(keys)].end += cost(keys);
-  std::uint64_t total = 0;
-  for (auto& [definition, part] : row) {
-    part.begin = total;
-    total += part.end;
-    part.end = total;
-  }
-  std::map<int, int> dealt;           // How many searches each rank was dealt.
-  std::map<int, std::uint64_t> load;  // Their costs.
-  for (auto& keys : by_cost) {
-    std::vector<int> ranks = SearchersOf(keys);
-    const Part& part = row[kernel(keys)];
-    const auto first = static_cast<std::ptrdiff_t>(part.begin * ranks.size() / total);
-    const auto last = static_cast<std::ptrdiff_t>((part.end * ranks.size() - 1) / total);
-    const auto owner = std::min_element(ranks.begin() + first, ranks.begin() + last + 1,
-                                        [&](int a, int b) { return load[a] < load[b]; });
-    load[*owner] += cost(keys);
-    std::rotate(ranks.begin(), owner, ranks.end());
-    const int index = dealt[ranks.front()]++;
-    Share share{absl::StrCat(ranks.front(), "/", index), std::move(keys), std::move(ranks)};
+  Deal(&to_deal);
+  std::map<int, int> dealt;  // How many searches each rank was dealt.
+  for (Search& search : to_deal) {
+    const int owner = search.ranks.front();
+    const int index = dealt[owner]++;
+    Share share{absl::StrCat(owner, "/", index), std::move(search.keys), std::move(search.ranks)};
     share.is_claimed = index == 0 || share.ranks.size() == 1;
     shares_.push_back(std::move(share));
   }
