@@ -80,19 +80,25 @@ void AddAxes(const std::vector<Cells>& rows, std::size_t num_axes, RecordedSpace
   }
 }
 
-/// Adds what was measured of one config.
-void AddTimes(const Cells& row, std::size_t compile_column, std::size_t first_sample, RecordedSpace* recorded) {
+/// Adds what was measured of one config: the columns from `compile_column` on have the names `names`.
+void AddTimes(const Cells& row, const Cells& names, std::size_t compile_column, RecordedSpace* recorded) {
   double sum_us = 0;
   std::vector<double> samples_us;
-  for (std::size_t column = first_sample; column < row.size(); ++column) {
-    const std::optional<double> sample_ms = Number(row[column]);
-    if (!sample_ms) continue;
-    samples_us.push_back(*sample_ms * 1000);
+  double measure_ms = 0;
+  bool is_sample = false;  // All columns from s0 on.
+  for (std::size_t column = compile_column + 1; column < row.size(); ++column) {
+    is_sample |= names[column] == "s0";
+    const std::optional<double> ms = Number(row[column]);
+    if (!ms) continue;
+    if (names[column] == "verify_ms" || names[column] == "benchmark_ms") measure_ms += *ms;
+    if (!is_sample) continue;
+    samples_us.push_back(*ms * 1000);
     sum_us += samples_us.back();
   }
   const auto num_samples = static_cast<double>(samples_us.size());
   recorded->samples_us.push_back(std::move(samples_us));
   recorded->compile_ms.push_back(Number(row[compile_column]).value_or(0));
+  recorded->measure_ms.push_back(measure_ms);
   recorded->times_us.emplace_back();
   if (num_samples == 0) return;
   recorded->times_us.back() = sum_us / num_samples;
@@ -117,20 +123,19 @@ std::optional<RecordedSpace> ReadRecordedSpace(const std::string& path, std::str
   }
   RecordedSpace recorded;
   recorded.path = path;
-  if (!rows.empty()) recorded.axis_names = rows.front();
-  auto compile = std::find(recorded.axis_names.begin(), recorded.axis_names.end(), "compile_ms");
-  auto sample = std::find(recorded.axis_names.begin(), recorded.axis_names.end(), "s0");
-  if (compile == recorded.axis_names.begin() || sample == recorded.axis_names.end() || compile > sample) {
+  const Cells names = rows.empty() ? Cells() : rows.front();
+  auto compile = std::find(names.begin(), names.end(), "compile_ms");
+  auto sample = std::find(names.begin(), names.end(), "s0");
+  if (compile == names.begin() || sample == names.end() || compile > sample) {
     *error = path + " is no table of a space: its columns are to be axes, compile_ms, s0 and more samples";
     return std::nullopt;
   }
-  const auto num_axes = static_cast<std::size_t>(compile - recorded.axis_names.begin());
-  const auto first_sample = static_cast<std::size_t>(sample - recorded.axis_names.begin());
-  recorded.axis_names.resize(num_axes);
+  const auto num_axes = static_cast<std::size_t>(compile - names.begin());
+  recorded.axis_names.assign(names.begin(), compile);
   rows.erase(rows.begin());
   AddAxes(rows, num_axes, &recorded);
   recorded.best_us = std::numeric_limits<double>::infinity();
-  for (const Cells& row : rows) AddTimes(row, num_axes, first_sample, &recorded);
+  for (const Cells& row : rows) AddTimes(row, names, num_axes, &recorded);
   if (recorded.best_us == std::numeric_limits<double>::infinity()) {
     *error = path + " has no config with a time";
     return std::nullopt;

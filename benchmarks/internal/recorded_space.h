@@ -19,11 +19,13 @@ struct RecordedSpace {
   std::vector<std::optional<double>> times_us;  ///< Mean of a config's samples. Empty: it failed.
   std::vector<std::vector<double>> samples_us;
   std::vector<double> compile_ms;
+  std::vector<double> measure_ms;  ///< Host time in which a compiled config was verified and timed; 0 if not recorded.
   double best_us = 0;
 };
 
 /// Reads a table: a CSV file, also one that gzip compressed if the program was built with zlib. Its columns are the
-/// axes, `compile_ms`, others that are ignored, and `s0`, `s1`, ...: samples of the kernel's time in ms, or nothing.
+/// axes, `compile_ms`, then perhaps `verify_ms` and `benchmark_ms` (host times) and others that are ignored, and `s0`,
+/// `s1`, ...: samples of the kernel's time in ms, or nothing.
 /// Returns nothing and sets `*error` if the file cannot be read, has rows of different lengths, or no config with a
 /// time.
 std::optional<RecordedSpace> ReadRecordedSpace(const std::string& path, std::string* error);

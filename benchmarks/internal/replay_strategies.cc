@@ -4,6 +4,11 @@
 // many trials is the table's best mean time divided by the best mean time that the search found (0: it found none). The
 // tables name no baseline, so that searches have none; with --transfer-from they have a portfolio.
 //
+// With --seconds a search is also given time: what the table says that its configs' compiling and measuring took, and
+// the CPU time of the proposals. --compilers compile a proposal's configs, and each is measured as soon as it is
+// compiled, one at a time. Our engine does so, and proposes as many as there are compilers, but at least 8. With
+// --compilers 1 configs compile one after the other, as in Kernel Tuner and Triton.
+//
 // With --repeat the searches are repeated tunes of one key: they have one seed, and differ by noise. A strategy is told
 // one of a config's samples, drawn at random, and a race over further random samples selects among the fastest configs.
 // Two searches differ by the mean times of the configs that they selected.
@@ -37,6 +42,8 @@ struct Options {
   std::string table;
   std::vector<std::string> transfer_from;
   std::vector<std::size_t> budgets = {25, 50, 100, 200};
+  std::vector<double> seconds;
+  std::size_t compilers = 16;
   int searches = 20;
   std::string strategy = "guided";
   bool stops = false;
@@ -46,10 +53,11 @@ struct Options {
 
 /// What the searches of a table came to.
 struct Outcome {
-  std::vector<std::vector<double>> fractions;  ///< By budget, then by search.
-  std::vector<double> cpu_ms;                  ///< Of each proposal.
-  std::vector<double> trials;                  ///< Of each search.
-  std::vector<double> selected_us;             ///< With --repeat, the mean time of what each search selected.
+  std::vector<std::vector<double>> fractions;             ///< By budget, then by search.
+  std::vector<std::vector<double>> fractions_of_seconds;  ///< By --seconds, then by search.
+  std::vector<double> cpu_ms;                             ///< Of each proposal.
+  std::vector<double> trials;                             ///< Of each search.
+  std::vector<double> selected_us;  ///< With --repeat, the mean time of what each search selected.
 };
 
 /// Shares of the pairs of repeated searches.
@@ -127,31 +135,88 @@ std::size_t RaceOf(const RecordedSpace& recorded, const std::vector<StrategyTria
   return entrants[*race.Selected()];
 }
 
-/// Runs one search until it has `most` trials, has tried all configs, or, if `stops`, expects too little.
+/// When the trials of one search end, in seconds since its start.
+class Clock {
+ public:
+  explicit Clock(std::size_t num_compilers) : compilers_(num_compilers) {}
+
+  double now_s() const { return now_s_; }
+
+  /// Returns when each of a proposal's configs was measured. The proposal itself took `cpu_s`.
+  std::vector<double> Try(const std::vector<std::size_t>& configs, double cpu_s, const RecordedSpace& recorded) {
+    std::vector<double> free_at_s(compilers_, now_s_ + cpu_s);
+    std::vector<std::pair<double, std::size_t>> compiled;  // When, and which one of `configs`.
+    for (std::size_t i = 0; i < configs.size(); ++i) {
+      double& compiler = *std::min_element(free_at_s.begin(), free_at_s.end());
+      compiler += recorded.compile_ms[configs[i]] / 1000;
+      compiled.emplace_back(compiler, i);
+    }
+    std::sort(compiled.begin(), compiled.end());
+    std::vector<double> measured_at_s(configs.size());
+    for (const auto& [at_s, i] : compiled) {
+      now_s_ = std::max(now_s_, at_s) + recorded.measure_ms[configs[i]] / 1000;
+      measured_at_s[i] = now_s_;
+    }
+    return measured_at_s;
+  }
+
+ private:
+  std::size_t compilers_;
+  double now_s_ = 0;
+};
+
+/// One trial of a search: when it ended, and the config's time, infinite if it failed.
+struct Trial {
+  double at_s = 0;
+  double time_us = std::numeric_limits<double>::infinity();
+};
+
+/// Adds the fractions that one search had come to after each budget and each of the given seconds.
+void AddFractions(const Options& options, double table_best_us, const std::vector<Trial>& search, Outcome* outcome) {
+  auto fraction = [&](auto is_done) {
+    double best_us = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < search.size(); ++i) {
+      if (is_done(i)) best_us = std::min(best_us, search[i].time_us);
+    }
+    return table_best_us / best_us;
+  };
+  for (std::size_t b = 0; b < options.budgets.size(); ++b) {
+    outcome->fractions[b].push_back(fraction([&](std::size_t i) { return i < options.budgets[b]; }));
+  }
+  for (std::size_t s = 0; s < options.seconds.size(); ++s) {
+    auto is_in_time = [&](std::size_t i) { return search[i].at_s <= options.seconds[s]; };
+    outcome->fractions_of_seconds[s].push_back(fraction(is_in_time));
+  }
+}
+
+/// Runs one search until it has the most trials and seconds that are asked for, has tried all configs, or, if `stops`,
+/// expects too little.
 void Search(const SearchStrategy& strategy, const RecordedSpace& recorded, const Options& options,
             SearchHistory history, std::uint64_t noise, Outcome* outcome) {
   std::mt19937_64 random(noise);
   const std::size_t most = *std::max_element(options.budgets.begin(), options.budgets.end());
-  std::vector<double> best_us;  // After each trial.
-  while (best_us.size() < most) {
+  const double longest_s =
+      options.seconds.empty() ? 0 : *std::max_element(options.seconds.begin(), options.seconds.end());
+  if (longest_s > 0) history.batch_size = std::max(history.batch_size, options.compilers);  // SearchEngine::NextBatch.
+  Clock clock(options.compilers);
+  std::vector<Trial> search;
+  while (search.size() < most || clock.now_s() < longest_s) {
     const std::clock_t begin = std::clock();
     const Proposal proposal = strategy.Propose(history);
     outcome->cpu_ms.push_back(1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
     if (proposal.configs.empty() || (options.stops && proposal.should_stop())) break;
-    for (std::size_t config : proposal.configs) {
+    const std::vector<double> at_s = clock.Try(proposal.configs, outcome->cpu_ms.back() / 1000, recorded);
+    for (std::size_t i = 0; i < proposal.configs.size(); ++i) {
+      const std::size_t config = proposal.configs[i];
       const std::optional<double>& time_us = recorded.times_us[config];
       const double told_us = time_us && options.repeats ? DrawSample(recorded, config, random) : time_us.value_or(0);
       history.trials.push_back(
           {config, time_us ? OutcomeKind::kMeasured : OutcomeKind::kRun, told_us, recorded.compile_ms[config]});
-      double before_us = best_us.empty() ? std::numeric_limits<double>::infinity() : best_us.back();
-      best_us.push_back(std::min(before_us, time_us.value_or(before_us)));
+      search.push_back({at_s[i], time_us.value_or(Trial().time_us)});
     }
   }
-  for (std::size_t b = 0; b < options.budgets.size(); ++b) {
-    const std::size_t trials = std::min(options.budgets[b], best_us.size());
-    outcome->fractions[b].push_back(recorded.best_us / best_us[trials - 1]);
-  }
-  outcome->trials.push_back(static_cast<double>(std::min(most, best_us.size())));
+  AddFractions(options, recorded.best_us, search, outcome);
+  outcome->trials.push_back(static_cast<double>(std::min(most, search.size())));
   if (options.repeats) {
     outcome->selected_us.push_back(*recorded.times_us[RaceOf(recorded, history.trials, random)]);
   }
@@ -187,19 +252,36 @@ double Percentile10(std::vector<double> values) {
   return values[(values.size() - 1) / 10];
 }
 
+/// Returns what the searches came to at each of `limits`, and prints it unless the output is JSON. `unit` is what the
+/// limits count, and `name` what one is called.
+template <typename T>
+nlohmann::ordered_json Fractions(const Options& options, const std::vector<T>& limits, const char* name,
+                                 const char* unit, const std::vector<std::vector<double>>& fractions) {
+  nlohmann::ordered_json rows = nlohmann::json::array();
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const double mean = Mean(fractions[i]);
+    const double low = Percentile10(fractions[i]);
+    rows.push_back({{name, limits[i]}, {"fraction_mean", mean}, {"fraction_p10", low}});
+    if (!options.json) {
+      std::printf("%6g %s: mean %.4f, p10 %.4f\n", static_cast<double>(limits[i]), unit, mean, low);
+    }
+  }
+  return rows;
+}
+
 void Print(const Options& options, const RecordedSpace& recorded, const Outcome& outcome) {
   if (!options.json) std::printf("%s: %zu configs\n", recorded.path.c_str(), recorded.configs.size());
-  nlohmann::ordered_json budgets = nlohmann::json::array();
-  for (std::size_t b = 0; b < options.budgets.size(); ++b) {
-    const double mean = Mean(outcome.fractions[b]);
-    const double low = Percentile10(outcome.fractions[b]);
-    budgets.push_back({{"budget", options.budgets[b]}, {"fraction_mean", mean}, {"fraction_p10", low}});
-    if (!options.json) std::printf("%6zu trials: mean %.4f, p10 %.4f\n", options.budgets[b], mean, low);
-  }
+  const nlohmann::ordered_json budgets = Fractions(options, options.budgets, "budget", "trials", outcome.fractions);
+  const nlohmann::ordered_json seconds =
+      Fractions(options, options.seconds, "seconds", "seconds", outcome.fractions_of_seconds);
   const Repeats repeats = RepeatsOf(outcome.selected_us);
   if (options.json) {
     nlohmann::ordered_json report = {
         {"table", recorded.path}, {"configs", recorded.configs.size()}, {"budgets", budgets}};
+    if (!seconds.empty()) {
+      report["seconds"] = seconds;
+      report["compilers"] = options.compilers;
+    }
     if (options.repeats) {
       report["repeats"] = {{"same_time", repeats.is_same_time},
                            {"within_1pct", repeats.is_within_1pct},
@@ -230,6 +312,7 @@ int Run(const Options& options) {
   std::unique_ptr<SearchStrategy> strategy = MakeStrategy(options.strategy, recorded->space);
   Outcome outcome;
   outcome.fractions.resize(options.budgets.size());
+  outcome.fractions_of_seconds.resize(options.seconds.size());
   for (int search = 0; search < options.searches; ++search) {
     SearchHistory history;
     history.portfolio = *portfolio;
@@ -253,6 +336,11 @@ int main(int argc, char** argv) {
       ->delimiter(',');
   app.add_option("--budgets", options.budgets, "Numbers of trials (default 25,50,100,200)")
       ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  app.add_option("--seconds", options.seconds, "Times after which to say what a search has found, such as 30,60,120")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  app.add_option("--compilers", options.compilers, "With --seconds: how many configs compile at a time (default 16)")
       ->check(CLI::PositiveNumber);
   app.add_option("--searches", options.searches, "Searches, by the seeds 1, 2, ... (default 20)")
       ->check(CLI::PositiveNumber);

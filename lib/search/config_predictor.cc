@@ -25,8 +25,10 @@ constexpr std::size_t kNearShapes = 16;
 /// The most shapes that a prediction is made of. A prediction's time grows with the third power of this.
 constexpr std::size_t kMostPoints = 32;
 
-/// The slowdown that is expected where nothing is known, and the standard deviation of measured ones.
+/// The slowdown that is expected where nothing is known, for each octave of work more than the least (PriorsFor), and
+/// the standard deviation of measured ones.
 constexpr float kPriorSlowdown = 1;
+constexpr float kPriorOfWork = 0.2F;
 constexpr float kNoise = 0.1F;
 
 // Inverse lengths of the kernel. They were chosen on benchmarks/results/tables. Logarithms are binary ones.
@@ -125,8 +127,12 @@ ConfigPredictor::ConfigPredictor(const KernelDefinition& definition, const Probl
     slowdowns_.push_back(SlowdownsOf(shape));
     shared_.push_back(SharedNumbers(shape.dims));
     problem.dims = shape.dims;
+    const std::vector<double> blocks = BlocksAt(problem);
+    priors_.push_back(PriorsFor(blocks, problem));
     std::vector<Numbers>& numbers = numbers_.emplace_back();
-    for (std::size_t config = 0; config < configs_.size(); ++config) numbers.push_back(NumbersOf(config, problem));
+    for (std::size_t config = 0; config < configs_.size(); ++config) {
+      numbers.push_back(NumbersOf(config, problem, blocks[config]));
+    }
   }
 }
 
@@ -134,6 +140,26 @@ double ConfigPredictor::BlocksOf(std::size_t config, const Problem& problem) con
   if (variants_[config] == nullptr) return 0;
   const Dim3 grid = variants_[config]->geometry(configs_[config], problem).grid;
   return static_cast<double>(grid.x) * static_cast<double>(grid.y) * static_cast<double>(grid.z);
+}
+
+std::vector<double> ConfigPredictor::BlocksAt(const Problem& problem) const {
+  std::vector<double> blocks;
+  for (std::size_t config = 0; config < configs_.size(); ++config) blocks.push_back(BlocksOf(config, problem));
+  return blocks;
+}
+
+std::vector<float> ConfigPredictor::PriorsFor(const std::vector<double>& blocks, const Problem& problem) const {
+  if (!tiles_the_same_dims_) return std::vector<float>(configs_.size(), kPriorSlowdown);
+  const double num_sms = std::max(1, problem.target->num_sms);
+  std::vector<float> priors;
+  for (std::size_t config = 0; config < configs_.size(); ++config) {
+    double work = std::max(1.0, blocks[config] / num_sms);
+    for (double tile : tiles_[config]) work *= std::max(1.0, tile);
+    priors.push_back(static_cast<float>(Log2(work)));
+  }
+  const float least = *std::min_element(priors.begin(), priors.end());
+  for (float& prior : priors) prior = std::min(kSlowdownCap, kPriorSlowdown + kPriorOfWork * (prior - least));
+  return priors;
 }
 
 void ConfigPredictor::FindTiles(const Problem& like) {
@@ -149,6 +175,13 @@ void ConfigPredictor::FindTiles(const Problem& like) {
       tiles.push_back(fewest > 0 && most > fewest ? static_cast<double>(kLarge) * fewest / most : 0);
     }
   }
+  auto is_like_first = [&](const std::vector<double>& tiles) {
+    auto is_tiled_alike = [](double a, double b) { return (a > 0) == (b > 0); };
+    return std::equal(tiles.begin(), tiles.end(), tiles_.front().begin(), is_tiled_alike);
+  };
+  auto is_tiled = [](double tile) { return tile > 0; };
+  tiles_the_same_dims_ = std::any_of(tiles_.front().begin(), tiles_.front().end(), is_tiled) &&
+                         std::all_of(tiles_.begin(), tiles_.end(), is_like_first);
 }
 
 void ConfigPredictor::FindSteps() {
@@ -182,10 +215,9 @@ ConfigPredictor::Numbers ConfigPredictor::SharedNumbers(const Dims& dims) {
   return numbers;
 }
 
-ConfigPredictor::Numbers ConfigPredictor::NumbersOf(std::size_t config, const Problem& problem) const {
+ConfigPredictor::Numbers ConfigPredictor::NumbersOf(std::size_t config, const Problem& problem, double blocks) const {
   Numbers numbers;
   auto add = [&](double number) { numbers.push_back(static_cast<float>(number)); };
-  const double blocks = BlocksOf(config, problem);
   const double waves = blocks / std::max(1, problem.target->num_sms);
   add(kOfBlocks * Log2(blocks));
   add(kOfWaves * Log2(std::ceil(waves)));
@@ -246,6 +278,8 @@ std::vector<float> ConfigPredictor::SlowdownsAt(const Problem& problem, const Nu
     }
     row.push_back(SquaredDistance(shared_[shape], shared));
   }
+  const std::vector<double> blocks = BlocksAt(problem);
+  const std::vector<float> priors = PriorsFor(blocks, problem);
   std::vector<float> slowdowns;
   for (std::size_t config : configs) {
     std::vector<std::size_t> known;  // Indices in `near`.
@@ -260,11 +294,11 @@ std::vector<float> ConfigPredictor::SlowdownsAt(const Problem& problem, const Nu
         const float distance = distances[known[i]][known[j]] + SquaredDistance(numbers(i), numbers(j));
         covariances[i * n + j] = Covariance(distance) + (i == j ? kNoise * kNoise : 0);
       }
-      weights[i] = slowdowns_[near[known[i]]][config] - kPriorSlowdown;
+      weights[i] = slowdowns_[near[known[i]]][config] - priors_[near[known[i]]][config];
     }
     Solve(&covariances, &weights);
-    const Numbers here = NumbersOf(config, problem);
-    float slowdown = kPriorSlowdown;
+    const Numbers here = NumbersOf(config, problem, blocks[config]);
+    float slowdown = priors[config];
     for (std::size_t i = 0; i < n; ++i) {
       slowdown += weights[i] * Covariance(distances[known[i]].back() + SquaredDistance(numbers(i), here));
     }

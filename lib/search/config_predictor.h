@@ -24,7 +24,8 @@ inline namespace v0 {
 /// - for each other dim and structural axis, whether one step of that extent covers the dim, and how much the last step
 ///   exceeds it.
 ///
-/// Far from what was measured, a config is expected to be slow. Nothing is fitted in advance, so that a predictor is
+/// Far from what was measured, a config is expected to be the slower, the larger the part of its grid is that the
+/// busiest multiprocessor computes. Nothing is fitted in advance, so that a predictor is
 /// made in milliseconds. With too few measured dims for a model, the configs are ranked as at the nearest ones. Thread
 /// rule: immutable.
 class ConfigPredictor {
@@ -60,15 +61,21 @@ class ConfigPredictor {
  private:
   using Numbers = std::vector<float>;  // Coordinates of points.
 
-  /// Sets tiles_ by how the grid grows with each dim.
+  /// Sets tiles_ and tiles_the_same_dims_ by how the grid grows with each dim.
   void FindTiles(const Problem& like);
   /// Sets steps_ by the axes whose values are not extents of the grid's tiles. REQUIRES: tiles_.
   void FindSteps();
   double BlocksOf(std::size_t config, const Problem& problem) const;
+  /// Returns the blocks of the grid, by config.
+  std::vector<double> BlocksAt(const Problem& problem) const;
+  /// Returns the slowdowns that are expected without measurements, by config: they grow with what one multiprocessor
+  /// computes, a tile at least. They are equal if configs divide other dims, as the blocks of one then may compute
+  /// several tiles.
+  std::vector<float> PriorsFor(const std::vector<double>& blocks, const Problem& problem) const;
   /// Returns the coordinates that are the same for all configs.
   static Numbers SharedNumbers(const Dims& dims);
-  /// Returns the coordinates as a config sees the problem's dims.
-  Numbers NumbersOf(std::size_t config, const Problem& problem) const;
+  /// Returns the coordinates as a config, with a grid of so many blocks, sees the problem's dims.
+  Numbers NumbersOf(std::size_t config, const Problem& problem, double blocks) const;
   /// Returns the indices of the shapes, the nearest one first.
   std::vector<std::size_t> ByDistance(const Numbers& shared) const;
   /// Returns the configs that were among the fastest at the first of the shapes `near`, in the order in which they are
@@ -80,9 +87,11 @@ class ConfigPredictor {
 
   const std::vector<Config> configs_;
   const std::vector<Shape> shapes_;
+  std::vector<std::vector<float>> priors_;     // By shape, then by config: PriorsFor.
   std::vector<std::vector<float>> slowdowns_;  // By shape, then by config. Negative: it was not measured.
   std::vector<const Variant*> variants_;       // By config: whose geometry it has. May be null.
   std::vector<std::vector<double>> tiles_;     // By config, then by dim: the extent of a tile. 0: not tiled.
+  bool tiles_the_same_dims_ = false;           // The grids of all configs divide the same dims, at least one.
   std::vector<std::vector<double>> steps_;     // By config: values of axes that may be extents of steps of a loop.
   std::vector<Numbers> shared_;                // By shape: SharedNumbers.
   std::vector<std::vector<Numbers>> numbers_;  // By shape, then by config: NumbersOf.
