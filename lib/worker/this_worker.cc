@@ -72,6 +72,14 @@ struct Host {
   }
 };
 
+/// The process that made the channel. The parent of a worker that starts late may be another one already.
+pid_t HostProcess() {
+  ucred maker{};
+  socklen_t size = sizeof(maker);
+  const bool is_known = getsockopt(kWorkerSocket, SOL_SOCKET, SO_PEERCRED, &maker, &size) == 0 && maker.pid > 0;
+  return is_known ? maker.pid : getppid();
+}
+
 /// One per process, never freed.
 const Host* host_of_this_process = nullptr;
 
@@ -88,7 +96,6 @@ void ExpectCrashes() {
 }
 
 Result<Channel> OpenHostChannel() {
-  const pid_t host = getppid();
   if (!IsSocket(kWorkerSocket) || getsid(0) != getpid()) {
     return FailedPreconditionError(
         "this program is only started by tuneonce, to isolate searches: do not run it directly");
@@ -100,7 +107,7 @@ Result<Channel> OpenHostChannel() {
   int watched = fcntl(kWorkerSocket, F_DUPFD_CLOEXEC, kWorkerSocket + 1);
   if (watched < 0)
     return ResourceExhaustedError(absl::StrCat("cannot duplicate the worker's socket: ", std::strerror(errno)));
-  host_of_this_process = new Host{host, watched};
+  host_of_this_process = new Host{HostProcess(), watched};
   ExpectCrashes();
   try {
     std::thread([] {

@@ -18,8 +18,8 @@ void ExpectCrashes();
 ///
 /// - it has no descriptor of the host's except the channel, which its own children do not inherit;
 /// - it ends with the host, together with all processes that it started, whatever its other threads do. A thread kills
-///   the group when the other end of the channel is closed, or when its parent changes (a forked child of the host may
-///   still have the socket). A stopped process is woken by the kernel;
+///   the group when the other end of the channel is closed, or when its parent is not the host (a forked child of the
+///   host may still have the socket). A stopped process is woken by the kernel;
 /// - it behaves as after ExpectCrashes.
 ///
 /// Errors: FailedPrecondition if it was not started by a WorkerProcess; ResourceExhausted (no thread, no descriptor).

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/environment.h"
 #include "base/file.h"
@@ -18,11 +20,13 @@ namespace tuneonce::testing {
 inline constexpr std::chrono::milliseconds kPatience{120000};
 
 /// Starts obedient_worker.cc.
-inline Result<std::unique_ptr<WorkerProcess>> StartObedient(bool keeps_stderr = true) {
+inline Result<std::unique_ptr<WorkerProcess>> StartObedient(bool keeps_stderr = true,
+                                                            std::vector<std::string> arguments = {}) {
   WorkerOptions options;
   options.program = TUNEONCE_OBEDIENT_WORKER;
   options.environment = Environment::Read().of_worker;
   options.keeps_stderr = keeps_stderr;
+  options.arguments = std::move(arguments);
   return WorkerProcess::Start(options);
 }
 

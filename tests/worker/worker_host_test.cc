@@ -79,14 +79,15 @@ TEST(WorkerHostTest, AHostWithoutStandardDescriptorsHasWorkers) {
 }
 
 /// Starts a worker in a host of its own, which tells it `words` and dies by SIGKILL; true if the worker process has
-/// ended soon. `before_death`: what else the host does.
+/// ended soon. `before_death`: what else the host does. `arguments`: of the worker.
 bool EndsWithItsHost(
-    const std::vector<std::string>& words, const std::function<void()>& before_death = [] {}) {
+    const std::vector<std::string>& words, const std::function<void()>& before_death = [] {},
+    const std::vector<std::string>& arguments = {}) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   pid_t host = fork();
   if (host == 0) {
-    Result<std::unique_ptr<WorkerProcess>> worker = StartObedient();
+    Result<std::unique_ptr<WorkerProcess>> worker = StartObedient(true, arguments);
     pid_t pid = worker.ok() ? (*worker)->pid() : -1;
     for (const std::string& word : words) (void)Ask(**worker, word, milliseconds(50));
     before_death();
@@ -116,13 +117,15 @@ TEST(WorkerHostTest, ItIsGoneWhenItsHostIsKilled) {
 TEST(WorkerHostTest, ItIsGoneWhenItsHostIsKilledAlthoughAForkedChildHoldsTheSocket) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  EXPECT_TRUE(EndsWithItsHost({"hang"}, [&] {
+  auto fork_a_child = [&] {
     pid_t child = fork();
     if (child != 0) return;
     char byte = 0;
     close(ends[1]);
     _exit(static_cast<int>(read(ends[0], &byte, 1)));  // Until this test is over.
-  }));
+  };
+  EXPECT_TRUE(EndsWithItsHost({"hang"}, fork_a_child));
+  EXPECT_TRUE(EndsWithItsHost({}, fork_a_child, {"late"})) << "that was killed before the worker's main began";
   close(ends[0]);
   close(ends[1]);
 }
