@@ -242,7 +242,6 @@ class Recorder {
     policy.max_ready_keys = 1;  // One shape is measured after the other.
     policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
     policy.search.strategy = Strategy::kExhaustive;
-    policy.search.max_proposed = 0;
     policy.search.budgets.gpu = Budgets::Milliseconds(arguments_.gpu_ms);
     policy.search.isolation = arguments_.is_isolated ? Isolation::kRequired : Isolation::kOff;
     return TunedKernel::Create(std::move(definition), std::move(policy));

@@ -3,8 +3,8 @@
 PYTHONPATH=FOLDER_WITH_nvMatmulHeuristics python benchmarks/internal/heuristics_on_table.py TABLE.csv
 
 No GPU is needed: the library describes an H200. Each proposal, in its order, stands for the nearest config of the table
-that runs at the shape and that no earlier proposal stands for. The distance is that of lib/search/matmul_heuristics.h.
-Prints the fraction of the best recorded speed that the first config and the best of the first eight reach. The library
+that runs at the shape and that no earlier proposal stands for. The distance is the sum of the octaves between the tiles,
+and an eighth of those between the clusters. Prints the fraction of the best recorded speed that the first config and the best of the first eight reach. The library
 is used with the measurements that it contains. Calibrating it for the table's kernel needs times of its discovery set
 (pairs of a problem and a tile), which only a GPU can measure.
 """

@@ -116,11 +116,6 @@ struct SearchOptions {
   int max_rounds = 300;
   /// How long the search and its parts may take.
   Budgets budgets;
-  /// For a matmul (KernelDefinition::Matmul) with more configs than this: the number of configs to try in addition to
-  /// the baseline, namely those nearest to the proposals of NVIDIA's library nvMatmulHeuristics. A guided search tries
-  /// the first of them first, and is not limited to them. Without that library or its proposals, all configs are tried.
-  /// 0: all configs. Default 16.
-  int max_proposed = 16;
   /// Device memory in bytes that the search may hold at a time (TuningCost::peak_bytes). If it does not suffice for
   /// copies of the inputs, the baseline is selected without trying others (see `allow_trials_in_place`). If it does not
   /// suffice for a candidate's own memory, that candidate fails (OutcomeKind::kResources). Default 0: half of what is

@@ -43,22 +43,6 @@ enum class CallingConvention {
   kTriton,
 };
 
-/// The parts of a matrix product C[M, N] = A[M, K] * B[K, N], each by its name in the kernel. They let a model of
-/// matmuls (nvMatmulHeuristics) predict which of many configs are worth measuring (KernelDefinition::Matmul).
-struct MatmulParts {
-  std::string a = "a", b = "b", c = "c";  ///< Names of the tensors. Their dtypes are the precision.
-  std::string m = "M", n = "N", k = "K";  ///< Names of the dims.
-  std::string batch;                      ///< Name of the dim that is the number of products. Empty: one product.
-  bool a_is_transposed = false;           ///< Whether A lies in memory as [K, M].
-  bool b_is_transposed = false;           ///< Whether B lies in memory as [N, K].
-  /// Names of the integer axes for the tile that a block computes. The search space must have all three.
-  std::string tile_m = "TILE_M", tile_n = "TILE_N", tile_k = "TILE_K";
-  /// Names of integer axes: pipeline stages, warps per block, the number of parts that K is split into (split-K), and
-  /// blocks per cluster. The search space need not have them. One that it does not have is ignored when configs are
-  /// compared with the model's proposals.
-  std::string num_stages = "num_stages", num_warps = "num_warps", split_k = "SPLIT_K", num_ctas = "num_ctas";
-};
-
 class KernelDefinition;
 
 /// The arguments of one launch, as a launcher function receives them (Variant::launcher). In a search they are the
@@ -379,13 +363,6 @@ class TUNEONCE_API KernelDefinition {
   using WorkFn = std::function<double(const Problem&)>;
   /// Sets the minimum bytes and operations of one run. Either function may be null.
   KernelDefinition& Work(WorkFn bytes, WorkFn operations);
-  /// Declares that the kernel is a matmul. If its space has more configs for a problem than SearchOptions::max_proposed
-  /// and nvMatmulHeuristics is installed, a search tries only the baseline and the configs nearest to what
-  /// nvMatmulHeuristics proposes. A guided search tries some of these first, and then others. The library is found
-  /// among PyPI's packages, by the loader, or by TUNEONCE_MATMUL_HEURISTICS. Errors (Validate): `parts` names a tensor,
-  /// dim or required axis that the kernel does not have.
-  KernelDefinition& Matmul(MatmulParts parts = {});
-  const std::optional<MatmulParts>& matmul() const { return matmul_; }
   /// Sets the records that are shipped with the kernel. A precompiled bundle calls this with its records in encoded
   /// form. A TunedKernel looks them up after those of its store. Empty (default): none.
   KernelDefinition& ShippedSelections(std::string records) {
@@ -453,7 +430,6 @@ class TUNEONCE_API KernelDefinition {
   TUNEONCE_LOCAL Status ResolveRequirements();
   TUNEONCE_LOCAL Status ResolveRequirement(Variant* variant, std::map<std::string, Condition>* atoms);
   TUNEONCE_LOCAL Status CheckOptionAxes() const;
-  TUNEONCE_LOCAL Status CheckMatmul() const;
   TUNEONCE_LOCAL void CompleteKey();
   TUNEONCE_LOCAL Status CheckKey() const;
 
@@ -475,7 +451,6 @@ class TUNEONCE_API KernelDefinition {
   WorkFn work_bytes_;
   WorkFn work_operations_;
   std::string shipped_selections_;
-  std::optional<MatmulParts> matmul_;
 };
 
 }  // namespace v0

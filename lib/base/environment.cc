@@ -154,7 +154,6 @@ Environment ReadAll(Variables* variables) {
   environment.profiler = variables->GetEither("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH");
   environment.tileiras = variables->Get("TUNEONCE_TILEIRAS");
   environment.ptxas = variables->Get("TUNEONCE_PTXAS");
-  environment.matmul_heuristics = variables->Get("TUNEONCE_MATMUL_HEURISTICS");
   environment.enable_tile = variables->GetEither("TUNEONCE_ENABLE_TILE", "ENABLE_TILE") != "0";
   environment.virtual_env = variables->Get("VIRTUAL_ENV");
   environment.home = variables->Get("HOME");

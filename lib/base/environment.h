@@ -40,9 +40,6 @@ struct Environment {
   /// the places searched.
   std::string tileiras;
   std::string ptxas;
-  /// `TUNEONCE_MATMUL_HEURISTICS`: the path of nvMatmulHeuristics, or "off" to disable it. Default empty:
-  /// MatmulHeuristics lists the places that are searched.
-  std::string matmul_heuristics;
   /// False if `TUNEONCE_ENABLE_TILE` or `ENABLE_TILE` is "0": Tile IR is not used, and a config's next variant (PTX,
   /// for example) is used in its place. Default true.
   bool enable_tile = true;

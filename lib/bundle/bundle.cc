@@ -81,35 +81,6 @@ Status ReadKey(const BundleSpace& space, const ManifestNode& root, KernelDefinit
   return Status();
 }
 
-/// Reads the field "matmul", {"a": "a", "m": "M", "tile_m": "TILE_M", ...}. What is not named has the name that
-/// MatmulParts gives it.
-Result<MatmulParts> ReadMatmul(const ManifestNode& node) {
-  MatmulParts parts;
-  const std::pair<std::string_view, std::string*> names[] = {{"a", &parts.a},
-                                                             {"b", &parts.b},
-                                                             {"c", &parts.c},
-                                                             {"m", &parts.m},
-                                                             {"n", &parts.n},
-                                                             {"k", &parts.k},
-                                                             {"batch", &parts.batch},
-                                                             {"tile_m", &parts.tile_m},
-                                                             {"tile_n", &parts.tile_n},
-                                                             {"tile_k", &parts.tile_k},
-                                                             {"num_stages", &parts.num_stages},
-                                                             {"num_warps", &parts.num_warps},
-                                                             {"split_k", &parts.split_k},
-                                                             {"num_ctas", &parts.num_ctas}};
-  std::vector<std::string_view> fields = {"a_is_transposed", "b_is_transposed"};
-  for (const auto& [field, value] : names) {
-    fields.emplace_back(field);
-    TUNEONCE_RETURN_IF_ERROR(node.ReadOptional(field, value));
-  }
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields(fields));
-  TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("a_is_transposed", &parts.a_is_transposed));
-  TUNEONCE_RETURN_IF_ERROR(node.ReadOptional("b_is_transposed", &parts.b_is_transposed));
-  return parts;
-}
-
 }  // namespace
 
 /// Reads one manifest. A class only because the parts share the definition that grows, and the way to the files.
@@ -123,7 +94,7 @@ class BundleReader {
   Result<Bundle> Read(const ManifestNode& root) {
     TUNEONCE_RETURN_IF_ERROR(root.CheckFields(
         {"tuneonce_bundle", "name", "version", "dims", "key", "parameters", "space", "axes", "configs", "max_configs",
-         "baseline", "fallback", "where", "variants", "tolerance", "unordered", "work", "matmul", "example"}));
+         "baseline", "fallback", "where", "variants", "tolerance", "unordered", "work", "example"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
     if (version != kFormat) {
@@ -149,10 +120,6 @@ class BundleReader {
     }
     TUNEONCE_RETURN_IF_ERROR(ReadVerification(root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadWork(root, &definition));
-    if (const ManifestNode* matmul = root.Find("matmul")) {
-      TUNEONCE_ASSIGN_OR_RETURN(MatmulParts parts, ReadMatmul(*matmul));
-      definition.Matmul(std::move(parts));
-    }
     if (Status valid = ValidateForLaunch(definition); !valid.ok()) return root.Error(valid.message());
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(root, definition));
     SearchSpace space = definition.space();  // What Validate resolved in it stays.

@@ -451,7 +451,6 @@ Status KernelDefinition::Validate() {
     TUNEONCE_RETURN_IF_ERROR(space_.status());
     TUNEONCE_RETURN_IF_ERROR(space_.Resolve(term_names()));
     TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes());
-    TUNEONCE_RETURN_IF_ERROR(CheckMatmul());
     if (variants_.empty()) return InvalidArgumentError("the kernel has no variant: call AddVariant");
     if (variants_.size() > kMaxVariants) {
       return InvalidArgumentError(

@@ -194,9 +194,6 @@ std::vector<Option> OptionsOfSearches() {
                                             "Wall time of a race, after which no round begins."),
       Of<&P::search, &S::budgets, &B::wall>("wall_budget_ms", "search.budgets.wall", "ms",
                                             "Wall time of a search, compiling included; 0: no limit."),
-      Of<&P::search, &S::max_proposed>("max_proposed", "search.max_proposed", "",
-                                       "How many configs of a matmul with more are tried, if a model proposes some; 0: "
-                                       "all."),
       Of<&P::search, &S::memory_budget_bytes>("memory_budget_bytes", "search.memory_budget_bytes", "bytes",
                                               "Device memory that a search may hold; 0: half of what is free."),
       Of<&P::search, &S::allow_trials_in_place>(

@@ -9,7 +9,6 @@
 #include "cuda/driver_api.h"
 #include "definition/config_set_contents.h"
 #include "measure/roofline.h"
-#include "search/matmul_heuristics.h"
 #include "search/portfolio.h"
 #include "search/record_origin.h"
 #include "search/search_engine.h"
@@ -56,14 +55,6 @@ ConfigPlanner::PlanFn PlannerOf(const std::shared_ptr<const KernelDefinition>& d
     if (!planned.is_excluded) PruneImpossible(*call.problem.target, &planned);
     return planned;
   };
-}
-
-/// Adds configs to a portfolio, at most kMostPortfolio of them.
-void AddToPortfolio(const std::vector<Config>& configs, std::vector<Config>* portfolio) {
-  for (const Config& config : configs) {
-    if (portfolio->size() >= kMostPortfolio) return;
-    if (std::find(portfolio->begin(), portfolio->end(), config) == portfolio->end()) portfolio->push_back(config);
-  }
 }
 
 /// Plans what decides where the candidates run: all of a search that tries all, else the baseline and the first config.
@@ -117,18 +108,8 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
   plan.start.required = scope.required;
   for (Config& config : definition->space().BaselinesOn(plan.target)) plan.start.required.push_back(std::move(config));
   plan.start.portfolio = scope.portfolio;
-  ProposedConfigs proposed = ProposeConfigs(*definition, call.problem, device, scope.configs, plan.baseline,
-                                            options.max_proposed, environment);
-  const bool is_guided = options.strategy == Strategy::kGuided ||
-                         (options.strategy == Strategy::kAutomatic && scope.configs.size() > plan.start.max_configs);
-  if (is_guided && proposed.configs.size() < scope.configs.size()) {
-    AddToPortfolio(proposed.configs, &plan.start.portfolio);
-    proposed = {scope.configs, ""};
-  }
-  plan.planner =
-      ConfigPlanner(std::move(proposed.configs), PlannerOf(definition, call, environment.enable_tile, scope.left_out));
-  plan.note = std::move(proposed.note);
-  if (plan.note.empty() && scope.configs.size() >= kSampledConfigs) {
+  plan.planner = ConfigPlanner(scope.configs, PlannerOf(definition, call, environment.enable_tile, scope.left_out));
+  if (scope.configs.size() >= kSampledConfigs) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigSet set, definition->space().Configs(plan.target, &call.problem));
     if (set.size() > SearchSpace::kMostConfigs) {
       plan.note = absl::StrCat("the space has ", set.size(),

@@ -222,29 +222,6 @@ TEST_F(BundleFileTest, AnOutputSaysHowItIsVerified) {
   EXPECT_EQ(bundle.definition().ToleranceOf(x, DType::kFloat32).relative, Tolerance::Of(DType::kFloat32).relative);
 }
 
-TEST_F(BundleFileTest, AMatmulSaysWhatItsPartsAreCalled) {
-  constexpr char kAt[] = "\"baseline\": {";
-  auto with = [&](const std::string& matmul) { return LoadWith(kAt, "\"matmul\": " + matmul + ", " + kAt); };
-  const std::string parts = R"("a": "x", "b": "x", "c": "y", "m": "N", "n": "N", "k": "N", "tile_m": "TILE", "tile_n":
-      "TILE", "tile_k": "TILE", "b_is_transposed": true)";
-  ASSERT_OK(with("{" + parts + "}"));
-  Result<Bundle> bundle = Bundle::Load(folder_.path());
-  ASSERT_OK(bundle);
-  const std::optional<MatmulParts>& read = bundle->definition().matmul();
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->a + read->b + read->c + read->m + read->n + read->k, "xxyNNN");
-  EXPECT_EQ(read->tile_m + read->tile_n + read->tile_k + read->num_stages, "TILETILETILEnum_stages");
-  EXPECT_TRUE(read->b_is_transposed && !read->a_is_transposed);
-  auto expect = [&](const std::string& matmul, const std::string& words) {
-    const Status status = with(matmul);
-    EXPECT_NE(status.message().find(words), std::string::npos) << status.ToString();
-  };
-  expect("{}", "Matmul names the tensor 'a', but the kernel has no such tensor");
-  expect("{" + parts + R"(, "batch": "B"})", "Matmul names the dim 'B', but the kernel's dims are: N");
-  expect(R"({"tiles": "TILE"})", "tiles");
-  expect(R"({"a": 3})", "expected a string");
-}
-
 TEST_F(BundleFileTest, AWarmUpsValuesAreRead) {
   std::string manifest = kManifest;
   std::string tensors = R"("parameters": [

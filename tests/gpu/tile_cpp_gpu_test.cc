@@ -121,7 +121,6 @@ TEST_P(TileCppGpuTest, EveryConfigComputesWhatTheOtherVariantsAndTheFormulaDo) {
   auto kept = std::make_shared<KeepResult>();
   AutotunePolicy policy;
   policy.search.compile.cache = artifacts;
-  policy.search.max_proposed = 0;  // All configs.
   policy.search.max_rounds = 1;
   policy.search.budgets.gpu = Budgets::Milliseconds(60000);  // Each config is measured.
   policy.store = std::make_shared<MemoryStore>();

@@ -38,7 +38,6 @@ TEST_P(ToleranceGpuTest, NoConfigIsIncorrectOnDataOfAnySeed) {
     auto kept = std::make_shared<KeepResult>();
     AutotunePolicy policy;
     policy.search.compile.cache = artifacts;
-    policy.search.max_proposed = 0;  // All configs.
     policy.search.max_rounds = 1;
     policy.store = std::make_shared<MemoryStore>();
     policy.observer = kept;

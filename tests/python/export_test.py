@@ -105,7 +105,7 @@ def test_a_declaration_says_all_that_a_manifest_can():
         axes={"TILE": [64, 128]}, option_axes={"opt-level": [2, 3]}, configs=[{"TILE": 64}, {"TILE": 128}], max_configs=4,
         baseline=[{"config": {"TILE": 128, "opt-level": 3}, "where": "device.capability >= 100"},
                   {"config": {"TILE": 64, "opt-level": 3}}],
-        matmul=dict(a="x", b="x", c="y", k="M", tile_m="TILE", tile_n="TILE", tile_k="TILE"), unordered=True,
+        unordered=True,
         fallback={"TILE": 64, "opt-level": 3}, where=["causal",
                                                       "M + N <= max(M, 1048576)",
                                                       "TILE != 128 || device.capability == 0"],

@@ -95,7 +95,6 @@ class SearchOptions(TypedDict, total=False):
     gpu_budget_ms: float
     race_budget_ms: float
     wall_budget_ms: float
-    max_proposed: int
     memory_budget_bytes: int
     allow_trials_in_place: bool
     isolation: Literal["off", "preferred", "required"]

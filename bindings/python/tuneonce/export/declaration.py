@@ -94,7 +94,6 @@ class Declaration:
     requires_of: Dict[str, str] = dataclasses.field(default_factory=dict)
     programmatic_launch: bool = False
     more_parameters: Sequence[Dict[str, Any]] = ()
-    matmul: Optional[Dict[str, Any]] = None
     added_axes: Optional[List[str]] = None
     dtypes: Sequence[str] = ()
     of_dtype: Optional[Tuple[str, str]] = None
@@ -305,7 +304,7 @@ class Declaration:
             result["configs"] = self.all_configs()
         optional = {"max_configs": self.max_configs, "baseline": self.baseline, "where": list(self.where) or None,
                     "fallback": self.fallback,
-                    "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work, "matmul": self.matmul,
+                    "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work,
                     "example": dtype_set.example(self)}
         result.update({field: value for field, value in optional.items() if value is not None})
         result["variants"] = [self._with_selections(variant) for variant in variants]
