@@ -281,7 +281,8 @@ struct TUNEONCE_API Problem {
   std::array<DType, kMaxParameters> dtypes;
   /// A pointer to the TensorView or the scalar's bytes of each parameter. It is null for a parameter that the caller
   /// does not pass, and for a scalar that must not be read. If a function's result serves all launches of a key, these
-  /// are the scalars that the key does not contain.
+  /// are the scalars that the key does not contain, and the tensors are those of one of the launches: what depends on
+  /// addresses or strides is for Variant::Requires.
   std::array<const void*, kMaxParameters> values;
 
   /// Returns the value of a dim.

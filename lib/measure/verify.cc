@@ -127,6 +127,17 @@ Result<std::uint64_t> ChecksumOnHost(StreamView stream, const MemoryRange& range
   return sum;
 }
 
+/// Returns the layout with an extent of 1 along strides of 0, where all elements are the same one.
+ArrayLayout WithoutRepetitions(ArrayLayout layout) {
+  if (layout.rank == 0 || layout.count == 0) return layout;
+  layout.count = 1;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(layout.rank); ++d) {
+    if (layout.strides[d] == 0) layout.shape[d] = 1;
+    layout.count *= static_cast<std::uint64_t>(layout.shape[d]);
+  }
+  return layout;
+}
+
 }  // namespace
 
 ArrayLayout ArrayLayout::Dense(DType dtype, std::uint64_t count) {
@@ -239,7 +250,8 @@ Result<Comparison> ArrayComparer::Compare(CUdeviceptr reference, CUdeviceptr can
   return comparison;
 }
 
-Result<ArrayFacts> ArrayComparer::Describe(CUdeviceptr data, const ArrayLayout& layout) {
+Result<ArrayFacts> ArrayComparer::Describe(CUdeviceptr data, const ArrayLayout& whole) {
+  const ArrayLayout layout = WithoutRepetitions(whole);
   std::uint64_t count = layout.count;
   if (count == 0) return ArrayFacts();
   ElementFormat format = FormatOf(layout.dtype);

@@ -113,7 +113,7 @@ class ArrayComparer {
   Result<Comparison> Compare(CUdeviceptr reference, CUdeviceptr candidate, const ArrayLayout& layout,
                              const ElementCheck& check);
   /// Counts an array's elements by class, in stream order, with one launch on a GPU, and waits. The dtype decides how
-  /// bits are read; elements of kAny are bytes. Errors: the driver's.
+  /// bits are read; elements of kAny are bytes. What a stride of 0 repeats counts once. Errors: the driver's.
   Result<ArrayFacts> Describe(CUdeviceptr data, const ArrayLayout& layout);
   /// Finds changed bytes in the part of `memory` that must not be written. Each byte must equal that at the same offset
   /// of `original`, or `fill` if that is 0. In stream order, with one launch on a GPU; waits. REQUIRES: the granule

@@ -43,14 +43,14 @@ Dims DimsOf(const KernelDefinition& definition, const TuningKey& key, const Dims
 }
 
 /// Returns the times of a record's measured configs, in microseconds, by their canonical text. The selected one counts
-/// as the fastest, also where the trials of another were a little faster, because the race decided.
+/// as the fastest, also where the trials of another were a little faster, because the race decided. A pinned one does not.
 std::map<std::string, double> TimesOf(const TuningRecord& record) {
   std::map<std::string, double> times_us;
   for (const CandidateOutcome& outcome : record.candidates) {
     if (outcome.kind == OutcomeKind::kMeasured) times_us[outcome.config.Canonical()] = outcome.measurement.mean_us;
   }
   auto selected = times_us.find(record.best.config.Canonical());
-  if (selected == times_us.end()) return times_us;
+  if (selected == times_us.end() || record.is_pinned) return times_us;
   for (const auto& [config, time_us] : times_us) {
     if (config != selected->first) selected->second = std::min(selected->second, kSelectedOverOthers * time_us);
   }
@@ -133,8 +133,9 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
       if (!config) return;
       shape.times_us.resize(std::max(shape.times_us.size(), *config + 1), 0);
       shape.times_us[*config] = time_us;
-      // Only these were verified with other scalars, addresses and strides than those of the search.
-      const bool is_finalist = outcome.config.IsSame(record.best.config) ||
+      // Only these were verified with other scalars, addresses and strides than those of the search. What a person
+      // pinned for a key was verified for none.
+      const bool is_finalist = (!record.is_pinned && outcome.config.IsSame(record.best.config)) ||
                                (record.baseline && outcome.config.IsSame(record.baseline->config));
       if (outcome.kind != OutcomeKind::kMeasured || !is_trusted || !is_finalist) return;
       model->verified[*config].push_back({shape.dims, outcome.variant, outcome.artifact, outcome.identity});

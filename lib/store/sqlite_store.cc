@@ -23,11 +23,11 @@ struct SqliteStore::Impl {
 
   const SqliteStoreOptions& options() const { return connection.options(); }
 
-  /// Writes what could not be written before, as far as that goes now.
+  /// Writes what could not be written before, as far as that goes now. Others may have written to the keys since.
   void CatchUp() {
     Result<std::vector<TuningRecord>> waiting = unwritten.List();
     for (const TuningRecord& record : *waiting) {
-      if (connection.IsOut() || !records.Put(record).ok()) return;
+      if (connection.IsOut() || !records.PutLate(record).ok()) return;
       (void)unwritten.Remove(record.key);
     }
   }

@@ -3,11 +3,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "store/checksummed_artifact.h"
 #include "store/kernel_fingerprint.h"
+#include "store/record_preference.h"
 #include "store/sqlite.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/record_store.h"
@@ -166,13 +168,34 @@ Result<RecordLookup> RecordTable::Lookup(const TuningKey& key) const {
   return best;
 }
 
-Status RecordTable::Put(const TuningRecord& record) {
+Status RecordTable::Put(const TuningRecord& record) { return PutUnless(nullptr, record); }
+
+Status RecordTable::PutLate(const TuningRecord& record) {
+  auto stays = [&](const TuningRecord& there) {
+    return !PreferOf(there, record, PreferRecord::kNewest).takes_second;
+  };
+  return PutUnless(stays, record);
+}
+
+Status RecordTable::PutUnless(const std::function<bool(const TuningRecord&)>& stays, const TuningRecord& record) {
   std::string key = BytesOf(FullKey(record.key));
   std::string kernel_key = BytesOf(KernelKey(record.key));
   std::string shape_key = BytesOf(ShapeKey(record.key));
   std::string body = EncodeRecord(record);
   return connection_.Write("writing a record", [&](sqlite3* database) {
-    int result =
+    int result = SQLITE_DONE;
+    if (stays) {
+      Statement there(database, "SELECT body FROM records WHERE key = ?");
+      result = there.Bind(key).Step();
+      bool does_stay = false;
+      if (result == SQLITE_ROW) {
+        const Result<TuningRecord> found = DecodeRecord(there.Blob(0));
+        does_stay = found.ok() && stays(*found);
+      }
+      while (result == SQLITE_ROW) result = there.Step();
+      if (result != SQLITE_DONE || does_stay) return result;
+    }
+    result =
         Statement(database, "INSERT OR REPLACE INTO records(key, kernel_key, shape_key, body) VALUES(?, ?, ?, ?)")
             .Bind(key)
             .Bind(kernel_key)

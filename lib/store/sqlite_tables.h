@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_STORE_SQLITE_TABLES_H_
 #define TUNEONCE_LIB_STORE_SQLITE_TABLES_H_
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -37,12 +38,17 @@ class RecordTable {
 
   Result<RecordLookup> Lookup(const TuningKey& key) const;
   Status Put(const TuningRecord& record);
+  /// As Put, but a record of the key that is newer or more complete, or pinned, stays (PreferOf).
+  Status PutLate(const TuningRecord& record);
   Result<std::vector<TuningRecord>> List() const;
   Status Remove(const TuningKey& key);
   /// Adds the number of rows and the problems in them to `report`.
   Status Verify(StoreReport* report) const;
 
  private:
+  /// Writes the record unless `stays` says of the one that is there that it stays.
+  Status PutUnless(const std::function<bool(const TuningRecord&)>& stays, const TuningRecord& record);
+
   SqliteConnection& connection_;
 };
 

@@ -411,6 +411,17 @@ TEST_F(VerifyTest, DescribeDoesNotLookAtGaps) {
   EXPECT_TRUE(facts.is_constant);
 }
 
+TEST_F(VerifyTest, DescribeCountsABroadcastElementOnce) {
+  DeviceBuffer data = Floats({0, 5, -1});
+  const std::int64_t shape[] = {std::int64_t{1} << 30, 3};
+  const std::int64_t strides[] = {0, 1};
+  const TensorView view = TensorView::Strided(data.data(), DType::kFloat32, shape, strides, 2);
+  const ArrayFacts facts = *ArrayComparer(stream_->view()).Describe(data.get(), *ArrayLayout::Of(view));
+  EXPECT_EQ(facts.count, 3u);
+  EXPECT_EQ(facts.num_zero, 1u);
+  EXPECT_EQ(facts.num_negative, 1u);
+}
+
 TEST(VerifyKernelsTest, ThePtxAssemblesForEveryArchitecture) {
   CommandToolchain ptxas(kPtxas, testing::Tools());
   if (!ptxas.Version().ok()) GTEST_SKIP() << "NOT INSTALLED: ptxas";

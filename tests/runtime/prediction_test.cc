@@ -127,6 +127,22 @@ TEST_F(PredictionTest, CodeThatWasNotTheVerifiedOneIsComparedWithTheBaseline) {
   EXPECT_NE(Explain(kernel, 1536).record->baseline, std::nullopt) << "it was measured, too";
 }
 
+// A person's word about one key. No finalist, it was verified with the search's own scalars only.
+TEST_F(PredictionTest, WhatIsPinnedForAKeyIsNeitherVerifiedNorFastForAnother) {
+  const TunedKernel::NamedConfig pinned = {{"TILE", 256}, {"WORK", 100}};
+  TunedKernel pinning = Create();
+  for (std::int64_t n : {1024, 2048}) ASSERT_OK(pinning.Pin({{"N", n}}, pinned, TunedKernel::PinFor::kStore));
+  policy_.mode = Mode::kStoredOnly;
+  TunedKernel kernel = Create();
+  Launch(kernel, 1024);
+  EXPECT_EQ(Explain(kernel, 1024).origin, Origin::kPinned);
+  Launch(kernel, 1536);
+  const LaunchPlan plan = Explain(kernel, 1536);
+  ASSERT_TRUE(plan.config);
+  EXPECT_EQ((*plan.config)[scale_.work], 100) << "the baseline's, by prediction or as the fallback";
+  EXPECT_NE((*plan.config)[scale_.tile], 256);
+}
+
 TEST_F(PredictionTest, NothingIsPredictedUnlessAskedForOrWithoutRecords) {
   policy_.on_new_key = AutotunePolicy::OnNewKey::kTune;
   TunedKernel tunes = Create();

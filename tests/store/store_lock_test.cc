@@ -198,5 +198,36 @@ TEST_F(StoreLockTest, AStoreThatIsLockedWhenItIsOpenedComesLater) {
   EXPECT_EQ((*store)->Lookup(LockedRecord(1).key)->match, RecordMatch::kExact);
 }
 
+// A search that ended while another process wrote to the file, and meanwhile a person pinned a config.
+TEST_F(StoreLockTest, ARecordThatIsWrittenLateReplacesOnlyWhatItIsPreferredTo) {
+  Result<std::shared_ptr<SqliteStore>> late = Open(0);
+  Result<std::shared_ptr<SqliteStore>> other = Open(0);
+  ASSERT_OK(late);
+  ASSERT_OK(other);
+  auto record = [](std::uint64_t word, std::int64_t seconds, bool is_pinned) {
+    TuningRecord made = LockedRecord(word);
+    made.unix_seconds = seconds;
+    made.is_pinned = is_pinned;
+    return made;
+  };
+  {
+    const WriteLock lock(path_);
+    for (std::uint64_t word : {1, 2, 3}) {
+      EXPECT_ERROR((*late)->Put(record(word, 200, false)), StatusCode::kUnavailable, "locked");
+    }
+  }
+  ASSERT_OK((*other)->Put(record(1, 100, true)));
+  ASSERT_OK((*other)->Put(record(2, 300, false)));
+  ASSERT_OK((*other)->Put(record(3, 100, false)));
+  ASSERT_OK((*late)->Put(record(4, 400, false)));  // Writes the others, too.
+  for (const auto& store : {*late, *other}) {
+    auto found = [&](std::uint64_t word) { return store->Lookup(LockedRecord(word).key)->record; };
+    EXPECT_TRUE(found(1)->is_pinned);
+    EXPECT_EQ(found(2)->unix_seconds, 300) << "newer";
+    EXPECT_EQ(found(3)->unix_seconds, 200);
+    EXPECT_TRUE(found(4));
+  }
+}
+
 }  // namespace
 }  // namespace tuneonce
