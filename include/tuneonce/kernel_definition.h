@@ -410,6 +410,9 @@ class TUNEONCE_API KernelDefinition {
   /// Returns the dims that may differ between launches of one key, because the key rounds (NextPow2, Buckets, Nearest)
   /// or omits them.
   TUNEONCE_LOCAL std::vector<Dim> DimsUndecidedByKey() const;
+  /// Returns whether all launches of a key have the same baseline: what decides it reads no dims or scalars that may
+  /// differ between them.
+  TUNEONCE_LOCAL bool KeyDecidesBaseline() const;
   /// Returns the handle of the dim `name`. REQUIRES: it is one of dims().
   Dim DimOf(const std::string& name) const;
   /// Returns the index of the parameter `name`, or nothing.
@@ -428,6 +431,8 @@ class TUNEONCE_API KernelDefinition {
   TUNEONCE_LOCAL Status ResolveDTypes();
   TUNEONCE_LOCAL Status ResolveTypes(Variant* variant) const;
   TUNEONCE_LOCAL Status ResolveRequirements();
+  /// Returns whether it is a scalar that the key does not contain.
+  TUNEONCE_LOCAL bool IsFreeScalar(const Parameter& parameter) const;
   TUNEONCE_LOCAL Status ResolveRequirement(Variant* variant, std::map<std::string, Condition>* atoms);
   TUNEONCE_LOCAL Status CheckOptionAxes() const;
   TUNEONCE_LOCAL void CompleteKey();

@@ -135,7 +135,8 @@ class TUNEONCE_API SearchSpace {
     Condition where = Condition();  ///< Reads the target, dims and scalars. Default: everywhere.
   };
   /// Sets several baselines, for spaces where one config does not suit all shapes or targets. The baseline of a problem
-  /// is the first one whose condition holds and for which the guards hold. A problem without one has no baseline.
+  /// is the first one whose condition holds and for which the guards hold. A problem without one has no baseline. Where
+  /// a search selects the baseline and launches of the key have different ones, each launch runs its own.
   SearchSpace& SetBaselines(std::vector<Baseline> list);
   /// Sets the fallback config, which runs where no other config may, in a space without a baseline. It has a value for
   /// every axis.
@@ -205,6 +206,10 @@ class TUNEONCE_API SearchSpace {
   std::optional<Config> baseline() const {
     return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
   }
+  /// Returns the conditions that decide which baseline a problem has: those of the baselines, and the guards.
+  TUNEONCE_LOCAL std::vector<Condition> ConditionsOfBaselines() const;
+  /// Returns whether `config` is a baseline for some dims or scalars only, by its condition.
+  TUNEONCE_LOCAL bool IsBaselineOfSome(const Config& config) const;
   /// Returns the first baseline that applies to some problem on `target`, or nothing.
   TUNEONCE_LOCAL std::optional<Config> BaselineOn(const Target& target) const;
   /// Returns all baselines that apply to some problem on `target`, in order of preference.

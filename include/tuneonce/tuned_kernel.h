@@ -51,11 +51,11 @@ struct LaunchPlan {
     /// that config with the baseline, because it was imported and has not run here yet.
     kStored,
     kNoRecord,  ///< kSearch, or kFallback in a mode that does not search: no record serves the key.
-    /// kFallback: the launch's arguments violate a guard of the selected config or an assumption of its code. `detail`
-    /// names it.
+    /// kFallback: the launch's arguments violate a guard of the selected config or an assumption of its code, or it was
+    /// selected as the baseline and they have another one. `detail` names it.
     kGuard,
-    /// kFallback: the selected config was not verified for extents of this class (Verification::Extents). It is
-    /// verified as soon as a search is allowed.
+    /// kSearch: the selected config was not verified for extents of this class (Verification::Extents), and the launch
+    /// first compares it with the baseline there. kFallback where no search may run; it is verified as soon as one may.
     kUnverified,
     kPending,    ///< kFallback: the key is pending until TunePending or Warmup.
     kNotAgreed,  ///< kFallback: the ranks of AutotunePolicy::ranks have not agreed on the key.

@@ -240,13 +240,16 @@ TermNames KernelDefinition::term_names() const {
   return names;
 }
 
+bool KernelDefinition::IsFreeScalar(const Parameter& parameter) const {
+  return parameter.kind == ParameterKind::kScalar && std::none_of(key_.begin(), key_.end(), [&](const KeyPart& part) {
+           return part.kind == KeyPart::Kind::kValue && part.name == parameter.name;
+         });
+}
+
 Problem KernelDefinition::DecidedByKey(const Problem& problem) const {
   Problem decided = problem;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    bool is_named = std::any_of(key_.begin(), key_.end(), [&](const KeyPart& part) {
-      return part.kind == KeyPart::Kind::kValue && part.name == parameters_[i].name;
-    });
-    if (parameters_[i].kind == ParameterKind::kScalar && !is_named) decided.values[i] = nullptr;
+    if (IsFreeScalar(parameters_[i])) decided.values[i] = nullptr;
   }
   for (Dim dim : DimsUndecidedByKey()) {
     const std::string& name = dims_[static_cast<std::size_t>(dim.index)];
@@ -268,6 +271,20 @@ std::vector<Dim> KernelDefinition::DimsUndecidedByKey() const {
     if (!is_exact) undecided.push_back(Dim{i});
   }
   return undecided;
+}
+
+bool KernelDefinition::KeyDecidesBaseline() const {
+  std::vector<Condition> conditions = space_.ConditionsOfBaselines();
+  for (const Variant& variant : variants_) {
+    if (has_config_requirements_) conditions.push_back(variant.requirement);
+  }
+  const bool has_free_dims = !DimsUndecidedByKey().empty();
+  const bool has_free_scalars = std::any_of(parameters_.begin(), parameters_.end(),
+                                            [&](const Parameter& parameter) { return IsFreeScalar(parameter); });
+  return std::none_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+    const ConditionReads reads = condition.reads();
+    return (reads.dims && has_free_dims) || (reads.scalars && has_free_scalars);
+  });
 }
 
 Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {

@@ -317,6 +317,19 @@ std::optional<Config> SearchSpace::BaselineOn(const Target& target) const {
   return configs.empty() ? std::nullopt : std::optional<Config>(std::move(configs.front()));
 }
 
+std::vector<Condition> SearchSpace::ConditionsOfBaselines() const {
+  std::vector<Condition> conditions;
+  for (const PlacedBaseline& baseline : baselines_) conditions.push_back(baseline.where);
+  for (const NamedCondition& guard : guards_) conditions.push_back(guard.condition);
+  return conditions;
+}
+
+bool SearchSpace::IsBaselineOfSome(const Config& config) const {
+  return std::any_of(baselines_.begin(), baselines_.end(), [&](const PlacedBaseline& baseline) {
+    return baseline.config == config && baseline.where.reads().problem();
+  });
+}
+
 std::vector<Config> SearchSpace::BaselinesOn(const Target& target) const {
   Problem problem;
   problem.target = &target;

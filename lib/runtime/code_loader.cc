@@ -87,7 +87,8 @@ bool CodeLoader::HasCode(const Fingerprint& artifact, const std::string& variant
 std::string CodeLoader::VariantOf(const std::string& preferred, const Config& config, const BoundCall& call,
                                   VariantSet left_out) const {
   const bool enable_tile = policy_.search.runtime->environment().enable_tile;
-  Result<PlannedConfig> planned = PlanConfig(definition_, config, call, enable_tile, left_out);
+  Result<PlannedConfig> planned =
+      PlanConfig(definition_, config, call, enable_tile, left_out, /*texts=*/nullptr, /*asks_guards=*/false);
   if (!planned.ok()) return "";
   const std::vector<Candidate>& ways = planned->alternatives;
   if (ways.size() == 1) return ways.front().variant->name;

@@ -1,5 +1,6 @@
 #include "runtime/launch_explainer.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,17 @@ void Take(const Selection& selection, LaunchPlan* plan) {
   plan->origin = selection.origin;
   plan->match = selection.match;
   plan->record = selection.record;
+}
+
+/// Returns OK if the guards of the space and the variant's requirement (null: not known) hold for the config, and it is
+/// the first of `baselines` that applies, if there are any.
+Status CheckGuards(const KernelDefinition& definition, const Variant* variant, const Config& config,
+                   const std::vector<Config>& baselines, const Problem& problem) {
+  TUNEONCE_RETURN_IF_ERROR(definition.space().CheckGuards(config, problem));
+  if (variant != nullptr) TUNEONCE_RETURN_IF_ERROR(CheckRequirementGuards(*variant, config, problem));
+  if (IsBaselineAmong(baselines, definition.space(), config, problem)) return Status();
+  return FailedPreconditionError("{" + config.ToString() +
+                                 "} was selected as the baseline, and is not the baseline of these arguments");
 }
 
 }  // namespace
@@ -60,6 +72,25 @@ Status LaunchExplainer::PutFallback(const BoundCall& bound) {
   return Status();
 }
 
+Status LaunchExplainer::PutUnverified(const BoundCall& call, const LaunchKey& key, const Config& config,
+                                      const std::string& variant) {
+  plan_.reason = Reason::kUnverified;
+  plan_.detail =
+      "{" + config.ToString() + "} was not verified at extents like " + impl_.definition->DimsString(call.problem.dims);
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<MissPolicy::Refusal> refusal, impl_.misses.RefusalOf(stream_, key));
+  if (refusal || impl_.policy.mode != AutotunePolicy::Mode::kTuneOnMiss) return PutFallback(call);
+  plan_.action = Action::kSearch;
+  plan_.config = config;
+  plan_.variant = variant;
+  return Status();
+}
+
+Status LaunchExplainer::PutGuard(const BoundCall& call, const Status& guard) {
+  plan_.reason = Reason::kGuard;
+  plan_.detail = guard.message();
+  return PutFallback(call);
+}
+
 Status LaunchExplainer::PutStored(TuningCall& call, const LaunchKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<MissPolicy::Refusal> refusal, impl_.misses.RefusalOf(stream_, key));
   if (refusal) {
@@ -96,14 +127,21 @@ Status LaunchExplainer::PutStored(TuningCall& call, const LaunchKey& key) {
   if (is_searched && !stored->selection.record->is_complete) {
     plan_.detail = "the search was cut short, and a call of TunePending continues it";
   }
-  Status fits = impl_.definition->space().CheckGuards(stored->config, call.call().problem);
-  if (fits.ok()) {
-    plan_.action = Action::kSelected;
-    return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const ReadyKeys::DeviceState* device, impl_.ready_keys.CurrentDevice());
+  const BoundCall& bound = call.call();
+  const ReadyKeys::Served served =
+      impl_.ready_keys.ServedBy(*device, key, bound, stored->config, stored->selection.record.get());
+  if (served.verified != nullptr && !served.verified->Cover(bound.problem.dims)) {
+    return PutUnverified(bound, key, stored->config, stored->variant);
   }
-  plan_.reason = Reason::kGuard;
-  plan_.detail = fits.message();
-  return PutFallback(call.call());
+  const std::vector<Variant>& variants = impl_.definition->variants();
+  const auto variant =
+      std::find_if(variants.begin(), variants.end(), [&](const Variant& each) { return each.name == stored->variant; });
+  const Status guards = CheckGuards(*impl_.definition, variant == variants.end() ? nullptr : &*variant, stored->config,
+                                    served.baselines, bound.problem);
+  if (!guards.ok()) return PutGuard(bound, guards);
+  plan_.action = Action::kSelected;
+  return Status();
 }
 
 Status LaunchExplainer::MakePlan(TuningCall& call) {
@@ -137,24 +175,11 @@ Status LaunchExplainer::MakePlan(TuningCall& call) {
   }
   // A call that another variant suits has a key of its own. If no variant suits the call, PutFallback returns the
   // error. Assumptions of the code beyond its variant's declaration do not decide keys.
-  if (!entry->IsFor(bound)) {
-    plan_.reason = Reason::kGuard;
-    plan_.detail = entry->kernel->assumptions.Verify(bound).message();
-    return PutFallback(call.call());
-  }
-  if (!entry->kernel->IsVerifiedAt(bound.problem.dims)) {
-    plan_.reason = Reason::kUnverified;
-    plan_.detail = "{" + entry->kernel->config.ToString() + "} was not verified at extents like " +
-                   impl_.definition->DimsString(bound.problem.dims);
-    return PutFallback(call.call());
-  }
-  plan_.reason = Reason::kGuard;
-  const Status guards = entry->kernel->space->CheckGuards(entry->kernel->config, call.call().problem);
-  plan_.detail =
-      guards.ok()
-          ? CheckRequirementGuards(*entry->kernel->variant, entry->kernel->config, call.call().problem).message()
-          : guards.message();
-  return PutFallback(call.call());
+  const ReadyKernel& kernel = *entry->kernel;
+  if (!entry->IsFor(bound)) return PutGuard(bound, kernel.assumptions.Verify(bound));
+  if (!kernel.IsVerifiedAt(bound.problem.dims)) return PutUnverified(bound, key, kernel.config, kernel.variant->name);
+  return PutGuard(bound,
+                  CheckGuards(*impl_.definition, kernel.variant, kernel.config, kernel.baselines, call.call().problem));
 }
 
 Result<LaunchPlan> LaunchExplainer::Explain(TuningCall& call) {

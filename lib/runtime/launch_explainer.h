@@ -18,6 +18,11 @@ class LaunchExplainer {
   Status MakePlan(TuningCall& call);
   /// Puts the fallback config of the call into the plan.
   Status PutFallback(const BoundCall& call);
+  /// Puts that the selected config was not verified for the call into the plan: a search verifies it, where one may
+  /// run.
+  Status PutUnverified(const BoundCall& call, const LaunchKey& key, const Config& config, const std::string& variant);
+  /// Puts that the selected config may not run for the call into the plan.
+  Status PutGuard(const BoundCall& call, const Status& guard);
   /// Puts what a launch of a key that is not loaded would do into the plan.
   Status PutStored(TuningCall& call, const LaunchKey& key);
 

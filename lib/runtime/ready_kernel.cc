@@ -54,6 +54,12 @@ void ReadyKernel::SetUp(const std::optional<Geometry>& of_key) {
   for (Condition& each : RequirementGuards(*variant, config)) conditions.push_back(std::move(each));
   guards.clear();
   for (const Condition& each : conditions) guards.push_back(TermProgram::FunctionOf(each));
+  if (!baselines.empty()) {
+    guards.emplace_back([this](const Config& self, const Problem& problem) {
+      return IsBaselineAmong(baselines, *space, self, problem);
+    });
+    for (Condition& each : space->ConditionsOfBaselines()) conditions.push_back(std::move(each));
+  }
   std::optional<Geometry> all_but_grid = shape.AllButGrid();
   if (variant->launcher) {
     launch = &ReadyKernel::LaunchCallable;

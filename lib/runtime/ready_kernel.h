@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,16 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// Returns whether `config` is the first of `baselines` that applies to the problem, or `baselines` is empty.
+inline bool IsBaselineAmong(const std::vector<Config>& baselines, const SearchSpace& space, const Config& config,
+                            const Problem& problem) {
+  if (baselines.empty()) return true;
+  const Config* first = space.FittingBaseline(problem, [&](const Config& each) {
+    return std::find(baselines.begin(), baselines.end(), each) != baselines.end();
+  });
+  return first != nullptr && *first == config;
+}
+
 /// One config that is loaded and ready to launch in each context of a device. All keys that selected it share it.
 /// Immutable once a HitTable refers to it.
 struct ReadyKernel {
@@ -37,10 +48,14 @@ struct ReadyKernel {
   std::optional<LaunchSetup> setup;
   std::optional<Geometry> setup_geometry;  // The geometry that `setup` was made from.
   GeometryFn shape;                        // The variant's geometry for this config.
-  /// The guards of the space and of the variant's requirement for this config, and the check of verified_extents.
+  /// The guards of the space and of the variant's requirement for this config, and the checks of verified_extents and
+  /// baselines.
   std::vector<Condition::Function> guards;
   /// The extents where it may run. Null: all extents of its keys.
   std::shared_ptr<const VerifiedExtents> verified_extents;
+  /// The baselines that launches of its keys may have: it was selected as one, and runs where it is the first of them
+  /// that applies. Empty: it runs for all of them.
+  std::vector<Config> baselines;
   Config config;
   Target target;
   const Variant* variant = nullptr;

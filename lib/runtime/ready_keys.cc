@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "cuda/driver_api.h"
 #include "definition/requirement_parts.h"
@@ -30,6 +31,7 @@ ReadyKeys::ReadyKeys(const KernelDefinition& definition, const CallBinder& binde
     : definition_(definition),
       binder_(binder),
       api_(api),
+      key_decides_baseline_(definition.KeyDecidesBaseline()),
       num_devices_([&] {
         Result<int> count = Device::Count(api);
         return count.ok() ? *count : 0;
@@ -161,6 +163,18 @@ Result<const HitTable::Entry*> ReadyKeys::FindFallback(BoundCall& call, LaunchKe
   return InternalError("kernel '" + definition_.name() + "': no loaded variant accepts these arguments");
 }
 
+bool ReadyKeys::IsFallbackOf(BoundCall& call, const ReadyKernel& kernel) const {
+  call.problem.target = &kernel.target;
+  const SearchSpace& space = definition_.space();
+  auto accepts = [&](const Config& config) {
+    return !definition_.has_config_requirements() || IsAccepted(definition_, config, call, VariantSet());
+  };
+  if (const Config* baseline = space.FittingBaseline(call.problem, accepts)) return kernel.config == *baseline;
+  const std::optional<Config>& fallback = space.fallback();
+  const bool takes_fallback = fallback && space.CheckGuards(*fallback, call.problem).ok() && accepts(*fallback);
+  return !takes_fallback || kernel.config == *fallback;
+}
+
 std::optional<Geometry> ReadyKeys::GeometryOfKey(const AssumptionChecks& assumptions, const BoundCall& call,
                                                  const Config& config, const LoadedKernel& loaded) const {
   if (loaded.variant->launcher || !binder_.key_decides_problem() || !assumptions.Hold(call)) return std::nullopt;
@@ -175,19 +189,21 @@ std::optional<Geometry> ReadyKeys::GeometryOfKey(const AssumptionChecks& assumpt
 
 const HitTable::Entry* ReadyKeys::Publish(const DeviceState& device, const LaunchKey& key, const BoundCall& call,
                                           const Config& config, std::shared_ptr<const LoadedKernel> loaded, Place place,
-                                          std::shared_ptr<const VerifiedExtents> verified) {
+                                          Served served) {
   const VariantState& of_variant = device.variants.at(loaded->variant);
   const AssumptionChecks assumptions = loaded->assumptions ? *loaded->assumptions : of_variant.assumptions.For(config);
   std::optional<Geometry> geometry = GeometryOfKey(assumptions, call, config, *loaded);
   MutexLock lock(kernels_mutex_);
   // There is one library per device, config and code, for all keys that selected it. If it exists, the one just loaded
   // is unloaded.
+  std::string serves = served.verified != nullptr ? served.verified->id() : "";
+  for (const Config& each : served.baselines) absl::StrAppend(&serves, "{", each.Canonical(), "}");
   KernelId id{LaunchKey::DeviceAndRole(key.words[0]),
               config.Canonical(),
               loaded->variant,
               loaded->code,
               loaded->shared_memory_bytes,
-              verified != nullptr ? verified->id() : std::string()};
+              std::move(serves)};
   std::unique_ptr<ReadyKernel>& ready = kernels_[id];
   if (ready == nullptr) {
     ready = std::make_unique<ReadyKernel>();
@@ -199,7 +215,8 @@ const HitTable::Entry* ReadyKeys::Publish(const DeviceState& device, const Launc
     ready->space = &definition_.space();
     ready->api = &api_;
     ready->function = loaded->function;
-    ready->verified_extents = std::move(verified);
+    ready->verified_extents = std::move(served.verified);
+    ready->baselines = std::move(served.baselines);
     ready->definition = &definition_;
     if (std::size_t maps = ready->layout->map_parameters().size(); maps > 0) {
       ready->remembered_maps = std::make_unique<TensorMapCache>(maps);
@@ -209,7 +226,7 @@ const HitTable::Entry* ReadyKeys::Publish(const DeviceState& device, const Launc
     ready->loaded = std::move(loaded);
   }
   HitTable::Entry entry{ready.get(), {}, false, false, place == Place::kAndStays};
-  if (geometry && ready->CanPrepare(*geometry)) {
+  if (geometry && ready->baselines.empty() && ready->CanPrepare(*geometry)) {
     entry.is_prepared = true;
     entry.grid[0] = static_cast<std::uint32_t>(geometry->grid.x);
     entry.grid[1] = static_cast<std::uint32_t>(geometry->grid.y);
@@ -220,21 +237,37 @@ const HitTable::Entry* ReadyKeys::Publish(const DeviceState& device, const Launc
   return place == Place::kIfFree ? table_.Insert(key, entry) : table_.Replace(key, entry);
 }
 
+ReadyKeys::Served ReadyKeys::ServedBy(const DeviceState& device, const LaunchKey& key, const BoundCall& call,
+                                      const Config& config, const TuningRecord* record) {
+  Served served;
+  if (record == nullptr || record->is_pinned) return served;
+  if (record->baseline && config.IsSame(record->baseline->config)) {  // The others were compared with it.
+    if (key_decides_baseline_) return served;
+    for (const Config& each : definition_.space().BaselinesOn(device.target)) {
+      const bool may_run =
+          !definition_.has_config_requirements() || IsAcceptedByKey(definition_, each, call, key.left_out());
+      if (may_run) served.baselines.push_back(each);
+    }
+    const bool is_for_all = served.baselines.empty() ||
+                            (served.baselines.front() == config && !definition_.space().IsBaselineOfSome(config));
+    if (is_for_all) return Served();
+    if (std::find(served.baselines.begin(), served.baselines.end(), config) != served.baselines.end()) return served;
+    served.baselines.clear();
+  }
+  if (!VerifiedExtents::MayLimit(record->verification)) return served;
+  Result<ExtentClasses> classes = ExtentClassesOn(device);
+  if (!classes.ok()) return served;
+  served.verified = VerifiedExtents::Of(definition_, record->verification, call.problem.dims, *std::move(classes));
+  return served;
+}
+
 void ReadyKeys::PublishSelection(const DeviceState& device, const LaunchKey& key, const BoundCall& call,
                                  const Config& config, std::shared_ptr<const LoadedKernel> loaded, Place place,
                                  Selection selection) {
-  std::shared_ptr<const VerifiedExtents> verified;
-  const TuningRecord* record = selection.record.get();
-  const bool is_reference = record != nullptr && record->baseline && config.IsSame(record->baseline->config);
-  if (record != nullptr && !record->is_pinned && !is_reference && place != Place::kAndStays &&
-      VerifiedExtents::MayLimit(record->verification)) {
-    Result<ExtentClasses> classes = ExtentClassesOn(device);
-    if (classes.ok()) {
-      verified = VerifiedExtents::Of(definition_, record->verification, call.problem.dims, *std::move(classes));
-    }
-  }
+  Served served;
+  if (place != Place::kAndStays) served = ServedBy(device, key, call, config, selection.record.get());
   MutexLock lock(choices_mutex_);
-  const HitTable::Entry* entry = Publish(device, key, call, config, std::move(loaded), place, std::move(verified));
+  const HitTable::Entry* entry = Publish(device, key, call, config, std::move(loaded), place, std::move(served));
   if (entry->is_pinned == (place == Place::kAndStays)) selections_.Note(key, std::move(selection));
 }
 

@@ -94,19 +94,21 @@ class ReadyKeys {
   /// Returns the loaded fallback config of the call, which depends on variants' assumptions and configs' guards.
   /// Otherwise returns null and sets `key` to the key for loading it.
   Result<const HitTable::Entry*> FindFallback(BoundCall& call, LaunchKey* key);
-  /// Returns whether `fallback`, an entry of the call's key, suits the call and, if there is a baseline at the call's
-  /// dims, is that baseline. The shape of a bucket that came first must not decide what the others run.
+  /// Returns whether `fallback`, an entry of the call's key, suits the call and is its baseline, or where it has none
+  /// the space's fallback config, if there is any. The launch of a key that came first must not decide what the others
+  /// run.
   bool StandsInFor(BoundCall& call, const HitTable::Entry& fallback) const {
-    if (!fallback.Suits(call)) return false;
-    const bool depends = definition_.space().has_guards() || definition_.has_config_requirements();
-    if (fallback.is_prepared || !depends) return true;
-    call.problem.target = &fallback.kernel->target;
-    auto accepts = [&](const Config& config) {
-      return !definition_.has_config_requirements() || IsAccepted(definition_, config, call, VariantSet());
-    };
-    const Config* baseline = definition_.space().FittingBaseline(call.problem, accepts);
-    return baseline == nullptr || fallback.kernel->config == *baseline;
+    return fallback.Suits(call) && (key_decides_baseline_ || IsFallbackOf(call, *fallback.kernel));
   }
+  /// Which launches of a key its selected config may serve.
+  struct Served {
+    std::shared_ptr<const VerifiedExtents> verified;  ///< ReadyKernel::verified_extents
+    std::vector<Config> baselines;                    ///< ReadyKernel::baselines
+  };
+  /// Returns which launches of the key a config serves that was selected by `record`, which may be null. `call` is one
+  /// of them, and has a target.
+  Served ServedBy(const DeviceState& device, const LaunchKey& key, const BoundCall& call, const Config& config,
+                  const TuningRecord* record);
   /// What happens to the key's current entry.
   enum class Place {
     kIfFree,    ///< The current entry stays, unless it is provisional.
@@ -116,10 +118,8 @@ class ReadyKeys {
   /// Publishes `loaded` as the entry of `key`. `call` has the key's dims and a target.
   const HitTable::Entry* Publish(const DeviceState& device, const LaunchKey& key, const BoundCall& call,
                                  const Config& config, std::shared_ptr<const LoadedKernel> loaded,
-                                 Place place = Place::kIfFree,
-                                 std::shared_ptr<const VerifiedExtents> verified = nullptr);
-  /// Publishes the selected config of a key with its origin. The extents at which the record was verified apply to
-  /// launches of the key.
+                                 Place place = Place::kIfFree, Served served = {});
+  /// Publishes the selected config of a key with its origin. It serves the launches of ServedBy, or all if it stays.
   void PublishSelection(const DeviceState& device, const LaunchKey& key, const BoundCall& call, const Config& config,
                         std::shared_ptr<const LoadedKernel> loaded, Place place, Selection selection);
   /// Removes the key's entry. The code that it ran is retired.
@@ -179,9 +179,11 @@ class ReadyKeys {
   }
 
   /// Identifies a loaded kernel: device and role, config (Canonical), variant, code, the dynamic shared memory that it
-  /// was prepared for, and the extents that it was verified at.
+  /// was prepared for, and which launches it serves.
   using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t, std::string>;
 
+  /// Returns whether the kernel has the call's fallback config. Sets the call's target.
+  bool IsFallbackOf(BoundCall& call, const ReadyKernel& kernel) const;
   /// What depends on nothing but the key: the geometry of its launches; or nothing, if each computes its own.
   std::optional<Geometry> GeometryOfKey(const AssumptionChecks& assumptions, const BoundCall& call,
                                         const Config& config, const LoadedKernel& loaded) const;
@@ -189,6 +191,7 @@ class ReadyKeys {
   const KernelDefinition& definition_;
   const CallBinder& binder_;
   const DriverApi& api_;
+  const bool key_decides_baseline_;
   const int num_devices_;
   const bool has_one_device_;  // A hit does not ask the driver for its device then.
   /// The known entries of devices_ by index, readable without the lock.

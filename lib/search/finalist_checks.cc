@@ -158,19 +158,23 @@ std::string FinalistChecks::LabelOf(const Run& run) const {
 
 Result<const Candidate*> FinalistChecks::ReferenceAt(const BoundCall& call,
                                                      const std::vector<const Candidate*>& candidates) const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Candidate> measured, At(*candidates.front(), call));
-  if (measured) return candidates.front();
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline,
-                            BaselineOf(scope_.definition, call, {candidates.front()->config}, scope_.left_out));
-  if (!baseline) return static_cast<const Candidate*>(nullptr);
-  for (const std::vector<const Candidate*>* known : {&candidates, &others_}) {
-    for (const Candidate* candidate : *known) {
-      if (!(candidate->config == *baseline)) continue;
-      TUNEONCE_ASSIGN_OR_RETURN(std::optional<Candidate> there, At(*candidate, call));
-      if (there) return candidate;
-    }
+  const Candidate* const first = candidates.front();
+  auto baseline_of = [&](const BoundCall& each) {
+    return BaselineOf(scope_.definition, each, {first->config}, scope_.left_out);
+  };
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> there, baseline_of(call));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> measured, baseline_of(first->call));
+  const bool is_of_definition = measured && candidate_of_(*measured) == first;
+  if (!there || !is_of_definition) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Candidate> first_there, At(*first, call));
+    if (first_there) return first;
+    if (!there) return static_cast<const Candidate*>(nullptr);
   }
-  return FailedPreconditionError("cannot verify the finalists at another shape: its baseline {" + baseline->ToString() +
+  if (const Candidate* candidate = candidate_of_(*there)) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Candidate> candidate_there, At(*candidate, call));
+    if (candidate_there) return candidate;
+  }
+  return FailedPreconditionError("cannot verify the finalists at another shape: its baseline {" + there->ToString() +
                                  "} is not among the tried candidates");
 }
 
@@ -190,8 +194,9 @@ FinalistChecks::RunResult FinalistChecks::RunOn(const BoundCall& call, bool is_l
     }
     first_is_reference = *reference != nullptr;
     if (first_is_reference && *reference != candidates.front()) {
-      candidates.erase(std::remove(candidates.begin(), candidates.end(), *reference), candidates.end());
-      candidates.insert(candidates.begin(), *reference);
+      // The baseline of the measured call serves no launch that has another one.
+      candidates.front() = *reference;
+      candidates.erase(std::remove(candidates.begin() + 1, candidates.end(), *reference), candidates.end());
     }
   }
   std::vector<Candidate> there;
@@ -297,12 +302,13 @@ Result<std::string> FinalistChecks::CauseOf(const Run& run, const Candidate* ref
 Result<FinalistChecks::Failures> FinalistChecks::Check(const std::vector<const Candidate*>& finalists,
                                                        bool first_is_reference,
                                                        const std::vector<const Candidate*>& others,
+                                                       const CandidateOf& candidate_of,
                                                        const std::function<bool()>& is_over) {
   TUNEONCE_RETURN_IF_ERROR(Plan());
   gaps_.clear();
   classes_.clear();
   has_generated_data_ = scope_.is_on_fills;
-  others_ = others;
+  candidate_of_ = candidate_of;
   // A run on data that cannot show an error counts only where other data cannot be made.
   const bool counts_as_given = !is_data_weak_ || !can_generate_;
   if (counts_as_given) NoteClasses(scope_.measured);

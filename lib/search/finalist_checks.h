@@ -49,11 +49,14 @@ class FinalistChecks {
                  const SearchOptions& options, Mutex& measuring_lock);
 
   using Failures = std::map<const Candidate*, CandidateOutcome>;
+  /// Returns the candidate that runs for a config, or null if it was not tried or failed.
+  using CandidateOf = std::function<const Candidate*(const Config&)>;
   /// Returns the failures of `finalists`, which are compiled and correct on the measured call; the first is the
   /// reference if `first_is_reference`. If one of them fails in a run, `others` are verified in that run too, so that
   /// candidates with the same fault do not race again. Errors: the context was lost; Cancelled.
   Result<Failures> Check(const std::vector<const Candidate*>& finalists, bool first_is_reference,
-                         const std::vector<const Candidate*>& others, const std::function<bool()>& is_over);
+                         const std::vector<const Candidate*>& others, const CandidateOf& candidate_of,
+                         const std::function<bool()>& is_over);
 
   /// The dims of all runs, at which candidates that count as one have to launch alike.
   const std::vector<Dims>& dims() const { return scope_.dims; }
@@ -84,8 +87,9 @@ class FinalistChecks {
                                bool first_is_reference);
   /// Makes the run. Strides are not padded where launches with such strides have another key.
   Result<RunResult> Make(const Run& run, const std::vector<const Candidate*>& candidates, bool first_is_reference);
-  /// With what the others of `candidates` are compared in such a call: the first, or where a guard excludes it, the
-  /// definition's baseline there. Null if the definition has none. Errors: nothing tried is it; a guard that throws.
+  /// With what the others of `candidates` are compared in such a call: the definition's baseline there. The first where
+  /// the definition has none, or the search's own baseline is not the definition's; null where a guard excludes that.
+  /// Errors: nothing tried is it; a guard that throws.
   Result<const Candidate*> ReferenceAt(const BoundCall& call, const std::vector<const Candidate*>& candidates) const;
   /// `is_launch`: the call is the launch itself, where a failing reference is a failure and not a gap.
   RunResult RunOn(const BoundCall& call, bool is_launch, std::vector<const Candidate*> candidates,
@@ -106,8 +110,8 @@ class FinalistChecks {
   std::vector<Run> runs_;
   bool is_data_weak_ = false;
   bool can_generate_ = true;
-  // The arguments of the last Check.
-  std::vector<const Candidate*> others_;
+  // State of the last Check.
+  CandidateOf candidate_of_;
   bool has_generated_data_ = false;
   std::map<std::string, std::vector<std::uint64_t>> classes_;  // By dim.
   std::vector<std::string> gaps_;

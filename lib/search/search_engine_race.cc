@@ -315,10 +315,18 @@ Result<bool> SearchEngine::FinalistsAreVerified() {
       const bool is_finalist = std::find(finalists.begin(), finalists.end(), &group->candidate) != finalists.end();
       if (!is_finalist && !group->prepared->failure) others.push_back(&group->candidate);
     }
+    auto candidate_of = [&](const Config& config) -> const Candidate* {
+      for (const CandidateGroup* group : racing_) {
+        const bool has_config = std::any_of(group->members.begin(), group->members.end(),
+                                            [&](std::size_t member) { return groups_.config(member) == config; });
+        if (has_config) return group->prepared->failure ? nullptr : &group->candidate;
+      }
+      return nullptr;
+    };
     auto is_over = [&] { return Clock::now() >= ends_; };
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     TUNEONCE_ASSIGN_OR_RETURN(FinalistChecks::Failures failures,
-                              checks_->Check(finalists, has_baseline, others, is_over));
+                              checks_->Check(finalists, has_baseline, others, candidate_of, is_over));
     if (failures.empty()) break;
     if (TakeFailures(failures)) return false;
   }

@@ -273,5 +273,29 @@ TEST_F(BucketVerificationTest, ADeferredKernelVerifiesAtTheNextTunePending) {
   Launch(kernel, 64, 3);
 }
 
+TEST_F(BucketVerificationTest, ExplainStatesBeforeAStoredRecordIsLoadedThatALaunchIsUnverified) {
+  using Mode = AutotunePolicy::Mode;
+  using Action = LaunchPlan::Action;
+  const KernelDefinition definition = Define("false", {KeyOf("M")});
+  TunedKernel first = Create(definition);
+  Launch(first, 64, 4);
+  for (Mode mode : {Mode::kTuneDeferred, Mode::kStoredOnly, Mode::kTuneOnMiss}) {
+    policy_.mode = mode;
+    for (bool is_loaded : {false, true}) {
+      TunedKernel kernel = Create(definition);
+      if (is_loaded) Launch(kernel, 64, 4);
+      EXPECT_EQ(PlanOf(kernel, 64, 4).action, Action::kSelected);
+      const LaunchPlan plan = PlanOf(kernel, 64, 3);
+      EXPECT_EQ(plan.action, mode == Mode::kTuneOnMiss ? Action::kSearch : Action::kFallback);
+      EXPECT_EQ(plan.reason, LaunchPlan::Reason::kUnverified);
+      EXPECT_EQ(plan.detail, "{CONFIG=1} was not verified at extents like M=64, N=3");
+      EXPECT_EQ(Selected(kernel, 64, 3), mode == Mode::kTuneOnMiss ? 1 : 0);
+      if (mode == Mode::kTuneOnMiss) continue;
+      Launch(kernel, 64, 3);
+      EXPECT_EQ(kernel.counters().fallbacks, 1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tuneonce

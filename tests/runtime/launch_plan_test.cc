@@ -356,6 +356,34 @@ TEST_F(LaunchPlanTest, WhatIsPinnedOrImportedForAKeyServesItsCallsThatLeaveAVari
   }
 }
 
+TEST_F(LaunchPlanTest, AStoredConfigWhoseRequirementFailsForALaunchIsNotSaidToRun) {
+  KernelDefinition definition("scale");
+  definition.Parameters(scale_.Definition().parameters())
+      .Space(scale_.space)
+      .Key(KeyOf("N").NextPow2())
+      .AddVariant(Variant(scale_.Source())
+                      .Grid(Grid::OneD({"N", scale_.tile}))
+                      .Requires(scale_.work == 100 || D("N") % 2 == 0));
+  TunedKernel first = Create(Mode::kTuneOnMiss, definition);
+  Launch(first, 1000);
+  ASSERT_EQ(WorkOf(Explain(first)), 1);
+  for (Mode mode : {Mode::kTuneOnMiss, Mode::kTuneDeferred, Mode::kStoredOnly}) {
+    TunedKernel kernel = Create(mode, definition);
+    for (bool is_loaded : {false, true}) {
+      const LaunchPlan plan = Explain(kernel, 999);
+      EXPECT_EQ(plan.action, Action::kFallback) << is_loaded;
+      EXPECT_EQ(plan.reason, Reason::kGuard);
+      EXPECT_EQ(plan.origin, Origin::kStore);
+      EXPECT_EQ(WorkOf(plan), 100);
+      EXPECT_NE(plan.detail.find("requires 'WORK == 100 || N % 2 == 0', which does not hold"), std::string::npos)
+          << plan.detail;
+      Launch(kernel, 999);
+      EXPECT_EQ(kernel.counters().fallbacks, is_loaded ? 2 : 1);
+      EXPECT_EQ(Explain(kernel, 1000).action, Action::kSelected);
+    }
+  }
+}
+
 TEST_F(LaunchPlanTest, WhatIsNoShapeOrNoArgumentsIsSaid) {
   TunedKernel kernel = Create(Mode::kTuneOnMiss);
   DeviceBuffer x = Floats({1, 2});
