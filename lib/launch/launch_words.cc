@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 
 #include "base/callback.h"
+#include "definition/scalar_value.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -13,8 +15,22 @@ namespace {
 /// Stands for a value that could not be computed.
 constexpr std::uint64_t kNoValue = 0x6e6f2076616c7565;  // "no value"
 
-/// Neither is a multiple of a usual tile, so that rounding up and rounding down differ.
-constexpr std::array<std::int64_t, 2> kProbedExtents = {1000, 97};
+/// The values that dims and scalars have in one probe: `first` + `step` * i for the i-th of them.
+struct Probe {
+  std::int64_t first;
+  std::int64_t step;
+};
+/// Each dim and scalar has a value of its own, and those of one probe descend, so that terms that read different ones
+/// differ. The values are odd: no multiples of a usual tile, so that rounding up and rounding down differ. Large tiles
+/// differ at the large ones, and persistent grids, which the device limits, at the small ones.
+constexpr std::array<Probe, 3> kProbes = {{{100003, 10002}, {3001, -20}, {97, 2}}};
+
+/// Returns a positive value that fits the dtype of a scalar: `value`, or its low bits. A boolean differs between
+/// probes.
+std::int64_t FittingScalar(DType dtype, std::int64_t value) {
+  if (dtype == DType::kBool) return (value >> 1) & 1;
+  return value & (std::numeric_limits<std::int64_t>::max() >> (64 - 8 * DTypeBytes(dtype)));
+}
 
 using Words = std::vector<std::uint64_t>;
 
@@ -65,8 +81,21 @@ std::vector<std::uint64_t> LaunchWords(const KernelDefinition& definition, const
 
 void AddProbedWords(const KernelDefinition& definition, const Variant& variant, const ParameterLayout& layout,
                     const Config& config, Problem problem, Fingerprinter* fingerprinter) {
-  for (std::int64_t extent : kProbedExtents) {
-    for (int i = 0; i < problem.dims.count(); ++i) problem.dims[Dim{i}] = extent;
+  const std::vector<Parameter>& parameters = definition.parameters();
+  std::vector<std::size_t> open;  // The whole scalars that have no value.
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const bool is_whole = parameters[i].kind == ParameterKind::kScalar && IsWhole(parameters[i].dtype);
+    if (is_whole && problem.values[i] == nullptr) open.push_back(i);
+  }
+  std::array<std::int64_t, kMaxParameters> scalars;
+  for (const Probe& probe : kProbes) {
+    std::int64_t value = probe.first;
+    for (int i = 0; i < problem.dims.count(); ++i, value += probe.step) problem.dims[Dim{i}] = value;
+    for (std::size_t i : open) {
+      scalars[i] = FittingScalar(parameters[i].dtype, value);
+      problem.values[i] = &scalars[i];  // The low bytes come first on all hosts that the library supports.
+      value += probe.step;
+    }
     for (std::uint64_t word : LaunchWords(definition, variant, layout, config, problem)) fingerprinter->Add(word);
   }
 }

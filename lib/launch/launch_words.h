@@ -22,8 +22,8 @@ inline namespace v0 {
 std::vector<std::uint64_t> LaunchWords(const KernelDefinition& definition, const Variant& variant,
                                        const ParameterLayout& layout, const Config& config, const Problem& problem);
 
-/// Adds LaunchWords at fixed extents of all dims, for identities in which no launch's dims may count. Other values are
-/// those of `problem`.
+/// Adds LaunchWords at fixed extents of all dims, and at fixed values of the whole-number scalars that `problem` has no
+/// values for, for identities in which no launch may count. Other values are those of `problem`.
 void AddProbedWords(const KernelDefinition& definition, const Variant& variant, const ParameterLayout& layout,
                     const Config& config, Problem problem, Fingerprinter* fingerprinter);
 

@@ -329,7 +329,7 @@ Fingerprint CandidateIdentity(const Candidate& candidate) {
   identity.Add(candidate.artifact.code_fingerprint);
   Result<ParameterLayout> layout = LayoutOf(candidate);
   if (!layout.ok() || candidate.variant == nullptr) return identity.Finish();
-  // Scalars that the key does not name differ between launches; what reads one has no value here.
+  // Scalars that the key does not name differ between launches, and are probed like the dims.
   AddProbedWords(*candidate.definition, *candidate.variant, *layout, candidate.config,
                  candidate.definition->DecidedByKey(candidate.call.problem), &identity);
   return identity.Finish();

@@ -138,7 +138,7 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
 bool LaunchesAlike(const Candidate& a, const Candidate& b, const std::vector<Dims>& dims = {});
 
 /// Identifies a compiled candidate in records, so that a record states which code was measured and verified: the
-/// kernel's name and version, the config, the variant, the code, and what the launch computes from the config at two
+/// kernel's name and version, the config, the variant, the code, and what the launch computes from the config at three
 /// fixed shapes. It does not depend on the call that the candidate was planned for. Calls functions of the definition.
 Fingerprint CandidateIdentity(const Candidate& candidate);
 

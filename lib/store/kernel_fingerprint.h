@@ -22,7 +22,7 @@ inline namespace v0 {
 /// (ConfigsFingerprint) and the conditions of its verification (Verification).
 ///
 /// Functions cannot be hashed. Geometry, derived values and workspace sizes are evaluated for the space's first config
-/// on the target at two fixed shapes. A function that changes only elsewhere, and a changed launcher, need another
+/// on the target at three fixed shapes. A function that changes only elsewhere, and a changed launcher, need another
 /// version. The space is enumerated only if a function makes a variant's sources or hints, which are then made for all
 /// configs, or for 256 of a larger space: a change that concerns none of these needs another version. Errors: those of
 /// the space and of the definition's source and hints functions. REQUIRES: `definition` was validated.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "store/kernel_fingerprint.h"
 #include "store/memory_store.h"
@@ -246,6 +247,40 @@ TEST(TuningKeyTest, TheFingerprintCoversTheDefinitionAndNotTheListOfConfigs) {
       define("k", "", "a", KeyOf("N"), 1, {Aligned("x", 16)}, {}),
   };
   for (const KernelDefinition& other : others) EXPECT_NE(fingerprint(base), fingerprint(other));
+}
+
+TEST(TuningKeyTest, TheFingerprintCoversWhichDimsAndScalarsTheTermsRead) {
+  testing::ScaleKernel scale;
+  auto fingerprint = [&](const Term& grid, const Term& derived) {
+    KernelDefinition definition("k");
+    definition
+        .Parameters({Out("y", kFloat32, {"M", "N"}), Scalar<int>("len"), Scalar<std::int8_t>("small"),
+                     Scalar<bool>("flag"), Derived("d", derived)})
+        .Space(scale.space)
+        .Grid(Grid::Fixed(grid))
+        .AddVariant(CudaCpp("a", "scale").ForTarget(Condition()));
+    EXPECT_OK(definition.Validate());
+    Problem problem{};
+    problem.dims = Dims(static_cast<int>(definition.dims().size()));
+    return *KernelFingerprint(definition, problem);
+  };
+  const std::vector<Term> terms = {1,
+                                   "M",
+                                   "N",
+                                   "len",
+                                   "small",
+                                   "flag",
+                                   Min("M", "N"),
+                                   Max("M", "N"),
+                                   CeilDiv("M", 64),
+                                   CeilDiv("len", 64),
+                                   CeilDiv("len", 2048),
+                                   CeilDiv("len", 4096)};
+  std::set<Fingerprint> seen;
+  for (const Term& term : terms) {
+    EXPECT_TRUE(seen.insert(fingerprint(term, 1)).second) << "grid " << term.ToString();
+    if (!term.IsConstant()) EXPECT_TRUE(seen.insert(fingerprint(1, term)).second) << "derived " << term.ToString();
+  }
 }
 
 }  // namespace
