@@ -92,6 +92,11 @@ Result<FoundConfig> AgreedConfigs::Load(const TuneRequest& request, const Launch
         "{" + record.best.config.ToString() +
         "} is not a config of the kernel on this rank: use the same kernel definition on all ranks");
   }
+  if (!in_store.HasBaseline(record, request.call.call())) {
+    return FailedPreconditionError("{" + config->ToString() +
+                                   "} was verified by a search with another baseline or space than this rank has: use "
+                                   "the same kernel definition on all ranks");
+  }
   FoundConfig found;
   found.config = *std::move(config);
   found.record = std::make_unique<TuningRecord>(record);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "search/candidate.h"
 #include "search/search_plan.h"
 #include "store/kernel_fingerprint.h"
 
@@ -29,6 +30,16 @@ std::uint64_t StoredWord(const KernelDefinition& definition, VariantSet left_out
   return has_parts ? variants | parts.Finish().low << 32 : variants;
 }
 
+/// Returns whether all launches of the problem's key have the same dims and scalars.
+bool DecidesAll(const KernelDefinition& definition, const Problem& problem) {
+  const Problem decided = definition.DecidedByKey(problem);
+  const std::vector<Parameter>& parameters = definition.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].kind == ParameterKind::kScalar && decided.values[i] == nullptr) return false;
+  }
+  return definition.DimsUndecidedByKey().empty();
+}
+
 }  // namespace
 
 Result<KeyInStore> KeyInStore::Of(const KernelParts& kernel, TuningCall& call, const LaunchKey& key) {
@@ -39,7 +50,7 @@ Result<KeyInStore> KeyInStore::Of(const KernelParts& kernel, TuningCall& call, c
 
 Result<KeyInStore> KeyInStore::Of(const KernelParts& kernel, const ReadyKeys::DeviceState& device,
                                   const BoundCall& call, VariantSet left_out) {
-  KeyInStore in_store{*kernel.definition, kernel.ready_keys, device, left_out, {}, 0, {}};
+  KeyInStore in_store{kernel.definition, kernel.ready_keys, device, left_out, {}, 0, {}};
   TuningKey& key = in_store.key;
   key.kernel = kernel.definition->name();
   key.key_words.resize(kernel.binder.num_key_words());
@@ -67,11 +78,25 @@ bool KeyInStore::HasConfigs(const Fingerprint& configs) const {
   if (configs == Fingerprint()) return false;
   if (configs.high == space) return true;
   Result<const std::vector<Config>*> here = Configs();
-  return here.ok() && ConfigsFingerprint(definition.space(), space, **here).low == configs.low;
+  return here.ok() && ConfigsFingerprint(definition->space(), space, **here).low == configs.low;
+}
+
+bool KeyInStore::HasBaseline(const TuningRecord& record, const BoundCall& call) const {
+  const bool was_compared = !record.is_pinned && record.verification.level == Verification::Level::kReference;
+  if (!was_compared || demanded.level != Verification::Level::kReference || record.configs.high == space) return true;
+  // The other space may have had other baselines for other launches of the key, and the record names one baseline.
+  if (record.key.SameDevice(key) && !DecidesAll(*definition, call.problem)) return false;
+  Result<const std::vector<Config>*> all = Configs();
+  if (!all.ok()) return false;
+  Result<std::vector<Config>> fitting = definition->space().Fitting(**all, *call.problem.target, call.problem);
+  if (!fitting.ok()) return false;
+  Result<std::optional<Config>> here = BaselineOf(definition, call, *fitting, left_out);
+  if (!here.ok() || here->has_value() != record.baseline.has_value()) return false;
+  return !record.baseline || record.baseline->config.IsSame(**here);
 }
 
 std::optional<Config> KeyInStore::ConfigOf(const Config& config) const {
-  const SearchSpace& of_kernel = definition.space();
+  const SearchSpace& of_kernel = definition->space();
   if (of_kernel.fallback() && of_kernel.fallback()->IsSame(config)) {  // The only config of an empty space.
     Result<const std::vector<Config>*> all = Configs();
     const bool is_listed = all.ok() && std::any_of((*all)->begin(), (*all)->end(),

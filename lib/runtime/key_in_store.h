@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_RUNTIME_KEY_IN_STORE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -20,7 +21,7 @@ inline namespace v0 {
 
 /// A key as the space and the store know it.
 struct KeyInStore {
-  const KernelDefinition& definition;
+  const std::shared_ptr<const KernelDefinition>& definition;
   ReadyKeys& ready_keys;
   const ReadyKeys::DeviceState& device;
   VariantSet left_out;
@@ -41,6 +42,10 @@ struct KeyInStore {
   /// Returns whether a record with this TuningRecord::configs is of the space's configs. It enumerates only if the
   /// record is of a space that was defined in another way.
   bool HasConfigs(const Fingerprint& configs) const;
+  /// Returns whether the record's config may serve without another comparison: it was compared with the baseline that
+  /// the call has here, or no comparison is demanded. A record of another space of this device does not show it if the
+  /// key leaves dims or scalars open. Like HasConfigs, it enumerates only for a record of another space.
+  bool HasBaseline(const TuningRecord& record, const BoundCall& call) const;
   /// Returns the space's config that is the same as a record's. It does not enumerate.
   std::optional<Config> ConfigOf(const Config& config) const;
 };

@@ -126,8 +126,10 @@ std::shared_ptr<const PredictedConfigs::Model> PredictedConfigs::MakeModel(const
   for (const TuningRecord& record : *records) {
     ConfigPredictor::Shape shape;
     shape.dims = DimsOf(definition, record.key, problem.dims);
-    const bool is_trusted =
-        record.verification.Covers(in_store.demanded) && record.key.driver_version == in_store.key.driver_version;
+    BoundCall there = question.request.call.call();
+    there.problem.dims = shape.dims;
+    const bool is_trusted = record.verification.Covers(in_store.demanded) && in_store.HasBaseline(record, there) &&
+                            record.key.driver_version == in_store.key.driver_version;
     auto add = [&](const CandidateOutcome& outcome, double time_us) {
       const std::optional<std::size_t> config = place(outcome.config);
       if (!config) return;

@@ -182,7 +182,7 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
   SearchScope scope{in_store.key.key_text, configs, in_store.left_out, FatalAt(in_store.key)};
   scope.began = begin;
   if (only == nullptr) {
-    Knowledge known = KnowledgeOf(in_store);
+    Knowledge known = KnowledgeOf(in_store, request.call.call());
     scope.known = std::move(known.outcomes);
     if (known.incumbent) scope.required = {*std::move(known.incumbent)};
     scope.portfolio = PortfolioFor(in_store, configs.size(), options);
@@ -199,7 +199,7 @@ SearchOptions SearchedConfigs::OptionsOf(const TuneRequest& request) const {
   return options;
 }
 
-SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_store) const {
+SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_store, const BoundCall& call) const {
   Knowledge knowledge;
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
   if (!there.ok() || there->match != RecordMatch::kExact) return knowledge;
@@ -208,6 +208,7 @@ SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_sto
   const bool has_same_configs = in_store.HasConfigs(record.configs);
   const bool is_known = record.best.measurement.num_samples > 0 && !record.is_imported() && !record.is_pinned;
   if (!is_known || (record.is_complete && has_same_configs)) return knowledge;
+  if (!in_store.HasBaseline(record, call)) return knowledge;  // The other baseline may be incorrect.
   // What failed may be correct within other tolerances.
   const bool keeps_failures =
       record.verification.Covers(in_store.demanded) && in_store.demanded.Covers(record.verification);

@@ -53,7 +53,7 @@ class SearchedConfigs : public ConfigProvider {
   SearchOptions OptionsOf(const TuneRequest& request) const;
   /// Returns what a record of the key holds that was made by a search which was cut short, or which had another list of
   /// configs.
-  Knowledge KnowledgeOf(const KeyInStore& in_store) const;
+  Knowledge KnowledgeOf(const KeyInStore& in_store, const BoundCall& call) const;
   /// Returns configs that were fast for other keys of the kernel, on this device or another one, in this version or
   /// another one, as far as the store knows. Empty where the search tries all configs.
   Configs PortfolioFor(const KeyInStore& in_store, std::size_t num_configs, const SearchOptions& options) const;

@@ -42,6 +42,9 @@ StoreMiss StoredConfigs::MissOf(const RecordLookup& lookup, const ConfigQuestion
   if (!is_decreed && !lookup.record->verification.Covers(question.key.demanded)) {
     return {RecordMiss::kRefused, "the selection was verified less strictly than this kernel requires"};
   }
+  if (!question.accept_other_baseline && !question.key.HasBaseline(*lookup.record, question.request.call.call())) {
+    return {RecordMiss::kRefused, kHasOtherBaseline, /*is_to_check=*/true};
+  }
   return {};
 }
 

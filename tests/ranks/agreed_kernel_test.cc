@@ -308,6 +308,18 @@ TEST(AgreedKernelTest, ARankWithOtherSourcesIsNamedAndWithMayDifferEachRunsItsFa
   }
 }
 
+TEST(AgreedKernelTest, ARankWithAnotherBaselineRunsNothingThatWasComparedWithTheOthers) {
+  RankThreads ranks(2);
+  ScaleKernel other;
+  other.space.SetBaseline({{other.tile, 256}, {other.work, 100}});
+  ranks.definitions[1] = other.Definition();
+  ranks.Run([&](RankThread& rank) {
+    EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "with another baseline or space");
+    EXPECT_OK(rank.Launch(kScaleN));
+    EXPECT_EQ(rank.Runs(kScaleN), rank.rank == 0 ? kScaleBaseline : "TILE=256, WORK=100");
+  });
+}
+
 TEST(AgreedKernelTest, ARankThatCannotWarmUpDoesNotKeepTheOthersNorLoseCount) {
   RankThreads ranks(2);
   ranks.Run([&](RankThread& rank) {

@@ -143,6 +143,20 @@ TEST_F(PredictionTest, WhatIsPinnedForAKeyIsNeitherVerifiedNorFastForAnother) {
   EXPECT_NE((*plan.config)[scale_.tile], 256);
 }
 
+TEST_F(PredictionTest, WhatWasVerifiedAgainstAnotherBaselineIsComparedWithThisOne) {
+  scale_.space.SetBaseline({{scale_.tile, 256}, {scale_.work, 100}});
+  policy_.mode = Mode::kStoredOnly;
+  TunedKernel stored_only = Create();
+  EXPECT_EQ(Explain(stored_only, 1536).action, Action::kFallback);
+  policy_.mode = Mode::kTuneOnMiss;
+  TunedKernel kernel = Create();
+  EXPECT_EQ(Explain(kernel, 1536).action, Action::kSearch);
+  Launch(kernel, 1536);
+  EXPECT_EQ(kernel.counters().predictions, 1);
+  ASSERT_NE(Explain(kernel, 1536).record->baseline, std::nullopt) << "it was measured, too";
+  EXPECT_EQ(Explain(kernel, 1536).record->baseline->config.ToString(), "TILE=256, WORK=100");
+}
+
 TEST_F(PredictionTest, NothingIsPredictedUnlessAskedForOrWithoutRecords) {
   policy_.on_new_key = AutotunePolicy::OnNewKey::kTune;
   TunedKernel tunes = Create();

@@ -2,6 +2,7 @@
 // verified.
 #include <algorithm>
 #include <fstream>
+#include <optional>
 
 #include "store/memory_store.h"
 #include "testing/device_test.h"
@@ -20,6 +21,9 @@ struct Says {
   double tolerance = -1;
   bool may_be_partial = false;
   std::vector<std::int64_t> configs = {0, 1};
+  std::int64_t baseline = 0;
+  std::optional<std::int64_t> baseline_of_few_rows;  // Of up to eight.
+  bool has_condition = false;                        // One that holds for all configs.
   std::string name = "k";
   Term grid = 1;
 };
@@ -34,7 +38,13 @@ class RecordTrustTest : public testing::CpuDeviceTest {
   static KernelDefinition Define(const Says& says) {
     SearchSpace space;
     auto config = space.AddAxis("CONFIG", says.configs);
-    space.SetBaseline({{config, 0}});
+    std::vector<SearchSpace::Baseline> baselines;
+    if (says.baseline_of_few_rows) {
+      baselines.push_back(SearchSpace::Baseline{{{config, *says.baseline_of_few_rows}}, D("M") <= 8});
+    }
+    baselines.push_back(SearchSpace::Baseline{{{config, says.baseline}}, Condition()});
+    space.SetBaselines(std::move(baselines));
+    if (says.has_condition) space.Where("all", config >= 0);
     Parameter y = Out("y", kFloat32, {"M", "N"});
     if (says.may_be_partial) y = std::move(y).MayBePartial();
     const std::string source =
@@ -146,10 +156,85 @@ TEST_F(RecordTrustTest, AReorderedKeyRecipeIsAnotherDefinition) {
 
 TEST_F(RecordTrustTest, AnotherGridAtTheSameVersionIsAnotherDefinition) {
   Says first, second;
-  second.grid = 2;
+  first.grid = "M";
+  for (const Term& grid : {Term(2), Term("N"), Term(Min("M", "N"))}) {
+    policy_.store = std::make_shared<MemoryStore>();
+    second.grid = grid;
+    Counters counters;
+    EXPECT_EQ(AfterRecordOf(first, second, &counters), 0u) << grid.ToString();
+    EXPECT_EQ(counters.stored_hits, 0) << grid.ToString();
+  }
+}
+
+TEST_F(RecordTrustTest, ARecordOfAnIncorrectBaselineDoesNotServeAfterTheBaselineIsReplaced) {
+  Says first, second;
+  first.result = second.result = "3 * x[i]";
+  first.baseline = 1;
   Counters counters;
   EXPECT_EQ(AfterRecordOf(first, second, &counters), 0u);
-  EXPECT_EQ(counters.stored_hits, 0);
+  EXPECT_EQ(counters.misses_refused, 1);
+  EXPECT_EQ(counters.tunes, 1);
+  for (const AutotunePolicy::Mode mode : {AutotunePolicy::Mode::kStoredOnly, AutotunePolicy::Mode::kTuneDeferred}) {
+    policy_.mode = AutotunePolicy::Mode::kTuneOnMiss;
+    policy_.store = std::make_shared<MemoryStore>();
+    TunedKernel maker = Create(Define(first));
+    EXPECT_NE(Launch(maker, 16, 64), 0u);
+    policy_.mode = mode;
+    TunedKernel kernel = Create(Define(second));
+    EXPECT_EQ(Launch(kernel, 16, 64), 0u) << "it compares nothing at a launch";
+    EXPECT_EQ(kernel.counters().fallbacks, 1);
+  }
+}
+
+TEST_F(RecordTrustTest, ACorrectRecordServesAfterItWasComparedWithTheNewBaseline) {
+  Says first, second;
+  first.baseline = 1;
+  Counters counters;
+  EXPECT_EQ(AfterRecordOf(first, second, &counters), 0u);
+  EXPECT_EQ(counters.tunes, 0);
+  EXPECT_EQ(counters.stored_hits, 1);
+  EXPECT_GT(counters.tuning_gpu_seconds, 0);
+  TunedKernel again = Create(Define(second));
+  EXPECT_EQ(Launch(again, 16, 64), 0u);
+  EXPECT_EQ(again.counters().stored_hits, 1);
+  EXPECT_EQ(again.counters().tuning_gpu_seconds, 0) << "it was compared once";
+}
+
+TEST_F(RecordTrustTest, ARecordServesASpaceThatIsDefinedOtherwiseWithTheSameBaseline) {
+  Says first, second;
+  second.has_condition = true;
+  Counters counters;
+  EXPECT_EQ(AfterRecordOf(first, second, &counters), 0u);
+  EXPECT_EQ(counters.stored_hits, 1);
+  EXPECT_EQ(counters.tuning_gpu_seconds, 0);
+}
+
+TEST_F(RecordTrustTest, OnlyTheBaselinesThatTheKeysLaunchesCanHaveCount) {
+  Says first, second;
+  first.baseline_of_few_rows = 1;
+  Counters counters;
+  EXPECT_EQ(AfterRecordOf(first, second, &counters), 0u);
+  EXPECT_EQ(counters.stored_hits, 1) << "a key of 16 rows";
+  EXPECT_EQ(counters.tuning_gpu_seconds, 0);
+  policy_.store = std::make_shared<MemoryStore>();
+  first.key = second.key = {KeyOf("M").Buckets({64}), KeyOf("N")};
+  EXPECT_EQ(AfterRecordOf(first, second, &counters), 0u);
+  EXPECT_EQ(counters.stored_hits, 1);
+  EXPECT_GT(counters.tuning_gpu_seconds, 0) << "it is compared, since some launches of the key had the other baseline";
+}
+
+TEST_F(RecordTrustTest, WhatAnotherBaselineRefusedIsTriedAgain) {
+  Says first, second;
+  first.result = second.result = "(CONFIG == 1 ? 3 : 2) * x[i]";
+  first.configs = {0, 1, 2};
+  first.baseline = 1;
+  second.configs = {0, 1, 2, 3};
+  Counters counters;
+  EXPECT_EQ(AfterRecordOf(first, second, &counters), 0u);
+  const std::vector<TuningRecord> records = *policy_.store->List();
+  ASSERT_EQ(records.size(), 1u);
+  ASSERT_EQ(records[0].failures().size(), 1u);
+  EXPECT_EQ(records[0].failures()[0].config.ToString(), "CONFIG=1");
 }
 
 TEST_F(RecordTrustTest, ARecordOfAnotherListOfConfigsIsAMissOfOtherSource) {
