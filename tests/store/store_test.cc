@@ -279,7 +279,8 @@ TEST(TuningKeyTest, TheFingerprintCoversWhichDimsAndScalarsTheTermsRead) {
   std::set<Fingerprint> seen;
   for (const Term& term : terms) {
     EXPECT_TRUE(seen.insert(fingerprint(term, 1)).second) << "grid " << term.ToString();
-    if (!term.IsConstant()) EXPECT_TRUE(seen.insert(fingerprint(1, term)).second) << "derived " << term.ToString();
+    const bool is_new = term.IsConstant() || seen.insert(fingerprint(1, term)).second;
+    EXPECT_TRUE(is_new) << "derived " << term.ToString();
   }
 }
 
