@@ -82,10 +82,18 @@ bool KeyInStore::HasConfigs(const Fingerprint& configs) const {
 }
 
 bool KeyInStore::HasBaseline(const TuningRecord& record, const BoundCall& call) const {
-  const bool was_compared = !record.is_pinned && record.verification.level == Verification::Level::kReference;
-  if (!was_compared || demanded.level != Verification::Level::kReference || record.configs.high == space) return true;
+  if (!HasBaselineOfCall(record, call)) return false;
   // The other space may have had other baselines for other launches of the key, and the record names one baseline.
-  if (record.key.SameDevice(key) && !DecidesAll(*definition, call.problem)) return false;
+  return !IsOfOtherBaselines(record) || !record.key.SameDevice(key) || DecidesAll(*definition, call.problem);
+}
+
+bool KeyInStore::IsOfOtherBaselines(const TuningRecord& record) const {
+  const bool was_compared = !record.is_pinned && record.verification.level == Verification::Level::kReference;
+  return was_compared && demanded.level == Verification::Level::kReference && record.configs.high != space;
+}
+
+bool KeyInStore::HasBaselineOfCall(const TuningRecord& record, const BoundCall& call) const {
+  if (!IsOfOtherBaselines(record)) return true;
   Result<const std::vector<Config>*> all = Configs();
   if (!all.ok()) return false;
   Result<std::vector<Config>> fitting = definition->space().Fitting(**all, *call.problem.target, call.problem);

@@ -46,6 +46,11 @@ struct KeyInStore {
   /// the call has here, or no comparison is demanded. A record of another space of this device does not show it if the
   /// key leaves dims or scalars open. Like HasConfigs, it enumerates only for a record of another space.
   bool HasBaseline(const TuningRecord& record, const BoundCall& call) const;
+  /// Returns whether the baseline that the record names is the one that the call has here, or no comparison is
+  /// demanded.
+  bool HasBaselineOfCall(const TuningRecord& record, const BoundCall& call) const;
+  /// Returns whether the record's config was compared with baselines that may not be those of this space.
+  bool IsOfOtherBaselines(const TuningRecord& record) const;
   /// Returns the space's config that is the same as a record's. It does not enumerate.
   std::optional<Config> ConfigOf(const Config& config) const;
 };

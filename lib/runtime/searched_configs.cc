@@ -208,10 +208,10 @@ SearchedConfigs::Knowledge SearchedConfigs::KnowledgeOf(const KeyInStore& in_sto
   const bool has_same_configs = in_store.HasConfigs(record.configs);
   const bool is_known = record.best.measurement.num_samples > 0 && !record.is_imported() && !record.is_pinned;
   if (!is_known || (record.is_complete && has_same_configs)) return knowledge;
-  if (!in_store.HasBaseline(record, call)) return knowledge;  // The other baseline may be incorrect.
-  // What failed may be correct within other tolerances.
-  const bool keeps_failures =
-      record.verification.Covers(in_store.demanded) && in_store.demanded.Covers(record.verification);
+  if (!in_store.HasBaselineOfCall(record, call)) return knowledge;  // The other baseline may be incorrect.
+  // What failed may be correct within other tolerances, or by another baseline.
+  const bool keeps_failures = record.verification.Covers(in_store.demanded) &&
+                              in_store.demanded.Covers(record.verification) && in_store.HasBaseline(record, call);
   for (const CandidateOutcome& outcome : record.candidates) {
     const bool is_failure = outcome.failed() && !outcome.is_transient && outcome.kind != OutcomeKind::kNotVerified;
     const bool is_usable = outcome.kind == OutcomeKind::kMeasured || outcome.kind == OutcomeKind::kDuplicate ||
