@@ -248,7 +248,6 @@ class TUNEONCE_API SearchSpace {
   /// Returns the values of the integer axes that are structural, whether or not a config has them.
   TUNEONCE_LOCAL std::set<std::int64_t> StructuralNumbers() const;
   int max_configs() const { return max_configs_; }
-  bool HasIntAxis(const std::string& name) const;  ///< Returns whether an integer axis of this name exists.
   TUNEONCE_LOCAL std::uint64_t id() const;
 
   /// Returns the first mistake made while building, or OK.

@@ -413,12 +413,6 @@ Status SearchSpace::Resolve(const TermNames& names) {
   return Status();
 }
 
-bool SearchSpace::HasIntAxis(const std::string& name) const {
-  return std::any_of(axes_->axes.begin(), axes_->axes.end(), [&](const AxisDefinition& axis) {
-    return axis.name == name && std::holds_alternative<std::int64_t>(axis.values.front());
-  });
-}
-
 SearchSpace& SearchSpace::MaxConfigs(int max_configs) {
   max_configs_ = max_configs;
   return *this;
