@@ -190,7 +190,7 @@ Result<SearchPlan> SearchedConfigs::PlanAt(const TuneRequest& request, const Key
   scope.launched = &request.call.call();
   scope.is_on_fills = request.call.inputs() == TunedInputs::kFill;
   scope.classes.emplace(*all);
-  return PlanSearch(to_.definition, StreamView(to_.api, request.stream), call, scope, options);
+  return PlanSearch(to_.definition, call, scope, options);
 }
 
 SearchOptions SearchedConfigs::OptionsOf(const TuneRequest& request) const {

@@ -25,9 +25,8 @@ inline namespace v0 {
 ///   exceeds it.
 ///
 /// Far from what was measured, a config is expected to be the slower, the larger the part of its grid is that the
-/// busiest multiprocessor computes. Nothing is fitted in advance, so that a predictor is
-/// made in milliseconds. With too few measured dims for a model, the configs are ranked as at the nearest ones. Thread
-/// rule: immutable.
+/// busiest multiprocessor computes. Nothing is fitted in advance, so that a predictor is made in milliseconds. With too
+/// few measured dims for a model, the configs are ranked as at the nearest ones. Thread rule: immutable.
 class ConfigPredictor {
  public:
   /// What was measured at some dims.

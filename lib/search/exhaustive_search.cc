@@ -151,7 +151,7 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                  const BoundCall& call, const SearchScope& scope, const SearchOptions& options,
                                  TrialMemory memory) {
-  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(definition, stream, call, scope, options));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(definition, call, scope, options));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(std::move(plan), stream, options, std::move(memory)));
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), outcome.record.get()));
   return outcome;

@@ -88,11 +88,9 @@ Status NameDevice(const Device& device, TuningKey* key) {
 
 }  // namespace
 
-Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, StreamView stream,
-                              const BoundCall& call, const SearchScope& scope, const SearchOptions& options) {
+Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, const BoundCall& call,
+                              const SearchScope& scope, const SearchOptions& options) {
   const Environment& environment = Runtime::OrDefault(options.runtime)->environment();
-  TUNEONCE_ASSIGN_OR_RETURN(Device current, Device::OfCurrentContext(stream.api()));
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity device, current.Identity());
   SearchPlan plan;
   plan.kernel = definition->name();
   plan.key = scope.key;

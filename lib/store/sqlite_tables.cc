@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -168,40 +167,33 @@ Result<RecordLookup> RecordTable::Lookup(const TuningKey& key) const {
   return best;
 }
 
-Status RecordTable::Put(const TuningRecord& record) { return PutUnless(nullptr, record); }
+Status RecordTable::Put(const TuningRecord& record) { return Write(record, /*is_late=*/false); }
+Status RecordTable::PutLate(const TuningRecord& record) { return Write(record, /*is_late=*/true); }
 
-Status RecordTable::PutLate(const TuningRecord& record) {
-  auto stays = [&](const TuningRecord& there) {
-    return !PreferOf(there, record, PreferRecord::kNewest).takes_second;
-  };
-  return PutUnless(stays, record);
-}
-
-Status RecordTable::PutUnless(const std::function<bool(const TuningRecord&)>& stays, const TuningRecord& record) {
+Status RecordTable::Write(const TuningRecord& record, bool is_late) {
   std::string key = BytesOf(FullKey(record.key));
   std::string kernel_key = BytesOf(KernelKey(record.key));
   std::string shape_key = BytesOf(ShapeKey(record.key));
   std::string body = EncodeRecord(record);
   return connection_.Write("writing a record", [&](sqlite3* database) {
     int result = SQLITE_DONE;
-    if (stays) {
+    if (is_late) {
       Statement there(database, "SELECT body FROM records WHERE key = ?");
       result = there.Bind(key).Step();
       bool does_stay = false;
       if (result == SQLITE_ROW) {
         const Result<TuningRecord> found = DecodeRecord(there.Blob(0));
-        does_stay = found.ok() && stays(*found);
+        does_stay = found.ok() && !PreferOf(*found, record, PreferRecord::kNewest).takes_second;
       }
       while (result == SQLITE_ROW) result = there.Step();
       if (result != SQLITE_DONE || does_stay) return result;
     }
-    result =
-        Statement(database, "INSERT OR REPLACE INTO records(key, kernel_key, shape_key, body) VALUES(?, ?, ?, ?)")
-            .Bind(key)
-            .Bind(kernel_key)
-            .Bind(shape_key)
-            .Bind(body)
-            .Step();
+    result = Statement(database, "INSERT OR REPLACE INTO records(key, kernel_key, shape_key, body) VALUES(?, ?, ?, ?)")
+                 .Bind(key)
+                 .Bind(kernel_key)
+                 .Bind(shape_key)
+                 .Bind(body)
+                 .Step();
     if (result != SQLITE_DONE) return result;
     // Acknowledged means found: a damaged index takes rows that a Lookup then does not find, or stumbles over.
     Statement again(database, kRecordsOfKernel);

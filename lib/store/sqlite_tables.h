@@ -1,7 +1,6 @@
 #ifndef TUNEONCE_LIB_STORE_SQLITE_TABLES_H_
 #define TUNEONCE_LIB_STORE_SQLITE_TABLES_H_
 
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -46,8 +45,7 @@ class RecordTable {
   Status Verify(StoreReport* report) const;
 
  private:
-  /// Writes the record unless `stays` says of the one that is there that it stays.
-  Status PutUnless(const std::function<bool(const TuningRecord&)>& stays, const TuningRecord& record);
+  Status Write(const TuningRecord& record, bool is_late);
 
   SqliteConnection& connection_;
 };
