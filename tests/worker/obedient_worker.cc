@@ -134,10 +134,9 @@ std::string Answer(const std::string& word) {
 
 }  // namespace
 
-/// With the argument `late` it opens its channel when its host has died.
+/// With the process id of its host as argument it opens its channel when that process has died.
 int main(int argc, char** argv) {
-  const pid_t parent = getppid();
-  while (argc > 1 && std::string_view(argv[1]) == "late" && getppid() == parent) usleep(1000);
+  while (argc > 1 && getppid() == std::atoi(argv[1])) usleep(1000);
   Result<Channel> channel = OpenHostChannel();
   if (!channel.ok()) {
     std::fprintf(stderr, "%s\n", channel.status().message().c_str());

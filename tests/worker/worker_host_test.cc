@@ -12,6 +12,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -79,15 +80,16 @@ TEST(WorkerHostTest, AHostWithoutStandardDescriptorsHasWorkers) {
 }
 
 /// Starts a worker in a host of its own, which tells it `words` and dies by SIGKILL; true if the worker process has
-/// ended soon. `before_death`: what else the host does. `arguments`: of the worker.
+/// ended soon. `before_death`: what else the host does. `opens_late`: the worker opens its channel after that death.
 bool EndsWithItsHost(
-    const std::vector<std::string>& words, const std::function<void()>& before_death = [] {},
-    const std::vector<std::string>& arguments = {}) {
+    const std::vector<std::string>& words, const std::function<void()>& before_death = [] {}, bool opens_late = false) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   pid_t host = fork();
   if (host == 0) {
-    Result<std::unique_ptr<WorkerProcess>> worker = StartObedient(true, arguments);
+    std::vector<std::string> arguments;
+    if (opens_late) arguments.push_back(absl::StrCat(getpid()));
+    Result<std::unique_ptr<WorkerProcess>> worker = StartObedient(/*keeps_stderr=*/true, std::move(arguments));
     pid_t pid = worker.ok() ? (*worker)->pid() : -1;
     for (const std::string& word : words) (void)Ask(**worker, word, milliseconds(50));
     before_death();
@@ -125,7 +127,7 @@ TEST(WorkerHostTest, ItIsGoneWhenItsHostIsKilledAlthoughAForkedChildHoldsTheSock
     _exit(static_cast<int>(read(ends[0], &byte, 1)));  // Until this test is over.
   };
   EXPECT_TRUE(EndsWithItsHost({"hang"}, fork_a_child));
-  EXPECT_TRUE(EndsWithItsHost({}, fork_a_child, {"late"})) << "that was killed before the worker's main began";
+  EXPECT_TRUE(EndsWithItsHost({}, fork_a_child, /*opens_late=*/true)) << "that was killed before the worker's main began";
   close(ends[0]);
   close(ends[1]);
 }
