@@ -44,6 +44,20 @@ function(_tuneonce_loose_headers folder file named out)
   set(${out} ${${out}} ${found} PARENT_SCOPE)
 endfunction()
 
+# A file's bytes as they are written in a string literal of C++: \x00 to \xff.
+function(_tuneonce_escaped_bytes file out)
+  file(READ ${file} hex HEX)
+  string(LENGTH "${hex}" length)
+  # Nine bytes in each step, as many as CMake has groups: most of the time is that of a step. What is left is shorter.
+  math(EXPR whole "${length} / 18 * 18")
+  string(SUBSTRING "${hex}" ${whole} -1 rest)
+  string(SUBSTRING "${hex}" 0 ${whole} hex)
+  string(REGEX REPLACE "(..)(..)(..)(..)(..)(..)(..)(..)(..)"
+         "\\\\x\\1\\\\x\\2\\\\x\\3\\\\x\\4\\\\x\\5\\\\x\\6\\\\x\\7\\\\x\\8\\\\x\\9" bytes "${hex}")
+  string(REGEX REPLACE "(..)" "\\\\x\\1" rest "${rest}")
+  set(${out} "${bytes}${rest}" PARENT_SCOPE)
+endfunction()
+
 # tuneonce_add_bundle(TARGET FOLDER): embeds a bundle into a program or library. Its code includes "NAME_bundle.h" (NAME:
 # the folder's) and gives tuneonce::TunedKernel::FromBundle the NAME_bundle that it declares. FOLDER may be the name of a
 # bundle that tuneonce has (rms_norm, say), where the project has no such folder itself. What was compiled ahead (`tuneonce
@@ -89,9 +103,8 @@ function(tuneonce_add_bundle target folder)
       message(WARNING "tuneonce_add_bundle: ${path}/${file} includes \"${header}\", which is not embedded: "
                       "name it in `headers` of manifest.json")
     endforeach()
-    file(READ ${path}/${file} hex HEX)
+    _tuneonce_escaped_bytes(${path}/${file} bytes)
     # As text, which a compiler reads many times faster than a list of numbers; the zero at its end is not the file's.
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" bytes "${hex}")
     string(APPEND arrays "inline constexpr unsigned char ${name}_file_${index}[] = \"${bytes}\";\n")
     string(APPEND entries "    {\"${file}\", ${name}_file_${index}, sizeof(${name}_file_${index}) - 1},\n")
     math(EXPR index "${index} + 1")
