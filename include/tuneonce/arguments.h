@@ -88,14 +88,21 @@ struct TUNEONCE_API TensorView {
   std::size_t bytes = 0;
 
   /// Makes a view of a row-major tensor. REQUIRES: at most kMaxRank extents.
-  static TensorView Contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> shape);
+  static TensorView Contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> shape) {
+    return Contiguous(data, dtype, shape.begin(), static_cast<int>(shape.size()));
+  }
   /// Makes a view of a row-major tensor with `rank` extents. REQUIRES: `rank` is at most kMaxRank.
   static TensorView Contiguous(void* data, DType dtype, const std::int64_t* shape, int rank);
   /// Makes a view of a tensor with strides in elements. `bytes` becomes the number of bytes from `data` to the end of
   /// the last element, at most 2^63 - 1. REQUIRES: `rank` is at most kMaxRank.
   static TensorView Strided(void* data, DType dtype, const std::int64_t* shape, const std::int64_t* strides, int rank);
   /// Makes a view of memory without a shape, for a parameter that is declared without dims.
-  static TensorView Raw(void* data, std::size_t bytes);
+  static TensorView Raw(void* data, std::size_t bytes) {
+    TensorView view;
+    view.data = data;
+    view.bytes = bytes;
+    return view;
+  }
 
   /// Returns false if an extent is 0, so that `data` may be null. It returns true for memory without a shape.
   bool HasElements() const;

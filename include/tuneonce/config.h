@@ -74,7 +74,7 @@ class TUNEONCE_API Config {
  public:
   /// Makes the config without values, which is the only one of a space without axes.
   Config() = default;
-  Config(std::shared_ptr<AxisTable> axes, std::vector<AxisValue> values);
+  TUNEONCE_LOCAL Config(std::shared_ptr<AxisTable> axes, std::vector<AxisValue> values);
 
   /// One axis of a config that belongs to no space, and its value.
   struct Setting {
@@ -137,11 +137,7 @@ class TUNEONCE_API Config {
 /// It has value semantics, and copies share their contents. Thread rule: any thread.
 class TUNEONCE_API ConfigSet {
  public:
-  ConfigSet();  ///< Makes a set without configs.
-  ConfigSet(const ConfigSet& other);
-  ConfigSet(ConfigSet&& other) noexcept;
-  ConfigSet& operator=(ConfigSet other) noexcept;
-  ~ConfigSet();
+  ConfigSet() = default;  ///< Makes a set without configs.
 
   std::int64_t size() const;
   bool empty() const { return size() == 0; }
@@ -191,6 +187,20 @@ class TUNEONCE_API Term {
   /// Value() returns this for a term without a value.
   static constexpr std::int64_t kNoValue = std::numeric_limits<std::int64_t>::min();
 
+  /// A property of the launch's device. The functions NumSms, Capability and so on make terms of them.
+  enum class Property : std::uint8_t {
+    kNumSms,
+    kCapability,
+    kSharedMemory,
+    kSharedMemoryPerSm,
+    kMaxThreadsPerBlock,
+    kMaxThreadsPerSm,
+    kRegistersPerSm,
+    kWarpSize,
+    kMaxClusterSize,
+    kL2Bytes,
+  };
+
   Term(std::int64_t constant) : kind_(Kind::kConstant), constant_(constant) {}        // NOLINT
   Term(int constant) : Term(static_cast<std::int64_t>(constant)) {}                   // NOLINT
   Term(const IntAxis& axis) : kind_(Kind::kAxis), is_explicit_(true), axis_(axis) {}  // NOLINT
@@ -201,6 +211,7 @@ class TUNEONCE_API Term {
   Term(const IntAxis& axis, std::string name) : Term(axis) { name_ = std::move(name); }
   Term(const char* name) : kind_(Kind::kNamed), is_explicit_(true), name_(name) {}  // NOLINT: a dim, or else a scalar.
   Term(Dim dim) : kind_(Kind::kDim), dim_(dim) {}                                   // NOLINT
+  explicit Term(Property property) : kind_(Kind::kDevice), constant_(static_cast<std::int64_t>(property)) {}
 
   friend Term operator+(Term a, Term b);
   friend Term operator-(Term a, Term b);
@@ -255,7 +266,6 @@ class TUNEONCE_API Term {
   friend class ConditionParser;
   friend class RequirementCheck;
   friend class TermProgram;
-  friend struct DeviceProperty;
   friend Term D(std::string name);
   friend Condition operator==(Term a, Term b);
   friend Condition operator!=(Term a, Term b);
@@ -275,7 +285,7 @@ class TUNEONCE_API Term {
     kScalar,
     kBoolAxis,
     kAxisIs,    // 1 if the axis has Parts::value, else 0.
-    kDevice,    // The property of the target with the index `constant_`.
+    kDevice,    // The Property with the number `constant_`.
     kFunction,  // A C++ function that returns a boolean.
     kSum,       // The kinds from here on are operations.
     kDifference,
@@ -303,7 +313,7 @@ class TUNEONCE_API Term {
   std::int64_t KnownDivisor() const;
   std::int64_t KnownLeast() const;
   /// Makes the term of an operation with the operands `a` and `b`.
-  TUNEONCE_LOCAL Term(Kind kind, Term a, Term b);
+  Term(Kind kind, Term a, Term b);
   bool IsOperation() const { return kind_ >= Kind::kSum; }
   bool IsCondition() const { return kind_ >= Kind::kEqual || kind_ == Kind::kAxisIs || kind_ == Kind::kFunction; }
   bool ReadsAxis() const { return kind_ == Kind::kAxis || kind_ == Kind::kBoolAxis || kind_ == Kind::kAxisIs; }
@@ -346,35 +356,49 @@ class TUNEONCE_API Term {
 };
 
 /// Returns the term `a + b`. It has no value if the sum does not fit 64 bits.
-TUNEONCE_API Term operator+(Term a, Term b);
+inline Term operator+(Term a, Term b) { return Term(Term::Kind::kSum, std::move(a), std::move(b)); }
 /// Returns the term `a - b`. It has no value if the difference does not fit 64 bits.
-TUNEONCE_API Term operator-(Term a, Term b);
+inline Term operator-(Term a, Term b) { return Term(Term::Kind::kDifference, std::move(a), std::move(b)); }
 /// Returns the term `a * b`. It has no value if the product does not fit 64 bits.
-TUNEONCE_API Term operator*(Term a, Term b);
+inline Term operator*(Term a, Term b) { return Term(Term::Kind::kProduct, std::move(a), std::move(b)); }
 /// Returns the term `a / b`, rounded down. It has no value if `b` is 0.
-TUNEONCE_API Term operator/(Term a, Term b);
+inline Term operator/(Term a, Term b) { return Term(Term::Kind::kQuotient, std::move(a), std::move(b)); }
 /// Returns the term `a - (a / b) * b`. It has no value if `b` is 0.
-TUNEONCE_API Term operator%(Term a, Term b);
+inline Term operator%(Term a, Term b) { return Term(Term::Kind::kRemainder, std::move(a), std::move(b)); }
 /// Returns the term `a / b`, rounded up. It has no value if `b` is 0.
-TUNEONCE_API Term CeilDiv(Term a, Term b);
+inline Term CeilDiv(Term a, Term b) { return Term(Term::Kind::kCeilDiv, std::move(a), std::move(b)); }
 /// Returns a term whose value is the smaller of two terms' values.
-TUNEONCE_API Term Min(Term a, Term b);
+inline Term Min(Term a, Term b) { return Term(Term::Kind::kMin, std::move(a), std::move(b)); }
 /// Returns a term whose value is the larger of two terms' values.
-TUNEONCE_API Term Max(Term a, Term b);
+inline Term Max(Term a, Term b) { return Term(Term::Kind::kMax, std::move(a), std::move(b)); }
 /// Returns the term of a dim, or of a scalar if no dim has the name.
-TUNEONCE_API Term D(std::string name);
+inline Term D(std::string name) {
+  Term term("");
+  term.name_ = std::move(name);
+  return term;
+}
 
 /// The functions below return properties of the launch's device. Target describes them, and for the CPU device.
-TUNEONCE_API Term NumSms();              ///< Target::num_sms, at least 1. Text: device.num_sms.
-TUNEONCE_API Term Capability();          ///< Target::capability(): 90 for 9.0. Text: device.capability.
-TUNEONCE_API Term SharedMemory();        ///< Target::max_shared_memory_bytes. Text: device.shared_memory.
-TUNEONCE_API Term SharedMemoryPerSm();   ///< Target::shared_memory_per_sm. Text: device.shared_memory_per_sm.
-TUNEONCE_API Term MaxThreadsPerBlock();  ///< Target::max_threads_per_block. Text: device.max_threads_per_block.
-TUNEONCE_API Term MaxThreadsPerSm();     ///< Target::max_threads_per_sm. Text: device.max_threads_per_sm.
-TUNEONCE_API Term RegistersPerSm();      ///< Target::registers_per_sm. Text: device.registers_per_sm.
-TUNEONCE_API Term WarpSize();            ///< Target::warp_size. Text: device.warp_size.
-TUNEONCE_API Term MaxClusterSize();      ///< Target::max_cluster_size. Text: device.max_cluster_size.
-TUNEONCE_API Term L2Bytes();             ///< Target::l2_bytes. Text: device.l2_bytes.
+/// Target::num_sms, at least 1. Text: device.num_sms.
+inline Term NumSms() { return Term(Term::Property::kNumSms); }
+/// Target::capability(): 90 for 9.0. Text: device.capability.
+inline Term Capability() { return Term(Term::Property::kCapability); }
+/// Target::max_shared_memory_bytes. Text: device.shared_memory.
+inline Term SharedMemory() { return Term(Term::Property::kSharedMemory); }
+/// Target::shared_memory_per_sm. Text: device.shared_memory_per_sm.
+inline Term SharedMemoryPerSm() { return Term(Term::Property::kSharedMemoryPerSm); }
+/// Target::max_threads_per_block. Text: device.max_threads_per_block.
+inline Term MaxThreadsPerBlock() { return Term(Term::Property::kMaxThreadsPerBlock); }
+/// Target::max_threads_per_sm. Text: device.max_threads_per_sm.
+inline Term MaxThreadsPerSm() { return Term(Term::Property::kMaxThreadsPerSm); }
+/// Target::registers_per_sm. Text: device.registers_per_sm.
+inline Term RegistersPerSm() { return Term(Term::Property::kRegistersPerSm); }
+/// Target::warp_size. Text: device.warp_size.
+inline Term WarpSize() { return Term(Term::Property::kWarpSize); }
+/// Target::max_cluster_size. Text: device.max_cluster_size.
+inline Term MaxClusterSize() { return Term(Term::Property::kMaxClusterSize); }
+/// Target::l2_bytes. Text: device.l2_bytes.
+inline Term L2Bytes() { return Term(Term::Property::kL2Bytes); }
 
 /// What a condition depends on. It decides when the condition is asked.
 struct ConditionReads {
@@ -417,9 +441,14 @@ class TUNEONCE_API Condition {
 
   Condition() : expression_(1) {}  ///< Makes the condition that always holds.
   /// Makes the condition that the axis is true.
-  Condition(const Axis<bool>& axis);  // NOLINT(google-explicit-constructor)
+  Condition(const Axis<bool>& axis)  // NOLINT(google-explicit-constructor)
+      : expression_(Term::Kind::kNotEqual, Term(axis), Term(0)) {}
   /// Makes the condition that a launch's arguments have the assumed property.
-  Condition(const Assumption& assumption);  // NOLINT(google-explicit-constructor)
+  Condition(const Assumption& assumption)  // NOLINT(google-explicit-constructor)
+      : Condition(assumption, assumption.value) {}
+  /// Makes the condition that a launch's arguments have the assumed property, where `value`, which may depend on the
+  /// config, replaces the member `value` of `assumption`.
+  Condition(Assumption assumption, Term value);
   /// Makes a condition of a function that returns a boolean. It takes (const Config&), (const Config&, const Target&),
   /// (const Config&, const Dims&), (const Config&, const Problem&) or (const Target&). Its parameters decide when it is
   /// asked. It may throw: the call that asks the condition then returns an error that names it.
@@ -502,22 +531,10 @@ class TUNEONCE_API Condition {
   friend Condition operator>(Term a, Term b);
   friend Condition operator>=(Term a, Term b);
   friend Condition operator==(const Axis<std::string>& axis, std::string value);
-  friend Condition operator!=(const Axis<std::string>& axis, std::string value);
   friend Condition operator==(const Axis<double>& axis, double value);
-  friend Condition operator!=(const Axis<double>& axis, double value);
-
-  TUNEONCE_LOCAL static Condition WithValue(Assumption assumption, Term value);
-  friend Condition Aligned(std::string tensor, Term bytes);
-  friend Condition StrideIs(std::string tensor, int dimension, Term elements);
-  friend Condition StrideDivisibleBy(std::string tensor, int dimension, Term divisor);
-  friend Condition ExtentIs(std::string tensor, int dimension, Term elements);
-  friend Condition ExtentDivisibleBy(std::string tensor, int dimension, Term divisor);
-  friend Condition ExtentAtLeast(std::string tensor, int dimension, Term elements);
-  friend Condition ScalarDivisibleBy(std::string scalar, Term divisor);
-  friend Condition ScalarAtLeast(std::string scalar, Term value);
 
   explicit Condition(Term expression) : expression_(std::move(expression)) {}
-  TUNEONCE_LOCAL static Condition AxisIs(int axis, std::uint64_t space_id, std::string name, AxisValue value);
+  static Condition AxisIs(int axis, std::uint64_t space_id, std::string name, AxisValue value);
   void SetFunction(Function function, const ConditionReads& reads);
   Status BindAxes(const AxisTable& axes) { return expression_.BindAxes(axes); }
   bool IsSame(const Condition& other) const;
@@ -527,15 +544,42 @@ class TUNEONCE_API Condition {
   Term expression_;  // 1, 0, or kNoValue if undefined.
 };
 
-TUNEONCE_API Condition operator==(Term a, Term b);  ///< Returns the condition that two terms have the same value.
-TUNEONCE_API Condition operator!=(Term a, Term b);  ///< Returns the condition that two terms' values differ.
-TUNEONCE_API Condition operator<(Term a, Term b);   ///< Returns the condition `a < b`.
-TUNEONCE_API Condition operator<=(Term a, Term b);  ///< Returns the condition `a <= b`.
-TUNEONCE_API Condition operator>(Term a, Term b);   ///< Returns the condition `a > b`.
-TUNEONCE_API Condition operator>=(Term a, Term b);  ///< Returns the condition `a >= b`.
-TUNEONCE_API Condition operator&&(Condition a, Condition b);  ///< Returns the condition that both hold.
-TUNEONCE_API Condition operator||(Condition a, Condition b);  ///< Returns the condition that one of both holds.
-TUNEONCE_API Condition operator!(Condition a);                ///< Returns the condition that `a` is false.
+/// Returns the condition that two terms have the same value.
+inline Condition operator==(Term a, Term b) {
+  return Condition(Term(Term::Kind::kEqual, std::move(a), std::move(b)));
+}
+/// Returns the condition that two terms' values differ.
+inline Condition operator!=(Term a, Term b) {
+  return Condition(Term(Term::Kind::kNotEqual, std::move(a), std::move(b)));
+}
+/// Returns the condition `a < b`.
+inline Condition operator<(Term a, Term b) {
+  return Condition(Term(Term::Kind::kLess, std::move(a), std::move(b)));
+}
+/// Returns the condition `a <= b`.
+inline Condition operator<=(Term a, Term b) {
+  return Condition(Term(Term::Kind::kAtMost, std::move(a), std::move(b)));
+}
+/// Returns the condition `a > b`.
+inline Condition operator>(Term a, Term b) {
+  return Condition(Term(Term::Kind::kGreater, std::move(a), std::move(b)));
+}
+/// Returns the condition `a >= b`.
+inline Condition operator>=(Term a, Term b) {
+  return Condition(Term(Term::Kind::kAtLeast, std::move(a), std::move(b)));
+}
+/// Returns the condition that both hold.
+inline Condition operator&&(Condition a, Condition b) {
+  return Condition(Term(Term::Kind::kAnd, std::move(a.expression_), std::move(b.expression_)));
+}
+/// Returns the condition that one of both holds.
+inline Condition operator||(Condition a, Condition b) {
+  return Condition(Term(Term::Kind::kOr, std::move(a.expression_), std::move(b.expression_)));
+}
+/// Returns the condition that `a` is false.
+inline Condition operator!(Condition a) {
+  return Condition(Term(Term::Kind::kNot, std::move(a.expression_), Term(0)));
+}
 
 // String literals do not take part in comparisons of terms: "M" <= "N" would compare pointers. Write D("M") for a dim.
 template <std::size_t n>
@@ -564,13 +608,17 @@ template <std::size_t n>
 Condition operator>=(const char (&)[n], const Term&) = delete;
 
 /// Returns the condition that the axis has the value.
-TUNEONCE_API Condition operator==(const Axis<std::string>& axis, std::string value);
+inline Condition operator==(const Axis<std::string>& axis, std::string value) {
+  return Condition::AxisIs(axis.index(), axis.space_id(), "", std::move(value));
+}
 /// Returns the condition that the axis has another value.
-TUNEONCE_API Condition operator!=(const Axis<std::string>& axis, std::string value);
+inline Condition operator!=(const Axis<std::string>& axis, std::string value) { return !(axis == std::move(value)); }
 /// Returns the condition that the axis has the value.
-TUNEONCE_API Condition operator==(const Axis<double>& axis, double value);
+inline Condition operator==(const Axis<double>& axis, double value) {
+  return Condition::AxisIs(axis.index(), axis.space_id(), "", value);
+}
 /// Returns the condition that the axis has another value.
-TUNEONCE_API Condition operator!=(const Axis<double>& axis, double value);
+inline Condition operator!=(const Axis<double>& axis, double value) { return !(axis == value); }
 /// Returns the condition that the axis has the value.
 inline Condition operator==(const Axis<std::string>& axis, const char* value) { return axis == std::string(value); }
 /// Returns the condition that the axis has another value.
@@ -584,14 +632,30 @@ inline Condition OnCpuDevice() { return Capability() == 0; }  ///< Returns the c
 
 /// The functions below are assumptions whose value is a term, such as one that depends on the config. The functions
 /// with the same names in arguments.h describe them. They are for Variant::Requires.
-TUNEONCE_API Condition Aligned(std::string tensor, Term bytes);
-TUNEONCE_API Condition StrideIs(std::string tensor, int dimension, Term elements);
-TUNEONCE_API Condition StrideDivisibleBy(std::string tensor, int dimension, Term divisor);
-TUNEONCE_API Condition ExtentIs(std::string tensor, int dimension, Term elements);
-TUNEONCE_API Condition ExtentDivisibleBy(std::string tensor, int dimension, Term divisor);
-TUNEONCE_API Condition ExtentAtLeast(std::string tensor, int dimension, Term elements);
-TUNEONCE_API Condition ScalarDivisibleBy(std::string scalar, Term divisor);
-TUNEONCE_API Condition ScalarAtLeast(std::string scalar, Term value);
+inline Condition Aligned(std::string tensor, Term bytes) {
+  return Condition(Aligned(std::move(tensor), std::int64_t{0}), std::move(bytes));
+}
+inline Condition StrideIs(std::string tensor, int dimension, Term elements) {
+  return Condition(StrideIs(std::move(tensor), dimension, std::int64_t{0}), std::move(elements));
+}
+inline Condition StrideDivisibleBy(std::string tensor, int dimension, Term divisor) {
+  return Condition(StrideDivisibleBy(std::move(tensor), dimension, std::int64_t{0}), std::move(divisor));
+}
+inline Condition ExtentIs(std::string tensor, int dimension, Term elements) {
+  return Condition(ExtentIs(std::move(tensor), dimension, std::int64_t{0}), std::move(elements));
+}
+inline Condition ExtentDivisibleBy(std::string tensor, int dimension, Term divisor) {
+  return Condition(ExtentDivisibleBy(std::move(tensor), dimension, std::int64_t{0}), std::move(divisor));
+}
+inline Condition ExtentAtLeast(std::string tensor, int dimension, Term elements) {
+  return Condition(ExtentAtLeast(std::move(tensor), dimension, std::int64_t{0}), std::move(elements));
+}
+inline Condition ScalarDivisibleBy(std::string scalar, Term divisor) {
+  return Condition(ScalarDivisibleBy(std::move(scalar), std::int64_t{0}), std::move(divisor));
+}
+inline Condition ScalarAtLeast(std::string scalar, Term value) {
+  return Condition(ScalarAtLeast(std::move(scalar), std::int64_t{0}), std::move(value));
+}
 
 /// A condition and the name that messages use for it.
 struct NamedCondition {

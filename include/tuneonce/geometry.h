@@ -50,22 +50,34 @@ class TUNEONCE_API Grid {
   using Function = std::function<Dim3(const Config&, const Problem&)>;
 
   /// Makes a grid with one block per tile: (ceil(e0/t0), ceil(e1/t1), ceil(e2/t2)), for one to three entries.
-  static Grid TileCoverage(std::vector<Tiles> tiles);
+  static Grid TileCoverage(std::vector<Tiles> tiles) { return Grid(Pattern::kTileCoverage, std::move(tiles), {}); }
   /// Makes a grid of persistent blocks that loop over tiles: min(num_sms / num_ctas * occupancy, number of tiles)
   /// blocks along x. No block is without a tile, because idle blocks made a matmul of one row 20 % slower
   /// (benchmarks/families/run.py on an H200, 2026-11-26).
-  static Grid PersistentTiles(std::vector<Tiles> tiles, Term num_ctas, Term occupancy);
+  static Grid PersistentTiles(std::vector<Tiles> tiles, Term num_ctas, Term occupancy) {
+    return Grid(Pattern::kPersistentTiles, std::move(tiles), {std::move(num_ctas), std::move(occupancy)});
+  }
   /// Makes a grid of persistent blocks that loop over rows: min(num_sms * occupancy, rows) blocks along x.
-  static Grid PersistentRows(Term rows, Term occupancy);
+  static Grid PersistentRows(Term rows, Term occupancy) {
+    return Grid(Pattern::kPersistentRows, {}, {std::move(rows), std::move(occupancy)});
+  }
   /// Makes a grid with one block for each tile of queries of each head: (ceil(queries / tile), batch * heads).
-  static Grid Attention2D(Tiles queries, Term batch, Term heads);
+  static Grid Attention2D(Tiles queries, Term batch, Term heads) {
+    return Grid(Pattern::kAttention2D, {std::move(queries)}, {std::move(batch), std::move(heads)});
+  }
   /// Makes a grid with one block per tile of elements: ceil(elements / tile) blocks along x.
-  static Grid OneD(Tiles elements);
+  static Grid OneD(Tiles elements) { return Grid(Pattern::kOneD, {std::move(elements)}, {}); }
   /// Makes a grid whose extents are the values of three terms. A flattened grid is Fixed(CeilDiv("M", tile_m) *
   /// CeilDiv("N", tile_n)).
-  static Grid Fixed(Term x, Term y = 1, Term z = 1);
+  static Grid Fixed(Term x, Term y = 1, Term z = 1) {
+    return Grid(Pattern::kFixed, {}, {std::move(x), std::move(y), std::move(z)});
+  }
   /// Makes a grid whose extents `function(config, problem)` returns. A bundle cannot contain it.
-  static Grid Custom(Function function);
+  static Grid Custom(Function function) {
+    Grid grid(Pattern::kCustom, {}, {});
+    grid.function_ = std::move(function);
+    return grid;
+  }
 
   Pattern pattern() const { return pattern_; }
   /// Looks up each name in the terms among the dims and scalars of `names`. Errors: those of Term::Resolve, where
@@ -176,15 +188,30 @@ class TUNEONCE_API GeometryFn {
       : is_function_(true), function_(std::move(function)) {}
 
   /// Sets the block in threads. Default (1, 1, 1).
-  GeometryFn& Block(Term x, Term y = 1, Term z = 1);
+  GeometryFn& Block(Term x, Term y = 1, Term z = 1) {
+    block_ = {std::move(x), std::move(y), std::move(z)};
+    return *this;
+  }
   /// Sets the cluster in blocks. Default (1, 1, 1), which sets no cluster attribute.
-  GeometryFn& Cluster(Term x, Term y = 1, Term z = 1);
+  GeometryFn& Cluster(Term x, Term y = 1, Term z = 1) {
+    cluster_ = {std::move(x), std::move(y), std::move(z)};
+    return *this;
+  }
   /// Sets the dynamic shared memory per block, in bytes. Default 0.
-  GeometryFn& SharedMemory(Term bytes);
+  GeometryFn& SharedMemory(Term bytes) {
+    shared_memory_ = std::move(bytes);
+    return *this;
+  }
   /// Makes launches programmatic dependent launches (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
-  GeometryFn& ProgrammaticLaunch();
+  GeometryFn& ProgrammaticLaunch() {
+    programmatic_launch_ = true;
+    return *this;
+  }
   /// Sets a function that returns, for each config, the parts of the geometry that its compiled code requires.
-  GeometryFn& ByCode(std::function<CodeGeometry(const Config&)> of_code);
+  GeometryFn& ByCode(std::function<CodeGeometry(const Config&)> of_code) {
+    of_code_ = std::move(of_code);
+    return *this;
+  }
 
   /// Copies from `other` each part that is not set here: the grid or function, the block, the cluster, and so on. A
   /// GeometryFn made from a function copies nothing from one with a grid or a function, because it decides all parts.

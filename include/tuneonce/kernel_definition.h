@@ -130,16 +130,29 @@ struct TUNEONCE_API Variant {
   }
 
   /// Sets the name of the variant in results.
-  Variant& Named(std::string new_name);
+  Variant& Named(std::string new_name) {
+    name = std::move(new_name);
+    return *this;
+  }
   /// Sets the targets that the variant runs on: OnGpu(), CapabilityRange(90, 90), or another condition that only reads
   /// the target. Default: all targets.
-  Variant& ForTarget(Condition targets);
+  Variant& ForTarget(Condition targets) {
+    runs_on = std::move(targets);
+    return *this;
+  }
   /// Sets a grid pattern, or a function of (const Config&, const Problem&) that returns a whole Geometry. Default: the
   /// geometry of KernelDefinition::Grid, which most variants share.
-  Variant& Grid(GeometryFn launch_geometry);
+  Variant& Grid(GeometryFn launch_geometry) {
+    launch_geometry.Default(geometry);  // Keeps a Block that was set before.
+    geometry = std::move(launch_geometry);
+    return *this;
+  }
   /// Sets the threads per block in each dimension, and keeps the grid. Tile IR and CUDA Tile C++ require (1, 1, 1), the
   /// default. Errors (Validate): the geometry is a function.
-  Variant& Block(Term x, Term y = 1, Term z = 1);
+  Variant& Block(Term x, Term y = 1, Term z = 1) {
+    geometry.Block(std::move(x), std::move(y), std::move(z));
+    return *this;
+  }
   /// Adds a condition of the configs and arguments that the variant may run for. It may depend on the config:
   ///
   ///   variant.Requires(vec == 1 || Aligned("x", 4 * vec))
@@ -154,20 +167,35 @@ struct TUNEONCE_API Variant {
   Variant& Requires(Condition condition);
   /// Adds to what the code assumes of a launch's arguments; see the member `assumptions`. Requires(a && b) is the same
   /// for assumptions a and b.
-  Variant& Assuming(std::vector<Assumption> assumed);
+  Variant& Assuming(std::vector<Assumption> assumed) {
+    for (Assumption& each : assumed) assumptions.push_back(std::move(each));
+    return *this;
+  }
   /// Makes this variant build only the configs whose axis `backend` has the value `backend_name` (default: the
   /// variant's name). If several variants have the same back end, the first that suits the target and the arguments is
   /// used.
-  Variant& Backend(std::string backend_name);
+  Variant& Backend(std::string backend_name) {
+    backend = std::move(backend_name);
+    return *this;
+  }
   /// Sets the names of the parameters that the kernel takes, in the order of the kernel's own parameters. A name may
   /// also be that of a dim, which is passed as int32 (checked to fit), unless the definition declares it otherwise
   /// (DimValue). An unknown name is an InvalidArgument error, which a search or launch returns.
-  Variant& KernelArgs(std::vector<std::string> names);
+  Variant& KernelArgs(std::vector<std::string> names) {
+    parameters = std::move(names);
+    return *this;
+  }
   /// Sets the function that returns the compiler hints of a config. It replaces Hints::OfConfig, so it must also return
   /// the values of the config's hint axes if they are to apply.
-  Variant& HintsBy(HintsFn function);
+  Variant& HintsBy(HintsFn function) {
+    hints = std::move(function);
+    return *this;
+  }
   /// Sets how the kernel takes its parameters. Default: kPlain.
-  Variant& Convention(CallingConvention new_convention);
+  Variant& Convention(CallingConvention new_convention) {
+    convention = new_convention;
+    return *this;
+  }
   /// Adds a folder of headers to every source of the variant (KernelSource::Include).
   Variant& Include(const std::string& folder);
   /// Adds an in-memory header to every source of the variant (KernelSource::Header).
@@ -175,10 +203,16 @@ struct TUNEONCE_API Variant {
   /// Defines the macro `macro` as the C++ type of a tensor's dtype in the launch (KernelSource::DefineType). In the
   /// kernel's name expression the type replaces the macro. `of` is DTypeOf("x") for a tensor `x`, whose dtype is part
   /// of the key in any case. Errors (Validate): `of` names no tensor parameter.
-  Variant& DefineType(std::string macro, KeyPart of);
+  Variant& DefineType(std::string macro, KeyPart of) {
+    types.push_back(TypeMacro{std::move(macro), std::move(of), std::nullopt});
+    return *this;
+  }
   /// Defines the macro `macro` as the C++ type that the value of the axis `of` names: a dtype ("float16") or a C++
   /// type, which is copied unchanged.
-  Variant& DefineType(std::string macro, const Axis<std::string>& of);
+  Variant& DefineType(std::string macro, const Axis<std::string>& of) {
+    types.push_back(TypeMacro{std::move(macro), KeyPart(), of});
+    return *this;
+  }
 
   /// Returns the result of `source` for this config and problem, with the macros of types and option axes added.
   /// REQUIRES: `source` is set.
@@ -276,35 +310,55 @@ TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol);
 /// Variant::Assuming. The library reads the assumptions in the bytecode (`assume` operations), and skips a variant that
 /// assumes more than is declared.
 TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = "");
+/// Makes a variant from a C++ source (KernelSource::CudaCpp, TileCpp, CpuCpp, or FromFile of these kinds). Axes become
+/// macros: those named in `axes`, or without it each structural axis except `backend`. An axis in braces stands for its
+/// value in the source's symbol. The functions CudaCpp, TileCpp and CpuCpp below describe the variants of each kind.
+TUNEONCE_API Variant CppVariant(KernelSource source, std::optional<std::vector<std::string>> axes = std::nullopt);
 /// Makes a variant from CUDA C++ source text, compiled by NVRTC. Each structural axis except `backend` is a macro of
 /// its name. `symbol` is the function's name in the text, a name that contains an axis's value (`softmax_{AXIS}`), or
 /// an instance of a template (`ns::reduce<BLOCK, float>`) in which axes stand for their values and are not defined as
 /// macros (KernelSource::symbol). The variant is for GPUs and is named "cuda".
-TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol);
+inline Variant CudaCpp(std::string content, std::string symbol) {
+  return CppVariant(KernelSource::CudaCpp(std::move(content), std::move(symbol)));
+}
 /// Makes a variant from CUDA C++ source text, in which only the axes named in `axes` become macros. It is otherwise the
 /// variant of CudaCpp(content, symbol).
-TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes);
+inline Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
+  return CppVariant(KernelSource::CudaCpp(std::move(content), std::move(symbol)), std::move(axes));
+}
 /// Makes the variant of CudaCpp(content, symbol) from the text of the file `path`, which is read at this call.
 /// `#include "name"` looks in the file's folder first. If the file cannot be read, each config fails to compile with an
 /// error that names the file.
-TUNEONCE_API Variant CudaCppFile(const std::string& path, std::string symbol);
+inline Variant CudaCppFile(const std::string& path, std::string symbol) {
+  return CppVariant(KernelSource::FromFile(SourceKind::kCudaCpp, path, std::move(symbol)));
+}
 /// Makes a variant from CUDA Tile C++ source text (`__tile_global__` functions, cuda_tile.h), compiled by NVRTC 13.3 or
 /// newer and tileiras. Axes become macros, and `symbol` names the kernel, as in CudaCpp. The config's hint axes replace
 /// the hints in the text and need no further run of NVRTC. The grid counts tile blocks, and the block is (1, 1, 1). The
 /// variant is for GPUs and is named "tile_cpp".
-TUNEONCE_API Variant TileCpp(std::string content, std::string symbol);
+inline Variant TileCpp(std::string content, std::string symbol) {
+  return CppVariant(KernelSource::TileCpp(std::move(content), std::move(symbol)));
+}
 /// Makes a variant from CUDA Tile C++ source text, in which only the axes named in `axes` become macros. It is
 /// otherwise the variant of TileCpp(content, symbol).
-TUNEONCE_API Variant TileCpp(std::string content, std::string symbol, std::vector<std::string> axes);
+inline Variant TileCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
+  return CppVariant(KernelSource::TileCpp(std::move(content), std::move(symbol)), std::move(axes));
+}
 /// Makes the variant of TileCpp(content, symbol) from the text of the file `path`, which is read at this call. If the
 /// file cannot be read, each config fails to compile with an error that names the file.
-TUNEONCE_API Variant TileCppFile(const std::string& path, std::string symbol);
+inline Variant TileCppFile(const std::string& path, std::string symbol) {
+  return CppVariant(KernelSource::FromFile(SourceKind::kTileCpp, path, std::move(symbol)));
+}
 /// Makes a variant from C++ source text for the CPU device (tuneonce/cpu_device/kernel.h). Axes become macros, and
 /// `symbol` names the function in the text, as in CudaCpp. The variant is for that device only and is named "cpu".
-TUNEONCE_API Variant CpuCpp(std::string content, std::string symbol);
+inline Variant CpuCpp(std::string content, std::string symbol) {
+  return CppVariant(KernelSource::CpuCpp(std::move(content), std::move(symbol)));
+}
 /// Makes a variant from C++ source text for the CPU device, in which only the axes named in `axes` become macros. It is
 /// otherwise the variant of CpuCpp(content, symbol).
-TUNEONCE_API Variant CpuCpp(std::string content, std::string symbol, std::vector<std::string> axes);
+inline Variant CpuCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
+  return CppVariant(KernelSource::CpuCpp(std::move(content), std::move(symbol)), std::move(axes));
+}
 
 /// The description of a kernel that searches, TunedKernel and bundles use: its parameters, key, search space, geometry
 /// and variants.
@@ -316,17 +370,24 @@ TUNEONCE_API Variant CpuCpp(std::string content, std::string symbol, std::vector
 class TUNEONCE_API KernelDefinition {
  public:
   /// `name` identifies the kernel in keys and records.
-  explicit KernelDefinition(std::string name);
+  explicit KernelDefinition(std::string name) : name_(std::move(name)) {}
 
   /// Sets a version that stored configs belong to. Sources, configs and hints are part of a record's key in any case.
   /// Other functions (geometry, derived values, guards) cannot be hashed, so the version must change when the meaning
   /// of one of them changes. Default: none, which is correct while no such function has changed.
-  KernelDefinition& Version(std::string version);
+  KernelDefinition& Version(std::string version) {
+    version_ = std::move(version);
+    return *this;
+  }
 
   /// Sets the order of the dims, for code that reads them by handle: `Dim{i}` is the i-th. Default (never called): the
   /// order in which they first appear in the parameters' shapes. Errors (Validate): a name that is in no shape, or a
   /// name of a shape that is missing here.
-  KernelDefinition& DimsInOrder(std::vector<std::string> names);
+  KernelDefinition& DimsInOrder(std::vector<std::string> names) {
+    dims_ = std::move(names);
+    has_dim_order_ = true;
+    return *this;
+  }
   /// Sets what decides which config a launch gets. Default (never called): the exact value of every dim. Every tensor's
   /// dtype is part of the key, whether it is listed or not.
   template <typename... Parts>
@@ -344,25 +405,45 @@ class TUNEONCE_API KernelDefinition {
   /// Sets the parameters, in the order in which a launch passes its arguments.
   KernelDefinition& Parameters(std::vector<Parameter> parameters);
   /// Sets the search space.
-  KernelDefinition& Space(SearchSpace space);
+  KernelDefinition& Space(SearchSpace space) {
+    space_ = std::move(space);
+    return *this;
+  }
   /// Sets the geometry of all variants that have none of their own: a grid pattern, or a function of (const Config&,
   /// const Problem&). With a pattern the block is (1, 1, 1) unless a variant sets another one.
-  KernelDefinition& Grid(GeometryFn geometry);
+  KernelDefinition& Grid(GeometryFn geometry) {
+    geometry_ = std::move(geometry);
+    return *this;
+  }
   /// Adds an implementation. Earlier variants are preferred. Validate returns InvalidArgument for more than
   /// kMaxVariants.
-  KernelDefinition& AddVariant(Variant variant);
-  static constexpr std::size_t kMaxVariants = 32;
+  KernelDefinition& AddVariant(Variant variant) {
+    variants_.push_back(std::move(variant));
+    return *this;
+  }
+  TUNEONCE_LOCAL static constexpr std::size_t kMaxVariants = 32;
   /// Sets by how much outputs may differ from the baseline's when candidates are verified, except outputs with a
   /// tolerance of their own (Parameter::Within). Default: Tolerance::Of each output's dtype.
-  KernelDefinition& VerifyWithin(Tolerance tolerance);
+  KernelDefinition& VerifyWithin(Tolerance tolerance) {
+    has_tolerance_ = true;
+    tolerance_ = tolerance;
+    return *this;
+  }
   /// Declares that the kernel adds up its results in no fixed order (split-K, atomics). One correct run does not show
   /// that the next one is correct, so candidates are verified three times.
-  KernelDefinition& Unordered();
+  KernelDefinition& Unordered() {
+    is_unordered_ = true;
+    return *this;
+  }
   /// Returns what one run must move (bytes of memory traffic) or compute (operations; a fused multiply-add counts as
   /// two) at least, for the roofline.
   using WorkFn = std::function<double(const Problem&)>;
   /// Sets the minimum bytes and operations of one run. Either function may be null.
-  KernelDefinition& Work(WorkFn bytes, WorkFn operations);
+  KernelDefinition& Work(WorkFn bytes, WorkFn operations) {
+    work_bytes_ = std::move(bytes);
+    work_operations_ = std::move(operations);
+    return *this;
+  }
   /// Sets the records that are shipped with the kernel. A precompiled bundle calls this with its records in encoded
   /// form. A TunedKernel looks them up after those of its store. Empty (default): none.
   KernelDefinition& ShippedSelections(std::string records) {

@@ -83,7 +83,7 @@ struct TUNEONCE_API KeyPart {
 
   /// Returns what the key contains for a dim's `value`: the bucket's upper bound, the nearest entry, or `value` itself
   /// without a bucket.
-  std::int64_t Round(std::int64_t value) const;
+  TUNEONCE_LOCAL std::int64_t Round(std::int64_t value) const;
   /// Returns the next power of two, or `value` itself if it is below 1 or 64 bits cannot hold the power.
   static std::int64_t NextPow2Of(std::int64_t value) {
     if (value <= 1) return value;
@@ -92,10 +92,10 @@ struct TUNEONCE_API KeyPart {
   }
   /// Returns the part with `value` as text: "M<=4096" for a bucket's upper bound, "M~4096" for an entry of a Nearest
   /// list, "M=4095" for an exact value, "x:float32" for a dtype, "causal=1" for a scalar.
-  std::string ToString(std::int64_t value) const;
+  TUNEONCE_LOCAL std::string ToString(std::int64_t value) const;
   /// Checks the part. Errors: InvalidArgument, naming the part, if it has two buckets, if it is not a dim but has a
   /// bucket, or if its list is empty, is not increasing, is longer than kMostValues or has a value below 1.
-  Status Check() const;
+  TUNEONCE_LOCAL Status Check() const;
   static constexpr std::size_t kMostValues = 1024;
 
  private:
@@ -144,26 +144,40 @@ struct TUNEONCE_API WarmupFill {
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   WarmupFill(T value) : first(value) {}  // NOLINT(google-explicit-constructor)
   /// Makes a fill in which every element is `value`.
-  static WarmupFill Constant(FillNumber value);
+  static WarmupFill Constant(FillNumber value) { return WarmupFill(Kind::kConstant, std::move(value), 0); }
   /// Makes a fill in which element i in row-major order is start + i * step: offsets of equally long sequences, or a
   /// permutation.
-  static WarmupFill Iota(FillNumber start = 0, FillNumber step = 1);
+  static WarmupFill Iota(FillNumber start = 0, FillNumber step = 1) {
+    return WarmupFill(Kind::kIota, std::move(start), std::move(step));
+  }
   /// Makes a fill of uniformly distributed pseudo-random numbers from `low` (inclusive) to `high` (exclusive), integers
   /// for integer dtypes. They are the same in each process. A tensor of more than 4 MiB repeats them. `low` must be
   /// less than `high`.
-  static WarmupFill Uniform(FillNumber low, FillNumber high);
+  static WarmupFill Uniform(FillNumber low, FillNumber high) {
+    return WarmupFill(Kind::kUniform, std::move(low), std::move(high));
+  }
   /// Makes a fill of the values that `function` writes. An exception from it is an error of the warm-up.
-  static WarmupFill Of(Function function);
+  static WarmupFill Of(Function function) {
+    WarmupFill fill(Kind::kFunction, 0, 0);
+    fill.function = std::move(function);
+    return fill;
+  }
   /// Makes a fill of n offsets that divide `end` rows into n - 1 consecutive groups (experts' tokens, or sequences of
   /// different lengths). Element 0 is 0, element g is where group g begins, and the last element is `end`. The size of
   /// group g is proportional to 1 / (g + 1)^skew, rounded to whole rows. A skew of 0 makes equal groups, and 1 is
   /// Zipf's law, the usual model of unequal popularity. `skew` is 0 to 16.
-  static WarmupFill Offsets(FillNumber end, FillNumber skew = 0);
+  static WarmupFill Offsets(FillNumber end, FillNumber skew = 0) {
+    return WarmupFill(Kind::kOffsets, std::move(end), std::move(skew));
+  }
 
   Kind kind = Kind::kConstant;
   FillNumber first;       ///< The constant, kIota's start, kUniform's lower end, or kOffsets' end.
   FillNumber second = 0;  ///< kIota's step, kUniform's upper end, or kOffsets' skew.
   Function function;      ///< The function of kFunction.
+
+ private:
+  WarmupFill(Kind new_kind, FillNumber new_first, FillNumber new_second)
+      : kind(new_kind), first(std::move(new_first)), second(std::move(new_second)) {}
 };
 
 /// How a kernel uses a tensor: it reads it (kIn), writes it (kOut), or both (kInOut). A search runs outputs on scratch
@@ -197,7 +211,7 @@ struct TUNEONCE_API TensorMap {
   /// The value that the kernel reads for elements of a box outside of the tensor.
   enum class OutOfBounds { kZero, kNan };
   /// Maximum number of dimensions of the tensor. KernelDefinition::Validate returns InvalidArgument for more.
-  static constexpr int kMaxRank = 5;
+  TUNEONCE_LOCAL static constexpr int kMaxRank = 5;
 
   /// Size of a box in elements (boxDim of cuTensorMapEncodeTiled): one entry for each dimension of the tensor,
   /// outermost first. Each value must be 1 to 256. An entry may consist of constants and axes of the search space, but

@@ -13,7 +13,8 @@
 #ifdef TUNEONCE_SHARED
 #define TUNEONCE_API [[gnu::visibility("default")]]
 /// Marks functions of an exported class that only the library itself calls, and no inline function, so that they are
-/// not exported. A host of a shared libtuneonce cannot call them, though some are public.
+/// not exported. A host of a shared libtuneonce cannot call them, though some are public. Marks constants too, which every
+/// binary has its own copy of.
 #define TUNEONCE_LOCAL [[gnu::visibility("hidden")]]
 #else
 #define TUNEONCE_API
@@ -81,16 +82,24 @@ class TUNEONCE_API [[nodiscard]] Status {
   std::shared_ptr<const Error> error_;
 };
 
-TUNEONCE_API Status CancelledError(std::string message);
-TUNEONCE_API Status InvalidArgumentError(std::string message);
-TUNEONCE_API Status DeadlineExceededError(std::string message);
-TUNEONCE_API Status NotFoundError(std::string message);
-TUNEONCE_API Status ResourceExhaustedError(std::string message);
-TUNEONCE_API Status FailedPreconditionError(std::string message);
-TUNEONCE_API Status UnimplementedError(std::string message);
-TUNEONCE_API Status InternalError(std::string message);
-TUNEONCE_API Status UnavailableError(std::string message);
-TUNEONCE_API Status DataLossError(std::string message);
+inline Status CancelledError(std::string message) { return Status(StatusCode::kCancelled, std::move(message)); }
+inline Status InvalidArgumentError(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+inline Status DeadlineExceededError(std::string message) {
+  return Status(StatusCode::kDeadlineExceeded, std::move(message));
+}
+inline Status NotFoundError(std::string message) { return Status(StatusCode::kNotFound, std::move(message)); }
+inline Status ResourceExhaustedError(std::string message) {
+  return Status(StatusCode::kResourceExhausted, std::move(message));
+}
+inline Status FailedPreconditionError(std::string message) {
+  return Status(StatusCode::kFailedPrecondition, std::move(message));
+}
+inline Status UnimplementedError(std::string message) { return Status(StatusCode::kUnimplemented, std::move(message)); }
+inline Status InternalError(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
+inline Status UnavailableError(std::string message) { return Status(StatusCode::kUnavailable, std::move(message)); }
+inline Status DataLossError(std::string message) { return Status(StatusCode::kDataLoss, std::move(message)); }
 
 /// Writes to standard error that the value of a failed Result was used, and its error. A library that was built with
 /// checks (without NDEBUG) then aborts.

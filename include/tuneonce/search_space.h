@@ -66,18 +66,31 @@ class TUNEONCE_API SearchSpace {
   ~SearchSpace();
 
   /// Adds a structural axis of integers. Values keep their order.
-  IntAxis AddAxis(const std::string& name, std::initializer_list<std::int64_t> values);
+  IntAxis AddAxis(const std::string& name, std::initializer_list<std::int64_t> values) {
+    return AddAxis(name, std::vector<std::int64_t>(values));
+  }
   /// Adds a structural axis of integers. Values keep their order.
-  IntAxis AddAxis(const std::string& name, std::vector<std::int64_t> values);
+  IntAxis AddAxis(const std::string& name, std::vector<std::int64_t> values) {
+    return AddValues<std::int64_t>(name, AxisKind::kStructural, std::move(values));
+  }
   /// Adds a structural axis of doubles. Values keep their order.
-  Axis<double> AddDoubleAxis(const std::string& name, std::vector<double> values);
-  Axis<bool> AddBoolAxis(const std::string& name);  ///< Adds a structural axis with the values false and true.
+  Axis<double> AddDoubleAxis(const std::string& name, std::vector<double> values) {
+    return AddValues<double>(name, AxisKind::kStructural, std::move(values));
+  }
+  /// Adds a structural axis with the values false and true.
+  Axis<bool> AddBoolAxis(const std::string& name) {
+    return AddValues<bool>(name, AxisKind::kStructural, {false, true});
+  }
   /// Adds a structural axis of strings. Values keep their order.
-  Axis<std::string> AddStringAxis(const std::string& name, std::vector<std::string> values);
+  Axis<std::string> AddStringAxis(const std::string& name, std::vector<std::string> values) {
+    return AddValues<std::string>(name, AxisKind::kStructural, std::move(values));
+  }
   /// Adds a structural axis with the values `first`, 2 * `first`, ... up to `last`. REQUIRES: both are powers of two.
   IntAxis AddPowerOfTwoAxis(const std::string& name, std::int64_t first, std::int64_t last);
   /// Adds a hint axis. `name` is the compiler hint that each value sets.
-  IntAxis AddHintAxis(const std::string& name, std::vector<std::int64_t> values);
+  IntAxis AddHintAxis(const std::string& name, std::vector<std::int64_t> values) {
+    return AddValues<std::int64_t>(name, AxisKind::kHint, std::move(values));
+  }
   /// Adds an option axis of integers. `name` is the compiler option that each value sets, for the same source. Each
   /// compiler receives the options that it knows. Configs that differ only in options that the compiler does not know
   /// have the same code and are measured once. The value 0 does not set the option (except for opt-level). An unknown
@@ -99,11 +112,17 @@ class TUNEONCE_API SearchSpace {
   /// values of one of them, the definition must declare a tolerance (VerifyWithin, or Within for each output). All
   /// results are verified against the baseline, so Enumerate rejects a baseline in which ftz, approx or use_fast_math
   /// is true.
-  IntAxis AddOptionAxis(const std::string& name, std::vector<std::int64_t> values);
+  IntAxis AddOptionAxis(const std::string& name, std::vector<std::int64_t> values) {
+    return AddValues<std::int64_t>(name, AxisKind::kOption, std::move(values));
+  }
   /// Adds an option axis with the values false and true. AddOptionAxis lists the options.
-  Axis<bool> AddBoolOptionAxis(const std::string& name);
+  Axis<bool> AddBoolOptionAxis(const std::string& name) {
+    return AddValues<bool>(name, AxisKind::kOption, {false, true});
+  }
   /// Adds an option axis of strings. AddOptionAxis lists the options.
-  Axis<std::string> AddStringOptionAxis(const std::string& name, std::vector<std::string> values);
+  Axis<std::string> AddStringOptionAxis(const std::string& name, std::vector<std::string> values) {
+    return AddValues<std::string>(name, AxisKind::kOption, std::move(values));
+  }
 
   /// Returns the integer axis called `name`, for grids, conditions and configs over a space that was built elsewhere.
   /// A missing axis, or one with values of another type, is a mistake that Enumerate returns.
@@ -248,7 +267,7 @@ class TUNEONCE_API SearchSpace {
   /// Returns the values of the integer axes that are structural, whether or not a config has them.
   TUNEONCE_LOCAL std::set<std::int64_t> StructuralNumbers() const;
   int max_configs() const { return max_configs_; }
-  TUNEONCE_LOCAL std::uint64_t id() const;
+  std::uint64_t id() const;
 
   /// Returns the first mistake made while building, or OK.
   const Status& status() const { return status_; }
@@ -274,8 +293,16 @@ class TUNEONCE_API SearchSpace {
   TUNEONCE_LOCAL Result<std::vector<Condition>> Folded(const Condition& condition) const;
   /// Refuses a condition that only Variant::Requires takes.
   TUNEONCE_LOCAL void CheckReads(const Condition& condition, const std::string& where);
-  TUNEONCE_LOCAL int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
-  TUNEONCE_LOCAL int AddOption(const std::string& name, std::vector<AxisValue> values);
+  template <typename T>
+  Axis<T> AddValues(const std::string& name, AxisKind kind, std::vector<T> values) {
+    std::vector<AxisValue> any;
+    for (auto&& value : values) any.emplace_back(T(std::move(value)));
+    return Axis<T>(Add(name, kind, std::move(any)), id());
+  }
+  /// Adds an axis and returns its index.
+  int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
+  /// Notes what is wrong with an axis of a compiler option.
+  TUNEONCE_LOCAL void CheckOption(const std::string& name, const std::vector<AxisValue>& values);
   /// Adds `values`, those of the axis that was added last, to the existing configs. The list has each config with each
   /// value. Baselines and the fallback config get the first one.
   TUNEONCE_LOCAL void TakeAxis(const std::vector<AxisValue>& values);

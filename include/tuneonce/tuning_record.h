@@ -133,7 +133,7 @@ struct TUNEONCE_API Verification {
 
   /// Returns whether this verification satisfies `demanded`: its level is at least as high. If `demanded` has
   /// kReference, no output has a larger tolerance, and none may be partial that must not be. Extents are not compared.
-  bool Covers(const Verification& demanded) const;
+  TUNEONCE_LOCAL bool Covers(const Verification& demanded) const;
 };
 
 /// The state of a device during a measurement. Empty values are unknown.

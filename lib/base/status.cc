@@ -66,21 +66,6 @@ std::string Status::ToString() const {
   return absl::StrCat(std::string(StatusCodeName(code())), ": ", message());
 }
 
-Status CancelledError(std::string message) { return Status(StatusCode::kCancelled, std::move(message)); }
-Status InvalidArgumentError(std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); }
-Status DeadlineExceededError(std::string message) { return Status(StatusCode::kDeadlineExceeded, std::move(message)); }
-Status NotFoundError(std::string message) { return Status(StatusCode::kNotFound, std::move(message)); }
-Status ResourceExhaustedError(std::string message) {
-  return Status(StatusCode::kResourceExhausted, std::move(message));
-}
-Status FailedPreconditionError(std::string message) {
-  return Status(StatusCode::kFailedPrecondition, std::move(message));
-}
-Status UnimplementedError(std::string message) { return Status(StatusCode::kUnimplemented, std::move(message)); }
-Status InternalError(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
-Status UnavailableError(std::string message) { return Status(StatusCode::kUnavailable, std::move(message)); }
-Status DataLossError(std::string message) { return Status(StatusCode::kDataLoss, std::move(message)); }
-
 void ReportUseOfFailedResult(const Status& status) {
   std::fprintf(stderr, "tuneonce: the value of a failed Result was used: %s; ask ok() first\n",
                status.ToString().c_str());

@@ -9,32 +9,6 @@
 namespace tuneonce {
 inline namespace v0 {
 
-Condition operator==(Term a, Term b) { return Condition(Term(Term::Kind::kEqual, std::move(a), std::move(b))); }
-Condition operator!=(Term a, Term b) { return Condition(Term(Term::Kind::kNotEqual, std::move(a), std::move(b))); }
-Condition operator<(Term a, Term b) { return Condition(Term(Term::Kind::kLess, std::move(a), std::move(b))); }
-Condition operator<=(Term a, Term b) { return Condition(Term(Term::Kind::kAtMost, std::move(a), std::move(b))); }
-Condition operator>(Term a, Term b) { return Condition(Term(Term::Kind::kGreater, std::move(a), std::move(b))); }
-Condition operator>=(Term a, Term b) { return Condition(Term(Term::Kind::kAtLeast, std::move(a), std::move(b))); }
-
-Condition operator&&(Condition a, Condition b) {
-  return Condition(Term(Term::Kind::kAnd, std::move(a.expression_), std::move(b.expression_)));
-}
-Condition operator||(Condition a, Condition b) {
-  return Condition(Term(Term::Kind::kOr, std::move(a.expression_), std::move(b.expression_)));
-}
-Condition operator!(Condition a) { return Condition(Term(Term::Kind::kNot, std::move(a.expression_), Term(0))); }
-
-Condition operator==(const Axis<std::string>& axis, std::string value) {
-  return Condition::AxisIs(axis.index(), axis.space_id(), "", std::move(value));
-}
-Condition operator!=(const Axis<std::string>& axis, std::string value) { return !(axis == std::move(value)); }
-Condition operator==(const Axis<double>& axis, double value) {
-  return Condition::AxisIs(axis.index(), axis.space_id(), "", value);
-}
-Condition operator!=(const Axis<double>& axis, double value) { return !(axis == value); }
-
-Condition::Condition(const Axis<bool>& axis) : Condition(Term(axis) != Term(0)) {}
-
 Condition Condition::AxisIs(int axis, std::uint64_t space_id, std::string name, AxisValue value) {
   Term term(IntAxis(axis, space_id), std::move(name));
   term.kind_ = Term::Kind::kAxisIs;
@@ -45,48 +19,19 @@ Condition Condition::AxisIs(int axis, std::uint64_t space_id, std::string name, 
   return Condition(std::move(term));
 }
 
-Condition Condition::WithValue(Assumption assumption, Term value) {
+Condition::Condition(Assumption assumption, Term value) : expression_(0) {
   Term::Parts parts;
   parts.a = std::move(value);
   parts.assumption = std::move(assumption);
-  Term term(0);
-  term.kind_ = Term::Kind::kAssumption;
-  term.parts_ = std::make_shared<const Term::Parts>(std::move(parts));
-  return Condition(std::move(term));
+  expression_.kind_ = Term::Kind::kAssumption;
+  expression_.parts_ = std::make_shared<const Term::Parts>(std::move(parts));
 }
-
-Condition::Condition(const Assumption& assumption) : Condition(WithValue(assumption, assumption.value)) {}
 
 std::optional<Assumption> Condition::AsAssumption() const {
   if (expression_.kind_ != Term::Kind::kAssumption || !expression_.parts_->a.IsConstant()) return std::nullopt;
   Assumption assumption = *expression_.parts_->assumption;
   assumption.value = expression_.parts_->a.constant_;
   return assumption;
-}
-
-Condition Aligned(std::string tensor, Term bytes) {
-  return Condition::WithValue(Aligned(std::move(tensor), std::int64_t{0}), std::move(bytes));
-}
-Condition StrideIs(std::string tensor, int dimension, Term elements) {
-  return Condition::WithValue(StrideIs(std::move(tensor), dimension, std::int64_t{0}), std::move(elements));
-}
-Condition StrideDivisibleBy(std::string tensor, int dimension, Term divisor) {
-  return Condition::WithValue(StrideDivisibleBy(std::move(tensor), dimension, std::int64_t{0}), std::move(divisor));
-}
-Condition ExtentIs(std::string tensor, int dimension, Term elements) {
-  return Condition::WithValue(ExtentIs(std::move(tensor), dimension, std::int64_t{0}), std::move(elements));
-}
-Condition ExtentDivisibleBy(std::string tensor, int dimension, Term divisor) {
-  return Condition::WithValue(ExtentDivisibleBy(std::move(tensor), dimension, std::int64_t{0}), std::move(divisor));
-}
-Condition ExtentAtLeast(std::string tensor, int dimension, Term elements) {
-  return Condition::WithValue(ExtentAtLeast(std::move(tensor), dimension, std::int64_t{0}), std::move(elements));
-}
-Condition ScalarDivisibleBy(std::string scalar, Term divisor) {
-  return Condition::WithValue(ScalarDivisibleBy(std::move(scalar), std::int64_t{0}), std::move(divisor));
-}
-Condition ScalarAtLeast(std::string scalar, Term value) {
-  return Condition::WithValue(ScalarAtLeast(std::move(scalar), std::int64_t{0}), std::move(value));
 }
 
 void Condition::SetFunction(Function function, const ConditionReads& reads) {

@@ -446,7 +446,7 @@ Result<ConditionParser::Value> ConditionParser::ParseAssumption(const Assumption
   }
   if (!Take(")")) return Expected("')'");
   Value value;
-  value.term = Condition::WithValue(std::move(assumption), std::move(term)).expression_;
+  value.term = Condition(std::move(assumption), std::move(term)).expression_;
   value.is_condition = true;
   return value;
 }
@@ -454,16 +454,15 @@ Result<ConditionParser::Value> ConditionParser::ParseAssumption(const Assumption
 Result<ConditionParser::Value> ConditionParser::ParseDevice() {
   if (!Take(".")) return Expected("'.' after device");
   const std::vector<DeviceProperty>& all = DeviceProperty::All();
-  const bool is_known = token_.kind == Kind::kName &&
-                        std::any_of(all.begin(), all.end(), [&](const auto& each) { return each.name == token_.text; });
-  if (!is_known) {
+  auto property = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == token_.text; });
+  if (token_.kind != Kind::kName || property == all.end()) {
     return Expected(absl::StrCat("a property of the device (",
                                  ShortListOf(
                                      all, [](const auto& each) { return std::string(each.name); }, token_.text),
                                  ")"));
   }
   Value value;
-  value.term = DeviceProperty::Named(token_.text);
+  value.term = Term(static_cast<Term::Property>(property - all.begin()));
   Advance();
   return value;
 }

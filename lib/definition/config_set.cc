@@ -27,17 +27,9 @@ std::int64_t LowerBound(const ConfigSet::Contents::Factor& factor, const Range& 
 
 }  // namespace
 
-ConfigSet::ConfigSet() : contents_(std::make_shared<const Contents>()) {}
 ConfigSet::ConfigSet(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
-ConfigSet::ConfigSet(const ConfigSet& other) = default;
-ConfigSet::ConfigSet(ConfigSet&& other) noexcept = default;
-ConfigSet& ConfigSet::operator=(ConfigSet other) noexcept {
-  contents_.swap(other.contents_);
-  return *this;
-}
-ConfigSet::~ConfigSet() = default;
 
-std::int64_t ConfigSet::size() const { return contents_->size; }
+std::int64_t ConfigSet::size() const { return contents_ == nullptr ? 0 : contents_->size; }
 
 Config ConfigSet::At(std::int64_t index) const {
   if (contents_->is_list) return Config(contents_->axes, contents_->list[static_cast<std::size_t>(index)]);

@@ -27,31 +27,6 @@ Status Geometry::Check() const {
                    "65535, 65535), a block's extents at most 1024"));
 }
 
-GeometryFn& GeometryFn::Block(Term x, Term y, Term z) {
-  block_ = {std::move(x), std::move(y), std::move(z)};
-  return *this;
-}
-
-GeometryFn& GeometryFn::Cluster(Term x, Term y, Term z) {
-  cluster_ = {std::move(x), std::move(y), std::move(z)};
-  return *this;
-}
-
-GeometryFn& GeometryFn::SharedMemory(Term bytes) {
-  shared_memory_ = std::move(bytes);
-  return *this;
-}
-
-GeometryFn& GeometryFn::ProgrammaticLaunch() {
-  programmatic_launch_ = true;
-  return *this;
-}
-
-GeometryFn& GeometryFn::ByCode(std::function<CodeGeometry(const Config&)> of_code) {
-  of_code_ = std::move(of_code);
-  return *this;
-}
-
 void GeometryFn::Default(const GeometryFn& other) {
   // What was set before the function (Variant::Block) stays, so that Resolve finds that both are set.
   if (is_function_ && (other.grid_ || other.is_function_)) return;

@@ -84,32 +84,6 @@ Status GridFields::CheckTiles(std::size_t count) const {
                                            most_tiles == 1 ? ": for more dimensions use tile_coverage" : ""));
 }
 
-Grid Grid::TileCoverage(std::vector<Tiles> tiles) { return Grid(Pattern::kTileCoverage, std::move(tiles), {}); }
-
-Grid Grid::PersistentTiles(std::vector<Tiles> tiles, Term num_ctas, Term occupancy) {
-  return Grid(Pattern::kPersistentTiles, std::move(tiles), {std::move(num_ctas), std::move(occupancy)});
-}
-
-Grid Grid::PersistentRows(Term rows, Term occupancy) {
-  return Grid(Pattern::kPersistentRows, {}, {std::move(rows), std::move(occupancy)});
-}
-
-Grid Grid::Attention2D(Tiles queries, Term batch, Term heads) {
-  return Grid(Pattern::kAttention2D, {std::move(queries)}, {std::move(batch), std::move(heads)});
-}
-
-Grid Grid::OneD(Tiles elements) { return Grid(Pattern::kOneD, {std::move(elements)}, {}); }
-
-Grid Grid::Fixed(Term x, Term y, Term z) {
-  return Grid(Pattern::kFixed, {}, {std::move(x), std::move(y), std::move(z)});
-}
-
-Grid Grid::Custom(Function function) {
-  Grid grid(Pattern::kCustom, {}, {});
-  grid.function_ = std::move(function);
-  return grid;
-}
-
 Status Grid::Resolve(const TermNames& names) {
   if (const GridFields* fields = FieldsOf(pattern_)) {
     TUNEONCE_RETURN_IF_ERROR(fields->CheckTiles(tiles_.size()));

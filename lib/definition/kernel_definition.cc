@@ -67,19 +67,6 @@ Status CheckBuilt(const Variant& variant) {
 
 }  // namespace
 
-KernelDefinition::KernelDefinition(std::string name) : name_(std::move(name)) {}
-
-KernelDefinition& KernelDefinition::Version(std::string version) {
-  version_ = std::move(version);
-  return *this;
-}
-
-KernelDefinition& KernelDefinition::DimsInOrder(std::vector<std::string> names) {
-  dims_ = std::move(names);
-  has_dim_order_ = true;
-  return *this;
-}
-
 KernelDefinition& KernelDefinition::Parameters(std::vector<Parameter> parameters) {
   parameters_ = std::move(parameters);
   NameDims();
@@ -96,16 +83,6 @@ void KernelDefinition::NameDims() {
   }
 }
 
-KernelDefinition& KernelDefinition::Grid(GeometryFn geometry) {
-  geometry_ = std::move(geometry);
-  return *this;
-}
-
-KernelDefinition& KernelDefinition::AddVariant(Variant variant) {
-  variants_.push_back(std::move(variant));
-  return *this;
-}
-
 void KernelDefinition::CompleteVariants() {
   std::vector<std::string> declared;
   for (const Parameter& parameter : parameters_) declared.push_back(parameter.name);
@@ -120,11 +97,6 @@ void KernelDefinition::CompleteVariants() {
   for (Variant& variant : variants_) {
     if (variant.parameters.empty()) variant.parameters = declared;
   }
-}
-
-KernelDefinition& KernelDefinition::Space(SearchSpace space) {
-  space_ = std::move(space);
-  return *this;
 }
 
 Status KernelDefinition::CheckNames() const {
@@ -402,23 +374,6 @@ Status KernelDefinition::CheckKey() const {
     }
   }
   return Status();
-}
-
-KernelDefinition& KernelDefinition::VerifyWithin(Tolerance tolerance) {
-  has_tolerance_ = true;
-  tolerance_ = tolerance;
-  return *this;
-}
-
-KernelDefinition& KernelDefinition::Unordered() {
-  is_unordered_ = true;
-  return *this;
-}
-
-KernelDefinition& KernelDefinition::Work(WorkFn bytes, WorkFn operations) {
-  work_bytes_ = std::move(bytes);
-  work_operations_ = std::move(operations);
-  return *this;
 }
 
 Status KernelDefinition::ResolveTypes(Variant* variant) const {

@@ -24,11 +24,6 @@ std::uint64_t NextSpaceId() {
   return next.fetch_add(1);
 }
 
-template <typename T>
-std::vector<AxisValue> ToValues(std::vector<T> values) {
-  return std::vector<AxisValue>(std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
-}
-
 bool IsAPowerOfTwo(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 }  // namespace
@@ -71,6 +66,7 @@ void SearchSpace::NoteError(Status status) {
 }
 
 int SearchSpace::Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values) {
+  if (kind == AxisKind::kOption) CheckOption(name, values);
   if (name.empty()) NoteError(InvalidArgumentError("an axis needs a name"));
   if (values.empty()) NoteError(InvalidArgumentError(absl::StrCat("axis '", name, "' has no values")));
   for (const AxisDefinition& axis : axes_->axes) {
@@ -108,26 +104,6 @@ IntAxis SearchSpace::FindAxis(const std::string& name) {
   return IntAxis(static_cast<int>(axis - axes.begin()), id());
 }
 
-IntAxis SearchSpace::AddAxis(const std::string& name, std::initializer_list<std::int64_t> values) {
-  return AddAxis(name, std::vector<std::int64_t>(values));
-}
-
-IntAxis SearchSpace::AddAxis(const std::string& name, std::vector<std::int64_t> values) {
-  return IntAxis(Add(name, AxisKind::kStructural, ToValues(std::move(values))), id());
-}
-
-Axis<double> SearchSpace::AddDoubleAxis(const std::string& name, std::vector<double> values) {
-  return Axis<double>(Add(name, AxisKind::kStructural, ToValues(std::move(values))), id());
-}
-
-Axis<bool> SearchSpace::AddBoolAxis(const std::string& name) {
-  return Axis<bool>(Add(name, AxisKind::kStructural, {AxisValue(false), AxisValue(true)}), id());
-}
-
-Axis<std::string> SearchSpace::AddStringAxis(const std::string& name, std::vector<std::string> values) {
-  return Axis<std::string>(Add(name, AxisKind::kStructural, ToValues(std::move(values))), id());
-}
-
 IntAxis SearchSpace::AddPowerOfTwoAxis(const std::string& name, std::int64_t first, std::int64_t last) {
   std::vector<std::int64_t> values;
   if (!IsAPowerOfTwo(first) || !IsAPowerOfTwo(last) || first > last) {
@@ -143,11 +119,7 @@ IntAxis SearchSpace::AddPowerOfTwoAxis(const std::string& name, std::int64_t fir
   return AddAxis(name, std::move(values));
 }
 
-IntAxis SearchSpace::AddHintAxis(const std::string& name, std::vector<std::int64_t> values) {
-  return IntAxis(Add(name, AxisKind::kHint, ToValues(std::move(values))), id());
-}
-
-int SearchSpace::AddOption(const std::string& name, std::vector<AxisValue> values) {
+void SearchSpace::CheckOption(const std::string& name, const std::vector<AxisValue>& values) {
   Result<const CompilerOption*> option = FindCompilerOption(name);
   if (!option.ok()) NoteError(option.status());
   auto has = [&](const char* other) {
@@ -163,19 +135,6 @@ int SearchSpace::AddOption(const std::string& name, std::vector<AxisValue> value
   for (const AxisValue& value : values) {
     if (option.ok()) NoteError(CheckOptionValue(**option, value));
   }
-  return Add(name, AxisKind::kOption, std::move(values));
-}
-
-IntAxis SearchSpace::AddOptionAxis(const std::string& name, std::vector<std::int64_t> values) {
-  return IntAxis(AddOption(name, ToValues(std::move(values))), id());
-}
-
-Axis<bool> SearchSpace::AddBoolOptionAxis(const std::string& name) {
-  return Axis<bool>(AddOption(name, {AxisValue(false), AxisValue(true)}), id());
-}
-
-Axis<std::string> SearchSpace::AddStringOptionAxis(const std::string& name, std::vector<std::string> values) {
-  return Axis<std::string>(AddOption(name, ToValues(std::move(values))), id());
 }
 
 std::vector<std::string> SearchSpace::OptionsThatChangeResults() const {

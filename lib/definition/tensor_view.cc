@@ -34,10 +34,6 @@ std::optional<DType> DTypeNamed(std::string_view name) {
   return std::nullopt;
 }
 
-TensorView TensorView::Contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> shape) {
-  return Contiguous(data, dtype, shape.begin(), static_cast<int>(shape.size()));
-}
-
 TensorView TensorView::Contiguous(void* data, DType dtype, const std::int64_t* shape, int rank) {
   std::array<std::int64_t, kMaxRank> strides{};
   std::int64_t stride = 1;
@@ -72,13 +68,6 @@ TensorView TensorView::Strided(void* data, DType dtype, const std::int64_t* shap
   fits &= !__builtin_mul_overflow(last, static_cast<std::int64_t>(DTypeBytes(dtype)), &bytes);
   if (!fits) bytes = std::numeric_limits<std::int64_t>::max();  // No memory is as large: allocating it fails.
   view.bytes = empty ? 0 : static_cast<std::size_t>(bytes);
-  return view;
-}
-
-TensorView TensorView::Raw(void* data, std::size_t bytes) {
-  TensorView view;
-  view.data = data;
-  view.bytes = bytes;
   return view;
 }
 

@@ -27,40 +27,8 @@ const std::vector<DeviceProperty>& DeviceProperty::All() {
   return *all;
 }
 
-Term DeviceProperty::Named(std::string_view name) {
-  const std::vector<DeviceProperty>& all = All();
-  auto property = std::find_if(all.begin(), all.end(), [&](const DeviceProperty& each) { return each.name == name; });
-  Term term(property - all.begin());
-  term.kind_ = Term::Kind::kDevice;
-  return term;
-}
-
 Term::Term(Kind kind, Term a, Term b)
     : kind_(kind), parts_(std::make_shared<const Parts>(Parts{std::move(a), std::move(b)})) {}
-
-Term operator+(Term a, Term b) { return Term(Term::Kind::kSum, std::move(a), std::move(b)); }
-Term operator-(Term a, Term b) { return Term(Term::Kind::kDifference, std::move(a), std::move(b)); }
-Term operator*(Term a, Term b) { return Term(Term::Kind::kProduct, std::move(a), std::move(b)); }
-Term operator/(Term a, Term b) { return Term(Term::Kind::kQuotient, std::move(a), std::move(b)); }
-Term operator%(Term a, Term b) { return Term(Term::Kind::kRemainder, std::move(a), std::move(b)); }
-Term CeilDiv(Term a, Term b) { return Term(Term::Kind::kCeilDiv, std::move(a), std::move(b)); }
-Term Min(Term a, Term b) { return Term(Term::Kind::kMin, std::move(a), std::move(b)); }
-Term Max(Term a, Term b) { return Term(Term::Kind::kMax, std::move(a), std::move(b)); }
-Term D(std::string name) {
-  Term term("");
-  term.name_ = std::move(name);
-  return term;
-}
-Term NumSms() { return DeviceProperty::Named("num_sms"); }
-Term Capability() { return DeviceProperty::Named("capability"); }
-Term SharedMemory() { return DeviceProperty::Named("shared_memory"); }
-Term SharedMemoryPerSm() { return DeviceProperty::Named("shared_memory_per_sm"); }
-Term MaxThreadsPerBlock() { return DeviceProperty::Named("max_threads_per_block"); }
-Term MaxThreadsPerSm() { return DeviceProperty::Named("max_threads_per_sm"); }
-Term RegistersPerSm() { return DeviceProperty::Named("registers_per_sm"); }
-Term WarpSize() { return DeviceProperty::Named("warp_size"); }
-Term MaxClusterSize() { return DeviceProperty::Named("max_cluster_size"); }
-Term L2Bytes() { return DeviceProperty::Named("l2_bytes"); }
 
 Status Term::Resolve(const TermNames& names, std::int64_t least) {
   if (IsOperation()) {

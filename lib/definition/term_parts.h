@@ -2,7 +2,6 @@
 #define TUNEONCE_LIB_DEFINITION_TERM_PARTS_H_
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "tuneonce/arguments.h"
@@ -39,10 +38,8 @@ struct DeviceProperty {
   const char* name;  ///< Without "device.".
   std::int64_t (*value)(const Target& target);
 
-  /// Returns the properties, in the order of Term::constant_.
+  /// Returns the properties, in the order of Term::Property.
   static const std::vector<DeviceProperty>& All();
-  /// Makes the term of the property with this name. REQUIRES: there is one.
-  static Term Named(std::string_view name);
 };
 
 }  // namespace v0

@@ -1,4 +1,4 @@
-// Setters of Variant, variants of C++ sources and of files, and what the sources depend on. Variants of Tile IR files
+// Variants of C++ sources and of files, and what the sources depend on. Variants of Tile IR files
 // are in tile_ir/tile_ir_files.cc.
 #include <algorithm>
 #include <array>
@@ -37,24 +37,6 @@ KernelSource WithMacros(KernelSource source, const Config& config,
     if (symbol.ok()) source.symbol = *std::move(symbol);
   }
   return source;
-}
-
-Variant OfCpp(const char* name, Condition targets, KernelSource source, std::optional<std::vector<std::string>> axes) {
-  Fingerprinter identity;
-  identity.Add(source.Fingerprint()).Add(std::uint64_t{axes ? 1u : 0u});
-  for (const std::string& axis : axes.value_or(std::vector<std::string>())) identity.Add(axis);
-  Variant variant;
-  variant.source =
-      IdentifiedSource{[source = std::move(source), axes = std::move(axes)](const Config& config, const Problem&) {
-                         return WithMacros(source, config, axes);
-                       },
-                       [fingerprint = identity.Finish()] { return fingerprint; }};
-  return variant.Named(name).ForTarget(std::move(targets));
-}
-
-Variant OfTileCpp(KernelSource source, std::optional<std::vector<std::string>> axes) {
-  // Hints of the text that no axis names stay.
-  return OfCpp("tile_cpp", OnGpu(), std::move(source), std::move(axes)).HintsBy(HintsOfAxes{true});
 }
 
 /// `inner` with a change of each source, whose fingerprint is `change`. The result is identified if `inner` is.
@@ -116,31 +98,6 @@ bool Variant::IsBackendOf(const Config& config) const {
   return named == nullptr || *named == BackendName();
 }
 
-Variant& Variant::Named(std::string new_name) {
-  name = std::move(new_name);
-  return *this;
-}
-
-Variant& Variant::Backend(std::string backend_name) {
-  backend = std::move(backend_name);
-  return *this;
-}
-Variant& Variant::ForTarget(Condition targets) {
-  runs_on = std::move(targets);
-  return *this;
-}
-
-Variant& Variant::Grid(GeometryFn launch_geometry) {
-  launch_geometry.Default(geometry);  // Keeps a Block that was set before.
-  geometry = std::move(launch_geometry);
-  return *this;
-}
-
-Variant& Variant::Block(Term x, Term y, Term z) {
-  geometry.Block(std::move(x), std::move(y), std::move(z));
-  return *this;
-}
-
 Variant& Variant::Requires(Condition condition) {
   for (Condition& part : condition.Conjuncts()) {
     if (std::optional<Assumption> assumption = part.AsAssumption()) {
@@ -149,27 +106,6 @@ Variant& Variant::Requires(Condition condition) {
       requirement = requirement.IsAlways() ? std::move(part) : std::move(requirement) && std::move(part);
     }
   }
-  return *this;
-}
-
-Variant& Variant::Assuming(std::vector<Assumption> assumed) {
-  assumptions.insert(assumptions.end(), std::make_move_iterator(assumed.begin()),
-                     std::make_move_iterator(assumed.end()));
-  return *this;
-}
-
-Variant& Variant::KernelArgs(std::vector<std::string> names) {
-  parameters = std::move(names);
-  return *this;
-}
-
-Variant& Variant::HintsBy(HintsFn function) {
-  hints = std::move(function);
-  return *this;
-}
-
-Variant& Variant::Convention(CallingConvention new_convention) {
-  convention = new_convention;
   return *this;
 }
 
@@ -185,16 +121,6 @@ Variant& Variant::Header(std::string header_name, std::string text) {
   source = Changed(
       std::move(source), change,
       [name = std::move(header_name), text = std::move(text)](KernelSource* made) { made->Header(name, text); });
-  return *this;
-}
-
-Variant& Variant::DefineType(std::string macro, KeyPart of) {
-  types.push_back(TypeMacro{std::move(macro), std::move(of), std::nullopt});
-  return *this;
-}
-
-Variant& Variant::DefineType(std::string macro, const Axis<std::string>& of) {
-  types.push_back(TypeMacro{std::move(macro), KeyPart(), of});
   return *this;
 }
 
@@ -242,36 +168,21 @@ Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>
   return fingerprinter.Finish();
 }
 
-Variant CudaCpp(std::string content, std::string symbol) {
-  return OfCpp("cuda", OnGpu(), KernelSource::CudaCpp(std::move(content), std::move(symbol)), std::nullopt);
-}
-
-Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
-  return OfCpp("cuda", OnGpu(), KernelSource::CudaCpp(std::move(content), std::move(symbol)), std::move(axes));
-}
-
-Variant CudaCppFile(const std::string& path, std::string symbol) {
-  return OfCpp("cuda", OnGpu(), KernelSource::FromFile(SourceKind::kCudaCpp, path, std::move(symbol)), std::nullopt);
-}
-
-Variant TileCpp(std::string content, std::string symbol) {
-  return OfTileCpp(KernelSource::TileCpp(std::move(content), std::move(symbol)), std::nullopt);
-}
-
-Variant TileCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
-  return OfTileCpp(KernelSource::TileCpp(std::move(content), std::move(symbol)), std::move(axes));
-}
-
-Variant TileCppFile(const std::string& path, std::string symbol) {
-  return OfTileCpp(KernelSource::FromFile(SourceKind::kTileCpp, path, std::move(symbol)), std::nullopt);
-}
-
-Variant CpuCpp(std::string content, std::string symbol) {
-  return OfCpp("cpu", OnCpuDevice(), KernelSource::CpuCpp(std::move(content), std::move(symbol)), std::nullopt);
-}
-
-Variant CpuCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
-  return OfCpp("cpu", OnCpuDevice(), KernelSource::CpuCpp(std::move(content), std::move(symbol)), std::move(axes));
+Variant CppVariant(KernelSource source, std::optional<std::vector<std::string>> axes) {
+  const SourceKind kind = source.kind;
+  Fingerprinter identity;
+  identity.Add(source.Fingerprint()).Add(std::uint64_t{axes ? 1u : 0u});
+  for (const std::string& axis : axes.value_or(std::vector<std::string>())) identity.Add(axis);
+  Variant variant;
+  variant.source =
+      IdentifiedSource{[source = std::move(source), axes = std::move(axes)](const Config& config, const Problem&) {
+                         return WithMacros(source, config, axes);
+                       },
+                       [fingerprint = identity.Finish()] { return fingerprint; }};
+  if (kind == SourceKind::kCpuCpp) return variant.Named("cpu").ForTarget(OnCpuDevice());
+  if (kind == SourceKind::kCudaCpp) return variant.Named("cuda").ForTarget(OnGpu());
+  // Hints of the text that no axis names stay.
+  return variant.Named("tile_cpp").ForTarget(OnGpu()).HintsBy(HintsOfAxes{true});
 }
 
 Result<std::string> ExpandAxes(const std::string& pattern, const Config& config) {
