@@ -313,6 +313,7 @@ TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = 
 /// Makes a variant from a C++ source (KernelSource::CudaCpp, TileCpp, CpuCpp, or FromFile of these kinds). Axes become
 /// macros: those named in `axes`, or without it each structural axis except `backend`. An axis in braces stands for its
 /// value in the source's symbol. The functions CudaCpp, TileCpp and CpuCpp below describe the variants of each kind.
+/// REQUIRES: IsCpp(source.kind).
 TUNEONCE_API Variant CppVariant(KernelSource source, std::optional<std::vector<std::string>> axes = std::nullopt);
 /// Makes a variant from CUDA C++ source text, compiled by NVRTC. Each structural axis except `backend` is a macro of
 /// its name. `symbol` is the function's name in the text, a name that contains an axis's value (`softmax_{AXIS}`), or

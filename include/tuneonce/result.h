@@ -13,8 +13,8 @@
 #ifdef TUNEONCE_SHARED
 #define TUNEONCE_API [[gnu::visibility("default")]]
 /// Marks functions of an exported class that only the library itself calls, and no inline function, so that they are
-/// not exported. A host of a shared libtuneonce cannot call them, though some are public. Marks constants too, which every
-/// binary has its own copy of.
+/// not exported. A host of a shared libtuneonce cannot call them, though some are public. Marks constants too, of which
+/// every binary has its own copy.
 #define TUNEONCE_LOCAL [[gnu::visibility("hidden")]]
 #else
 #define TUNEONCE_API
@@ -82,24 +82,38 @@ class TUNEONCE_API [[nodiscard]] Status {
   std::shared_ptr<const Error> error_;
 };
 
-inline Status CancelledError(std::string message) { return Status(StatusCode::kCancelled, std::move(message)); }
-inline Status InvalidArgumentError(std::string message) {
+/// The functions below make an error of the code in their name. They are not inlined, so that a function that may fail
+/// stays as fast as without the error.
+[[gnu::noinline]] inline Status CancelledError(std::string message) {
+  return Status(StatusCode::kCancelled, std::move(message));
+}
+[[gnu::noinline]] inline Status InvalidArgumentError(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));
 }
-inline Status DeadlineExceededError(std::string message) {
+[[gnu::noinline]] inline Status DeadlineExceededError(std::string message) {
   return Status(StatusCode::kDeadlineExceeded, std::move(message));
 }
-inline Status NotFoundError(std::string message) { return Status(StatusCode::kNotFound, std::move(message)); }
-inline Status ResourceExhaustedError(std::string message) {
+[[gnu::noinline]] inline Status NotFoundError(std::string message) {
+  return Status(StatusCode::kNotFound, std::move(message));
+}
+[[gnu::noinline]] inline Status ResourceExhaustedError(std::string message) {
   return Status(StatusCode::kResourceExhausted, std::move(message));
 }
-inline Status FailedPreconditionError(std::string message) {
+[[gnu::noinline]] inline Status FailedPreconditionError(std::string message) {
   return Status(StatusCode::kFailedPrecondition, std::move(message));
 }
-inline Status UnimplementedError(std::string message) { return Status(StatusCode::kUnimplemented, std::move(message)); }
-inline Status InternalError(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
-inline Status UnavailableError(std::string message) { return Status(StatusCode::kUnavailable, std::move(message)); }
-inline Status DataLossError(std::string message) { return Status(StatusCode::kDataLoss, std::move(message)); }
+[[gnu::noinline]] inline Status UnimplementedError(std::string message) {
+  return Status(StatusCode::kUnimplemented, std::move(message));
+}
+[[gnu::noinline]] inline Status InternalError(std::string message) {
+  return Status(StatusCode::kInternal, std::move(message));
+}
+[[gnu::noinline]] inline Status UnavailableError(std::string message) {
+  return Status(StatusCode::kUnavailable, std::move(message));
+}
+[[gnu::noinline]] inline Status DataLossError(std::string message) {
+  return Status(StatusCode::kDataLoss, std::move(message));
+}
 
 /// Writes to standard error that the value of a failed Result was used, and its error. A library that was built with
 /// checks (without NDEBUG) then aborts.
