@@ -94,6 +94,8 @@ TEST_F(WallBudgetTest, ManyKeysWithoutADeadlineKeepToTheirBudgetsWhereAllIsCompi
 }
 
 TEST_F(WallBudgetTest, ASearchAtABucketsBoundIsBoundedToo) {
+  // Long enough for a busy machine to verify on generated data too, without which nothing is stored.
+  policy_.search.budgets.wall = Budgets::Milliseconds(2000);
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
   TunedKernel kernel = Create(definition);
