@@ -181,5 +181,31 @@ TEST_F(TermTest, ACopyIsResolvedApartFromItsOriginal) {
   EXPECT_EQ(term.Value(config_, problem_), 2000);
 }
 
+TEST_F(TermTest, EachPropertyOfTheDeviceHasItsValueAndItsName) {
+  target_.capability_major = 9;
+  target_.max_shared_memory_bytes = 1;
+  target_.l2_bytes = 2;
+  target_.shared_memory_per_sm = 3;
+  target_.max_threads_per_block = 4;
+  target_.max_threads_per_sm = 5;
+  target_.registers_per_sm = 6;
+  target_.warp_size = 7;
+  target_.max_cluster_size = 8;
+  auto expect = [&](const Term& property, std::int64_t value, const std::string& name) {
+    EXPECT_EQ(*Evaluate(property), value) << name;
+    EXPECT_EQ(property.ToString(), "device." + name);
+  };
+  expect(NumSms(), 132, "num_sms");
+  expect(Capability(), 90, "capability");
+  expect(SharedMemory(), 1, "shared_memory");
+  expect(L2Bytes(), 2, "l2_bytes");
+  expect(SharedMemoryPerSm(), 3, "shared_memory_per_sm");
+  expect(MaxThreadsPerBlock(), 4, "max_threads_per_block");
+  expect(MaxThreadsPerSm(), 5, "max_threads_per_sm");
+  expect(RegistersPerSm(), 6, "registers_per_sm");
+  expect(WarpSize(), 7, "warp_size");
+  expect(MaxClusterSize(), 8, "max_cluster_size");
+}
+
 }  // namespace
 }  // namespace tuneonce

@@ -127,7 +127,8 @@ TEST(WorkerHostTest, ItIsGoneWhenItsHostIsKilledAlthoughAForkedChildHoldsTheSock
     _exit(static_cast<int>(read(ends[0], &byte, 1)));  // Until this test is over.
   };
   EXPECT_TRUE(EndsWithItsHost({"hang"}, fork_a_child));
-  EXPECT_TRUE(EndsWithItsHost({}, fork_a_child, /*opens_late=*/true)) << "that was killed before the worker's main began";
+  EXPECT_TRUE(EndsWithItsHost({}, fork_a_child, /*opens_late=*/true))
+      << "that was killed before the worker's main began";
   close(ends[0]);
   close(ends[1]);
 }
