@@ -8,7 +8,9 @@
 // started, that failed, and that a signal ended.
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -112,16 +114,18 @@ void BM_Graphs(benchmark::State& state) {
   const bool on_all_devices = state.range(1) != 0;
   const int num_devices = on_all_devices ? OrDie(Device::Count(OrDie(OpenDevice(device_name)).api())) : 1;
   ProcessOptions options;
-  options.arguments = {"/proc/self/exe", device_name, std::to_string(state.range(0)), std::to_string(num_devices)};
+  options.arguments = {std::filesystem::read_symlink("/proc/self/exe"), device_name, std::to_string(state.range(0)),
+                       std::to_string(num_devices)};
   for (char** variable = environ; *variable != nullptr; ++variable) options.environment.push_back(*variable);
   int failed = 0, ended_by_signal = 0;
   for (auto _ : state) {
     for (int i = 0; i < kProcesses; ++i) {
-      int code = OrDie(RunProcess(options)).exit_code;
-      if (code > kSignal) {
+      ProcessResult result = OrDie(RunProcess(options));
+      if (result.exit_code > kSignal) {
         ++ended_by_signal;
-      } else if (code != 0) {
+      } else if (result.exit_code != 0) {
         ++failed;
+        std::fputs(result.output.c_str(), stderr);
       }
     }
   }
