@@ -380,9 +380,8 @@ def test_exhaustive_search_over_callables():
         if timer == "cupti":  # CUPTI counts kernels: one config has two.
             assert [f.config for f in result.failures] == [1] and "records" in result.failures[0].message, result
         for success in result.successes:
-            # Where other processes use the GPU meanwhile, PyTorch's own times differ: ours lies among them.
-            by_torch = [took_us(scales[success.config]) for _ in range(20)]
-            assert 0.8 * min(by_torch) < success.mean_us < 1.25 * max(by_torch), (success, by_torch)
+            by_torch = took_us(scales[success.config])
+            assert 0.8 < success.mean_us / by_torch < 1.25, (success, by_torch)
     f = torch.randn(2048, 1000, device="cuda")
     ours, g = kernel_of("softmax"), torch.empty_like(f)
     result = tuneonce.exhaustive_search(["torch", "ours"], torch.cuda.Stream(), None,
