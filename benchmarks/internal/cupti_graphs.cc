@@ -2,15 +2,15 @@
 //
 //   cupti_graphs_benchmark --device=cuda [--benchmark_format=json]
 //
-// Each row starts this program ten times anew. In each of six passes, four threads capture, launch and destroy graphs of
-// kernels and event records, each in a stream of its own, on one device or spread over all devices of the driver. CUPTI
-// is claimed never, once for all passes, or for each pass anew and released after it. Counters: processes that were
-// started, that failed, and that a signal ended.
+// Each row starts this program ten times anew. In each of six passes, four threads capture, launch and destroy graphs
+// of empty kernels and event records, each in a stream of its own, on one device or spread over all devices of the
+// driver. CUPTI is claimed never, once for all passes, or for each pass anew and released after it. Counters: processes
+// that were started, that failed, and that a signal ended.
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,8 +20,11 @@
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "device_benchmark.h"
+#include "launch/launch.h"
 #include "measure/cupti_session.h"
+#include "measure/verify.h"
 #include "tuneonce/device.h"
+#include "tuneonce/geometry.h"
 #include "tuneonce/testing.h"
 
 namespace tuneonce {
@@ -34,42 +37,24 @@ constexpr int kPasses = 6;
 constexpr int kThreads = 4;
 constexpr int kGraphsOfThread = 200;
 constexpr int kLaunchesOfGraph = 5;
-constexpr int kSignal = 128;  ///< An exit code beyond it is a signal's number more.
-constexpr char kKernel[] = R"(.version 8.0
-.target sm_50
-.address_size 64
-.visible .entry nothing() { ret; }
-)";
+constexpr int kSignal = 128;  ///< ProcessResult::exit_code is this and the signal's number.
 
-/// One thread's device, stream and kernel.
+/// One thread's context, stream, events and kernel.
 struct Place {
   explicit Place(const Device& device)
       : context(OrDie(Context::RetainPrimary(device))),
         current(context.view()),
         stream(OrDie(Stream::Create(device.api()))),
         begin(OrDie(Event::Create(device.api(), Event::Timing::kEnabled))),
-        end(OrDie(Event::Create(device.api(), Event::Timing::kEnabled))) {
-    const DriverTable& driver = UnguardedTable(device.api());
-    CUmodule module = nullptr;
-    if (driver.ModuleLoadData(&module, kKernel) != CUDA_SUCCESS ||
-        driver.ModuleGetFunction(&function, module, "nothing") != CUDA_SUCCESS) {
-      OrDie(InternalError("the kernel cannot be loaded"));
-    }
-  }
+        end(OrDie(Event::Create(device.api(), Event::Timing::kEnabled))),
+        kernels(OrDie(DeviceKernels::Load(device.api()))) {}
 
-  Status Enqueue(CUstream to, int kernels) const {
+  Status Enqueue(CUstream to, int num_kernels) const {
+    const DriverApi& driver = context.device().api();
     TUNEONCE_RETURN_IF_ERROR(begin.RecordInGraph(to));
-    CUlaunchConfig config;
-    std::memset(&config, 0, sizeof(config));
-    config.gridDimX = 64;
-    config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = 128;
-    config.blockDimY = config.blockDimZ = 1;
-    config.hStream = to;
-    for (int i = 0; i < kernels; ++i) {
-      if (context.device().api().launch_path().LaunchKernelEx(&config, function, nullptr, nullptr) != CUDA_SUCCESS) {
-        return InternalError("a launch failed");
-      }
+    for (int i = 0; i < num_kernels; ++i) {
+      CUresult launched = LaunchKernel(driver.launch_path(), kernels.empty.get(), Geometry(), to, nullptr);
+      TUNEONCE_RETURN_IF_ERROR(CudaStatus(driver, launched, "cuLaunchKernelEx"));
     }
     return end.RecordInGraph(to);
   }
@@ -88,16 +73,16 @@ struct Place {
   Stream stream;
   Event begin;
   Event end;
-  CUfunction function = nullptr;
+  DeviceKernels kernels;
 };
 
 /// The whole work of one process.
-int LaunchUnderCupti(Claims claims, int num_devices) {
+void LaunchUnderCupti(Claims claims, int num_devices) {
   Device first = OrDie(OpenDevice(device_name));
   const Cupti cupti(Environment::Read());
   std::shared_ptr<CuptiSession> claim;
   for (int pass = 0; pass < kPasses; ++pass) {
-    if (claims == kInEachPass || (claims == kOnce && pass == 0)) claim = OrDie(cupti.Claim(first.api()));
+    if (claims != kNever && claim == nullptr) claim = OrDie(cupti.Claim(first.api()));
     std::vector<std::thread> threads;
     for (int thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&, index = thread % num_devices] {
@@ -107,7 +92,6 @@ int LaunchUnderCupti(Claims claims, int num_devices) {
     for (std::thread& thread : threads) thread.join();
     if (claims == kInEachPass) claim.reset();
   }
-  return 0;
 }
 
 void BM_Graphs(benchmark::State& state) {
@@ -138,8 +122,7 @@ BENCHMARK(BM_Graphs)
     ->ArgNames({"claims", "on_all_devices"})
     ->ArgsProduct({{kNever, kOnce, kInEachPass}, {0, 1}})
     ->Iterations(1)
-    ->Unit(benchmark::kSecond)
-    ->MeasureProcessCPUTime();
+    ->Unit(benchmark::kSecond);
 
 }  // namespace
 }  // namespace tuneonce
@@ -147,7 +130,8 @@ BENCHMARK(BM_Graphs)
 int main(int argc, char** argv) {
   if (argc == 4 && argv[1][0] != '-') {
     tuneonce::device_name = argv[1];
-    return tuneonce::LaunchUnderCupti(static_cast<tuneonce::Claims>(std::stoi(argv[2])), std::stoi(argv[3]));
+    tuneonce::LaunchUnderCupti(static_cast<tuneonce::Claims>(std::stoi(argv[2])), std::stoi(argv[3]));
+    return 0;
   }
   return tuneonce::RunDeviceBenchmarks(argc, argv);
 }
