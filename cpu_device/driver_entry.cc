@@ -36,7 +36,7 @@ const Entry kEntries[] = {
 #define TUNEONCE_CPU_ENTRY(name, version, need) \
   {"cu" #name, version,                         \
    reinterpret_cast<void*>(static_cast<PFN_cu##name##_v##version>(&Exported<&driver::name>::Call))},
-    TUNEONCE_DRIVER_FUNCTIONS(TUNEONCE_CPU_ENTRY) TUNEONCE_CPU_FUNCTIONS_FOR_PROGRAMS(TUNEONCE_CPU_ENTRY)
+    TUNEONCE_DRIVER_FUNCTIONS(TUNEONCE_CPU_ENTRY)
 #undef TUNEONCE_CPU_ENTRY
 };
 

@@ -12,12 +12,8 @@
 /// and none can have another signature. They are defined in driver_<subject>.cc.
 namespace tuneonce::cpu_device::driver {
 
-/// Functions that the library does not call, for programs (Device::DriverFunction).
-#define TUNEONCE_CPU_FUNCTIONS_FOR_PROGRAMS(X) X(LaunchHostFunc, 10000, kOptional)
-
 #define TUNEONCE_DECLARE_CPU_FUNCTION(name, version, need) std::remove_pointer_t<PFN_cu##name##_v##version> name;
 TUNEONCE_DRIVER_FUNCTIONS(TUNEONCE_DECLARE_CPU_FUNCTION)
-TUNEONCE_CPU_FUNCTIONS_FOR_PROGRAMS(TUNEONCE_DECLARE_CPU_FUNCTION)
 #undef TUNEONCE_DECLARE_CPU_FUNCTION
 
 }  // namespace tuneonce::cpu_device::driver

@@ -59,6 +59,7 @@
   X(StreamQuery, 2000, kRequired)                               \
   X(StreamWaitEvent, 3020, kRequired)                           \
   X(StreamGetCtx, 9020, kRequired)                              \
+  X(LaunchHostFunc, 10000, kRequired)                           \
   X(StreamIsCapturing, 10000, kRequired)                        \
   X(StreamBeginCapture, 10010, kRequired)                       \
   X(StreamEndCapture, 10000, kRequired)                         \

@@ -8,6 +8,7 @@
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "launch/launch.h"
+#include "measure/held_stream.h"
 #include "measure/verify.h"
 #include "tuneonce/device.h"
 #include "tuneonce/plugin/timer.h"
@@ -120,7 +121,9 @@ class EventTimingSession final : public TimingSession {
 
   Status Launch(const EventRun& run) {
     num_launches_ += run.launches;
-    return run.graph ? run.graph->Launch(stream_.get()) : Enqueue(run, stream_.get());
+    if (run.graph) return run.graph->Launch(stream_.get());
+    TUNEONCE_ASSIGN_OR_RETURN(const HeldStream held, HeldStream::Hold(stream_));
+    return Enqueue(run, stream_.get());
   }
 
   Result<double> Elapsed(const EventRun& run) const {

@@ -32,8 +32,9 @@ class CacheFlush {
 /// the noise, and nothing is subtracted.
 class EventTimer final : public Timer {
  public:
-  /// How a run is repeated: by its graph, or by its calls. Calls are for where no graph may be launched; the time of a
-  /// kernel that is shorter than the calls is then too long unless a flush precedes it.
+  /// How a run is repeated: by its graph, or by its calls, for where no graph may be launched. The stream is held until
+  /// all calls were made (HeldStream). A call that waits for the device, or takes longer than the stream is held, adds
+  /// the host's time.
   enum class Replay { kGraph, kCalls };
   explicit EventTimer(Replay replay = Replay::kGraph) : replay_(replay) {}
 

@@ -26,6 +26,10 @@ class GuardedSession final : public TimingSession {
     Result<std::int64_t> launches = CallTimer("num_launches", [&] { return session_->num_launches(); });
     return launches.ok() ? *launches : 0;
   }
+  std::size_t memory_bytes() const override {
+    Result<std::size_t> bytes = CallTimer("memory_bytes", [&] { return session_->memory_bytes(); });
+    return bytes.ok() ? *bytes : 0;
+  }
 
  private:
   std::unique_ptr<TimingSession> session_;

@@ -66,13 +66,18 @@ class TimerGpuTest : public testing::GpuTest {
     return result == CUDA_SUCCESS ? Status() : InternalError("launch failed");
   }
   /// Mean of `samples` runs in a session of its own.
-  double Mean(Timer& timer, CacheState cache, int work, int samples, bool programmatic = false) {
+  /// Each launch first keeps the host for `host_us`.
+  double Mean(Timer& timer, CacheState cache, int work, int samples, bool programmatic = false, int host_us = 0) {
     EXPECT_OK(Launch(stream_->get(), work));
     auto session = timer.Open(stream_->view(), cache);
     EXPECT_OK(session);
     if (!session.ok()) return 0;
     TimedRun run;
-    run.launch = [=](CUstream stream) { return Launch(stream, work, programmatic); };
+    run.launch = [=](CUstream stream) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(host_us);
+      while (std::chrono::steady_clock::now() < end) continue;
+      return Launch(stream, work, programmatic);
+    };
     run.overlaps_previous = programmatic;
     auto prepared = (*session)->Prepare(run);
     EXPECT_OK(prepared);
@@ -124,9 +129,11 @@ class TimerGpuTest : public testing::GpuTest {
   std::optional<KernelHandle> kernel_;
 };
 
-TEST_F(TimerGpuTest, BothTimersAgreeFrom1MicrosecondTo1Millisecond) {
+TEST_F(TimerGpuTest, TimersAgreeFrom1MicrosecondTo1Millisecond) {
+  constexpr int kHostUs = 100;
   CuptiTimer cupti(Runtime::Default()->cupti());
   EventTimer events;
+  EventTimer calls(EventTimer::Replay::kCalls);
   for (CacheState cache : {CacheState::kWarm, CacheState::kCold}) {
     for (int work : {1, 100, 1000, 10000, 100000, 250000}) {
       int samples = work > 10000 ? 60 : 300;
@@ -136,10 +143,13 @@ TEST_F(TimerGpuTest, BothTimersAgreeFrom1MicrosecondTo1Millisecond) {
         double long_us = Mean(cupti, cache, work, samples);
         double short_us = Mean(cupti, cache, work, 30);
         double event_us = Mean(events, cache, work, 60);
-        std::printf("%s: cupti %.3f us (short %.3f), events %.3f (%+.3f)\n",
-                    cache == CacheState::kWarm ? "warm" : "cold", long_us, short_us, event_us, event_us - long_us);
+        double call_us = Mean(calls, cache, work, 60, /*programmatic=*/false, kHostUs);
+        std::printf("%s: cupti %.3f us (short %.3f), events %.3f (%+.3f), around calls %.3f (%+.3f)\n",
+                    cache == CacheState::kWarm ? "warm" : "cold", long_us, short_us, event_us, event_us - long_us,
+                    call_us, call_us - long_us);
         agree = std::abs(short_us - long_us) <= std::max(0.1, 0.01 * long_us) &&
-                std::abs(event_us - long_us) <= std::max(0.5, 0.02 * long_us);
+                std::abs(event_us - long_us) <= std::max(0.5, 0.02 * long_us) &&
+                std::abs(call_us - long_us) <= std::max(0.5, 0.02 * long_us);
       }
       EXPECT_TRUE(agree) << "work " << work;
     }

@@ -86,6 +86,38 @@ TEST_F(TimerTest, EventsTimeRepeatedCalls) {
   EXPECT_EQ((*session)->num_launches(), 6);
 }
 
+TEST_F(TimerTest, RepeatedCallsAreTimedWithoutTheHost) {
+  constexpr std::chrono::milliseconds kHostTime(5);
+  constexpr double kLeastHostUs = 5000;
+  EventTimer timer(EventTimer::Replay::kCalls);
+  auto session = timer.Open(stream_->view(), CacheState::kCold);
+  ASSERT_OK(session);
+  TimedRun slow = Fill();
+  slow.launch = [launch = slow.launch, kHostTime](CUstream stream) {
+    std::this_thread::sleep_for(kHostTime);
+    return launch(stream);
+  };
+  auto run = (*session)->Prepare(slow);
+  ASSERT_OK(run);
+  double least_us = kLeastHostUs;
+  for (int i = 0; i < 5; ++i) least_us = std::min(least_us, (*(*session)->Sample({run->get()}))[0]);
+  EXPECT_LT(least_us, kLeastHostUs);
+}
+
+TEST_F(TimerTest, ACallThatWaitsForItsStreamReturns) {
+  EventTimer timer(EventTimer::Replay::kCalls);
+  auto session = timer.Open(stream_->view(), CacheState::kCold);
+  ASSERT_OK(session);
+  TimedRun waiting = Fill();
+  waiting.launch = [launch = waiting.launch, this](CUstream stream) -> Status {
+    TUNEONCE_RETURN_IF_ERROR(launch(stream));
+    return stream_->view().Synchronize();
+  };
+  auto run = (*session)->Prepare(waiting);
+  ASSERT_OK(run);
+  SampleThreeTimes(**session, {run->get()});
+}
+
 TEST_F(TimerTest, ErrorsOfTheRunComeBack) {
   EventTimer timer;
   auto session = timer.Open(stream_->view(), CacheState::kDefault);

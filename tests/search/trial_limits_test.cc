@@ -9,6 +9,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/plugin/autotune_observer.h"
+#include "tuneonce/plugin/timer.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
@@ -271,6 +272,20 @@ TEST_F(TrialLimitsTest, ThePeakIsCountedAndTheBudgetIsKept) {
         << budget;
   }
   EXPECT_FALSE(result.ok()) << "with next to nothing";
+}
+
+TEST_F(TrialLimitsTest, TheFlushOfEachTimerIsCounted) {
+  options_.cache = CacheState::kCold;
+  std::vector<std::size_t> peaks;
+  std::unique_ptr<Timer> events = MakeEventTimer();
+  for (Timer* timer : {static_cast<Timer*>(nullptr), events.get()}) {
+    options_.timer = timer;
+    Result<TuningRecord> result = Search(Define(kTwice));
+    ASSERT_OK(result);
+    peaks.push_back(result->cost.peak_bytes);
+  }
+  EXPECT_EQ(peaks[0], peaks[1]);
+  EXPECT_GT(peaks[0], device_->Identity()->l2_bytes);
 }
 
 TEST_F(TrialLimitsTest, CopiesOfInputsGoBeforeACandidateFailsWhereTrialsMayRunInPlace) {
