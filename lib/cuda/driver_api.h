@@ -84,8 +84,8 @@ Result<const DriverApi*> LoadCudaDriver(const Environment& environment);
 Result<const DriverApi*> LoadCpuDriver(const Environment& environment);
 
 /// Returns the driver whose context is current on this thread. It is the CPU device if one of its contexts is current,
-/// which needs a host that opened it by name. Otherwise it is the CUDA driver, even without a context, or without a
-/// CUDA driver the CPU device if that is loaded. Errors: those of LoadCudaDriver.
+/// which needs a host that opened it by name. Where no context is current, it is the CPU device if that is loaded, and
+/// else the CUDA driver. Errors: those of LoadCudaDriver.
 Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment);
 
 /// Calls the driver with the calling thread's stream-capture mode set to RELAXED for its lifetime.

@@ -179,10 +179,11 @@ Result<const DriverApi*> LoadCpuDriver(const Environment& environment) {
 
 Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment) {
   const DriverApi* cpu = cpu_driver;
-  if (cpu != nullptr && ContextView::Current(*cpu).ok()) return cpu;
+  if (cpu == nullptr) return LoadCudaDriver(environment);
+  if (ContextView::Current(*cpu).ok()) return cpu;
   Result<const DriverApi*> cuda = LoadCudaDriver(environment);
-  // Who has the CPU device alone lacks a context, not a driver.
-  return cpu != nullptr && !cuda.ok() ? cpu : cuda;
+  // Where neither has a current context, the CPU device states why, also in a child of fork() on a machine with a GPU.
+  return cuda.ok() && ContextView::Current(**cuda).ok() ? cuda : cpu;
 }
 
 }  // namespace v0

@@ -131,6 +131,8 @@ class TimerGpuTest : public testing::GpuTest {
 
 TEST_F(TimerGpuTest, TimersAgreeFrom1MicrosecondTo1Millisecond) {
   constexpr int kHostUs = 100;
+  // Around calls, the gap between two launches (0.9 to 1.1 us on an H200) is taken for the empty kernel's own time.
+  constexpr double kGapUs = 1.5;
   CuptiTimer cupti(Runtime::Default()->cupti());
   EventTimer events;
   EventTimer calls(EventTimer::Replay::kCalls);
@@ -149,7 +151,7 @@ TEST_F(TimerGpuTest, TimersAgreeFrom1MicrosecondTo1Millisecond) {
                     call_us, call_us - long_us);
         agree = std::abs(short_us - long_us) <= std::max(0.1, 0.01 * long_us) &&
                 std::abs(event_us - long_us) <= std::max(0.5, 0.02 * long_us) &&
-                std::abs(call_us - long_us) <= std::max(0.5, 0.02 * long_us);
+                std::abs(call_us - long_us) <= std::max(kGapUs, 0.02 * long_us);
       }
       EXPECT_TRUE(agree) << "work " << work;
     }
