@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""embedding.py --root FOLDER --lib FILE [--cuda-include FOLDER] [--json FILE]
+"""embedding.py --root FOLDER --lib FILE [--cuda-include FOLDER] [--fetch FOLDER ...] [--json FILE]
 
 What a C++ program pays for linking libtuneonce: bytes of the stripped program, with and without --gc-sections; time from
 spawn to exit; CPU seconds to compile the headers; symbols of tuneonce that a plugin exports. --root is the source tree, --lib
 a static library that was built from it (build/release/lib/libtuneonce.a). Needs g++, binutils, and Abseil and SQLite as static
 and as shared libraries. Nothing is tuned, and no GPU is needed.
+
+With --fetch, also what a project pays that fetches tuneonce by FetchContent and builds its own program by two jobs, without
+a compiler cache: for each source tree that is named, in turn. Needs cmake, ninja and what scripts/install_dependencies
+installs.
 """
 import argparse
 import json
@@ -29,6 +33,15 @@ int main(int count, char** values) {
 """
 PLUGIN = HOST.replace("int main(", 'extern "C" int Run(')
 ONLY_RUN = "{ global: Run; local: *; };\n"
+FETCHING = """cmake_minimum_required(VERSION 3.22)
+project(host LANGUAGES CXX)
+set(CMAKE_BUILD_TYPE Release)
+include(FetchContent)
+FetchContent_Declare(tuneonce SOURCE_DIR "{tree}")
+FetchContent_MakeAvailable(tuneonce)
+add_executable(host host.cc)
+target_link_libraries(host PRIVATE tuneonce::tuneonce)
+"""
 RUNS = 400
 
 
@@ -56,6 +69,22 @@ def spawn_ms(programs: Dict[str, Path]) -> Dict[str, float]:
 def exported(plugin: Path) -> int:
     names = subprocess.run(["nm", "-DC", "--defined-only", plugin], check=True, capture_output=True, text=True).stdout
     return sum("tuneonce" in line for line in names.splitlines())
+
+
+def commit_of(tree: str) -> str:
+    told = subprocess.run(["git", "-C", tree, "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True)
+    return told.stdout.strip()
+
+
+def build_fetched(tree: str, cuda_include: str, folder: Path) -> Dict[str, Any]:
+    folder.mkdir()
+    (folder / "host.cc").write_text(HOST)
+    (folder / "CMakeLists.txt").write_text(FETCHING.format(tree=os.path.abspath(tree)))
+    build = folder / "build"
+    run(["cmake", "-G", "Ninja", "-S", str(folder), "-B", str(build), f"-DTUNEONCE_CUDA_INCLUDE_DIR={cuda_include}"])
+    begin = time.perf_counter()
+    seconds = cpu_seconds(["cmake", "--build", str(build), "--target", "host", "--parallel", "2"])
+    return {"commit": commit_of(tree), "cpu_seconds": round(seconds), "seconds": round(time.perf_counter() - begin)}
 
 
 def measure(arguments: argparse.Namespace, folder: Path) -> Dict[str, Any]:
@@ -87,8 +116,7 @@ def measure(arguments: argparse.Namespace, folder: Path) -> Dict[str, Any]:
         headers[header] = round(statistics.median(
             cpu_seconds([*compiler, "-O0", "-fsyntax-only", f"{folder}/header.cc"]) for _ in range(5)), 2)
     return {
-        "commit": subprocess.run(["git", "-C", arguments.root, "rev-parse", "--short", "HEAD"], check=True,
-                                 capture_output=True, text=True).stdout.strip(),
+        "commit": commit_of(arguments.root),
         "date": time.strftime("%Y-%m-%d"),
         "added_bytes": {name: sizes[name] - sizes["empty"] for name in sizes if name != "empty"},
         "start_ms": starts,
@@ -102,10 +130,14 @@ def main() -> None:
     parser.add_argument("--root", required=True)
     parser.add_argument("--lib", required=True, type=os.path.abspath)
     parser.add_argument("--cuda-include", default="/usr/local/cuda/include")
+    parser.add_argument("--fetch", nargs="+", default=[], metavar="FOLDER")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         measured = measure(arguments, Path(folder))
+        os.environ["CCACHE_DISABLE"] = "1"
+        measured["fetch_content"] = [build_fetched(tree, arguments.cuda_include, Path(folder, f"fetching_{i}"))
+                                     for i, tree in enumerate(arguments.fetch)]
     text = json.dumps(measured, indent=2)
     print(text)
     if arguments.json:
