@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -86,6 +87,7 @@ class Explorer {
       open_.pop_back();
       Expand(next);
     }
+    std::printf("%s: %zu states\n", scenario_.name.c_str(), seen_.size());
   }
 
   std::size_t num_states() const { return seen_.size(); }
