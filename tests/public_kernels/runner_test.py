@@ -19,6 +19,7 @@ from typing import Any, Dict, List, Tuple
 FOLDER, OWN = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(__file__).resolve().parent / "own"
 sys.path[:0] = [str(FOLDER), str(pathlib.Path(__file__).resolve().parent.parent / "python")]
 
+import cut_outs  # noqa: E402
 import home  # noqa: E402
 import kernel_list  # noqa: E402
 import measuring  # noqa: E402
@@ -86,6 +87,43 @@ print(host(1))
     kept, before = cut.split("\n"), script.split("\n")
     assert [number for number, row in enumerate(kept) if row] == [0, 3, 4, 5, 6, 7, 8, 9, 10], cut
     assert all(row in ("", before[number]) for number, row in enumerate(kept[:len(before)]))
+
+
+def test_a_kernel_is_cut_out_of_its_package_with_what_it_uses() -> None:
+    files = {
+        "ops/deep.py": """import torch
+from ..shared import TILE, scale
+if IS_HIP:
+    def rounded(x): return torch.round(x)
+else:
+    @triton.jit
+    def rounded(x): return scale(x, TILE)
+def build():
+    import triton
+    @triton.jit
+    def inner(x):
+        return x
+    return inner
+@triton.jit
+def other(x):
+    return torch.nothing(x)
+@triton.jit
+def kernel(x):
+    return rounded(x)
+""",
+        "shared.py": "import triton\nTILE = 4\nUNUSED = missing()\n@triton.jit\ndef scale(x, by):\n    return x * by\n"}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            file = pathlib.Path(folder, "package", "package", name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        cut = cut_outs.cut(pathlib.Path(folder), "package", "package/ops/deep.py", {"kernel"})
+        for kept in ("TILE = 4", "def scale(x, by):", "return scale(x, TILE)", "def kernel(x):", "import triton"):
+            assert kept in cut, (kept, cut)
+        for gone in ("torch", "UNUSED", "shared", "IS_HIP", "other", "inner"):
+            assert gone not in cut, (gone, cut)
+        inner = cut_outs.cut(pathlib.Path(folder), "package", "package/ops/deep.py", {"inner"}, "build")
+        assert inner.split("\n")[:3] == ["import triton", "@triton.jit", "def inner(x):"], inner
 
 
 def test_the_interval_of_a_ratio() -> None:

@@ -34,7 +34,7 @@ class Export:
 
     def __init__(self, kernel, *options, folder=None):
         self._own = tempfile.TemporaryDirectory()
-        self.folder = pathlib.Path(folder or self._own.name)
+        self.folder = pathlib.Path(folder or self._own.name, "bundle")
         said, printed, self.error = io.StringIO(), io.StringIO(), None
         sys.argv = ["tuneonce.export", "triton", f"{KERNELS}:{kernel}", "-o", str(self.folder), *options]
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(printed):
@@ -64,6 +64,7 @@ def is_refused(kernel, *parts, options=()):
     export = Export(kernel, *options)
     assert export.error is not None, kernel
     assert "\n" not in export.error and export.manifest is None, export.error
+    assert not export.folder.exists(), "a part of the bundle was left"
     for part in parts:
         assert part in export.error, f"'{part}' is not in '{export.error}'"
 
@@ -104,6 +105,24 @@ def test_one_stride_of_several_tensors_is_the_extent_of_their_rows():
     usual, general = Export("layer_norm").variants.values()
     assert "x_stride" in usual["parameters"] and not assume(usual, "stride_divisible_by")
     assert re.search(r"ld.global[.\w]*.v4", Export("layer_norm").code()), "its divisibility is known"
+
+
+def test_a_product_is_divisible_where_a_factor_is():
+    export = Export("flattened")
+    usual, general = export.variants.values()
+    assert assume(usual, "extent_divisible_by") == {("x", 1): 16} and not assume(general, "extent_divisible_by")
+    wide = r"ld.global[.\w]*.v[24]"
+    assert re.search(wide, export.code()) and not re.search(wide, export.code("triton_sm90_any"))
+    known = Export("by_sixteens")
+    assert not assume(known.variants["triton_sm90"], "extent_divisible_by"), "a number needs no assumption"
+    assert re.search(wide, known.code())
+
+
+def test_each_assumption_is_made_once():
+    for kernel in ("layer_norm", "matmul", "flattened"):
+        for variant in Export(kernel).variants.values():
+            made = [json.dumps(each) for each in variant["assumptions"]]
+            assert len(made) == len(set(made)), made
 
 
 def test_what_the_example_does_not_have_is_not_assumed():
@@ -194,7 +213,7 @@ def test_a_file_may_ask_for_the_target_while_it_is_imported():
 def test_a_declarations_axes_replace_a_kernels_configs():
     export = Export("relu")
     assert export.axes() == {"TILE_M": [64], "occupancy": [1, 2]}, export.error
-    assert "the declaration's axes replace the 3 configs of @triton.autotune" in export.notes
+    assert "the declaration's axes or configs replace the 3 configs of @triton.autotune" in export.notes
     assert "hint axis 'occupancy' means nothing to Triton: its code is the same for all values" in export.notes
     assert [a["config"] for a in export.variants["triton_sm90"]["artifacts"]] == [{"TILE_M": 64}]
     tiles = [["M", {"axis": "TILE_M"}], ["N", 64]]
@@ -417,6 +436,9 @@ def test_constants_in_the_key_of_autotune_are_the_dims_that_they_stand_for():
     assert export.manifest.get("key") == [{"dim": "K"}, {"dim": "V"}], export.manifest
     assert "by_constexprs: the key of @triton.autotune names BLOCK, which no dim or scalar decides: left out\n" in \
         export.notes
+    export = Export("by_a_callers_bucket")
+    assert export.manifest.get("key") == [{"dim": "N"}, {"dim": "M", "bucket": "next_pow2"}], export.manifest
+    assert "M_BUCKET, which no dim or scalar decides: left out; M took their place, by powers of two\n" in export.notes
     assert Export("by_a_dims_name").manifest.get("key") == [{"dim": "N"}, {"dim": "K"}]
     export = Export("by_strides")
     assert export.error is None, export.error

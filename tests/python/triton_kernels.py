@@ -363,6 +363,34 @@ by_strides_bundle = Declaration(
 
 
 @triton.jit
+def flattened(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+
+def rows_as_one(*extents):
+    return Declaration(
+        dims=["M", "H"], axes={"BLOCK": [1024]}, grid=blocks(ceil_div(product("M", "H"), "BLOCK")),
+        parameters=[tensor("x", "float16", ["M", "H"]), tensor("y", "float16", ["M", "H"], "out"), derived("n", product(*extents))])
+
+
+flattened_bundle = rows_as_one("M", "H")
+by_sixteens, by_sixteens_bundle = flattened, rows_as_one("M", 32)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": b}) for b in (256, 512)], key=["M_BUCKET", "N"])
+@triton.jit
+def by_a_callers_bucket(x, y, M, N: tl.constexpr, M_BUCKET: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < M * N), mask=at < M * N)
+
+
+by_a_callers_bucket_bundle = Declaration(
+    dims=["M", "N"], parameters=[tensor("x", "float16", ["M", "N"]), tensor("y", "float16", ["M", "N"], "out"), dim("M")],
+    constants={"N": ConstantOf("N", [4096]), "M_BUCKET": 0}, grid=blocks("M", ceil_div("N", "BLOCK")))
+
+
+@triton.jit
 def awaited(x, y, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.extra.cuda.gdc_wait()

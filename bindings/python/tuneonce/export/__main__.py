@@ -119,16 +119,22 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
     kernel, name, declaration, file = kernel_spec.find(spec, arguments.declaration)
     has_key = declaration.key is not None
     folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     ptx: Dict[str, List[str]] = {}
-    if arguments.language == "cutile":
-        from tuneonce.export import cutile
-        declaration, exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
-    else:
-        from tuneonce.export import triton
-        declaration, exported, ptx = triton.export(kernel, name, declaration, folder, capabilities,
-                                                   "cubin" if arguments.cubin else "ptx", in_processes=True)
-    write(folder, name, declaration, file, exported)
+    try:
+        if arguments.language == "cutile":
+            from tuneonce.export import cutile
+            declaration, exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
+        else:
+            from tuneonce.export import triton
+            declaration, exported, ptx = triton.export(kernel, name, declaration, folder, capabilities,
+                                                       "cubin" if arguments.cubin else "ptx", in_processes=True)
+        write(folder, name, declaration, file, exported)
+    except BaseException:
+        if is_new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     for variant in exported:
         print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")
     key_note = None if has_key else declaration.key_note()

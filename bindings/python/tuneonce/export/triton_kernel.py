@@ -214,7 +214,7 @@ class TritonKernel:
         given = {*self.declaration.axes, *self.declaration.hint_axes} - {"backend"}
         rows = self._rows(tuner.configs)
         if self.declaration.configs is not None or given & set(rows[0]):
-            note(self.name, f"the declaration's axes replace the {len(rows)} configs of @triton.autotune")
+            note(self.name, f"the declaration's axes or configs replace the {len(rows)} configs of @triton.autotune")
             return
         if "backend" in self.declaration.axes:
             raise DeclarationError(f"the configs of @triton.autotune of kernel '{self.name}' cannot race with another back end: "
@@ -318,7 +318,14 @@ class TritonKernel:
         names = list(getattr(tuner, "keys", None) or [])
         parts, dropped = key_of(names, self.function.arg_names, self.declaration, [n for n, _ in self._heuristics])
         if dropped:
-            rest = "" if parts else "; nothing is left, so that all dims are the key"
+            # A constant that the caller computes, such as a bucket of M, may stand for any dim that is in no part.
+            of_caller = any(type(self.declaration.constants.get(n)) is int for n in dropped)
+            has = [c.dim for c in self.declaration.constants.values() if isinstance(c, constants.ConstantOf)]
+            has += [part["dim"] for part in parts if "dim" in part]
+            missing = [d for d in self.declaration.dims if d not in has] if parts and of_caller else []
+            parts += [{"dim": d, "bucket": "next_pow2"} for d in missing]
+            instead = (f"; {', '.join(missing)} took their place, by powers of two" if missing else
+                       "" if parts else "; nothing is left, so that all dims are the key")
             note(self.name, f"the key of @triton.autotune names {', '.join(dropped)}, which no dim or scalar decides: "
-                            f"left out{rest}")
+                            f"left out{instead}")
         return parts or None

@@ -3,6 +3,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 from tuneonce.export import triton_descriptor
 from tuneonce.export.declaration import Declaration
+from tuneonce.export.terms import Term, is_multiple
 
 # Of addresses in bytes, of integers in themselves: the only divisor that Triton's JIT knows.
 DIVISOR = 16
@@ -35,9 +36,9 @@ class Specialization:
 
     def divisor_of(self, parameter: Dict[str, Any]) -> int:
         """What the parameter is assumed to be divisible by; 1 for nothing."""
-        dim = self._dim_of(parameter)
-        if dim in self._extents:
-            return DIVISOR if self._extents[dim] % DIVISOR == 0 else 1
+        factor = self._divisible_factor(parameter)
+        if factor is not None:
+            return self._dims[factor] if self._is_assumed(factor) else DIVISOR
         if parameter["kind"] == "workspace":
             return DIVISOR  # Allocated on its own.
         if self._is_general:
@@ -46,14 +47,18 @@ class Specialization:
             return max(DIVISOR, self._declaration.alignment_of(parameter["name"]))
         if parameter["kind"] == "scalar":
             return self._declaration.divisible.get(parameter["name"], 1)
-        if dim is not None:
-            return self._dims.get(dim, 1)
         return DIVISOR if self._has_wide_rows(parameter) else 1
 
-    def _dim_of(self, parameter: Dict[str, Any]) -> Optional[str]:
-        """The dim whose extent it is: one stride for several contiguous tensors is the extent of their rows, too."""
+    def _divisible_factor(self, parameter: Dict[str, Any]) -> Optional[Term]:
+        """Of the parameter's value, which is a dim or a term, the factor that makes it divisible: one that is known to be, or else
+        a dim that is assumed to be. One stride for several contiguous tensors is the extent of their rows, too."""
         value = parameter.get("dim", parameter.get("value"))
-        return value if isinstance(value, str) and value in self._declaration.dims else None
+        factors = value["product"] if isinstance(value, dict) and "product" in value else [value]
+        known = [f for f in factors if is_multiple(self._extents.get(f, f) if isinstance(f, str) else f, DIVISOR)]
+        return next(iter(known or ([] if self._is_general else filter(self._is_assumed, factors))), None)
+
+    def _is_assumed(self, factor: Optional[Term]) -> bool:
+        return isinstance(factor, str) and factor in self._dims and factor not in self._extents
 
     def is_one(self, parameter: Dict[str, Any]) -> bool:
         """Whether it is a stride along a dimension in which elements lie side by side."""
@@ -77,7 +82,7 @@ class Specialization:
         """In the manifest's words, of a kernel that takes these parameters."""
         result: List[Dict[str, Any]] = []
         for parameter in taken:
-            divisor = self.divisor_of(parameter)
+            divisor, factor = self.divisor_of(parameter), self._divisible_factor(parameter)
             if self.is_one(parameter):
                 result.append({"tensor": parameter["tensor"], "dimension": parameter["dimension"], "stride": 1})
             elif parameter["kind"] == "descriptor":
@@ -91,8 +96,8 @@ class Specialization:
                                "stride_divisible_by": divisor})
             elif parameter["kind"] == "scalar":
                 result.append({"scalar": parameter["name"], "divisible_by": divisor})
-            elif self._dim_of(parameter) not in self._extents:
-                tensor, dimension = self._declaration.place_of(self._dim_of(parameter))
+            elif self._is_assumed(factor):
+                tensor, dimension = self._declaration.place_of(factor)
                 result.append({"tensor": tensor, "dimension": dimension, "extent_divisible_by": divisor})
         for name, value in self._extents.items():
             if name in self._declaration.dims:
@@ -100,4 +105,5 @@ class Specialization:
                 result.append({"tensor": tensor, "dimension": dimension, "extent": value})
             else:
                 result.append({"scalar": name, "is": value})
-        return result + self._declaration.assumptions_of_any()
+        # A dim and a stride may be one extent, and need one assumption.
+        return [a for i, a in enumerate(result) if a not in result[:i]] + self._declaration.assumptions_of_any()
