@@ -136,8 +136,10 @@ Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const
                                       said.empty() ? "" : ": ", said));
   }
   if (result.exit_code != 0) {
-    return InvalidArgumentError(absl::StrCat(options.NameInErrors(), " failed with exit code ", result.exit_code,
-                                             said.empty() ? "" : ": ", said));
+    const bool is_disk_full = absl::StrContains(said, "No space left on device");  // The text of ENOSPC.
+    return Status(is_disk_full ? StatusCode::kResourceExhausted : StatusCode::kInvalidArgument,
+                  absl::StrCat(options.NameInErrors(), " failed with exit code ", result.exit_code,
+                               said.empty() ? "" : ": ", said));
   }
   return said;
 }

@@ -18,6 +18,16 @@ std::string FolderOf(const std::string& file) {
   return slash == std::string::npos ? "." : file.substr(0, slash);
 }
 
+/// Returns the name by which the loader knows the library that holds this code; null if it is the program.
+const char* FileOfThisCode() {
+  Dl_info info{};
+  link_map* library = nullptr;
+  void** extra = reinterpret_cast<void**>(&library);
+  int found = dladdr1(reinterpret_cast<void*>(&FileOfThisCode), &info, extra, RTLD_DL_LINKMAP);
+  // The loader knows no file of the program: it returns argv[0], which may be relative or wrong.
+  return found == 0 || library == nullptr || library->l_name[0] == '\0' ? nullptr : library->l_name;
+}
+
 }  // namespace
 
 Result<DynamicLibrary> OpenFirst(const std::vector<std::string>& paths, const std::string& what) {
@@ -34,13 +44,13 @@ Result<DynamicLibrary> OpenFirst(const std::vector<std::string>& paths, const st
 }
 
 std::string FolderOfThisCode() {
-  Dl_info info{};
-  link_map* library = nullptr;
-  void** extra = reinterpret_cast<void**>(&library);
-  int found = dladdr1(reinterpret_cast<void*>(&FolderOfThisCode), &info, extra, RTLD_DL_LINKMAP);
-  // The loader knows no file of the program: it returns argv[0], which may be relative or wrong.
-  if (found == 0 || library == nullptr || library->l_name[0] == '\0') return FolderOfProgram();
-  return FolderOf(info.dli_fname);
+  const char* file = FileOfThisCode();
+  return file == nullptr ? FolderOfProgram() : FolderOf(file);
+}
+
+void KeepThisCodeLoaded() {
+  // A handle that is never closed; the loader finds by its name what is loaded already.
+  if (const char* file = FileOfThisCode()) dlopen(file, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 std::string FolderOfProgram() {

@@ -22,6 +22,9 @@ Result<DynamicLibrary> OpenFirst(const std::vector<std::string>& paths, const st
 /// Folder of the library or program that holds tuneonce's own code, and of the running program. No trailing slash.
 std::string FolderOfThisCode();
 std::string FolderOfProgram();
+/// Keeps the library that holds tuneonce's own code loaded until the process ends: when a host closes a plugin, threads
+/// and drivers may still run the plugin's functions. Nothing where this code is part of the program.
+void KeepThisCodeLoaded();
 /// Folders in which the loader looks for the libraries that this code needs: LD_LIBRARY_PATH's, the run path's, the
 /// system's. Without a trailing slash.
 std::vector<std::string> FoldersOfLibraries();

@@ -185,8 +185,16 @@ Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, c
     if (problem != nullptr) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*fallback_, *problem));
     return std::vector<Config>{*fallback_};
   }
-  std::optional<Config> first = BaselineOn(target);
-  if (problem != nullptr && first) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, *problem));
+  if (problem != nullptr) {  // Its guards exclude each baseline: what excludes the one that applies is reported.
+    Problem asked = *problem;
+    asked.target = &target;
+    for (const PlacedBaseline& baseline : baselines_) {
+      TUNEONCE_ASSIGN_OR_RETURN(bool applies, CallUser("the condition of a baseline",
+                                                       [&] { return baseline.where.Holds(baseline.config, asked); }));
+      if (applies) TUNEONCE_RETURN_IF_ERROR(CheckGuards(baseline.config, asked));
+    }
+    if (std::optional<Config> first = BaselineOn(target)) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, asked));
+  }
   auto most = std::max_element(excluded.begin(), excluded.end(),
                                [](const auto& a, const auto& b) { return a.second < b.second; });
   return InvalidArgumentError(absl::StrCat(

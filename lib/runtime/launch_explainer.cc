@@ -99,6 +99,7 @@ Status LaunchExplainer::PutStored(TuningCall& call, const LaunchKey& key) {
     return PutFallback(call.call());
   }
   TUNEONCE_RETURN_IF_ERROR(impl_.ready_keys.CheckAssumptions(call.call()));
+  TUNEONCE_RETURN_IF_ERROR(impl_.fallbacks.CheckLaunchable(call.call()));
   const bool searches = impl_.policy.mode == AutotunePolicy::Mode::kTuneOnMiss;
   StoreMiss miss;
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<ConfigChain::StoredConfig> stored,

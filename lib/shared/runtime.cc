@@ -9,6 +9,7 @@
 #include "compile/command_toolchain.h"
 #include "compile/compile_slots.h"
 #include "cuda/driver_api.h"
+#include "cuda/dynamic_library.h"
 #include "measure/cupti_session.h"
 #include "measure/cupti_timer.h"
 #include "shared/kernel_list.h"
@@ -84,6 +85,7 @@ Result<std::shared_ptr<Runtime>> Runtime::Create(RuntimeOptions options) {
                                 ": it must be at least 0 (0 means one per CPU core)");
   }
   TUNEONCE_ASSIGN_OR_RETURN(Environment environment, Environment::Read(options.environment));
+  KeepThisCodeLoaded();
   return std::shared_ptr<Runtime>(new Runtime(std::make_unique<Impl>(std::move(environment), std::move(options))));
 }
 

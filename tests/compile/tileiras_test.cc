@@ -348,7 +348,8 @@ TEST_F(MisbehavingTileirasTest, FillingTheDisk) {
   // A file that would not end is cut at 1 GiB by SIGXFSZ: truncate asks for more at once, without writing it.
   EXPECT_ERROR(Compile("exec truncate -s 2G \"$output\""), StatusCode::kInternal, "was ended by signal 25");
   // A disk that is full already.
-  EXPECT_ERROR(Compile("echo x > /dev/full || exit 1"), StatusCode::kInvalidArgument, "failed with exit code");
+  EXPECT_ERROR(Compile("cat /dev/zero > /dev/full || exit 1"), StatusCode::kResourceExhausted,
+               "failed with exit code 1: cat: write error: No space left on device");
 }
 
 TEST_F(MisbehavingTileirasTest, MathOptionsAreNoneOfIts) {

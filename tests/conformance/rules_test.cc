@@ -142,7 +142,11 @@ std::vector<CaptureCase> CaptureCases() {
        kFine,
        kFine},
       {{"cuMemsetD8Async", [](auto& d, auto& o) { return d.MemsetD8Async(o.memory, 1, 4, o.stream); }}, kFine, kFine},
-      {{"cuLaunchHostFunc", [](auto& d, auto& o) { return d.LaunchHostFunc(o.stream, [](void*) {}, nullptr); }},
+      {{"cuLaunchHostFunc",
+        [](auto& d, auto& o) {
+          return d.LaunchHostFunc(
+              o.stream, [](void*) {}, nullptr);
+        }},
        kFine,
        kFine},
       {{"cuGraphLaunch", [](auto& d, auto& o) { return d.GraphLaunch(o.exec, o.stream); }}, kFine, kFine},
@@ -247,7 +251,12 @@ std::vector<WaitCase> WaitCases() {
       {{"cuLibraryUnload", [](auto& d, auto& o) { return d.LibraryUnload(o.library); }}, false},
       {{"cuGraphInstantiate", [](auto& d, auto& o) { return d.GraphInstantiateWithFlags(&o.exec, o.graph, 0); }},
        false},
-      {{"cuLaunchHostFunc", [](auto& d, auto& o) { return d.LaunchHostFunc(o.stream, [](void*) {}, nullptr); }}, false},
+      {{"cuLaunchHostFunc",
+        [](auto& d, auto& o) {
+          return d.LaunchHostFunc(
+              o.stream, [](void*) {}, nullptr);
+        }},
+       false},
       {{"cuGraphLaunch", [](auto& d, auto& o) { return d.GraphLaunch(o.exec, o.stream); }}, false},
       {{"cuStreamCreate", [](auto& d, auto& o) { return d.StreamCreate(&o.stream, CU_STREAM_NON_BLOCKING); }}, false},
   };

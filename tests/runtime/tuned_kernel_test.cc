@@ -140,6 +140,20 @@ TEST_F(TunedKernelTest, AGuardThatEvenTheBaselineFailsIsAnError) {
                "condition 'never' does not hold for config {TILE=64, WORK=100}");
 }
 
+TEST_F(TunedKernelTest, WhereNoBaselineIsAllowedTheErrorNamesTheOneThatApplies) {
+  scale_.space.SetBaselines(
+      {{{{scale_.tile, 256}, {scale_.work, 1}}, D("N") > 500}, {{{scale_.tile, 64}, {scale_.work, 100}}}});
+  scale_.space.Where("never", [](const Config&, const Dims&) { return false; });
+  TunedKernel kernel = Create(scale_.Definition());
+  DeviceBuffer x = Floats(std::vector<float>(600, 1));
+  for (auto [n, baseline] : {std::pair(1, "{TILE=64, WORK=100}"), std::pair(600, "{TILE=256, WORK=1}")}) {
+    const TensorView view = TensorView::Contiguous(x.data(), DType::kFloat32, {n});
+    const std::string reason = std::string("condition 'never' does not hold for config ") + baseline;
+    EXPECT_ERROR(kernel.Launch(stream_->get(), view, view, 2.0f), StatusCode::kFailedPrecondition, reason);
+    EXPECT_ERROR(kernel.Explain(stream_->get(), {view, view, 2.0f}), StatusCode::kFailedPrecondition, reason);
+  }
+}
+
 TEST_F(TunedKernelTest, DisabledMeansBaselineAndNothingMeasuredOrStored) {
   policy_.search.runtime = testing::RuntimeIn({{"DISABLE_AUTOTUNE", "1"}});
   TunedKernel kernel = Create(scale_.Definition());

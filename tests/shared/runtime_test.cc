@@ -1,5 +1,7 @@
 #include "tuneonce/runtime.h"
 
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <functional>
@@ -35,6 +37,21 @@ TEST(RuntimeTest, TheDefaultIsOneForTheProcess) {
   EXPECT_EQ(Runtime::OrDefault(nullptr), Runtime::Default());
   std::shared_ptr<Runtime> other = RuntimeIn({});
   EXPECT_EQ(Runtime::OrDefault(other), other);
+}
+
+// Its threads, and drivers that know its functions, may still run the code.
+TEST(RuntimeTest, APluginThatIsClosedStaysLoadedOnceItMadeARuntime) {
+  for (bool is_used : {false, true}) {
+    void* plugin = dlopen(TUNEONCE_CLOSED_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(plugin, nullptr) << dlerror();
+    auto use = reinterpret_cast<bool (*)()>(dlsym(plugin, "MakeAndDestroyARuntime"));
+    ASSERT_NE(use, nullptr);
+    EXPECT_TRUE(!is_used || use());
+    ASSERT_EQ(dlclose(plugin), 0);
+    void* still = dlopen(TUNEONCE_CLOSED_PLUGIN, RTLD_NOW | RTLD_NOLOAD);
+    EXPECT_EQ(still != nullptr, is_used);
+    EXPECT_TRUE(still == nullptr || use());
+  }
 }
 
 TEST(RuntimeTest, TheEnvironmentIsReadWhenARuntimeIsMade) {
