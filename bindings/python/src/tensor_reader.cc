@@ -123,9 +123,27 @@ DType DTypeOfName(std::string_view name) {
                                    : DType::kAny;
 }
 
+/// The names that a call looks up, made once: making and hashing one takes longer than finding what it names.
+struct Names {
+  PyObject* cuda_array_interface = PyUnicode_InternFromString("__cuda_array_interface__");
+  PyObject* dlpack = PyUnicode_InternFromString("__dlpack__");
+  PyObject* typestr = PyUnicode_InternFromString("typestr");
+  PyObject* shape = PyUnicode_InternFromString("shape");
+  PyObject* strides = PyUnicode_InternFromString("strides");
+  PyObject* data = PyUnicode_InternFromString("data");
+  PyObject* version = PyUnicode_InternFromString("version");
+  PyObject* mask = PyUnicode_InternFromString("mask");
+  PyObject* stream = PyUnicode_InternFromString("stream");
+
+  static const Names& Get() {  // Needs the GIL.
+    static const auto* const names = new Names;
+    return *names;
+  }
+};
+
 /// Returns the attribute, or null: without an exception where the object lacks it, else with the one that was raised.
-PyObject* FindAttribute(PyObject* object, const char* name) {
-  PyObject* found = PyObject_GetAttrString(object, name);
+PyObject* FindAttribute(PyObject* object, PyObject* name) {
+  PyObject* found = PyObject_GetAttr(object, name);
   if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) PyErr_Clear();
   return found;
 }
@@ -288,7 +306,7 @@ bool TensorRef::FromNamedDType(PyObject* object) {
 }
 
 bool TensorRef::ReadStream(PyObject* interface) {
-  PyObject* stream = PyDict_GetItemString(interface, "stream");
+  PyObject* stream = PyDict_GetItem(interface, Names::Get().stream);
   if (stream == nullptr || stream == Py_None) return true;
   if (!PyLong_Check(stream)) return TypeError("the stream of __cuda_array_interface__ must be an int or None");
   void* handle = PyLong_AsVoidPtr(stream);
@@ -303,11 +321,12 @@ bool TensorRef::ReadStream(PyObject* interface) {
 bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
   capsule_ = interface;  // Kept for the call.
   if (!PyDict_Check(interface)) return TypeError("__cuda_array_interface__ is not a dict");
-  PyObject* type = PyDict_GetItemString(interface, "typestr");
-  PyObject* shape = PyDict_GetItemString(interface, "shape");
-  PyObject* strides = PyDict_GetItemString(interface, "strides");
-  PyObject* data = PyDict_GetItemString(interface, "data");
-  PyObject* version = PyDict_GetItemString(interface, "version");
+  const Names& names = Names::Get();
+  PyObject* type = PyDict_GetItem(interface, names.typestr);
+  PyObject* shape = PyDict_GetItem(interface, names.shape);
+  PyObject* strides = PyDict_GetItem(interface, names.strides);
+  PyObject* data = PyDict_GetItem(interface, names.data);
+  PyObject* version = PyDict_GetItem(interface, names.version);
   if (type == nullptr || !PyUnicode_Check(type) || shape == nullptr || !PyTuple_Check(shape) || data == nullptr ||
       !PyTuple_Check(data) || PyTuple_Size(data) != 2 || version == nullptr || !PyLong_Check(version)) {
     return TypeError("__cuda_array_interface__ has no proper version, typestr, shape and data");
@@ -321,7 +340,7 @@ bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
   if (PyTuple_Size(shape) > kMaxRank) {
     return TypeError("an array of more than " + std::to_string(kMaxRank) + " dimensions");
   }
-  PyObject* mask = PyDict_GetItemString(interface, "mask");
+  PyObject* mask = PyDict_GetItem(interface, names.mask);
   if (mask != nullptr && mask != Py_None) {
     return TypeError("__cuda_array_interface__ has a mask, which kernels do not take: pass an array without one");
   }
@@ -363,11 +382,12 @@ bool TensorRef::Read(PyObject* object) {
     if (api_->tensor_from_object(object, &tensor) != 0) return false;
     return FromDl(tensor);
   }
-  if (PyObject* interface = FindAttribute(object, "__cuda_array_interface__")) return FromCudaArrayInterface(interface);
+  if (PyObject* interface = FindAttribute(object, Names::Get().cuda_array_interface))
+    return FromCudaArrayInterface(interface);
   if (PyErr_Occurred() != nullptr) return false;
   if (PyObject_CheckBuffer(object) != 0) {
     if (FromBuffer(object)) return true;
-  } else if (PyObject* method = FindAttribute(object, "__dlpack__")) {
+  } else if (PyObject* method = FindAttribute(object, Names::Get().dlpack)) {
     Py_DECREF(method);
   } else if (PyErr_Occurred() == nullptr) {
     TypeError(std::string("expected a tensor (torch, DLPack, __cuda_array_interface__ or numpy), got ") +
