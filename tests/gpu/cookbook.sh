@@ -12,6 +12,7 @@ server=
 trap '[ -z "$server" ] || { kill "$server" && wait "$server"; }; rm -rf "$work"' EXIT
 cd "$work"
 export TUNEONCE_STORE="$work/store.db"  # Each run tunes.
+export PYTHONFAULTHANDLER=1  # A program that crashes states where.
 failed=0
 
 skip() { echo "SKIP $1: $2"; }
