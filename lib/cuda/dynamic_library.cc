@@ -60,12 +60,8 @@ std::string FolderOfProgram() {
 }
 
 std::vector<std::string> FoldersOfLibraries() {
-  Dl_info info{};
-  void* code = nullptr;
-  if (dladdr(reinterpret_cast<void*>(&FoldersOfLibraries), &info) != 0 && info.dli_fname != nullptr) {
-    code = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  }
-  if (code == nullptr) code = dlopen(nullptr, RTLD_LAZY);  // This code is in the program.
+  const char* file = FileOfThisCode();  // Null, as for dlopen: the program.
+  void* code = dlopen(file, file == nullptr ? RTLD_LAZY : RTLD_LAZY | RTLD_NOLOAD);
   if (code == nullptr) return {};
   std::vector<std::string> folders;
   Dl_serinfo size{};

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "tuneonce/device.h"
 #include "tuneonce/result.h"
@@ -11,7 +12,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Holds a stream while it lives: what is enqueued there meanwhile starts when the object ends, without gaps for the
-/// host's calls, so that events around it time the device alone. The stream goes on after kLongest at the latest, so
+/// host's calls, so that events around it time the device alone. The stream goes on after kLongestMs at the latest, so
 /// that a function which waits for what it enqueued returns. Move-only. Thread rule: one owner.
 class HeldStream {
  public:

@@ -87,21 +87,20 @@ TEST_F(TimerTest, EventsTimeRepeatedCalls) {
 }
 
 TEST_F(TimerTest, RepeatedCallsAreTimedWithoutTheHost) {
-  constexpr std::chrono::milliseconds kHostTime(5);
-  constexpr double kLeastHostUs = 5000;
+  static constexpr double kHostUs = 5000;
   EventTimer timer(EventTimer::Replay::kCalls);
   auto session = timer.Open(stream_->view(), CacheState::kCold);
   ASSERT_OK(session);
   TimedRun slow = Fill();
-  slow.launch = [launch = slow.launch, kHostTime](CUstream stream) {
-    std::this_thread::sleep_for(kHostTime);
+  slow.launch = [launch = slow.launch](CUstream stream) {
+    std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(kHostUs));
     return launch(stream);
   };
   auto run = (*session)->Prepare(slow);
   ASSERT_OK(run);
-  double least_us = kLeastHostUs;
+  double least_us = kHostUs;
   for (int i = 0; i < 5; ++i) least_us = std::min(least_us, (*(*session)->Sample({run->get()}))[0]);
-  EXPECT_LT(least_us, kLeastHostUs);
+  EXPECT_LT(least_us, kHostUs);
 }
 
 TEST_F(TimerTest, ACallThatWaitsForItsStreamReturns) {

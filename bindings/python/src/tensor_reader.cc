@@ -236,7 +236,7 @@ bool TensorRef::SetStride(int dimension, std::int64_t bytes, std::int64_t row_ma
 }
 
 bool TensorRef::FromDlpack(PyObject* object) {
-  PyObject* method = PyObject_GetAttrString(object, "__dlpack__");
+  PyObject* method = PyObject_GetAttr(object, Names::Get().dlpack);
   if (method == nullptr) return false;
   PyObject* arguments = PyTuple_New(0);
   PyObject* keywords = Py_BuildValue("{s:(ii)}", "max_version", 1, 0);

@@ -14,7 +14,7 @@ from tuneonce.export import config_list, constants
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.kernel_names import declared_names
-from tuneonce.export.triton_key import key_of
+from tuneonce.export.triton_key import key_of, substitutes_for
 
 # The options that every triton.Config has besides values of the kernel's constants.
 CONFIG_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -318,14 +318,11 @@ class TritonKernel:
         names = list(getattr(tuner, "keys", None) or [])
         parts, dropped = key_of(names, self.function.arg_names, self.declaration, [n for n, _ in self._heuristics])
         if dropped:
-            # A constant that the caller computes, such as a bucket of M, may stand for any dim that is in no part.
-            of_caller = any(type(self.declaration.constants.get(n)) is int for n in dropped)
-            has = [c.dim for c in self.declaration.constants.values() if isinstance(c, constants.ConstantOf)]
-            has += [part["dim"] for part in parts if "dim" in part]
-            missing = [d for d in self.declaration.dims if d not in has] if parts and of_caller else []
-            parts += [{"dim": d, "bucket": "next_pow2"} for d in missing]
-            instead = (f"; {', '.join(missing)} took their place, by powers of two" if missing else
-                       "" if parts else "; nothing is left, so that all dims are the key")
+            instead = "" if parts else "; nothing is left, so that all dims are the key"
+            substitutes = substitutes_for(dropped, parts, self.declaration)
+            if substitutes:
+                parts += substitutes
+                instead = f"; {', '.join(part['dim'] for part in substitutes)} took their place, by powers of two"
             note(self.name, f"the key of @triton.autotune names {', '.join(dropped)}, which no dim or scalar decides: "
                             f"left out{instead}")
         return parts or None

@@ -24,6 +24,16 @@ def key_of(names: Sequence[str], arguments: Sequence[str], declaration: Declarat
     return parts, dropped
 
 
+def substitutes_for(dropped: Sequence[str], parts: Sequence[Dict[str, Any]], declaration: Declaration) -> List[Dict[str, Any]]:
+    """Parts in place of the names that have none, where one of them is a constant that the caller computes, such as a bucket
+    of M: it may stand for any dim that varies and is in no other part. No parts where there is no other one, since all dims
+    are the key then."""
+    if not parts or not any(type(declaration.constants.get(name)) is int for name in dropped):
+        return []
+    has = {c.dim for c in declaration.constants.values() if isinstance(c, ConstantOf)} | {part.get("dim") for part in parts}
+    return [{"dim": d, "bucket": "next_pow2"} for d in declaration.dims if d not in has]
+
+
 def _deciding(name: str, arguments: Sequence[str], declaration: Declaration, computed: Sequence[str]) -> List[str]:
     """The dims and scalars that decide the value of the kernel's parameter `name` at a launch."""
     constant = declaration.constants.get(name)
