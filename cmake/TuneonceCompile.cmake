@@ -5,6 +5,7 @@ function(tuneonce_compile_options target)
   set_target_properties(${target} PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
   set_target_properties(${target} PROPERTIES
     CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
+  target_link_options(${target} PRIVATE LINKER:--exclude-libs,libstdc++.a)  # Why: lib/CMakeLists.txt
   if(CMAKE_SOURCE_DIR STREQUAL PROJECT_SOURCE_DIR)  # In another project warnings are that project's to choose.
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
     if(CMAKE_CXX_COMPILER_ID MATCHES Clang)

@@ -52,7 +52,7 @@ else()  # What it uses; hidden, and its run path says where the CPU device lies.
     string(APPEND pkgconfig_requires " sqlite3")
   endif()
   set(pkgconfig_defines "")
-  set(pkgconfig_libraries "-Wl,--exclude-libs,libtuneonce.a -Wl,-rpath,\${libdir} -ldl -pthread")
+  set(pkgconfig_libraries "-Wl,--exclude-libs,libtuneonce.a:libstdc++.a -Wl,-rpath,\${libdir} -ldl -pthread")
   set(pkgconfig_tools_libraries "-Wl,--exclude-libs,libtuneonce_tools.a")
 endif()
 configure_file(cmake/tuneonce.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tuneonce.pc @ONLY)

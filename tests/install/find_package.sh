@@ -63,6 +63,10 @@ cmake --build "$work/build" --target compiled_consumer > "$work/log" || { cat "$
 if nm -DC --defined-only "$work/build/libplugin_a.so" | grep 'tuneonce::'; then
   echo "a plugin with a static tuneonce exports it"; exit 1
 fi
+# The shared libstdc++ that Abseil brings would take these for its own, and the host's std::call_once would jump to 0.
+if nm -DC --defined-only "$work/build/libplugin_b.so" | grep 'std::__once_call'; then
+  echo "a plugin exports the libstdc++ that it is linked with statically"; exit 1
+fi
 (cd / && "$work/build/plugin_host" "$work/build/libplugin_a.so" "$work/build/libplugin_b.so")
 if [ -n "${4:-}" ]; then
   rm -rf "$4"
