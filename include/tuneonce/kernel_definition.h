@@ -258,11 +258,11 @@ struct TUNEONCE_API Variant {
 /// vendor's library, which inference engines call a tactic. Its configs are measured, verified and stored like those of
 /// compiled variants.
 ///
-/// `launcher` enqueues the config's work on the stream, which may be capturing, and returns. It works on the tensors
-/// that it receives, which in a search are not the caller's. It may be called from several threads at once. An error or
-/// exception from it fails the candidate, or is the error of the launch. It receives all tensors (which must lie as in
-/// kPlain), scalars, dims and workspaces, but no Derived, Stride or Descriptor values. The variant has no hints and no
-/// geometry:
+/// `launcher` enqueues the config's work on the stream, which may be capturing, and returns with the context current
+/// that was current. It works on the tensors that it receives, which in a search are not the caller's. It may be called
+/// from several threads at once. An error or exception from it fails the candidate, or is the error of the launch. It
+/// receives all tensors (which must lie as in kPlain), scalars, dims and workspaces, but no Derived, Stride or
+/// Descriptor values. The variant has no hints and no geometry:
 ///
 ///   definition.AddVariant(Callable([=](CUstream stream, const Config& config, const CallArguments& arguments) {
 ///     return RunMyGemm(stream, config[algorithm], arguments.tensor("a").data, arguments.tensor("b").data,

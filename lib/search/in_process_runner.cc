@@ -204,6 +204,19 @@ void InProcessRunner::Release(std::size_t trial) {
   FreeUnused();
 }
 
+Status InProcessRunner::Trial::CallTheLauncher(const DriverApi& api, CUstream stream) const {
+  TrialScope scope;
+  CUcontext before = nullptr, after = nullptr;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, CtxGetCurrent(&before));
+  Status launched = CallLauncher(definition(), *candidate->variant, candidate->config, stream, call, addresses.data());
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, CtxGetCurrent(&after));
+  if (after == before) return launched;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, CtxSetCurrent(before));
+  if (!launched.ok()) return launched;
+  return FailedPreconditionError(absl::StrCat("kernel '", definition().name(), "': the launcher left another CUDA ",
+                                              "context current: make the caller's current again before it returns"));
+}
+
 Status InProcessRunner::OpenTimer() {
   return WithRoom([&] { return timer_.Open(); });
 }

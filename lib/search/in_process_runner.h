@@ -188,14 +188,16 @@ struct InProcessRunner::Trial {
   const KernelDefinition& definition() const { return *candidate->definition; }
   const TrialTensors& tensors() const { return scratch->tensors; }
 
+  /// Calls a callable's launcher, and makes the caller's context current again, where others' trials run, if the
+  /// launcher left another one. That is an error.
+  Status CallTheLauncher(const DriverApi& api, CUstream stream) const;
+
   TimedRun Timed(const DriverApi& api) {
     TimedRun run;
     if (tensors().needs_restore()) run.prepare = [this](CUstream) { return tensors().Restore(); };
     if (candidate->is_callable()) {
-      run.launch = [this](CUstream stream) {
-        TrialScope scope;
-        Status launched =
-            CallLauncher(definition(), *candidate->variant, candidate->config, stream, call, addresses.data());
+      run.launch = [this, &api](CUstream stream) {
+        Status launched = CallTheLauncher(api, stream);
         launch_refused = !launched.ok() && !launched.sticky();
         return launched;
       };

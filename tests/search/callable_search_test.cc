@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "cuda/driver_api.h"
 #include "testing/device_test.h"
 #include "testing/scale_tactics.h"
 #include "testing/work_timer.h"
@@ -92,7 +93,17 @@ TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
     return view;
   };
   const std::string kWho = "kernel 'scale': the launcher of variant 'callable'";
+  Result<Context> other = Context::Create(*device_);
+  ASSERT_OK(other);
+  Result<ContextView> callers = ContextView::Current(device_->api());
+  ASSERT_OK(callers);
   std::vector<Case> cases = {
+      {[&](CUstream s, const Config&, const CallArguments& a) {
+         Status launched = run(s, a.tensor(0), a.tensor(1), 2, a.dim("N"));
+         RelaxedDriver(device_->api())->CtxSetCurrent(other->get());
+         return launched;
+       },
+       OutcomeKind::kLaunch, "the launcher left another CUDA context current"},
       {[](CUstream, const Config&, const CallArguments&) { return UnimplementedError("no such tactic"); },
        OutcomeKind::kLaunch, kWho + ": no such tactic"},
       {[](CUstream, const Config&, const CallArguments&) -> Status { throw std::runtime_error("out of luck"); },
@@ -137,6 +148,7 @@ TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
     });
     ASSERT_OK(result);
     EXPECT_EQ(result->best.config[tactics.work], 100);
+    EXPECT_EQ(ContextView::Current(device_->api())->get(), callers->get());
     ASSERT_EQ(result->failures().size(), 1u);
     EXPECT_EQ(result->failures()[0].kind, each.kind) << result->failures()[0].message;
     EXPECT_NE(result->failures()[0].message.find(each.part), std::string::npos) << result->failures()[0].message;
