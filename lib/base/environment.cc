@@ -61,6 +61,15 @@ class Variables {
     return words.front();
   }
 
+  /// Returns the switch, 0 or 1, that one of two variables sets.
+  bool GetSwitch(const char* first, const char* second, bool otherwise) {
+    const std::string text = GetEither(first, second);
+    if (text == "0" || text == "1") return text == "1";
+    const char* name = Get(first) == text ? first : second;
+    if (!text.empty()) NoteMistake(name, absl::StrCat(name, " is '", text, "': it must be 0 or 1"));
+    return otherwise;
+  }
+
   /// "NAME=value" of all whose name `is_wanted`, by name.
   template <typename Predicate>
   std::vector<std::string> All(const Predicate& is_wanted) const {
@@ -143,7 +152,7 @@ bool IsOfWorker(std::string_view name) {
 
 Environment ReadAll(Variables* variables) {
   Environment environment;
-  environment.disable_autotune = variables->GetEither("TUNEONCE_DISABLE_AUTOTUNE", "DISABLE_AUTOTUNE") == "1";
+  environment.disable_autotune = variables->GetSwitch("TUNEONCE_DISABLE_AUTOTUNE", "DISABLE_AUTOTUNE", false);
   environment.cuda_driver = variables->Get("TUNEONCE_CUDA_DRIVER");
   environment.cpu_driver = variables->Get("TUNEONCE_CPU_DRIVER");
   environment.nvrtc = variables->Get("TUNEONCE_NVRTC");
@@ -154,7 +163,7 @@ Environment ReadAll(Variables* variables) {
   environment.profiler = variables->GetEither("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH");
   environment.tileiras = variables->Get("TUNEONCE_TILEIRAS");
   environment.ptxas = variables->Get("TUNEONCE_PTXAS");
-  environment.enable_tile = variables->GetEither("TUNEONCE_ENABLE_TILE", "ENABLE_TILE") != "0";
+  environment.enable_tile = variables->GetSwitch("TUNEONCE_ENABLE_TILE", "ENABLE_TILE", true);
   environment.virtual_env = variables->Get("VIRTUAL_ENV");
   environment.home = variables->Get("HOME");
   environment.store = variables->Get("TUNEONCE_STORE");

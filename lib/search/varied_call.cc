@@ -160,16 +160,21 @@ TensorView Dense(const TensorView& view) {
   return TensorView::Contiguous(nullptr, view.dtype, view.shape.data(), view.rank);
 }
 
-/// Returns the value of a float or double, or nothing for other dtypes and values that are not finite.
-std::optional<double> RealScalar(DType dtype, const void* bytes) {
-  double value = std::numeric_limits<double>::infinity();
-  if (dtype == DType::kFloat64) std::memcpy(&value, bytes, sizeof(value));
-  if (dtype == DType::kFloat32) {
+/// Returns another value of a float or double, or nothing for other dtypes. Half of the value keeps the sign and the
+/// magnitude: a probability stays one. With a value that is not finite or 0, most outputs are NaN or 0 whatever the code
+/// does, so that 0.5 takes its place.
+std::optional<double> OtherReal(DType dtype, const void* bytes) {
+  double value = 0;
+  if (dtype == DType::kFloat64) {
+    std::memcpy(&value, bytes, sizeof(value));
+  } else if (dtype == DType::kFloat32) {
     float narrow;
     std::memcpy(&narrow, bytes, sizeof(narrow));
     value = narrow;
+  } else {
+    return std::nullopt;
   }
-  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+  return std::isfinite(value) && value != 0 ? value / 2 : 0.5;
 }
 
 /// True if the key names the value of this scalar.
@@ -363,9 +368,8 @@ Status VariedCall::SetScalar(const Source& source, std::size_t index) {
   if (!source.variation.changes_scalars || IsScalarInKey(source.definition, parameter)) return Status();
   if (parameter.dtype == DType::kBool) {
     word ^= 1;
-  } else if (std::optional<double> value = RealScalar(parameter.dtype, &word)) {
-    // Half of it keeps the sign and the magnitude: a probability stays one.
-    EncodeElement(parameter.dtype, *value == 0 ? 0.5 : *value / 2, &word);
+  } else if (std::optional<double> value = OtherReal(parameter.dtype, &word)) {
+    EncodeElement(parameter.dtype, *value, &word);
   }
   return Status();
 }

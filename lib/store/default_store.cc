@@ -27,6 +27,9 @@ Result<std::string> DefaultStorePath(const Environment& environment) {
         "TUNEONCE_STORE names a fleet's store, but must name a local file: pass a fleet's store to each kernel "
         "(MakeFleetStore; store= in Python)");
   }
+  if (environment.store == "memory") {
+    return InvalidArgumentError("TUNEONCE_STORE is 'memory', whose records end with their process: name a store's file");
+  }
   if (!environment.store.empty()) return environment.store;
   // The XDG Base Directory Specification has relative paths ignored: each working directory would get a store.
   if (environment.cache_folder.rfind('/', 0) == 0) return environment.cache_folder + "/tuneonce/store.db";

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/deadline.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "tuneonce/plugin/fingerprint.h"
 #include "tuneonce/plugin/sqlite_store.h"
 #include "tuneonce/plugin/wait_limits.h"
@@ -167,6 +168,9 @@ std::string ResolveParents(const std::string& path) {
 }
 
 Result<std::string> PrepareStorePlace(const std::string& path) {
+  if (path.find('\0') != std::string::npos) {  // The system would open what its name begins with.
+    return InvalidArgumentError(absl::StrCat("the store's path ", Printable(path), " contains a NUL byte"));
+  }
   if (Split(path).name.empty()) {
     return InvalidArgumentError(absl::StrCat("the store's path ", path, " is a folder: add a file name"));
   }

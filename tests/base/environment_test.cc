@@ -144,6 +144,10 @@ TEST_F(EnvironmentTest, AMistakeInTheProcesssVariablesIsAWarning) {
   EXPECT_TRUE(warns_of("TUNEONCE_LOG is 'loud': it must be one of: warn, info, debug; the default is used"));
   setenv("TUNEONCE_CPU_DEVICES", "2", 1);
   EXPECT_FALSE(warns_of("TUNEONCE_CPU_DEVICES"));
+  setenv("DISABLE_AUTOTUNE", "true", 1);
+  setenv("TUNEONCE_ENABLE_TILE", "off", 1);
+  EXPECT_TRUE(warns_of("DISABLE_AUTOTUNE is 'true': it must be 0 or 1; the default is used"));
+  EXPECT_TRUE(warns_of("TUNEONCE_ENABLE_TILE is 'off': it must be 0 or 1; the default is used"));
 }
 
 TEST_F(EnvironmentTest, WhatCannotBeUsedIsNamed) {
@@ -155,6 +159,7 @@ TEST_F(EnvironmentTest, WhatCannotBeUsedIsNamed) {
   for (const Case& c : {Case{"TUNEONCE_STOER", "memory", "'TUNEONCE_STOER' is not a variable that this library reads"},
                         {"", "x", "'' is not a variable"},
                         {"TUNEONCE_CPU_DEVICES", "9", "TUNEONCE_CPU_DEVICES is '9': it must be a number from 1 to 8"},
+                        {"TUNEONCE_DISABLE_AUTOTUNE", "yes", "TUNEONCE_DISABLE_AUTOTUNE is 'yes': it must be 0 or 1"},
                         {"TUNEONCE_CPU_DEVICES", "two", "TUNEONCE_CPU_DEVICES is 'two'"},
                         {"TUNEONCE_COMPILE_WORKERS", "-1", "TUNEONCE_COMPILE_WORKERS is '-1'"},
                         {"TUNEONCE_CPU_MEMORY_MIB", "1e3", "TUNEONCE_CPU_MEMORY_MIB is '1e3'"}}) {

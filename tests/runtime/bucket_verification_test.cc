@@ -1,5 +1,6 @@
 // A selected config is verified for all launches that it serves, not only for the call that was measured.
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "store/memory_store.h"
@@ -186,6 +187,20 @@ TEST_F(BucketVerificationTest, AFreeScalarIsVerifiedWithAnotherValue) {
   Launch(kernel, 64, 3);
   EXPECT_EQ(Selected(kernel, 64, 3), 0);
   Launch(kernel, 64, 3, 5);
+}
+
+TEST_F(BucketVerificationTest, AFreeScalarThatHidesEveryErrorIsVerifiedWithAFiniteValue) {
+  for (float factor : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 0.0F}) {
+    policy_.store = std::make_shared<MemoryStore>();
+    TunedKernel kernel = Create(Define("factor != 0 && factor - factor == 0", {KeyOf("M"), KeyOf("N")}));
+    DeviceBuffer x = Floats(std::vector<float>(64 * 3, 1)), y = Floats(std::vector<float>(64 * 3));
+    const auto view = [](const DeviceBuffer& buffer) {
+      return TensorView::Contiguous(buffer.data(), kFloat32, {64, 3});
+    };
+    ASSERT_OK(kernel.Launch(stream_->get(), view(x), view(y), factor));
+    EXPECT_EQ(Selected(kernel, 64, 3), 0) << "a first call with the factor " << factor;
+    Launch(kernel, 64, 3, 5);
+  }
 }
 
 // The key omits N: a launch with extents of another class is verified when it comes.

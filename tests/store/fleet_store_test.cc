@@ -267,6 +267,8 @@ TEST(DefaultStoreTest, ARelativeCacheFolderIsIgnored) {
   environment.home = "";
   environment.cache_folder = "cache";
   EXPECT_ERROR(DefaultStorePath(environment), StatusCode::kFailedPrecondition, "no folder for the store is known");
+  environment.store = "memory";
+  EXPECT_ERROR(DefaultStorePath(environment), StatusCode::kInvalidArgument, "name a store's file");
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ TEST_F(StorePlacesTest, PlacesThatCannotBeTrustedAreRefusedInWords) {
   }
   EXPECT_ERROR(OpenError(folder_->path() + "/" + std::string(600, 'a') + "/store.db"), StatusCode::kInvalidArgument,
                "characters");
+  EXPECT_ERROR(OpenError(path_ + std::string("\0b", 2)), StatusCode::kInvalidArgument, "contains a NUL byte");
   EXPECT_ERROR(OpenError("/proc/nowhere/store.db"), StatusCode::kUnavailable, "/proc/nowhere");
 }
 
