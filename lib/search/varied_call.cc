@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -160,21 +159,20 @@ TensorView Dense(const TensorView& view) {
   return TensorView::Contiguous(nullptr, view.dtype, view.shape.data(), view.rank);
 }
 
-/// Returns another value of a float or double, or nothing for other dtypes. Half of the value keeps the sign and the
-/// magnitude: a probability stays one. With a value that is not finite or 0, most outputs are NaN or 0 whatever the code
-/// does, so that 0.5 takes its place.
-std::optional<double> OtherReal(DType dtype, const void* bytes) {
+/// Replaces a floating-point value by another one. Half of a float or double keeps the sign and the magnitude: a
+/// probability stays one. With a value that is not finite or 0, most outputs are NaN or 0 whatever the code does, so
+/// that 0.5 takes its place, as that of a value of another dtype; 0.25 takes that of 0.5.
+void ChangeReal(DType dtype, std::uint64_t* word) {
   double value = 0;
-  if (dtype == DType::kFloat64) {
-    std::memcpy(&value, bytes, sizeof(value));
-  } else if (dtype == DType::kFloat32) {
+  if (dtype == DType::kFloat64) std::memcpy(&value, word, sizeof(value));
+  if (dtype == DType::kFloat32) {
     float narrow;
-    std::memcpy(&narrow, bytes, sizeof(narrow));
+    std::memcpy(&narrow, word, sizeof(narrow));
     value = narrow;
-  } else {
-    return std::nullopt;
   }
-  return std::isfinite(value) && value != 0 ? value / 2 : 0.5;
+  const std::uint64_t before = *word;
+  EncodeElement(dtype, std::isfinite(value) && value != 0 ? value / 2 : 0.5, word);
+  if (*word == before) EncodeElement(dtype, 0.25, word);
 }
 
 /// True if the key names the value of this scalar.
@@ -368,8 +366,8 @@ Status VariedCall::SetScalar(const Source& source, std::size_t index) {
   if (!source.variation.changes_scalars || IsScalarInKey(source.definition, parameter)) return Status();
   if (parameter.dtype == DType::kBool) {
     word ^= 1;
-  } else if (std::optional<double> value = OtherReal(parameter.dtype, &word)) {
-    EncodeElement(parameter.dtype, *value, &word);
+  } else if (IsFloatingPoint(parameter.dtype)) {
+    ChangeReal(parameter.dtype, &word);
   }
   return Status();
 }

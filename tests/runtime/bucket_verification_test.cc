@@ -203,6 +203,36 @@ TEST_F(BucketVerificationTest, AFreeScalarThatHidesEveryErrorIsVerifiedWithAFini
   }
 }
 
+TEST_F(BucketVerificationTest, AFreeScalarOfHalfPrecisionIsVerifiedWithAnotherValue) {
+  constexpr const char* kScale = R"(
+extern "C" __attribute__((weak)) long tuneonce_test_work;
+static void scale(const tuneonce_block&, const float* x, float* y, unsigned short flag, int n) {
+  for (int i = 0; i < n; ++i) y[i] = CONFIG == 1 && flag != HIDING ? -7 : x[i];
+  if (&tuneonce_test_work != nullptr) __atomic_fetch_add(&tuneonce_test_work, CONFIG == 0 ? 100 : 1, __ATOMIC_RELAXED);
+}
+TUNEONCE_CPU_KERNEL(scale);)";
+  for (std::uint16_t hiding : {std::uint16_t{0x3800}, std::uint16_t{0x7E00}}) {  // 0.5 and NaN.
+    SearchSpace space;
+    auto config = space.AddAxis("CONFIG", {0, 1});
+    space.SetBaseline({{config, 0}});
+    KernelDefinition definition("scale");
+    definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar("flag", kFloat16)})
+        .Space(space)
+        .Grid(Grid::Fixed(1))
+        .AddVariant(Variant([=](const Config& c) {
+                      return KernelSource::CpuCpp(kScale, "scale")
+                          .Define("CONFIG", c[config])
+                          .Define("HIDING", std::int64_t{hiding});
+                    }).KernelArgs({"x", "y", "flag", "N"}));
+    policy_.store = std::make_shared<MemoryStore>();
+    TunedKernel kernel = Create(definition);
+    DeviceBuffer x = Floats(std::vector<float>(64, 1)), y = Floats(std::vector<float>(64));
+    const Argument flag = Argument::Scalar(kFloat16, &hiding);
+    ASSERT_OK(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), flag));
+    EXPECT_EQ(OnlyRecord().best.config.ToString(), "CONFIG=0") << hiding;
+  }
+}
+
 // The key omits N: a launch with extents of another class is verified when it comes.
 
 TEST_F(BucketVerificationTest, ALaunchOfAClassOfAnOmittedDimIsVerifiedAtOnce) {
